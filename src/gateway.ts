@@ -462,7 +462,7 @@ function createServer(parts: PortParts, serverOptions: ServerOptions): FastifyIn
   if (platform.audited !== undefined) server.addHook('onSend', platform.audited.onSend)
   login.mount(server)
   if (config.console.enabled) mountConsole(server, parts.consoleDir)
-  mountOperations(server, allOperations, platform, { echoedHeaders })
+  mountOperations(server, allOperations, platform, { echoedHeaders, browserCache: config.http.browserCache })
   return server
 }
 

@@ -1,4 +1,5 @@
 /** Store of one kind of JSON documents, each with the history of its versions. */
+import { randomUUID } from 'node:crypto'
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { formatJson, parseJson } from '../json/json.ts'
 import type { JsonObject } from '../json/values.ts'
@@ -43,11 +44,19 @@ export class DocumentStore {
   readonly #collection: Collection
   readonly #now: () => number
   readonly #statements: ReturnType<typeof prepareStatements>
+  readonly #epoch = randomUUID().slice(0, 8)
+  /** Writes of this store. Each kind of a process has one store. */
+  #writes = 0
 
   constructor(db: DatabaseSync, collection: Collection, now: () => number) {
     this.#collection = collection
     this.#now = now
     this.#statements = prepareStatements(db)
+  }
+
+  /** Another text after each write, also of another process, and after each start. */
+  version(): string {
+    return `${this.#epoch}.${this.#statements.dataVersion.get()?.['data_version']}.${this.#writes}`
   }
 
   get(key: string): JsonObject | undefined {
@@ -123,6 +132,7 @@ export class DocumentStore {
 
   /** Takes the document out of all reads; its history stays. Answers whether it was there. */
   remove(key: string): boolean {
+    this.#writes++
     return this.#statements.remove.run(this.#collection.kind, key).changes > 0
   }
 
@@ -145,6 +155,7 @@ export class DocumentStore {
   }
 
   #write(key: string, document: JsonObject, modifiedMs: number, text: string): void {
+    this.#writes++
     const { application, name } = this.#collection.place(document)
     this.#statements.write.run(this.#collection.kind, key, application ?? null, name ?? null, modifiedMs, text)
   }
@@ -152,6 +163,7 @@ export class DocumentStore {
 
 function prepareStatements(db: DatabaseSync) {
   return {
+    dataVersion: db.prepare('PRAGMA data_version'),
     get: db.prepare('SELECT document, modified_ms FROM definitions_documents WHERE kind = ? AND key = ?'),
     all: db.prepare('SELECT document FROM definitions_documents WHERE kind = ? ORDER BY key'),
     containing: db.prepare('SELECT document FROM definitions_documents WHERE kind = ? AND instr(document, ?) > 0 ORDER BY key'),

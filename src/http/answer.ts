@@ -8,7 +8,7 @@ import { isNavigation } from './caller.ts'
 import { type ErrorAnswer, toErrorAnswer } from './error-answer.ts'
 import { createErrorPage } from './error-page.ts'
 import { acceptsGzip, parseAccept } from './parse-accept.ts'
-import { entityTagOf, isKnown, keptByBrowser, validatorHeaders, varying, weakened } from './validators.ts'
+import { entityTagOf, isKnown, keptByBrowser, varying } from './validators.ts'
 
 const gzip = promisify(gzipCallback)
 const minGzipBytes = 2048
@@ -50,20 +50,8 @@ const cacheControlAt = securityLines.indexOf('cache-control') + 1
  * The same as a list of names and values in turn, for answers that are written past the framework.
  *
  * @param vary What else the answer depends on.
- * @param tag Its validator.
  */
-export function listCommonHeaders(
-  request: FastifyRequest,
-  echoed: EchoedHeaders,
-  vary: string | undefined,
-  tag?: string,
-): string[] {
-  if (tag !== undefined) {
-    const list = listCommonHeaders(request, echoed, vary === undefined ? varying : `${vary}, ${varying}`)
-    list[cacheControlAt] = keptByBrowser
-    list.push('etag', tag)
-    return list
-  }
+export function listCommonHeaders(request: FastifyRequest, echoed: EchoedHeaders, vary: string | undefined): string[] {
   const { state } = request
   const list = securityLines.slice()
   const { answerHeaders } = state
@@ -81,6 +69,19 @@ export function listCommonHeaders(
   return list
 }
 
+/** The same for an answer with a validator. */
+export function listValidatedHeaders(
+  request: FastifyRequest,
+  echoed: EchoedHeaders,
+  vary: string | undefined,
+  { tag, browserCache }: Validation & { tag: string },
+): string[] {
+  const list = listCommonHeaders(request, echoed, browserCache ? varying : vary)
+  if (browserCache) list[cacheControlAt] = keptByBrowser
+  list.push('etag', tag)
+  return list
+}
+
 function echoedValue({ state, headers }: FastifyRequest, name: string): string | undefined {
   if (name === requestIdName) return state.requestId
   const lower = name.toLowerCase()
@@ -88,26 +89,55 @@ function echoedValue({ state, headers }: FastifyRequest, name: string): string |
   return typeof value === 'string' ? value : undefined
 }
 
-interface SendOptions {
-  /** The answer gets a validator, and is left out for clients that have it. */
-  revalidates?: boolean
+export interface Validation {
+  /** Browsers may keep a copy, `http.browserCache`. */
+  readonly browserCache: boolean
 }
 
 /**
  * Sends a value as JSON or YAML, as the client prefers. Undefined and null become an empty body without a content type.
  * The format must have been agreed on before: an unacceptable Accept header falls back to JSON here.
+ *
+ * @param validation The answer gets a validator, and is 304 without a body for clients that have it.
  */
 export async function sendValue(
   request: FastifyRequest,
   reply: FastifyReply,
   status: number,
   value: unknown,
-  options: SendOptions = {},
+  validation?: Validation,
 ): Promise<FastifyReply> {
   if (value === undefined || value === null) return reply.code(status).header('content-length', '0').send()
   const yaml = parseAccept(request.headers.accept, ['json', 'yaml']) === 'yaml'
-  const text = yaml ? (await import('./yaml.ts')).formatYaml(value) : formatJson(value)
-  return sendBytes(request, reply, status, Buffer.from(text), yaml ? 'application/x-yaml' : 'application/json', options)
+  const contentType = yaml ? 'application/x-yaml' : 'application/json'
+  const kept = validation === undefined ? undefined : keptTagsOf(value)
+  const keptTag = kept?.get(contentType)
+  if (validation !== undefined && keptTag !== undefined && isKnownTo(request, reply, keptTag, validation)) {
+    return reply.code(304).send()
+  }
+  const bytes = Buffer.from(yaml ? (await import('./yaml.ts')).formatYaml(value) : formatJson(value))
+  if (validation !== undefined && keptTag === undefined) {
+    const tag = entityTagOf(bytes)
+    kept?.set(contentType, tag)
+    if (isKnownTo(request, reply, tag, validation)) return reply.code(304).send()
+  }
+  return sendBytes(request, reply, status, bytes, contentType)
+}
+
+const keptTags = new WeakMap<object, Map<string, string>>()
+
+/** By content type. Documents that never change are frozen: they are written once to know their validator. */
+function keptTagsOf(value: unknown): Map<string, string> | undefined {
+  if (typeof value !== 'object' || value === null || !Object.isFrozen(value)) return undefined
+  return keptTags.getOrInsertComputed(value, () => new Map())
+}
+
+/** Labels the answer with its validator. @returns whether the client has it already */
+function isKnownTo(request: FastifyRequest, reply: FastifyReply, tag: string, { browserCache }: Validation): boolean {
+  const { state, headers } = request
+  reply.header('etag', tag)
+  if (browserCache) reply.headers({ 'cache-control': keptByBrowser, vary: addVary(state.answerHeaders['vary'], varying) })
+  return isKnown(headers['if-none-match'], tag)
 }
 
 /** Documents that are kept are compressed once. */
@@ -126,30 +156,25 @@ export async function sendBytes(
   status: number,
   bytes: Buffer,
   contentType: string,
-  { revalidates = false }: SendOptions = {},
 ): Promise<FastifyReply> {
-  if (revalidates && isKnownTo(request, reply, bytes)) return reply.code(304).send()
   reply.code(status).header('content-type', contentType)
   if (bytes.length <= minGzipBytes || !acceptsGzip(request.headers['accept-encoding'])) {
     return reply.header('content-length', String(bytes.length)).send(bytes)
   }
   const packed = await pack(bytes)
   const vary = reply.getHeader('vary') ?? request.state.answerHeaders['vary']
-  const tag = reply.getHeader('etag')
   return reply
     .headers({
-      ...(tag !== undefined && { etag: weakened(String(tag)) }),
       'content-encoding': 'gzip',
-      vary: vary === undefined ? 'Accept-Encoding' : `${vary}, Accept-Encoding`,
+      vary: addVary(vary, 'Accept-Encoding'),
       'content-length': String(packed.length),
     })
     .send(packed)
 }
 
-function isKnownTo(request: FastifyRequest, reply: FastifyReply, bytes: Buffer): boolean {
-  const tag = entityTagOf(bytes)
-  reply.headers(validatorHeaders(tag, request.state.answerHeaders['vary']))
-  return isKnown(request.headers['if-none-match'], tag)
+function addVary(vary: string | number | string[] | undefined, names: string): string {
+  if (vary === undefined) return names
+  return String(vary).includes(names) ? String(vary) : `${vary}, ${names}`
 }
 
 /** Sends any thrown value as an error answer. @returns the classified error, for the log */

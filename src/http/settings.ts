@@ -76,6 +76,13 @@ export const HttpKeys = z.strictObject({
     .describe(
       'Open connections of one client address; further ones get 503 and are closed. 0: any number, as a load balancer in front needs it.',
     ),
+  'http.browserCache': z
+    .boolean()
+    .default(false)
+    .describe(
+      'Responses with an `ETag` carry `Cache-Control: private, no-cache`: browsers keep a copy on disk, and revalidate it before ' +
+        'each use. Without it browsers store nothing, and clients send `If-None-Match` themselves.',
+    ),
   'http.overload.enabled': z
     .boolean()
     .default(true)
@@ -215,6 +222,7 @@ export function toHttpSettings(keys: HttpKeys, report: SettingsReport, surroundi
     writeTimeoutMs: Math.min(keys['http.writeTimeout'], maxTimerMs),
     maxUnreadBytes: keys['http.maxUnreadBytes'],
     maxConnectionsPerAddress: keys['http.maxConnectionsPerAddress'],
+    browserCache: keys['http.browserCache'],
     overload: {
       enabled: keys['http.overload.enabled'],
       maxDelayMs: keys['http.overload.maxEventLoopDelay'],

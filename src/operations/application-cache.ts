@@ -1,4 +1,5 @@
 /** The list of applications from definition store and infrastructure, refreshed in the background. */
+import { hash } from 'node:crypto'
 import type { FastifyBaseLogger } from 'fastify'
 import { anonymousIdentity } from '../upstreams/identity.ts'
 import type { ServiceName } from '../upstreams/services.ts'
@@ -21,7 +22,7 @@ export interface ApplicationCacheSettings {
 export interface ApplicationCache {
   /** Whether applications that only the infrastructure knows are left out. */
   readonly definitionsOnly: boolean
-  /** The merged list as of the last refresh, `[]` before the first. */
+  /** The merged list as of the last refresh, `[]` before the first. Frozen, and the same object until something in it changes. */
   list(): readonly Attributes[]
   /** Of the two halves of the list. */
   readonly freshness: readonly Freshness[]
@@ -48,7 +49,11 @@ export function createApplicationCache(
     front50: new Freshness('front50', settings.refreshMs),
     clouddriver: new Freshness('clouddriver', settings.refreshMs),
   }
-  let merged: readonly Attributes[] = []
+  /** What each half was parsed from. */
+  const digests: Record<Source, string | undefined> = { front50: undefined, clouddriver: undefined }
+  let merged: readonly Attributes[] = Object.freeze([])
+  /** Differs from what the halves say. */
+  let isOutdated = false
   let byName = new Map<string, Attributes>()
   let running: Promise<void> | undefined
   let next: Promise<void> | undefined
@@ -59,7 +64,12 @@ export function createApplicationCache(
     if (!upstreams.isEnabled(source)) return
     try {
       const answer = await upstreams.call(source, { path, query }, anonymousIdentity)
-      halves[source] = answer.status === 404 ? [] : checkList(readJson(answer, source), source)
+      const digest = `${answer.status} ${hash('sha1', answer.text)}`
+      if (digests[source] !== digest) {
+        halves[source] = answer.status === 404 ? [] : checkList(readJson(answer, source), source)
+        digests[source] = digest
+        isOutdated = true
+      }
       freshness[source].loaded()
     } catch (error) {
       freshness[source].failed()
@@ -73,7 +83,9 @@ export function createApplicationCache(
       load('front50', '/v2/applications', { restricted: 'false' }),
       load('clouddriver', '/applications', { restricted: 'false', expand: 'true' }),
     ])
-    merged = mergeApplications(halves.front50, halves.clouddriver, settings)
+    if (!isOutdated) return
+    isOutdated = false
+    merged = Object.freeze(mergeApplications(halves.front50, halves.clouddriver, settings))
     byName = new Map(merged.map((attributes) => [attributes.name, attributes]))
   }
 
@@ -102,7 +114,8 @@ export function createApplicationCache(
   function learn(attributes: Attributes): void {
     if (byName.has(attributes.name)) return
     const included = mergeApplications([attributes], [], settings)
-    merged = [...merged, ...included]
+    if (included.length > 0) isOutdated = true
+    merged = Object.freeze([...merged, ...included])
     for (const one of included) byName.set(one.name, one)
   }
 

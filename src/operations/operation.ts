@@ -46,8 +46,8 @@ export interface Operation {
   /** With `forward`: while the service is switched off this is a 404 that names the setting, as if the path did not exist. */
   readonly missingWhenDisabled?: boolean
   /**
-   * Clients poll it: what Fairlead itself builds or filters gets a validator (`ETag`), and 304 answers a client that has it. What is
-   * passed on keeps the validator of the service in any case.
+   * Clients poll it: responses that Fairlead builds or filters get a validator (`ETag`), and clients that have it get 304. Streamed
+   * responses keep the validator of their service, whatever is declared here.
    */
   readonly polled?: true
   /** Status of success, 200 unless given. */

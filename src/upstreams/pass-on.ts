@@ -4,7 +4,7 @@ import { Readable, type Transform } from 'node:stream'
 import { createGunzip, createGzip, constants as zlibConstants } from 'node:zlib'
 import type { Client, Dispatcher } from 'undici'
 import { GatewayError } from '../errors.ts'
-import { weakened } from '../http/validators.ts'
+import { parseEntityTag, weakened } from '../http/validators.ts'
 import type { CallSpan } from '../telemetry/tracing.ts'
 import { type AnswerForm, judgeAnswer, misfit } from './answer-form.ts'
 import type { Endpoint } from './endpoint.ts'
@@ -418,7 +418,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     const empty = status === 204 || status === 205 || headers['content-length'] === '0'
     const type = firstOf(headers['content-type'])
     const encoding = firstOf(headers['content-encoding'])
-    const etag = firstOf(headers.etag)
+    const etag = parseEntityTag(firstOf(headers.etag))
     if (status === 304) {
       client.writeHead(304, receiver.begin(gzip ? 'Accept-Encoding' : undefined, etag))
       if (headersOnly) client.end()

@@ -2,6 +2,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { JsonObject } from '../../json/values.ts'
 import { foldName } from '../document-store.ts'
+import { isUnchanged } from '../unchanged.ts'
 import { checkSaver, checkWriter } from './authorization.ts'
 import type { Definitions } from './collections.ts'
 import { createTriggersOf } from './effective-triggers.ts'
@@ -39,9 +40,10 @@ function pipelineReads(app: FastifyInstance, definitions: Definitions): void {
     return reply.send(pipelines.all().filter((pipeline) => passes(pipeline, filter, triggersOf)))
   })
 
-  app.get('/pipelines/:application', (request) =>
-    listOfApplication(request, pipelines.ofApplication(param(request, 'application'))),
-  )
+  app.get('/pipelines/:application', (request, reply) => {
+    if (isUnchanged(request, reply, pipelines.version())) return reply
+    return listOfApplication(request, pipelines.ofApplication(param(request, 'application')))
+  })
 
   app.get('/pipelines/:application/name/:name', (request) => namedByPath(request, pipelines))
 

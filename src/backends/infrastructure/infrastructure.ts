@@ -1,6 +1,8 @@
 /** The embedded infrastructure service: the paths of its contract, a table per subject, over the providers. */
+import { hash } from 'node:crypto'
 import { type AgentClient, type AgentClientOptions, openAgent } from '../../agent/client.ts'
 import type { Backend, BackendContext, OpenBackend } from '../backend.ts'
+import { isUnchanged } from '../unchanged.ts'
 import { accountRoutes } from './accounts.ts'
 import { applicationRoutes } from './applications.ts'
 import { artifactRoutes } from './artifacts.ts'
@@ -74,8 +76,9 @@ export function openInfrastructure(context: BackendContext, providers: readonly 
               for (const kind of reads) checkReadable(access, pathValue(request, kind), kind)
             }
             const body = await answer(request, infrastructure)
-            if (body instanceof WrittenJson) return reply.type('application/json; charset=utf-8').send(body.text)
-            return reply.send(body)
+            if (!(body instanceof WrittenJson)) return reply.send(body)
+            if (isUnchanged(request, reply, hash('sha1', body.text, 'base64url'))) return reply
+            return reply.type('application/json; charset=utf-8').send(body.text)
           },
         })
       }

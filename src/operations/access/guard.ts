@@ -13,6 +13,7 @@ import { filterAnswer } from './answer-filter.ts'
 import { isDecided, loadView, requireAdministrator, requirePermissions } from './application-access.ts'
 import { checkCount, distinct, isAboutBody, saysApplication, subjectsOfBody } from './demand-subjects.ts'
 import { checkCarriedDocuments } from './job-form.ts'
+import { KeptLists } from './kept-lists.ts'
 import { subjectsMentionedIn } from './mentions.ts'
 import { joinNeeds, type Needs, needsOfCanaryConfig, Owners, onApplications, templateNeeds } from './owners.ts'
 import { accountParameters, applicationsInPath, valuesOf } from './parameters.ts'
@@ -46,6 +47,7 @@ interface Plan {
 export class Guard {
   readonly #platform: Platform
   readonly #owners = new Owners()
+  readonly #kept = new KeptLists()
   readonly #plans = new WeakMap<Operation, Plan>()
   /** Requests of limited tokens of which the body has to say which application they are about. */
   readonly #open = new WeakSet<OperationRequest['state']>()
@@ -126,6 +128,7 @@ export class Guard {
     return this.#createFilter(operation, request, fields)
   }
 
+  /** @returns undefined if the caller may see everything */
   async #createFilter(
     operation: Operation,
     request: OperationRequest,
@@ -135,7 +138,9 @@ export class Guard {
     if (!this.#checks(operation)) return (answer) => filterAnswer(answer, fields, (need) => isMetByToken(token, need))
     const view = await loadView(request.state, this.#platform)
     if (view?.admin === true && token?.applications === undefined) return undefined
-    return (answer) => filterAnswer(answer, fields, (need) => isMetByToken(token, need) && decide(view, need).allowed)
+    const filter = (answer: unknown) =>
+      filterAnswer(answer, fields, (need) => isMetByToken(token, need) && decide(view, need).allowed)
+    return token === undefined ? (answer) => this.#kept.of(answer, view, () => filter(answer)) : filter
   }
 
   /** Whether the gateway itself checks this operation; otherwise the service behind it does. */

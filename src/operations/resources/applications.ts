@@ -4,8 +4,10 @@ import { z } from 'zod'
 import { GatewayError } from '../../errors.ts'
 import { pathTo } from '../../http/encode-path.ts'
 import { isObject, type JsonObject, objectOf } from '../../json/values.ts'
+import { grantsOnApplication } from '../../permissions/permission-view.ts'
 import { readJson, type UpstreamAnswer, upstreamFailed } from '../../upstreams/upstreams.ts'
-import { createAccountFilter, createReadFilter, isDecided } from '../access/application-access.ts'
+import { createAccountFilter, createReadFilter, isDecided, loadView } from '../access/application-access.ts'
+import { KeptLists } from '../access/kept-lists.ts'
 import { type Attributes, accountsOf, mergeRunning, toAttributes } from '../application-cache.ts'
 import { filteredByApplication, readsApplication } from '../demands.ts'
 import { Application, ApplicationAttributes } from '../models/applications.ts'
@@ -62,20 +64,29 @@ export const applicationOperations: Operation[] = [
   },
 ]
 
-async function listApplications(request: OperationRequest, platform: Platform): Promise<Attributes[]> {
+async function listApplications(request: OperationRequest, platform: Platform): Promise<readonly Attributes[]> {
   // A store in this process is asked at once, so that what was just created is there; another is read every few seconds.
   if (platform.upstreams.isEmbedded('front50')) await platform.applications.refresh()
   noteAge(request.state, platform.applications.freshness)
-  const mayRead = await createReadFilter(request, platform)
-  const withReadable = await createAccountReduction(request, platform)
   const { account, owner } = request.query
-  return platform.applications.list().flatMap((entry) => {
-    if (!mayRead(entry.name)) return []
-    const attributes = withReadable(entry)
-    if (account !== undefined && !accountNames(attributes).includes(String(account).toLowerCase())) return []
-    const isOwned = owner === undefined || String(attributes['email'] ?? '').toLowerCase() === String(owner).toLowerCase()
-    return isOwned ? [attributes] : []
+  const list = await listReadable(request, platform)
+  if (account === undefined && owner === undefined) return list
+  return list.filter((attributes) => {
+    if (account !== undefined && !accountNames(attributes).includes(String(account).toLowerCase())) return false
+    return owner === undefined || String(attributes['email'] ?? '').toLowerCase() === String(owner).toLowerCase()
   })
+}
+
+const keptLists = new KeptLists()
+
+async function listReadable(request: OperationRequest, platform: Platform): Promise<readonly Attributes[]> {
+  const list = platform.applications.list()
+  if (!isDecided(platform)) return list
+  const view = await loadView(request.state, platform)
+  if (view === undefined) return []
+  const withReadable = await createAccountReduction(request, platform)
+  const filter = () => list.filter(({ name }) => grantsOnApplication(view, name, 'READ')).map(withReadable)
+  return keptLists.of(list, view, filter) as readonly Attributes[]
 }
 
 /** Leaves out accounts that the caller may not read. Thousands of applications name the same few, so each is judged once. */

@@ -2,7 +2,15 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { describeIssue } from '../../describe-issue.ts'
 import { GatewayError } from '../../errors.ts'
-import { commonHeaders, type EchoedHeaders, listCommonHeaders, sendBytes, sendValue } from '../../http/answer.ts'
+import {
+  commonHeaders,
+  type EchoedHeaders,
+  listCommonHeaders,
+  listValidatedHeaders,
+  sendBytes,
+  sendValue,
+  type Validation,
+} from '../../http/answer.ts'
 import { codingOf } from '../../http/content-coding.ts'
 import type { QueryValue } from '../../http/encode-path.ts'
 import { acceptsGzip, parseAccept } from '../../http/parse-accept.ts'
@@ -37,7 +45,7 @@ import { nothing } from '../schemas.ts'
 import { answerFormOf, checkValue, formOfCall } from './answer-form.ts'
 import { createQueryRules, type ParsedQuery, parseQuery, type QueryRule } from './parse-query.ts'
 
-interface MountSettings {
+interface MountSettings extends Validation {
   echoedHeaders: EchoedHeaders
 }
 
@@ -463,7 +471,9 @@ class StreamReceiver implements AnswerReceiver {
   begin(vary: string | undefined, tag?: string): string[] {
     const { request, reply, surroundings } = this.#exchange
     reply.hijack()
-    return listCommonHeaders(request, surroundings.settings.echoedHeaders, vary, tag)
+    const { settings } = surroundings
+    if (tag === undefined) return listCommonHeaders(request, settings.echoedHeaders, vary)
+    return listValidatedHeaders(request, settings.echoedHeaders, vary, { tag, browserCache: settings.browserCache })
   }
 
   progress(status: number, bytes: number): void {
@@ -492,15 +502,14 @@ class StreamReceiver implements AnswerReceiver {
 }
 
 /** What Fairlead has built itself, or has looked into. */
-function sendDocument({ operation, request, reply }: Exchange, value: unknown): Promise<FastifyReply> {
-  const revalidates = operation.polled === true && (request.method === 'GET' || request.method === 'HEAD')
-  return sendValue(request, reply, operation.success ?? 200, value, { revalidates })
+function sendDocument({ operation, surroundings, request, reply }: Exchange, value: unknown): Promise<FastifyReply> {
+  return sendValue(request, reply, operation.success ?? 200, value, operation.polled ? surroundings.settings : undefined)
 }
 
 /** The service judges a condition on what is passed on as it is. */
-function withCondition({ headers }: FastifyRequest, call: UpstreamCall): UpstreamCall {
+function withCondition({ headers, method }: FastifyRequest, call: UpstreamCall): UpstreamCall {
   const condition = headers['if-none-match']
-  if (condition === undefined || (call.method ?? 'GET') !== 'GET') return call
+  if (condition === undefined || (method !== 'GET' && method !== 'HEAD') || !isRead(call)) return call
   return { ...call, headers: { ...call.headers, 'if-none-match': condition } }
 }
 

@@ -1,56 +1,141 @@
-/** Conditional reads: what has not changed is not sent again. */
+/** Conditional reads: clients that have a response get 304. */
 import assert from 'node:assert/strict'
 import test from 'node:test'
+import { openUsers } from '../../../src/login/form/users.ts'
+import { basic } from '../../login/support.ts'
 import { runGateway, startGateway } from '../../support/gateway.ts'
 import { Reply, startUpstream } from '../../support/upstream.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 
 async function ask(url: string, tag?: string, headers: Record<string, string> = {}) {
-  const answer = await fetch(url, { headers: { 'accept-encoding': 'identity', ...headers, ...(tag !== undefined && { 'if-none-match': tag }) } })
-  return { status: answer.status, text: await answer.text(), tag: answer.headers.get('etag') ?? undefined, headers: answer.headers }
+  const condition = tag === undefined ? {} : { 'if-none-match': tag }
+  const answer = await fetch(url, { headers: { 'accept-encoding': 'identity', ...headers, ...condition } })
+  return {
+    status: answer.status,
+    text: await answer.text(),
+    tag: answer.headers.get('etag') ?? undefined,
+    headers: answer.headers,
+  }
 }
 
-test('reads of embedded services are answered with 304 until something changes', async (t) => {
+const gateCaching = 'no-cache, no-store, max-age=0, must-revalidate'
+
+test('reads of embedded services are 304 until something changes', async (t) => {
   const { url } = await runGateway(t, {}, { embedded: true })
+  const post = async (path: string, body: unknown) => {
+    const headers = { 'content-type': 'application/json' }
+    return await fetch(url + path, { method: 'POST', headers, body: JSON.stringify(body) })
+  }
   const start = async (application: string) => {
     const stages = [{ refId: '1', type: 'wait', waitTime: 0, requisiteStageRefIds: [] }]
-    const body = JSON.stringify({ application, name: 'main', stages })
-    const answer = await fetch(`${url}/pipelines/start`, { method: 'POST', headers: { 'content-type': 'application/json' }, body })
-    const { ref } = (await answer.json()) as { ref: string }
+    const { ref } = (await (await post('/pipelines/start', { application, name: 'main', stages })).json()) as { ref: string }
     await waitUntil(async () => (await ask(url + ref)).text.includes('"endTime"'), 'the end of the run')
     return ref
   }
+  const saveApplication = async (name: string, email: string) => {
+    const job = [{ type: 'createApplication', application: { name, email } }]
+    await post('/tasks', { application: 'web', description: 'save', job })
+    await waitUntil(async () => (await ask(`${url}/applications`)).text.includes(email), 'the application')
+  }
+  await saveApplication('web', 'first@example.org')
   const ref = await start('web')
   const id = ref.split('/').at(-1)
-  for (const path of [ref, `/executions?executionIds=${id}`, '/applications', '/applications/web/tasks']) {
+  const lists = ['/applications', '/applications/web/pipelineConfigs', '/applications/web/tasks']
+  for (const path of [...lists, ref, `/executions?executionIds=${id}`, '/applications/web/serverGroups']) {
     const first = await ask(url + path)
     assert.equal(first.status, 200, path)
     assert.match(first.tag ?? '', /^(?:W\/)?"[\w.-]+"$/, path)
-    assert.equal(first.headers.get('cache-control'), 'private, no-cache')
-    assert.match(first.headers.get('vary') ?? '', /Authorization, Cookie/)
-    const second = await ask(url + path, first.tag)
-    assert.deepEqual([second.status, second.text, second.tag], [304, '', first.tag], path)
+    assert.equal(first.headers.get('cache-control'), gateCaching, path)
+    for (const condition of [String(first.tag), '*', `"other", W/${first.tag?.replace('W/', '')}`]) {
+      const again = await ask(url + path, condition)
+      assert.deepEqual([again.status, again.text, again.tag], [304, '', first.tag], `${path} ${condition}`)
+    }
+    assert.equal((await ask(url + path, first.tag, { 'accept-encoding': 'gzip' })).status, 304, path)
     assert.equal((await ask(url + path, '"other"')).status, 200, path)
-    const head = await fetch(url + path, { method: 'HEAD', headers: { 'accept-encoding': 'identity', 'if-none-match': String(first.tag) } })
-    assert.equal(head.status, 304, path)
+    assert.equal((await ask(url + path, first.tag, { accept: 'application/x-yaml' })).status, 200, path)
+    const headers = { 'accept-encoding': 'identity', 'if-none-match': String(first.tag) }
+    assert.equal((await fetch(url + path, { method: 'HEAD', headers })).status, 304, path)
   }
-  const before = await ask(url + ref)
-  await start('other')
-  assert.equal((await ask(url + ref, before.tag)).status, 304)
+  const before = await Promise.all(lists.map((path) => ask(url + path)))
+  const run = await ask(url + ref)
+  await post('/pipelines', { application: 'web', name: 'deploy', stages: [], triggers: [] })
+  await saveApplication('other', 'second@example.org')
+  assert.equal((await ask(url + ref, run.tag)).status, 304)
+  for (const [index, path] of lists.entries()) {
+    const after = await ask(url + path, before[index]?.tag)
+    assert.equal(after.status, 200, path)
+    assert.notEqual(after.text, before[index]?.text, path)
+  }
   await fetch(url + ref, { method: 'DELETE' })
-  assert.equal((await ask(url + ref, before.tag)).status, 404)
+  const gone = await ask(url + ref, run.tag)
+  assert.deepEqual([gone.status, gone.tag], [404, undefined])
 })
 
 test('validators of external services are passed on, and judged by them', async (t) => {
-  const orca = await startUpstream(t, ({ headers }) =>
-    headers['if-none-match'] === '"7"' ? new Reply(304, undefined, { etag: '"7"' }) : new Reply(200, { id: 'e1' }, { etag: '"7"' }),
-  )
-  const url = await startGateway(t, { services: { orca: { baseUrl: orca.url } } })
+  let status = 200
+  const orca = await startUpstream(t, ({ headers }) => {
+    if (status !== 200) return new Reply(status, { message: 'no' }, { etag: '"7"' })
+    return headers['if-none-match'] === '"7"'
+      ? new Reply(304, undefined, { etag: '"7"' })
+      : new Reply(200, { id: 'e1' }, { etag: '"7"' })
+  })
+  const url = await startGateway(t, { http: { browserCache: true }, services: { orca: { baseUrl: orca.url } } })
   const first = await ask(`${url}/pipelines/e1`)
   assert.deepEqual([first.status, first.tag], [200, '"7"'])
+  assert.equal(first.headers.get('cache-control'), 'private, no-cache')
+  assert.match(first.headers.get('vary') ?? '', /Authorization, Cookie/)
   const second = await ask(`${url}/pipelines/e1`, '"7"')
   assert.deepEqual([second.status, second.text, second.tag], [304, '', '"7"'])
   const yaml = await ask(`${url}/pipelines/e1`, '"7"', { accept: 'application/x-yaml' })
   assert.deepEqual([yaml.status, yaml.text.trim()], [200, 'id: e1'])
-  assert.equal((await ask(`${url}/pipelines/e1`, yaml.tag, { accept: 'application/x-yaml' })).status, 304)
+  const yamlAgain = await ask(`${url}/pipelines/e1`, yaml.tag, { accept: 'application/x-yaml' })
+  assert.deepEqual([yamlAgain.status, yamlAgain.headers.get('cache-control')], [304, 'private, no-cache'])
+  status = 404
+  const failed = await ask(`${url}/pipelines/e1`, '"7"')
+  assert.deepEqual([failed.status, failed.tag, failed.headers.get('cache-control')], [404, undefined, gateCaching])
+})
+
+test('a validator does not outlive the rights it was given for', async (t) => {
+  const applications = ['one', 'two'].map((name) => ({ name }))
+  const readable: Record<string, string[]> = { rita: ['one', 'two'], sam: ['one'] }
+  const [front50, orca] = await Promise.all([
+    startUpstream(t, { 'GET /v2/applications': applications }),
+    startUpstream(t, { 'GET /pipelines/e1': new Reply(200, { id: 'e1', application: 'two' }, { etag: '"7"' }) }),
+  ])
+  const fiat = await startUpstream(t, ({ method, path }) => {
+    const name = path.split('/').at(-1) ?? ''
+    if (method !== 'GET') return new Reply(200)
+    const granted = (readable[name] ?? []).map((application) => ({ name: application, authorizations: ['READ'] }))
+    return { name, admin: false, accounts: [], applications: granted, serviceAccounts: [], roles: [] }
+  })
+  const clock = { ms: Date.now() }
+  const { url, dataDir } = await runGateway(
+    t,
+    {
+      fairlead: { admin: { password: 'correct horse' } },
+      permissions: { enforce: 'gateway' },
+      services: {
+        fiat: { enabled: true, baseUrl: fiat.url },
+        front50: { enabled: true, baseUrl: front50.url },
+        orca: { enabled: true, baseUrl: orca.url },
+      },
+    },
+    { now: () => clock.ms },
+  )
+  const users = openUsers(dataDir)
+  for (const name of ['rita', 'sam']) await users.add(name, 'correct horse', ['dev'])
+  users.close()
+  const askAs = (name: string, path: string, tag?: string) => ask(url + path, tag, basic(name, 'correct horse'))
+  await waitUntil(async () => (await askAs('rita', '/applications')).text.includes('two'), 'the list')
+  const all = await askAs('rita', '/applications')
+  assert.equal((await askAs('rita', '/applications', all.tag)).status, 304)
+  const some = await askAs('sam', '/applications', all.tag)
+  assert.deepEqual([some.status, JSON.parse(some.text)], [200, [{ name: 'one' }]])
+  assert.equal((await askAs('rita', '/pipelines/e1', '"7"')).status, 200)
+  for (const condition of ['"7"', '*']) assert.equal((await askAs('sam', '/pipelines/e1', condition)).status, 403)
+  readable['rita'] = ['one']
+  clock.ms += 3_600_000
+  const fewer = await askAs('rita', '/applications', all.tag)
+  assert.deepEqual([fewer.status, fewer.text, fewer.tag], [200, some.text, some.tag])
+  assert.equal((await askAs('rita', '/pipelines/e1', '"7"')).status, 403)
 })

@@ -1,29 +1,15 @@
 /** Responses with records, and list parameters, for all routes. */
 import { Readable } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
-import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyBaseLogger, FastifyReply } from 'fastify'
 import { describeChoice } from '../../../edit-distance.ts'
 import { BackendError } from '../../backend.ts'
 import { isStatus, type Status, statuses } from '../statuses.ts'
-import { isKnown } from '../../../http/validators.ts'
 import { formatStored } from '../store.ts'
 
 /** Sends JSON in which members that are null are left out. */
 export function sendRecord(reply: FastifyReply, value: unknown): FastifyReply {
   return reply.type('application/json; charset=utf-8').send(formatStored(value))
-}
-
-/**
- * Answers 304 where the client has this version of a resource; otherwise the reply gets its validator.
- *
- * @param version Another text for every other answer.
- */
-export function isUnchanged(request: FastifyRequest, reply: FastifyReply, version: string): boolean {
-  const tag = `"${version}"`
-  reply.header('etag', tag)
-  if (!isKnown(request.headers['if-none-match'], tag)) return false
-  void reply.code(304).send()
-  return true
 }
 
 /** For so long records are read before others have their turn. */

@@ -4,11 +4,12 @@
  */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { BackendError, callerOf } from '../../backend.ts'
+import { isUnchanged } from '../../unchanged.ts'
 import type { Engine } from '../engine.ts'
 import { executionView } from '../execution-view.ts'
 import { cancelExecution, pauseExecution, resumeExecution } from '../machine/operations.ts'
 import { isComplete } from '../statuses.ts'
-import { isUnchanged, sendRecord } from './answers.ts'
+import { sendRecord } from './answers.ts'
 
 interface ExecutionPath {
   Params: { id: string }

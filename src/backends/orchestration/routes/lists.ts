@@ -8,6 +8,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { isObject, type JsonObject, objectsOf, textOf } from '../../../json/values.ts'
 import { type BackendContext, BackendError, callerOf } from '../../backend.ts'
 import { createRegexMeter } from '../../regex/bounded-regex.ts'
+import { isUnchanged } from '../../unchanged.ts'
 import type { Engine } from '../engine.ts'
 import { executionView, unexpandedView } from '../execution-view.ts'
 import { byStartTime, withinHistory } from '../history.ts'
@@ -15,7 +16,7 @@ import type { Execution, Trigger } from '../model.ts'
 import type { Status } from '../statuses.ts'
 import type { ExecutionStore } from '../store.ts'
 import { matchesTrigger, parseTriggerPattern } from '../trigger-match.ts'
-import { isUnchanged, sendRecord, sendRecords, textList, wantedStatuses, wholeNumber } from './answers.ts'
+import { sendRecord, sendRecords, textList, wantedStatuses, wholeNumber } from './answers.ts'
 
 interface ListQuery {
   limit?: string
@@ -52,8 +53,14 @@ export function listRoutes(app: FastifyInstance, engine: Engine, context: Backen
   const { store } = engine.options
   const { now } = context
 
-  const send = (request: FastifyRequest, reply: FastifyReply, ids: readonly string[], view: (execution: Execution) => JsonObject) => {
-    if (isUnchanged(request, reply, engine.changes.versionOfAll(ids, view.name))) return reply
+  const send = (
+    request: FastifyRequest,
+    reply: FastifyReply,
+    ids: readonly string[],
+    view: (execution: Execution) => JsonObject,
+  ) => {
+    if (isUnchanged(request, reply, engine.changes.versionOfAll(ids, view === unexpandedView ? 'unexpanded' : 'expanded')))
+      return reply
     return sendRecords(reply, ids, (id) => {
       const execution = store.load(id)
       return execution?.type === 'PIPELINE' ? view(execution) : undefined

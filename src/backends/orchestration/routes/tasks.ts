@@ -1,12 +1,13 @@
 /** Ad-hoc tasks: reading, cancelling, deleting (docs/contracts/orchestration.md#tasks). */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type BackendContext, BackendError, callerOf } from '../../backend.ts'
+import { isUnchanged } from '../../unchanged.ts'
 import type { Engine } from '../engine.ts'
 import { taskView } from '../execution-view.ts'
 import { historyMs } from '../history.ts'
 import { cancelExecution } from '../machine/operations.ts'
 import { isComplete } from '../statuses.ts'
-import { isUnchanged, sendRecord, sendRecords, wantedStatuses, wholeNumber } from './answers.ts'
+import { sendRecord, sendRecords, wantedStatuses, wholeNumber } from './answers.ts'
 
 interface TaskListQuery {
   page?: string
