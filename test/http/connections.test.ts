@@ -60,7 +60,7 @@ function countConnections({ gateway }: RunningGateway): Promise<number> {
 const short = { handshakeMs: 60_000, headersMs: 3000, requestMs: 4000, keepAliveMs: 1000, farewellMs: 1000, checkMs: 50 }
 const head = 'host: gate\r\n'
 
-test('what a client does not finish', async (t) => {
+test('what a client does not finish', { concurrency: true }, async (t) => {
   const ports = { apiPort: await freePort(), legacyServerPort: await freePort() }
   const otherPorts = { apiPort: await freePort(), legacyServerPort: await freePort() }
   const ssl = sslSettings(createFiles(t), certificate, [authority])
@@ -79,11 +79,12 @@ test('what a client does not finish', async (t) => {
     'the extra port without TLS': () => openPlain(t, `http://127.0.0.1:${ports.legacyServerPort}`),
   }
 
+  const cases: Promise<void>[] = []
   for (const [name, url] of [
     ['the main port', impatient.url],
     ['the port for certificates', `https://127.0.0.1:${otherPorts.apiPort}`],
   ] as const) {
-    await t.test(`handshakes end on ${name}`, async (t) => {
+    const ended = t.test(`handshakes end on ${name}`, async (t) => {
       const sockets = await Promise.all(Array.from({ length: 20 }, () => openPlain(t, url)))
       // The beginning of a ClientHello, and then a byte now and then.
       const hello = Buffer.from('16030100fa010000f60303', 'hex')
@@ -96,6 +97,7 @@ test('what a client does not finish', async (t) => {
       if (url === impatient.url)
         await waitUntil(async () => (await countConnections(impatient)) === 0, 'descriptors are given back')
     })
+    cases.push(ended)
   }
 
   for (const [what, sent, expected] of [
@@ -111,7 +113,7 @@ test('what a client does not finish', async (t) => {
     ['too many headers', `GET /version HTTP/1.1\r\nx: ${'a'.repeat(40_000)}\r\n\r\n`, /^HTTP\/1\.1 431 .*HEADERS_TOO_LARGE/s],
     ['CONNECT', `CONNECT example.com:443 HTTP/1.1\r\n${head}\r\n`, /^HTTP\/1\.1 405 .*\r\nallow: GET.*METHOD_NOT_ALLOWED/s],
   ] as const) {
-    await t.test(`a connection with ${what} ends on every port`, async () => {
+    const ended = t.test(`a connection with ${what} ends on every port`, async () => {
       const ends = Object.entries(opens).map(async ([port, open]) => {
         const socket = await open()
         socket.write(sent)
@@ -119,7 +121,9 @@ test('what a client does not finish', async (t) => {
       })
       await Promise.all(ends)
     })
+    cases.push(ended)
   }
+  await Promise.all(cases)
 
   await t.test('the gateway keeps no connection whose client stays', async () => {
     for (const running of [plain, encrypted]) await waitUntil(async () => (await countConnections(running)) === 0, 'none is left')
