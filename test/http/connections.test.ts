@@ -169,31 +169,36 @@ const services = async (t: TestContext) => {
 }
 const requestOf = (path: string, headers = '') => `GET ${path} HTTP/1.1\r\n${head}${headers}\r\n`
 
-for (const encrypted of [false, true]) {
-  const port = encrypted ? 'a port with TLS' : 'a port without TLS'
-  test(`clients that do not read their answers are disconnected on ${port}`, async (t) => {
-    const ssl = sslSettings(createFiles(t), certificate, [authority])
-    const running = await runGateway(t, {
-      services: await services(t),
-      http: { writeTimeout: '4s' },
-      ...(encrypted && { server: { ssl } }),
+test('clients that do not read their answers are disconnected', { concurrency: true }, async (t) => {
+  const cases: Promise<void>[] = []
+  for (const encrypted of [false, true]) {
+    const port = encrypted ? 'a port with TLS' : 'a port without TLS'
+    const ended = t.test(`on ${port}`, async (t) => {
+      const ssl = sslSettings(createFiles(t), certificate, [authority])
+      const running = await runGateway(t, {
+        services: await services(t),
+        http: { writeTimeout: '4s' },
+        ...(encrypted && { server: { ssl } }),
+      })
+      const requests = [
+        requestOf('/networks'),
+        requestOf('/networks', 'accept-encoding: gzip\r\n'),
+        requestOf('/applications/web/clusters/prod/web-main'),
+        requestOf('/applications/web/clusters/prod/web-main', 'accept-encoding: gzip\r\n'),
+        requestOf('/openapi.json').repeat(60),
+        requestOf('/networks').repeat(3),
+      ]
+      const sockets = await Promise.all(requests.map(() => (encrypted ? openEncrypted : openPlain)(t, running.url)))
+      const begun = sockets.map((socket) => new Promise((resolve) => socket.once('readable', resolve)))
+      for (const [index, socket] of sockets.entries()) socket.write(requests[index] as string)
+      await Promise.all(begun)
+      for (const socket of sockets) assert.match(String(socket.read(12)), /^HTTP\/1\.1 200/)
+      await waitUntil(async () => (await countConnections(running)) === 0, 'all are disconnected')
     })
-    const requests = [
-      requestOf('/networks'),
-      requestOf('/networks', 'accept-encoding: gzip\r\n'),
-      requestOf('/applications/web/clusters/prod/web-main'),
-      requestOf('/applications/web/clusters/prod/web-main', 'accept-encoding: gzip\r\n'),
-      requestOf('/openapi.json').repeat(60),
-      requestOf('/networks').repeat(3),
-    ]
-    const sockets = await Promise.all(requests.map(() => (encrypted ? openEncrypted : openPlain)(t, running.url)))
-    const begun = sockets.map((socket) => new Promise((resolve) => socket.once('readable', resolve)))
-    for (const [index, socket] of sockets.entries()) socket.write(requests[index] as string)
-    await Promise.all(begun)
-    for (const socket of sockets) assert.match(String(socket.read(12)), /^HTTP\/1\.1 200/)
-    await waitUntil(async () => (await countConnections(running)) === 0, 'all are disconnected')
-  })
-}
+    cases.push(ended)
+  }
+  await Promise.all(cases)
+})
 
 for (const encrypted of [false, true]) {
   test(`a slow reader is not a client that takes nothing, ${encrypted ? 'with TLS' : 'without TLS'}`, async (t) => {
