@@ -8,7 +8,10 @@ import { maskExecution, maskIn, secretsIn } from './secrets.ts'
  * when it is written.
  */
 export function executionView(execution: Execution): JsonObject {
-  const secrets = secretsIn(execution.stages)
+  return viewWithout(execution, secretsIn(execution.stages))
+}
+
+function viewWithout(execution: Execution, secrets: readonly string[]): JsonObject {
   const { engine: _notes, stages, ...shown } = execution
   const views = [...stages].sort(byReference).map((stage) => stageView(stage, secrets))
   return { ...maskIn(shown, secrets), stages: views }
@@ -20,19 +23,23 @@ function byReference(one: Stage, other: Stage): number {
 
 /** @param secrets Of its execution */
 export function stageView(stage: Stage, secrets: readonly string[] = secretsIn([stage])): JsonObject {
-  const { engine: _notes, tasks, ...shown } = stage
-  return maskIn({ ...shown, tasks: tasks.map(({ engine: _taskNotes, ...task }) => task) }, secrets)
+  const { engine: _notes, tasks: _tasks, ...shown } = stage
+  return maskIn({ ...shown, tasks: tasksOf(stage) }, secrets)
+}
+
+function tasksOf({ tasks }: Stage): JsonObject[] {
+  return tasks.map(({ engine: _notes, ...task }) => task)
 }
 
 export function unexpandedView(execution: Execution): JsonObject {
-  const view = executionView(execution)
-  const stages = (view['stages'] as JsonObject[]).map((stage) => ({
+  const stages = execution.stages.map((stage) => ({
     ...stage,
-    context: unexpandedContext(stage['context']),
+    context: unexpandedContext(stage.context),
     outputs: {},
     tasks: [],
   }))
-  return { ...view, stages, trigger: withoutParentStages(view['trigger']) }
+  const view = viewWithout({ ...execution, stages }, secretsIn(execution.stages))
+  return { ...view, trigger: withoutParentStages(view['trigger']) }
 }
 
 function unexpandedContext(context: unknown): JsonObject {
@@ -46,6 +53,7 @@ function withoutParentStages(trigger: unknown): unknown {
 }
 
 export function taskView(whole: Execution): JsonObject {
+  // From here on there is nothing to mask.
   const execution = maskExecution(whole)
   const { id, application, status, buildTime, startTime, endTime, description } = execution
   return {
@@ -57,8 +65,8 @@ export function taskView(whole: Execution): JsonObject {
     startTime,
     endTime,
     variables: mergedVariables(execution.stages),
-    steps: execution.stages.flatMap((stage) => stageView(stage)['tasks']),
-    execution: executionView(execution),
+    steps: execution.stages.flatMap(tasksOf),
+    execution: viewWithout(execution, []),
   }
 }
 
