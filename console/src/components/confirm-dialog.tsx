@@ -1,11 +1,11 @@
 /** Says the effect before the click: level 1 one button, level 2 the typed name of the object. */
 import type { ComponentChildren } from 'preact'
 import { useId, useState } from 'preact/hooks'
-import { type ApiError, asApiError } from '../api/api-error.ts'
 import { words } from '../words.ts'
 import { Banner } from './banner.tsx'
 import { closeDialog, Dialog, openDialog } from './dialog.tsx'
 import { FailedAction } from './states.tsx'
+import { useSubmit } from './use-submit.ts'
 
 export interface Confirmation {
   readonly title: string
@@ -44,23 +44,12 @@ export function ConfirmDialog({
   run,
 }: Confirmation) {
   const [text, setText] = useState('')
-  const [busy, setBusy] = useState(false)
-  const [error, setError] = useState<ApiError | undefined>(undefined)
   const id = useId()
-  const isReady = !busy && (level === 1 || typed === undefined || text.trim() === typed)
-  const submit = async (event: Event) => {
-    event.preventDefault()
-    if (!isReady) return
-    setBusy(true)
-    setError(undefined)
-    try {
-      await run()
-      closeDialog()
-    } catch (cause) {
-      setError(asApiError(cause))
-      setBusy(false)
-    }
-  }
+  const isComplete = level === 1 || typed === undefined || text.trim() === typed
+  const { busy, error, submit } = useSubmit(isComplete, async () => {
+    await run()
+    closeDialog()
+  })
   const footer = (
     <>
       <button type="button" class="button" onClick={closeDialog}>
@@ -70,7 +59,7 @@ export function ConfirmDialog({
         type="submit"
         form={id}
         class={`button ${destructive ? 'is-destructive' : 'is-primary'}`}
-        aria-disabled={!isReady}
+        aria-disabled={busy || !isComplete}
         aria-busy={busy}
       >
         {action}
@@ -79,7 +68,7 @@ export function ConfirmDialog({
   )
   return (
     <Dialog title={title} footer={footer} class="is-narrow">
-      <form id={id} onSubmit={(event) => void submit(event)}>
+      <form id={id} onSubmit={submit}>
         <div class="prose">{effect}</div>
         {facts.length > 0 && (
           <dl class="facts">

@@ -1,11 +1,10 @@
 /** A dialog of fields whose answer may lead to another dialog, such as one with a secret. */
 import type { ComponentChildren, VNode } from 'preact'
-import { useId, useState } from 'preact/hooks'
-import { type ApiError, asApiError } from '../api/api-error.ts'
-import { describeError, words } from '../words.ts'
-import { Banner } from './banner.tsx'
+import { useId } from 'preact/hooks'
+import { words } from '../words.ts'
 import { closeDialog, Dialog, openDialog } from './dialog.tsx'
-import { RequestId } from './states.tsx'
+import { FailedAction } from './states.tsx'
+import { useSubmit } from './use-submit.ts'
 
 interface FormDialogProps {
   readonly title: string
@@ -18,23 +17,12 @@ interface FormDialogProps {
 }
 
 export function FormDialog({ title, action, children, isReady = true, run }: FormDialogProps) {
-  const [busy, setBusy] = useState(false)
-  const [error, setError] = useState<ApiError | undefined>(undefined)
   const id = useId()
-  const submit = async (event: Event) => {
-    event.preventDefault()
-    if (busy || !isReady) return
-    setBusy(true)
-    setError(undefined)
-    try {
-      const next = await run()
-      if (next === undefined) closeDialog()
-      else openDialog(next)
-    } catch (cause) {
-      setError(asApiError(cause))
-      setBusy(false)
-    }
-  }
+  const { busy, error, submit } = useSubmit(isReady, async () => {
+    const next = await run()
+    if (next === undefined) closeDialog()
+    else openDialog(next)
+  })
   const footer = (
     <>
       <button type="button" class="button" onClick={closeDialog}>
@@ -47,13 +35,9 @@ export function FormDialog({ title, action, children, isReady = true, run }: For
   )
   return (
     <Dialog title={title} footer={footer} class="is-narrow">
-      <form id={id} onSubmit={(event) => void submit(event)} noValidate>
+      <form id={id} onSubmit={submit} noValidate>
         {children}
-        {error !== undefined && (
-          <Banner tone="failed">
-            <strong>{describeError(error).title}</strong> {describeError(error).advice} <RequestId id={error.requestId} />
-          </Banner>
-        )}
+        {error !== undefined && <FailedAction error={error} />}
       </form>
     </Dialog>
   )

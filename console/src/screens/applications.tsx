@@ -10,13 +10,12 @@ import { refreshMatching, useLive } from '../api/live.ts'
 import { Banner } from '../components/banner.tsx'
 import { closeDialog, Dialog, openDialog } from '../components/dialog.tsx'
 import { Field } from '../components/field.tsx'
-import { FilterField, useQueryChange } from '../components/filter-field.tsx'
+import { FilteredList } from '../components/filtered-list.tsx'
 import { Icon } from '../components/icon.tsx'
 import { Name } from '../components/name.tsx'
 import { PageHead } from '../components/page-head.tsx'
 import { EmptyState, Loaded } from '../components/states.tsx'
 import { Time } from '../components/time.tsx'
-import { VirtualList } from '../components/virtual-list.tsx'
 import { numberOf } from '../model/read.ts'
 import type { ScreenProps } from '../screen.ts'
 import { describeError, words } from '../words.ts'
@@ -57,34 +56,20 @@ export function Applications({ query: { q = '' } }: ScreenProps) {
 }
 
 function List({ applications, filter }: { applications: readonly Application[]; filter: string }) {
-  const change = useQueryChange()
   const wanted = filter.toLowerCase()
   const shown = applications
     .filter(({ name, email }) => name.toLowerCase().includes(wanted) || email?.toLowerCase().includes(wanted))
     .toSorted((a, b) => a.name.localeCompare(b.name))
   return (
-    <>
-      <div class="filters">
-        <FilterField value={filter} />
-      </div>
-      {shown.length === 0 ? (
-        <EmptyState icon="search" text={words.noApplicationMatches(filter)}>
-          <button type="button" class="button" onClick={() => change({ q: undefined })}>
-            {words.clearFilters}
-          </button>
-        </EmptyState>
-      ) : (
-        <div class="panel is-flush">
-          <VirtualList
-            items={shown}
-            keyOf={({ name }) => name}
-            rowHeight={rowHeight}
-            label={words.applications}
-            row={(application) => <Row application={application} />}
-          />
-        </div>
-      )}
-    </>
+    <FilteredList
+      filter={filter}
+      items={shown}
+      noMatch={words.noApplicationMatches(filter)}
+      keyOf={({ name }) => name}
+      rowHeight={rowHeight}
+      label={words.applications}
+      row={(application) => <Row application={application} />}
+    />
   )
 }
 

@@ -3,12 +3,11 @@ import { to } from '../address.ts'
 import { failureOf, type Task } from '../api/actions.ts'
 import { useLive } from '../api/live.ts'
 import { ApplicationHead } from '../components/application-head.tsx'
-import { FilterField, useQueryChange } from '../components/filter-field.tsx'
+import { FilteredList } from '../components/filtered-list.tsx'
 import { Name } from '../components/name.tsx'
 import { EmptyState, Loaded } from '../components/states.tsx'
 import { StatusMark } from '../components/status-mark.tsx'
 import { Duration, Time } from '../components/time.tsx'
-import { VirtualList } from '../components/virtual-list.tsx'
 import { objectOf, textOf } from '../model/read.ts'
 import { executionStatus, isComplete } from '../model/status.ts'
 import type { ScreenProps } from '../screen.ts'
@@ -19,7 +18,6 @@ const limit = 100
 
 export function Tasks({ params, query: { q = '' } }: ScreenProps) {
   const application = params['application'] ?? ''
-  const change = useQueryChange()
   const live = useLive(
     '/applications/{application}/tasks',
     { path: { application }, query: { limit } },
@@ -29,33 +27,17 @@ export function Tasks({ params, query: { q = '' } }: ScreenProps) {
     <>
       <ApplicationHead application={application} tab={words.tasks} />
       <Loaded live={live} rows={8} empty={<EmptyState icon="task" text={words.tasksEmpty} />}>
-        {(tasks) => {
-          const shown = tasks.filter(({ name }) => (name ?? '').toLowerCase().includes(q.toLowerCase()))
-          return (
-            <>
-              <div class="filters">
-                <FilterField value={q} />
-              </div>
-              {shown.length === 0 ? (
-                <EmptyState icon="search" text={words.noTaskMatches(q)}>
-                  <button type="button" class="button" onClick={() => change({ q: undefined })}>
-                    {words.clearFilters}
-                  </button>
-                </EmptyState>
-              ) : (
-                <div class="panel is-flush">
-                  <VirtualList
-                    items={shown}
-                    keyOf={({ id }) => id}
-                    rowHeight={rowHeight}
-                    label={words.tasks}
-                    row={(task) => <Row task={task} />}
-                  />
-                </div>
-              )}
-            </>
-          )
-        }}
+        {(tasks) => (
+          <FilteredList
+            filter={q}
+            items={tasks.filter(({ name }) => (name ?? '').toLowerCase().includes(q.toLowerCase()))}
+            noMatch={words.noTaskMatches(q)}
+            keyOf={({ id }) => id}
+            rowHeight={rowHeight}
+            label={words.tasks}
+            row={(task) => <Row task={task} />}
+          />
+        )}
       </Loaded>
     </>
   )
