@@ -66,6 +66,7 @@ export class EmbeddedSource implements ChangeSource {
     clearTimeout(this.#linger)
     this.#feed?.abort()
     this.#feed = undefined
+    this.#lost()
   }
 
   /** @throws {GatewayError} UPSTREAM_UNREACHABLE */
@@ -102,7 +103,9 @@ export class EmbeddedSource implements ChangeSource {
       } catch (error) {
         if (!feed.signal.aborted) this.#options.log.info({ err: error }, 'the feed of changes broke off and is opened again')
       }
-      this.#lost(feed.signal.aborted)
+      // A closed feed has said so itself, and another one may be open by now.
+      if (feed.signal.aborted) return
+      for (const watcher of this.#lost()) watcher.stale(true)
       await new Promise((resolve) => setTimeout(resolve, pauseMs).unref())
     }
   }
@@ -117,11 +120,12 @@ export class EmbeddedSource implements ChangeSource {
     }
   }
 
-  #lost(isClosed: boolean): void {
-    if (!this.#isOpen) return
+  /** @returns whom it concerns */
+  #lost(): Watcher[] {
+    if (!this.#isOpen) return []
     this.#open = Promise.withResolvers<void>()
     this.#isOpen = false
-    if (!isClosed) for (const watcher of this.#all()) watcher.stale(true)
+    return this.#all()
   }
 
   #all(): Watcher[] {
