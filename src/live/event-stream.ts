@@ -12,7 +12,7 @@ export interface Allowance {
   readonly maxHeld: number
 }
 
-/** Reasons that a client is told. */
+/** Reasons that the client receives. */
 export type EndReason = 'access' | 'age' | 'stopping' | 'removed' | 'unavailable'
 
 export interface EventStreamOptions {
@@ -35,7 +35,7 @@ interface PendingEvent {
   readonly text: string
 }
 
-/** Runs whose newest state waits for the client; beyond it the client is told to read the list again. */
+/** Runs whose newest state waits for the client; beyond it the client has to read the list again. */
 const maxPending = 100
 const maxPendingCharacters = 256 * 1024
 /** Events that are written at once; what is written cannot be replaced by newer states. */

@@ -1,4 +1,4 @@
-/** Users with ill intent: what they send is refused or does nothing, and everybody else's programs run on. */
+/** Users with ill intent: what they send is refused or does nothing, and the programs of other users run on. */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { readdirSync, readFileSync, statSync } from 'node:fs'

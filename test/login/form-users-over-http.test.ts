@@ -84,7 +84,7 @@ test('administrators manage the users of the login form', async (t) => {
     assert.equal((await ask('POST /auth/users/nobody/unlock')).status, 404)
   })
 
-  await t.test('the last administrator stays, and nobody removes their own account', async () => {
+  await t.test('the last administrator stays, and users cannot remove themselves', async () => {
     assert.equal((await ask('DELETE /auth/users/ADMIN')).status, 409)
     assert.equal((await ask('PUT /auth/users/admin/roles', { roles: [] })).status, 409)
     await ask('POST /auth/users', { username: 'kim', roles: ['admins'], password })

@@ -124,7 +124,7 @@ function isMine(execution: Execution): boolean {
   return [startedBy(execution), textOf(execution.trigger.user)].some((starter) => starter?.toLowerCase() === name)
 }
 
-/** Without required roles everybody who may execute the pipeline judges. */
+/** Without required roles, all users who may execute the pipeline judge. */
 function mayJudge(context: Readonly<Record<string, unknown>>): boolean {
   const required = textsOf(context['selectedStageRoles'] ?? context['requiredJudgmentRoles'])
   const roles = user.value?.roles ?? []
