@@ -31,6 +31,9 @@ export const to = {
   pipelines: (application: string, query?: Query) => address(['applications', application, 'pipelines'], query),
   startPipeline: (application: string, id: string, query?: Query) =>
     address(['applications', application, 'pipelines', id, 'start'], query),
+  newPipeline: (application: string, query?: Query) => address(['applications', application, 'pipelines', 'new'], query),
+  editPipeline: (application: string, id: string, query?: Query) =>
+    address(['applications', application, 'pipelines', id, 'edit'], query),
   execution: (id: string, query?: Query) => address(['executions', id], query),
   tasks: (application: string) => address(['applications', application, 'tasks']),
   task: (id: string) => address(['tasks', id]),

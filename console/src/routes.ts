@@ -39,6 +39,10 @@ export const routes: readonly ScreenRoute[] = [
     load: () => import('./screens/pipelines.tsx').then(({ Pipelines }) => Pipelines),
   },
   {
+    path: 'applications/:application/pipelines/:id/edit',
+    load: () => import('./editor/editor.tsx').then(({ EditPipeline }) => EditPipeline),
+  },
+  {
     path: 'applications/:application/pipelines/:id/start',
     load: () => import('./screens/pipelines.tsx').then(({ Pipelines }) => Pipelines),
   },

@@ -1,0 +1,47 @@
+/** Stage types as the API describes them: what forms, checks and completions are made of. */
+import type { components } from '../api/schema.d.ts'
+import { type Json, textOf } from '../model/read.ts'
+
+export interface Field {
+  readonly name: string
+  /** text, long-text, number, moment, flag, choice, texts, objects, object, map or json. */
+  readonly kind: string
+  readonly required: boolean
+  readonly default?: unknown
+  readonly choices?: readonly string[]
+  readonly onlyChoices: boolean
+  readonly choicesFrom?: string
+  readonly help: string
+  /** Whether an expression in it is evaluated when the stage runs. */
+  readonly expression: boolean
+  readonly otherNames?: readonly string[]
+  readonly fields?: readonly Field[]
+}
+
+export interface StageType {
+  readonly type: string
+  readonly label: string
+  readonly group: string
+  readonly description: string
+  readonly use: 'pipeline' | 'task' | 'both'
+  readonly runsHere?: boolean
+  readonly reason?: string
+  readonly fields: readonly Field[]
+}
+
+export interface StageTypes {
+  readonly engine: 'embedded' | 'external'
+  readonly commonFields: readonly Field[]
+  readonly stageTypes: readonly StageType[]
+}
+
+/** The schema of the API leaves inner fields open; they are fields like others. */
+export function toStageTypes(answer: components['schemas']['StageTypes']): StageTypes {
+  return answer as unknown as StageTypes
+}
+
+/** Of the type that runs: `alias` names it when `type` is a name of the author's own. */
+export function descriptionOf(types: StageTypes | undefined, stage: Json): StageType | undefined {
+  const find = (name: unknown) => types?.stageTypes.find(({ type }) => type === textOf(name))
+  return find(stage['alias']) ?? find(stage['type'])
+}

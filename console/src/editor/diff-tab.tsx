@@ -1,0 +1,6 @@
+/** Difference of the draft. */
+import type { TabProps } from './draft.ts'
+
+export function DiffTab({ draft }: TabProps) {
+  return <pre>{JSON.stringify(draft.definition.value, null, 2)}</pre>
+}

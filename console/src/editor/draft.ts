@@ -1,0 +1,207 @@
+/**
+ * The working copy of a pipeline: graph, forms, text, difference, history and dry run are views of one `Draft`.
+ *
+ * A view is a component `({ draft }: TabProps)` in a file of its own, loaded when its tab is opened. It reads signals, and changes the
+ * definition only by `change`, `set` and `replace`, which keep undo: values are immutable, and what a view does not know stays.
+ *
+ * - `draft.definition.value`: the definition as it would be saved. `draft.stored.value`: what it began from, undefined for a new one.
+ * - `draft.set(path, value, label)`: one field; undefined removes it. Typing in one field is one step of undo.
+ * - `draft.replace(definition, label, mergeKey?)`: the whole definition, as from text, a revision or an import.
+ * - `draft.unreadable.value`: text that is no definition yet, set by the text view; the other views keep the last valid definition.
+ * - `draft.problems.value`: what is wrong, by path from the definition; refusals of the server are among them.
+ * - `draft.selected.value`: key of the selected stage. `draft.types.value`: the stage types, once they are loaded.
+ * - `draft.readOnly.value`: why it cannot be changed; changes are ignored then.
+ */
+import { batch, computed, type ReadonlySignal, type Signal, signal } from '@preact/signals'
+import type { Json } from '../model/read.ts'
+import { numberOf, objectOf, textOf } from '../model/read.ts'
+import { type Change, listChanges } from './changes.ts'
+import type { StageTypes } from './descriptions.ts'
+import { isSameValue, type Path, withValueAt } from './json-path.ts'
+import { findProblems, type Problem } from './problems.ts'
+import { words } from './words.ts'
+
+export interface TabProps {
+  readonly draft: Draft
+}
+
+/** What the draft was read from. */
+export interface Stored {
+  readonly definition: Json
+  /** Milliseconds since the epoch, as the store writes them; a save that names another one is stale. */
+  readonly updateTs: string | undefined
+  readonly lastModifiedBy: string | undefined
+}
+
+export function toStored(definition: Json): Stored {
+  const { updateTs, lastModifiedBy } = definition
+  const stamp = numberOf(updateTs)
+  return { definition, updateTs: stamp === undefined ? undefined : String(stamp), lastModifiedBy: textOf(lastModifiedBy) }
+}
+
+/** Text that cannot be read; it survives a change of the view. */
+export interface Unreadable {
+  readonly text: string
+  readonly format: 'json' | 'yaml'
+  /** With the line, such as "Line 12: a comma is missing". */
+  readonly message: string
+}
+
+interface Step {
+  readonly definition: Json
+  /** What led from here to the next one, such as "Remove Deploy". */
+  readonly label: string
+}
+
+/** What survives a reload of the page. */
+export interface KeptDraft {
+  readonly stored: Json | undefined
+  readonly definition: Json
+}
+
+const maxSteps = 100
+/** The store sets these; they are no change of the user's. */
+const stamps = ['updateTs', 'lastModifiedBy', 'lastModified', 'createTs']
+
+export class Draft {
+  readonly application: string
+  readonly definition: ReadonlySignal<Json>
+  readonly stored: Signal<Stored | undefined>
+  readonly types = signal<StageTypes | undefined>(undefined)
+  readonly selected = signal<string | undefined>(undefined)
+  readonly unreadable = signal<Unreadable | undefined>(undefined)
+  /** Whether the user lifted the lock of the pipeline. */
+  readonly isUnlocked = signal(false)
+  /** What the server found in the last save, until the definition changes. */
+  readonly refusals = signal<readonly Problem[]>([])
+  readonly isDirty: ReadonlySignal<boolean>
+  /** What a save would change. */
+  readonly changes: ReadonlySignal<readonly Change[]>
+  readonly problems: ReadonlySignal<readonly Problem[]>
+  readonly readOnly: ReadonlySignal<string | undefined>
+  /** What undo takes back, and redo does again. */
+  readonly undoLabel: ReadonlySignal<string | undefined>
+  readonly redoLabel: ReadonlySignal<string | undefined>
+  readonly #definition: Signal<Json>
+  readonly #past = signal<readonly Step[]>([])
+  readonly #future = signal<readonly Step[]>([])
+  #mergeKey: string | undefined
+
+  constructor(application: string, { stored, definition }: KeptDraft) {
+    this.application = application
+    this.#definition = signal(definition)
+    this.definition = this.#definition
+    this.stored = signal(stored === undefined ? undefined : toStored(stored))
+    this.isDirty = computed(
+      () =>
+        this.unreadable.value !== undefined ||
+        !isSameDefinition(this.stored.value?.definition ?? definition, this.#definition.value),
+    )
+    this.changes = computed(() => {
+      const base = withoutStamps(this.stored.value?.definition ?? definition)
+      return listChanges(base, withoutStamps(this.#definition.value))
+    })
+    const found = computed(() => findProblems(this.#definition.value, this.types.value))
+    this.problems = computed(() => [...this.refusals.value, ...found.value])
+    this.readOnly = computed(() => (this.isUnlocked.value ? undefined : describeReadOnly(this.stored.value?.definition)))
+    this.undoLabel = computed(() => this.#past.value.at(-1)?.label)
+    this.redoLabel = computed(() => this.#future.value.at(-1)?.label)
+  }
+
+  /** @param mergeKey Changes of one key in a row are one step of undo. */
+  change(label: string, edit: (definition: Json) => Json, mergeKey?: string): void {
+    const before = this.#definition.peek()
+    const after = edit(before)
+    if (this.readOnly.peek() !== undefined || isSameValue(before, after)) return
+    batch(() => {
+      if (mergeKey === undefined || mergeKey !== this.#mergeKey) {
+        this.#past.value = [...this.#past.peek(), { definition: before, label }].slice(-maxSteps)
+      }
+      this.#mergeKey = mergeKey
+      this.#future.value = []
+      this.refusals.value = []
+      this.#definition.value = after
+    })
+  }
+
+  /** Undefined removes the key or the item. */
+  set(path: Path, value: unknown, label: string): void {
+    this.change(label, (definition) => withValueAt(definition, path, value), JSON.stringify(path))
+  }
+
+  replace(definition: Json, label: string, mergeKey?: string): void {
+    this.change(label, () => definition, mergeKey)
+  }
+
+  undo(): void {
+    this.#travel(this.#past, this.#future)
+  }
+
+  redo(): void {
+    this.#travel(this.#future, this.#past)
+  }
+
+  #travel(from: Signal<readonly Step[]>, to: Signal<readonly Step[]>): void {
+    const step = from.peek().at(-1)
+    if (step === undefined) return
+    batch(() => {
+      from.value = from.peek().slice(0, -1)
+      to.value = [...to.peek(), { definition: this.#definition.peek(), label: step.label }]
+      this.#definition.value = step.definition
+      this.#mergeKey = undefined
+      this.refusals.value = []
+    })
+  }
+
+  /** The next change is a step of undo of its own, whatever it changes. */
+  endStep(): void {
+    this.#mergeKey = undefined
+  }
+
+  /** Back to what is stored; undo brings the changes back. */
+  discard(): void {
+    const base = this.stored.peek()?.definition
+    if (base !== undefined) this.replace(base, words.discard)
+  }
+
+  /** After a save or a merge: what the store has now, and the draft on top of it. Undo leads back to states before it. */
+  rebase(stored: Json, definition: Json): void {
+    batch(() => {
+      this.stored.value = toStored(stored)
+      this.change(words.merge, () => definition)
+    })
+  }
+
+  /** Whether the lock may be lifted here. */
+  get mayUnlock(): boolean {
+    const locked = objectOf(this.stored.peek()?.definition['locked'])
+    return locked['ui'] === true && locked['allowUnlockUi'] !== false
+  }
+
+  /** From the next save on the pipeline has no lock. */
+  unlock(): void {
+    this.isUnlocked.value = true
+    this.set(['locked'], undefined, words.unlock)
+  }
+
+  toKept(): KeptDraft {
+    return { stored: this.stored.peek()?.definition, definition: this.#definition.peek() }
+  }
+}
+
+/** Equal apart from what the store sets. */
+export function isSameDefinition(left: Json, right: Json): boolean {
+  return isSameValue(withoutStamps(left), withoutStamps(right))
+}
+
+export function withoutStamps(definition: Json): Json {
+  return Object.fromEntries(Object.entries(definition).filter(([name]) => !stamps.includes(name)))
+}
+
+/** A locked pipeline is changed where it is made, one of a template in the template. */
+function describeReadOnly(stored: Json | undefined): string | undefined {
+  if (stored === undefined) return undefined
+  const locked = objectOf(stored['locked'])
+  if (locked['ui'] === true) return words.locked(textOf(locked['description']))
+  return stored['type'] === 'templatedPipeline' ? words.templated : undefined
+}

@@ -1,0 +1,6 @@
+/** History of the draft. */
+import type { TabProps } from './draft.ts'
+
+export function HistoryTab({ draft }: TabProps) {
+  return <pre>{JSON.stringify(draft.definition.value, null, 2)}</pre>
+}

@@ -1,0 +1,54 @@
+/** Places in a definition, and changes there that leave everything else as it is: unknown fields, order of keys. */
+import type { Json } from '../model/read.ts'
+
+/** Keys and positions from the definition, such as `['stages', 3, 'capacity', 'max']`. */
+export type Path = readonly (string | number)[]
+
+/** Undefined where there is nothing. */
+export function valueAt(root: unknown, path: Path): unknown {
+  let value = root
+  for (const step of path) {
+    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, step)) return undefined
+    value = (value as Readonly<Record<string | number, unknown>>)[step]
+  }
+  return value
+}
+
+/** A copy with `value` there, below new objects where some were missing; undefined removes the key or the item. */
+export function withValueAt<Root>(root: Root, path: Path, value: unknown): Root {
+  const [step, ...rest] = path
+  if (step === undefined) return value as Root
+  const inner = rest.length === 0 ? value : withValueAt(valueAt(root, [step]), rest, value)
+  if (Array.isArray(root) && typeof step === 'number') {
+    return (inner === undefined ? root.toSpliced(step, 1) : Object.assign([...root], { [step]: inner })) as Root
+  }
+  if (root === undefined && typeof step === 'number') return (inner === undefined ? [] : [inner]) as Root
+  const holder: Json = typeof root === 'object' && root !== null && !Array.isArray(root) ? (root as Json) : {}
+  return withKey(holder, String(step), inner) as Root
+}
+
+/** A key such as `__proto__` is one like others. */
+function withKey(holder: Json, key: string, value: unknown): Json {
+  const others = Object.entries(holder)
+  if (value === undefined) return Object.fromEntries(others.filter(([name]) => name !== key))
+  if (!Object.hasOwn(holder, key)) return Object.fromEntries([...others, [key, value]])
+  return Object.fromEntries(others.map(([name, old]) => [name, name === key ? value : old]))
+}
+
+export function isSameValue(left: unknown, right: unknown): boolean {
+  if (Object.is(left, right)) return true
+  if (typeof left !== 'object' || typeof right !== 'object' || left === null || right === null) return false
+  if (Array.isArray(left) !== Array.isArray(right)) return false
+  const keys = Object.keys(left)
+  if (keys.length !== Object.keys(right).length) return false
+  return keys.every((key) => Object.hasOwn(right, key) && isSameValue((left as Json)[key], (right as Json)[key]))
+}
+
+export function isSamePath(left: Path, right: Path): boolean {
+  return left.length === right.length && left.every((step, index) => step === right[index])
+}
+
+/** As people write it: `capacity.max`, `clusters[0].account`. */
+export function formatPath(path: Path): string {
+  return path.map((step, index) => (typeof step === 'number' ? `[${step}]` : index === 0 ? step : `.${step}`)).join('')
+}

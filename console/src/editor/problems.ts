@@ -1,0 +1,115 @@
+/**
+ * What is wrong with a definition, found while the user types. The rules come from the descriptions that the API answers;
+ * expressions are left alone, because their values are known later.
+ */
+import { type Json, numberOf, objectOf, textOf } from '../model/read.ts'
+import { descriptionOf, type Field, type StageTypes } from './descriptions.ts'
+import { formatPath, type Path } from './json-path.ts'
+import { findCircle, refIdOf, requisitesOf, titleOfStage, toNodes } from './stages.ts'
+import { words } from './words.ts'
+
+export interface Problem {
+  /** From the definition: `['stages', 3, 'capacity', 'max']`. */
+  readonly path: Path
+  /** A sentence. */
+  readonly message: string
+  /** The stage that it belongs to, as `StageNode.key`. */
+  readonly stage: string | undefined
+  /** A warning does not keep the definition from being saved or run. */
+  readonly severity: 'error' | 'warning'
+}
+
+/** @param types Undefined while they are unknown: only the graph and the head are checked then. */
+export function findProblems(definition: Json, types: StageTypes | undefined): readonly Problem[] {
+  const nodes = toNodes(definition)
+  const known = new Set(nodes.map(({ key }) => key))
+  const found: Problem[] = []
+  if (textOf(definition['name']) === undefined || String(definition['name']).trim() === '') {
+    found.push({ path: ['name'], message: words.nameMissing, stage: undefined, severity: 'error' })
+  }
+  const circle = findCircle(nodes)
+  for (const { index, key, stage } of nodes) {
+    const at = (path: Path, message: string, severity: Problem['severity'] = 'error') =>
+      found.push({ path: ['stages', index, ...path], message, stage: key, severity })
+    if (textOf(stage['type']) === undefined) at(['type'], words.typeMissing)
+    if (refIdOf(stage) !== undefined && refIdOf(stage) !== key) at(['refId'], words.refIdTaken(refIdOf(stage) ?? ''))
+    for (const id of requisitesOf(stage)) if (!known.has(id)) at(['requisiteStageRefIds'], words.requisiteUnknown(id))
+    if (circle?.includes(key) === true) at(['requisiteStageRefIds'], words.circle(circleNames(circle, nodes)))
+    const description = descriptionOf(types, stage)
+    if (types === undefined) continue
+    const problems = description === undefined ? [] : problemsOf(stage, description.fields, [], !mayBeSkipped(stage))
+    for (const { path, message } of [...problemsOf(stage, common(types), [], false), ...problems]) at(path, message)
+    if (description?.runsHere === false) at(['type'], description.reason ?? words.doesNotRun, 'warning')
+  }
+  return found
+}
+
+function circleNames(circle: readonly string[], nodes: ReturnType<typeof toNodes>): readonly string[] {
+  return circle.map((key) => titleOfStage(nodes.find((node) => node.key === key)?.stage ?? {}))
+}
+
+function common(types: StageTypes): readonly Field[] {
+  return types.commonFields.filter(({ name }) => name !== 'type' && name !== 'requisiteStageRefIds')
+}
+
+interface FieldProblem {
+  readonly path: Path
+  readonly message: string
+}
+
+function problemsOf(holder: Json, fields: readonly Field[], path: Path, isComplete: boolean): FieldProblem[] {
+  // A key that is an expression may become any of them.
+  const mayLack = !isComplete || Object.keys(holder).some(isExpression)
+  return fields.flatMap((field) => {
+    const here = [...path, field.name]
+    const name = [field.name, ...(field.otherNames ?? [])].find((each) => isGiven(holder[each]))
+    if (name !== undefined) return name === field.name ? problemsOfValue(holder[name], field, here, isComplete) : []
+    return field.required && !mayLack ? [{ path: here, message: words.fieldMissing(formatPath(here)) }] : []
+  })
+}
+
+function problemsOfValue(value: unknown, field: Field, path: Path, isComplete: boolean): FieldProblem[] {
+  const wrong = isExpression(value) ? undefined : describeWrong(value, field)
+  if (wrong !== undefined) return [{ path, message: words.fieldWrong(formatPath(path), wrong) }]
+  const { fields, kind } = field
+  if (fields === undefined) return []
+  if (kind === 'object' && isObject(value)) return problemsOf(value, fields, path, isComplete)
+  if (kind !== 'objects' || !Array.isArray(value)) return []
+  return value.flatMap((each, index) => (isObject(each) ? problemsOf(each, fields, [...path, index], isComplete) : []))
+}
+
+/** Undefined when the engine takes the value. */
+function describeWrong(value: unknown, { kind, choices = [], onlyChoices }: Field): string | undefined {
+  switch (kind) {
+    case 'number':
+    case 'moment':
+      return numberOf(value) === undefined ? words.mustBeNumber : undefined
+    case 'object':
+    case 'map':
+      return isObject(value) ? undefined : words.mustBeObject
+    case 'objects':
+      return Array.isArray(value) && value.every((each) => isObject(each) || isExpression(each)) ? undefined : words.mustBeObjects
+    case 'choice':
+      return !onlyChoices || choices.includes(String(value)) ? undefined : words.mustBeOneOf(choices)
+    default:
+      return undefined
+  }
+}
+
+function isObject(value: unknown): value is Json {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function isGiven(value: unknown): boolean {
+  return value !== undefined && value !== null && value !== ''
+}
+
+export function isExpression(value: unknown): boolean {
+  return typeof value === 'string' && value.includes('${')
+}
+
+/** A stage whose condition may skip it need not be complete. */
+function mayBeSkipped(stage: Json): boolean {
+  const { expression } = objectOf(stage['stageEnabled'])
+  return textOf(expression) !== undefined && String(expression).trim() !== 'true'
+}
