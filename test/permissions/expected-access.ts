@@ -184,6 +184,7 @@ export const expectedAccess: Readonly<Record<string, keyof typeof profiles>> = {
   'GET /executions/failedStages': 'readers',
   'GET /pipelines/{id}/{stageId}/evaluateExpression': 'readers',
   'POST /pipelines/{id}/evaluateVariables': 'readers',
+  'POST /applications/{application}/tasks/judge': 'writers',
   'POST /webhooks/{type}/{source}': 'senders',
   'POST /webhooks/cdevents/{source}': 'senders',
   'GET /webhooks/preconfigured': 'everybody',

@@ -22,23 +22,44 @@ import type { SubmittedOperation } from './tasks.ts'
 const submit: InfrastructureRoute['answer'] = async (request, infrastructure) => {
   const requestId = queryValue(request, 'clientRequestId')
   const operations = submittedOperations(request)
+  const refused = await refusals(operations, request, infrastructure)
+  if (refused.length > 0) throw validationFailed(refused)
+  const known = requestId === undefined ? undefined : infrastructure.tasks.idOf(requestId)
+  if (known !== undefined) return resource(known)
+  const errors = problemsOf(operations, infrastructure)
+  if (errors.length > 0) throw validationFailed(errors)
+  const { user = 'anonymous', identity } = callerOf(request)
+  return resource(infrastructure.tasks.submit({ requestId, user, identity, operations }))
+}
+
+/** What a submission would be refused for; nothing runs. */
+const judge: InfrastructureRoute['answer'] = async (request, infrastructure) => {
+  const operations = submittedOperations(request)
+  const refused = await refusals(operations, request, infrastructure)
+  return { errors: refused.length > 0 ? refused : problemsOf(operations, infrastructure) }
+}
+
+/** Of operations that may not even be looked at. @throws {BackendError} 400 when there are none */
+async function refusals(
+  operations: readonly SubmittedOperation[],
+  request: FastifyRequest,
+  infrastructure: Infrastructure,
+): Promise<string[]> {
   if (operations.length === 0) {
     throw new BackendError(400, 'Send a list of operations, each an object with one key: [{"<operation>": {…}}].')
   }
   const access = await accessOf(request, infrastructure)
-  const refused = operations.flatMap((operation) => refusalsOf(operation, infrastructure, access))
-  if (refused.length > 0) throw validationFailed(refused)
-  const known = requestId === undefined ? undefined : infrastructure.tasks.idOf(requestId)
-  if (known !== undefined) return resource(known)
-  const errors = operations.flatMap((operation) => {
+  return operations.flatMap((operation) => refusalsOf(operation, infrastructure, access))
+}
+
+/** What is wrong with the descriptions of operations that may be looked at. */
+function problemsOf(operations: readonly SubmittedOperation[], infrastructure: Infrastructure): string[] {
+  return operations.flatMap((operation) => {
     const { name, description } = operation
     return findOperation(infrastructure, operation)!
       .check(description)
       .map((problem) => `${name}: ${problem}`)
   })
-  if (errors.length > 0) throw validationFailed(errors)
-  const { user = 'anonymous', identity } = callerOf(request)
-  return resource(infrastructure.tasks.submit({ requestId, user, identity, operations }))
 }
 
 function resource(id: string): JsonObject {
@@ -139,6 +160,7 @@ export const operationRoutes: InfrastructureRoute[] = [
   { method: 'POST', path: '/ops', answer: submit },
   { method: 'POST', path: '/ops/:operation', answer: submit },
   { method: 'POST', path: '/:provider/ops', answer: submit },
+  { method: 'POST', path: '/judge/:provider', answer: judge },
   { method: 'POST', path: '/:provider/ops/:operation', answer: submit },
   { method: 'GET', path: '/task', answer: runningTasks },
   { method: 'GET', path: '/task/:id', answer: task },

@@ -17,7 +17,7 @@ import { advance } from './machine/advance.ts'
 import { StageError } from './machine/failure.ts'
 import { graphOf } from './machine/graph.ts'
 import { applyFailure, applyResult, giveUp, isWanted, nextDue, stepOf, takeDueTasks } from './machine/run-task.ts'
-import { isSpent, type StepRun, type Turn } from './machine/turn.ts'
+import { createTurn, isSpent, type StepRun } from './machine/turn.ts'
 import type { Execution, ExecutionType, FollowUp } from './model.ts'
 import type { TaskResult } from './stages/stage-type.ts'
 import { isComplete } from './statuses.ts'
@@ -87,7 +87,7 @@ export class Engine implements EngineParts {
 
   /** One atomic step. `work` must not wait, and must not begin another step. */
   transact<T>(work: (unit: UnitOfWork) => T): T {
-    const turn = this.#createTurn()
+    const turn = createTurn(this.options)
     const unit = new UnitOfWork(turn, this.options.store, this.isInFlight)
     const { result, touched } = inTransaction(this.options.db, () => {
       const result = work(unit)
@@ -109,11 +109,6 @@ export class Engine implements EngineParts {
 
   /** Whether a task or follow-up has been handed out and has not come back. */
   readonly isInFlight = (run: string): boolean => this.#inFlight.has(run)
-
-  #createTurn(): Turn {
-    const { now, nextId, stageTypes, limits } = this.options
-    return { now: now(), nextId, stageTypes, limits, completed: [], events: [], expressionSteps: 0, recorded: 0 }
-  }
 
   /** Does what is due. Called by the timer, and by requests so that they see the state of their moment. */
   drain(): void {

@@ -166,6 +166,41 @@ export const TaskRequest = z
   })
   .meta({ id: 'TaskRequest' })
 
+const TaskFinding = z
+  .looseObject({
+    job: z.int().optional().describe('Position of the job, from 0. Absent where it concerns the task as a whole.'),
+    stage: z.string().optional().describe('Name of the stage: of the job, or of one that the job adds.'),
+    field: z.string().optional().describe('Path of a field of the job.'),
+    message: z.string(),
+  })
+  .meta({ id: 'TaskFinding' })
+
+export const TaskJudgement = z
+  .looseObject({
+    engine: z.enum(['embedded', 'external']),
+    decision: z
+      .enum(['accepted', 'refused', 'depends'])
+      .describe('`refused`: the task would fail as things are now. `depends`: see `open`.'),
+    objections: z.array(TaskFinding).describe('What the task would fail for.'),
+    open: z.array(TaskFinding).describe('What is known only once the task runs.'),
+    effects: z
+      .array(
+        z.looseObject({
+          job: z.int(),
+          stage: z.string(),
+          type: z.string(),
+          message: z.string().optional().describe('What the stage does, where it is no operation of the infrastructure.'),
+          operation: z.string().optional(),
+          account: z.string().optional(),
+          region: z.string().optional(),
+          objects: z.array(z.string()).optional().describe('Names of server groups, instances and the like.'),
+          capacity: AnyObject.optional().describe('Of the server group afterwards.'),
+        }),
+      )
+      .describe('What the task would do, in order, as far as it gets.'),
+  })
+  .meta({ id: 'TaskJudgement', description: 'What would become of a task.' })
+
 /** Merged into the context of a stage. */
 export const StageUpdate = z
   .looseObject({

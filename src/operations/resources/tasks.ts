@@ -1,6 +1,7 @@
 /** Tasks: work outside of pipelines, by application and by id. */
 
 import { z } from 'zod'
+import { describeIssue } from '../../describe-issue.ts'
 import { GatewayError } from '../../errors.ts'
 import { pathTo } from '../../http/encode-path.ts'
 import { isObject, type JsonObject } from '../../json/values.ts'
@@ -12,7 +13,7 @@ import { requireAdministrator } from '../access/application-access.ts'
 import { learnApplication } from '../access/learn-application.ts'
 import { applicationsCreatedBy } from '../access/subjects.ts'
 import { application, executesTask, readsApplication, readsTask, submitsJobs, writesApplication, writesTask } from '../demands.ts'
-import { CloudOperation, Task, TaskRequest } from '../models/executions.ts'
+import { CloudOperation, Task, TaskJudgement, TaskRequest } from '../models/executions.ts'
 import type { Operation, OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
 import { AnyObject, integer, nonEmptyList, nothing, Ref, text } from '../schemas.ts'
@@ -57,6 +58,24 @@ export const taskOperations: Operation[] = [
       return submit(request, platform, task)
     },
     answer: Ref,
+  },
+  {
+    id: 'judgeTaskUsingPOST',
+    method: 'POST',
+    path: '/applications/{application}/tasks/judge',
+    demands: [...writesApplication, ...submitsJobs],
+    changesNothing: true,
+    cost: 5,
+    summary: 'Judge a task without running it',
+    description:
+      'What a task would be refused for and what it would do, as things are now: stage types, fields, accounts, the requirements of its ' +
+      'operations, traffic guards. Nothing is stored and nothing changes. With an external Orca, Fairlead judges the rights and the form alone.',
+    body: { schema: AnyObject, shown: TaskRequest, required: true },
+    handle: (request, platform) => {
+      const task = { ...(request.body as JsonObject), application: request.path['application'] }
+      return judge(request, platform, task)
+    },
+    answer: TaskJudgement,
   },
   {
     id: 'getTaskUsingGET',
@@ -180,6 +199,38 @@ async function submit(request: OperationRequest, platform: Platform, task: JsonO
     setTimeout(() => void platform.applications.refresh(), applicationChangeMs).unref()
   }
   return checkObject(answer, 'orca')
+}
+
+async function judge(request: OperationRequest, platform: Platform, task: JsonObject): Promise<JsonObject> {
+  const objection = await nameObjection(request, platform, task)
+  if (objection !== undefined) return refusedHere(platform, objection)
+  if (!platform.upstreams.isEmbedded('orca')) return judgeForm(task)
+  const answer = await request.json('orca', { method: 'POST', path: '/ops/judge', body: task, headers: submissionType })
+  return { engine: 'embedded', ...checkObject(answer, 'orca') }
+}
+
+/** What a submission refuses before the orchestrator sees it. */
+async function nameObjection(request: OperationRequest, platform: Platform, task: JsonObject): Promise<string | undefined> {
+  try {
+    for (const name of applicationsCreatedBy(task)) await checkNewName(request, platform, name)
+    return undefined
+  } catch (error) {
+    if (error instanceof GatewayError && error.code === 'BAD_ARGUMENT') return error.message
+    throw error
+  }
+}
+
+function refusedHere({ upstreams }: Platform, message: string): JsonObject {
+  const engine = upstreams.isEmbedded('orca') ? 'embedded' : 'external'
+  return { engine, decision: 'refused', objections: [{ message }], open: [], effects: [] }
+}
+
+/** An external orchestrator cannot be asked without running the task. */
+function judgeForm(task: JsonObject): JsonObject {
+  const { error } = TaskRequest.safeParse(task)
+  const objections = error?.issues.map((issue) => ({ message: `"${issue.path.join('.')}": ${describeIssue(issue)}.` })) ?? []
+  const open = [{ message: 'The external Orca judges the rest when the task runs: Fairlead has judged the rights and the form.' }]
+  return { engine: 'external', decision: objections.length > 0 ? 'refused' : 'depends', objections, open, effects: [] }
 }
 
 /**

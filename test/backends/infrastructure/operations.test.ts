@@ -27,11 +27,14 @@ async function createGroup(infra: TestInfrastructure, stack: string, more: JsonO
   return Object.values((resultObjects as JsonObject[]).at(-1)!['serverGroupNameByRegion'] as JsonObject)[0] as string
 }
 
-/** The errors of a request that is refused before anything runs. */
+/** The errors of a request that is refused before anything runs; a judgement of it has the same. */
 async function refusal(infra: TestInfrastructure, operation: string, description: JsonObject, user?: string): Promise<string> {
-  const { status, body } = await infra.ask('POST', '/local/ops', [{ [operation]: { ...place, ...description } }], user)
+  const operations = [{ [operation]: { ...place, ...description } }]
+  const { status, body } = await infra.ask('POST', '/local/ops', operations, user)
   assert.equal(status, 400, JSON.stringify(body))
-  return ((body as JsonObject)['errors'] as string[]).join(' ')
+  const { errors } = body as { errors: string[] }
+  assert.deepEqual((await infra.ask('POST', '/judge/local', operations, user)).body, { errors })
+  return errors.join(' ')
 }
 
 test('operations are checked before they run', async (t) => {

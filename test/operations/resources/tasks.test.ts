@@ -247,3 +247,19 @@ test('DELETE /plugins/info submits the deletion', async (t) => {
   assert.equal(answer.status, 202)
   assert.partialDeepStrictEqual(submitted(platform).job[0], { type: 'deletePluginInfo', pluginInfoId: 'acme.plugin' })
 })
+
+test('a task for an external Orca is judged by its form alone', async (t) => {
+  const platform = await startPlatform(t)
+  const task = { application: 'other', description: 'd', job: [{ type: 'disableServerGroup' }] }
+
+  const right = await platform.ask('POST /applications/web/tasks/judge', task)
+  const wrong = await platform.ask('POST /applications/web/tasks/judge', { description: 'd', job: [{ user: 'ann' }] })
+
+  assert.deepEqual([right.status, wrong.status], [200, 200])
+  const { open, ...judged } = right.body as { open: { message: string }[] }
+  assert.deepEqual(judged, { engine: 'external', decision: 'depends', objections: [], effects: [] })
+  assert.match(open[0]?.message ?? '', /^The external Orca judges the rest/)
+  const { decision, objections } = wrong.body as { decision: string; objections: unknown[] }
+  assert.deepEqual([decision, objections], ['refused', [{ message: '"job.0.type": it is missing.' }]])
+  assert.deepEqual(platform.calls(), [])
+})

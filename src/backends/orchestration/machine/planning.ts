@@ -13,31 +13,42 @@ import type { StageRun } from './turn.ts'
 
 /** A plan that fails gives the stage its failure status; an unknown type is terminal whatever the failure options say. */
 export function planStage(run: StageRun): void {
-  const { execution, stage, turn } = run
-  const name = typeNameOf(stage)
+  const { stage, turn } = run
   const type = stageTypeOf(turn.stageTypes, stage)
   try {
-    evaluateStageContext(run)
-    if (type === undefined) throw new StageError([describeMissingType(name, turn.stageTypes)])
-    const steps = type.chooseSteps?.(stage, execution) ?? type.steps
-    const before = plannedBeforeStages(run, type)
-    stage.tasks = createTasks(name, steps)
-    if (type.isSkippable?.(stage)) stage.context['canManuallySkip'] = true
-    injectStages(run, 'STAGE_BEFORE', before.stages, before.firstNumber)
+    layOutStage(run, type)
   } catch (error) {
     failPlan(run, 'beforeStagePlanningFailed', error, type === undefined ? 'TERMINAL' : failureStatus(stage))
   }
 }
 
-export function planAfterStages(run: StageRun): void {
+/** Gives the stage its evaluated context, its tasks and the stages before them. @throws {StageError} */
+export function layOutStage(run: StageRun, type: StageType | undefined): void {
   const { execution, stage, turn } = run
+  const name = typeNameOf(stage)
+  evaluateStageContext(run)
+  if (type === undefined) throw new StageError([describeMissingType(name, turn.stageTypes)])
+  const steps = type.chooseSteps?.(stage, execution) ?? type.steps
+  const before = plannedBeforeStages(run, type)
+  stage.tasks = createTasks(name, steps)
+  if (type.isSkippable?.(stage)) stage.context['canManuallySkip'] = true
+  injectStages(run, 'STAGE_BEFORE', before.stages, before.firstNumber)
+}
+
+export function planAfterStages(run: StageRun): void {
+  const { stage, turn } = run
   stage.engine.afterStagesPlanned = true
   try {
-    const after = stageTypeOf(turn.stageTypes, stage)?.afterStages?.(stage, execution) ?? []
-    injectStages(run, 'STAGE_AFTER', after)
+    injectAfterStages(run, stageTypeOf(turn.stageTypes, stage))
   } catch (error) {
     failPlan(run, 'afterStagePlanningFailed', error, failureStatus(stage))
   }
+}
+
+/** @throws {StageError} */
+export function injectAfterStages(run: StageRun, type: StageType | undefined): void {
+  const { execution, stage } = run
+  injectStages(run, 'STAGE_AFTER', type?.afterStages?.(stage, execution) ?? [])
 }
 
 /** Whether the stage's type has something to do before the stage ends in its failure. */

@@ -111,7 +111,8 @@ export function applyResult(run: StepRun, result: TaskResult): void {
   advance(execution, turn, stage)
 }
 
-function mergeResult(stage: Stage, result: TaskResult): void {
+/** Adds to context and outputs of the stage what a task has found. */
+export function mergeResult(stage: Stage, result: Pick<TaskResult, 'context' | 'outputs' | 'scheduledTime'>): void {
   stage.context = { ...stage.context, ...result.context }
   stage.scheduledTime = result.scheduledTime ?? stage.scheduledTime
   const outputs: JsonObject = { ...stage.outputs, ...result.outputs }

@@ -18,6 +18,15 @@ export interface Turn {
   recorded: number
 }
 
+export function createTurn({
+  now,
+  nextId,
+  stageTypes,
+  limits,
+}: Pick<Turn, 'nextId' | 'stageTypes' | 'limits'> & { readonly now: () => number }): Turn {
+  return { now: now(), nextId, stageTypes, limits, completed: [], events: [], expressionSteps: 0, recorded: 0 }
+}
+
 /** Beyond it, what is left is for another step: others must have their turn. */
 const mostExpressionSteps = 250_000
 

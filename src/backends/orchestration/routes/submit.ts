@@ -3,10 +3,12 @@ import type { FastifyInstance } from 'fastify'
 import { isObject, isTrue, type JsonObject } from '../../../json/values.ts'
 import { BackendError, type Caller, callerOf } from '../../backend.ts'
 import type { Engine } from '../engine.ts'
+import { judgeTask } from '../submission/judge-task.ts'
 import { preparePipeline, recordFailure } from '../submission/prepare-pipeline.ts'
 import { prepareTask } from '../submission/prepare-task.ts'
 import type { SubmissionSources } from '../submission/sources.ts'
 import { checkParentReadable } from '../submission/trigger.ts'
+import { sendRecord } from './answers.ts'
 
 export function submitRoutes(app: FastifyInstance, engine: Engine, sources: SubmissionSources): void {
   app.post('/orchestrate', (request) => startPipeline(request.body, callerOf(request), engine, sources))
@@ -15,6 +17,10 @@ export function submitRoutes(app: FastifyInstance, engine: Engine, sources: Subm
     const task = await prepareTask(request.body, callerOf(request), sources)
     return { ref: `/tasks/${engine.transact((unit) => unit.submit(task)).id}` }
   })
+
+  app.post('/ops/judge', async (request, reply) =>
+    sendRecord(reply, await judgeTask(request.body, callerOf(request), engine, sources)),
+  )
 
   app.post('/v2/pipelineTemplates/plan', (request) => {
     const definition = { ...bodyOf(request.body), type: 'templatedPipeline', plan: true }

@@ -11,7 +11,7 @@ export const checkPreconditionsStage: StageType = {
   type: 'checkPreconditions',
   steps: [
     { name: 'checkPrecondition', decide: checkPrecondition },
-    { name: 'checkClusterSize', execute: checkClusterSize, timeoutMs: 5 * 60_000 },
+    { name: 'checkClusterSize', execute: checkClusterSize, readsOnly: true, timeoutMs: 5 * 60_000 },
   ],
   chooseSteps: (stage) => stepsFor(stage.context['preconditionType']),
   beforeStages: (stage) => (isOnePrecondition(stage) ? [] : preconditionStages(stage)),

@@ -9,7 +9,7 @@ import type { StageType, TaskContext, TaskResult } from './stage-type.ts'
 export const deleteApplicationStage: StageType = {
   type: 'deleteApplication',
   steps: [
-    { name: 'verifyNoDependencies', execute: verifyNoDependencies, pollMs: 5000, timeoutMs: 10 * 60_000 },
+    { name: 'verifyNoDependencies', execute: verifyNoDependencies, readsOnly: true, pollMs: 5000, timeoutMs: 10 * 60_000 },
     { name: 'deleteApplication', execute: deleteApplication, pollMs: 10_000, timeoutMs: 3600 * 1000 },
   ],
 }

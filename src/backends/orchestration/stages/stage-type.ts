@@ -55,6 +55,18 @@ interface DecidingStep {
 /** A step with calls: it is started once the store has recorded that it runs. */
 interface CallingStep {
   execute(context: TaskContext): Promise<TaskResult>
+  /** What it would do now, found out without doing it: judgements of tasks ask for it. @throws {StageError} as `execute` */
+  judge?(context: TaskContext): Promise<Submission>
+  /** It changes nothing: judgements of tasks run it. */
+  readonly readsOnly?: true
+}
+
+/** Operations for the infrastructure service. */
+export interface Submission {
+  /** Each with its description by its name. */
+  readonly operations: readonly Readonly<Record<string, JsonObject>>[]
+  /** Merged into the stage's context. */
+  readonly context?: JsonObject
 }
 
 interface StepOptions {

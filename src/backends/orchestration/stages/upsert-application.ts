@@ -6,7 +6,7 @@ import { isObject, type JsonObject } from '../../../json/values.ts'
 import { describePermissionsProblem } from '../../application-permissions.ts'
 import { StageError } from '../machine/failure.ts'
 import { brokenNameRules } from './application-names.ts'
-import type { StageType, TaskContext, TaskResult } from './stage-type.ts'
+import type { StageType, Submission, TaskContext, TaskResult } from './stage-type.ts'
 
 const retryPauseMs = 10_000
 const oneHourMs = 3600 * 1000
@@ -14,7 +14,7 @@ const oneHourMs = 3600 * 1000
 export const upsertApplicationStages: readonly StageType[] = ['createApplication', 'updateApplication', 'upsertApplication'].map(
   (type) => ({
     type,
-    steps: [{ name: type, execute: upsertApplication, pollMs: retryPauseMs, timeoutMs: oneHourMs }],
+    steps: [{ name: type, execute: upsertApplication, judge: judgeApplication, pollMs: retryPauseMs, timeoutMs: oneHourMs }],
   }),
 )
 
@@ -43,6 +43,11 @@ async function upsertApplication(context: TaskContext): Promise<TaskResult> {
       newState: { ...application, permissions },
     },
   }
+}
+
+async function judgeApplication({ stage }: TaskContext): Promise<Submission> {
+  checkApplication(stage.context['application'])
+  return { operations: [] }
 }
 
 /** @throws {StageError} with a text for everything that is wrong with it. */

@@ -68,7 +68,7 @@ const incomplete: [what: string, job: Fields, says: RegExp][] = [
   ],
 ]
 test('incomplete stages fail and say what to add', { concurrency: 4 }, async (t) => {
-  const { cloud, run } = await startRig(t)
+  const { cloud, engine, run } = await startRig(t)
   cloud.add('shop-main-v000')
   await Promise.all(
     incomplete.map(([what, job, says]) =>
@@ -76,6 +76,114 @@ test('incomplete stages fail and say what to add', { concurrency: 4 }, async (t)
     ),
   )
   assert.deepEqual(names(cloud), [])
+  await t.test('a judgement refuses them in the same words', async () => {
+    for (const [what, job, says] of incomplete) {
+      const { decision, objections } = await judge(engine, job)
+      assert.equal(decision, 'refused', what)
+      // A missing field is found before anything is looked up.
+      assert.ok(
+        objections.some(({ field, message }) => field !== undefined || says.test(message)),
+        what,
+      )
+    }
+  })
+})
+
+interface Judgement {
+  readonly decision: string
+  readonly objections: { job?: number; field?: string; message: string }[]
+  readonly open: { stage: string; message: string }[]
+  readonly effects: { stage: string; operation?: string; objects?: string[]; message?: string; capacity?: unknown }[]
+}
+
+async function judge(engine: TestEngine, ...job: Fields[]): Promise<Judgement> {
+  const { status, body } = await engine.ask('POST', '/ops/judge', { application: 'shop', description: 'd', job })
+  assert.equal(status, 200, JSON.stringify(body))
+  return body as Judgement
+}
+
+test('a judgement of a task', async (t) => {
+  const { cloud, engine } = await startRig(t)
+  cloud.add('shop-main-v000', { isDisabled: true })
+  cloud.add('shop-main-v001')
+  cloud.guards = [{ account: 'dev', location: 'east', stack: 'main', detail: '*', enabled: true }]
+  const target = { ...place, regions: ['east'], serverGroupName: 'shop-main-v001' }
+  const arrival = 'clouddriver checks the operation once it arrives.'
+
+  await t.test('has the objection of a traffic guard', async () => {
+    for (const job of [
+      { type: 'disableServerGroup', ...target },
+      { type: 'destroyServerGroup', ...target },
+      { type: 'resizeServerGroup', ...target, capacity: sized(0) },
+      { type: 'terminateInstances', ...target, instanceIds: ['shop-main-v001-0', 'shop-main-v001-1'] },
+      { type: 'disableServerGroup', ...place, regions: ['east'], cluster: 'shop-main', target: 'current_asg_dynamic' },
+    ]) {
+      const { decision, objections, effects } = await judge(engine, job, { type: 'wait' })
+      assert.equal(decision, 'refused', job.type)
+      assert.match(objections[0]?.message ?? '', /The traffic guard of the cluster shop-main in dev\/east forbids/)
+      assert.deepEqual([objections.length, objections[0]?.job, effects], [1, 0, []])
+    }
+  })
+
+  await t.test('has the operations in the order in which they would be submitted', async () => {
+    const rollbackContext = { rollbackServerGroupName: 'shop-main-v001', restoreServerGroupName: 'shop-main-v000' }
+    const rollback = { type: 'rollbackServerGroup', ...place, regions: ['east'], rollbackType: 'EXPLICIT', rollbackContext }
+    const { decision, objections, open, effects } = await judge(engine, rollback)
+    // The older group is not enabled yet, so the guard would object to the last step as things are now.
+    assert.deepEqual([decision, objections], ['depends', []])
+    assert.deepEqual(
+      effects.map(({ operation, objects }) => `${operation} ${objects}`),
+      ['enableServerGroup shop-main-v000'],
+    )
+    assert.match(open.at(-1)?.message ?? '', /^Known only once it runs, .* The traffic guard/)
+  })
+
+  await t.test('names the new size and what nothing but the run can tell', async () => {
+    const { decision, open, effects } = await judge(engine, { type: 'resizeServerGroup', ...target, capacity: sized(3) })
+    assert.equal(decision, 'depends')
+    assert.deepEqual(open, [{ job: 0, stage: 'resizeServerGroup in east', message: arrival }])
+    assert.deepEqual(effects[0]?.capacity, sized(3))
+  })
+
+  await t.test('finds unknown types and fields at all jobs', async () => {
+    const { decision, objections } = await judge(
+      engine,
+      { type: 'wiat' },
+      { type: 'wait', waitTime: 'long' },
+      { type: 'jenkins' },
+    )
+    assert.equal(decision, 'refused')
+    assert.deepEqual(
+      objections.map(({ job, field }) => [job, field]),
+      [
+        [0, undefined],
+        [1, 'waitTime'],
+        [2, undefined],
+      ],
+    )
+    assert.match(objections[0]?.message ?? '', /There is no stage type "wiat"/)
+  })
+
+  await t.test('has what makes the body no task', async () => {
+    assert.match((await judge(engine, { name: 'x' })).objections[0]?.message ?? '', /Element 0 of "job" needs a "type"/)
+  })
+
+  await t.test('says what other stages do', async () => {
+    const { decision, effects } = await judge(engine, { type: 'wait', waitTime: 1 })
+    assert.deepEqual([decision, effects.map(({ message }) => typeof message)], ['accepted', ['string']])
+  })
+
+  await t.test('says that a service cannot be asked', async () => {
+    const away = await startEngine(t, { others: () => Promise.reject(new Error('connect ECONNREFUSED')), clock: realClock })
+    const { decision, objections, open } = await judge(away, { type: 'disableServerGroup', ...target })
+    assert.deepEqual([decision, objections], ['depends', []])
+    assert.match(open[0]?.message ?? '', /cannot be judged now.*cannot be reached/)
+  })
+
+  assert.deepEqual(names(cloud), [], 'nothing is submitted')
+  assert.deepEqual(cloud.enabled(), ['shop-main-v001'])
+  const { body } = await engine.ask('GET', '/applications/shop/tasks')
+  assert.deepEqual(body, [], 'nothing is stored')
 })
 
 test('orchestration-scenario 139: a failed operation fails its stage in the words of the service', async (t) => {

@@ -1,7 +1,7 @@
 /** Steps that submit operations to the infrastructure service and follow them (docs/contracts/infrastructure.md#operations). */
 import { fieldOf, isObject, isTrue, type JsonObject, objectOf, objectsOf, textOf, textsOf } from '../../../../json/values.ts'
 import { failureRecord, StageError } from '../../machine/failure.ts'
-import type { Step, TaskContext, TaskResult } from '../stage-type.ts'
+import type { Step, Submission, TaskContext, TaskResult } from '../stage-type.ts'
 import { accountOf, providerOf } from './cloud-context.ts'
 
 const secondMs = 1000
@@ -10,15 +10,6 @@ export const hourMs = 60 * minuteMs
 
 /** Answers of 404 that a task may have until the service knows it. */
 const toleratedAbsences = 30
-
-/** Operation by name, with its description. */
-export type Operation = Readonly<Record<string, JsonObject>>
-
-export interface Submission {
-  readonly operations: readonly Operation[]
-  /** Merged into the stage's context. */
-  readonly context?: JsonObject
-}
 
 /**
  * Pauses that suit a service that is done at once and one that takes an hour.
@@ -38,6 +29,7 @@ export function pauseFor({ stage, now }: TaskContext): number {
  * lost answer, names the same request, so it runs once.
  *
  * @param notification The value of `notification.type`, which clients read.
+ * @param build Only reads; what it throws refuses the operations.
  */
 export function submitStep(
   name: string,
@@ -47,6 +39,7 @@ export function submitStep(
   return {
     name,
     timeoutMs: 90 * secondMs,
+    judge: async (context) => build(context),
     execute: async (context) => {
       const { operations, context: added = {} } = await build(context)
       const { stage } = context

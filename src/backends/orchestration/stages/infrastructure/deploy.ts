@@ -34,7 +34,7 @@ export const cloneServerGroupStages = ['cloneServerGroup', 'copyLastAsg'].map((t
 function creating(type: string, notification: string): StageType {
   const operation = type === 'createServerGroup' ? 'createServerGroup' : 'cloneServerGroup'
   const steps: Step[] = [
-    { name: 'determineSourceServerGroup', execute: determineSource, pollMs: 5000, timeoutMs: 5 * 60_000 },
+    { name: 'determineSourceServerGroup', execute: determineSource, readsOnly: true, pollMs: 5000, timeoutMs: 5 * 60_000 },
     submitStep(operation, notification, async (context) => ({ operations: [{ [operation]: await description(context) }] })),
     monitorStep('monitorDeploy', { expectsResult: true, read: readDeployment }),
     refreshServerGroups(created),

@@ -12,12 +12,12 @@ const strategies: Readonly<Record<string, string>> = { NEWEST: 'newest', LARGEST
 
 export const findImageStages: readonly StageType[] = ['findImage', 'findImageFromCluster', 'findAmi'].map((type) => ({
   type,
-  steps: [{ name: 'findImage', execute: findImage, timeoutMs: 5 * 60_000 }],
+  steps: [{ name: 'findImage', execute: findImage, readsOnly: true, timeoutMs: 5 * 60_000 }],
 }))
 
 export const findImageFromTagsStage: StageType = {
   type: 'findImageFromTags',
-  steps: [{ name: 'findImage', execute: findByTags, timeoutMs: 5 * 60_000 }],
+  steps: [{ name: 'findImage', execute: findByTags, readsOnly: true, timeoutMs: 5 * 60_000 }],
 }
 
 async function findImage(context: TaskContext): Promise<TaskResult> {

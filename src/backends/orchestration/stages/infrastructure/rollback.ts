@@ -8,13 +8,13 @@ import { inPlace, loadCluster, loadServerGroup, newestFirst, requireClusterPlace
 
 export const rollbackServerGroupStage: StageType = {
   type: 'rollbackServerGroup',
-  steps: [{ name: 'planRollback', execute: planRollback, timeoutMs: 5 * 60_000 }],
+  steps: [{ name: 'planRollback', execute: planRollback, readsOnly: true, timeoutMs: 5 * 60_000 }],
   afterStages: ({ context }) => inSequence(rollbackStages(context)),
 }
 
 export const rollbackClusterStage: StageType = {
   type: 'rollbackCluster',
-  steps: [{ name: 'determineRollbackCandidates', execute: determineCandidates, timeoutMs: 5 * 60_000 }],
+  steps: [{ name: 'determineRollbackCandidates', execute: determineCandidates, readsOnly: true, timeoutMs: 5 * 60_000 }],
   afterStages: ({ context }) => {
     const pause = numberOf(context['waitTimeBetweenRegions']) ?? 0
     const rollbacks = objectsOf(context['rollbacks'])

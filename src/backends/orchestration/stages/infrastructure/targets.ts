@@ -12,7 +12,7 @@ const lookups = 15
 
 export const determineTargetStage: StageType = {
   type: 'determineTargetServerGroup',
-  steps: [{ name: 'determineTargetServerGroup', execute: determineTargets, pollMs: 1000, timeoutMs: 60_000 }],
+  steps: [{ name: 'determineTargetServerGroup', execute: determineTargets, readsOnly: true, pollMs: 1000, timeoutMs: 60_000 }],
 }
 
 /**

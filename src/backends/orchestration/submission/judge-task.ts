@@ -1,0 +1,251 @@
+/** Judgement of an ad-hoc task without running it: refusals, effects, and what only the run can tell. */
+import { isObject, type JsonObject, objectOf, textOf, textsOf } from '../../../json/values.ts'
+import { BackendError, type Caller } from '../../backend.ts'
+import type { EngineParts } from '../engine-parts.ts'
+import { evaluateStageContext } from '../expressions/stage-evaluation.ts'
+import { failureStatus, RetryableError, StageError } from '../machine/failure.ts'
+import { graphOf } from '../machine/graph.ts'
+import { injectAfterStages, layOutStage } from '../machine/planning.ts'
+import { mergeResult } from '../machine/run-task.ts'
+import { createTurn, isSpent, type Turn } from '../machine/turn.ts'
+import type { Execution, Stage } from '../model.ts'
+import { fieldProblemsOf } from '../stages/described-fields.ts'
+import { accountOf, placesOf, providerOf } from '../stages/infrastructure/cloud-context.ts'
+import { type Step, type Submission, stageTypeOf, type TaskContext, typeNameOf } from '../stages/stage-type.ts'
+import { describeMissingType } from '../stages/unknown-types.ts'
+import { createTaskContext } from '../task-context.ts'
+import { prepareTask } from './prepare-task.ts'
+import type { SubmissionSources } from './sources.ts'
+
+/** Stages that are looked into; each may take several calls. */
+const mostStages = 100
+
+/** Only the embedded infrastructure service has it. */
+const judgementPath = '/judge/'
+const unknownThere = [400, 401, 403, 404, 405, 415, 500, 501]
+
+interface Finding {
+  /** Position of the job in the task, from 0; absent where it concerns the task as a whole. */
+  readonly job?: number
+  /** Name of the stage, which may be one that the job adds. */
+  readonly stage?: string
+  /** Path of a field of the job. */
+  readonly field?: string
+  readonly message: string
+}
+
+interface Effect {
+  readonly job: number
+  readonly stage: string
+  readonly type: string
+  /** In words, where it is not an operation of the infrastructure. */
+  readonly message?: string
+  readonly operation?: string
+  readonly account?: string
+  readonly region?: string
+  /** Names of what the operation is about. */
+  readonly objects?: readonly string[]
+  /** Instances afterwards, of a server group that is created or resized. */
+  readonly capacity?: JsonObject
+}
+
+/** `refused`: the task would fail as things are now; `depends`: a part of it is known only once it runs. */
+export interface TaskJudgement {
+  readonly decision: 'accepted' | 'refused' | 'depends'
+  readonly objections: readonly Finding[]
+  readonly open: readonly Finding[]
+  readonly effects: readonly Effect[]
+}
+
+/**
+ * Judges a task by the things of this moment. Nothing is stored, and no other service is changed.
+ *
+ * @throws {BackendError} 403 and 503 as a submission; what it refuses with 400 is an objection
+ */
+export async function judgeTask(
+  body: unknown,
+  caller: Caller,
+  engine: EngineParts,
+  sources: SubmissionSources,
+): Promise<TaskJudgement> {
+  try {
+    return await new TaskJudge(engine, await prepareTask(body, caller, sources)).judge()
+  } catch (error) {
+    if (!(error instanceof BackendError) || error.status !== 400) throw error
+    return conclude({ objections: [{ message: error.message }], open: [], effects: [] })
+  }
+}
+
+function conclude(found: Omit<TaskJudgement, 'decision'>): TaskJudgement {
+  const decision = found.objections.length > 0 ? 'refused' : found.open.length > 0 ? 'depends' : 'accepted'
+  return { decision, ...found }
+}
+
+/** Ends the judgement: what follows depends on what is not known. */
+class Unknowable extends Error {}
+
+class TaskJudge {
+  readonly #engine: EngineParts
+  /** Never stored: stages are laid out in it as in a run. */
+  readonly #task: Execution
+  readonly #turn: Turn
+  readonly #objections: Finding[] = []
+  readonly #open: Finding[] = []
+  readonly #effects: Effect[] = []
+  #stages = 0
+  /** Something ahead changes the things by which the rest is judged. */
+  #isChanged = false
+
+  constructor(engine: EngineParts, task: Execution) {
+    this.#engine = engine
+    this.#task = task
+    this.#turn = createTurn(engine.options)
+  }
+
+  /** It ends there: nothing that follows would run. */
+  get #isRefused(): boolean {
+    return this.#objections.length > 0
+  }
+
+  async judge(): Promise<TaskJudgement> {
+    const jobs = [...this.#task.stages]
+    for (const [job, stage] of jobs.entries()) this.#checkFields(stage, job)
+    try {
+      for (const [job, stage] of jobs.entries()) await this.#judgeStage(stage, job)
+    } catch (error) {
+      if (!(error instanceof Unknowable)) throw error
+    }
+    return conclude({ objections: this.#objections, open: this.#open, effects: this.#effects })
+  }
+
+  #checkFields(stage: Stage, job: number): void {
+    const types = this.#turn.stageTypes
+    const type = typeNameOf(stage)
+    const place = { job, stage: stage.name }
+    if (stageTypeOf(types, stage) === undefined && !type.includes('${'))
+      this.#objections.push({ ...place, message: describeMissingType(type, types) })
+    for (const { field, message } of fieldProblemsOf({ ...stage.context, type: stage.type }, types, 'plan'))
+      this.#objections.push({ ...place, field, message })
+  }
+
+  async #judgeStage(stage: Stage, job: number): Promise<void> {
+    if (this.#isRefused) return
+    if (++this.#stages > mostStages || isSpent(this.#turn))
+      throw this.#unknowable(stage, job, 'The rest of the task is too large to be judged at once.')
+    const run = { execution: this.#task, stage, turn: this.#turn }
+    const type = stageTypeOf(this.#turn.stageTypes, stage)
+    const graph = graphOf(this.#task)
+    try {
+      layOutStage(run, type)
+      for (const before of [...graph.childrenOf(stage, 'STAGE_BEFORE')]) await this.#judgeStage(before, job)
+      if (this.#isRefused) return
+      const steps = stage.tasks.flatMap(({ name }) => type?.steps.find((step) => step.name === name) ?? [])
+      const isJudged = await this.#judgeSteps(steps, stage, job)
+      if (!isJudged && steps.length > 0) this.#noteUnjudged(stage, job)
+      if (isJudged || steps.length === 0) injectAfterStages(run, type)
+      for (const after of [...graph.childrenOf(stage, 'STAGE_AFTER')]) await this.#judgeStage(after, job)
+    } catch (error) {
+      if (!(error instanceof StageError)) throw error
+      this.#noteFailure(error, stage, job)
+    }
+  }
+
+  /** @returns whether any step could be judged */
+  async #judgeSteps(steps: readonly Step[], stage: Stage, job: number): Promise<boolean> {
+    let isJudged = false
+    for (const step of steps) {
+      if (!('execute' in step) || (step.judge === undefined && step.readsOnly !== true)) continue
+      const context = readingOnly(createTaskContext(this.#engine, { execution: this.#task, stage }))
+      isJudged = true
+      if (step.judge !== undefined) {
+        const submission = await step.judge(context)
+        mergeResult(stage, { context: submission.context })
+        await this.#judgeOperations(submission, context, job)
+      } else {
+        const result = await step.execute(context)
+        mergeResult(stage, result)
+        if (result.status === 'RUNNING')
+          throw this.#unknowable(stage, job, 'The stage would wait: what it looks for is not there now.')
+      }
+      evaluateStageContext({ execution: this.#task, stage, turn: this.#turn })
+    }
+    return isJudged
+  }
+
+  /** The embedded infrastructure service says what it would refuse; another one checks when the operations arrive. */
+  async #judgeOperations({ operations }: Submission, context: TaskContext, job: number): Promise<void> {
+    if (operations.length === 0) return
+    const { stage } = context
+    const path = judgementPath + encodeURIComponent(providerOf(stage.context))
+    const answer = await context.call('clouddriver', { method: 'POST', path, body: operations }, unknownThere)
+    const known = objectOf(answer.body)
+    if (answer.status === 200 && Array.isArray(known['errors'])) {
+      const errors = textsOf(known['errors'])
+      if (errors.length > 0) throw new StageError(errors)
+    } else {
+      this.#open.push({ job, stage: stage.name, message: 'clouddriver checks the operation once it arrives.' })
+    }
+    for (const operation of operations) {
+      for (const [name, description] of Object.entries(operation))
+        this.#effects.push({ job, stage: stage.name, type: stage.type, ...toEffect(name, description) })
+    }
+    this.#isChanged = true
+  }
+
+  #noteUnjudged(stage: Stage, job: number): void {
+    const description = stageTypeOf(this.#turn.stageTypes, stage)?.description
+    const message = description?.description ?? `Runs a stage of the type ${stage.type}.`
+    this.#effects.push({ job, stage: stage.name, type: stage.type, message })
+    this.#isChanged = true
+  }
+
+  #noteFailure(error: StageError, stage: Stage, job: number): void {
+    const place = { job, stage: stage.name }
+    if (error instanceof RetryableError) {
+      throw this.#unknowable(stage, job, `It cannot be judged now. ${error.errors.join(' ')}`)
+    }
+    if (this.#isChanged) {
+      const message = `Known only once it runs, because what runs before it has an effect on it. As things are now: ${error.errors.join(' ')}`
+      this.#open.push({ ...place, message })
+      return
+    }
+    if (failureStatus(stage) !== 'TERMINAL') {
+      this.#open.push({ ...place, message: `The stage would fail, and the task would go on. ${error.errors.join(' ')}` })
+      return
+    }
+    for (const message of error.errors) this.#objections.push({ ...place, message })
+  }
+
+  #unknowable(stage: Stage, job: number, message: string): Unknowable {
+    this.#open.push({ job, stage: stage.name, message })
+    return new Unknowable(message)
+  }
+}
+
+/** A judgement changes nothing, whatever a step tries. */
+function readingOnly(context: TaskContext): TaskContext {
+  return {
+    ...context,
+    call: (service, request, expected) => {
+      const isJudging = service === 'clouddriver' && request.path.startsWith(judgementPath)
+      if (request.method !== 'GET' && !isJudging) throw new Error(`A judgement may not send ${request.method} to ${service}.`)
+      return context.call(service, request, expected)
+    },
+  }
+}
+
+const objectKeys = ['serverGroupName', 'asgName', 'loadBalancerName', 'securityGroupName', 'jobName', 'imageName', 'name']
+
+function toEffect(operation: string, description: JsonObject): Omit<Effect, 'job' | 'stage' | 'type'> {
+  const instances = textsOf(description['instanceIds'])
+  const name = objectKeys.map((key) => textOf(description[key])).find((text) => text !== undefined)
+  const objects = instances.length > 0 ? instances : name === undefined ? [] : [name]
+  const { capacity } = description
+  return {
+    operation,
+    account: accountOf(description),
+    region: placesOf(description)[0],
+    ...(objects.length > 0 && { objects }),
+    ...(isObject(capacity) && { capacity }),
+  }
+}
