@@ -206,8 +206,6 @@ export const words = {
   destroyEffect: (name: string, count: number, enabled: boolean) =>
     `${enabled ? `${name} is disabled first, then its` : 'Its'} ${count === 1 ? 'one instance stops' : `${count} instances stop`} and the server group is removed. This cannot be undone.`,
   destroyAction: (name: string) => `Destroy ${name}`,
-  guardObjects: (place: string, name: string) =>
-    `The traffic guard for ${place} refuses this: ${name} is the only server group that takes traffic.`,
   terminateTitle: (id: string) => `Terminate ${id}?`,
   terminateEffect: (id: string) => `${id} stops; its server group starts another instance.`,
   terminateAction: (id: string) => `Terminate ${id}`,

@@ -109,6 +109,20 @@ test('a person deploys and rolls back a program at the console', { timeout: 900_
     assert.equal(await versionAt(port), '1.1.0')
   })
 
+  await step('reads the objection of the traffic guard before the click', async () => {
+    const { body } = await fleet.ask('GET', '/applications/web?expand=false')
+    const { attributes } = body as { attributes: Record<string, unknown> }
+    const trafficGuards = [{ account: 'dev', location: 'east', stack: 'prod', detail: '*', enabled: true }]
+    await fleet.run({ type: 'updateApplication', application: { ...attributes, name: 'web', trafficGuards } })
+    await click('button', 'Actions of web-prod-v001')
+    await click('menuitem', 'Disable')
+    const dialog = page.getByRole('dialog')
+    await dialog.getByText('The traffic guard of the cluster web-prod in dev/east forbids disabling web-prod-v001').waitFor()
+    assert.equal(await dialog.getByRole('button', { name: 'Try anyway' }).getAttribute('aria-disabled'), 'true')
+    assert.deepEqual(await findBarriers(page), [])
+    await dialog.getByRole('button', { name: 'Cancel' }).click()
+  })
+
   await step('rolls back after reading what will happen', async () => {
     await click('button', 'Actions of web-prod-v001')
     await click('menuitem', 'Roll back')

@@ -36,7 +36,7 @@ export function dismiss(id: string): void {
   pendingTasks.value = pendingTasks.value.filter((pending) => pending.id !== id)
 }
 
-interface Change {
+export interface Change {
   readonly application: string
   readonly description: string
   readonly job: readonly ({ readonly type: string } & Readonly<Record<string, unknown>>)[]
@@ -59,6 +59,18 @@ export async function submitTask(change: Change): Promise<string> {
   refreshMatching(application)
   void follow(id, application)
   return id
+}
+
+/** What the change would be refused for, as things are now. @throws {ApiError} */
+export async function judgeChange({ application, description, job }: Change): Promise<readonly string[]> {
+  const { objections } = await unwrap(
+    client.POST('/applications/{application}/tasks/judge', {
+      params: { path: { application } },
+      headers: actionHeaders,
+      body: { application, description, job: job.map((one) => ({ ...one })) },
+    }),
+  )
+  return objections.map(({ message }) => message)
 }
 
 /** @throws {ApiError} @returns the task once it has ended */

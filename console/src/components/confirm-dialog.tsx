@@ -1,53 +1,63 @@
 /** Says the effect before the click: level 1 one button, level 2 the typed name of the object. */
+import { useSignal, useSignalEffect } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
-import { useId, useState } from 'preact/hooks'
+import { useId, useRef, useState } from 'preact/hooks'
+import { type Change, judgeChange, submitTask } from '../api/actions.ts'
 import { words } from '../words.ts'
 import { Banner } from './banner.tsx'
 import { closeDialog, Dialog, openDialog } from './dialog.tsx'
 import { FailedAction } from './states.tsx'
 import { useSubmit } from './use-submit.ts'
 
-export interface Confirmation {
+interface Question {
   readonly title: string
   /** What happens, and whether it can be undone. */
   readonly effect: ComponentChildren
   /** Verb and object, on the button. */
   readonly action: string
   readonly level: 1 | 2
-  /** Level 2: what has to be typed. */
+  /** Level 2, and an objection: what has to be typed, the name of the object. */
   readonly typed?: string
   readonly destructive?: boolean
   /** Of what it is done to: object, account, region, what runs there. */
   readonly facts?: readonly (readonly [string, ComponentChildren])[]
-  /** An objection that is known beforehand, such as that of a traffic guard. */
-  readonly objection?: string | undefined
   /** Fields that belong to the action; they keep their values themselves. */
   readonly fields?: ComponentChildren
-  /** Done on the click; a failure is shown in the dialog, which stays. @throws {ApiError} */
-  readonly run: () => Promise<void>
 }
+
+/** A failure is shown in the dialog, which stays. */
+type Confirmation = Question &
+  (
+    | {
+        /** Done on the click. @throws {ApiError} */
+        readonly run: () => Promise<void>
+      }
+    | {
+        /** Submitted on the click, and judged before it. It may read signals. */
+        readonly change: () => Change
+        readonly typed: string
+        readonly onSubmitted?: () => void
+      }
+  )
 
 export function confirm(confirmation: Confirmation): void {
   openDialog(<ConfirmDialog {...confirmation} />)
 }
 
-export function ConfirmDialog({
-  title,
-  effect,
-  action,
-  level,
-  typed,
-  destructive,
-  facts = [],
-  objection,
-  fields,
-  run,
-}: Confirmation) {
+function ConfirmDialog(confirmation: Confirmation) {
+  const { title, effect, action, level, typed, destructive, facts = [], fields } = confirmation
   const [text, setText] = useState('')
   const id = useId()
-  const isComplete = level === 1 || typed === undefined || text.trim() === typed
+  const change = 'change' in confirmation ? confirmation.change : undefined
+  const objections = useObjections(change)
+  const isRefused = objections.length > 0
+  const asked = level === 2 || isRefused ? typed : undefined
+  const isComplete = asked === undefined || text.trim() === asked
   const { busy, error, submit } = useSubmit(isComplete, async () => {
-    await run()
+    if ('change' in confirmation) {
+      await submitTask(confirmation.change())
+      confirmation.onSubmitted?.()
+    } else await confirmation.run()
     closeDialog()
   })
   const footer = (
@@ -62,7 +72,7 @@ export function ConfirmDialog({
         aria-disabled={busy || !isComplete}
         aria-busy={busy}
       >
-        {action}
+        {isRefused ? words.tryAnyway : action}
       </button>
     </>
   )
@@ -80,12 +90,18 @@ export function ConfirmDialog({
             ))}
           </dl>
         )}
-        {objection !== undefined && <Banner tone="warning">{objection}</Banner>}
         {fields}
-        {level === 2 && typed !== undefined && (
+        <div aria-live="polite">
+          {objections.map((objection) => (
+            <Banner key={objection} tone="warning">
+              {objection}
+            </Banner>
+          ))}
+        </div>
+        {asked !== undefined && (
           <label class="field">
             <span>
-              {words.typeName} <code>{typed}</code>
+              {words.typeName} <code>{asked}</code>
             </span>
             <input value={text} onInput={(event) => setText(event.currentTarget.value)} autoComplete="off" spellcheck={false} />
           </label>
@@ -94,4 +110,29 @@ export function ConfirmDialog({
       </form>
     </Dialog>
   )
+}
+
+/** After the last change of a field. */
+const judgeDelayMs = 250
+
+/** What the change would be refused for. Where it cannot be judged there are none: the engine decides when it runs. */
+function useObjections(change: (() => Change) | undefined): readonly string[] {
+  const objections = useSignal<readonly string[]>([])
+  const isAsked = useRef(false)
+  useSignalEffect(() => {
+    if (change === undefined) return undefined
+    const wanted = change()
+    let isCurrent = true
+    const judge = async () => {
+      const found = await judgeChange(wanted).catch(() => [])
+      if (isCurrent) objections.value = found
+    }
+    const timer = setTimeout(judge, isAsked.current ? judgeDelayMs : 0)
+    isAsked.current = true
+    return () => {
+      isCurrent = false
+      clearTimeout(timer)
+    }
+  })
+  return objections.value
 }

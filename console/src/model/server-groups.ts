@@ -4,7 +4,6 @@ import { numberOf, objectOf, objectsOf, textOf, textsOf } from './read.ts'
 
 export type ServerGroup = Schemas['ServerGroup']
 export type Instance = Schemas['Instance']
-export type TrafficGuard = Schemas['TrafficGuard']
 
 export interface Cluster {
   readonly account: string
@@ -98,28 +97,6 @@ export function siblingsOf(group: ServerGroup, all: readonly ServerGroup[]): rea
 /** Those that would take the traffic. */
 export function servingSiblings(group: ServerGroup, all: readonly ServerGroup[]): readonly ServerGroup[] {
   return siblingsOf(group, all).filter((other) => isEnabled(other) && countsOf(other).up > 0)
-}
-
-/** The guard that objects when this group takes no more traffic. */
-export function objectingGuard(
-  group: ServerGroup,
-  all: readonly ServerGroup[],
-  guards: readonly TrafficGuard[],
-): TrafficGuard | undefined {
-  if (!isEnabled(group) || servingSiblings(group, all).length > 0) return undefined
-  const { stack, detail } = group.moniker ?? {}
-  return guards.find(
-    (guard) =>
-      guard.enabled !== false &&
-      matches(guard.account, accountOf(group)) &&
-      matches(guard.location, group.region) &&
-      matches(guard.stack, stack) &&
-      matches(guard.detail, detail),
-  )
-}
-
-function matches(pattern: string | null | undefined, value: string | null | undefined): boolean {
-  return pattern === '*' || (pattern || '') === (value || '')
 }
 
 /** Why an instance is not up, in the words of its checks. */

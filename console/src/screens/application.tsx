@@ -54,7 +54,6 @@ export function ApplicationOverview({ params, query: { q = '' } }: ScreenProps) 
   const context: ServerGroupContext = {
     application,
     groups: groups.reading.value.body ?? [],
-    guards: attributes.reading.value.body?.attributes.trafficGuards ?? [],
   }
   const { error } = attributes.reading.value
   return (

@@ -1,7 +1,7 @@
 /** One load balancer: where it listens, and which instances receive its traffic, or why they do not. */
 import { to } from '../address.ts'
 import { adminWords } from '../admin-words.ts'
-import { objectKey, pendingOf, submitTask } from '../api/actions.ts'
+import { type Change, objectKey, pendingOf } from '../api/actions.ts'
 import type { Schemas } from '../api/client.ts'
 import { refreshMatching } from '../api/live.ts'
 import { changeOperation, useRight } from '../api/rights.ts'
@@ -41,24 +41,22 @@ export function BalancerPanel({ balancer }: { balancer: Balancer }) {
         [words.account, account],
         [words.region, region],
       ],
-      run: async () => {
-        await submitTask({
-          application: owner,
-          description: adminWords.deleteAction(name),
-          job: [
-            {
-              type: 'deleteLoadBalancer',
-              cloudProvider: provider,
-              credentials: account,
-              loadBalancerName: name,
-              region,
-              regions: [region],
-            },
-          ],
-          object: key,
-        })
-        refreshMatching('oadBalancers')
-      },
+      change: () => ({
+        application: owner,
+        description: adminWords.deleteAction(name),
+        job: [
+          {
+            type: 'deleteLoadBalancer',
+            cloudProvider: provider,
+            credentials: account,
+            loadBalancerName: name,
+            region,
+            regions: [region],
+          },
+        ],
+        object: key,
+      }),
+      onSubmitted: () => refreshMatching('oadBalancers'),
     })
   const used = groups.flatMap((group) => textOf(group['name']) ?? [])
   return (
@@ -218,23 +216,21 @@ function Move({ id, isOut, balancer, application, denied }: InstanceProps & { re
   const { account, region, provider, name } = placeOf(balancer)
   const key = objectKey('instance', account, region, id)
   if (pendingOf(key) !== undefined) return <PendingChip object={key} />
-  const submit = async () => {
-    await submitTask({
-      application,
-      description: isOut ? adminWords.putInTask(id, name) : adminWords.takeOutTask(id, name),
-      job: [
-        {
-          type: isOut ? 'registerInstancesWithLoadBalancer' : 'deregisterInstancesFromLoadBalancer',
-          cloudProvider: provider,
-          credentials: account,
-          region,
-          instanceIds: [id],
-          loadBalancerNames: [name],
-        },
-      ],
-      object: key,
-    })
-  }
+  const change = (): Change => ({
+    application,
+    description: isOut ? adminWords.putInTask(id, name) : adminWords.takeOutTask(id, name),
+    job: [
+      {
+        type: isOut ? 'registerInstancesWithLoadBalancer' : 'deregisterInstancesFromLoadBalancer',
+        cloudProvider: provider,
+        credentials: account,
+        region,
+        instanceIds: [id],
+        loadBalancerNames: [name],
+      },
+    ],
+    object: key,
+  })
   const ask = () => {
     if (denied !== undefined) return
     confirm(
@@ -244,14 +240,16 @@ function Move({ id, isOut, balancer, application, denied }: InstanceProps & { re
             effect: adminWords.putInTask(id, name),
             action: adminWords.putIn,
             level: 1,
-            run: submit,
+            typed: id,
+            change,
           }
         : {
             title: adminWords.takeOutTitle(id),
             effect: <p>{adminWords.takeOutEffect(id, name)}</p>,
             action: adminWords.takeOutAction(id),
             level: 1,
-            run: submit,
+            typed: id,
+            change,
           },
     )
   }

@@ -2,7 +2,7 @@
 import { signal } from '@preact/signals'
 import { useLocation } from 'preact-iso/router'
 import { to } from '../address.ts'
-import { objectKey, pendingOf, submitTask } from '../api/actions.ts'
+import { type Change, objectKey, pendingOf, submitTask } from '../api/actions.ts'
 import { changeOperation, useRight } from '../api/rights.ts'
 import { confirm } from '../components/confirm-dialog.tsx'
 import type { MenuItem } from '../components/menu.tsx'
@@ -12,11 +12,9 @@ import {
   type Instance,
   instanceId,
   isEnabled,
-  objectingGuard,
   type ServerGroup,
   servingSiblings,
   siblingsOf,
-  type TrafficGuard,
   versionOf,
 } from '../model/server-groups.ts'
 import { plural, words } from '../words.ts'
@@ -25,7 +23,6 @@ export interface ServerGroupContext {
   readonly application: string
   /** Every group of the application, for what takes over. */
   readonly groups: readonly ServerGroup[]
-  readonly guards: readonly TrafficGuard[]
 }
 
 export function groupKey(group: ServerGroup): string {
@@ -82,13 +79,14 @@ class ServerGroupActs {
       action: words.resizeAction(name),
       level: 1,
       facts: this.#facts(),
+      typed: name,
       fields: <DesiredField desired={desired} group={this.#group} />,
-      run: async () => {
+      change: () => {
         const size = wanted()
         const [min, max] = isPinned
           ? [size, size]
           : [Math.min(capacity?.min ?? size, size), Math.max(capacity?.max ?? size, size)]
-        await this.#submit(words.resizeTask(name, size), { type: 'resizeServerGroup', capacity: { min, max, desired: size } })
+        return this.#change(words.resizeTask(name, size), { type: 'resizeServerGroup', capacity: { min, max, desired: size } })
       },
     })
   }
@@ -96,7 +94,6 @@ class ServerGroupActs {
   disable(): void {
     const { name } = this.#group
     const takers = servingSiblings(this.#group, this.#context.groups)
-    const objection = this.#objection()
     confirm({
       title: words.disableTitle(name),
       effect: (
@@ -109,17 +106,16 @@ class ServerGroupActs {
           </p>
         </>
       ),
-      action: objection === undefined ? words.disableAction(name) : words.tryAnyway,
-      level: objection === undefined ? 1 : 2,
+      action: words.disableAction(name),
+      level: 1,
       typed: name,
-      objection,
       facts: this.#facts(),
-      run: () => this.#submit(words.disableAction(name), { type: 'disableServerGroup' }),
+      change: () => this.#change(words.disableAction(name), { type: 'disableServerGroup' }),
     })
   }
 
-  enable(): Promise<void> {
-    return this.#submit(words.enableAction(this.#group.name), { type: 'enableServerGroup' })
+  async enable(): Promise<void> {
+    await submitTask(this.#change(words.enableAction(this.#group.name), { type: 'enableServerGroup' }))
   }
 
   rollBack(): void {
@@ -134,9 +130,10 @@ class ServerGroupActs {
       action: words.rollBackAction(name),
       level: 1,
       facts: this.#facts(),
+      typed: name,
       fields: <TargetField target={target} choices={choices} />,
-      run: () =>
-        this.#submit(words.rollBackTask(name, target.value), {
+      change: () =>
+        this.#change(words.rollBackTask(name, target.value), {
           type: 'rollbackServerGroup',
           rollbackType: 'EXPLICIT',
           rollbackContext: {
@@ -158,24 +155,18 @@ class ServerGroupActs {
       level: 2,
       typed: name,
       destructive: true,
-      objection: this.#objection(),
       facts: this.#facts(),
-      run: () => this.#submit(words.destroyAction(name), { type: 'destroyServerGroup' }),
+      change: () => this.#change(words.destroyAction(name), { type: 'destroyServerGroup' }),
     })
-  }
-
-  #objection(): string | undefined {
-    const guard = objectingGuard(this.#group, this.#context.groups, this.#context.guards)
-    return guard && words.guardObjects(`${guard.account ?? '*'} / ${guard.location ?? '*'}`, this.#group.name)
   }
 
   #facts() {
     return factsOf(this.#group)
   }
 
-  async #submit(description: string, job: { type: string } & Record<string, unknown>): Promise<void> {
+  #change(description: string, job: { type: string } & Record<string, unknown>): Change {
     const { application } = this.#context
-    await submitTask({ application, description, job: [{ ...placeOf(this.#group), ...job }], object: groupKey(this.#group) })
+    return { application, description, job: [{ ...placeOf(this.#group), ...job }], object: groupKey(this.#group) }
   }
 }
 
@@ -251,14 +242,13 @@ export function terminateInstance(instance: Instance, group: ServerGroup, { appl
     action: words.terminateAction(id),
     level: 1,
     destructive: true,
+    typed: id,
     facts: factsOf(group),
-    run: async () => {
-      await submitTask({
-        application,
-        description: words.terminateAction(id),
-        job: [{ ...placeOf(group), type: 'terminateInstances', instanceIds: [id], zone: instance.zone }],
-        object: groupKey(group),
-      })
-    },
+    change: () => ({
+      application,
+      description: words.terminateAction(id),
+      job: [{ ...placeOf(group), type: 'terminateInstances', instanceIds: [id], zone: instance.zone }],
+      object: groupKey(group),
+    }),
   })
 }

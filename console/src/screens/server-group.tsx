@@ -53,15 +53,9 @@ export function ServerGroupScreen({ params, query }: ScreenProps) {
     { path: { applicationName: application } },
     { refresh: 'steady' },
   )
-  const attributes = useLive(
-    '/applications/{application}',
-    { path: { application }, query: { expand: false } },
-    { refresh: 'slow' },
-  )
   const context: ServerGroupContext = {
     application,
     groups: groups.reading.value.body ?? [],
-    guards: attributes.reading.value.body?.attributes.trafficGuards ?? [],
   }
   return (
     <Loaded live={live} title={name} rows={8} empty={<EmptyState text={words.noSuchGroup(name)} />}>
