@@ -6,6 +6,7 @@
 import { cpus } from 'node:os'
 import { resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { measureLists } from './lists.ts'
 import { type Asked, measure, print, type Row, round, toRows, warmUp } from './measure.ts'
 import { type BenchOptions, parseOptions } from './options.ts'
 import { measureAttacks, measureOverload, measureSoak } from './steady.ts'
@@ -31,6 +32,7 @@ const parts: Record<string, Part> = {
   rules: measureRules,
   counting: measureCounting,
   audit: measureAudit,
+  lists: measureLists,
   'deployments/balancer': (...given) => measureDeployments('measureBalancer', ...given),
   'deployments/memory': (...given) => measureDeployments('measureAgentMemory', ...given),
   'deployments/reads': (...given) => measureDeployments('measureReads', ...given),

@@ -14,12 +14,14 @@ export interface LoadRequest {
   seconds: number
   /** Requests a second altogether; without it every connection sends as soon as it has its answer. */
   rate?: number
-  /** Statuses besides 200 that are counted as refused. */
+  /** The status that counts, 200 unless given. */
+  status?: number
+  /** Other statuses, which are counted as refused. */
   tolerated?: readonly number[]
 }
 
 export interface LoadResult {
-  /** Answered with 200. */
+  /** Answered with the status that counts. */
   requests: number
   refused: number
   requestsPerSecond: number
@@ -29,7 +31,7 @@ export interface LoadResult {
   p99: number
 }
 
-/** @throws {Error} for any answer but 200 and what is tolerated, and for a connection that breaks off. */
+/** @throws {Error} for any other status, and for a connection that breaks off. */
 export async function load({
   port,
   method = 'GET',
@@ -38,6 +40,7 @@ export async function load({
   connections,
   seconds,
   rate,
+  status: wanted = 200,
   tolerated = [],
 }: LoadRequest): Promise<LoadResult> {
   const lines = Object.entries({ host: `127.0.0.1:${port}`, accept: 'application/json', ...headers })
@@ -51,7 +54,7 @@ export async function load({
   const endsAt = startedAt + seconds * 1000
   const pauseMs = rate === undefined ? 0 : (connections * 1000) / rate
   const onAnswer = (status: number, ms: number, size: number) => {
-    if (status !== 200) {
+    if (status !== wanted) {
       refused++
       return
     }
@@ -61,7 +64,7 @@ export async function load({
   await Promise.all(
     Array.from({ length: connections }, (_, index) => {
       const firstAt = startedAt + (pauseMs * index) / connections
-      return new Connection(port, request, { onAnswer, tolerated }).run({ firstAt, endsAt, pauseMs })
+      return new Connection(port, request, { onAnswer, statuses: [wanted, ...tolerated] }).run({ firstAt, endsAt, pauseMs })
     }),
   )
   const elapsed = (performance.now() - startedAt) / 1000
@@ -86,7 +89,7 @@ interface Schedule {
 
 interface Expected {
   onAnswer: (status: number, ms: number, bytes: number) => void
-  tolerated: readonly number[]
+  statuses: readonly number[]
 }
 
 class Connection {
@@ -141,10 +144,9 @@ class Connection {
       const end = this.#head.indexOf('\r\n\r\n')
       if (end === -1) return
       const head = this.#head.toString('latin1', 0, end)
-      const length = /^content-length: (\d+)/im.exec(head)?.[1]
       this.#status = Number(head.slice(9, 12))
-      const isExpected = this.#status === 200 || this.#expected.tolerated.includes(this.#status)
-      if (!isExpected || length === undefined) {
+      const length = this.#status === 304 ? '0' : /^content-length: (\d+)/im.exec(head)?.[1]
+      if (!this.#expected.statuses.includes(this.#status) || length === undefined) {
         this.#failed?.(new Error(`Not an answer that can be measured:\n${head}`))
         return
       }

@@ -15,6 +15,12 @@ export interface Asked {
   path: string
   connections: number
   rate?: number
+  /** Besides those of the target. */
+  headers?: Record<string, string>
+  /** The status that counts, 200 unless given. */
+  status?: number
+  /** Other statuses, which are counted as refused. */
+  tolerated?: readonly number[]
 }
 
 export interface Measured {
@@ -30,14 +36,19 @@ export interface Measured {
 export async function measure(targets: Target[], { rounds, secondsEach }: BenchOptions, what: Asked): Promise<Measured[]> {
   const measured = new Map<Target, Measured>()
   for (const target of targets) {
-    await load({ port: target.port, headers: target.headers, ...what, seconds: warmUpSeconds })
+    await load({ ...what, port: target.port, headers: { ...target.headers, ...what.headers }, seconds: warmUpSeconds })
     target.process.forgetPeak()
   }
   for (let count = 0; count < rounds; count++) {
     for (const target of targets) {
       const before = target.process.memory().now
       const cpuBefore = target.process.cpuUs()
-      const result = await load({ port: target.port, headers: target.headers, ...what, seconds: secondsEach })
+      const result = await load({
+        ...what,
+        port: target.port,
+        headers: { ...target.headers, ...what.headers },
+        seconds: secondsEach,
+      })
       const cpuUs = (target.process.cpuUs() - cpuBefore) / result.requests
       const { peak } = target.process.memory()
       const known = measured.get(target)

@@ -16,7 +16,7 @@ export interface BenchOptions {
   only: string[]
 }
 
-const help = `Usage: npm run bench -- [options] [start] [path] [small] [large] [rules] [counting] [audit] [deployments] [overload] [attacks] [soak]
+const help = `Usage: npm run bench -- [options] [start] [path] [small] [large] [rules] [counting] [audit] [lists] [deployments] [overload] [attacks] [soak]
 
   --dist     the bundle in dist/ (npm run build) instead of the sources
   --rate N   requests a second for the second half of "path" (default: half of what Fairlead can answer)

@@ -20,7 +20,8 @@ export interface Target {
 }
 
 const root = resolve(import.meta.dirname, '..')
-const password = 'for-the-benchmark-only'
+/** Of every user. */
+export const password = 'for-the-benchmark-only'
 
 export interface Scratch {
   dir(name: string): string
@@ -41,10 +42,11 @@ export function createScratch(): Scratch {
   }
 }
 
-export async function startService(dir: string): Promise<Target> {
+/** @param applications How many it has for the list of applications. */
+export async function startService(dir: string, applications = 0): Promise<Target> {
   const port = await freePort()
   const file = resolve(import.meta.dirname, 'upstream.ts')
-  const service = new MeasuredProcess({ command: process.execPath, args: [file, String(port)], dir })
+  const service = new MeasuredProcess({ command: process.execPath, args: [file, String(port), String(applications)], dir })
   await service.answers(`http://127.0.0.1:${port}/health`)
   return { name: 'direct', port, process: service, headers: {} }
 }
@@ -172,10 +174,10 @@ export async function startGateway({ dir, dist, service, env: more, name = 'fair
 }
 
 /** Logs in with the form, as a browser does. @returns the target with the session's cookie */
-export async function logIn(target: Target): Promise<Target> {
+export async function logIn(target: Target, username = 'admin'): Promise<Target> {
   const answer = await fetch(`http://127.0.0.1:${target.port}/login`, {
     method: 'POST',
-    body: new URLSearchParams({ username: 'admin', password }),
+    body: new URLSearchParams({ username, password }),
     redirect: 'manual',
   })
   const cookie = answer.headers

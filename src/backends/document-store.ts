@@ -83,6 +83,12 @@ export class DocumentStore {
     return textsOf(this.#statements.all, this.#collection.kind)
   }
 
+  /** The stored JSON texts, by key and in its order. */
+  textsByKey(): Map<string, string> {
+    const rows = this.#statements.all.all(this.#collection.kind)
+    return new Map(rows.map(({ key, document }) => [String(key), String(document)]))
+  }
+
   all(): JsonObject[] {
     return this.texts().map(parseDocument)
   }
@@ -165,7 +171,7 @@ function prepareStatements(db: DatabaseSync) {
   return {
     dataVersion: db.prepare('PRAGMA data_version'),
     get: db.prepare('SELECT document, modified_ms FROM definitions_documents WHERE kind = ? AND key = ?'),
-    all: db.prepare('SELECT document FROM definitions_documents WHERE kind = ? ORDER BY key'),
+    all: db.prepare('SELECT key, document FROM definitions_documents WHERE kind = ? ORDER BY key'),
     containing: db.prepare('SELECT document FROM definitions_documents WHERE kind = ? AND instr(document, ?) > 0 ORDER BY key'),
     ofApplication: db.prepare('SELECT document FROM definitions_documents WHERE kind = ? AND application = ? ORDER BY name, key'),
     named: db.prepare('SELECT document FROM definitions_documents WHERE kind = ? AND application IS ? AND name = ? ORDER BY key'),

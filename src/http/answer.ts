@@ -7,6 +7,7 @@ import { formatJson } from '../json/json.ts'
 import { isNavigation } from './caller.ts'
 import { type ErrorAnswer, toErrorAnswer } from './error-answer.ts'
 import { createErrorPage } from './error-page.ts'
+import { keptDocumentOf, type Sendable } from './kept-documents.ts'
 import { acceptsGzip, parseAccept } from './parse-accept.ts'
 import { entityTagOf, isKnown, keptByBrowser, varying } from './validators.ts'
 
@@ -110,26 +111,22 @@ export async function sendValue(
   if (value === undefined || value === null) return reply.code(status).header('content-length', '0').send()
   const yaml = parseAccept(request.headers.accept, ['json', 'yaml']) === 'yaml'
   const contentType = yaml ? 'application/x-yaml' : 'application/json'
-  const kept = validation === undefined ? undefined : keptTagsOf(value)
-  const keptTag = kept?.get(contentType)
-  if (validation !== undefined && keptTag !== undefined && isKnownTo(request, reply, keptTag, validation)) {
-    return reply.code(304).send()
-  }
-  const bytes = Buffer.from(yaml ? (await import('./yaml.ts')).formatYaml(value) : formatJson(value))
-  if (validation !== undefined && keptTag === undefined) {
+  if (validation === undefined) return sendBytes(request, reply, status, await format(value, yaml), contentType)
+  const kept = keptDocumentOf(value)
+  const keptTag = yaml ? kept?.otherTags.get(contentType) : kept?.tag
+  if (keptTag !== undefined && isKnownTo(request, reply, keptTag, validation)) return reply.code(304).send()
+  if (kept !== undefined && !yaml) return sendBytes(request, reply, status, kept, contentType)
+  const bytes = await format(value, yaml)
+  if (keptTag === undefined) {
     const tag = entityTagOf(bytes)
-    kept?.set(contentType, tag)
+    kept?.otherTags.set(contentType, tag)
     if (isKnownTo(request, reply, tag, validation)) return reply.code(304).send()
   }
   return sendBytes(request, reply, status, bytes, contentType)
 }
 
-const keptTags = new WeakMap<object, Map<string, string>>()
-
-/** By content type. Documents that never change are frozen: they are written once to know their validator. */
-function keptTagsOf(value: unknown): Map<string, string> | undefined {
-  if (typeof value !== 'object' || value === null || !Object.isFrozen(value)) return undefined
-  return keptTags.getOrInsertComputed(value, () => new Map())
+async function format(value: unknown, yaml: boolean): Promise<Buffer> {
+  return Buffer.from(yaml ? (await import('./yaml.ts')).formatYaml(value) : formatJson(value))
 }
 
 /** Labels the answer with its validator. @returns whether the client has it already */
@@ -154,14 +151,16 @@ export async function sendBytes(
   request: FastifyRequest,
   reply: FastifyReply,
   status: number,
-  bytes: Buffer,
+  content: Buffer | Sendable,
   contentType: string,
 ): Promise<FastifyReply> {
   reply.code(status).header('content-type', contentType)
-  if (bytes.length <= minGzipBytes || !acceptsGzip(request.headers['accept-encoding'])) {
+  const size = Buffer.isBuffer(content) ? content.length : content.size
+  if (size <= minGzipBytes || !acceptsGzip(request.headers['accept-encoding'])) {
+    const bytes = Buffer.isBuffer(content) ? content : content.bytes()
     return reply.header('content-length', String(bytes.length)).send(bytes)
   }
-  const packed = await pack(bytes)
+  const packed = await (Buffer.isBuffer(content) ? pack(content) : content.gzipped())
   const vary = reply.getHeader('vary') ?? request.state.answerHeaders['vary']
   return reply
     .headers({

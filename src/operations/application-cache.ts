@@ -1,9 +1,13 @@
 /** The list of applications from definition store and infrastructure, refreshed in the background. */
 import { hash } from 'node:crypto'
+import { setImmediate } from 'node:timers/promises'
 import type { FastifyBaseLogger } from 'fastify'
+import { parseEntityTag } from '../http/validators.ts'
+import { parseJson } from '../json/json.ts'
+import { splitJsonList } from '../json/split-list.ts'
 import { anonymousIdentity } from '../upstreams/identity.ts'
 import type { ServiceName } from '../upstreams/services.ts'
-import { readJson, type Upstreams } from '../upstreams/upstreams.ts'
+import { checkDone, readJson, type UpstreamAnswer, type Upstreams } from '../upstreams/upstreams.ts'
 import { Freshness } from './staleness.ts'
 import { checkList } from './upstream-shape.ts'
 
@@ -38,22 +42,46 @@ export interface ApplicationCache {
 
 type Source = Extract<ServiceName, 'front50' | 'clouddriver'>
 
+/** An application as one of the services lists it. */
+interface Entry {
+  readonly attributes: Attributes
+  /** In which the infrastructure sees clusters. */
+  readonly accounts: readonly string[]
+}
+
+/** What a service has listed. */
+interface Half {
+  /** By their text: what was parsed once is not parsed again. Undefined for what is no application. */
+  readonly entries: ReadonlyMap<string, Entry | undefined>
+  /** Of the answer; undefined before the first. */
+  readonly digest: string | undefined
+  /** Validator of the service. */
+  readonly tag: string | undefined
+}
+
+/** An application, and what it was made of. */
+interface Merged {
+  readonly stored: readonly Entry[]
+  readonly running: readonly Entry[]
+  readonly attributes: Attributes
+}
+
 /** @see docs/reference/operations.md, getAllApplicationsUsingGET */
 export function createApplicationCache(
   upstreams: Upstreams,
   settings: ApplicationCacheSettings,
   log: FastifyBaseLogger,
 ): ApplicationCache {
-  const halves: Record<Source, unknown[]> = { front50: [], clouddriver: [] }
+  const unread: Half = { entries: new Map(), digest: undefined, tag: undefined }
+  const halves: Record<Source, Half> = { front50: unread, clouddriver: unread }
   const freshness: Record<Source, Freshness> = {
     front50: new Freshness('front50', settings.refreshMs),
     clouddriver: new Freshness('clouddriver', settings.refreshMs),
   }
-  /** What each half was parsed from. */
-  const digests: Record<Source, string | undefined> = { front50: undefined, clouddriver: undefined }
-  let merged: readonly Attributes[] = Object.freeze([])
+  let list: readonly Attributes[] = Object.freeze([])
   /** Differs from what the halves say. */
   let isOutdated = false
+  let merged: ReadonlyMap<string, Merged> = new Map()
   let byName = new Map<string, Attributes>()
   let running: Promise<void> | undefined
   let next: Promise<void> | undefined
@@ -63,12 +91,16 @@ export function createApplicationCache(
   async function load(source: Source, path: string, query: Record<string, string>): Promise<void> {
     if (!upstreams.isEnabled(source)) return
     try {
-      const answer = await upstreams.call(source, { path, query }, anonymousIdentity)
-      const digest = `${answer.status} ${hash('sha1', answer.text)}`
-      if (digests[source] !== digest) {
-        halves[source] = answer.status === 404 ? [] : checkList(readJson(answer, source), source)
-        digests[source] = digest
-        isOutdated = true
+      const before = halves[source]
+      const headers: Record<string, string> = before.tag === undefined ? {} : { 'if-none-match': before.tag }
+      const answer = await upstreams.call(source, { path, query, headers }, anonymousIdentity)
+      if (answer.status !== 304 || before.tag === undefined) {
+        const digest = `${answer.status} ${hash('sha1', answer.text)}`
+        const tag = parseEntityTag([answer.headers['etag']].flat()[0])
+        const isSame = before.digest === digest
+        const entries = isSame ? before.entries : await readEntries(answer, source, before.entries)
+        halves[source] = { entries, digest, tag }
+        if (!isSame) isOutdated = true
       }
       freshness[source].loaded()
     } catch (error) {
@@ -85,8 +117,11 @@ export function createApplicationCache(
     ])
     if (!isOutdated) return
     isOutdated = false
-    merged = Object.freeze(mergeApplications(halves.front50, halves.clouddriver, settings))
-    byName = new Map(merged.map((attributes) => [attributes.name, attributes]))
+    merged = mergeApplications(applicationsIn(halves.front50), applicationsIn(halves.clouddriver), settings, merged)
+    const now = [...merged.values()].map(({ attributes }) => attributes).filter((attributes) => isIncluded(attributes, settings))
+    if (now.length === list.length && now.every((attributes, index) => attributes === list[index])) return
+    list = Object.freeze(now)
+    byName = new Map(list.map((attributes) => [attributes.name, attributes]))
   }
 
   function refreshOnce(): Promise<void> {
@@ -112,17 +147,16 @@ export function createApplicationCache(
   }
 
   function learn(attributes: Attributes): void {
-    if (byName.has(attributes.name)) return
-    const included = mergeApplications([attributes], [], settings)
-    if (included.length > 0) isOutdated = true
-    merged = Object.freeze([...merged, ...included])
-    for (const one of included) byName.set(one.name, one)
+    if (byName.has(attributes.name) || !isIncluded(attributes, settings)) return
+    isOutdated = true
+    list = Object.freeze([...list, attributes])
+    byName.set(attributes.name, attributes)
   }
 
   return {
     definitionsOnly: settings.definitionsOnly,
     freshness: Object.values(freshness),
-    list: () => merged,
+    list: () => list,
     find: (name) => byName.get(name.toLowerCase()),
     learn,
     refresh: refreshAfresh,
@@ -134,25 +168,75 @@ export function createApplicationCache(
   }
 }
 
-/** Attributes of the definition store win; the accounts seen in the infrastructure replace the stored ones. */
+/** Requests are not kept waiting for longer than this. */
+const sliceMs = 5
+
+/** @throws {GatewayError} UPSTREAM_FAILED, UPSTREAM_UNREADABLE */
+async function readEntries(
+  answer: UpstreamAnswer,
+  source: Source,
+  before: ReadonlyMap<string, Entry | undefined>,
+): Promise<ReadonlyMap<string, Entry | undefined>> {
+  if (answer.status === 404) return new Map()
+  checkDone(answer, source)
+  const entries = new Map<string, Entry | undefined>()
+  try {
+    let sinceMs = performance.now()
+    for (const text of splitJsonList(answer.text)) {
+      entries.set(text, before.has(text) ? before.get(text) : toEntry(parseJson(text)))
+      if (performance.now() - sinceMs < sliceMs) continue
+      await setImmediate()
+      sinceMs = performance.now()
+    }
+    return entries
+  } catch (error) {
+    // Says what is wrong with the whole.
+    checkList(readJson(answer, source), source)
+    throw error
+  }
+}
+
+function toEntry(listed: unknown): Entry | undefined {
+  const attributes = toAttributes(listed)
+  return attributes && { attributes, accounts: accountsOf(listed) }
+}
+
+function applicationsIn({ entries }: Half): Entry[] {
+  return [...entries.values()].filter((entry) => entry !== undefined)
+}
+
+/** What has not changed is the same object as before. */
 function mergeApplications(
-  stored: readonly unknown[],
-  running: readonly unknown[],
-  settings: Pick<ApplicationCacheSettings, 'definitionsOnly' | 'includedAccounts'>,
-): Attributes[] {
-  const applications = new Map<string, Attributes>()
-  for (const entry of stored) {
-    const attributes = toAttributes(entry)
-    if (attributes !== undefined) applications.set(attributes.name, { ...applications.get(attributes.name), ...attributes })
+  stored: readonly Entry[],
+  running: readonly Entry[],
+  { definitionsOnly }: ApplicationCacheSettings,
+  before: ReadonlyMap<string, Merged>,
+): Map<string, Merged> {
+  const [storedByName, runningByName] = [stored, running].map((entries) =>
+    Map.groupBy(entries, ({ attributes }) => attributes.name),
+  ) as [Map<string, Entry[]>, Map<string, Entry[]>]
+  const names = new Set(definitionsOnly ? storedByName.keys() : [...storedByName.keys(), ...runningByName.keys()])
+  const merged = new Map<string, Merged>()
+  for (const name of names) {
+    const parts = { stored: storedByName.get(name) ?? [], running: runningByName.get(name) ?? [] }
+    const known = before.get(name)
+    const isSame = known !== undefined && areSame(known.stored, parts.stored) && areSame(known.running, parts.running)
+    merged.set(name, isSame ? known : { ...parts, attributes: mergeParts(parts) })
   }
-  for (const entry of running) {
-    const attributes = toAttributes(entry)
-    if (attributes === undefined || (settings.definitionsOnly && !applications.has(attributes.name))) continue
-    applications.set(attributes.name, mergeRunning(applications.get(attributes.name), attributes, accountsOf(entry)))
-  }
-  const all = [...applications.values()]
-  const included = settings.includedAccounts
-  return included === undefined ? all : all.filter((attributes) => usesAccount(attributes, included))
+  return merged
+}
+
+function areSame(some: readonly unknown[], others: readonly unknown[]): boolean {
+  return some.length === others.length && some.every((one, index) => one === others[index])
+}
+
+/** Attributes of the definition store win; the accounts seen in the infrastructure replace the stored ones. */
+function mergeParts({ stored, running }: Pick<Merged, 'stored' | 'running'>): Attributes {
+  const [first, ...more] = stored
+  let merged = first?.attributes
+  for (const { attributes } of more) merged = { ...merged, ...attributes }
+  for (const { attributes, accounts } of running) merged = mergeRunning(merged, attributes, accounts)
+  return merged as Attributes
 }
 
 /** One application: attributes of the infrastructure fill gaps only; its accounts replace the stored ones if there are any. */
@@ -183,10 +267,12 @@ export function accountsOf(entry: unknown): string[] {
   return [...new Set(accounts)]
 }
 
-function usesAccount(attributes: Attributes, included: readonly string[]): boolean {
-  const accounts = String(attributes['accounts'] ?? '')
+/** Applications without accounts always are. */
+function isIncluded({ accounts }: Attributes, { includedAccounts }: ApplicationCacheSettings): boolean {
+  if (includedAccounts === undefined) return true
+  const names = String(accounts ?? '')
     .split(',')
     .map((account) => account.trim())
     .filter((account) => account !== '')
-  return accounts.length === 0 || accounts.some((account) => included.includes(account))
+  return names.length === 0 || names.some((account) => includedAccounts.includes(account))
 }

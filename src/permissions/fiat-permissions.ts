@@ -1,5 +1,5 @@
 /** Client of the permission service: caches views, joins concurrent lookups, reports logins. */
-
+import { hash } from 'node:crypto'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { FastifyBaseLogger } from 'fastify'
 import { BoundedMap } from '../bounded-map.ts'
@@ -64,6 +64,8 @@ class FiatPermissions implements Permissions {
   readonly #switches: SwitchPositions
   readonly #lookups: ViewLookups
   readonly #sync: RoleSync
+  /** Of the answers that views were parsed from. */
+  readonly #digests = new WeakMap<PermissionView, string>()
   readonly #closing = new AbortController()
 
   constructor(options: PermissionsOptions) {
@@ -243,10 +245,20 @@ class FiatPermissions implements Permissions {
     try {
       answer = await this.#upstreams.call('fiat', { path: pathTo`/authorize/${username}`, signal }, anonymousIdentity)
       if (answer.status === 404) return { answer: { kind: 'unknown' }, mayPass: false }
-      return { answer: { kind: 'view', view: parsePermissionView(readJson(answer, 'fiat'), username) }, mayPass: false }
+      return { answer: { kind: 'view', view: this.#readView(answer, username) }, mayPass: false }
     } catch (cause) {
       return { answer: { kind: 'unavailable', cause }, mayPass: answer === undefined || answer.status >= 500 }
     }
+  }
+
+  /** The cached view, if the service has said the same again: what others derive from a view is kept with it. */
+  #readView(answer: UpstreamAnswer, username: string): PermissionView {
+    const digest = hash('sha1', answer.text)
+    const cached = this.#views.get(toUserKey(username))?.answer.view
+    if (cached !== undefined && answer.status === 200 && this.#digests.get(cached) === digest) return cached
+    const view = parsePermissionView(readJson(answer, 'fiat'), username)
+    this.#digests.set(view, digest)
+    return view
   }
 
   /** While the service is known to be in trouble, a short question tells whether it is worth reporting anything to it. */

@@ -215,6 +215,18 @@ test('an expired view is not used while the service is silent', async (t) => {
   assert.equal((await permissions.lookUp(alice)).kind, 'unavailable')
 })
 
+test('a view stays the same object while the service says the same', async (t) => {
+  const { permissions, fiat, clock } = await open(t, alive)
+  const viewOf = () => permissions.viewOf(alice)
+  const before = await viewOf()
+  clock.nowMs += 20_001
+  assert.equal(await viewOf(), before)
+  assert.equal(fiat.background.length, 2)
+  fiat.answer(() => ({ name: 'alice', admin: true, accounts: [], applications: [], serviceAccounts: [], roles: [] }))
+  clock.nowMs += 20_001
+  assert.equal((await viewOf())?.admin, true)
+})
+
 test('the last known view applies for a configured time', async (t) => {
   const { permissions, fiat, clock } = await open(t, alive, { lastKnownForMs: 60_000 })
   await permissions.lookUp(alice)

@@ -1,12 +1,13 @@
 /** Applications: their routes, the fields that the store owns, and what disappears together with one. */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { z } from 'zod'
-import { formatJson } from '../../json/json.ts'
+import { formatJson, parseJson } from '../../json/json.ts'
 import type { JsonObject } from '../../json/values.ts'
 import { findApplicationNameObjection, pluginApplication } from '../../permissions/application-name.ts'
 import { mayCreateApplication } from '../access.ts'
 import { BackendError } from '../backend.ts'
 import { foldName } from '../document-store.ts'
+import { isUnchanged } from '../unchanged.ts'
 import { accessOf, checkAdministrator, checkWriter } from './authorization.ts'
 import type { Definitions } from './collections.ts'
 import { applicationKey } from './notifications.ts'
@@ -56,13 +57,18 @@ export class InvalidApplication extends Error {
 const notFilters = new Set(['restricted', 'pageSize'])
 
 export function applicationRoutes(app: FastifyInstance, definitions: Definitions): void {
-  const { applications } = definitions
+  const { applications, permissions } = definitions
 
-  app.get('/v2/applications', (request) => {
+  app.get('/v2/applications', (request, reply) => {
     const filters = filtersOf(request)
+    const count = queryCount(request, 'pageSize')
+    if (filters.length === 0) {
+      if (isUnchanged(request, reply, `${applications.version()}-${permissions.version()}-${count}`)) return reply
+      return reply.type('application/json; charset=utf-8').send(writeAll(definitions, count))
+    }
     const all = applications.all().sort((a, b) => compareText(String(a['name']), String(b['name'])))
-    const found = filters.length === 0 ? all : rankByCloseness(all, (application) => closeness(application, filters))
-    return found.slice(0, queryCount(request, 'pageSize')).map((application) => withPermissions(definitions, application))
+    const found = rankByCloseness(all, (application) => closeness(application, filters))
+    return found.slice(0, count).map((application) => withPermissions(definitions, application))
   })
 
   app.get('/v2/applications/:name', (request) => {
@@ -187,6 +193,19 @@ function checkNewName(name: string, request: FastifyRequest): void {
     throw refusal(`The application name ${JSON.stringify(name)} ${objection}. Choose letters, digits, hyphens and underscores.`)
   }
   if (foldName(name) === pluginApplication) checkAdministrator(request)
+}
+
+/** All applications by name, as they are stored: thousands of them are not parsed to be written again. */
+function writeAll({ applications, permissions }: Definitions, count: number | undefined): string {
+  const restrictions = permissions.textsByKey()
+  const all = [...applications.textsByKey()].sort(([one], [other]) => compareText(one.toUpperCase(), other.toUpperCase()))
+  const written = all.slice(0, count).map(([key, text]) => {
+    const record = restrictions.get(key)
+    if (record === undefined) return text
+    const parsed = parseJson(record) as JsonObject
+    return isRestricted(parsed) ? `${text.slice(0, -1)},"permissions":${formatJson(parsed['permissions'])}}` : text
+  })
+  return `[${written.join(',')}]`
 }
 
 /** Permissions are shown on an application only when they restrict it (docs/contracts/definitions.md#applications). */

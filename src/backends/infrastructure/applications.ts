@@ -18,9 +18,9 @@ import {
   queryFlag,
   queryValue,
   serverGroupsOf,
-  WrittenJson,
 } from './route.ts'
 import { byName, toInstanceView, toJobView, toLoadBalancerView, toServerGroupView, writeServerGroupSummary } from './views.ts'
+import { WrittenList } from './written-list.ts'
 
 const serverGroups: InfrastructureRoute['answer'] = async (request, infrastructure) => {
   const access = await accessOf(request, infrastructure)
@@ -29,7 +29,7 @@ const serverGroups: InfrastructureRoute['answer'] = async (request, infrastructu
     .filter(createChoice(request))
     .filter(({ account }) => access.mayOnAccount(account, 'READ'))
   if (queryFlag(request, 'expand', false)) return groups.map((group) => toServerGroupView(group, nowMs))
-  return new WrittenJson(`[${groups.map((group) => writeServerGroupSummary(group, nowMs)).join(',')}]`)
+  return new WrittenList(groups.map((group) => writeServerGroupSummary(group, nowMs)))
 }
 
 /** By `clusters`, pairs of account and cluster, else by `cloudProvider`. */
@@ -77,7 +77,7 @@ const serverGroupsByName: InfrastructureRoute['answer'] = async (request, infras
       ({ account, moniker }) => access.mayOnAccount(account, 'READ') && access.mayOnApplication(String(moniker.app), 'READ'),
     )
     .map((group) => writeServerGroupSummary(group, nowMs))
-  return new WrittenJson(`[${summaries.join(',')}]`)
+  return new WrittenList(summaries)
 }
 
 function chosenServerGroups(request: FastifyRequest, infrastructure: Infrastructure): ServerGroup[] {

@@ -38,6 +38,10 @@ const applications: InfrastructureRoute['answer'] = async (request, infrastructu
     .map(([name, groups]) => ({ name, attributes: { name }, clusterNames: clusterNamesByAccount(groups) }))
 }
 
+/** For those who may read everything. */
+const applicationsVersion: InfrastructureRoute['version'] = (request, { providers }) =>
+  queryFlag(request, 'restricted', true) ? undefined : ['applications', ...providers.map(({ version }) => version)].join('-')
+
 export function groupsByApplication(infrastructure: Infrastructure): Map<string, ServerGroup[]> {
   const named = serverGroupsOf(infrastructure).filter(({ moniker }) => moniker.app !== null)
   return Map.groupBy(named, ({ moniker }) => String(moniker.app).toLowerCase())
@@ -202,7 +206,7 @@ function requireTarget(request: FastifyRequest, infrastructure: Infrastructure, 
 const reads = ['application', 'account'] as const
 
 export const clusterRoutes: InfrastructureRoute[] = [
-  { method: 'GET', path: '/applications', answer: applications },
+  { method: 'GET', path: '/applications', version: applicationsVersion, answer: applications },
   { method: 'GET', path: '/applications/:application', reads: ['application'], answer: application },
   { method: 'GET', path: '/applications/:application/clusters', reads: ['application'], answer: clusterNames },
   { method: 'GET', path: '/applications/:application/clusters/:account', reads, answer: clustersOfAccount },

@@ -1,5 +1,4 @@
 /** The embedded infrastructure service: the paths of its contract, a table per subject, over the providers. */
-import { hash } from 'node:crypto'
 import { type AgentClient, type AgentClientOptions, openAgent } from '../../agent/client.ts'
 import type { Backend, BackendContext, OpenBackend } from '../backend.ts'
 import { isUnchanged } from '../unchanged.ts'
@@ -15,10 +14,11 @@ import { findOperation, operationRoutes } from './operations.ts'
 import { projectRoutes } from './projects.ts'
 import type { Provider } from './provider.ts'
 import { providerRoutes } from './providers.ts'
-import { accessOf, checkReadable, type Infrastructure, type InfrastructureRoute, pathValue, WrittenJson } from './route.ts'
+import { accessOf, checkReadable, type Infrastructure, type InfrastructureRoute, pathValue } from './route.ts'
 import { searchRoutes } from './search.ts'
 import { securityGroupRoutes } from './security-groups.ts'
 import { Tasks, taskMigrations } from './tasks.ts'
+import { WrittenList } from './written-list.ts'
 
 const tables: readonly (readonly InfrastructureRoute[])[] = [
   accountRoutes,
@@ -66,7 +66,7 @@ export function openInfrastructure(context: BackendContext, providers: readonly 
   const infrastructure: Infrastructure = { context, providers, tasks, entityTags, marks }
   return {
     routes(app) {
-      for (const { method, path, reads = [], answer } of tables.flat()) {
+      for (const { method, path, reads = [], version, answer } of tables.flat()) {
         app.route({
           method,
           url: path,
@@ -75,10 +75,12 @@ export function openInfrastructure(context: BackendContext, providers: readonly 
               const access = await accessOf(request, infrastructure)
               for (const kind of reads) checkReadable(access, pathValue(request, kind), kind)
             }
+            const known = version?.(request, infrastructure)
+            if (known !== undefined && isUnchanged(request, reply, known)) return reply
             const body = await answer(request, infrastructure)
-            if (!(body instanceof WrittenJson)) return reply.send(body)
-            if (isUnchanged(request, reply, hash('sha1', body.text, 'base64url'))) return reply
-            return reply.type('application/json; charset=utf-8').send(body.text)
+            if (!(body instanceof WrittenList)) return reply.send(body)
+            if (isUnchanged(request, reply, body.version)) return reply
+            return reply.type('application/json; charset=utf-8').send(body.json)
           },
         })
       }

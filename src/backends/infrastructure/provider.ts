@@ -10,6 +10,8 @@ export interface Provider {
   /** Such as `local`; the value of `cloudProvider`. */
   readonly id: string
   readonly accounts: readonly Account[]
+  /** Another text whenever its server groups may be others, apart from their instances; also after each start. */
+  readonly version: string
   /** By the names that clients send. */
   readonly operations: OperationTypes
   /** Of one application, without regard to case, or all. */

@@ -24,17 +24,10 @@ export interface InfrastructureRoute {
   path: string
   /** Path values that name what the caller must be allowed to read: checked before anything else. */
   reads?: readonly ('application' | 'account')[]
+  /** Of the answer, where one is known without it. */
+  version?: (request: FastifyRequest, infrastructure: Infrastructure) => string | undefined
   /** The body of a 200; anything else is thrown as a BackendError. */
   answer: (request: FastifyRequest, infrastructure: Infrastructure) => unknown
-}
-
-/** An answer that is JSON already. */
-export class WrittenJson {
-  readonly text: string
-
-  constructor(text: string) {
-    this.text = text
-  }
 }
 
 /** An empty list: nothing of this kind exists. */

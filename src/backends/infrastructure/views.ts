@@ -1,9 +1,9 @@
 /** Answers to clients, made of the resources that providers report. */
-import { formatJson } from '../../json/json.ts'
 import type { JsonObject } from '../../json/values.ts'
 import { parseMoniker } from '../moniker.ts'
 import { countStates, healthStateOf, type InstanceCounts, isAgeing } from './health.ts'
 import type { Account, Capacity, HealthRecord, Instance, Job, LoadBalancer, SecurityGroup, ServerGroup } from './model.ts'
+import { toWrittenEntry, type WrittenEntry } from './written-list.ts'
 
 /** Accounts whose environment or type is listed are marked for users. */
 export interface AccountMarks {
@@ -68,21 +68,20 @@ export function toServerGroupSummary(group: ServerGroup, nowMs: number): JsonObj
   return { ...toCommonView(group, nowMs), instances: group.instances.map((instance) => toInstanceSummary(instance, nowMs)) }
 }
 
-interface Written {
+interface Written extends WrittenEntry {
   readonly instances: readonly Instance[]
-  readonly json: string
 }
 
 const written = new WeakMap<ServerGroup, Written>()
 
 /** The same as JSON, written again only when a server group or an instance of it is another one. */
-export function writeServerGroupSummary(group: ServerGroup, nowMs: number): string {
+export function writeServerGroupSummary(group: ServerGroup, nowMs: number): WrittenEntry {
   const { instances } = group
   const before = written.get(group)
-  if (before?.instances === instances) return before.json
-  const json = formatJson(toServerGroupSummary(group, nowMs))
-  if (!instances.some(isAgeing)) written.set(group, { instances, json })
-  return json
+  if (before?.instances === instances) return before
+  const entry = toWrittenEntry(toServerGroupSummary(group, nowMs))
+  if (!instances.some(isAgeing)) written.set(group, { instances, ...entry })
+  return entry
 }
 
 /** As clusters, targets and the details have it. */

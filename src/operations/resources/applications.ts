@@ -107,8 +107,16 @@ async function createAccountReduction(
     if (typeof accounts !== 'string' || accounts === '') return attributes
     const names = accounts.split(',')
     const readable = names.filter(isReadable)
-    return readable.length === names.length ? attributes : { ...attributes, accounts: readable.join(',') }
+    return readable.length === names.length ? attributes : reduceTo(attributes, readable.join(','))
   }
+}
+
+/** Users with the same rights on accounts see the same, so that it is kept once. */
+const reduced = new WeakMap<Attributes, Map<string, Attributes>>()
+
+function reduceTo(attributes: Attributes, accounts: string): Attributes {
+  const known = reduced.getOrInsertComputed(attributes, () => new Map())
+  return known.getOrInsertComputed(accounts, () => ({ ...attributes, accounts }))
 }
 
 function accountNames(attributes: Attributes): string[] {

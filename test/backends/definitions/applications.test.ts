@@ -276,3 +276,28 @@ test('clients do not say when something was created', async (t) => {
   assert.deepEqual([project['createTs'], project['updateTs']], [created, now])
   assert.deepEqual([pipeline['createTs'], pipeline['updateTs']], [undefined, String(created)])
 })
+
+test('the list of applications is what each of them is, in order of their names', async (t) => {
+  const store = await startStore(t)
+  const tag = async (known = '') => {
+    const answer = await fetch(`${store.url}/v2/applications`, { headers: { 'if-none-match': known } })
+    return [answer.status, answer.headers.get('etag') ?? ''] as const
+  }
+  assert.deepEqual(await store.ok('GET', '/v2/applications'), [])
+  const [, empty] = await tag()
+  for (const name of ['b_', 'B', 'ba', 'a-1']) await store.ok('POST', '/v2/applications', { ...demo, name })
+  await store.ok('POST', '/permissions/applications/ba', { name: 'ba', permissions: { READ: ['dev'] } })
+  await store.ok('POST', '/permissions/applications/b', { name: 'b', permissions: {} })
+  const list = await store.ok<Fields[]>('GET', '/v2/applications')
+  assert.deepEqual(
+    list.map(({ name }) => name),
+    ['A-1', 'B', 'BA', 'B_'],
+  )
+  for (const listed of list) assert.deepEqual(listed, await store.ok('GET', `/v2/applications/${listed['name']}`))
+  assert.deepEqual((await store.ok<Fields[]>('GET', '/v2/applications?pageSize=2')).length, 2)
+  const [status, now] = await tag(empty)
+  assert.equal(status, 200)
+  assert.deepEqual(await tag(now), [304, now])
+  await store.ok('POST', '/permissions/applications/b', { name: 'b', permissions: { READ: ['dev'] } })
+  assert.equal((await tag(now))[0], 200)
+})

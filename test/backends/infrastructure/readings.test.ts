@@ -99,7 +99,7 @@ function openReadings() {
   const readings = new Readings({ desired, reconciler, agent })
   const read = () => {
     const reading = readings.serverGroup(desired.groupAt('dev', 'east', group.name) as LocalGroup)
-    const json = writeServerGroupSummary(reading, 10)
+    const { json } = writeServerGroupSummary(reading, 10)
     const { isDisabled, instanceCounts, instances } = JSON.parse(json)
     return { reading, instances: reading.instances, isDisabled, instanceCounts, shown: JSON.stringify(instances) }
   }

@@ -1,4 +1,5 @@
 /** The provider `local`: server groups are processes of this machine, load balancers its listeners. */
+import { randomUUID } from 'node:crypto'
 import { realpathSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { dirname, join, sep } from 'node:path'
@@ -67,12 +68,16 @@ export function openLocalProvider(
     reconciler,
     newId: createUlids(now),
   }
+  const epoch = randomUUID().slice(0, 8)
   const readings = new Readings({ desired, reconciler, agent })
   const places = settings.accounts.flatMap((account) => account.regions.map((region) => ({ account, region })))
 
   return {
     id: 'local',
     accounts: settings.accounts.map(toAccount),
+    get version() {
+      return `${epoch}.${desired.revision}`
+    },
     operations: {
       ...creationOperations(parts),
       ...serverGroupOperations(parts),

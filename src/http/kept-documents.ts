@@ -1,0 +1,103 @@
+/** Documents that never change, and are sent again and again: their JSON, validators and compressed bytes. */
+import { createHash, hash } from 'node:crypto'
+import { promisify } from 'node:util'
+import { gzip as gzipCallback } from 'node:zlib'
+import { formatJson } from '../json/json.ts'
+
+const gzip = promisify(gzipCallback)
+
+/** What can be sent. */
+export interface Sendable {
+  /** In bytes, or about so many. */
+  readonly size: number
+  bytes(): Buffer
+  gzipped(): Promise<Buffer>
+}
+
+interface WrittenEntry {
+  readonly text: string
+  readonly digest: Buffer
+}
+
+/** Entries of lists are written once, however many lists hold them. */
+const entries = new WeakMap<object, WrittenEntry>()
+const documents = new WeakMap<object, KeptDocument>()
+
+/** Undefined for a value that may change: those that never do are frozen, and so is what they hold. */
+export function keptDocumentOf(value: unknown): KeptDocument | undefined {
+  if (typeof value !== 'object' || value === null || !Object.isFrozen(value)) return undefined
+  return documents.getOrInsertComputed(value, () => new KeptDocument(value))
+}
+
+/** The JSON of a frozen value. Documents of the same content have the same validator. */
+export class KeptDocument implements Sendable {
+  readonly #value: object
+  readonly tag: string
+  readonly size: number
+  /** Validators of other forms, by content type. */
+  readonly otherTags = new Map<string, string>()
+
+  constructor(value: object) {
+    this.#value = value
+    const sum = createHash('sha1')
+    let size = 2
+    for (const { text, digest } of this.#written()) {
+      sum.update(digest)
+      size += text.length + 1
+    }
+    this.size = size
+    this.tag = `W/"${sum.digest('base64url')}"`
+  }
+
+  bytes(): Buffer {
+    const texts = this.#written().map(({ text }) => text)
+    return Buffer.from(Array.isArray(this.#value) ? `[${texts.join(',')}]` : texts.join(''))
+  }
+
+  gzipped(): Promise<Buffer> {
+    return gzippedOnce(this.tag, () => this.bytes())
+  }
+
+  #written(): WrittenEntry[] {
+    return Array.isArray(this.#value) ? this.#value.map(writeEntry) : [write(this.#value)]
+  }
+}
+
+function writeEntry(entry: unknown): WrittenEntry {
+  return typeof entry === 'object' && entry !== null ? entries.getOrInsertComputed(entry, write) : write(entry)
+}
+
+function write(value: unknown): WrittenEntry {
+  const text = formatJson(value)
+  return { text, digest: hash('sha1', text, 'buffer') }
+}
+
+/** Of all together; a list of 10,000 applications has a few hundred kilobytes. */
+const maxGzippedBytes = 16 * 1024 * 1024
+let gzippedBytes = 0
+/** By validator, the longest unused first: users with the same rights share one. */
+const gzippedByTag = new Map<string, { gzipped: Promise<Buffer>; size: number }>()
+
+function gzippedOnce(tag: string, bytes: () => Buffer): Promise<Buffer> {
+  const known = gzippedByTag.get(tag)
+  if (known !== undefined) {
+    gzippedByTag.delete(tag)
+    gzippedByTag.set(tag, known)
+    return known.gzipped
+  }
+  const entry = { gzipped: gzip(bytes()), size: 0 }
+  gzippedByTag.set(tag, entry)
+  entry.gzipped.then(
+    ({ length }) => {
+      entry.size = length
+      gzippedBytes += length
+      for (const [oldest, { size }] of gzippedByTag) {
+        if (gzippedBytes <= maxGzippedBytes) break
+        gzippedByTag.delete(oldest)
+        gzippedBytes -= size
+      }
+    },
+    () => gzippedByTag.delete(tag),
+  )
+  return entry.gzipped
+}
