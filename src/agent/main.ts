@@ -1,5 +1,6 @@
 /** Entry point of the agent's process: `main.ts DATA_DIR VERSION [ADDRESS...]`, the addresses of the sockets that it inherits. */
 import { flushCompileCache } from 'node:module'
+import { keepTickShape } from '../node-ticks.ts'
 import { LockedError } from '../storage/file-lock.ts'
 import { giveBackMemory } from '../telemetry/memory.ts'
 import { runAgent } from './agent.ts'
@@ -8,6 +9,8 @@ import { inheritedSockets } from './start-agent.ts'
 
 /** By then the first state has been applied. */
 const settledMs = 2000
+
+keepTickShape()
 
 const [dataDir = '', version = '', ...addresses] = process.argv.slice(2)
 // A full disk must not end the agent.

@@ -3,6 +3,7 @@ import { chmodSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { parentPort, workerData } from 'node:worker_threads'
 import pino, { type Logger } from 'pino'
+import { keepTickShape } from '../node-ticks.ts'
 import { openDatabase } from '../storage/database.ts'
 import { giveBackMemory } from '../telemetry/memory.ts'
 import type { EngineState } from '../telemetry/metrics.ts'
@@ -46,6 +47,7 @@ const maxAnswerBytes = 256 * 1024 * 1024
 
 const port = parentPort
 if (port !== null) {
+  keepTickShape()
   await serveBackends(workerData as WorkerInput, {
     tell: (message) => port.postMessage(message),
     onOrder: (obey) => port.on('message', obey),
