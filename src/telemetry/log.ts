@@ -20,12 +20,14 @@ export interface Outcome {
 /** Lines are written together: about a hundred of a busy gateway at once, those of a quiet one soon. */
 const bufferBytes = 32 * 1024
 const flushMs = 200
+const maxBytesPerCharacter = 3
 
 /** Lines that wait are written when the process ends, also by an error. @param format JSON unless given */
 export function createLog(level: string, format: LogFormat = 'json'): Logger {
   // A write by another thread costs more than the bytes, and loses its lines when the process dies.
-  const destination = pino.destination({ fd: 1, sync: true, minLength: bufferBytes, maxWrite: 2 * bufferBytes })
-  setInterval(() => destination.flush(), flushMs).unref()
+  const output: unknown = pino.destination({ fd: 1, sync: true, contentMode: 'buffer' })
+  const destination = new LineBuffer(output as ByteSink)
+  setInterval(() => destination.flushSync(), flushMs).unref()
   const log = pino(
     {
       level,
@@ -33,10 +35,41 @@ export function createLog(level: string, format: LogFormat = 'json'): Logger {
       timestamp: () => `,"time":"${formatNow()}"`,
       formatters: { level: (label) => ({ level: label }) },
     },
-    isForPeople(format) ? { write: (line) => void destination.write(`${formatLine(line, paint)}\n`) } : destination,
+    isForPeople(format) ? { write: (line) => destination.write(`${formatLine(line, paint)}\n`) } : destination,
   )
   process.on('exit', () => destination.flushSync())
   return log
+}
+
+/** The destination of pino in its content mode `buffer`, which its types do not know. */
+interface ByteSink {
+  write(bytes: Buffer): unknown
+}
+
+/** Collects lines as bytes. The destination of pino would join them as text, and measure all of it again for each line. */
+class LineBuffer implements DestinationStream {
+  readonly #sink: ByteSink
+  readonly #bytes = Buffer.allocUnsafeSlow(bufferBytes)
+  #used = 0
+
+  constructor(sink: ByteSink) {
+    this.#sink = sink
+  }
+
+  write(line: string): void {
+    const maxBytes = line.length * maxBytesPerCharacter
+    if (this.#used + maxBytes > bufferBytes) this.flushSync()
+    if (maxBytes > bufferBytes) this.#sink.write(Buffer.from(line))
+    else this.#used += this.#bytes.write(line, this.#used)
+  }
+
+  /** Writes the lines that wait; pino calls it after a fatal error. */
+  flushSync(): void {
+    if (this.#used === 0) return
+    const bytes = Buffer.from(this.#bytes.subarray(0, this.#used))
+    this.#used = 0
+    this.#sink.write(bytes)
+  }
 }
 
 function isForPeople(format: LogFormat): boolean {

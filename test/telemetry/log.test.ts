@@ -171,3 +171,15 @@ test('what a client sends is escaped in its line', async (t) => {
   await waitUntil(() => requests().length === 1, 'the line')
   assert.equal(requests()[0]?.['requestId'], 'a"b\\')
 })
+
+test('lines of any length are written once and in order', () => {
+  const file = JSON.stringify(new URL('../../src/telemetry/log.ts', import.meta.url).href)
+  const lengths = [1, 20_000, 3, 9_000, 9_000, 100_000, 5, 40_000]
+  const program = `import { createLog } from ${file}; const log = createLog('info'); for (const length of ${JSON.stringify(lengths)}) log.info('ü'.repeat(length))`
+  const { stdout } = spawnSync(process.execPath, ['--input-type=module', '-e', program], { encoding: 'utf8' })
+  const messages = stdout.trimEnd().split('\n')
+  assert.deepEqual(
+    messages.map((line) => (JSON.parse(line) as Line)['msg']),
+    lengths.map((length) => 'ü'.repeat(length)),
+  )
+})
