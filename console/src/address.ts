@@ -40,6 +40,8 @@ export const to = {
   loadBalancers: (application: string) => address(['applications', application, 'load-balancers']),
   settings: (application: string, query?: Query) => address(['applications', application, 'settings'], query),
   compare: (query?: Query) => address(['executions', 'compare'], query),
+  projects: () => address(['projects']),
+  project: (name: string) => address(['projects', name]),
   infrastructure: (section: string, query?: Query) => address(['infrastructure', section], query),
   access: (section?: string, query?: Query) => address(section === undefined ? ['access'] : ['access', section], query),
   audit: (query?: Query) => address(['audit'], query),

@@ -59,6 +59,16 @@ export const routes: readonly ScreenRoute[] = [
       import('./screens/application-load-balancers.tsx').then(({ ApplicationLoadBalancers }) => ApplicationLoadBalancers),
   },
   {
+    path: 'applications/:application/settings',
+    load: () => import('./screens/application-settings.tsx').then(({ ApplicationSettings }) => ApplicationSettings),
+  },
+  {
+    path: 'projects',
+    load: () => import('./screens/projects.tsx').then(({ Projects }) => Projects),
+    rail: { label: words.projects, icon: 'project', isLess: true },
+  },
+  { path: 'projects/:name', load: () => import('./screens/project.tsx').then(({ ProjectScreen }) => ProjectScreen) },
+  {
     path: 'infrastructure',
     load: () => import('./screens/infrastructure-lists.tsx').then(({ Infrastructure }) => Infrastructure),
     rail: { label: words.infrastructure, icon: 'box', isLess: true },

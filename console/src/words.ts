@@ -43,6 +43,7 @@ export const words = {
   home: 'Home',
   applications: 'Applications',
   infrastructure: 'Infrastructure',
+  projects: 'Projects',
   access: 'Access',
   health: 'Health',
   audit: 'Audit log',
@@ -124,8 +125,10 @@ export const words = {
   emailNeeded: 'Enter the address of the owner: it tells others whom to ask.',
   description: 'Description',
   nameRule: 'Letters, digits and hyphens, beginning with a letter.',
+  application: 'the application',
   overview: 'Overview',
   tasks: 'Tasks',
+  settings: 'Settings',
 
   // Server groups
   clustersEmpty: 'Nothing is deployed. A pipeline with a deploy stage creates the first server group.',

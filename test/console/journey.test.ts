@@ -154,6 +154,93 @@ test('a person deploys and rolls back a program at the console', { timeout: 900_
     await heading('Roll back web-prod-v001 to web-prod-v000')
   })
 
+  await step('changes the settings of an application', async () => {
+    await open('applications/web/settings?tab=guards')
+    await click('button', 'Add guard')
+    await page.getByLabel('Account').selectOption('dev')
+    await page.getByLabel('Stack').fill('prod')
+    await page.getByRole('tab', { name: 'Permissions' }).click()
+    await click('button', 'Add role')
+    await page.getByRole('combobox', { name: 'Role' }).fill('readers')
+    await page.getByText('You could no longer read, start and change this application yourself.').waitFor()
+    await click('button', 'Add role')
+    await page.getByRole('combobox', { name: 'Role' }).last().fill('ops')
+    await page.getByLabel('ops may change').check()
+    await page.getByText(/^You could no longer/).waitFor({ state: 'detached' })
+    await page.keyboard.press('Control+s')
+    const dialog = page.getByRole('dialog')
+    await dialog.getByRole('row', { name: /Permissions none/ }).waitFor()
+    await changeAsAnother(fleet, { description: 'meanwhile', permissions: { READ: ['ops'], WRITE: ['ops'] } })
+    await dialog.getByRole('button', { name: 'Cancel' }).click()
+    await click('button', 'Review changes')
+    await page.getByText('Saving replaces that with your values.').waitFor()
+    assert.deepEqual(await findBarriers(page), [])
+    await dialog.getByRole('button', { name: 'Save web' }).click()
+    await page.getByText('Nothing is changed.').waitFor()
+    const { attributes } = await fleet.read<{ attributes: object }>('/applications/web?expand=false')
+    assert.partialDeepStrictEqual(attributes, {
+      description: 'meanwhile',
+      permissions: { READ: ['readers', 'ops'], WRITE: ['ops'] },
+      trafficGuards: [{ account: 'dev', stack: 'prod', enabled: true }],
+    })
+  })
+
+  await step('cannot delete an application that runs', async () => {
+    await page.getByRole('tab', { name: 'Delete' }).click()
+    await page.getByText('web cannot be deleted while something is deployed').waitFor()
+    await click('link', 'web-prod-v000')
+    await heading('web-prod-v000')
+  })
+
+  await step('creates, restricts and deletes an application', async () => {
+    await open('applications')
+    await click('button', 'Create application')
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('Name').fill('gone')
+    await dialog.getByLabel('Owner’s email address').fill('ops@example.org')
+    await dialog.getByText('Permissions').click()
+    await dialog.getByRole('button', { name: 'Add role' }).click()
+    await dialog.getByRole('combobox', { name: 'Role' }).fill('ops')
+    await dialog.getByLabel('ops may change').check()
+    await dialog.getByRole('button', { name: 'Create application' }).click()
+    await heading('gone')
+    const { attributes } = await fleet.read<{ attributes: object }>('/applications/gone?expand=false')
+    assert.partialDeepStrictEqual(attributes, { permissions: { READ: ['ops'], WRITE: ['ops'] } })
+    await click('link', 'Settings')
+    await page.getByRole('tab', { name: 'Delete' }).click()
+    await click('button', 'Delete gone')
+    await page.getByLabel(/To confirm, type/).fill('gone')
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete gone' }).click()
+    await heading('Applications')
+    await page.getByRole('link', { name: 'gone' }).waitFor({ state: 'detached' })
+  })
+
+  await step('creates, changes and deletes a project', async () => {
+    await open('projects')
+    await click('button', 'Create project')
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('Name').fill('fleet')
+    await dialog.getByLabel('Applications', { exact: true }).fill('web')
+    await dialog.getByLabel('release', { exact: true }).check()
+    await dialog.getByRole('button', { name: 'Add clusters' }).click()
+    await dialog.getByLabel('Account').selectOption('dev')
+    assert.deepEqual(await findBarriers(page), [])
+    await dialog.getByRole('button', { name: 'Create project' }).click()
+    await heading('fleet')
+    await page.getByText('1 of 1 up').waitFor()
+    await page.getByRole('group', { name: 'Last runs of release' }).getByRole('link').first().waitFor()
+    assert.deepEqual(await findBarriers(page), [])
+    await click('button', 'Edit')
+    await dialog.getByLabel('Stack').fill('none')
+    await dialog.getByRole('button', { name: 'Save fleet' }).click()
+    await page.getByText('nothing deployed').waitFor()
+    await click('button', 'Actions of fleet')
+    await click('menuitem', 'Delete')
+    await page.getByLabel(/To confirm, type/).fill('fleet')
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete fleet' }).click()
+    await page.getByText('No project.').waitFor()
+  })
+
   await step('reads what a program writes', async () => {
     await open('applications/web/server-groups/dev/east/web-prod-v000')
     await page.getByRole('link', { name: /^i-/ }).click()
@@ -194,6 +281,13 @@ test('a person deploys and rolls back a program at the console', { timeout: 900_
       'applications/web/pipelines',
       'applications/web/pipelines/release/start',
       'applications/web/tasks',
+      'projects',
+      'projects/none',
+      'applications/web/settings',
+      'applications/web/settings?tab=permissions',
+      'applications/web/settings?tab=guards',
+      'applications/web/settings?tab=notifications',
+      'applications/web/settings?tab=delete',
       `applications/web/server-groups/dev/east/${group.name}`,
       `applications/web/server-groups/dev/east/${group.name}?tab=raw`,
       `applications/web/instances/dev/east/${instance}`,
@@ -262,6 +356,11 @@ async function savePipelines(fleet: Deployments): Promise<void> {
     const answer = await fetch(`${fleet.url()}/pipelines`, { method: 'POST', headers, body: JSON.stringify(pipeline) })
     assert.equal(answer.status, 200, await answer.text())
   }
+}
+
+async function changeAsAnother(fleet: Deployments, attributes: object): Promise<void> {
+  const application = { name: 'web', email: 'ops@example.org', ...attributes }
+  await fleet.run({ application, type: 'updateApplication' })
 }
 
 async function versionAt(port: number): Promise<unknown> {

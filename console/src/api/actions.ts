@@ -2,6 +2,7 @@
 import { signal } from '@preact/signals'
 import { objectOf, objectsOf, textOf, textsOf } from '../model/read.ts'
 import { isComplete } from '../model/status.ts'
+import { ApiError } from './api-error.ts'
 import { actionHeaders, client, type Schemas, unwrap } from './client.ts'
 import { refreshMatching } from './live.ts'
 
@@ -45,6 +46,20 @@ export interface Change {
 
 /** Resolves once the task is accepted; its end shows at the object. @throws {ApiError} */
 export async function submitTask(change: Change): Promise<string> {
+  return (await start(change)).id
+}
+
+/** Resolves once the task has succeeded, for dialogs that show its failure themselves. @throws {ApiError} */
+export async function completeTask(change: Change): Promise<void> {
+  const { id, ended } = await start(change)
+  const failure = await ended
+  if (failure === undefined) return
+  dismiss(id)
+  throw new ApiError({ status: 400, message: failure })
+}
+
+/** @throws {ApiError} */
+async function start(change: Change): Promise<{ id: string; ended: Promise<string | undefined> }> {
   const { application, description, job, object } = change
   const { ref } = await unwrap(
     client.POST('/applications/{application}/tasks', {
@@ -57,8 +72,7 @@ export async function submitTask(change: Change): Promise<string> {
   const others = pendingTasks.value.filter((pending) => pending.object !== object)
   pendingTasks.value = [...others, { id, description, application, object, startedAtMs: Date.now() }]
   refreshMatching(application)
-  void follow(id, application)
-  return id
+  return { id, ended: follow(id, application) }
 }
 
 /** What the change would be refused for, as things are now. @throws {ApiError} */
@@ -74,7 +88,7 @@ export async function judgeChange({ application, description, job }: Change): Pr
 }
 
 /** @throws {ApiError} @returns the task once it has ended */
-export async function awaitTask(id: string): Promise<Task> {
+async function awaitTask(id: string): Promise<Task> {
   for (;;) {
     const task = await unwrap(client.GET('/tasks/{id}', { params: { path: { id } } }))
     if (isComplete(task.status)) return task
@@ -82,7 +96,8 @@ export async function awaitTask(id: string): Promise<Task> {
   }
 }
 
-async function follow(id: string, application: string): Promise<void> {
+/** @returns why it failed */
+async function follow(id: string, application: string): Promise<string | undefined> {
   const failure = await awaitTask(id).then(
     (task) => (task.status === 'SUCCEEDED' ? undefined : (failureOf(task) ?? task.status)),
     (error: Error) => error.message,
@@ -90,6 +105,7 @@ async function follow(id: string, application: string): Promise<void> {
   refreshMatching(application)
   if (failure === undefined) dismiss(id)
   else pendingTasks.value = pendingTasks.value.map((pending) => (pending.id === id ? { ...pending, failure } : pending))
+  return failure
 }
 
 /** Why a task failed. */

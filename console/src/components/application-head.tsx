@@ -33,6 +33,7 @@ export function ApplicationHead({ application, tab, state, actions }: Applicatio
           { label: words.pipelines, href: to.pipelines(application) },
           { label: words.loadBalancers, href: to.loadBalancers(application) },
           { label: words.tasks, href: to.tasks(application) },
+          { label: words.settings, href: to.settings(application) },
         ]}
       />
     </PageHead>

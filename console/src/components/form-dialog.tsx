@@ -12,11 +12,13 @@ interface FormDialogProps {
   readonly action: string
   readonly children: ComponentChildren
   readonly isReady?: boolean
+  /** For forms with rows of fields. */
+  readonly wide?: boolean
   /** Returns the dialog that follows, if any; a failure is shown, and the fields stay. @throws {ApiError} */
   readonly run: () => Promise<VNode | undefined>
 }
 
-export function FormDialog({ title, action, children, isReady = true, run }: FormDialogProps) {
+export function FormDialog({ title, action, children, isReady = true, wide = false, run }: FormDialogProps) {
   const id = useId()
   const { busy, error, submit } = useSubmit(isReady, async () => {
     const next = await run()
@@ -34,7 +36,7 @@ export function FormDialog({ title, action, children, isReady = true, run }: For
     </>
   )
   return (
-    <Dialog title={title} footer={footer} class="is-narrow">
+    <Dialog title={title} footer={footer} class={wide ? '' : 'is-narrow'}>
       <form id={id} onSubmit={submit} noValidate>
         {children}
         {error !== undefined && <FailedAction error={error} />}

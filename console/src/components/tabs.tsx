@@ -1,6 +1,6 @@
 /** Tabs that are addresses, and tabs within a panel. */
 import type { ComponentChildren } from 'preact'
-import { useRef } from 'preact/hooks'
+import { useLayoutEffect, useRef } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
 
 interface LinkTab {
@@ -11,8 +11,10 @@ interface LinkTab {
 /** Screens of one thing; the current one is marked. */
 export function LinkTabs({ label, tabs }: { label: string; tabs: readonly LinkTab[] }) {
   const { path } = useLocation()
+  const list = useRef<HTMLElement>(null)
+  useVisibleTab(list, path)
   return (
-    <nav class="tabs" aria-label={label}>
+    <nav class="tabs" aria-label={label} ref={list}>
       {tabs.map(({ label: text, href }) => (
         <a key={href} href={href} aria-current={path === href ? 'page' : undefined}>
           {text}
@@ -20,6 +22,15 @@ export function LinkTabs({ label, tabs }: { label: string; tabs: readonly LinkTa
       ))}
     </nav>
   )
+}
+
+/** On a narrow screen the row scrolls, and the current tab may lie beyond its edge. */
+function useVisibleTab(list: { readonly current: HTMLElement | null }, current: string): void {
+  useLayoutEffect(() => {
+    const tab = list.current?.querySelector<HTMLElement>('[aria-current], [aria-selected="true"]')
+    if (tab == null || list.current === null) return
+    list.current.scrollLeft = tab.offsetLeft - list.current.offsetLeft - (list.current.clientWidth - tab.clientWidth) / 2
+  }, [current])
 }
 
 interface TabsProps<Id extends string> {
@@ -33,6 +44,7 @@ interface TabsProps<Id extends string> {
 /** Views of one thing within a panel. @see WAI-ARIA Authoring Practices, tabs */
 export function Tabs<Id extends string>({ label, tabs, selected, onSelect, children }: TabsProps<Id>) {
   const list = useRef<HTMLDivElement>(null)
+  useVisibleTab(list, selected)
   const move = (event: KeyboardEvent) => {
     const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key]
     if (step === undefined) return

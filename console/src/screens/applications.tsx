@@ -3,7 +3,7 @@
 import { useId, useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
 import { to } from '../address.ts'
-import { awaitTask, failureOf, objectKey, submitTask } from '../api/actions.ts'
+import { completeTask, objectKey } from '../api/actions.ts'
 import { ApiError } from '../api/api-error.ts'
 import type { Schemas } from '../api/client.ts'
 import { refreshMatching, useLive } from '../api/live.ts'
@@ -14,10 +14,12 @@ import { FilteredList } from '../components/filtered-list.tsx'
 import { Icon } from '../components/icon.tsx'
 import { Name } from '../components/name.tsx'
 import { PageHead } from '../components/page-head.tsx'
+import { PermissionsField } from '../components/permissions-field.tsx'
 import { EmptyState, Loaded } from '../components/states.tsx'
 import { Time } from '../components/time.tsx'
 import { numberOf } from '../model/read.ts'
 import type { ScreenProps } from '../screen.ts'
+import { settingsWords } from '../settings-words.ts'
 import { describeError, words } from '../words.ts'
 
 type Application = Schemas['ApplicationAttributes']
@@ -103,6 +105,7 @@ const validName = /^[a-z][a-z0-9-]*$/i
 function CreateApplication() {
   const { route: navigate } = useLocation()
   const [values, setValues] = useState({ name: '', email: '', description: '' })
+  const [permissions, setPermissions] = useState<Record<string, readonly string[]>>({})
   const [problem, setProblem] = useState<{ field?: 'name' | 'email'; text: string } | undefined>(undefined)
   const [busy, setBusy] = useState(false)
   const id = useId()
@@ -120,15 +123,14 @@ function CreateApplication() {
         name,
         email: values.email.trim(),
         ...(values.description.trim() !== '' && { description: values.description.trim() }),
+        ...(Object.keys(permissions).length > 0 && { permissions }),
       }
-      const task = await submitTask({
+      await completeTask({
         application: name,
         description: `Create application ${name}`,
         job: [{ type: 'createApplication', application }],
         object: objectKey('application', name),
       })
-      const ended = await awaitTask(task)
-      if (ended.status !== 'SUCCEEDED') throw new ApiError({ status: 400, message: failureOf(ended) ?? ended.status })
       refreshMatching('/applications')
       closeDialog()
       navigate(to.application(name))
@@ -163,6 +165,10 @@ function CreateApplication() {
         <Field label={words.description}>
           {(tied) => <input {...tied} value={values.description} onInput={set('description')} />}
         </Field>
+        <details>
+          <summary>{settingsWords.permissions}</summary>
+          <PermissionsField application={values.name || words.application} permissions={{}} onChange={setPermissions} />
+        </details>
         {problem !== undefined && problem.field === undefined && <Banner tone="failed">{problem.text}</Banner>}
       </form>
     </Dialog>

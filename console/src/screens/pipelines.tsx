@@ -11,13 +11,12 @@ import { Banner } from '../components/banner.tsx'
 import { closeDialog, openDialog } from '../components/dialog.tsx'
 import { FilterField, useQueryChange } from '../components/filter-field.tsx'
 import { Icon } from '../components/icon.tsx'
+import { LastRun } from '../components/last-run.tsx'
 import { Menu } from '../components/menu.tsx'
 import { Name } from '../components/name.tsx'
 import { RunStrip } from '../components/run-strip.tsx'
 import { EmptyState, Loaded } from '../components/states.tsx'
-import { StatusMark } from '../components/status-mark.tsx'
-import { Duration, Time } from '../components/time.tsx'
-import { type Execution, shortId, startedBy, statusOf } from '../model/execution.ts'
+import type { Execution } from '../model/execution.ts'
 import { isComplete } from '../model/status.ts'
 import type { ScreenProps } from '../screen.ts'
 import { words } from '../words.ts'
@@ -187,25 +186,5 @@ function Row({ application, pipeline, runs }: { application: string; pipeline: P
         ]}
       />
     </div>
-  )
-}
-
-function LastRun({ run }: { run: Execution }) {
-  const status = statusOf(run)
-  return (
-    <a class="last-run-link" href={to.execution(run.id)}>
-      <StatusMark kind={status.kind} />
-      <span class="strong">{status.word}</span>
-      <span class="muted">
-        {isComplete(run.status) ? <Time at={run.endTime ?? run.startTime} /> : <Duration from={run.startTime ?? run.buildTime} />}
-        {startedBy(run) !== undefined && (
-          <>
-            {`, ${words.by} `}
-            <Name text={startedBy(run) ?? ''} max={24} />
-          </>
-        )}
-      </span>
-      <span class="run-id">{shortId(run.id)}</span>
-    </a>
   )
 }

@@ -7,7 +7,12 @@ const roles = z.array(z.string())
 
 export const Permissions = z
   .looseObject({ READ: roles.optional(), WRITE: roles.optional(), EXECUTE: roles.optional(), CREATE: roles.optional() })
-  .meta({ id: 'Permissions', description: 'Roles by authorization; an authorization without roles is open to all.' })
+  .meta({
+    id: 'Permissions',
+    description:
+      'Roles by authorization. Without any role, every user has every authorization; with one, an authorization without roles ' +
+      'is given to administrators only, except EXECUTE, which takes the roles of `fiat.executeFallback` (READ).',
+  })
 
 const TrafficGuard = z
   .looseObject({

@@ -1,0 +1,266 @@
+/** The dialog that creates or changes a project. */
+import { useId, useState } from 'preact/hooks'
+import { useLocation } from 'preact-iso/router'
+import { to } from '../address.ts'
+import { completeTask, objectKey } from '../api/actions.ts'
+import { ApiError } from '../api/api-error.ts'
+import { client, unwrap } from '../api/client.ts'
+import { refreshMatching, useLive } from '../api/live.ts'
+import { Field } from '../components/field.tsx'
+import { FormDialog } from '../components/form-dialog.tsx'
+import { Icon } from '../components/icon.tsx'
+import { Name } from '../components/name.tsx'
+import { RecordRows } from '../components/record-rows.tsx'
+import { type ClusterRule, type Project, type ProjectDraft, toDraft, toProject } from '../model/project.ts'
+import { type Json, textOf, textsOf } from '../model/read.ts'
+import { settingsWords } from '../settings-words.ts'
+import { words } from '../words.ts'
+import { useAccounts } from './infrastructure-head.tsx'
+import { splitList } from './tokens.tsx'
+
+/** Projects belong to no application; clients submit their tasks for this one. */
+export const projectTasks = 'spinnaker'
+
+export function EditProject({ project }: { project: Project | undefined }) {
+  const { route: navigate } = useLocation()
+  const [draft, setDraft] = useState<ProjectDraft>(() => toDraft(project))
+  const [problem, setProblem] = useState<string | undefined>(undefined)
+  const accounts = (useAccounts().reading.value.body ?? []).map(({ name }) => name)
+  const set = (change: Partial<ProjectDraft>) => setDraft({ ...draft, ...change })
+  const save = async () => {
+    if (draft.name.trim() === '') {
+      setProblem(settingsWords.nameNeeded)
+      throw new ApiError({ status: 400, message: settingsWords.nameNeeded })
+    }
+    if (draft.clusters.some(({ account }) => account === '')) {
+      throw new ApiError({ status: 400, message: settingsWords.accountNeeded })
+    }
+    if (project !== undefined) await checkUnchanged(project)
+    const saved = toProject(draft, project)
+    await completeTask({
+      application: projectTasks,
+      description: settingsWords.saveProject(saved.name),
+      job: [{ type: 'upsertProject', project: saved }],
+      object: objectKey('project', project?.id ?? saved.name),
+    })
+    refreshMatching('/projects')
+    if (saved.name !== project?.name) navigate(to.project(saved.name))
+    return undefined
+  }
+  return (
+    <FormDialog
+      title={project === undefined ? settingsWords.createProject : settingsWords.editProject(project.name)}
+      action={project === undefined ? settingsWords.createProject : settingsWords.saveProject(project.name)}
+      run={save}
+      wide
+    >
+      <p class="muted">{settingsWords.projectsMeaning}</p>
+      <div class="question">
+        <Field label={words.name} required error={problem}>
+          {(tied) => (
+            <input
+              {...tied}
+              value={draft.name}
+              onInput={(event) => {
+                setProblem(undefined)
+                set({ name: event.currentTarget.value })
+              }}
+              autoComplete="off"
+              spellcheck={false}
+            />
+          )}
+        </Field>
+        <Field label={words.email}>
+          {(tied) => <input {...tied} value={draft.email} onInput={(event) => set({ email: event.currentTarget.value })} />}
+        </Field>
+      </div>
+      <Applications chosen={draft.applications} onChange={(applications) => set({ applications })} />
+      <Clusters clusters={draft.clusters} accounts={accounts} onChange={(clusters) => set({ clusters })} />
+      <h3 class="sub">{settingsWords.pipelinesOf}</h3>
+      <p class="muted">{draft.applications.length === 0 ? settingsWords.chooseApplications : settingsWords.pipelinesHelp}</p>
+      {draft.applications.map((application) => (
+        <PipelinesOf
+          key={application}
+          application={application}
+          chosen={draft.pipelines}
+          onChange={(pipelines) => set({ pipelines })}
+        />
+      ))}
+    </FormDialog>
+  )
+}
+
+/** A project is stored as a whole: what another user has changed meanwhile would be lost. @throws {ApiError} */
+async function checkUnchanged({ id, name, updateTs }: Project): Promise<void> {
+  const stored = await unwrap(client.GET('/projects/{id}', { params: { path: { id: id ?? name } } }))
+  if (String(stored.updateTs) === String(updateTs)) return
+  refreshMatching('/projects')
+  throw new ApiError({
+    status: 409,
+    message: settingsWords.projectChanged(name, stored.lastModifiedBy ?? settingsWords.anotherUser),
+  })
+}
+
+function Applications({ chosen, onChange }: { chosen: readonly string[]; onChange: (names: readonly string[]) => void }) {
+  const all = useLive('/applications', {}, { refresh: 'slow' }).reading.value.body ?? []
+  const [text, setText] = useState('')
+  const id = useId()
+  const names = all.map(({ name }) => name)
+  const choose = (value: string) => {
+    const name = names.find((one) => one.toLowerCase() === value.trim().toLowerCase())
+    if (name === undefined) return setText(value)
+    setText('')
+    if (!chosen.includes(name)) onChange([...chosen, name])
+  }
+  return (
+    <>
+      <Field label={settingsWords.applicationsOf} help={settingsWords.applicationsHelp}>
+        {(tied) => (
+          <input
+            {...tied}
+            list={id}
+            value={text}
+            placeholder={settingsWords.addApplication}
+            onInput={(event) => choose(event.currentTarget.value)}
+            autoComplete="off"
+            spellcheck={false}
+          />
+        )}
+      </Field>
+      <datalist id={id}>
+        {names
+          .filter((name) => !chosen.includes(name))
+          .map((name) => (
+            <option key={name} value={name} />
+          ))}
+      </datalist>
+      <p class="chips">
+        {chosen.map((name) => (
+          <span key={name} class="chip">
+            <Name text={name} max={40} />
+            <button
+              type="button"
+              class="icon-button small"
+              aria-label={settingsWords.removeApplication(name)}
+              onClick={() => onChange(chosen.filter((one) => one !== name))}
+            >
+              <Icon name="close" />
+            </button>
+          </span>
+        ))}
+      </p>
+    </>
+  )
+}
+
+interface ClustersProps {
+  readonly clusters: readonly ClusterRule[]
+  readonly accounts: readonly string[]
+  readonly onChange: (clusters: readonly ClusterRule[]) => void
+}
+
+function Clusters({ clusters, accounts, onChange }: ClustersProps) {
+  const change = (records: readonly Json[]) =>
+    onChange(
+      records.map((record) => ({
+        account: textOf(record['account']) ?? '',
+        stack: textOf(record['stack']) ?? '',
+        detail: textOf(record['detail']) ?? '',
+        applications: textsOf(record['applications']),
+      })),
+    )
+  return (
+    <>
+      <h3 class="sub">{settingsWords.clustersOf}</h3>
+      <p class="muted">{settingsWords.clustersHelp}</p>
+      <RecordRows
+        records={clusters as readonly unknown[] as readonly Json[]}
+        onChange={change}
+        label={settingsWords.clusterRow}
+        removeLabel={settingsWords.removeCluster}
+      >
+        {(cluster, set) => (
+          <>
+            <Field label={words.account} required>
+              {(tied) => (
+                <select
+                  {...tied}
+                  value={textOf(cluster['account']) ?? ''}
+                  onChange={(event) => set('account', event.currentTarget.value)}
+                >
+                  {[...new Set([textOf(cluster['account']) ?? '', ...accounts])].map((name) => (
+                    <option key={name} value={name}>
+                      {name}
+                    </option>
+                  ))}
+                </select>
+              )}
+            </Field>
+            {(['stack', 'detail'] as const).map((key) => (
+              <Field key={key} label={settingsWords[key]} help={settingsWords.allHelp}>
+                {(tied) => (
+                  <input
+                    {...tied}
+                    value={textOf(cluster[key]) ?? ''}
+                    onInput={(event) => set(key, event.currentTarget.value)}
+                    spellcheck={false}
+                  />
+                )}
+              </Field>
+            ))}
+            <Field label={settingsWords.onlyApplications} help={settingsWords.onlyApplicationsHelp}>
+              {(tied) => (
+                <input
+                  {...tied}
+                  defaultValue={textsOf(cluster['applications']).join(', ')}
+                  onChange={(event) => set('applications', splitList(event.currentTarget.value))}
+                  spellcheck={false}
+                />
+              )}
+            </Field>
+          </>
+        )}
+      </RecordRows>
+      <p>
+        <button
+          type="button"
+          class="button small"
+          onClick={() => onChange([...clusters, { account: accounts[0] ?? '', stack: '*', detail: '*', applications: [] }])}
+        >
+          <Icon name="plus" /> {settingsWords.addCluster}
+        </button>
+      </p>
+    </>
+  )
+}
+
+interface PipelinesProps {
+  readonly application: string
+  readonly chosen: ProjectDraft['pipelines']
+  readonly onChange: (pipelines: ProjectDraft['pipelines']) => void
+}
+
+function PipelinesOf({ application, chosen, onChange }: PipelinesProps) {
+  const definitions =
+    useLive('/applications/{application}/pipelineConfigs', { path: { application } }, { refresh: 'slow' }).reading.value.body ??
+    []
+  return (
+    <fieldset class="pipeline-choice" aria-label={`${settingsWords.pipelinesOf}: ${application}`}>
+      <strong>
+        <Name text={application} max={40} />
+      </strong>
+      {definitions.map(({ id = '', name }) => (
+        <label key={id} class="check">
+          <input
+            type="checkbox"
+            checked={chosen.some((one) => one.id === id)}
+            onChange={(event) =>
+              onChange(event.currentTarget.checked ? [...chosen, { application, id }] : chosen.filter((one) => one.id !== id))
+            }
+          />{' '}
+          <Name text={name} max={60} />
+        </label>
+      ))}
+    </fieldset>
+  )
+}

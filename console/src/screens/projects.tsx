@@ -1,0 +1,85 @@
+/** Projects: several applications on one page each. */
+import { to } from '../address.ts'
+import { useLive } from '../api/live.ts'
+import { openDialog } from '../components/dialog.tsx'
+import { FilteredList } from '../components/filtered-list.tsx'
+import { Icon } from '../components/icon.tsx'
+import { Name } from '../components/name.tsx'
+import { PageHead } from '../components/page-head.tsx'
+import { EmptyState, Loaded } from '../components/states.tsx'
+import { Time } from '../components/time.tsx'
+import { type Project, toDraft } from '../model/project.ts'
+import { numberOf } from '../model/read.ts'
+import type { ScreenProps } from '../screen.ts'
+import { settingsWords } from '../settings-words.ts'
+import { words } from '../words.ts'
+import { EditProject } from './edit-project.tsx'
+
+const rowHeight = 45
+
+export function Projects({ query: { q = '' } }: ScreenProps) {
+  const live = useLive('/projects', {}, { refresh: 'slow' })
+  const all = live.reading.value.body
+  const create = (
+    <button type="button" class="button is-primary" onClick={() => openDialog(<EditProject project={undefined} />)}>
+      <Icon name="plus" /> {settingsWords.createProject}
+    </button>
+  )
+  return (
+    <>
+      <PageHead
+        tab={words.projects}
+        title={words.projects}
+        state={all !== undefined && <span class="count">{all.length.toLocaleString()}</span>}
+        actions={create}
+      />
+      <Loaded
+        live={live}
+        rows={4}
+        empty={
+          <EmptyState icon="project" text={settingsWords.projectsEmpty}>
+            {create}
+          </EmptyState>
+        }
+      >
+        {(projects) => {
+          const wanted = q.toLowerCase()
+          const shown = projects.filter(
+            ({ name, email }) => name.toLowerCase().includes(wanted) || (email ?? '').toLowerCase().includes(wanted),
+          )
+          return (
+            <FilteredList
+              filter={q}
+              items={shown.toSorted((a, b) => a.name.localeCompare(b.name))}
+              noMatch={settingsWords.noProjectMatches(q)}
+              keyOf={({ id, name }) => id ?? name}
+              rowHeight={rowHeight}
+              label={words.projects}
+              row={(project) => <Row project={project} />}
+            />
+          )
+        }}
+      </Loaded>
+    </>
+  )
+}
+
+function Row({ project }: { project: Project }) {
+  const { applications, pipelines } = toDraft(project)
+  return (
+    <div class="run-row">
+      <Icon name="project" />
+      <a class="row-link row-title" href={to.project(project.name)}>
+        <Name text={project.name} max={60} />
+      </a>
+      <span class="grow muted cut">
+        <Name text={applications.join(', ')} max={120} />
+      </span>
+      <span class="muted hide-narrow">{project.email && <Name text={project.email} max={40} />}</span>
+      <span class="muted hide-phone">{settingsWords.countPipelines(pipelines.length)}</span>
+      <span class="muted hide-phone aside">
+        <Time at={numberOf(project.updateTs)} />
+      </span>
+    </div>
+  )
+}
