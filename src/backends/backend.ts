@@ -93,6 +93,8 @@ export interface ServiceAnswer {
   status: number
   /** The parsed JSON body; undefined when empty; text when it is not JSON. */
   body: unknown
+  /** Validator of the body. */
+  tag?: string
 }
 
 /** @throws {Error} when the service cannot be reached, or a page for people comes instead. An error status is an answer, not an exception. */

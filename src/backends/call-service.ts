@@ -1,5 +1,6 @@
 /** Calls from an embedded back end to other services, with the HTTP client of Node. */
 import type { IncomingMessage, RequestOptions } from 'node:http'
+import { parseEntityTag } from '../http/validators.ts'
 import { formatJson, parseJson } from '../json/json.ts'
 import { http } from '../node-http.ts'
 import { https } from '../node-https.ts'
@@ -88,7 +89,8 @@ function send(
 
 async function readAnswer(answer: IncomingMessage, maxBytes: number): Promise<ServiceAnswer> {
   const text = await readAnswerText(answer, maxBytes, () => new Error(`the answer is larger than ${maxBytes} bytes`))
-  return { status: answer.statusCode ?? 0, body: parseAnswer(text) }
+  const tag = parseEntityTag(answer.headers.etag)
+  return { status: answer.statusCode ?? 0, body: parseAnswer(text), ...(tag !== undefined && { tag }) }
 }
 
 function parseAnswer(text: string): unknown {

@@ -91,6 +91,8 @@ function echoedValue({ state, headers }: FastifyRequest, name: string): string |
 }
 
 export interface Validation {
+  /** Validator of the value as JSON, where it is known without its bytes. */
+  readonly tag?: string | undefined
   /** Browsers may keep a copy, `http.browserCache`. */
   readonly browserCache: boolean
 }
@@ -113,7 +115,7 @@ export async function sendValue(
   const contentType = yaml ? 'application/x-yaml' : 'application/json'
   if (validation === undefined) return sendBytes(request, reply, status, await format(value, yaml), contentType)
   const kept = keptDocumentOf(value)
-  const keptTag = yaml ? kept?.otherTags.get(contentType) : kept?.tag
+  const keptTag = yaml ? kept?.otherTags.get(contentType) : (validation.tag ?? kept?.tag)
   if (keptTag !== undefined && isKnownTo(request, reply, keptTag, validation)) return reply.code(304).send()
   if (kept !== undefined && !yaml) return sendBytes(request, reply, status, kept, contentType)
   const bytes = await format(value, yaml)
@@ -127,6 +129,17 @@ export async function sendValue(
 
 async function format(value: unknown, yaml: boolean): Promise<Buffer> {
   return Buffer.from(yaml ? (await import('./yaml.ts')).formatYaml(value) : formatJson(value))
+}
+
+/** Answers that the client has the response already. */
+export function sendUnchanged(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  tag: string | undefined,
+  validation: Validation,
+): FastifyReply {
+  if (tag !== undefined) isKnownTo(request, reply, tag, validation)
+  return reply.code(304).send()
 }
 
 /** Labels the answer with its validator. @returns whether the client has it already */

@@ -1,4 +1,5 @@
 /** Parses the permissions of a user, and answers questions about them without a call. */
+import { hash } from 'node:crypto'
 import { z } from 'zod'
 import { foldName } from './fold-name.ts'
 import type { Authorization, PermissionView, ResourceView } from './permissions.ts'
@@ -83,6 +84,13 @@ export function grantsOnAccount(view: PermissionView, account: string, authoriza
   if (view.admin) return true
   const name = foldName(account)
   return view.accounts.some((entry) => foldName(entry.name) === name && entry.authorizations.includes(authorization))
+}
+
+const digests = new WeakMap<PermissionView, string>()
+
+/** Differs for views that differ in anything: letters, digits, `-` and `_`. */
+export function digestOf(view: PermissionView): string {
+  return digests.getOrInsertComputed(view, () => hash('sha1', JSON.stringify(view), 'base64url'))
 }
 
 /** By folded name: the list of applications is filtered entry by entry, and both sides may have thousands. */

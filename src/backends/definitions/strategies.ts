@@ -2,6 +2,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { JsonObject } from '../../json/values.ts'
 import { foldName } from '../document-store.ts'
+import { isUnchanged } from '../unchanged.ts'
 import { checkAdministrator, checkSaver, checkWriter } from './authorization.ts'
 import type { Definitions } from './collections.ts'
 import { inOrder, move, reorder } from './pipeline-order.ts'
@@ -23,7 +24,10 @@ export function strategyRoutes(app: FastifyInstance, definitions: Definitions): 
   const { strategies, write } = definitions
 
   app.get('/strategies', (_request, reply) => sendTexts(reply, strategies.texts()))
-  app.get('/strategies/:application', (request) => inOrder(strategies.ofApplication(param(request, 'application'))))
+  app.get('/strategies/:application', (request, reply) => {
+    if (isUnchanged(request, reply, strategies.version())) return reply
+    return inOrder(strategies.ofApplication(param(request, 'application')))
+  })
   app.get('/strategies/:id/history', (request, reply) => sendHistory(request, reply, strategies, foldName(param(request, 'id'))))
 
   const save = (body: PipelineBody, user: string) => {

@@ -6,6 +6,13 @@ import { permissionDenied } from '../../permissions/permission-denied.ts'
 import type { FilterField } from '../demands.ts'
 import { needsOfCanaryConfig, templateNeeds } from './owners.ts'
 
+/** Leaves out of an answer what the caller may not read. */
+export interface AnswerFilter {
+  apply(answer: unknown): unknown
+  /** Differs for callers for whom it may leave out something else: letters, digits, `-` and `_`. */
+  readonly rights: string
+}
+
 /** Whether the caller meets a need. */
 export type Allows = (need: Need) => boolean
 

@@ -1,7 +1,9 @@
 /** Permission and token checks before a request changes anything, and filters of what it lists. */
 
+import { hash } from 'node:crypto'
 import { GatewayError } from '../../errors.ts'
 import { decide } from '../../permissions/decide.ts'
+import { digestOf } from '../../permissions/permission-view.ts'
 import type { Authorization } from '../../permissions/permissions.ts'
 import { storedTemplate } from '../../pipeline-templates/inheritance.ts'
 import type { ServiceName } from '../../upstreams/services.ts'
@@ -9,7 +11,7 @@ import { checksAtGateway, type Demand, type FilterField, isAlwaysDemanded } from
 import type { Operation, OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
 import { routeOf } from '../route.ts'
-import { filterAnswer } from './answer-filter.ts'
+import { type AnswerFilter, filterAnswer } from './answer-filter.ts'
 import { isDecided, loadView, requireAdministrator, requirePermissions } from './application-access.ts'
 import { checkCount, distinct, isAboutBody, saysApplication, subjectsOfBody } from './demand-subjects.ts'
 import { checkCarriedDocuments } from './job-form.ts'
@@ -121,8 +123,8 @@ export class Guard {
     }
   }
 
-  /** A function that leaves out what the caller may not read; undefined when nothing has to be left out. */
-  filterOf(operation: Operation, request: OperationRequest): undefined | Promise<((answer: unknown) => unknown) | undefined> {
+  /** Undefined when nothing has to be left out. */
+  filterOf(operation: Operation, request: OperationRequest): undefined | Promise<AnswerFilter | undefined> {
     const { fields } = this.#planFor(operation)
     if (fields.length === 0 || !(this.#checks(operation) || isLimitedToApplications(request.state))) return undefined
     return this.#createFilter(operation, request, fields)
@@ -133,14 +135,18 @@ export class Guard {
     operation: Operation,
     request: OperationRequest,
     fields: readonly FilterField[],
-  ): Promise<((answer: unknown) => unknown) | undefined> {
+  ): Promise<AnswerFilter | undefined> {
     const { token } = request.state
-    if (!this.#checks(operation)) return (answer) => filterAnswer(answer, fields, (need) => isMetByToken(token, need))
+    const reach = token?.applications === undefined ? '' : hash('sha1', JSON.stringify(token.applications), 'base64url')
+    if (!this.#checks(operation)) {
+      return { apply: (answer) => filterAnswer(answer, fields, (need) => isMetByToken(token, need)), rights: reach }
+    }
     const view = await loadView(request.state, this.#platform)
     if (view?.admin === true && token?.applications === undefined) return undefined
     const filter = (answer: unknown) =>
       filterAnswer(answer, fields, (need) => isMetByToken(token, need) && decide(view, need).allowed)
-    return token === undefined ? (answer) => this.#kept.of(answer, view, () => filter(answer)) : filter
+    const rights = `${view === undefined ? '' : digestOf(view)}${reach}`
+    return { apply: token === undefined ? (answer) => this.#kept.of(answer, view, () => filter(answer)) : filter, rights }
   }
 
   /** Whether the gateway itself checks this operation; otherwise the service behind it does. */

@@ -8,6 +8,7 @@ import {
   listCommonHeaders,
   listValidatedHeaders,
   sendBytes,
+  sendUnchanged,
   sendValue,
   type Validation,
 } from '../../http/answer.ts'
@@ -26,6 +27,7 @@ import {
   unsupported,
 } from '../../http/read-body.ts'
 import { anyPath } from '../../http/route.ts'
+import { deriveTag, parseEntityTag, underlyingCondition } from '../../http/validators.ts'
 import { formatJson, isRawNumber, JsonScan } from '../../json/json.ts'
 import { eventStreamType } from '../../live/event-stream.ts'
 import { streamHeaders } from '../../live/event-streams.ts'
@@ -33,8 +35,9 @@ import type { AnswerForm } from '../../upstreams/answer-form.ts'
 import { identityOf } from '../../upstreams/identity.ts'
 import { type AnswerReceiver, passOn } from '../../upstreams/pass-on.ts'
 import type { ServiceName } from '../../upstreams/services.ts'
-import { checkDone, readJson, type UpstreamCall } from '../../upstreams/upstreams.ts'
+import { checkDone, readJson, type UpstreamAnswer, type UpstreamCall } from '../../upstreams/upstreams.ts'
 import { toUserKey } from '../../user-name.ts'
+import type { AnswerFilter } from '../access/answer-filter.ts'
 import { Guard } from '../access/guard.ts'
 import { provedBySender } from '../demands.ts'
 import { DirectAnswer, LiveAnswer, type Operation, type OperationRequest, StreamedAnswer } from '../operation.ts'
@@ -355,26 +358,41 @@ function wantsYaml(request: FastifyRequest): boolean {
   return parseAccept(request.headers.accept, ['json', 'yaml']) === 'yaml'
 }
 
-/** Leaves out of an answer what the caller may not read. */
-type Filter = (answer: unknown) => unknown
-
-function asItIs(answer: unknown): unknown {
-  return answer
+/** A call whose answer is parsed, and what is left out of it. */
+interface ParsedCall {
+  readonly service: ServiceName
+  readonly call: UpstreamCall
+  readonly filter: AnswerFilter | undefined
 }
 
-async function answerParsed(
-  exchange: Exchange,
-  { service, call, filter = asItIs }: { service: ServiceName; call: UpstreamCall; filter: Filter | undefined },
-  operationRequest: OperationRequest,
-): Promise<FastifyReply> {
-  const { operation, form, request, reply } = exchange
-  const answered = await operationRequest.call(service, call)
+async function answerParsed(exchange: Exchange, parsed: ParsedCall, operationRequest: OperationRequest): Promise<FastifyReply> {
+  const { operation, form, request, reply, surroundings } = exchange
+  const { service, filter } = parsed
+  const { answered, tag, isUnchanged } = await askForDocument(exchange, parsed)
+  if (isUnchanged) return sendUnchanged(request, reply, tag, surroundings.settings)
   if (operation.answer === nothing && operation.pick === undefined) {
     checkDone(answered, service)
     return sendValue(request, reply, operation.success ?? 200, undefined)
   }
-  const body = filter(readJson(answered, service, operation.pick === undefined ? form : undefined))
-  return sendDocument(exchange, operation.pick === undefined ? body : operation.pick(body, operationRequest))
+  const whole = readJson(answered, service, operation.pick === undefined ? formOfCall(form, parsed.call) : undefined)
+  const body = filter === undefined ? whole : filter.apply(whole)
+  return sendDocument(exchange, operation.pick === undefined ? body : operation.pick(body, operationRequest), tag)
+}
+
+/** Nothing is parsed for a client that has what the same rights have left of the same answer. */
+async function askForDocument(
+  exchange: Exchange,
+  { service, call, filter }: ParsedCall,
+): Promise<{ answered: UpstreamAnswer; tag: string | undefined; isUnchanged: boolean }> {
+  const { operation, request } = exchange
+  const isDerived = operation.polled === true && filter !== undefined && isRead(call) && !wantsYaml(request)
+  if (!isDerived) return { answered: await callAs(exchange, service, call), tag: undefined, isUnchanged: false }
+  const condition = underlyingCondition(request.headers['if-none-match'], filter.rights)
+  const asked = condition === undefined ? call : { ...call, headers: { ...call.headers, 'if-none-match': condition } }
+  const answered = await callAs(exchange, service, asked)
+  const isUnchanged = answered.status === 304 && condition !== undefined
+  const tag = parseEntityTag([answered.headers['etag']].flat()[0]) ?? (isUnchanged ? parseEntityTag(condition) : undefined)
+  return { answered, tag: tag && deriveTag(tag, filter.rights), isUnchanged }
 }
 
 function toCall(forward: ForwardedCall, { path, query, otherQuery }: OperationRequest): UpstreamCall {
@@ -502,8 +520,13 @@ class StreamReceiver implements AnswerReceiver {
 }
 
 /** What Fairlead has built itself, or has looked into. */
-function sendDocument({ operation, surroundings, request, reply }: Exchange, value: unknown): Promise<FastifyReply> {
-  return sendValue(request, reply, operation.success ?? 200, value, operation.polled ? surroundings.settings : undefined)
+function sendDocument(
+  { operation, surroundings, request, reply }: Exchange,
+  value: unknown,
+  tag?: string,
+): Promise<FastifyReply> {
+  const validation = operation.polled ? { browserCache: surroundings.settings.browserCache, tag } : undefined
+  return sendValue(request, reply, operation.success ?? 200, value, validation)
 }
 
 /** The service judges a condition on what is passed on as it is. */
@@ -517,7 +540,7 @@ async function answerValue(
   exchange: Exchange,
   value: unknown,
   asked: OperationRequest,
-  filter: Filter | undefined,
+  filter: AnswerFilter | undefined,
 ): Promise<FastifyReply> {
   const { form, request, reply } = exchange
   if (value instanceof LiveAnswer) return listen(exchange, value)
@@ -526,13 +549,11 @@ async function answerValue(
       stream(exchange, value.service, value.call, asked)
       return reply
     }
-    const answered = await callAs(exchange, value.service, value.call)
-    const body = readJson(answered, value.service, formOfCall(form, value.call))
-    return sendDocument(exchange, filter === undefined ? body : filter(body))
+    return answerParsed(exchange, { service: value.service, call: value.call, filter }, asked)
   }
   if (!(value instanceof DirectAnswer)) {
     checkValue(form, value, request.state.upstreamCalls.at(-1)?.service as ServiceName | undefined)
-    return sendDocument(exchange, filter === undefined ? value : filter(value))
+    return sendDocument(exchange, filter === undefined ? value : filter.apply(value))
   }
   reply.headers(value.headers)
   const contentType = value.headers['content-type']

@@ -74,6 +74,34 @@ test('orchestration-scenario 109 and 112: lists show the newest of each pipeline
   assert.equal((await library.list('/applications/app/pipelines?limit=2')).length, 4)
 })
 
+test('a list reads definitions again only when they have changed', async (t) => {
+  const conditions: (string | undefined)[] = []
+  let tag = '"1"'
+  let status = 200
+  const library = await startEngine(t, {
+    others: async (_service, { path, headers }) => {
+      if (!path.startsWith('/pipelines/app')) return { status: 404, body: undefined }
+      conditions.push(headers?.['if-none-match'])
+      if (status !== 200) return { status, body: undefined }
+      if (headers?.['if-none-match'] === tag) return { status: 304, body: undefined, tag }
+      return { status: 200, body: [{ id: tag, name: 'p' }], tag }
+    },
+  })
+  for (const id of ['"1"', '"2"']) await library.run({ id, stages: [W('1', 600)] })
+  const listed = async (user?: string) => {
+    const { body } = await library.ask('GET', listPath, undefined, user)
+    return (body as Execution[]).map(({ pipelineConfigId }) => pipelineConfigId)
+  }
+
+  assert.deepEqual([await listed(), await listed()], [['"1"'], ['"1"']])
+  tag = '"2"'
+  assert.deepEqual([await listed(), await listed(), await listed('ann')], [['"2"'], ['"2"'], ['"2"']])
+  assert.deepEqual(conditions, [undefined, '"1"', '"1"', '"2"', undefined])
+  status = 404
+  assert.deepEqual([await listed(), await listed()], [[], []])
+  assert.deepEqual(conditions.slice(5), ['"2"', undefined])
+})
+
 test('orchestration-scenario 110: lists begin with waiting runs, then sort by start time', async (t) => {
   const library = await startLibrary(t)
   const configId = await library.store('p')

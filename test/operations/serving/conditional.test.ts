@@ -100,7 +100,12 @@ test('a validator does not outlive the rights it was given for', async (t) => {
   const readable: Record<string, string[]> = { rita: ['one', 'two'], sam: ['one'] }
   const [front50, orca] = await Promise.all([
     startUpstream(t, { 'GET /v2/applications': applications }),
-    startUpstream(t, { 'GET /pipelines/e1': new Reply(200, { id: 'e1', application: 'two' }, { etag: '"7"' }) }),
+    startUpstream(t, ({ path, headers }) => {
+      if (path === '/pipelines/e1') return new Reply(200, { id: 'e1', application: 'two' }, { etag: '"7"' })
+      if (headers['if-none-match']?.includes('"8"')) return new Reply(304)
+      const runs = applications.map(({ name }) => ({ id: `in ${name}`, application: name }))
+      return new Reply(200, runs, { etag: '"8"' })
+    }),
   ])
   const fiat = await startUpstream(t, ({ method, path }) => {
     const name = path.split('/').at(-1) ?? ''
@@ -133,8 +138,26 @@ test('a validator does not outlive the rights it was given for', async (t) => {
   assert.deepEqual([some.status, JSON.parse(some.text)], [200, [{ name: 'one' }]])
   assert.equal((await askAs('rita', '/pipelines/e1', '"7"')).status, 200)
   for (const condition of ['"7"', '*']) assert.equal((await askAs('sam', '/pipelines/e1', condition)).status, 403)
+  const runs = '/applications/one/pipelines'
+  const [ofRita, ofSam] = [await askAs('rita', runs), await askAs('sam', runs)]
+  assert.equal(JSON.parse(ofRita.text).length, 2)
+  assert.deepEqual(JSON.parse(ofSam.text), [{ id: 'in one', application: 'one' }])
+  assert.notEqual(ofRita.tag, ofSam.tag)
+  orca.requests.length = 0
+  const again = await askAs('sam', runs, `"other", ${ofRita.tag}, ${ofSam.tag}`)
+  assert.deepEqual([again.status, again.text, again.tag], [304, '', ofSam.tag])
+  assert.deepEqual(
+    orca.requests.map(({ headers }) => headers['if-none-match']),
+    ['W/"8"'],
+  )
+  assert.equal((await askAs('sam', runs, '*')).status, 304)
+  for (const other of [ofRita.tag, '"8"', 'W/"8~"']) assert.equal((await askAs('sam', runs, other)).text, ofSam.text)
+  const yaml = await ask(url + runs, ofSam.tag, { ...basic('sam', 'correct horse'), accept: 'application/x-yaml' })
+  assert.equal(yaml.status, 200)
   readable['rita'] = ['one']
   clock.ms += 3_600_000
+  const left = await askAs('rita', runs, ofRita.tag)
+  assert.deepEqual([left.status, left.text], [200, ofSam.text])
   const fewer = await askAs('rita', '/applications', all.tag)
   assert.deepEqual([fewer.status, fewer.text, fewer.tag], [200, some.text, some.tag])
   assert.equal((await askAs('rita', '/pipelines/e1', '"7"')).status, 403)

@@ -5,8 +5,9 @@
 
 import { setImmediate } from 'node:timers/promises'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { BoundedMap } from '../../../bounded-map.ts'
 import { isObject, type JsonObject, objectsOf, textOf } from '../../../json/values.ts'
-import { type BackendContext, BackendError, callerOf } from '../../backend.ts'
+import { type BackendContext, BackendError, type Caller, callerOf } from '../../backend.ts'
 import { createRegexMeter } from '../../regex/bounded-regex.ts'
 import { isUnchanged } from '../../unchanged.ts'
 import type { Engine } from '../engine.ts'
@@ -82,7 +83,7 @@ export function listRoutes(app: FastifyInstance, engine: Engine, context: Backen
       const limit = wholeNumber(query.limit, 'limit', 5)
       const statuses = wantedStatuses(query.statuses)
       if (limit <= 0) return sendRecord(reply, [])
-      const ids = await configIdsOf(request.params.application, query, callerOf(request).identity, context, store)
+      const ids = await configIdsOf(request.params.application, query, callerOf(request), context, store)
       return send(request, reply, newestOf(ids, limit, statuses, true), viewFor(query.expand, true))
     })
   }
@@ -130,31 +131,51 @@ function viewFor(expand: string | undefined, otherwise: boolean): (execution: Ex
 async function configIdsOf(
   application: string,
   query: ApplicationQuery,
-  headers: Record<string, string>,
+  caller: Caller,
   context: BackendContext,
   store: ExecutionStore,
 ): Promise<string[]> {
-  const ask = async (path: string): Promise<JsonObject[]> => {
-    const answer = await context.call('front50', { method: 'GET', path, headers })
-    if (answer.status === 404) return []
-    if (answer.status !== 200) throw new Error(`The definition store answered ${answer.status}.`)
-    return objectsOf(answer.body)
-  }
   const most = wholeNumber(query.pipelineLimit, 'pipelineLimit', Infinity)
   const name = encodeURIComponent(application)
+  const wanted = (query.pipelineNameFilter ?? '').toLowerCase()
   try {
-    const lists = await Promise.all([ask(`/pipelines/${name}?refresh=false`), ask(`/strategies/${name}?refresh=false`)])
-    const wanted = (query.pipelineNameFilter ?? '').toLowerCase()
-    const named = lists.flat().filter((each) =>
-      String(each['name'] ?? '')
-        .toLowerCase()
-        .includes(wanted),
-    )
-    return named.slice(0, most).flatMap((each) => (typeof each['id'] === 'string' ? [each['id']] : []))
+    const kinds = ['pipelines', 'strategies']
+    const lists = await Promise.all(kinds.map((kind) => loadStored(context, `/${kind}/${name}?refresh=false`, caller)))
+    const named = lists.flat().filter((each) => each.name.toLowerCase().includes(wanted))
+    return named.slice(0, most).flatMap(({ id }) => id ?? [])
   } catch (error) {
     context.log.warn({ err: error, application }, 'the definitions of an application could not be read')
     return store.configIds(application).slice(0, most)
   }
+}
+
+/** What lists of executions need of a pipeline or strategy. */
+interface Stored {
+  readonly id: string | undefined
+  readonly name: string
+}
+
+const maxKept = 1000
+/** With their validators: clients poll these lists, and definitions are large and seldom change. */
+const keptLists = new WeakMap<BackendContext, BoundedMap<string, { tag: string; list: readonly Stored[] }>>()
+
+/** @throws {Error} when the definition store does not answer, or refuses the caller */
+async function loadStored(context: BackendContext, path: string, { user, identity }: Caller): Promise<readonly Stored[]> {
+  const kept = keptLists.getOrInsertComputed(context, () => new BoundedMap(maxKept))
+  const key = `${user} ${path}`
+  const before = kept.get(key)
+  const headers = before === undefined ? identity : { ...identity, 'if-none-match': before.tag }
+  const answer = await context.call('front50', { method: 'GET', path, headers })
+  if (answer.status === 304 && before !== undefined) return before.list
+  kept.delete(key)
+  if (answer.status === 404) return []
+  if (answer.status !== 200) throw new Error(`The definition store answered ${answer.status}.`)
+  const list = objectsOf(answer.body).map(({ id, name }) => ({
+    id: typeof id === 'string' ? id : undefined,
+    name: String(name ?? ''),
+  }))
+  if (answer.tag !== undefined) kept.set(key, { tag: answer.tag, list })
+  return list
 }
 
 function projectConfigIds(project: unknown): string[] {
