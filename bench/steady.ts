@@ -1,8 +1,9 @@
 /** What is measured of steadiness: goodput under overload, requests without login for a minute, and a soak with curves. */
+import { execFile } from 'node:child_process'
 import { readdirSync, writeFileSync } from 'node:fs'
-import { connect } from 'node:net'
 import { resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { promisify } from 'node:util'
 import { type Curve, drawCurves } from './curves.ts'
 import { load } from './load.ts'
 import { print, round } from './measure.ts'
@@ -10,6 +11,7 @@ import type { BenchOptions } from './options.ts'
 import { logIn, type Scratch, startGateway, startService, type Target } from './targets.ts'
 
 const smallPath = '/networks/small'
+const run = promisify(execFile)
 
 async function withGateway(
   { dist }: BenchOptions,
@@ -86,84 +88,31 @@ function quantile(times: readonly number[], share: number): number {
 }
 
 const attackers = 50
-const large = `[${'{"a":[1,2,3]},'.repeat(40_000)}{}]`
-
-/** What a client without a session may send, as text on a connection. */
-const attacks: readonly (() => string)[] = [
-  () => get('/networks'),
-  () => get(`/${'x'.repeat(8000)}`),
-  () => get('/openapi.json'),
-  () => get('/login'),
-  () => get('/networks', `cookie: SESSION=${crypto.randomUUID()}\r\n`),
-  () => get('/networks', `authorization: Basic ${btoa(`user${Math.random()}:wrong`)}\r\n`),
-  () => get('/networks', `x-spinnaker-token: ${crypto.randomUUID()}\r\n`),
-  () => get('/health?checkDownstreamServices=true'),
-  () => get('/spectator/metrics'),
-  () => get('/networks', `x-filler: ${'y'.repeat(40_000)}\r\n`),
-  () => post('/login', 'application/x-www-form-urlencoded', `username=user${Math.random()}&password=wrong`),
-  () => post('/webhooks/git/github', 'application/json', large),
-  () => post('/webhooks/git/github', 'application/json', `${'['.repeat(900)}${']'.repeat(900)}`),
-  () => post('/webhooks/git/github', 'application/x-yaml', `a: &a [${'1,'.repeat(100_000)}1]\nb: [${'*a,'.repeat(1000)}1]`),
-  () => post('/webhooks/git/github', 'application/json', '{"a":'),
-  () => post('/saml/SSO', 'application/x-www-form-urlencoded', `SAMLResponse=${'A'.repeat(100_000)}`),
-  () => 'POST /webhooks/git/github HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ncontent-length: 900000\r\n\r\n[',
-  () => 'no HTTP at all\r\n\r\n',
-  () => 'GET /networks HTTP/1.1\r\nhost: a\r\nx-slow: ',
-]
-
-function get(path: string, headers = ''): string {
-  return `GET ${path} HTTP/1.1\r\nhost: a\r\naccept: */*\r\n${headers}\r\n`
-}
-
-function post(path: string, type: string, body: string): string {
-  return `POST ${path} HTTP/1.1\r\nhost: a\r\ncontent-type: ${type}\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`
-}
-
-/** Sends one attack after the other; each waits for some answer, or two seconds. */
-async function attack(port: number, endsMs: number, first: number): Promise<number> {
-  let count = first
-  let sent = 0
-  while (performance.now() < endsMs) {
-    const socket = connect(port, '127.0.0.1')
-    await new Promise<void>((done) => {
-      const limit = setTimeout(done, 2000)
-      const finish = () => {
-        clearTimeout(limit)
-        done()
-      }
-      socket.once('data', finish).once('error', finish).once('close', finish)
-      socket.write(attacks[count++ % attacks.length]?.() ?? '')
-    })
-    sent++
-    socket.destroy()
-  }
-  return sent
-}
 
 /** 50 connections without a session send whatever for a minute; logged-in users and probes must hardly notice. */
 export async function measureAttacks(options: BenchOptions, scratch: Scratch): Promise<void> {
   const seconds = (options.minutes ?? 1) * 60
-  await withGateway(options, scratch, async ({ port, headers, process }) => {
+  await withGateway(options, scratch, async ({ port, headers, process: measured }) => {
     await load({ port, headers, path: smallPath, connections: 4, seconds: 3, rate: 200 })
     await sleep(10_000)
-    const idle = process.memory().now
-    process.forgetPeak()
-    const endsMs = performance.now() + seconds * 1000
+    const idle = measured.memory().now
+    measured.forgetPeak()
     const [health, reads]: [number[], number[]] = [[], []]
-    const [, , ...sent] = await Promise.all([
+    const program = [resolve(import.meta.dirname, 'attacks.ts'), port, attackers, seconds].map(String)
+    const [sent] = await Promise.all([
+      run(process.execPath, program),
       probe(port, '/health', {}, health, seconds * 1000),
       probe(port, smallPath, headers, reads, seconds * 1000),
-      ...Array.from({ length: attackers }, (_, index) => attack(port, endsMs, index)),
     ])
-    const { peak } = process.memory()
+    const { peak } = measured.memory()
     await sleep(Math.min(60, seconds) * 1000)
-    const after = process.memory().now
+    const after = measured.memory().now
     print(`${attackers} connections without a session for ${seconds} s`, [
       row('/health p99 ms', quantile(health, 0.99), 50),
       row('reads with a session p99 ms', quantile(reads, 0.99), 250),
       row('memory at most, MiB', peak, 400),
       row('memory a minute later, of idle, %', (100 * after) / idle, 120),
-      { measured: 'requests sent', value: sent.reduce((sum: number, count) => sum + Number(count), 0), target: '' },
+      { measured: 'requests sent', value: Number(sent.stdout), target: '' },
     ])
   })
 }
