@@ -22,7 +22,8 @@ export async function buildPackage(outDir: string): Promise<string[]> {
     {
       fairlead: 'bin/fairlead.js',
       worker: 'src/backends/worker.ts',
-      'yaml-worker': 'src/http/yaml-worker.ts',
+      'document-worker': 'src/http/document-worker.ts',
+      'password-worker': 'src/login/form/password-worker.ts',
       agent: 'src/agent/main.ts',
       builder: 'src/backends/bakery/builder.ts',
     },
@@ -60,7 +61,8 @@ export async function bundle(entryPoints: Record<string, string>, outDir: string
 /** What the bundle has in the same place as the sources; any other file beside a source would be missing. */
 const sharedAddresses = [
   "'./worker.js'",
-  "'./yaml-worker.js'",
+  "'./document-worker.js'",
+  "'./password-worker.js'",
   "'./agent.js'",
   "'./builder.js'",
   "'../package.json'",

@@ -2,8 +2,8 @@
 import type { IncomingMessage } from 'node:http'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { GatewayError } from '../errors.ts'
-import { type BodyBounds, readBytes, readJsonBody } from '../http/read-body.ts'
-import { JsonScan } from '../json/json.ts'
+import type { BodyBounds } from '../http/json-judge.ts'
+import { readJsonBody, readJudgedBytes } from '../http/read-body.ts'
 import { type BackendBodies, BackendError, type BackendSettings } from './backend.ts'
 
 /** What back ends send to each other holds several documents: a definition, its trigger, and the run that it follows. */
@@ -12,19 +12,19 @@ const defaults: BackendBodies = { maxBytes: 10 * 1024 * 1024, maxValues: 100_000
 
 /** An empty body is none; numbers keep all their digits. */
 export function acceptJson(app: FastifyInstance, settings: BackendSettings, maxDepth?: number): void {
-  accept(app, settings, maxDepth, readJsonBody)
+  accept(app, settings, maxDepth, async (raw, bounds) => (await readJsonBody(raw, bounds))?.value)
 }
 
 /** Signatures cover the body as sent, so routes get its bytes and parse them themselves. */
 export function acceptBytes(app: FastifyInstance, settings: BackendSettings, maxDepth?: number): void {
-  accept(app, settings, maxDepth, (raw, bounds) => readBytes(raw, bounds, new JsonScan(bounds)))
+  accept(app, settings, maxDepth, readJudgedBytes)
 }
 
 function accept(
   app: FastifyInstance,
   { bodies = defaults }: BackendSettings,
   maxDepth: number | undefined,
-  read: (...given: Parameters<typeof readJsonBody>) => Promise<unknown>,
+  read: (...given: Parameters<typeof readJudgedBytes>) => Promise<unknown>,
 ): void {
   const bounds: BodyBounds = {
     maxBytes: bodies.maxBytes * documents,

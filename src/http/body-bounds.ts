@@ -1,7 +1,7 @@
 /** Bounds of request bodies, for users and for open paths. */
 import type { ServerResponse } from 'node:http'
 import { GatewayError } from '../errors.ts'
-import type { BodyBounds } from './read-body.ts'
+import type { BodyBounds } from './json-judge.ts'
 
 export interface BodySettings {
   /** For logged-in users, and for all clients where no login is required. */
@@ -35,6 +35,7 @@ export function createBodyBounds(settings: BodySettings): BoundsOf {
       keepsNumerals: true,
       settings: { bytes: `${prefix}.maxBodyBytes`, values: `${prefix}.maxBodyValues` },
       hold: holdUntilClosed(held[kind], answer),
+      aside: kind === 'known' ? 'users' : 'strangers',
     }
   }
 }

@@ -2,9 +2,10 @@
 import type { IncomingMessage } from 'node:http'
 import { PassThrough, type Readable, Transform } from 'node:stream'
 import { GatewayError } from '../errors.ts'
-import { JsonScan, parseScanned, UnsafeJsonError } from '../json/json.ts'
 import { codingOf, decodeBody } from './content-coding.ts'
+import { parseYamlAside } from './documents-aside.ts'
 import { inviteBody } from './expect-continue.ts'
+import { type BodyBounds, decodeText, endsConnection, JsonJudge, type JudgedDocument, toBodyError } from './json-judge.ts'
 
 type BodyType = 'json' | 'yaml' | 'text' | 'other'
 
@@ -13,20 +14,7 @@ const maxYamlBytes = 500_000
 /** Longer documents would delay other requests noticeably. */
 const maxQuickYamlLength = 16_000
 
-/** What a body may be at most. */
-export interface BodyBounds {
-  readonly maxBytes: number
-  /** Values in a document. */
-  readonly maxValues: number
-  /** Levels of a document; `maxJsonDepth` unless given. */
-  readonly maxDepth?: number
-  /** As of `JsonLimits`. */
-  readonly keepsNumerals?: boolean
-  /** The keys of the settings that raise the bounds, for the error. */
-  readonly settings: { readonly bytes: string; readonly values: string }
-  /** Told about bytes before they are kept; refuses by throwing. */
-  readonly hold?: (bytes: number) => void
-}
+type ByteBounds = Pick<BodyBounds, 'maxBytes' | 'hold'> & Partial<BodyBounds>
 
 /** A missing content type counts as JSON. */
 export function bodyTypeOf(contentType: string | undefined): BodyType {
@@ -44,71 +32,96 @@ export function hasBody(raw: IncomingMessage): boolean {
 }
 
 /**
- * The bytes of a body, decompressed; the bounds count both forms. With a scan they are looked at as JSON while they arrive, so
- * that a document out of bounds is neither kept nor parsed. A compressed one is looked at when it is complete.
+ * The bytes of a body, decompressed; the bounds count both forms.
  *
  * @throws {GatewayError} BODY_TOO_LARGE, UNREADABLE_BODY, UNSUPPORTED_CONTENT_CODING, and what `hold` throws
  */
-export async function readBytes(
-  raw: IncomingMessage,
-  bounds: Pick<BodyBounds, 'maxBytes' | 'hold'> & Partial<BodyBounds>,
-  scan?: JsonScan,
-): Promise<Buffer> {
+export async function readBytes(raw: IncomingMessage, bounds: ByteBounds): Promise<Buffer> {
   const { maxBytes, hold, settings } = bounds
-  if (Number(raw.headers['content-length'] ?? 0) > maxBytes) throw tooLarge(maxBytes, settings?.bytes)
   const coding = codingOf(raw)
-  inviteBody(raw)
+  const bytes = Buffer.concat(await Array.fromAsync(receive(raw, bounds)))
+  if (coding === undefined) return bytes
+  const decoded = decodeBody(coding, bytes, maxBytes)
+  if (decoded === undefined) throw tooLarge(maxBytes, settings?.bytes)
+  hold?.(decoded.length)
+  return decoded
+}
+
+/**
+ * The same, looked at as JSON while it arrives, so that a document out of bounds is neither kept nor parsed. A compressed one is
+ * looked at when it is complete.
+ *
+ * @throws {GatewayError} as `readBytes` does, and TOO_MANY_BODIES
+ */
+export async function readJudgedBytes(raw: IncomingMessage, bounds: BodyBounds): Promise<Buffer> {
+  const judge = new JsonJudge(bounds)
+  try {
+    const bytes = await feed(judge, raw, bounds)
+    await judge.end()
+    return bytes
+  } finally {
+    judge.close()
+  }
+}
+
+/** @returns the bytes, decompressed, unless the judge keeps them */
+async function feed(judge: JsonJudge, raw: IncomingMessage, bounds: BodyBounds): Promise<Buffer> {
+  const coding = codingOf(raw)
   const chunks: Buffer[] = []
+  for await (const chunk of receive(raw, bounds)) {
+    if (coding === undefined) await judge.feed(chunk)
+    if (coding !== undefined || !judge.keeps) chunks.push(chunk)
+  }
+  const bytes = Buffer.concat(chunks)
+  if (coding === undefined) return bytes
+  const decoded = await judge.decode(bytes, coding)
+  if (decoded === undefined) throw tooLarge(bounds.maxBytes, bounds.settings.bytes)
+  bounds.hold?.(decoded.size)
+  return decoded.bytes ?? bytes
+}
+
+/** The body in pieces, within bounds. */
+async function* receive(raw: IncomingMessage, { maxBytes, hold, settings }: ByteBounds): AsyncGenerator<Buffer> {
+  if (Number(raw.headers['content-length'] ?? 0) > maxBytes) throw tooLarge(maxBytes, settings?.bytes)
+  inviteBody(raw)
   let size = 0
   // Leaving the loop must not destroy the request: the connection is needed for the answer.
   for await (const chunk of raw.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
     size += chunk.length
     if (size > maxBytes) throw tooLarge(maxBytes, settings?.bytes)
     hold?.(chunk.length)
-    if (scan !== undefined && coding === undefined) look(scan, chunk, settings?.values)
-    chunks.push(chunk)
+    yield chunk
   }
-  const bytes = Buffer.concat(chunks)
-  if (coding === undefined) {
-    if (scan !== undefined) endLook(scan)
-    return bytes
-  }
-  const decoded = decodeBody(coding, bytes, maxBytes)
-  if (decoded === undefined) throw tooLarge(maxBytes, settings?.bytes)
-  hold?.(decoded.length)
-  if (scan !== undefined) {
-    look(scan, decoded, settings?.values)
-    endLook(scan)
-  }
-  return decoded
 }
 
 /**
- * The body as a stream for a service, scanned as JSON in passing: a document out of bounds breaks the stream with the
+ * The body as a stream for a service, judged as JSON in passing: a document out of bounds breaks the stream with the
  * error for the client. A reader that gives up leaves the connection of the client intact for the answer, and a client that
  * breaks off breaks the stream.
  */
 export function streamBody(raw: IncomingMessage, bounds: BodyBounds): Readable {
-  const scan = new JsonScan(bounds)
+  const judge = new JsonJudge(bounds)
   const body = new Transform({
     transform(chunk: Buffer, _encoding, done) {
-      try {
-        look(scan, chunk, bounds.settings.values)
-        done(null, chunk)
-      } catch (error) {
-        done(error as GatewayError)
-      }
+      after(() => judge.feed(chunk), done, chunk)
     },
     flush(done) {
-      try {
-        endLook(scan)
-        done()
-      } catch (error) {
-        done(error as GatewayError)
-      }
+      after(() => judge.end(), done)
     },
   })
+  body.once('close', () => judge.close())
   return connect(raw, body)
+}
+
+/** Passes on what was judged, at once where nothing has to be waited for. */
+function after(judged: () => unknown, done: (error?: Error | null, chunk?: Buffer) => void, chunk?: Buffer): void {
+  try {
+    const running = judged()
+    if (running instanceof Promise) running.then(() => done(null, chunk), done)
+    else done(null, chunk)
+  } catch (error) {
+    done(error as GatewayError)
+  }
 }
 
 /** The body as a stream for a service, unseen and unbounded: the service bounds it. */
@@ -127,73 +140,45 @@ function connect(raw: IncomingMessage, body: Transform): Readable {
   return body
 }
 
-/** Everything that matters outside of strings is ASCII, which Latin-1 and UTF-8 have in common. */
-function look(scan: JsonScan, chunk: Buffer, setting: string | undefined): void {
-  try {
-    scan.feed(chunk.toString('latin1'))
-  } catch (cause) {
-    throw toBodyError(cause, setting)
-  }
-}
-
-function endLook(scan: JsonScan): void {
-  try {
-    scan.end()
-  } catch (cause) {
-    throw toBodyError(cause, undefined)
-  }
-}
-
-// The rest of a refused body is not worth reading: the connection ends with the answer.
-const endsConnection = { headers: { connection: 'close' } }
-
 function tooLarge(maxBytes: number, setting: string | undefined): GatewayError {
   const advice = maxBytes === maxYamlBytes ? 'send JSON instead of YAML' : setting && `raise ${setting}`
   const message = `The body is larger than ${maxBytes} bytes. Send less${advice === undefined ? '' : `, or ${advice}`}.`
   return new GatewayError('BODY_TOO_LARGE', message, endsConnection)
 }
 
-/** @param setting The key that raises the number of values. */
-function toBodyError(cause: unknown, setting: string | undefined, kind: 'JSON' | 'YAML' = 'JSON'): GatewayError {
-  const { message } = cause as Error
-  if (cause instanceof UnsafeJsonError && cause.code === 'JSON_TOO_MANY_VALUES') {
-    const advice = setting === undefined ? 'Send less.' : `Send less, or raise ${setting}.`
-    return new GatewayError('BODY_TOO_LARGE', `The body is too large. ${message} ${advice}`, { cause, ...endsConnection })
-  }
-  const ends = cause instanceof UnsafeJsonError ? endsConnection : {}
-  return new GatewayError('UNREADABLE_BODY', `The body is not usable ${kind}: ${message}`, { cause, ...ends })
-}
-
 /**
- * The parsed body; undefined when it is empty. A text/plain body is a string if `text`, else it is read as JSON, because
+ * The body as a document; undefined when it is empty. A text/plain body is a string if `text`, else it is read as JSON, because
  * some clients name JSON so.
  *
  * @throws {GatewayError} UNSUPPORTED_MEDIA_TYPE, BODY_TOO_LARGE, UNREADABLE_BODY
  */
-export async function readBody(raw: IncomingMessage, bounds: BodyBounds, { text = false } = {}): Promise<unknown> {
+export async function readBody(
+  raw: IncomingMessage,
+  bounds: BodyBounds,
+  { text = false } = {},
+): Promise<JudgedDocument | undefined> {
   if (!hasBody(raw)) return undefined
   const type = bodyTypeOf(raw.headers['content-type'])
   if (type === 'other') throw unsupported(raw.headers['content-type'])
   if (type === 'yaml') {
-    const content = decode(await readBytes(raw, { ...bounds, maxBytes: Math.min(bounds.maxBytes, maxYamlBytes) }))
+    const content = decodeText(await readBytes(raw, { ...bounds, maxBytes: Math.min(bounds.maxBytes, maxYamlBytes) }))
     return content.trim() === '' ? undefined : parseYamlBody(content, bounds)
   }
   if (type === 'text' && text) {
-    const content = decode(await readBytes(raw, bounds))
-    return content.trim() === '' ? undefined : content
+    const content = decodeText(await readBytes(raw, bounds))
+    return content.trim() === '' ? undefined : { value: content }
   }
   return readJsonBody(raw, bounds)
 }
 
-/** The parsed body, whatever its content type; undefined when it is empty. @throws {GatewayError} BODY_TOO_LARGE, UNREADABLE_BODY */
-export async function readJsonBody(raw: IncomingMessage, bounds: BodyBounds): Promise<unknown> {
-  const scan = new JsonScan(bounds)
-  const content = decode(await readBytes(raw, bounds, scan))
-  if (content.trim() === '') return undefined
+/** The JSON body, whatever its content type; undefined when it is empty. @throws {GatewayError} BODY_TOO_LARGE, UNREADABLE_BODY, TOO_MANY_BODIES */
+export async function readJsonBody(raw: IncomingMessage, bounds: BodyBounds): Promise<JudgedDocument | undefined> {
+  const judge = new JsonJudge(bounds, { keeps: true })
   try {
-    return parseScanned(content, scan)
-  } catch (cause) {
-    throw toBodyError(cause, bounds.settings.values)
+    await feed(judge, raw, bounds)
+    return await judge.end()
+  } finally {
+    judge.close()
   }
 }
 
@@ -204,22 +189,11 @@ export function unsupported(contentType: string | undefined): GatewayError {
   )
 }
 
-const utf8 = new TextDecoder('utf-8', { fatal: true })
-
-function decode(bytes: Buffer): string {
+async function parseYamlBody(content: string, { maxValues, settings }: BodyBounds): Promise<JudgedDocument | undefined> {
   try {
-    return utf8.decode(bytes)
+    if (content.length > maxQuickYamlLength) return await parseYamlAside(content, maxValues)
+    return { value: (await import('./yaml.ts')).parseYaml(content, maxValues) }
   } catch (cause) {
-    throw new GatewayError('UNREADABLE_BODY', 'The body is not valid UTF-8.', { cause })
-  }
-}
-
-async function parseYamlBody(content: string, { maxValues, settings }: BodyBounds): Promise<unknown> {
-  try {
-    if (content.length > maxQuickYamlLength)
-      return await (await import('./parse-yaml-aside.ts')).parseYamlAside(content, maxValues)
-    return (await import('./yaml.ts')).parseYaml(content, maxValues)
-  } catch (cause) {
-    throw cause instanceof GatewayError ? cause : toBodyError(cause, settings.values, 'YAML')
+    throw toBodyError(cause, settings.values, 'YAML')
   }
 }

@@ -72,6 +72,11 @@ export function parseScanned(text: string, scan: JsonScan): unknown {
   return JSON.parse(text)
 }
 
+/** Reads back what `formatJson` wrote. @param isExact Whether JavaScript holds and writes every number as it stands */
+export function parseWritten(text: string, isExact: boolean): unknown {
+  return isExact ? JSON.parse(text) : JSON.parse(text, reviveAsWritten)
+}
+
 /**
  * Looks at JSON piece by piece, before anything is parsed or even complete: counts values and levels, and finds numbers that
  * JavaScript may not hold or write back. Malformed text may pass: the parser refuses it afterwards.

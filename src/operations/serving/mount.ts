@@ -14,21 +14,22 @@ import {
 } from '../../http/answer.ts'
 import { codingOf } from '../../http/content-coding.ts'
 import type { QueryValue } from '../../http/encode-path.ts'
+import type { BodyBounds, JudgedDocument } from '../../http/json-judge.ts'
 import { acceptsGzip, parseAccept } from '../../http/parse-accept.ts'
 import { toPathValues } from '../../http/path-template.ts'
 import {
-  type BodyBounds,
   bodyTypeOf,
   hasBody,
   passBody,
   readBody,
   readBytes,
+  readJudgedBytes,
   streamBody,
   unsupported,
 } from '../../http/read-body.ts'
 import { anyPath } from '../../http/route.ts'
 import { deriveTag, parseEntityTag, underlyingCondition } from '../../http/validators.ts'
-import { formatJson, isRawNumber, JsonScan } from '../../json/json.ts'
+import { formatJson, isRawNumber } from '../../json/json.ts'
 import { eventStreamType } from '../../live/event-stream.ts'
 import { streamHeaders } from '../../live/event-streams.ts'
 import type { AnswerForm } from '../../upstreams/answer-form.ts'
@@ -157,7 +158,7 @@ function carryOut(exchange: Exchange, asked: AskedOperation): Promise<FastifyRep
 async function answerHandled(exchange: Exchange, asked: AskedOperation): Promise<FastifyReply> {
   const { operation, request, platform, guard } = exchange
   if (operation.handle === undefined) throw new Error(`operation ${operation.id} has neither forward nor handle`)
-  const body = operation.body === undefined ? undefined : await readDeclaredBody(exchange)
+  const body = operation.body === undefined ? undefined : (await readDeclaredBody(exchange))?.value
   await guard.checkBody(operation, asked, body)
   await platform.audited?.begin(request, body)
   const value = await operation.handle(asked.withBody(body), platform)
@@ -276,15 +277,16 @@ function goneSignal(reply: FastifyReply): AbortSignal {
 }
 
 /** @throws {GatewayError} MISSING_BODY, UNREADABLE_BODY, UNSUPPORTED_MEDIA_TYPE, BODY_TOO_LARGE */
-async function readDeclaredBody(exchange: Exchange): Promise<unknown> {
+async function readDeclaredBody(exchange: Exchange): Promise<JudgedDocument | undefined> {
   const { operation, request } = exchange
   const rule = operation.body
   const bounds = boundsFor(exchange)
   if (rule?.raw) {
-    const bytes = await readBytes(request.raw, bounds, rule.mediaType === undefined ? new JsonScan(bounds) : undefined)
-    return bytes.length === 0 ? undefined : bytes
+    const bytes = await (rule.mediaType === undefined ? readJudgedBytes : readBytes)(request.raw, bounds)
+    return bytes.length === 0 ? undefined : { value: bytes }
   }
-  const body = await readBody(request.raw, bounds, { text: rule?.text })
+  const document = await readBody(request.raw, bounds, { text: rule?.text })
+  const body = document?.value
   if (body === undefined || body === null) {
     if (rule?.required) throw missingBody()
     return undefined
@@ -298,7 +300,7 @@ async function readDeclaredBody(exchange: Exchange): Promise<unknown> {
       `${where} is not usable: ${issue === undefined ? 'wrong shape' : describeIssue(issue)}.`,
     )
   }
-  return body
+  return document
 }
 
 /** Requests on open paths without login may send less, even if no login is required. */
@@ -438,9 +440,9 @@ async function attachBody(
     length === undefined ||
     Number(length) > bounds.maxBytes
   ) {
-    const body = await readDeclaredBody(exchange)
-    await exchange.guard.checkBody(operation, operationRequest, body)
-    call.rawBody = formatJson(body)
+    const document = await readDeclaredBody(exchange)
+    await exchange.guard.checkBody(operation, operationRequest, document?.value)
+    call.rawBody = document?.json ?? formatJson(document?.value)
     call.headers = { 'content-type': 'application/json' }
     return
   }

@@ -1,0 +1,122 @@
+/** Large documents: read in a thread, with the same outcome as small ones. */
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
+import { Readable } from 'node:stream'
+import test from 'node:test'
+import { gzipSync } from 'node:zlib'
+import type { GatewayError } from '../../src/errors.ts'
+import { parseYamlAside } from '../../src/http/documents-aside.ts'
+import type { BodyBounds } from '../../src/http/json-judge.ts'
+import { readJsonBody, readJudgedBytes, streamBody } from '../../src/http/read-body.ts'
+import { parseYaml } from '../../src/http/yaml.ts'
+import { formatJson } from '../../src/json/json.ts'
+
+const lines = Array.from({ length: 2000 }, (_, index) => `name${index}: value ${index}`)
+
+test('a document means the same in the thread', async () => {
+  for (const more of ['id: 12345678901234567890', 'yes: no', 'list: [1, 2.5, ~, "x"]', 'text: "ü\\n"']) {
+    const text = [...lines, more].join('\n')
+    assert.equal(formatJson((await parseYamlAside(text))?.value), formatJson(parseYaml(text)), more)
+  }
+})
+
+test('an invalid document is reported and the next one read', async () => {
+  const wrong: [line: string, says: RegExp][] = [
+    ['name1: again', /the key "name1" is repeated/],
+    ['__proto__: {}', /__proto__/],
+    ['open: [1, 2', /flow/i],
+    ['half: .inf', /not finite/],
+  ]
+  for (const [line, says] of wrong) {
+    await assert.rejects(parseYamlAside([...lines, line].join('\n')), says, line)
+    assert.deepEqual((await parseYamlAside('a: 1'))?.value, { a: 1 })
+  }
+})
+
+test('documents that arrive together each get their own answer', async () => {
+  const read = await Promise.all(
+    ['a: 1', 'b: [', 'c: 3'].map((text) =>
+      parseYamlAside(text).then(
+        (document) => document?.value,
+        () => 'refused',
+      ),
+    ),
+  )
+  assert.deepEqual(read, [{ a: 1 }, 'refused', { c: 3 }])
+})
+
+const bounds: BodyBounds = {
+  maxBytes: 1_000_000,
+  maxValues: 20_000,
+  keepsNumerals: true,
+  settings: { bytes: 'bytes', values: 'values' },
+}
+const filler = `"filler":"${'x'.repeat(100_000)}"`
+
+function request(body: string | Buffer, headers: Record<string, string> = {}): IncomingMessage {
+  const bytes = Buffer.from(body)
+  const pieces = Array.from({ length: Math.ceil(bytes.length / 30_000) }, (_, index) =>
+    bytes.subarray(index * 30_000, (index + 1) * 30_000),
+  )
+  return Object.assign(Readable.from(pieces, { objectMode: false }), { headers, complete: true }) as unknown as IncomingMessage
+}
+
+/** What comes of a body, in words. */
+async function read(body: string | Buffer, given: BodyBounds, headers?: Record<string, string>): Promise<string> {
+  try {
+    const document = await readJsonBody(request(body, headers), given)
+    assert.equal(document?.json !== undefined, given.aside !== undefined && document !== undefined)
+    if (document?.json !== undefined) assert.equal(document.json.toString(), formatJson(document.value))
+    return formatJson(document?.value)
+  } catch (error) {
+    const { code, message } = error as GatewayError
+    return `${code} ${message}`
+  }
+}
+
+test('a large JSON body has the same outcome in the thread', async () => {
+  const cases: Record<string, string | Buffer> = {
+    fine: `{${filler},"id":12345678901234567890,"size":1.0,"text":"ü\\u0000"}`,
+    'a plain list': `[${'1,'.repeat(19_000)}1]`,
+    'too many values': `[${'1,'.repeat(30_000)}1]`,
+    'too deep': `{${filler},"a":${'['.repeat(1001)}${']'.repeat(1001)}}`,
+    'a prototype key': `{${filler},"__proto__":{}}`,
+    'a number that is too large': `{${filler},"a":1e999}`,
+    'a repeated key': `{${filler},"a":1,"a":2}`,
+    'broken off': `{${filler},"a":`,
+    'no UTF-8': Buffer.concat([Buffer.from(`{${filler},"a":"`), Buffer.from([0xff]), Buffer.from('"}')]),
+    'blank space': ' '.repeat(50_000),
+    'too many bytes': `{"a":"${'x'.repeat(1_100_000)}"}`,
+  }
+  for (const [name, body] of Object.entries(cases)) {
+    const here = await read(body, bounds)
+    for (const aside of ['users', 'strangers'] as const) assert.equal(await read(body, { ...bounds, aside }), here, name)
+    const gzip = { 'content-encoding': 'gzip' }
+    assert.equal(await read(gzipSync(body), { ...bounds, aside: 'users' }, gzip), here, `${name}, compressed`)
+  }
+  const broken = gzipSync(randomBytes(1000)).subarray(0, 500)
+  assert.match(await read(broken, { ...bounds, aside: 'users' }, { 'content-encoding': 'gzip' }), /^UNREADABLE_BODY .*gzip/)
+})
+
+test('judged bytes are passed on as they came', async () => {
+  const body = `{${filler}, "a" : 1.0, "a": 2}`
+  for (const [sent, headers] of [[body], [gzipSync(body), { 'content-encoding': 'gzip' }]] as const) {
+    assert.equal((await readJudgedBytes(request(sent, headers), { ...bounds, aside: 'strangers' })).toString(), body)
+  }
+  const pieces = await Array.fromAsync(streamBody(request(body), { ...bounds, aside: 'users' }))
+  assert.equal(Buffer.concat(pieces as Buffer[]).toString(), body)
+})
+
+test('a client that leaves takes its document along', async () => {
+  const client = request(`{${filler}`)
+  const leaving = Readable.from(
+    (async function* () {
+      for await (const piece of client) yield piece
+      throw new Error('gone')
+    })(),
+  )
+  const raw = Object.assign(leaving, { headers: {} }) as unknown as IncomingMessage
+  await assert.rejects(readJsonBody(raw, { ...bounds, aside: 'users' }), /gone/)
+  assert.equal(await read(`{${filler},"a":1}`, { ...bounds, aside: 'users' }), formatJson({ filler: 'x'.repeat(100_000), a: 1 }))
+})
