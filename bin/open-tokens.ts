@@ -5,7 +5,7 @@ import { GatewayError } from '../src/errors.ts'
 import { openUsers, type StoredUser } from '../src/login/form/users.ts'
 import { openTokens, type Tokens } from '../src/login/tokens/tokens.ts'
 import { openRedis } from '../src/redis/open-redis.ts'
-import { createLog } from '../src/telemetry/log.ts'
+import { openLog } from '../src/telemetry/log.ts'
 
 /** In Redis where replicas share it. @throws {GatewayError} NOT_FOUND while tokens are switched off */
 export async function openConfiguredTokens({
@@ -17,7 +17,7 @@ export async function openConfiguredTokens({
     throw new GatewayError('NOT_FOUND', 'API tokens are switched off. Set api-tokens.enabled: true, and no anonymous access.')
   }
   createDataDir(backends.dataDir)
-  const log = createLog('silent')
+  const { log } = openLog('silent')
   const redis = settings && (await openRedis(settings, log))
   const eraOf = (username: string) => findUser(backends.dataDir, username)?.tokenEra
   const tokens = openTokens({ settings: login.tokens, dataDir: backends.dataDir, redis, log, eraOf })

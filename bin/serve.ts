@@ -1,7 +1,7 @@
 /** `fairlead serve`: starts the gateway, logs its login methods, and stops it gracefully. */
 import { createGateway, type Gateway } from '../src/gateway.ts'
 import { shellWord } from '../src/shell-word.ts'
-import { createLog } from '../src/telemetry/log.ts'
+import { openLog } from '../src/telemetry/log.ts'
 import { giveBackMemory } from '../src/telemetry/memory.ts'
 import { readArguments } from './arguments.ts'
 import { command } from './command-name.ts'
@@ -26,13 +26,22 @@ const settledMs = 2500
 export async function serve(args: readonly string[]): Promise<number | undefined> {
   readArguments(args, { command: 'serve', options: configOption, hint: settingsHint })
   const { config, notices } = await readConfig(args)
-  const log = createLog(config.telemetry.logLevel, config.telemetry.logFormat)
+  const { log, dropped } = openLog(config.telemetry.logLevel, config.telemetry.logFormat)
   for (const notice of notices) log.warn(notice)
   try {
     const reread = async () => (await readConfig(args)).config
     const files = configFilesOf(args).map((file) => ` --config ${shellWord(file)}`)
     const logged = (words: string) => command(words + files.join(''), config.backends)
-    const gateway = await createGateway({ config, notices, log, command: logged, version: packageVersion(), reread, consoleDir })
+    const gateway = await createGateway({
+      config,
+      notices,
+      log,
+      droppedLogLines: dropped,
+      command: logged,
+      version: packageVersion(),
+      reread,
+      consoleDir,
+    })
     recordServer(config.backends.dataDir)
     stopOnSignal(gateway, config.http.drainMs, log)
     await gateway.listen()

@@ -7,7 +7,7 @@ import { openUsers, type Users } from '../src/login/form/users.ts'
 import type { Tokens } from '../src/login/tokens/tokens.ts'
 import { Unlocks } from '../src/login/unlocks.ts'
 import { openRedis } from '../src/redis/open-redis.ts'
-import { createLog } from '../src/telemetry/log.ts'
+import { openLog } from '../src/telemetry/log.ts'
 import { choose, Misuse, readArguments } from './arguments.ts'
 import { command } from './command-name.ts'
 import { openConfiguredTokens } from './open-tokens.ts'
@@ -131,7 +131,7 @@ function checkLockable(users: Users, name: string, { login: { form, ldap } }: Co
 
 /** In Redis where replicas share it. @throws {GatewayError} SESSIONS_UNAVAILABLE */
 async function noteUnlock(name: string, config: Config): Promise<void> {
-  const redis = config.redis && (await openRedis(config.redis, createLog('silent')))
+  const redis = config.redis && (await openRedis(config.redis, openLog('silent').log))
   const unlocks = new Unlocks({ dataDir: config.backends.dataDir, redis, now: Date.now })
   try {
     await unlocks.add(name)

@@ -80,6 +80,8 @@ export interface Gateway {
 export interface GatewayOptions {
   config: Config
   log: Logger
+  /** Lines of the log that were dropped since the start. */
+  droppedLogLines?: () => number
   /** What to type for `fairlead <words>`, for messages; that itself unless given. */
   command?: (words: string) => string
   /** What the configuration has said at the start; the doctor repeats it. */
@@ -253,6 +255,7 @@ function createPlatform(parts: Context & Services & Stores & Access) {
     redis,
     embedded,
     eventStreams: () => streams.size,
+    droppedLogLines: parts.droppedLogLines,
   })
   const liveSource = upstreams.isEmbedded('orca') ? new EmbeddedSource({ upstreams, log }) : undefined
   const streams = new EventStreams({

@@ -5,6 +5,7 @@ import pino, { type DestinationStream, type Logger } from 'pino'
 import type { GatewayError } from '../errors.ts'
 import { concealSecrets } from './conceal-secrets.ts'
 import { formatLine, type Paint } from './format-line.ts'
+import { LogOutput } from './log-output.ts'
 import type { LogFormat } from './settings.ts'
 
 /** How a request ended. */
@@ -17,17 +18,19 @@ export interface Outcome {
   complete: boolean
 }
 
-/** Lines are written together: about a hundred of a busy gateway at once, those of a quiet one soon. */
-const bufferBytes = 32 * 1024
-const flushMs = 200
-const maxBytesPerCharacter = 3
+interface OpenLog {
+  readonly log: Logger
+  /** Lines that were dropped since the start, because standard output was not read or could not be written. */
+  dropped(): number
+}
 
 /** Lines that wait are written when the process ends, also by an error. @param format JSON unless given */
-export function createLog(level: string, format: LogFormat = 'json'): Logger {
-  // A write by another thread costs more than the bytes, and loses its lines when the process dies.
-  const output: unknown = pino.destination({ fd: 1, sync: true, contentMode: 'buffer' })
-  const destination = new LineBuffer(output as ByteSink)
-  setInterval(() => destination.flushSync(), flushMs).unref()
+export function openLog(level: string, format: LogFormat = 'json'): OpenLog {
+  const output = new LogOutput({
+    fd: 1,
+    onDropped: (lines) =>
+      log.warn({ lines }, 'lines of the log were dropped: standard output was not read or could not be written'),
+  })
   const log = pino(
     {
       level,
@@ -35,41 +38,10 @@ export function createLog(level: string, format: LogFormat = 'json'): Logger {
       timestamp: () => `,"time":"${formatNow()}"`,
       formatters: { level: (label) => ({ level: label }) },
     },
-    isForPeople(format) ? { write: (line) => destination.write(`${formatLine(line, paint)}\n`) } : destination,
+    { write: isForPeople(format) ? (line) => output.write(`${formatLine(line, paint)}\n`) : (line) => output.write(line) },
   )
-  process.on('exit', () => destination.flushSync())
-  return log
-}
-
-/** The destination of pino in its content mode `buffer`, which its types do not know. */
-interface ByteSink {
-  write(bytes: Buffer): unknown
-}
-
-/** Collects lines as bytes. The destination of pino would join them as text, and measure all of it again for each line. */
-class LineBuffer implements DestinationStream {
-  readonly #sink: ByteSink
-  readonly #bytes = Buffer.allocUnsafeSlow(bufferBytes)
-  #used = 0
-
-  constructor(sink: ByteSink) {
-    this.#sink = sink
-  }
-
-  write(line: string): void {
-    const maxBytes = line.length * maxBytesPerCharacter
-    if (this.#used + maxBytes > bufferBytes) this.flushSync()
-    if (maxBytes > bufferBytes) this.#sink.write(Buffer.from(line))
-    else this.#used += this.#bytes.write(line, this.#used)
-  }
-
-  /** Writes the lines that wait; pino calls it after a fatal error. */
-  flushSync(): void {
-    if (this.#used === 0) return
-    const bytes = Buffer.from(this.#bytes.subarray(0, this.#used))
-    this.#used = 0
-    this.#sink.write(bytes)
-  }
+  process.on('exit', () => output.end())
+  return { log, dropped: () => output.dropped }
 }
 
 function isForPeople(format: LogFormat): boolean {

@@ -20,6 +20,8 @@ interface MetricSources {
   /** Undefined when they cannot be counted at present. */
   liveSessions?: (() => number | undefined) | undefined
   redis?: { isReachable(): boolean } | undefined
+  /** Lines that were dropped since the start. */
+  droppedLogLines?: (() => number) | undefined
   /** Those that are open. */
   eventStreams?: (() => number) | undefined
   embedded?: { isListening(): boolean; observe(): Promise<EngineState | undefined> } | undefined
@@ -245,7 +247,7 @@ export function createMetrics(version: string): Metrics {
     upstreamAnswered: ({ service, method, status, durationMs, bytes: size }) => {
       called.of(service).count(method, status ?? 'none', durationMs / 1000, size)
     },
-    watch: ({ upstreams, liveSessions, redis, embedded, eventStreams }) => {
+    watch: ({ upstreams, liveSessions, redis, embedded, eventStreams, droppedLogLines }) => {
       const pending = gauge('fairlead_upstream_requests_in_flight', 'Calls to services that wait or run.', 'service')
       const waiting = gauge('fairlead_upstream_requests_waiting', 'Calls to services that wait for a connection.', 'service')
       const circuits = gauge(
@@ -269,6 +271,14 @@ export function createMetrics(version: string): Metrics {
       if (redis !== undefined) {
         const up = gauge('fairlead_redis_up', 'Whether Redis answered the last command: 1 or 0. Missing without Redis.')
         samplers.push(() => up.set(redis.isReachable() ? 1 : 0))
+      }
+      if (droppedLogLines !== undefined) {
+        const name = 'fairlead_log_lines_dropped_total'
+        const dropped = counter(name, 'Lines of the log that were dropped, because standard output was not read or not writable.')
+        samplers.push(() => {
+          dropped.reset()
+          dropped.inc(droppedLogLines())
+        })
       }
       if (eventStreams !== undefined) {
         const streams = gauge('fairlead_event_streams', 'Event streams that are open.')

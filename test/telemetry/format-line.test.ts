@@ -53,7 +53,7 @@ const forms: [format: string, env: Record<string, string>, output: string][] = [
 ]
 for (const [format, env, expected] of forms) {
   test(`in a pipe, the format ${format} obeys ${Object.keys(env)[0]}`, () => {
-    const script = `import { createLog } from './src/telemetry/log.ts'; createLog('info', '${format}').warn('x')`
+    const script = `import { openLog } from './src/telemetry/log.ts'; openLog('info', '${format}').log.warn('x')`
     const cwd = `${import.meta.dirname}/../..`
     const args = ['--input-type=module', '--eval', script]
     const output = execFileSync(process.execPath, args, { cwd, encoding: 'utf8', env: { ...sharedEnvironment, ...env } })

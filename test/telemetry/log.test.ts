@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
-import { spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
+import { closeSync, openSync } from 'node:fs'
 import { get } from 'node:http'
-import { test } from 'node:test'
+import type { Readable } from 'node:stream'
+import { type TestContext, test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
 import { type GatewaySettings, runGateway } from '../support/gateway.ts'
 import { brokenOff, Reply, silence, startUpstream } from '../support/upstream.ts'
@@ -159,7 +161,7 @@ test('successful probes and scrapes are logged at level debug', async (t) => {
 
 test('a crash loses no line of the log', async () => {
   const file = JSON.stringify(new URL('../../src/telemetry/log.ts', import.meta.url).href)
-  const program = `import { createLog } from ${file}; createLog('info').info('the last words'); throw new Error('crash')`
+  const program = `import { openLog } from ${file}; openLog('info').log.info('the last words'); throw new Error('crash')`
   const { status, stdout } = spawnSync(process.execPath, ['--input-type=module', '-e', program], { encoding: 'utf8' })
   assert.equal(status, 1)
   assert.equal((JSON.parse(stdout) as Line)['msg'], 'the last words')
@@ -175,11 +177,82 @@ test('what a client sends is escaped in its line', async (t) => {
 test('lines of any length are written once and in order', () => {
   const file = JSON.stringify(new URL('../../src/telemetry/log.ts', import.meta.url).href)
   const lengths = [1, 20_000, 3, 9_000, 9_000, 100_000, 5, 40_000]
-  const program = `import { createLog } from ${file}; const log = createLog('info'); for (const length of ${JSON.stringify(lengths)}) log.info('ü'.repeat(length))`
+  const program = `import { openLog } from ${file}; const { log } = openLog('info'); for (const length of ${JSON.stringify(lengths)}) log.info('ü'.repeat(length))`
   const { stdout } = spawnSync(process.execPath, ['--input-type=module', '-e', program], { encoding: 'utf8' })
   const messages = stdout.trimEnd().split('\n')
   assert.deepEqual(
     messages.map((line) => (JSON.parse(line) as Line)['msg']),
     lengths.map((length) => 'ü'.repeat(length)),
   )
+})
+
+/** Logs 200 lines of 50 KB each, one per turn of the event loop, and says so on standard error. */
+const floodProgram = `
+import { openLog } from ${JSON.stringify(new URL('../../src/telemetry/log.ts', import.meta.url).href)}
+const { log, dropped } = openLog('info')
+for (let number = 0; number < 200; number++) {
+  log.info({ number, text: 'x'.repeat(50_000) })
+  await new Promise(setImmediate)
+}
+process.stderr.write(\`logged, \${dropped() > 0 ? 'some' : 'none'} dropped\\n\`)
+process.stdin.once('data', () => {
+  process.stderr.write(String(dropped()))
+  process.exit()
+})`
+
+function startFlood(t: TestContext, stdout: 'pipe' | number) {
+  const child = spawn(process.execPath, ['--input-type=module', '-e', floodProgram], { stdio: ['pipe', stdout, 'pipe'] })
+  t.after(() => child.kill('SIGKILL'))
+  const said = (child.stderr as Readable).setEncoding('utf8')[Symbol.asyncIterator]() as AsyncIterator<string>
+  return { child, next: async () => (await said.next()).value as string }
+}
+
+test('a reader that does not read delays nothing, and learns what is missing', async (t) => {
+  const { child, next } = startFlood(t, 'pipe')
+  // Nothing has been read until here: the pipe is full.
+  assert.equal(await next(), 'logged, some dropped\n')
+  let text = ''
+  let missing: number | undefined
+  for await (const piece of child.stdout as Readable) {
+    text += piece
+    const notice = /^.*"lines":(\d+),"msg":"lines of the log were dropped.*$/m.exec(text)
+    if (notice === null || missing !== undefined) continue
+    missing = Number(notice[1])
+    child.stdin?.write('end')
+  }
+  const numbers = text
+    .trimEnd()
+    .split('\n')
+    .flatMap((line) => (JSON.parse(line) as { number?: number }).number ?? [])
+  assert.deepEqual(
+    numbers,
+    numbers.toSorted((a, b) => a - b),
+  )
+  assert.equal(numbers.length + (missing ?? 0), 200)
+  assert.equal(await next(), String(missing))
+})
+
+test('a reader that reads slowly gets every line at the end', async (t) => {
+  const program = floodProgram.replace('200', '40').replace(/process\.stdin.*/s, 'process.exit()')
+  const child = spawn(process.execPath, ['--input-type=module', '-e', program], { stdio: ['ignore', 'pipe', 'inherit'] })
+  t.after(() => child.kill('SIGKILL'))
+  let text = ''
+  for await (const piece of child.stdout) {
+    text += piece
+    await pause(5)
+  }
+  assert.equal(text.trimEnd().split('\n').length, 40)
+})
+
+test('no reader and a full disk end nothing', async (t) => {
+  const deserted = startFlood(t, 'pipe')
+  deserted.child.stdout?.destroy()
+  const full = openSync('/dev/full', 'w')
+  t.after(() => closeSync(full))
+  for (const { child, next } of [deserted, startFlood(t, full)]) {
+    assert.equal(await next(), 'logged, some dropped\n')
+    child.stdin?.write('end')
+    assert.notEqual(await next(), '0')
+    assert.equal(await new Promise((resolve) => child.once('exit', resolve)), 0)
+  }
 })

@@ -1,0 +1,111 @@
+/** Standard output for the log: lines are written together, and a reader that does not read delays nothing. */
+import { fstatSync, writeSync } from 'node:fs'
+
+/** Lines are written together: about a hundred of a busy gateway at once, those of a quiet one soon. */
+const batchLength = 32 * 1024
+const flushMs = 200
+/** Some 13,000 lines. What does not fit is dropped. */
+const maxWaiting = 4 * 1024 * 1024
+/** How often a full pipe is tried again, and any other output that fails, such as a full disk. */
+const retryMs = { EAGAIN: 10, other: 1000 }
+/** At the end of the process, for a reader that takes nothing. */
+const lastWaitMs = 1000
+
+interface LogOutputOptions {
+  fd: number
+  /** There is room again after so many lines were dropped. */
+  onDropped: (lines: number) => void
+}
+
+export class LogOutput {
+  readonly #options: LogOutputOptions
+  /** Whole lines that are not encoded yet. */
+  #waiting = ''
+  /** What is left of the bytes that were tried last. */
+  #rest: Buffer = Buffer.alloc(0)
+  #retry: NodeJS.Timeout | undefined
+  /** Lines since there was room last, and in all. */
+  #dropped = 0
+  #allDropped = 0
+  #isClosed = false
+
+  constructor(options: LogOutputOptions) {
+    this.#options = options
+    neverBlock(options.fd)
+    setInterval(() => this.#flush(), flushMs).unref()
+  }
+
+  /** Lines that were dropped since the start. */
+  get dropped(): number {
+    return this.#allDropped
+  }
+
+  /** @param line With its end. */
+  write(line: string): void {
+    if (this.#isClosed || this.#waiting.length + this.#rest.length + line.length > maxWaiting) {
+      this.#dropped++
+      this.#allDropped++
+      return
+    }
+    this.#waiting += line
+    if (this.#waiting.length >= batchLength) this.#flush()
+  }
+
+  /** Writes what waits, at the end of the process. Waits for the reader as long as it reads. */
+  end(): void {
+    let idleSinceMs = performance.now()
+    const pause = new Int32Array(new SharedArrayBuffer(4))
+    for (;;) {
+      const before = this.#rest.length + this.#waiting.length
+      const problem = this.#writeAll()
+      if (problem !== 'EAGAIN') return
+      if (this.#rest.length + this.#waiting.length < before) idleSinceMs = performance.now()
+      if (performance.now() - idleSinceMs > lastWaitMs) return
+      Atomics.wait(pause, 0, 0, retryMs.EAGAIN)
+    }
+  }
+
+  #flush(): void {
+    if (this.#retry !== undefined) return
+    const problem = this.#writeAll()
+    if (problem === 'EPIPE') this.#isClosed = true
+    else if (problem !== undefined) {
+      const again = () => {
+        this.#retry = undefined
+        this.#flush()
+      }
+      this.#retry = setTimeout(again, problem === 'EAGAIN' ? retryMs.EAGAIN : retryMs.other).unref()
+    } else if (this.#dropped > 0) {
+      const lines = this.#dropped
+      this.#dropped = 0
+      this.#options.onDropped(lines)
+    }
+  }
+
+  /** @returns the code of the error that stopped it; undefined when nothing waits any more */
+  #writeAll(): string | undefined {
+    try {
+      for (;;) {
+        if (this.#rest.length === 0) {
+          if (this.#waiting === '') return undefined
+          this.#rest = Buffer.from(this.#waiting)
+          this.#waiting = ''
+        }
+        this.#rest = this.#rest.subarray(writeSync(this.#options.fd, this.#rest))
+      }
+    } catch (error) {
+      return String((error as NodeJS.ErrnoException).code)
+    }
+  }
+}
+
+/** A write to a full pipe or socket then fails with EAGAIN instead of waiting: the stream of Node makes its descriptor so. */
+function neverBlock(fd: number): void {
+  if (fd !== 1) return
+  try {
+    const kind = fstatSync(fd)
+    if (kind.isFIFO() || kind.isSocket()) void process.stdout
+  } catch {
+    // It is closed: each write fails, and lines are dropped.
+  }
+}
