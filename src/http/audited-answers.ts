@@ -148,7 +148,8 @@ export class AuditedAnswers {
   /** What an answer means for the log; undefined when it is not worth a record. */
   #judge(request: FastifyRequest, status: number): AuditEvent | undefined {
     const { state, method } = request
-    const login = this.#loginRoutes.get(`${method} ${state.route?.url}`)
+    const isLoginRoute = state.route?.operation === undefined
+    const login = isLoginRoute ? this.#loginRoutes.get(`${method} ${state.route?.url}`) : undefined
     const note = login === undefined ? noteThatCounts(request) : state.auditNote
     const decision = decide(note, status, state.errorCode)
     const event = (kind: AuditEvent['kind'], more: Partial<AuditEvent> = {}) =>

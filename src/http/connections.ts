@@ -163,11 +163,11 @@ export class Connections {
         },
       }
       turns.push(turn)
-      response.once('close', () => {
+      response.on('close', () => {
         if (turn.isRunning) overload.leave()
         this.#endTurn(connection)
       })
-      response.once('prefinish', () => this.#noteUnread(connection, response.writableLength))
+      response.on('prefinish', () => this.#noteUnread(connection, response.writableLength))
       if (turns.length === maxPipelined) this.#makeLast(connection)
       if (turns.length === 1) this.#startTurn(connection)
     }

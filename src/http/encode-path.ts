@@ -20,7 +20,10 @@ export function decodeSegment(segment: string): string {
   }
 }
 
+const needsNoCode = /^[\w.*-]*$/
+
 function encodeValue(value: string): string {
+  if (needsNoCode.test(value)) return value
   return encodeURIComponent(value.toWellFormed()).replace(
     /[!~'()]/g,
     (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,

@@ -69,8 +69,10 @@ function encode({ name, hasSlashes }: Variable, value: string | undefined): stri
 
 /** Path values as the web framework hands them over, which names the rest of a path `*`. */
 export function toPathValues(params: unknown): Record<string, string> {
-  const { '*': rest, ...named } = (params ?? {}) as Record<string, string>
-  return rest === undefined ? named : { ...named, rest }
+  const values = (params ?? {}) as Record<string, string>
+  if (!('*' in values)) return values
+  const { '*': rest = '', ...named } = values
+  return { ...named, rest }
 }
 
 /** Finds the methods that are offered for a path, for 405 and OPTIONS. */

@@ -82,6 +82,7 @@ async function feed(judge: JsonJudge, raw: IncomingMessage, bounds: BodyBounds):
 
 /** The body in pieces, within bounds. */
 async function* receive(raw: IncomingMessage, { maxBytes, hold, settings }: ByteBounds): AsyncGenerator<Buffer> {
+  if (!hasBody(raw)) return
   if (Number(raw.headers['content-length'] ?? 0) > maxBytes) throw tooLarge(maxBytes, settings?.bytes)
   inviteBody(raw)
   let size = 0

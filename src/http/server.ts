@@ -102,7 +102,7 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
     const span = options.startSpan?.(request)
     if (span !== undefined) request.state.span = span
     // The framework tells about finished answers only; a client that goes away must be counted out, too.
-    reply.raw.once('close', () => tellEnded(request, reply))
+    reply.raw.on('close', () => tellEnded(request, reply))
     const { [misdirected]: problem } = request.raw as { [misdirected]?: string }
     if (problem !== undefined) throw new GatewayError('BAD_ARGUMENT', problem, { headers: { connection: 'close' } })
     if (outside in request.raw) throw noRoute(request)
@@ -171,13 +171,16 @@ function createEndedQueue({ onAnswered }: HttpServerOptions): (request: FastifyR
 
 function outcomeOf(request: FastifyRequest, reply: FastifyReply, answered: boolean): Outcome {
   const { raw } = reply
-  // What the framework writes at once with the status is unknown to `raw.getHeader`.
-  const announced = request.method === 'HEAD' ? 0 : Number(reply.getHeader('content-length') ?? 0)
   return {
     status: answered ? raw.statusCode : clientGone,
-    bytes: request.state.streamedBytes ?? announced,
+    bytes: request.state.streamedBytes ?? announcedBytes(request, reply),
     complete: raw.writableFinished,
   }
+}
+
+/** What the framework writes at once with the status is unknown to `raw.getHeader`. */
+function announcedBytes({ method }: FastifyRequest, reply: FastifyReply): number {
+  return method === 'HEAD' ? 0 : Number(reply.getHeader('content-length') ?? 0)
 }
 
 /** @param methods Those that the path has. */

@@ -69,14 +69,14 @@ export function fallbackView(username: string, accounts: readonly string[]): Per
 /** @see docs/contracts/permissions.md#decision, steps 3 and 5 */
 export function grantsOnApplication(view: PermissionView, application: string, authorization: Authorization): boolean {
   if (view.admin || view.legacyFallback === true) return true
-  const granted = applicationsOf(view).get(foldName(application))
+  const granted = authorizationsOn(view, application)
   if (granted === undefined) return view.allowAccessToUnknownApplications === true
   return granted.has(authorization)
 }
 
 /** Whether the view says anything about the application; one that it does not list is unknown. */
 export function isListed(view: PermissionView, application: string): boolean {
-  return applicationsOf(view).has(foldName(application))
+  return authorizationsOn(view, application) !== undefined
 }
 
 /** @see docs/contracts/permissions.md#decision, steps 3 and 4 */
@@ -93,13 +93,35 @@ export function digestOf(view: PermissionView): string {
   return digests.getOrInsertComputed(view, () => hash('sha1', JSON.stringify(view), 'base64url'))
 }
 
-/** By folded name: the list of applications is filtered entry by entry, and both sides may have thousands. */
-const indexes = new WeakMap<PermissionView, Map<string, ReadonlySet<string>>>()
+/** A list of applications is filtered entry by entry, and both sides may have thousands. */
+interface ApplicationIndex {
+  readonly byFoldedName: ReadonlyMap<string, ReadonlySet<string>>
+  /** The first names that were asked for, as they were written: folding takes three copies of each. */
+  readonly byWrittenName: Map<string, ReadonlySet<string>>
+}
 
-function applicationsOf(view: PermissionView): Map<string, ReadonlySet<string>> {
+const maxWrittenNames = 1000
+const indexes = new WeakMap<PermissionView, ApplicationIndex>()
+
+/** Undefined for an application that the view does not list. */
+function authorizationsOn(view: PermissionView, application: string): ReadonlySet<string> | undefined {
+  const { byFoldedName, byWrittenName } = indexOf(view)
+  const known = byWrittenName.get(application)
+  if (known !== undefined) return known
+  const found = byFoldedName.get(foldName(application))
+  if (found !== undefined && byWrittenName.size < maxWrittenNames) byWrittenName.set(application, found)
+  return found
+}
+
+function indexOf(view: PermissionView): ApplicationIndex {
   let index = indexes.get(view)
   if (index === undefined) {
-    index = new Map(view.applications.map(({ name, authorizations }) => [foldName(name), new Set<string>(authorizations)]))
+    index = {
+      byFoldedName: new Map(
+        view.applications.map(({ name, authorizations }) => [foldName(name), new Set<string>(authorizations)]),
+      ),
+      byWrittenName: new Map(),
+    }
     indexes.set(view, index)
   }
   return index

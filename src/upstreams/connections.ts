@@ -1,6 +1,16 @@
 /** Connections to one address of a service: the one used last is used next. */
 import { Client } from 'undici'
 
+export class Connection extends Client {
+  /** When it is replaced, on the clock of `performance.now`. */
+  readonly untilMs: number
+
+  constructor(origin: string, options: Client.Options, untilMs: number) {
+    super(origin, options)
+    this.untilMs = untilMs
+  }
+}
+
 /**
  * Hands out connections to callers that bound their number themselves, in constant time. The pool of undici looks through all its
  * busy connections for each call.
@@ -9,8 +19,8 @@ export class Connections {
   readonly #origin: string
   readonly #options: Client.Options
   readonly #maxAgeMs: number
-  readonly #idle: Client[] = []
-  readonly #createdAtMs = new Map<Client, number>()
+  readonly #idle: Connection[] = []
+  readonly #open = new Set<Connection>()
   #isClosed = false
 
   /** @param maxAgeMs A connection is replaced at this age, so that changes of DNS are followed. */
@@ -25,25 +35,25 @@ export class Connections {
   }
 
   /** To be given back once the call is over; one that idled too long opens its socket again by itself. */
-  take(): Client {
+  take(): Connection {
     const nowMs = performance.now()
-    for (let client = this.#idle.pop(); client !== undefined; client = this.#idle.pop()) {
-      if (nowMs - (this.#createdAtMs.get(client) ?? 0) < this.#maxAgeMs) return client
-      this.#createdAtMs.delete(client)
-      client.close().catch(() => {})
+    for (let connection = this.#idle.pop(); connection !== undefined; connection = this.#idle.pop()) {
+      if (nowMs < connection.untilMs) return connection
+      this.#open.delete(connection)
+      connection.close().catch(() => {})
     }
-    const client = new Client(this.#origin, this.#options)
-    this.#createdAtMs.set(client, nowMs)
-    if (this.#isClosed) client.destroy().catch(() => {})
-    return client
+    const connection = new Connection(this.#origin, this.#options, nowMs + this.#maxAgeMs)
+    this.#open.add(connection)
+    if (this.#isClosed) connection.destroy().catch(() => {})
+    return connection
   }
 
-  giveBack(client: Client): void {
-    this.#idle.push(client)
+  giveBack(connection: Connection): void {
+    this.#idle.push(connection)
   }
 
   async destroy(): Promise<void> {
     this.#isClosed = true
-    await Promise.all([...this.#createdAtMs.keys()].map((client) => client.destroy()))
+    await Promise.all([...this.#open].map((connection) => connection.destroy()))
   }
 }

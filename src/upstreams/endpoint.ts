@@ -3,7 +3,7 @@ import type { LookupFunction } from 'node:net'
 import type { Client, Dispatcher } from 'undici'
 import { GatewayError } from '../errors.ts'
 import { Circuit, type CircuitSettings, type CircuitState } from './circuit.ts'
-import { Connections } from './connections.ts'
+import { type Connection, Connections } from './connections.ts'
 import type { ServiceName } from './services.ts'
 
 /** Bounds on the calls to one address of a service. */
@@ -126,12 +126,12 @@ export class Endpoint {
     return this.#connections.isClosed
   }
 
-  takeConnection(): Client {
+  takeConnection(): Connection {
     return this.#connections.take()
   }
 
   /** The place of a call goes to the one that waits longest. */
-  leave(connection: Client | undefined): void {
+  leave(connection: Connection | undefined): void {
     if (connection !== undefined) this.#connections.giveBack(connection)
     for (const next of this.#waiting) {
       next.proceed()

@@ -2,11 +2,12 @@
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
 import { Readable, type Transform } from 'node:stream'
 import { createGunzip, createGzip, constants as zlibConstants } from 'node:zlib'
-import type { Client, Dispatcher } from 'undici'
+import type { Dispatcher } from 'undici'
 import { GatewayError } from '../errors.ts'
 import { parseEntityTag, weakened } from '../http/validators.ts'
 import type { CallSpan } from '../telemetry/tracing.ts'
 import { type AnswerForm, judgeAnswer, misfit } from './answer-form.ts'
+import type { Connection } from './connections.ts'
 import type { Endpoint } from './endpoint.ts'
 import type { IdentityHeaders } from './identity.ts'
 import { maxRedirects, redirectPath } from './redirects.ts'
@@ -103,7 +104,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   #call: UpstreamCall
   /** Where it is sent. */
   #endpoint: Endpoint | undefined
-  #connection: Client | undefined
+  #connection: Connection | undefined
   /** Where it has failed. */
   #failed: Endpoint[] | undefined
   #redirects = 0
@@ -136,7 +137,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     this.#call = options.call
     // From now on a client that goes away ends the exchange, even while it waits for a connection.
     if (options.client.destroyed) this.#clientIsGone = true
-    else options.client.once('close', this.#clientClosed)
+    else options.client.on('close', this.#clientClosed)
   }
 
   attempt(): void {
@@ -187,8 +188,8 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   #end(error?: unknown): void {
-    const { client, call, receiver } = this.#options
-    client.off('close', this.#clientClosed)
+    const { call, receiver } = this.#options
+    this.#isOver = true
     // A call that failed before it was sent leaves the body unread.
     if (call.rawBody instanceof Readable) call.rawBody.destroy()
     receiver.ended(error)

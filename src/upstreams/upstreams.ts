@@ -332,16 +332,23 @@ export class Upstreams {
     encoding: 'gzip' | 'identity' = 'gzip',
     more?: Readonly<Record<string, string>>,
   ): UpstreamTarget {
-    const headers: Record<string, string> = this.#settings.sendIdentity === false ? {} : { ...identity }
-    headers['accept'] = 'application/json'
-    headers['accept-encoding'] = encoding
-    if (call.headers !== undefined) Object.assign(headers, call.headers)
-    if (more !== undefined) Object.assign(headers, more)
+    const described: Record<string, string> = {
+      accept: 'application/json',
+      'accept-encoding': encoding,
+      ...call.headers,
+      ...more,
+    }
     let body: Dispatcher.DispatchOptions['body'] = call.rawBody
     if (call.body !== undefined) {
       body = formatJson(call.body)
-      headers['content-type'] ??= 'application/json; charset=UTF-8'
+      described['content-type'] ??= 'application/json; charset=UTF-8'
     }
+    // A list is what undici makes of any object, at length.
+    const headers: string[] = []
+    if (this.#settings.sendIdentity !== false) {
+      for (const name in identity) if (!(name in described)) headers.push(name, identity[name] as string)
+    }
+    for (const name in described) headers.push(name, described[name] as string)
     const path = endpoint.basePath + call.path + (call.query === undefined ? '' : formatQuery(call.query))
     const { readTimeoutMs } = call
     const options: Dispatcher.DispatchOptions = { origin: endpoint.origin, path, method: call.method ?? 'GET', headers, body }

@@ -214,9 +214,13 @@ class AskedOperation implements OperationRequest {
     return this.#search
   }
 
-  readonly call: OperationRequest['call'] = (service, call) => callAs(this.#exchange, service, call)
+  get call(): OperationRequest['call'] {
+    return (service, call) => callAs(this.#exchange, service, call)
+  }
 
-  readonly json: OperationRequest['json'] = async (service, call) => readJson(await this.call(service, call), service)
+  get json(): OperationRequest['json'] {
+    return async (service, call) => readJson(await this.call(service, call), service)
+  }
 
   withBody(body: unknown): this {
     this.#body = body
