@@ -1,6 +1,156 @@
-/** Text of the draft. */
-import type { TabProps } from './draft.ts'
+/** Text of the draft, JSON or YAML: what can be read flows into the draft while it is typed. */
+import { syntaxTree } from '@codemirror/language'
+import { setDiagnostics } from '@codemirror/lint'
+import { EditorState } from '@codemirror/state'
+import { EditorView } from '@codemirror/view'
+import { effect } from '@preact/signals'
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { useLocation } from 'preact-iso/router'
+import { Banner } from '../components/banner.tsx'
+import { useQueryChange } from '../components/filter-field.tsx'
+import { Segments } from '../components/tabs.tsx'
+import { writeExtensions } from './code-mirror.ts'
+import type { TextFormat } from './definition-text.ts'
+import type { Draft, TabProps } from './draft.ts'
+import { helpExtensions, toDiagnostics } from './text-help.ts'
+import { TextSession } from './text-session.ts'
+import { words } from './text-words.ts'
+
+const formats = [
+  { id: 'json', label: words.json },
+  { id: 'yaml', label: words.yaml },
+] as const
+/** What is typed is read after this pause. */
+const readDelayMs = 250
 
 export function TextTab({ draft }: TabProps) {
-  return <pre>{JSON.stringify(draft.definition.value, null, 2)}</pre>
+  const { query } = useLocation()
+  const change = useQueryChange()
+  const broken = draft.unreadable.value
+  const format: TextFormat = broken?.format ?? (query['format'] === 'yaml' ? 'yaml' : 'json')
+  const choose = (id: TextFormat) => {
+    // Text that cannot be read cannot be written in the other format either.
+    if (broken === undefined) change({ format: id === 'json' ? undefined : id })
+  }
+  const [hasComments, setHasComments] = useState(false)
+  const [generation, setGeneration] = useState(0)
+  const isReadOnly = draft.readOnly.value !== undefined
+  return (
+    <div class="text-view">
+      <div class="toolbar">
+        <Segments label={words.format} options={formats} selected={format} onSelect={choose} />
+        <p class="muted grow">{words.textKeys}</p>
+      </div>
+      {format === 'yaml' && hasComments && <Banner tone="warning">{words.yamlComments}</Banner>}
+      <TextEditor
+        key={`${format} ${isReadOnly} ${generation}`}
+        draft={draft}
+        format={format}
+        isReadOnly={isReadOnly}
+        onComments={setHasComments}
+      />
+      <div class="text-state" aria-live="polite">
+        {broken !== undefined && (
+          <Banner
+            tone="warning"
+            actions={
+              <button
+                type="button"
+                class="button small"
+                onClick={() => {
+                  draft.unreadable.value = undefined
+                  setGeneration(generation + 1)
+                }}
+              >
+                {words.revertText}
+              </button>
+            }
+          >
+            {words.textBroken(broken.message)}
+          </Banner>
+        )}
+      </div>
+    </div>
+  )
+}
+
+interface TextEditorProps {
+  readonly draft: Draft
+  readonly format: TextFormat
+  readonly isReadOnly: boolean
+  readonly onComments: (hasComments: boolean) => void
+}
+
+function TextEditor({ draft, format, isReadOnly, onComments }: TextEditorProps) {
+  const holder = useRef<HTMLDivElement>(null)
+  useEffect(() => openText(holder.current as HTMLDivElement, { draft, format, isReadOnly, onComments }), [])
+  return <div class="code-box" ref={holder} />
+}
+
+/** @returns what closes it; what was typed last is read then */
+function openText(parent: HTMLElement, { draft, format, isReadOnly, onComments }: TextEditorProps): () => void {
+  const session = new TextSession(draft, format)
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const read = () => {
+    clearTimeout(timer)
+    timer = undefined
+    session.edit(view.state.doc.toString(), performance.now())
+    onComments(hasComments(view))
+  }
+  const isTyped = EditorView.updateListener.of((update) => {
+    if (!update.docChanged || update.transactions.every((transaction) => transaction.isUserEvent('outside'))) return
+    clearTimeout(timer)
+    timer = setTimeout(read, readDelayMs)
+  })
+  const view = new EditorView({
+    parent,
+    state: EditorState.create({
+      doc: session.text,
+      extensions: [
+        ...helpExtensions(draft, format),
+        ...writeExtensions(format, words.textLabel(format.toUpperCase())),
+        EditorState.readOnly.of(isReadOnly),
+        isTyped,
+      ],
+    }),
+  })
+  onComments(hasComments(view))
+  const stopFollowing = effect(() => {
+    const text = session.outsideText()
+    if (text === undefined) return
+    view.dispatch({ changes: changeBetween(view.state.doc.toString(), text), userEvent: 'outside' })
+  })
+  const stopMarking = effect(() => {
+    draft.problems.value
+    draft.unreadable.value
+    const text = view.state.doc.toString()
+    view.dispatch(setDiagnostics(view.state, toDiagnostics(text, session.problemOf(text), draft)))
+  })
+  return () => {
+    if (timer !== undefined) read()
+    stopFollowing()
+    stopMarking()
+    view.destroy()
+  }
+}
+
+/** The smallest replacement, so that the cursor keeps its place. */
+function changeBetween(before: string, after: string): { from: number; to: number; insert: string } {
+  const shorter = Math.min(before.length, after.length)
+  let start = 0
+  while (start < shorter && before[start] === after[start]) start++
+  let end = 0
+  while (end < shorter - start && before.at(-1 - end) === after.at(-1 - end)) end++
+  return { from: start, to: before.length - end, insert: after.slice(start, after.length - end) }
+}
+
+function hasComments(view: EditorView): boolean {
+  let found = false
+  syntaxTree(view.state).iterate({
+    enter: ({ name }) => {
+      if (name === 'Comment') found = true
+      return !found
+    },
+  })
+  return found
 }

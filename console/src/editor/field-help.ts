@@ -1,0 +1,105 @@
+/** Fields of the stage types for a place in the text: completions, and help under the pointer. */
+import { type Json, objectOf, textOf } from '../model/read.ts'
+import { descriptionOf, type Field, type StageTypes } from './descriptions.ts'
+import { type Path, valueAt } from './json-path.ts'
+import { refIdOf, stagesOf, titleOfStage } from './stages.ts'
+import type { TextPlace } from './text-place.ts'
+import { words } from './text-words.ts'
+
+export interface Suggestion {
+  /** What is inserted. */
+  readonly value: string | boolean
+  /** Beside it: the kind, or a label. */
+  readonly detail: string
+  readonly help: string
+  readonly isRequired?: boolean
+}
+
+/** Fields of the object there; undefined outside of stages, and where authors choose the names. */
+export function fieldsAt(types: StageTypes, definition: Json, path: Path): readonly Field[] | undefined {
+  const [list, index, ...inner] = path
+  if (list !== 'stages' || typeof index !== 'number') return undefined
+  const stage = objectOf(valueAt(definition, ['stages', index]))
+  const own = descriptionOf(types, stage)?.fields ?? []
+  const names = new Set(own.map(({ name }) => name))
+  let fields: readonly Field[] | undefined = [...own, ...types.commonFields.filter(({ name }) => !names.has(name))]
+  for (const step of inner) {
+    if (typeof step === 'number') continue
+    fields = fields?.find((field) => isNamed(field, step))?.fields
+  }
+  return fields
+}
+
+function isNamed({ name, otherNames = [] }: Field, key: string): boolean {
+  return name === key || otherNames.includes(key)
+}
+
+/** The field whose value stands there, or of whose list it is an item. */
+export function fieldAt(types: StageTypes, definition: Json, path: Path): Field | undefined {
+  const keys = path.findLastIndex((step) => typeof step === 'string')
+  const key = path[keys]
+  if (keys < 1 || typeof key !== 'string') return undefined
+  return fieldsAt(types, definition, path.slice(0, keys))?.find((field) => isNamed(field, key))
+}
+
+export function suggestionsAt(types: StageTypes, definition: Json, { path, role }: TextPlace): readonly Suggestion[] {
+  // An item of a list of texts in YAML looks like a key that is not finished.
+  const list = role === 'key' && typeof path.at(-1) === 'number' ? fieldAt(types, definition, path) : undefined
+  if (role === 'value' || list?.kind === 'texts') return valuesOf(types, definition, path)
+  const given = objectOf(valueAt(definition, path))
+  return (fieldsAt(types, definition, path) ?? [])
+    .filter(({ name }) => given[name] === undefined)
+    .map((field) => ({ value: field.name, detail: field.kind, help: describeField(field), isRequired: field.required }))
+}
+
+function valuesOf(types: StageTypes, definition: Json, path: Path): readonly Suggestion[] {
+  if (path.length === 3 && path[0] === 'stages' && path[2] === 'type') return typesToOffer(types)
+  const field = fieldAt(types, definition, path)
+  if (field === undefined) return []
+  if (field.kind === 'flag') return [true, false].map((value) => ({ value, detail: '', help: describeField(field) }))
+  if (field.choicesFrom === 'stages') return stagesToOffer(definition, path)
+  return (field.choices ?? []).map((value) => ({ value, detail: '', help: describeField(field) }))
+}
+
+function typesToOffer({ stageTypes }: StageTypes): readonly Suggestion[] {
+  return stageTypes
+    .filter(({ use }) => use !== 'task')
+    .map(({ type, label, description, runsHere, reason }) => ({
+      value: type,
+      detail: label,
+      help: runsHere === false ? `${description} ${reason ?? ''}` : description,
+    }))
+}
+
+function stagesToOffer(definition: Json, path: Path): readonly Suggestion[] {
+  return stagesOf(definition).flatMap((stage, index) => {
+    const refId = refIdOf(stage)
+    return refId === undefined || index === path[1]
+      ? []
+      : [{ value: refId, detail: titleOfStage(stage), help: textOf(stage['type']) ?? '' }]
+  })
+}
+
+/** What hovering over a key or a stage type shows. */
+export function describeAt(types: StageTypes, definition: Json, path: Path): readonly string[] {
+  if (path.length === 3 && path[0] === 'stages' && path[2] === 'type') {
+    const found = descriptionOf(types, objectOf(valueAt(definition, path.slice(0, 2))))
+    return found === undefined ? [] : [found.label, found.description]
+  }
+  const field = fieldAt(types, definition, path)
+  return field === undefined
+    ? []
+    : [`${field.name}: ${field.kind}${field.required ? `, ${words.required}` : ''}`, describeField(field)]
+}
+
+export function describeField({ help, choices, onlyChoices, default: value, expression, otherNames = [] }: Field): string {
+  return [
+    help,
+    onlyChoices && choices !== undefined ? words.oneOf(choices.join(', ')) : '',
+    value === undefined ? '' : words.defaultValue(JSON.stringify(value)),
+    otherNames.length === 0 ? '' : words.otherNames(otherNames.join(', ')),
+    expression ? '' : words.noExpression,
+  ]
+    .filter((text) => text !== '')
+    .join(' ')
+}

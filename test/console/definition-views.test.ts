@@ -1,0 +1,217 @@
+/** Views of a draft besides its graph: text, difference, history, dry run. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { findRanges, formatDefinition, parseDefinition, type TextFormat } from '../../console/src/editor/definition-text.ts'
+import { describeChanges } from '../../console/src/editor/describe-changes.ts'
+import type { StageTypes } from '../../console/src/editor/descriptions.ts'
+import { Draft } from '../../console/src/editor/draft.ts'
+import { conditionHolds, findExpressions, nextCondition, toOutcome, toQuestion } from '../../console/src/editor/dry-run.ts'
+import { describeAt, suggestionsAt } from '../../console/src/editor/field-help.ts'
+import { summaryOf, toDraft, toRevisions } from '../../console/src/editor/history.ts'
+import { placeAt } from '../../console/src/editor/text-place.ts'
+import { TextSession } from '../../console/src/editor/text-session.ts'
+import type { Json } from '../../console/src/model/read.ts'
+import { stageDescriptions } from '../../src/stage-types/all.ts'
+import { toStageTypesAnswer } from '../../src/stage-types/answer.ts'
+
+const types = toStageTypesAnswer(stageDescriptions.values(), 'embedded') as unknown as StageTypes
+
+const release: Json = {
+  application: 'web',
+  name: 'release',
+  stages: [
+    { refId: '1', requisiteStageRefIds: [], type: 'wait', name: 'Pause', waitTime: 5 },
+    { refId: '2', requisiteStageRefIds: ['1'], type: 'webhook', name: 'Call', url: 'https://example.org/${parameters.version}' },
+  ],
+}
+const [pause, call] = release['stages'] as [Json, Json]
+
+for (const format of ['json', 'yaml'] as const) {
+  test(`a definition survives its text as ${format}`, () => {
+    const odd = {
+      ...release,
+      'key: with "signs"': 'no',
+      list: [null, true, 1.5, '1', 'yes', '', '# x', 'a\nb\n', {}],
+      nested: { '': [] },
+    }
+    assert.deepEqual(parseDefinition(formatDefinition(odd, format), format), { kind: 'definition', definition: odd })
+  })
+
+  test(`a problem is found at its place in ${format}`, () => {
+    const text = formatDefinition(release, format)
+    const shown = (path: readonly (string | number)[]) => {
+      const { from, to } = findRanges(text)(path) ?? { from: 0, to: 0 }
+      return text.slice(from, to).replaceAll('"', '')
+    }
+    assert.equal(shown(['stages', 1, 'url']), 'url')
+    assert.equal(shown(['stages', 1, 'requisiteStageRefIds', 0]), '1')
+    assert.match(shown(['stages', 1, 'missing']), /^(?:\{|r)/, 'what is missing is marked at its holder')
+  })
+}
+
+/** `|` is the cursor. */
+const broken: [text: string, format: TextFormat, problem: RegExp][] = [
+  ['{"a": 1,|}', 'json', /No comma/],
+  ['{"a": 1 |"b": 2}', 'json', /comma or a colon is missing/],
+  ["{|'a': 1}", 'json', /double quotes/],
+  ['{"a": [1, 2|', 'json', /ends too early/],
+  ['{"a": 1 |// no\n}', 'json', /no comments/],
+  ['{"a": |?}', 'json', /Unexpected character “\?”/],
+  ['|[1]', 'json', /A pipeline is an object/],
+  ['a: 1\n b: 2', 'yaml', /./],
+  ['a: &x [*x]', 'yaml', /./],
+  ['|- a', 'yaml', /A pipeline is an object/],
+]
+
+test('text that cannot be read says where and why', () => {
+  for (const [marked, format, says] of broken) {
+    const parsed = parseDefinition(marked.replace('|', ''), format)
+    assert.ok(parsed.kind === 'unreadable', marked)
+    assert.match(parsed.problem.message, says)
+    if (marked.includes('|')) assert.equal(parsed.problem.from, marked.indexOf('|'), marked)
+  }
+})
+
+/** The path and what is typed there, as `path role word`. */
+const places: [text: string, format: TextFormat, place: string | undefined][] = [
+  ['{"stages": [{"ty|', 'json', 'stages.0 key ty'],
+  ['{"stages": [{"a": 1}, {"type": "wa|"}]}', 'json', 'stages.1.type value wa'],
+  ['{"stages": [{"clusters": [{"account": de|', 'json', 'stages.0.clusters.0.account value de'],
+  ['{"stages": [{"a": "x, \\" {", |', 'json', 'stages.0 key '],
+  ['|', 'json', undefined],
+  ['stages:\n  - type: wa|', 'yaml', 'stages.0.type value wa'],
+  ['stages:\n- type: wait\n- name: b\n  wai|', 'yaml', 'stages.1 key wai'],
+  ['stages:\n  - type: x\n    clusters:\n      - account: a\n      - acc|', 'yaml', 'stages.0.clusters.1 key acc'],
+  ['stages:\n  - requisiteStageRefIds:\n      - "1|', 'yaml', 'stages.0.requisiteStageRefIds.0 key 1'],
+  ['stages:\n  - instructions: |-\n      type: |'.replace('|-', '\u0001'), 'yaml', undefined],
+  ['name: x # comm|', 'yaml', undefined],
+]
+
+test('the cursor is located in text that is not finished', () => {
+  for (const [marked, format, expected] of places) {
+    const offset = marked.lastIndexOf('|')
+    const text = (marked.slice(0, offset) + marked.slice(offset + 1)).replace('\u0001', '|-')
+    const at = marked.includes('\u0001') ? offset + 1 : offset
+    const place = placeAt(text, at, format)
+    const shown = place && `${place.path.join('.')} ${place.role} ${text.slice(place.from, at)}`
+    assert.equal(shown, expected, marked)
+  }
+})
+
+test('completions come from the descriptions of the stage types', () => {
+  const at = (path: (string | number)[], role: 'key' | 'value') =>
+    suggestionsAt(types, release, { path, role, from: 0, isQuoted: false }).map(({ value }) => value)
+  const keys = at(['stages', 0], 'key')
+  assert.ok(keys.includes('skipWaitText') && keys.includes('stageEnabled'), keys.join())
+  assert.ok(!keys.includes('waitTime'), 'what is there already is not offered')
+  assert.deepEqual(at(['stages', 0, 'failPipeline'], 'value'), [true, false])
+  assert.deepEqual(at(['stages', 1, 'requisiteStageRefIds', 0], 'key'), ['1'])
+  assert.ok(at(['stages', 1, 'method'], 'value').includes('POST'))
+  assert.ok(
+    at(['stages', 1, 'type'], 'value').includes('deploy') && !at(['stages', 1, 'type'], 'value').includes('createApplication'),
+  )
+  assert.deepEqual(at(['stages', 0, 'stageEnabled'], 'key'), ['type', 'expression'])
+  assert.deepEqual(at([], 'key'), [])
+  assert.match(describeAt(types, release, ['stages', 0, 'waitTime']).join(' '), /waitTime: number/)
+  assert.match(describeAt(types, release, ['stages', 0, 'type']).join(' '), /Wait/)
+})
+
+test('text becomes the draft once it can be read', () => {
+  const draft = new Draft('web', { stored: release, definition: release })
+  const session = new TextSession(draft, 'json')
+  session.edit(session.text.replace('5', '50'), 0)
+  session.edit(session.text.replace('5', '500'), 1000)
+  assert.equal((draft.definition.value['stages'] as Json[])[0]?.['waitTime'], 500)
+  assert.equal(session.outsideText(), undefined, 'its own change does not come back')
+
+  session.edit(session.text.replace('5', '500,'), 2000)
+  assert.equal(draft.unreadable.value?.message, 'Line 11: No comma may stand before a closing bracket.')
+  assert.equal((draft.definition.value['stages'] as Json[])[0]?.['waitTime'], 500, 'the last valid state stays')
+  assert.equal(new TextSession(draft, 'yaml').text, session.text.replace('5', '500,'), 'the text survives a change of the view')
+
+  draft.undo()
+  assert.deepEqual(draft.definition.value, release, 'typing without a rest is one step of undo')
+  assert.equal(session.outsideText(), session.text)
+  assert.equal(draft.unreadable.value, undefined)
+})
+
+test('changes are listed by stage and field', () => {
+  const added = { refId: '3', requisiteStageRefIds: ['1'], type: 'noop', name: 'New' }
+  const after = {
+    ...release,
+    description: 'x',
+    updateTs: '5',
+    stages: [added, { ...call, requisiteStageRefIds: ['3'] }, { ...pause, waitTime: 9, nested: { a: 1 } }],
+  }
+  const parts = describeChanges(release, after)
+  assert.deepEqual(
+    parts.map(({ title, kind, fields }) => [title, kind, fields.map(({ field }) => field).join()]),
+    [
+      ['Pipeline', 'changed', 'description'],
+      ['Stage New (3)', 'added', ''],
+      ['Stage Call (2)', 'moved', 'requisiteStageRefIds'],
+      ['Stage Pause (1)', 'changed', 'waitTime,nested'],
+      ['Order of the stages', 'moved', ''],
+    ],
+  )
+  assert.deepEqual(parts[2]?.fields[0]?.after, ['New (3)'], 'references have names')
+  assert.deepEqual(describeChanges(release, { ...release, updateTs: '7', lastModifiedBy: 'ann' }), [])
+})
+
+test('a revision becomes a draft of the pipeline as it is stored now', () => {
+  const stored = { ...release, id: 'p1', updateTs: '300', lastModifiedBy: 'ben' }
+  const old = { ...release, id: 'p1', stages: [pause], updateTs: '100', lastModifiedBy: 'ann' }
+  const [newest, oldest] = toRevisions([stored, old])
+  assert.deepEqual([newest?.id, newest?.author, oldest?.id, oldest?.previous], ['300', 'ben', '100', undefined])
+  assert.deepEqual(newest && summaryOf(newest), ['Stage Call (2)'])
+  assert.deepEqual(toDraft(old, stored), { ...stored, stages: [pause] }, 'the save after it is not stale')
+})
+
+test('a dry run asks for each expression with what its stage would see', () => {
+  const condition = { type: 'expression', expression: 'size > 1' }
+  const inserted = { refId: '9', requisiteStageRefIds: ['1'], type: 'noop', name: 'Inserted' }
+  const changed = {
+    ...call,
+    requisiteStageRefIds: ['9'],
+    stageEnabled: condition,
+    size: 2,
+    list: ['a', { b: '${ #stage("Pause") }' }],
+  }
+  const definition = { ...release, stages: [pause, inserted, changed] }
+  const [part, ...others] = findExpressions(definition, types)
+  assert.deepEqual([part?.title, others], ['Call', []])
+  if (part === undefined) return
+  assert.deepEqual(
+    part.expressions.map(({ field, text }) => `${field}: ${text}`),
+    ['stageEnabled: size > 1', 'url: https://example.org/${parameters.version}', 'list[1].b: ${ #stage("Pause") }'],
+  )
+  const question = toQuestion(part, definition, new Set(['1']))
+  assert.deepEqual([question.requisites, question.missing], [['1'], ['Inserted']])
+  assert.deepEqual(
+    question.places.map((place) => question.variables[place]?.value),
+    ['${size > 1}', 'https://example.org/${parameters.version}', '${ #stage("Pause") }'],
+  )
+  assert.ok(
+    question.variables.some(({ key, value }) => key === 'size' && value === 2),
+    'own fields are in sight',
+  )
+})
+
+test('a dry run says what an expression gives, or why not', () => {
+  const text = '${parameters.region}'
+  const expression = { field: 'x', text, isCondition: false, hasOwnTime: false, name: undefined }
+  const entry = (level: string, why: string) => ({
+    detail: { 'parameters.region': [{ level, description: `Failed to evaluate [value] parameters.region: ${why}` }] },
+  })
+  assert.deepEqual(toOutcome(expression, 0, { result: [{ value: 'eu' }] }), { kind: 'value', value: 'eu' })
+  assert.deepEqual(toOutcome(expression, 0, { result: [{ value: text }], ...entry('ERROR', 'no such name.') }), {
+    kind: 'error',
+    message: 'no such name.',
+  })
+  const isNull = toOutcome(expression, 0, { result: [{}], ...entry('INFO', 'parameters.region is null') })
+  assert.deepEqual(isNull, { kind: 'null', value: null, message: 'parameters.region is null' })
+  assert.equal(conditionHolds(isNull), false)
+  assert.equal(conditionHolds({ kind: 'value', value: 'True' }), true)
+  assert.equal(nextCondition({ kind: 'value', value: 'eu == "us"' }), '${eu == "us"}')
+  assert.equal(nextCondition({ kind: 'value', value: 'false' }), undefined)
+})
