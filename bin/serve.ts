@@ -26,7 +26,7 @@ const settledMs = 2500
 export async function serve(args: readonly string[]): Promise<number | undefined> {
   readArguments(args, { command: 'serve', options: configOption, hint: settingsHint })
   const { config, notices } = await readConfig(args)
-  const { log, dropped } = openLog(config.telemetry.logLevel, config.telemetry.logFormat)
+  const { log, missing } = openLog(config.telemetry.logLevel, config.telemetry.logFormat)
   for (const notice of notices) log.warn(notice)
   try {
     const reread = async () => (await readConfig(args)).config
@@ -36,7 +36,7 @@ export async function serve(args: readonly string[]): Promise<number | undefined
       config,
       notices,
       log,
-      droppedLogLines: dropped,
+      missingLogLines: missing,
       command: logged,
       version: packageVersion(),
       reread,

@@ -54,6 +54,7 @@ import type { Redis } from './redis/redis.ts'
 import { openSessions } from './sessions/sessions.ts'
 import { socketPathFor } from './storage/socket-path.ts'
 import { createHealth } from './telemetry/health.ts'
+import { LineBudget } from './telemetry/line-budget.ts'
 import { logError } from './telemetry/log.ts'
 import { createMetrics, type Metrics } from './telemetry/metrics.ts'
 import type { openTracing } from './telemetry/open-tracing.ts'
@@ -80,8 +81,8 @@ export interface Gateway {
 export interface GatewayOptions {
   config: Config
   log: Logger
-  /** Lines of the log that were dropped since the start. */
-  droppedLogLines?: () => number
+  /** Lines of the log that are missing since the start, by reason. */
+  missingLogLines?: () => Readonly<Record<string, number>>
   /** What to type for `fairlead <words>`, for messages; that itself unless given. */
   command?: (words: string) => string
   /** What the configuration has said at the start; the doctor repeats it. */
@@ -117,13 +118,20 @@ interface Context extends GatewayOptions {
   metrics: Metrics
   /** Undefined where every port is plain. */
   tls: TlsFiles | undefined
+  linesWithoutLogin: LineBudget
   now: () => number
 }
 
 async function openGateway(options: GatewayOptions, keep: Keep): Promise<Omit<Gateway, 'close'>> {
   const { config, log, version, now = Date.now } = options
   const tls = config.http.tls && keep(openTlsFiles(config.http.tls, log))
-  const context: Context = { ...options, keep, tls, metrics: createMetrics(version), now }
+  const linesWithoutLogin = keep(
+    new LineBudget({
+      ...config.telemetry.linesWithoutLogin,
+      onWithheld: (address, requests) => log.warn({ address, requests }, 'requests without login are not in the log one by one'),
+    }),
+  )
+  const context: Context = { ...options, keep, tls, metrics: createMetrics(version), linesWithoutLogin, now }
   const services = await openServices(context)
   const stores = await openStores(context)
   const access = await openAccess({ ...context, ...services, ...stores })
@@ -255,7 +263,7 @@ function createPlatform(parts: Context & Services & Stores & Access) {
     redis,
     embedded,
     eventStreams: () => streams.size,
-    droppedLogLines: parts.droppedLogLines,
+    missingLogLines: () => ({ ...parts.missingLogLines?.(), 'without-login': parts.linesWithoutLogin.withheld }),
   })
   const liveSource = upstreams.isEmbedded('orca') ? new EmbeddedSource({ upstreams, log }) : undefined
   const streams = new EventStreams({
@@ -279,6 +287,7 @@ function createPlatform(parts: Context & Services & Stores & Access) {
       audit,
       required: config.audit?.required === true,
       reads: config.audit?.reads === true,
+      onCounted: metrics.auditCounted,
       loginRoutes: login.routes,
       now,
     })
@@ -436,9 +445,9 @@ function openPorts(parts: PortParts): Omit<Gateway, 'close'> {
 }
 
 function createServer(parts: PortParts, serverOptions: ServerOptions): FastifyInstance {
-  const { config, log, metrics, tls, tracing, login, platform, methodsOf, steps, now } = parts
+  const { config, log, metrics, tls, tracing, login, platform, methodsOf, steps, linesWithoutLogin, now } = parts
   const { listeners, answerHeaders: echoedHeaders } = config.http
-  const records = { log, metrics, quietPaths: probePaths }
+  const records = { log, metrics, quietPaths: probePaths, linesWithoutLogin }
   const server = createHttpServer({
     log,
     origin: config.http.origin,

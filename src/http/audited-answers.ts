@@ -18,6 +18,8 @@ interface AuditedAnswersOptions {
   /** Refuses what cannot be recorded. */
   required: boolean
   reads: boolean
+  /** Told about an event that was counted with others like it, instead of recorded. */
+  onCounted: () => void
   /** Routes of the login methods, below the context path. */
   loginRoutes: readonly { method: string; path: string; login: string }[]
   /** Milliseconds since the epoch. */
@@ -119,7 +121,9 @@ export class AuditedAnswers {
 
   #isCounted(event: AuditEvent): boolean {
     this.#noteRepeated(event.atMs)
-    return this.#repeated.absorbs(event)
+    const isCounted = this.#repeated.absorbs(event)
+    if (isCounted) this.#options.onCounted()
+    return isCounted
   }
 
   #noteRepeated(nowMs?: number): void {
@@ -141,8 +145,10 @@ export class AuditedAnswers {
     }
   }
 
-  #isAwaited({ kind }: AuditEvent, request: FastifyRequest): boolean {
-    return !changesNothing(request) || kind === 'login' || kind === 'logout'
+  /** What clients without login cause is written many at a time, unless the log is required. */
+  #isAwaited({ kind, decision }: AuditEvent, request: FastifyRequest): boolean {
+    if (kind === 'login' || kind === 'logout') return this.#options.required || decision === 'allowed'
+    return !changesNothing(request) && (this.#options.required || request.state.user !== undefined)
   }
 
   /** What an answer means for the log; undefined when it is not worth a record. */

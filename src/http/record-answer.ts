@@ -1,19 +1,24 @@
 /** Records an answered request: metrics, span, access log. */
 import type { FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
+import type { LineBudget } from '../telemetry/line-budget.ts'
 import { logAccess, type Outcome } from '../telemetry/log.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import { noteThatCounts } from './audited-answers.ts'
+import { networkOf } from './network.ts'
 
 interface AnswerRecords {
   readonly log: Logger
   readonly metrics: Metrics
   /** Paths whose successful answers stay out of the log: probes ask every few seconds. */
   readonly quietPaths: ReadonlySet<string>
+  /** For requests without login, by network. */
+  readonly linesWithoutLogin: LineBudget
 }
 
-export function recordAnswer({ log, metrics, quietPaths }: AnswerRecords, request: FastifyRequest, outcome: Outcome): void {
-  const { receivedAtMs, streamBeganAtMs } = request.state
+export function recordAnswer(records: AnswerRecords, request: FastifyRequest, outcome: Outcome): void {
+  const { log, metrics, quietPaths, linesWithoutLogin } = records
+  const { receivedAtMs, streamBeganAtMs, user, clientAddress } = request.state
   const durationMs = performance.now() - receivedAtMs
   metrics.requestAnswered({
     operation: request.state.operation ?? 'none',
@@ -25,6 +30,7 @@ export function recordAnswer({ log, metrics, quietPaths }: AnswerRecords, reques
   recordLogin(metrics, request)
   endSpan(request, outcome)
   const isQuiet = outcome.status === 200 && quietPaths.has(request.state.path)
+  if (!isQuiet && user === undefined && !linesWithoutLogin.allows(networkOf(clientAddress))) return
   logAccess(log, request, outcome, { durationMs, level: isQuiet ? 'debug' : 'info' })
 }
 

@@ -1,10 +1,13 @@
-/** Repeated refusals: one audit record for the first, one for the count of the rest. */
+/** Events that clients without login can repeat: one audit record for the first, one for the count of the rest. */
 import type { AuditEvent } from '../audit/event.ts'
 import { networkOf } from './network.ts'
 
 const intervalMs = 60_000
 /** Beyond so many different ones in an interval, only the number is kept: many callers must not fill the disk either. */
 const maxDifferent = 200
+
+/** As many changes of one network without login have records of their own in an interval, such as deliveries of webhooks. */
+const maxOwnRecords = 60
 
 interface Repetition {
   readonly first: AuditEvent
@@ -15,11 +18,13 @@ interface Repetition {
 
 export class RepeatedRefusals {
   readonly #repetitions = new Map<string, Repetition>()
+  /** Changes without login that have records, by network. */
+  readonly #ownRecords = new Map<string, { sinceMs: number; records: number }>()
 
   /** Whether the event needs no record of its own, since it was counted. */
   absorbs(event: AuditEvent): boolean {
     // The end of a change that was recorded when it began must not be missing.
-    if (!isSentByAnybody(event) || event.change !== undefined) return false
+    if (!isSentByAnybody(event) || event.change !== undefined || this.#hasOwnRecord(event)) return false
     const known = this.#repetitions.get(keyOf(event))
     if (known !== undefined) return count(known, event)
     if (this.#repetitions.size < maxDifferent) {
@@ -32,21 +37,38 @@ export class RepeatedRefusals {
     return count(crowd, nameless)
   }
 
+  #hasOwnRecord({ decision, address = '', atMs }: AuditEvent): boolean {
+    if (decision !== 'allowed') return false
+    const network = networkOf(address)
+    const key = this.#ownRecords.has(network) || this.#ownRecords.size < maxDifferent ? network : 'others'
+    const known = this.#ownRecords.get(key)
+    const isOver = known === undefined || isIntervalOver(known.sinceMs, atMs)
+    const { sinceMs, records } = isOver ? { sinceMs: atMs, records: 0 } : known
+    this.#ownRecords.set(key, { sinceMs, records: records + 1 })
+    return records < maxOwnRecords
+  }
+
   /** The counts whose interval is over. @param nowMs Milliseconds since the epoch; without it, all of them */
   take(nowMs = Number.POSITIVE_INFINITY): AuditEvent[] {
     const taken: AuditEvent[] = []
     for (const [key, { first, sinceMs, last, repeated }] of this.#repetitions) {
-      // A clock that was set back must not keep anything for ever.
-      if (nowMs - sinceMs < intervalMs && nowMs >= sinceMs) continue
+      if (!isIntervalOver(sinceMs, nowMs)) continue
       this.#repetitions.delete(key)
       if (repeated > 0) taken.push(toSummary(first, last, repeated))
     }
+    for (const [key, { sinceMs }] of this.#ownRecords) if (isIntervalOver(sinceMs, nowMs)) this.#ownRecords.delete(key)
     return taken
   }
 }
 
+/** A clock that was set back must not keep anything for ever. */
+function isIntervalOver(sinceMs: number, nowMs: number): boolean {
+  return nowMs - sinceMs >= intervalMs || nowMs < sinceMs
+}
+
 /** Clients without login can send it without limit; so can clients with credentials that cannot be checked. */
-function isSentByAnybody({ kind, decision }: AuditEvent): boolean {
+function isSentByAnybody({ kind, decision, user, token }: AuditEvent): boolean {
+  if (kind === 'change' && decision !== 'begun' && user === undefined && token === undefined) return true
   return decision === 'refused' || (decision === 'failed' && (kind === 'login' || kind === 'refusal'))
 }
 

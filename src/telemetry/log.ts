@@ -5,6 +5,7 @@ import pino, { type DestinationStream, type Logger } from 'pino'
 import type { GatewayError } from '../errors.ts'
 import { concealSecrets } from './conceal-secrets.ts'
 import { formatLine, type Paint } from './format-line.ts'
+import { LineBudget } from './line-budget.ts'
 import { LogOutput } from './log-output.ts'
 import type { LogFormat } from './settings.ts'
 
@@ -20,9 +21,12 @@ export interface Outcome {
 
 interface OpenLog {
   readonly log: Logger
-  /** Lines that were dropped since the start, because standard output was not read or could not be written. */
-  dropped(): number
+  /** Lines that are missing since the start, by reason: standard output was not read or could not be written, or too many were alike. */
+  missing(): Readonly<Record<'output' | 'repeated', number>>
 }
+
+/** Lines a minute with the same message, for example of an outage, or of refusals. Access lines have no such limit. */
+const maxAlike = 600
 
 /** Lines that wait are written when the process ends, also by an error. @param format JSON unless given */
 export function openLog(level: string, format: LogFormat = 'json'): OpenLog {
@@ -31,17 +35,31 @@ export function openLog(level: string, format: LogFormat = 'json'): OpenLog {
     onDropped: (lines) =>
       log.warn({ lines }, 'lines of the log were dropped: standard output was not read or could not be written'),
   })
+  const repeated = new LineBudget({
+    perCause: maxAlike,
+    total: 0,
+    onWithheld: (like, lines) => log.warn({ like, lines }, 'lines of the log were not written, because too many were alike'),
+  })
   const log = pino(
     {
       level,
       base: undefined,
       timestamp: () => `,"time":"${formatNow()}"`,
       formatters: { level: (label) => ({ level: label }) },
+      hooks: {
+        logMethod(given, method, level) {
+          if (level < levels.info || repeated.allows(String(given.find((part) => typeof part === 'string'))))
+            method.apply(this, given)
+        },
+      },
     },
     { write: isForPeople(format) ? (line) => output.write(`${formatLine(line, paint)}\n`) : (line) => output.write(line) },
   )
-  process.on('exit', () => output.end())
-  return { log, dropped: () => output.dropped }
+  process.on('exit', () => {
+    repeated.close()
+    output.end()
+  })
+  return { log, missing: () => ({ output: output.dropped, repeated: repeated.withheld }) }
 }
 
 function isForPeople(format: LogFormat): boolean {

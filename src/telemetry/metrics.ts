@@ -20,8 +20,8 @@ interface MetricSources {
   /** Undefined when they cannot be counted at present. */
   liveSessions?: (() => number | undefined) | undefined
   redis?: { isReachable(): boolean } | undefined
-  /** Lines that were dropped since the start. */
-  droppedLogLines?: (() => number) | undefined
+  /** Lines that are missing since the start, by reason. */
+  missingLogLines?: (() => Readonly<Record<string, number>>) | undefined
   /** Those that are open. */
   eventStreams?: (() => number) | undefined
   embedded?: { isListening(): boolean; observe(): Promise<EngineState | undefined> } | undefined
@@ -52,6 +52,8 @@ export interface Metrics {
   redisReconnected(): void
   /** Events could not be written to the audit log. */
   auditFailed(events: number): void
+  /** An event was counted with others like it, instead of recorded by itself. */
+  auditCounted(): void
   rolesSynchronised(outcome: 'done' | 'failed'): void
   /** Has each scrape ask these. Called once. */
   watch(sources: MetricSources): void
@@ -164,6 +166,10 @@ export function createMetrics(version: string): Metrics {
   const logouts = counter('fairlead_logouts_total', 'Logouts, by login method.', 'method')
   const sessionsStarted = counter('fairlead_sessions_started_total', 'Sessions that this instance has started.')
   const auditFailures = counter('fairlead_audit_failures_total', 'Events that could not be written to the audit log.')
+  const auditCounted = counter(
+    'fairlead_audit_counted_total',
+    'Events of clients without login that are in the audit log as a number, because others like them were recorded.',
+  )
   const synchronisations = counter(
     'fairlead_role_synchronisations_total',
     'Completed synchronisations of roles, also after their request has ended.',
@@ -224,6 +230,7 @@ export function createMetrics(version: string): Metrics {
     descriptions,
     rolesSynchronised: (outcome) => synchronisations.inc({ outcome }),
     auditFailed: (events) => auditFailures.inc(events),
+    auditCounted: () => auditCounted.inc(),
     callRetried: (service, result) => retries.inc({ service, result }),
     circuitOpened: (service) => circuitsOpened.inc({ service }),
     requestShed: (reason) => shed.inc({ reason }),
@@ -247,7 +254,7 @@ export function createMetrics(version: string): Metrics {
     upstreamAnswered: ({ service, method, status, durationMs, bytes: size }) => {
       called.of(service).count(method, status ?? 'none', durationMs / 1000, size)
     },
-    watch: ({ upstreams, liveSessions, redis, embedded, eventStreams, droppedLogLines }) => {
+    watch: ({ upstreams, liveSessions, redis, embedded, eventStreams, missingLogLines }) => {
       const pending = gauge('fairlead_upstream_requests_in_flight', 'Calls to services that wait or run.', 'service')
       const waiting = gauge('fairlead_upstream_requests_waiting', 'Calls to services that wait for a connection.', 'service')
       const circuits = gauge(
@@ -272,12 +279,15 @@ export function createMetrics(version: string): Metrics {
         const up = gauge('fairlead_redis_up', 'Whether Redis answered the last command: 1 or 0. Missing without Redis.')
         samplers.push(() => up.set(redis.isReachable() ? 1 : 0))
       }
-      if (droppedLogLines !== undefined) {
-        const name = 'fairlead_log_lines_dropped_total'
-        const dropped = counter(name, 'Lines of the log that were dropped, because standard output was not read or not writable.')
+      if (missingLogLines !== undefined) {
+        const missing = counter(
+          'fairlead_log_lines_missing_total',
+          'Lines that the log lacks: standard output was not read (output), too many were alike (repeated), or requests without login too many (without-login).',
+          'reason',
+        )
         samplers.push(() => {
-          dropped.reset()
-          dropped.inc(droppedLogLines())
+          missing.reset()
+          for (const [reason, lines] of Object.entries(missingLogLines())) missing.inc({ reason }, lines)
         })
       }
       if (eventStreams !== undefined) {

@@ -33,6 +33,14 @@ export const TelemetryKeys = z.strictObject({
     .describe(
       'Format of the log: `json`, `text` with short lines, or `auto` for text on a terminal and JSON otherwise. NO_COLOR and FORCE_COLOR control colours.',
     ),
+  'logging.withoutLogin.perAddress': z
+    .int()
+    .min(0)
+    .default(600)
+    .describe(
+      'Lines a minute for requests without login of one address (IPv6: of one /64 network). Further ones are counted, and one line has their number. 0: no limit.',
+    ),
+  'logging.withoutLogin.total': z.int().min(0).default(6000).describe('The same for all addresses together. 0: no limit.'),
   'logging.level': withoutEffect('Levels of single Java loggers.'),
   healthCheckableServices: z
     .array(z.string())
@@ -48,6 +56,7 @@ export function toTelemetrySettings(keys: TelemetryKeys, report: SettingsReport)
   return {
     logLevel: levels[keys['logging.level.root']],
     logFormat: keys['logging.format'],
+    linesWithoutLogin: { perCause: keys['logging.withoutLogin.perAddress'], total: keys['logging.withoutLogin.total'] },
     healthCheckedServices: keys['healthCheckableServices'],
     tracing: toTracingSettings(keys, report),
   }

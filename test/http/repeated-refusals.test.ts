@@ -48,15 +48,17 @@ test('refusals are grouped by caller, operation and reason', () => {
   assert.equal(repeated.absorbs(refusal({ address: '2001:db8::2' })), true)
 })
 
-test('changes always have records of their own', () => {
+test('changes of users have records of their own', () => {
   const repeated = new RepeatedRefusals()
   assert.deepEqual(
     [1, 2].map(() => repeated.absorbs(refusal({ change: 'c' }))),
     [false, false],
   )
   for (const decision of ['allowed', 'failed', 'begun'] as const) {
-    const change = refusal({ kind: 'change', decision })
-    assert.deepEqual([repeated.absorbs(change), repeated.absorbs(change)], [false, false])
+    for (const who of [{ user: 'bob' }, { token: 't' }]) {
+      const change = refusal({ kind: 'change', decision, ...who })
+      assert.deepEqual([repeated.absorbs(change), repeated.absorbs(change)], [false, false])
+    }
   }
 })
 
@@ -81,4 +83,30 @@ test('a clock that is set back ends the count', () => {
   repeated.absorbs(refusal({ atMs: 1_000_000 }))
   repeated.absorbs(refusal({ atMs: 1_000_000 }))
   assert.equal(repeated.take(5000).length, 1)
+})
+
+test('changes without login have sixty records a minute', () => {
+  const repeated = new RepeatedRefusals()
+  const change = (more: Partial<AuditEvent>) => repeated.absorbs(refusal({ kind: 'change', decision: 'allowed', ...more }))
+  const recorded = (count: number, more: Partial<AuditEvent> = {}) =>
+    Array.from({ length: count }, () => change(more)).filter((isCounted) => !isCounted).length
+  // The first of those that are counted has a record, too.
+  assert.equal(recorded(500), 61)
+  assert.equal(recorded(500, { address: '10.0.0.2' }), 61)
+  assert.equal(recorded(500, { decision: 'failed' }), 1)
+  assert.deepEqual(
+    repeated.take(60_000).map((event) => event.repeated),
+    [439, 439, 499],
+  )
+  assert.equal(recorded(60, { atMs: 60_000 }), 60)
+})
+
+test('a crowd without login shares its records', () => {
+  const repeated = new RepeatedRefusals()
+  let records = 0
+  for (let index = 0; index < 20_000; index++) {
+    const address = `10.${index >> 16}.${(index >> 8) & 255}.${index & 255}`
+    if (!repeated.absorbs(refusal({ kind: 'change', decision: 'allowed', address }))) records++
+  }
+  assert.ok(records <= 460, `${records} records`)
 })

@@ -189,14 +189,14 @@ test('lines of any length are written once and in order', () => {
 /** Logs 200 lines of 50 KB each, one per turn of the event loop, and says so on standard error. */
 const floodProgram = `
 import { openLog } from ${JSON.stringify(new URL('../../src/telemetry/log.ts', import.meta.url).href)}
-const { log, dropped } = openLog('info')
+const { log, missing } = openLog('info')
 for (let number = 0; number < 200; number++) {
   log.info({ number, text: 'x'.repeat(50_000) })
   await new Promise(setImmediate)
 }
-process.stderr.write(\`logged, \${dropped() > 0 ? 'some' : 'none'} dropped\\n\`)
+process.stderr.write(\`logged, \${missing().output > 0 ? 'some' : 'none'} dropped\\n\`)
 process.stdin.once('data', () => {
-  process.stderr.write(String(dropped()))
+  process.stderr.write(String(missing().output))
   process.exit()
 })`
 
@@ -255,4 +255,33 @@ test('no reader and a full disk end nothing', async (t) => {
     assert.notEqual(await next(), '0')
     assert.equal(await new Promise((resolve) => child.once('exit', resolve)), 0)
   }
+})
+
+test('lines that are alike are counted beyond six hundred', () => {
+  const file = JSON.stringify(new URL('../../src/telemetry/log.ts', import.meta.url).href)
+  const program = `import { openLog } from ${file}; const { log } = openLog('info'); for (let n = 0; n < 5000; n++) log.warn({ n }, 'down'); log.info('up')`
+  const { stdout } = spawnSync(process.execPath, ['--input-type=module', '-e', program], { encoding: 'utf8' })
+  const lines = stdout
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Line)
+  assert.equal(lines.filter(({ msg }) => msg === 'down').length, 600)
+  assert.equal(lines.filter(({ msg }) => msg === 'up').length, 1)
+  assert.deepEqual([lines.at(-1)?.['like'], lines.at(-1)?.['lines']], ['down', 4400])
+})
+
+test('requests without login have a bounded number of lines', async (t) => {
+  const lines: Line[] = []
+  const settings = {
+    anonymous: { enabled: false },
+    security: { basicform: { enabled: true } },
+    logging: { withoutLogin: { perAddress: 3 } },
+  }
+  const { url, gateway } = await runGateway(t, settings, { log: (line) => void lines.push(line) })
+  for (let count = 0; count < 10; count++) assert.equal((await fetch(`${url}/applications`)).status, 401)
+  const metrics = await (await fetch(`${url}/spectator/metrics`)).text()
+  assert.match(metrics, /^fairlead_log_lines_missing_total\{reason="without-login"\} 7$/m)
+  await gateway.close()
+  assert.equal(lines.filter(({ path }) => path === '/applications').length, 3)
+  assert.deepEqual(lines.find(({ requests }) => requests !== undefined)?.['requests'], 7)
 })

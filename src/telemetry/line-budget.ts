@@ -1,0 +1,68 @@
+/** Bounds how many lines of the log one cause and all causes together may have in a minute. */
+
+const periodMs = 60_000
+/** Causes that have lines of their own; all others share. */
+const maxCauses = 1000
+/** Causes that are told by name, those with the most lines. */
+const maxTold = 20
+
+interface LineBudgetOptions {
+  /** Lines a minute; 0 for any number. */
+  perCause: number
+  total: number
+  /** Told at the end of a minute, for each cause, how many lines were withheld; `undefined` stands for all other causes. */
+  onWithheld: (cause: string | undefined, lines: number) => void
+}
+
+export class LineBudget {
+  readonly #options: LineBudgetOptions
+  readonly #timer: NodeJS.Timeout
+  /** In this minute, by cause. */
+  readonly #causes = new Map<string | undefined, { written: number; withheld: number }>()
+  #written = 0
+  #withheld = 0
+
+  constructor(options: LineBudgetOptions) {
+    this.#options = options
+    this.#timer = setInterval(() => this.endPeriod(), periodMs).unref()
+  }
+
+  /** Lines withheld since the start. */
+  get withheld(): number {
+    return this.#withheld
+  }
+
+  /** Counts a line, and tells whether it may be written. */
+  allows(cause: string): boolean {
+    const { perCause, total } = this.#options
+    const name = this.#causes.has(cause) || this.#causes.size < maxCauses ? cause : undefined
+    const lines = this.#causes.getOrInsertComputed(name, () => ({ written: 0, withheld: 0 }))
+    if ((perCause === 0 || lines.written < perCause) && (total === 0 || this.#written < total)) {
+      lines.written++
+      this.#written++
+      return true
+    }
+    lines.withheld++
+    this.#withheld++
+    return false
+  }
+
+  endPeriod(): void {
+    const told = [...this.#causes].filter(([, { withheld }]) => withheld > 0).sort(([, a], [, b]) => b.withheld - a.withheld)
+    this.#causes.clear()
+    this.#written = 0
+    let others = 0
+    let named = 0
+    for (const [cause, { withheld }] of told) {
+      if (cause === undefined || ++named > maxTold) others += withheld
+      else this.#options.onWithheld(cause, withheld)
+    }
+    if (others > 0) this.#options.onWithheld(undefined, others)
+  }
+
+  /** Tells what was withheld so far. */
+  close(): void {
+    clearInterval(this.#timer)
+    this.endPeriod()
+  }
+}
