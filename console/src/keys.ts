@@ -1,5 +1,5 @@
 /** Keys that work on every screen; single letters are off inside fields and can be switched off. */
-import { useEffect } from 'preact/hooks'
+import { useEffect, useLayoutEffect } from 'preact/hooks'
 import { basePath } from './address.ts'
 import { refreshAll } from './api/live.ts'
 import { copyText } from './components/copy-button.tsx'
@@ -19,15 +19,7 @@ export function useKeys(navigate: (url: string) => void): void {
         openPalette()
         return
       }
-      if (!singleKeys.peek()) return
-      if (
-        event.ctrlKey ||
-        event.metaKey ||
-        event.altKey ||
-        isTyping(event.target) ||
-        document.querySelector('dialog[open]') !== null
-      )
-        return
+      if (!isLetterKey(event)) return
       if (event.timeStamp - goAtMs < goMs) {
         goAtMs = Number.NEGATIVE_INFINITY
         const route = routes.find(({ goKey }) => goKey === event.key)
@@ -46,6 +38,26 @@ export function useKeys(navigate: (url: string) => void): void {
     addEventListener('keydown', onKey)
     return () => removeEventListener('keydown', onKey)
   }, [navigate])
+}
+
+/** Letters of one screen: each does what the map says, unless it belongs to a field, a dialog or nothing at all. */
+export function useLetters(letters: Readonly<Record<string, (() => void) | undefined>>): void {
+  useLayoutEffect(() => {
+    const onKey = (event: KeyboardEvent) => {
+      const act = isLetterKey(event) && Object.hasOwn(letters, event.key) ? letters[event.key] : undefined
+      if (act === undefined || event.defaultPrevented) return
+      event.preventDefault()
+      act()
+    }
+    addEventListener('keydown', onKey)
+    return () => removeEventListener('keydown', onKey)
+  })
+}
+
+/** Whether a key is meant as a shortcut. */
+export function isLetterKey(event: KeyboardEvent): boolean {
+  if (!singleKeys.peek() || event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return false
+  return document.querySelector('dialog[open], [role="menu"]') === null
 }
 
 function isTyping(target: EventTarget | null): boolean {

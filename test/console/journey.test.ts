@@ -85,7 +85,7 @@ test('a person deploys and rolls back a program at the console', { timeout: 900_
     await page.getByText('The answer is “all”. Next: Deploy.').waitFor()
     await click('button', 'Continue release')
     await page.locator('.page-title .status-badge', { hasText: 'succeeded' }).waitFor()
-    await page.getByRole('button', { name: /^succeeded Deploy/ }).waitFor()
+    await page.getByRole('button', { name: /^Deploy ?, succeeded/ }).waitFor()
     assert.deepEqual(await findBarriers(page), [])
   })
 
@@ -157,8 +157,9 @@ test('a person deploys and rolls back a program at the console', { timeout: 900_
   await step('changes the settings of an application', async () => {
     await open('applications/web/settings?tab=guards')
     await click('button', 'Add guard')
-    await page.getByLabel('Account').selectOption('dev')
-    await page.getByLabel('Stack').fill('prod')
+    const guard = page.getByRole('group', { name: /^Traffic guard/ }).last()
+    await guard.getByLabel('Account').selectOption('dev')
+    await guard.getByLabel('Stack').fill('test')
     await page.getByRole('tab', { name: 'Permissions' }).click()
     await click('button', 'Add role')
     await page.getByRole('combobox', { name: 'Role' }).fill('readers')
@@ -181,7 +182,7 @@ test('a person deploys and rolls back a program at the console', { timeout: 900_
     assert.partialDeepStrictEqual(attributes, {
       description: 'meanwhile',
       permissions: { READ: ['readers', 'ops'], WRITE: ['ops'] },
-      trafficGuards: [{ account: 'dev', stack: 'prod', enabled: true }],
+      trafficGuards: [{ account: 'dev', stack: 'test', enabled: true }],
     })
   })
 
@@ -213,6 +214,29 @@ test('a person deploys and rolls back a program at the console', { timeout: 900_
     await page.getByRole('dialog').getByRole('button', { name: 'Delete gone' }).click()
     await heading('Applications')
     await page.getByRole('link', { name: 'gone' }).waitFor({ state: 'detached' })
+  })
+
+  await step('walks a graph with folded stages by keyboard', async () => {
+    await open('applications/web/pipelines/wide/start')
+    await click('button', 'Start wide')
+    await page.locator('.page-title .status-badge', { hasText: 'failed' }).waitFor()
+    const focused = () => page.evaluate('document.activeElement.textContent')
+    await page.getByRole('button', { name: /^Gate ?, failed, .*after 8 × Region, 3 of 4$/ }).focus()
+    await page.keyboard.press('ArrowDown')
+    assert.equal(await focused(), '1 inner')
+    await page.keyboard.press('ArrowDown')
+    assert.match(String(await focused()), /^Check precondition.*, failed$/)
+    await page.keyboard.press('Home')
+    assert.match(String(await focused()), /^Collect, succeeded, .*1 of 4$/)
+    await page.keyboard.press('ArrowRight')
+    assert.match(String(await focused()), /^8 × Region, 8 succeeded, .*after Collect, 2 of 4$/)
+    assert.deepEqual(await findBarriers(page), [])
+    await page.keyboard.press('Enter')
+    await page.getByRole('button', { name: /^Region 7 ?, succeeded, .*9 of 11$/ }).waitFor()
+    await click('button', 'Fold again')
+    await page.getByRole('button', { name: /^8 × Region/ }).waitFor()
+    await page.keyboard.press('c')
+    await page.waitForURL(/executions\/compare\?left=/)
   })
 
   await step('creates, changes and deletes a project', async () => {
@@ -351,7 +375,25 @@ async function savePipelines(fleet: Deployments): Promise<void> {
     ],
   }
   const stages = [{ refId: '1', requisiteStageRefIds: [], type: 'wait', name: hostile, waitTime: 1 }]
-  for (const pipeline of [release, { id: 'hostile', application: 'web', name: hostile, stages }]) {
+  const regions = Array.from({ length: 8 }, (_, at) => `r${at}`)
+  const wide = {
+    id: 'wide',
+    application: 'web',
+    name: 'wide',
+    stages: [
+      { refId: '1', requisiteStageRefIds: [], type: 'wait', name: 'Collect', waitTime: 0 },
+      ...regions.map((refId, at) => ({ refId, requisiteStageRefIds: ['1'], type: 'wait', name: `Region ${at}`, waitTime: 0 })),
+      {
+        refId: '2',
+        requisiteStageRefIds: regions,
+        type: 'checkPreconditions',
+        name: 'Gate',
+        preconditions: [{ type: 'expression', failPipeline: true, context: { expression: 'false' } }],
+      },
+      { refId: '3', requisiteStageRefIds: ['2'], type: 'wait', name: 'Report', waitTime: 0 },
+    ],
+  }
+  for (const pipeline of [release, wide, { id: 'hostile', application: 'web', name: hostile, stages }]) {
     const headers = { ...asAlice, 'content-type': 'application/json' }
     const answer = await fetch(`${fleet.url()}/pipelines`, { method: 'POST', headers, body: JSON.stringify(pipeline) })
     assert.equal(answer.status, 200, await answer.text())

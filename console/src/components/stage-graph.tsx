@@ -1,51 +1,114 @@
-/** The stages of an execution as a graph: one Tab stop, arrows follow the edges. */
+/**
+ * The stages of an execution as a graph: one Tab stop, arrows follow the edges. Of many nodes, those in view are in the page, and the list
+ * has all of them.
+ */
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { type Layout, layoutGraph } from '../graph/layout.ts'
-import { durationOf, type Stage, type StageTree, stageStatus, titleOf } from '../model/execution.ts'
+import { findFailure, reasonOf, type Stage, type StageTree, stageStatus, titleOf } from '../model/execution.ts'
+import {
+  ancestorsOf,
+  commonTitle,
+  countWords,
+  foldKind,
+  type GraphEdge,
+  type GraphNode,
+  lengthOf,
+  type StageGraph as Shape,
+} from '../model/stage-graph.ts'
 import { formatDuration, now } from '../model/time.ts'
 import { words } from '../words.ts'
+import { type Box, Minimap } from './minimap.tsx'
 import { Name } from './name.tsx'
 import { StatusMark } from './status-mark.tsx'
 
-export const nodeSize = { width: 200, height: 52 } as const
+const nodeSize = { width: 200, height: 52 } as const
+const innerHeight = 28
+/** Where edges begin and end, from the top of a node. */
+const middle = nodeSize.height / 2
 const corner = 6
-
-type Edge = readonly [from: string, to: string]
+/** From so many nodes on only those in view are drawn. */
+const manyNodes = 60
+const mapFrom = 40
+/** Around the view, so that scrolling shows no gaps. */
+const marginPx = 260
+const maxReason = 60
 
 interface StageGraphProps {
   readonly tree: StageTree
+  readonly graph: Shape
   readonly selected: string | undefined
   readonly onSelect: (stage: Stage) => void
+  /** Folds or unfolds a node. */
+  readonly onFold: (id: string) => void
+  /** Shown until a large graph is laid out, or where it cannot be. */
+  readonly fallback: preact.ComponentChildren
 }
 
-export function StageGraph({ tree, selected, onSelect }: StageGraphProps) {
-  const edges = useMemo(() => toEdges(tree.top), [shapeOf(tree.top)])
-  const layout = useLayout(tree.top, edges)
+export function StageGraph({ tree, graph, selected, onSelect, onFold, fallback }: StageGraphProps) {
+  const { nodes, edges } = graph
+  const { layout, isFailed } = useLayout(graph)
   const [zoom, setZoom] = useState(1)
   const box = useRef<HTMLDivElement>(null)
-  const longest = Math.max(1, ...tree.top.map((stage) => durationOf(stage, now.peek()) ?? 0))
-  const inFocus = selected !== undefined && tree.top.some(({ id }) => id === selected) ? selected : tree.top[0]?.id
+  const view = useView(box, layout !== undefined)
+  const [focused, setFocused] = useState<string | undefined>(undefined)
+  const wanted = useRef<string | undefined>(undefined)
+  const home = selected === undefined ? undefined : graph.nodeOf.get(selected)
+  const inFocus = nodes.some(({ id }) => id === focused) ? focused : (home ?? nodes[0]?.id)
+  const failed = useMemo(() => failedPath(tree, graph), [tree, graph])
+  useKeptPlace(box, layout, home, zoom)
 
   useLayoutEffect(() => {
-    if (layout === undefined || selected === undefined) return
-    box.current?.querySelector(`[data-stage="${CSS.escape(selected)}"]`)?.scrollIntoView({ block: 'nearest', inline: 'center' })
+    const place = home === undefined ? undefined : layout?.places[home]
+    if (place === undefined || box.current === null) return
+    const { clientWidth, clientHeight } = box.current
+    box.current.scrollTo(place.x - (clientWidth - nodeSize.width) / 2, place.y - (clientHeight - nodeSize.height) / 2)
   }, [layout === undefined])
+  // A node that was not drawn can be focused once it is.
+  useLayoutEffect(() => {
+    if (wanted.current === undefined) return
+    const node = box.current?.querySelector<HTMLElement>(`[data-node="${CSS.escape(wanted.current)}"]`)
+    wanted.current = undefined
+    node?.focus({ preventScroll: true })
+    node?.scrollIntoView({ block: 'nearest', inline: 'nearest' })
+  })
 
-  if (layout === undefined) return <div class="graph is-loading" aria-busy="true" />
+  if (layout === undefined) {
+    return (
+      <div class="graph-waits">
+        {isFailed || nodes.length > manyNodes ? fallback : <div class="graph is-loading" aria-busy="true" />}
+      </div>
+    )
+  }
+
+  const longest = Math.max(1, ...nodes.map((node) => lengthOf(node, now.peek()) ?? 0))
+  const isDrawn = ({ id }: GraphNode) =>
+    layout.places[id] !== undefined && (nodes.length <= manyNodes || id === inFocus || isInView(boxOf(layout, id), view, zoom))
+  const names = new Map(nodes.map((node) => [node.id, nameOf(node)]))
   const onKey = (event: KeyboardEvent) => {
-    const current = (event.target as HTMLElement).dataset['stage']
+    if (event.ctrlKey || event.metaKey || event.altKey) return
+    if (event.key === '+' || event.key === '-' || event.key === '0') {
+      event.preventDefault()
+      setZoom(zoomed(zoom, event.key))
+      return
+    }
+    const target = event.target as HTMLElement
+    const current = target.closest<HTMLElement>('.node')?.dataset['place']
     if (current === undefined) return
-    const next = neighbour(event.key, current, tree.top, edges, layout)
-    if (next === undefined) return
+    const within = stepWithin(target, event.key)
+    const next = within === undefined ? neighbour(event.key, current, nodes, edges, layout) : undefined
+    if (within === undefined && next === undefined) return
     event.preventDefault()
-    box.current?.querySelector<HTMLElement>(`[data-stage="${CSS.escape(next)}"]`)?.focus()
+    within?.focus()
+    if (next === undefined) return
+    wanted.current = next
+    setFocused(next)
   }
   return (
     <div class="graph-frame">
       <div class="graph" ref={box}>
         <div style={{ width: `${layout.width * zoom}px`, height: `${layout.height * zoom}px` }}>
           <div
-            class="graph-canvas"
+            class={`graph-canvas ${zoom < 0.75 ? 'is-small' : ''}`}
             role="group"
             aria-label={words.stages}
             style={{
@@ -56,162 +119,324 @@ export function StageGraph({ tree, selected, onSelect }: StageGraphProps) {
             onKeyDown={onKey}
           >
             <svg class="edges" width={layout.width} height={layout.height} aria-hidden="true">
-              {edges.map(([from, to]) => (
+              {edges.map((edge) => (
                 <path
-                  key={`${from} ${to}`}
-                  class={isOnPath(from, to, tree.top) ? 'is-passed' : ''}
-                  d={toPath(layout, from, to)}
+                  key={`${edge.from} ${edge.to}`}
+                  class={edgeClass(edge, graph, failed)}
+                  d={toPath(layout, edge.from, edge.to)}
                 />
               ))}
             </svg>
-            {tree.top.map((stage, index) => (
-              <Node
-                key={stage.id}
-                stage={stage}
-                place={layout.places[stage.id] ?? { x: 0, y: 0 }}
-                inner={tree.inner.get(stage.id)?.length ?? 0}
-                position={words.ofStages(index + 1, tree.top.length)}
-                selected={stage.id === selected}
-                tabIndex={stage.id === inFocus ? 0 : -1}
-                longest={longest}
-                onSelect={onSelect}
-              />
-            ))}
+            {nodes.map((node, index) =>
+              isDrawn(node) ? (
+                <Node
+                  key={node.id}
+                  node={node}
+                  place={layout.places[node.id] ?? { x: 0, y: 0 }}
+                  name={names.get(node.id) ?? ''}
+                  after={edges.flatMap(({ from, to }) => (to === node.id ? (names.get(from) ?? []) : []))}
+                  position={words.ofStages(index + 1, nodes.length)}
+                  selected={selected}
+                  tabIndex={node.id === inFocus ? 0 : -1}
+                  longest={longest}
+                  onSelect={onSelect}
+                  onFold={onFold}
+                  onFocus={() => setFocused(node.id)}
+                />
+              ) : null,
+            )}
           </div>
         </div>
       </div>
-      <div class="zoom row">
-        <button
-          type="button"
-          class="icon-button small"
-          aria-label={words.zoomOut}
-          onClick={() => setZoom(Math.max(0.5, zoom - 0.25))}
-        >
-          −
-        </button>
-        <button type="button" class="icon-button small wide" aria-label={words.zoomReset} onClick={() => setZoom(1)}>
-          {`${Math.round(zoom * 100)} %`}
-        </button>
-        <button
-          type="button"
-          class="icon-button small"
-          aria-label={words.zoomIn}
-          onClick={() => setZoom(Math.min(1.5, zoom + 0.25))}
-        >
-          +
-        </button>
-      </div>
+      {nodes.length >= mapFrom && <Minimap nodes={nodes} layout={layout} view={view} zoom={zoom} box={box} />}
+      <Zoom zoom={zoom} onZoom={setZoom} />
     </div>
   )
 }
 
+function Zoom({ zoom, onZoom }: { zoom: number; onZoom: (zoom: number) => void }) {
+  return (
+    <div class="zoom row">
+      <button type="button" class="icon-button small" aria-label={words.zoomOut} onClick={() => onZoom(zoomed(zoom, '-'))}>
+        −
+      </button>
+      <button type="button" class="icon-button small wide" aria-label={words.zoomReset} onClick={() => onZoom(1)}>
+        {`${Math.round(zoom * 100)} %`}
+      </button>
+      <button type="button" class="icon-button small" aria-label={words.zoomIn} onClick={() => onZoom(zoomed(zoom, '+'))}>
+        +
+      </button>
+    </div>
+  )
+}
+
+function zoomed(zoom: number, key: '+' | '-' | '0'): number {
+  if (key === '0') return 1
+  return Math.max(0.5, Math.min(1.5, zoom + (key === '+' ? 0.25 : -0.25)))
+}
+
 interface NodeProps {
-  readonly stage: Stage
+  readonly node: GraphNode
   readonly place: { readonly x: number; readonly y: number }
-  readonly inner: number
+  readonly name: string
+  /** Names of the nodes before it. */
+  readonly after: readonly string[]
   readonly position: string
-  readonly selected: boolean
+  readonly selected: string | undefined
   readonly tabIndex: number
   readonly longest: number
   readonly onSelect: (stage: Stage) => void
+  readonly onFold: (id: string) => void
+  readonly onFocus: () => void
 }
 
-function Node({ stage, place, inner, position, selected, tabIndex, longest, onSelect }: NodeProps) {
-  const { kind, word } = stageStatus(stage)
-  const length = durationOf(stage, stage.endTime ? 0 : now.value)
+function Node({ node, place, name, after, position, selected, tabIndex, longest, onSelect, onFold, onFocus }: NodeProps) {
+  const isRunning = kindOf(node) === 'running' || kindOf(node) === 'waiting'
+  const length = lengthOf(node, isRunning ? now.value : now.peek())
   const time = length === undefined ? '' : formatDuration(length)
-  const share = length === undefined ? 0 : Math.max(2, Math.min(100, (length / longest) * 100))
+  const share = !length ? 0 : Math.max(2, Math.min(100, (length / longest) * 100))
+  const kind = kindOf(node)
+  const shown = node.kind === 'stage' ? node.shown : []
+  const isSelected =
+    node.kind === 'stage' ? node.id === selected : node.kind !== 'missing' && node.stages.some(({ id }) => id === selected)
+  const whereabouts = [after.length > 0 && words.after(after.slice(0, 3)), position].filter(Boolean).join(', ')
   return (
-    <button
-      type="button"
-      class={`node is-${kind}`}
-      data-stage={stage.id}
-      aria-pressed={selected}
-      tabIndex={tabIndex}
-      style={{ left: `${place.x}px`, top: `${place.y}px` }}
-      onClick={() => onSelect(stage)}
+    <div
+      class={`node is-${kind} kind-${node.kind}`}
+      data-place={node.id}
+      style={{ left: `${place.x}px`, top: `${place.y}px`, height: `${heightOf(node)}px` }}
+      onFocusIn={onFocus}
     >
-      <StatusMark kind={kind} label={word} size={20} />
-      <span class="node-text">
-        <span class="node-name cut">
-          <Name text={titleOf(stage)} max={40} />
-        </span>
-        <span class="node-under">
-          <span class="node-type cut">
-            {stage.type}
-            {inner > 0 && `, ${words.innerStages(inner)}`}
+      <button
+        type="button"
+        class="node-main"
+        data-node={node.id}
+        data-stage={node.kind === 'stage' ? node.id : undefined}
+        aria-pressed={node.kind === 'stage' ? isSelected : undefined}
+        aria-expanded={node.kind === 'stack' || node.kind === 'chain' ? false : undefined}
+        aria-disabled={node.kind === 'missing' || undefined}
+        data-selected={isSelected || undefined}
+        tabIndex={tabIndex}
+        onClick={() => {
+          if (node.kind === 'stage') onSelect(node.stage)
+          else if (node.kind !== 'missing') onFold(node.id)
+        }}
+      >
+        <StatusMark kind={kind} size={20} />
+        <span class="node-text">
+          <span class="node-name cut">
+            <Name text={name} max={40} />
           </span>
-          <span class="node-time number">{time}</span>
+          <span class="visually-hidden">{`, ${wordOf(node)}, `}</span>
+          <span class="node-under">
+            <span class="node-type cut">{underOf(node)}</span>
+            <span class="visually-hidden">, </span>
+            <span class="node-time number">{time}</span>
+          </span>
+          <span class="visually-hidden">{`, ${whereabouts}`}</span>
         </span>
-      </span>
-      <span class="visually-hidden">{position}</span>
-      <span class="node-bar" style={{ width: `${share}%` }} />
-    </button>
+        <span class="node-bar" style={{ width: `${share}%` }} />
+      </button>
+      {node.kind === 'stage' && node.innerCount > 0 && (
+        <button
+          type="button"
+          class="node-fold"
+          tabIndex={-1}
+          aria-expanded={shown.length === node.innerCount}
+          onClick={() => onFold(node.id)}
+        >
+          {words.inner(node.innerCount)}
+        </button>
+      )}
+      {shown.map((stage) => {
+        const status = stageStatus(stage)
+        return (
+          <button
+            key={stage.id}
+            type="button"
+            class="node-inner"
+            data-stage={stage.id}
+            tabIndex={-1}
+            aria-pressed={stage.id === selected}
+            onClick={() => onSelect(stage)}
+          >
+            <StatusMark kind={status.kind} size={12} />
+            <span class="cut">
+              <Name text={titleOf(stage)} max={40} />
+            </span>
+            <span class="visually-hidden">{`, ${status.word}`}</span>
+          </button>
+        )
+      })}
+    </div>
   )
 }
 
-/** What decides the layout: a change of a status is none. */
-function shapeOf(stages: readonly Stage[]): string {
-  return stages.map(({ id, refId, requisiteStageRefIds }) => `${id} ${refId} ${requisiteStageRefIds ?? ''}`).join('\n')
+function kindOf(node: GraphNode) {
+  if (node.kind === 'missing') return 'unknown'
+  return node.kind === 'stage' ? stageStatus(node.stage).kind : foldKind(node.stages)
 }
 
-/** Requisites that do not exist are left out; so is a stage that requires itself. */
-function toEdges(stages: readonly Stage[]): readonly Edge[] {
-  const byRef = new Map(stages.flatMap(({ refId, id }) => (refId ? [[refId, id] as const] : [])))
-  return stages.flatMap(({ id, requisiteStageRefIds }) =>
-    [...new Set(requisiteStageRefIds ?? [])].flatMap((ref): Edge[] => {
-      const from = byRef.get(ref)
-      return from === undefined || from === id ? [] : [[from, id]]
-    }),
+function wordOf(node: GraphNode): string {
+  if (node.kind === 'missing') return ''
+  return node.kind === 'stage' ? stageStatus(node.stage).word : countWords(node.stages)
+}
+
+function nameOf(node: GraphNode): string {
+  if (node.kind === 'missing') return words.missingStage(node.ref)
+  if (node.kind === 'stage') return titleOf(node.stage)
+  const common = commonTitle(node.stages)
+  return node.kind === 'stack' ? words.stackOf(node.stages.length, common) : words.chainOf(node.stages.length)
+}
+
+/** The reason of a failure, else the type. */
+function underOf(node: GraphNode): string {
+  if (node.kind === 'missing') return words.missingRequisite
+  if (node.kind === 'stack') return countWords(node.stages)
+  if (node.kind !== 'stage') return [node.stages[0], node.stages.at(-1)].map((stage) => stage && titleOf(stage)).join(' … ')
+  const isFailed = stageStatus(node.stage).kind === 'failed'
+  const reason = isFailed ? [node.stage, ...node.shown].map(reasonOf).find((text) => text !== undefined) : undefined
+  return reason === undefined ? node.stage.type : reason.slice(0, maxReason)
+}
+
+function heightOf(node: GraphNode): number {
+  return nodeSize.height + (node.kind === 'stage' && node.shown.length > 0 ? node.shown.length * innerHeight + 6 : 0)
+}
+
+interface LaidOut {
+  readonly layout: Layout | undefined
+  readonly isFailed: boolean
+}
+
+function useLayout({ nodes, edges }: Shape): LaidOut {
+  const [done, setDone] = useState<LaidOut>({ layout: undefined, isFailed: false })
+  const shape = [...nodes.map((node) => `${node.id} ${heightOf(node)}`), ...edges.map(({ from, to }) => `${from} ${to}`)].join(
+    '\n',
   )
-}
-
-function useLayout(stages: readonly Stage[], edges: readonly Edge[]): Layout | undefined {
-  const [layout, setLayout] = useState<Layout | undefined>(undefined)
   useEffect(() => {
     let isCurrent = true
-    const nodes = stages.map(({ id }) => ({ id, ...nodeSize }))
-    void layoutGraph({ nodes, edges }).then((done) => isCurrent && setLayout(done))
+    void layoutGraph({
+      nodes: nodes.map((node) => ({ id: node.id, width: nodeSize.width, height: heightOf(node) })),
+      edges: edges.map(({ from, to }) => [from, to] as const),
+    }).then((layout) => isCurrent && setDone({ layout, isFailed: layout === undefined }))
     return () => {
       isCurrent = false
     }
-  }, [edges])
-  return layout
+  }, [shape])
+  // Nodes without a place are not drawn until theirs is known; the others stay where they are.
+  return done
 }
 
-function isOnPath(from: string, to: string, stages: readonly Stage[]): boolean {
-  const started = (id: string) => stages.find((stage) => stage.id === id)?.startTime
-  return Boolean(started(from)) && Boolean(started(to))
+/** What of the drawing is in view, in its own measure. */
+function useView(box: { readonly current: HTMLElement | null }, isReady: boolean): Box {
+  const [view, setView] = useState<Box>({ x: 0, y: 0, width: 2000, height: 1000 })
+  useLayoutEffect(() => {
+    const element = box.current
+    if (!isReady || element === null) return
+    let frame = 0
+    const read = () => {
+      frame = 0
+      setView({ x: element.scrollLeft, y: element.scrollTop, width: element.clientWidth, height: element.clientHeight })
+    }
+    const soon = () => {
+      if (frame === 0) frame = requestAnimationFrame(read)
+    }
+    read()
+    element.addEventListener('scroll', soon, { passive: true })
+    const resized = new ResizeObserver(soon)
+    resized.observe(element)
+    return () => {
+      cancelAnimationFrame(frame)
+      element.removeEventListener('scroll', soon)
+      resized.disconnect()
+    }
+  }, [isReady])
+  return view
+}
+
+/** A fold that opens or closes elsewhere does not move the selected node away from where it is on the screen. */
+function useKeptPlace(
+  box: { readonly current: HTMLElement | null },
+  layout: Layout | undefined,
+  home: string | undefined,
+  zoom: number,
+): void {
+  const before = useRef<{ readonly home: string; readonly x: number; readonly y: number } | undefined>(undefined)
+  useLayoutEffect(() => {
+    const place = home === undefined || layout === undefined ? undefined : layout.places[home]
+    const last = before.current
+    before.current = place === undefined || home === undefined ? undefined : { home, x: place.x, y: place.y }
+    if (place === undefined || last === undefined || last.home !== home || box.current === null) return
+    box.current.scrollBy((place.x - last.x) * zoom, (place.y - last.y) * zoom)
+  }, [layout, home])
+}
+
+function boxOf({ places }: Layout, id: string): Box {
+  const { x = 0, y = 0 } = places[id] ?? {}
+  return { x, y, ...nodeSize }
+}
+
+function isInView(node: Box, view: Box, zoom: number): boolean {
+  const [left, top] = [view.x / zoom - marginPx, view.y / zoom - marginPx]
+  const [right, bottom] = [(view.x + view.width) / zoom + marginPx, (view.y + view.height) / zoom + marginPx]
+  return node.x + node.width > left && node.x < right && node.y + node.height > top && node.y < bottom
+}
+
+/** From the start to the failure; undefined where nothing failed. */
+function failedPath(tree: StageTree, { edges, nodeOf }: Shape): ReadonlySet<string> | undefined {
+  const failure = findFailure(tree.top)
+  const node = failure === undefined ? undefined : nodeOf.get((failure.path[0] ?? failure.stage).id)
+  return node === undefined ? undefined : ancestorsOf(node, edges)
+}
+
+function edgeClass({ from, to, isBroken }: GraphEdge, graph: Shape, failed: ReadonlySet<string> | undefined): string {
+  if (isBroken) return 'is-broken'
+  const isOn = failed === undefined ? hasStarted(graph, from) && hasStarted(graph, to) : failed.has(from) && failed.has(to)
+  return isOn ? 'is-passed' : ''
+}
+
+function hasStarted({ nodes }: Shape, id: string): boolean {
+  const node = nodes.find((one) => one.id === id)
+  if (node === undefined || node.kind === 'missing') return false
+  return (node.kind === 'stage' ? [node.stage] : node.stages).some(({ startTime }) => Boolean(startTime))
 }
 
 /** Right angles with round corners. */
 function toPath({ places }: Layout, from: string, to: string): string {
   const [start, end] = [places[from], places[to]]
   if (start === undefined || end === undefined) return ''
-  const [x1, y1] = [start.x + nodeSize.width, start.y + nodeSize.height / 2]
-  const [x2, y2] = [end.x, end.y + nodeSize.height / 2]
-  const middle = x2 - 24
+  const [x1, y1] = [start.x + nodeSize.width, start.y + middle]
+  const [x2, y2] = [end.x, end.y + middle]
+  const bendAt = x2 - 24
   if (Math.abs(y1 - y2) < 1) return `M${x1} ${y1}H${x2}`
   const bend = Math.min(corner, Math.abs(y2 - y1) / 2)
   const down = y2 > y1 ? 1 : -1
-  return `M${x1} ${y1}H${middle - bend}q${bend} 0 ${bend} ${bend * down}V${y2 - bend * down}q0 ${bend * down} ${bend} ${bend * down}H${x2}`
+  return `M${x1} ${y1}H${bendAt - bend}q${bend} 0 ${bend} ${bend * down}V${y2 - bend * down}q0 ${bend * down} ${bend} ${bend * down}H${x2}`
+}
+
+/** Up and down first pass through what a node contains. */
+function stepWithin(target: HTMLElement, key: string): HTMLElement | undefined {
+  const step = { ArrowDown: 1, ArrowUp: -1 }[key]
+  if (step === undefined) return undefined
+  const buttons = [...(target.closest('.node')?.querySelectorAll<HTMLElement>('button') ?? [])]
+  return buttons[buttons.indexOf(target) + step]
 }
 
 function neighbour(
   key: string,
   current: string,
-  stages: readonly Stage[],
-  edges: readonly Edge[],
+  nodes: readonly GraphNode[],
+  edges: readonly GraphEdge[],
   { places }: Layout,
 ): string | undefined {
-  if (key === 'ArrowRight') return edges.find(([from]) => from === current)?.[1]
-  if (key === 'ArrowLeft') return edges.find(([, to]) => to === current)?.[0]
-  if (key === 'Home') return stages[0]?.id
-  if (key === 'End') return stages.at(-1)?.id
+  if (key === 'ArrowRight') return edges.find(({ from }) => from === current)?.to
+  if (key === 'ArrowLeft') return edges.find(({ to }) => to === current)?.from
+  if (key === 'Home') return nodes[0]?.id
+  if (key === 'End') return nodes.at(-1)?.id
   const step = { ArrowDown: 1, ArrowUp: -1 }[key]
   const here = places[current]
   if (step === undefined || here === undefined) return undefined
-  const column = stages
+  const column = nodes
     .map(({ id }) => ({ id, place: places[id] }))
     .filter(
       ({ id, place }) =>

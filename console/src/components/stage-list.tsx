@@ -1,6 +1,7 @@
 /** The stages of an execution as rows: indented by nesting, or on an axis of time. */
 import { durationOf, type Execution, type Stage, type StageTree, stageStatus, titleOf } from '../model/execution.ts'
 import { formatDuration, now } from '../model/time.ts'
+import { attemptsOf, axisOf, segmentsOf } from '../model/timing.ts'
 import { words } from '../words.ts'
 import { Name } from './name.tsx'
 import { StatusMark } from './status-mark.tsx'
@@ -21,15 +22,14 @@ interface Row {
 
 export function StageList({ execution, tree, selected, onSelect, showsTime }: StageListProps) {
   const rows = toRows(tree)
-  const start = execution.startTime ?? execution.buildTime ?? 0
-  const end = execution.endTime ?? now.value
-  const span = Math.max(1, end - start)
+  const nowMs = execution.endTime ?? now.value
+  const axis = axisOf(execution, nowMs)
   return (
     <ol class="stage-list" aria-label={words.stages}>
       {rows.map(({ stage, depth }) => {
         const { kind, word } = stageStatus(stage)
         const length = durationOf(stage, stage.endTime ? 0 : now.value)
-        const left = stage.startTime ? ((stage.startTime - start) / span) * 100 : 0
+        const attempts = attemptsOf(stage).length
         return (
           <li key={stage.id}>
             <button
@@ -47,17 +47,22 @@ export function StageList({ execution, tree, selected, onSelect, showsTime }: St
               </span>
               {showsTime ? (
                 <span class="timing">
-                  {length !== undefined && (
+                  {segmentsOf(stage, execution.stages, axis, nowMs).map((segment, at) => (
                     <span
-                      class="timing-bar"
-                      style={{ left: `${clamp(left)}%`, width: `${clamp(Math.max(0.4, (length / span) * 100))}%` }}
+                      key={at}
+                      class={`timing-bar is-${segment.kind}`}
+                      style={{ left: `${segment.left}%`, width: `${segment.width}%` }}
                     />
-                  )}
+                  ))}
+                  {!execution.endTime && <span class="timing-now" />}
                 </span>
               ) : (
                 <span class="grow" />
               )}
-              <span class="muted word">{word}</span>
+              <span class="muted word">
+                {word}
+                {attempts > 0 && `, ${words.attempt(attempts + 1)}`}
+              </span>
               <span class="number length">{length === undefined ? '' : formatDuration(length)}</span>
             </button>
           </li>
@@ -65,10 +70,6 @@ export function StageList({ execution, tree, selected, onSelect, showsTime }: St
       })}
     </ol>
   )
-}
-
-function clamp(percent: number): number {
-  return Math.max(0, Math.min(100, percent))
 }
 
 /** What runs before a stage, the stage, what runs after it. */

@@ -7,16 +7,17 @@ type Shape = Omit<LayoutRequest, 'id'>
 
 const maxKept = 20
 
-const known = new Map<string, Promise<Layout>>()
-const waiting = new Map<number, (layout: Layout) => void>()
+const known = new Map<string, Promise<Layout | undefined>>()
+const waiting = new Map<number, (layout: Layout | undefined) => void>()
 let worker: Worker | undefined
 let nextId = 1
 
-export function layoutGraph(shape: Shape): Promise<Layout> {
+/** Undefined where the worker fails: the list shows the same. */
+export function layoutGraph(shape: Shape): Promise<Layout | undefined> {
   const key = JSON.stringify(shape)
   const found = known.get(key)
   if (found !== undefined) return found
-  const layout = new Promise<Layout>((resolve) => {
+  const layout = new Promise<Layout | undefined>((resolve) => {
     const id = nextId++
     waiting.set(id, resolve)
     worker ??= startWorker()
@@ -32,6 +33,10 @@ function startWorker(): Worker {
   started.onmessage = ({ data: { id, ...layout } }: MessageEvent<LayoutAnswer>) => {
     waiting.get(id)?.(layout)
     waiting.delete(id)
+  }
+  started.onerror = () => {
+    for (const answer of waiting.values()) answer(undefined)
+    waiting.clear()
   }
   return started
 }

@@ -17,7 +17,15 @@ export interface Comparison {
 }
 
 /** Values of a stage that differ in every run and explain nothing. */
-const always = new Set(['startTime', 'endTime', 'id', 'stageDetails', 'deploy.account.name'])
+const always = new Set([
+  'startTime',
+  'endTime',
+  'id',
+  'stageDetails',
+  'deploy.account.name',
+  'previousAttempts',
+  'restartDetails',
+])
 const maxDepth = 6
 /** Of one stage: what is beyond is not compared. */
 const maxValues = 500

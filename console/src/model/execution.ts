@@ -29,24 +29,32 @@ function byOwner(left: Stage, right: Stage): number {
   return Number(left.syntheticStageOwner === 'STAGE_AFTER') - Number(right.syntheticStageOwner === 'STAGE_AFTER')
 }
 
-/** A circle or a missing requisite costs the order, not the list. */
+/** Level by level, each in the order of the definition. A circle or a missing requisite costs the order, not the list. */
 function inOrder(stages: readonly Stage[]): readonly Stage[] {
-  const known = new Set(stages.map(({ refId }) => refId))
-  const done = new Set<string>()
-  const ordered: Stage[] = []
-  let rest = [...stages]
-  while (rest.length > 0) {
-    const ready = rest.filter(({ requisiteStageRefIds }) =>
-      (requisiteStageRefIds ?? []).every((id) => done.has(id) || !known.has(id)),
-    )
-    const next = ready.length === 0 ? rest : ready
-    for (const stage of next) {
-      ordered.push(stage)
-      if (stage.refId) done.add(stage.refId)
-    }
-    rest = rest.filter((stage) => !next.includes(stage))
+  const byRef = new Map(stages.flatMap((stage) => (stage.refId ? [[stage.refId, stage] as const] : [])))
+  const requisitesOf = ({ requisiteStageRefIds }: Stage) =>
+    new Set((requisiteStageRefIds ?? []).flatMap((ref) => byRef.get(ref) ?? []))
+  const followers = new Map<Stage, Stage[]>()
+  const open = new Map<Stage, number>()
+  for (const stage of stages) {
+    const requisites = requisitesOf(stage)
+    open.set(stage, requisites.size)
+    for (const requisite of requisites) followers.set(requisite, [...(followers.get(requisite) ?? []), stage])
   }
-  return ordered
+  const places = new Map(stages.map((stage, at) => [stage, at]))
+  const ordered: Stage[] = []
+  let level = stages.filter((stage) => open.get(stage) === 0)
+  while (level.length > 0) {
+    ordered.push(...level)
+    const next: Stage[] = []
+    for (const follower of level.flatMap((stage) => followers.get(stage) ?? [])) {
+      const left = (open.get(follower) ?? 0) - 1
+      open.set(follower, left)
+      if (left === 0) next.push(follower)
+    }
+    level = next.sort((a, b) => (places.get(a) ?? 0) - (places.get(b) ?? 0))
+  }
+  return ordered.length === stages.length ? ordered : [...ordered, ...stages.filter((stage) => (open.get(stage) ?? 0) > 0)]
 }
 
 /** A running judgment that has no answer waits for a person. */

@@ -1,5 +1,5 @@
 /** The dialog that creates or changes a project. */
-import { useId, useState } from 'preact/hooks'
+import { useEffect, useId, useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
 import { to } from '../address.ts'
 import { completeTask, objectKey } from '../api/actions.ts'
@@ -112,6 +112,8 @@ function Applications({ chosen, onChange }: { chosen: readonly string[]; onChang
     setText('')
     if (!chosen.includes(name)) onChange([...chosen, name])
   }
+  // What was typed before the names were there counts as well.
+  useEffect(() => choose(text), [names.length])
   return (
     <>
       <Field label={settingsWords.applicationsOf} help={settingsWords.applicationsHelp}>

@@ -1,5 +1,6 @@
 /** One execution: where it is, why it failed, what can be done. */
-import { useEffect, useMemo } from 'preact/hooks'
+import { useEffect, useMemo, useState } from 'preact/hooks'
+import { useLocation } from 'preact-iso/router'
 import { to } from '../address.ts'
 import { useLive } from '../api/live.ts'
 import { Banner } from '../components/banner.tsx'
@@ -17,23 +18,26 @@ import { EmptyState, Loaded } from '../components/states.tsx'
 import { StatusMark } from '../components/status-mark.tsx'
 import { Segments } from '../components/tabs.tsx'
 import { Duration, Time } from '../components/time.tsx'
+import { useLetters } from '../keys.ts'
 import {
   type Execution,
   findFailure,
   isWaiting,
   type Stage,
   shortId,
+  stageStatus,
   startedBy,
   statusOf,
   titleOf,
   toStageTree,
 } from '../model/execution.ts'
 import { objectOf, textOf } from '../model/read.ts'
+import { toStageGraph } from '../model/stage-graph.ts'
 import { isComplete } from '../model/status.ts'
 import type { ScreenProps } from '../screen.ts'
 import { words } from '../words.ts'
 import { useExecutionActions } from './execution-actions.tsx'
-import { StagePanel } from './stage-panel.tsx'
+import { nextTab, StagePanel } from './stage-panel.tsx'
 
 const views = [
   { id: 'graph', label: words.graph },
@@ -68,6 +72,7 @@ export function ExecutionScreen({ params, query }: ScreenProps) {
 
 function Run({ execution, query }: { execution: Execution; query: Readonly<Record<string, string>> }) {
   const change = useQueryChange()
+  const { route: navigate } = useLocation()
   const actions = useExecutionActions(execution)
   const status = statusOf(execution)
   const tree = useMemo(() => toStageTree(execution.stages), [execution])
@@ -78,9 +83,25 @@ function Run({ execution, query }: { execution: Execution; query: Readonly<Recor
     : (waiting ?? tree.top.find((stage) => stage.status === 'RUNNING') ?? failure?.path[0] ?? tree.top[0])
   const selected = execution.stages.find((stage) => stage.id === query['stage']) ?? usual
   const phone = matchMedia('(max-width: 599.98px)').matches
-  const canDraw = tree.top.length <= maxNodes
+  const [opened, setOpened] = useState<ReadonlySet<string>>(new Set())
+  const foldsChains = !isComplete(execution.status) || execution.status === 'TERMINAL'
+  const graph = useMemo(() => toStageGraph(tree, opened, foldsChains), [tree, opened, foldsChains])
+  const fold = (nodeId: string) => setOpened((before) => before.symmetricDifference(new Set([nodeId])))
+  const canDraw = graph.nodes.length <= maxNodes
   const view = views.find(({ id }) => id === query['view'])?.id ?? (phone || !canDraw ? 'list' : 'graph')
   const select = (stage: Stage) => change({ stage: stage.id, tab: undefined })
+  const toFailed = (step: 1 | -1) => {
+    const failed = execution.stages.filter((stage) => stageStatus(stage).kind === 'failed')
+    const at = failed.findIndex((stage) => stage.id === selected?.id)
+    const next = failed.at(at === -1 && step === -1 ? -1 : (at + step + failed.length) % Math.max(1, failed.length))
+    if (next !== undefined) select(next)
+  }
+  useLetters({
+    n: () => toFailed(1),
+    p: () => toFailed(-1),
+    t: () => selected !== undefined && change({ stage: selected.id, tab: nextTab(selected, query['tab']) }),
+    c: () => navigate(to.compare({ left: execution.id })),
+  })
   const name = execution.name ?? execution.description ?? execution.id
   const { application, id } = execution
 
@@ -143,12 +164,26 @@ function Run({ execution, query }: { execution: Execution; query: Readonly<Recor
       )}
       <div class="filters">
         <Segments label={words.view} options={views} selected={view} onSelect={(chosen) => change({ view: chosen })} />
-        {!canDraw && <span class="muted">{words.tooManyStages(tree.top.length)}</span>}
+        {!canDraw && <span class="muted">{words.tooManyStages(graph.nodes.length)}</span>}
+        {view === 'graph' && opened.size > 0 && (
+          <button type="button" class="button small" onClick={() => setOpened(new Set())}>
+            {words.foldAgain}
+          </button>
+        )}
       </div>
       <div class="execution">
         {view === 'graph' && canDraw ? (
           <div class="panel">
-            <StageGraph tree={tree} selected={topOf(selected, execution.stages)?.id} onSelect={select} />
+            <StageGraph
+              tree={tree}
+              graph={graph}
+              selected={selected?.id}
+              onSelect={select}
+              onFold={fold}
+              fallback={
+                <StageList execution={execution} tree={tree} selected={selected?.id} onSelect={select} showsTime={false} />
+              }
+            />
           </div>
         ) : (
           <div class="panel is-flush">
@@ -224,14 +259,4 @@ function Facts({ execution }: { execution: Execution }) {
       ))}
     </div>
   )
-}
-
-/** The stage of the definition that a synthetic one belongs to. */
-function topOf(stage: Stage | undefined, stages: readonly Stage[]): Stage | undefined {
-  let current = stage
-  for (let depth = 0; current?.parentStageId && depth < 20; depth++) {
-    const { parentStageId } = current
-    current = stages.find(({ id }) => id === parentStageId)
-  }
-  return current
 }

@@ -40,8 +40,8 @@ export function StagePanel({ execution, stage, inner, tab }: StagePanelProps) {
   const change = useQueryChange()
   const actions = useStageActions(execution, stage)
   const log = logOf(stage)
-  const offered = tabs.filter(({ id }) => id !== 'log' || log !== undefined)
-  const selected = offered.find(({ id }) => id === tab)?.id ?? 'summary'
+  const offered = tabsOf(stage)
+  const selected = selectedTab(stage, tab)
   const status = stageStatus(stage)
   return (
     <Panel
@@ -86,6 +86,22 @@ export function StagePanel({ execution, stage, inner, tab }: StagePanelProps) {
       </Tabs>
     </Panel>
   )
+}
+
+function tabsOf(stage: Stage) {
+  return tabs.filter(({ id }) => id !== 'log' || logOf(stage) !== undefined)
+}
+
+function selectedTab(stage: Stage, tab: string | undefined) {
+  return tabsOf(stage).find(({ id }) => id === tab)?.id ?? 'summary'
+}
+
+/** As the address names it: the first is none. */
+export function nextTab(stage: Stage, tab: string | undefined): string | undefined {
+  const offered = tabsOf(stage)
+  const at = offered.findIndex(({ id }) => id === selectedTab(stage, tab))
+  const next = offered[(at + 1) % offered.length]
+  return next?.id === 'summary' ? undefined : next?.id
 }
 
 function Summary({ execution, stage, inner }: { execution: Execution; stage: Stage; inner: readonly Stage[] }) {

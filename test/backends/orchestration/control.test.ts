@@ -328,6 +328,9 @@ test('orchestration-scenario 76: a restart resets what is downstream and nothing
   const after = await engine.ends(id, 'SUCCEEDED')
   const changed = after.stages.map((stage, index) => stage.startTime !== before.stages[index]!.startTime)
   assert.deepEqual(changed, [true, true, false])
+  const attempts = after.stages.map((stage) => stage.context['previousAttempts'])
+  const former = before.stages.map(({ startTime, endTime, status }) => [{ startTime, endTime, status }])
+  assert.deepEqual(attempts, [former[0], former[1], undefined])
 })
 
 test('orchestration-scenario 77: a restart needs a body, an empty object will do', async (t) => {

@@ -27,14 +27,25 @@ export function resetForRestart({ execution, stage, turn }: StageRun, restartedB
   for (const each of reset) resetStage(each, turn)
 }
 
+/** So many former runs of a stage are kept. */
+const maxAttempts = 10
+
 function resetStage(stage: Stage, turn: Turn): void {
+  const attempts = Array.isArray(stage.context['previousAttempts']) ? stage.context['previousAttempts'] : []
+  const { startTime, endTime, status } = stage
+  const previousAttempts =
+    startTime === undefined ? attempts : [...attempts, { startTime, endTime: endTime ?? turn.now, status }].slice(-maxAttempts)
   const {
     exception: _exception,
     beforeStagePlanningFailed: _before,
     afterStagePlanningFailed: _after,
     ...context
   } = stage.context
-  stage.context = { ...context, expressionEvaluationSummary: undefined }
+  stage.context = {
+    ...context,
+    expressionEvaluationSummary: undefined,
+    ...(previousAttempts.length > 0 && { previousAttempts }),
+  }
   stage.status = 'NOT_STARTED'
   stage.startTime = undefined
   stage.endTime = undefined

@@ -1,0 +1,58 @@
+/** A large graph as a whole, with the part that is in view. For the pointer; keys move in the graph itself. */
+import type { Layout } from '../graph/layout.ts'
+import { stageStatus } from '../model/execution.ts'
+import { foldKind, type GraphNode } from '../model/stage-graph.ts'
+
+export interface Box {
+  readonly x: number
+  readonly y: number
+  readonly width: number
+  readonly height: number
+}
+
+interface MinimapProps {
+  readonly nodes: readonly GraphNode[]
+  readonly layout: Layout
+  readonly view: Box
+  readonly zoom: number
+  readonly box: { readonly current: HTMLElement | null }
+}
+
+const maxWidth = 220
+const maxHeight = 120
+const minHeight = 44
+
+export function Minimap({ nodes, layout, view, zoom, box }: MinimapProps) {
+  const scale = Math.min(maxWidth / layout.width, maxHeight / layout.height)
+  // A long row would be a line without height.
+  const [width, height] = [layout.width * scale, Math.max(minHeight, layout.height * scale)]
+  const moveTo = (event: PointerEvent) => {
+    const frame = (event.currentTarget as Element).getBoundingClientRect()
+    const x = ((event.clientX - frame.left) / width) * layout.width
+    const y = ((event.clientY - frame.top) / height) * layout.height
+    box.current?.scrollTo(x * zoom - view.width / 2, y * zoom - view.height / 2)
+  }
+  return (
+    <svg
+      class="minimap"
+      width={width}
+      height={height}
+      preserveAspectRatio="none"
+      viewBox={`0 0 ${layout.width} ${layout.height}`}
+      aria-hidden="true"
+      onPointerDown={moveTo}
+      onPointerMove={(event) => event.buttons === 1 && moveTo(event)}
+    >
+      {nodes.map((node) => {
+        const { x = 0, y = 0 } = layout.places[node.id] ?? {}
+        return <rect key={node.id} x={x} y={y} width="200" height="52" class={`is-${kindOf(node)}`} />
+      })}
+      <rect class="minimap-view" x={view.x / zoom} y={view.y / zoom} width={view.width / zoom} height={view.height / zoom} />
+    </svg>
+  )
+}
+
+function kindOf(node: GraphNode): string {
+  if (node.kind === 'missing') return 'unknown'
+  return node.kind === 'stage' ? stageStatus(node.stage).kind : foldKind(node.stages)
+}

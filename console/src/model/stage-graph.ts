@@ -1,0 +1,264 @@
+/**
+ * The graph that the stages of an execution make: inner stages fold into their stage, equal neighbours into a stack, and a long row of
+ * successes into one node. What is broken in the definition is drawn as such and never an exception.
+ */
+import { durationOf, isWaiting, type Stage, type StageTree, stageStatus, titleOf } from './execution.ts'
+import { isComplete, type Kind } from './status.ts'
+
+export interface StageNode {
+  readonly kind: 'stage'
+  readonly id: string
+  readonly stage: Stage
+  /** Those that are drawn within it. */
+  readonly shown: readonly Stage[]
+  readonly innerCount: number
+}
+
+/** Siblings between the same stages, or successes in a row. */
+export interface FoldNode {
+  readonly kind: 'stack' | 'chain'
+  readonly id: string
+  readonly stages: readonly Stage[]
+}
+
+/** A requisite that no stage has. */
+export interface MissingNode {
+  readonly kind: 'missing'
+  readonly id: string
+  readonly ref: string
+}
+
+export type GraphNode = StageNode | FoldNode | MissingNode
+
+export interface GraphEdge {
+  readonly from: string
+  readonly to: string
+  /** It closes a circle, or begins at no stage. */
+  readonly isBroken: boolean
+}
+
+export interface StageGraph {
+  /** In topological order; those without a stage first. */
+  readonly nodes: readonly GraphNode[]
+  readonly edges: readonly GraphEdge[]
+  /** The node of each stage, inner ones included. */
+  readonly nodeOf: ReadonlyMap<string, string>
+}
+
+/** More siblings than that become a stack. */
+const maxSiblings = 6
+/** More successes in a row than that become one node. */
+const maxChain = 8
+/** What is so near to anything unsuccessful stays. */
+const nearSteps = 2
+const maxDepth = 20
+
+/**
+ * @param opened Ids of nodes that the reader has opened.
+ * @param foldsChains While the execution runs, or when it has failed.
+ */
+export function toStageGraph(tree: StageTree, opened: ReadonlySet<string>, foldsChains: boolean): StageGraph {
+  const links = linksOf(tree.top)
+  const unitOf = new Map<string, string>(tree.top.map(({ id }) => [id, id]))
+  const folds = new Map<string, FoldNode>()
+  const fold = (kind: FoldNode['kind'], id: string, stages: readonly Stage[]): void => {
+    if (opened.has(id)) return
+    folds.set(id, { kind, id, stages })
+    for (const stage of stages) unitOf.set(stage.id, id)
+  }
+  for (const { id, stages } of stacksOf(tree.top, links)) fold('stack', id, stages)
+  if (foldsChains) for (const { id, stages } of chainsOf(tree.top, links, unitOf)) fold('chain', id, stages)
+
+  const nodes = new Map<string, GraphNode>()
+  for (const { id, ref } of links.missing) nodes.set(id, { kind: 'missing', id, ref })
+  for (const stage of tree.top) {
+    const unit = unitOf.get(stage.id) ?? stage.id
+    if (!nodes.has(unit)) nodes.set(unit, folds.get(unit) ?? toStageNode(stage, tree, opened))
+  }
+  const nodeOf = new Map(unitOf)
+  for (const stage of tree.top) {
+    for (const inner of innerOf(stage, tree)) nodeOf.set(inner.id, unitOf.get(stage.id) ?? stage.id)
+  }
+  return { nodes: [...nodes.values()], edges: toEdges(links.pairs, unitOf), nodeOf }
+}
+
+interface Links {
+  /** From stage to stage, by id; a missing requisite has an id of its own. */
+  readonly pairs: readonly (readonly [from: string, to: string])[]
+  readonly missing: readonly { readonly id: string; readonly ref: string }[]
+  readonly before: ReadonlyMap<string, readonly string[]>
+  readonly after: ReadonlyMap<string, readonly string[]>
+}
+
+function linksOf(stages: readonly Stage[]): Links {
+  const byRef = new Map(stages.flatMap(({ refId, id }) => (refId ? [[refId, id] as const] : [])))
+  const missing = new Map<string, string>()
+  const pairs = stages.flatMap(({ id, requisiteStageRefIds }) =>
+    [...new Set(requisiteStageRefIds ?? [])].map((ref) => {
+      const from = byRef.get(ref)
+      if (from !== undefined) return [from, id] as const
+      missing.set(ref, `missing:${ref}`)
+      return [`missing:${ref}`, id] as const
+    }),
+  )
+  const collect = (from: 0 | 1) => {
+    const found = new Map<string, string[]>()
+    for (const pair of pairs) found.set(pair[from], [...(found.get(pair[from]) ?? []), pair[from === 0 ? 1 : 0]])
+    return found
+  }
+  return {
+    pairs,
+    missing: [...missing].map(([ref, id]) => ({ id, ref })),
+    before: collect(1),
+    after: collect(0),
+  }
+}
+
+interface Fold {
+  readonly id: string
+  readonly stages: readonly Stage[]
+}
+
+/** What failed or waits for a person stays outside. */
+function stacksOf(stages: readonly Stage[], { before, after }: Links): readonly Fold[] {
+  const siblings = Map.groupBy(stages, ({ id }) => [before, after].map((ids) => (ids.get(id) ?? []).toSorted().join()).join('|'))
+  return [...siblings.values()].flatMap((members) => {
+    const [first] = members
+    if (first === undefined || members.length <= maxSiblings) return []
+    const calm = members.filter((stage) => !needsAttention(stage))
+    return calm.length < 2 ? [] : [{ id: `stack:${first.id}`, stages: calm }]
+  })
+}
+
+function needsAttention(stage: Stage): boolean {
+  return isWaiting(stage) || ['TERMINAL', 'STOPPED', 'FAILED_CONTINUE', 'CANCELED'].includes(stage.status)
+}
+
+function chainsOf(stages: readonly Stage[], links: Links, unitOf: ReadonlyMap<string, string>): readonly Fold[] {
+  const near = nearOf(
+    stages.filter(({ status }) => status !== 'SUCCEEDED').map(({ id }) => id),
+    links,
+  )
+  const isFree = ({ id }: Stage) => !near.has(id) && unitOf.get(id) === id
+  const byId = new Map(stages.filter(isFree).map((stage) => [stage.id, stage]))
+  const theOnly = (ids: readonly string[] | undefined) => (ids?.length === 1 ? ids[0] : undefined)
+  const next = ({ id }: Stage): Stage | undefined => {
+    const follower = theOnly(links.after.get(id))
+    return follower !== undefined && theOnly(links.before.get(follower)) === id ? byId.get(follower) : undefined
+  }
+  const hasBefore = new Set([...byId.values()].flatMap((stage) => next(stage)?.id ?? []))
+  return [...byId.values()].flatMap((first) => {
+    if (hasBefore.has(first.id)) return []
+    const row: Stage[] = []
+    for (let stage: Stage | undefined = first; stage !== undefined; stage = next(stage)) row.push(stage)
+    return row.length > maxChain ? [{ id: `chain:${first.id}`, stages: row }] : []
+  })
+}
+
+/** Everything within two steps of these, in both directions. */
+function nearOf(ids: readonly string[], { before, after }: Links): ReadonlySet<string> {
+  const near = new Set(ids)
+  let edge = ids
+  for (let step = 0; step < nearSteps; step++) {
+    edge = edge.flatMap((id) => [...(before.get(id) ?? []), ...(after.get(id) ?? [])]).filter((id) => !near.has(id))
+    for (const id of edge) near.add(id)
+  }
+  return near
+}
+
+function toStageNode(stage: Stage, tree: StageTree, opened: ReadonlySet<string>): StageNode {
+  const inner = innerOf(stage, tree)
+  const shown = opened.has(stage.id) ? inner : inner.filter(needsAttention).slice(0, 3)
+  return { kind: 'stage', id: stage.id, stage, shown, innerCount: inner.length }
+}
+
+/** Before it, then after it; each followed by what belongs to it. */
+function innerOf(stage: Stage, { inner }: StageTree, depth = 0): readonly Stage[] {
+  if (depth > maxDepth) return []
+  return (inner.get(stage.id) ?? []).flatMap((child) => [child, ...innerOf(child, { top: [], inner }, depth + 1)])
+}
+
+/** Of the units, each once; what closes a circle is broken. */
+function toEdges(pairs: Links['pairs'], unitOf: ReadonlyMap<string, string>): readonly GraphEdge[] {
+  const after = new Map<string, Set<string>>()
+  for (const [start, end] of pairs) {
+    const [from, to] = [unitOf.get(start) ?? start, unitOf.get(end) ?? end]
+    if (from === to && start !== end) continue
+    after.set(from, (after.get(from) ?? new Set()).add(to))
+  }
+  const backward = backwardOf(after)
+  return [...after].flatMap(([from, ends]) =>
+    [...ends].map((to) => ({ from, to, isBroken: from.startsWith('missing:') || backward.has(`${from}\n${to}`) })),
+  )
+}
+
+/** Edges to a node that the walk has not left yet; without recursion, because a row may be long. */
+function backwardOf(after: ReadonlyMap<string, ReadonlySet<string>>): ReadonlySet<string> {
+  const found = new Set<string>()
+  const state = new Map<string, 'open' | 'done'>()
+  for (const root of after.keys()) {
+    const walk: { id: string; rest: string[] }[] = []
+    const enter = (id: string): void => {
+      state.set(id, 'open')
+      walk.push({ id, rest: [...(after.get(id) ?? [])] })
+    }
+    if (!state.has(root)) enter(root)
+    for (let here = walk.at(-1); here !== undefined; here = walk.at(-1)) {
+      const next = here.rest.pop()
+      if (next === undefined) {
+        state.set(here.id, 'done')
+        walk.pop()
+      } else if (state.get(next) === 'open') found.add(`${here.id}\n${next}`)
+      else if (!state.has(next)) enter(next)
+    }
+  }
+  return found
+}
+
+/** Nodes from a start to this one, over edges that are sound. */
+export function ancestorsOf(id: string, edges: readonly GraphEdge[]): ReadonlySet<string> {
+  const before = Map.groupBy(
+    edges.filter(({ isBroken }) => !isBroken),
+    ({ to }) => to,
+  )
+  const found = new Set([id])
+  for (const one of found) for (const { from } of before.get(one) ?? []) found.add(from)
+  return found
+}
+
+/** What most of all is going on in a stack or a chain. */
+export function foldKind(stages: readonly Stage[]): Kind {
+  const kinds = new Set(stages.map((stage) => stageStatus(stage).kind))
+  const order: readonly Kind[] = ['failed', 'waiting', 'warning', 'running', 'paused', 'queued', 'cancelled', 'skipped']
+  return order.find((kind) => kinds.has(kind)) ?? 'succeeded'
+}
+
+/** "10 succeeded, 1 running". */
+export function countWords(stages: readonly Stage[]): string {
+  const counts = Map.groupBy(stages, (stage) => stageStatus(stage).word)
+  return [...counts].map(([word, members]) => `${members.length} ${word}`).join(', ')
+}
+
+/** What the titles have in common, else the type of all, else nothing. */
+export function commonTitle(stages: readonly Stage[]): string | undefined {
+  const [first = '', ...others] = stages.map(titleOf)
+  let end = first.length
+  for (const other of others) while (!other.startsWith(first.slice(0, end))) end--
+  const title = first.slice(0, end).replace(/[\s\d:/_#.,([{-]+$/, '')
+  if (title.length > 2) return title
+  const types = new Set(stages.map(({ type }) => type))
+  return types.size === 1 ? stages[0]?.type : undefined
+}
+
+/** From the first start to the last end. */
+export function spanOf(stages: readonly Stage[], nowMs: number): number | undefined {
+  const starts = stages.flatMap(({ startTime }) => startTime ?? [])
+  if (starts.length === 0) return undefined
+  const ends = stages.map(({ startTime, endTime, status }) => endTime ?? (startTime && !isComplete(status) ? nowMs : 0))
+  return Math.max(0, Math.max(...ends) - Math.min(...starts))
+}
+
+export function lengthOf(node: GraphNode, nowMs: number): number | undefined {
+  if (node.kind === 'missing') return undefined
+  return node.kind === 'stage' ? durationOf(node.stage, nowMs) : spanOf(node.stages, nowMs)
+}
