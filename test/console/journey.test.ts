@@ -109,20 +109,6 @@ test('a person deploys and rolls back a program at the console', { timeout: 900_
     assert.equal(await versionAt(port), '1.1.0')
   })
 
-  await step('reads the objection of the traffic guard before the click', async () => {
-    const { body } = await fleet.ask('GET', '/applications/web?expand=false')
-    const { attributes } = body as { attributes: Record<string, unknown> }
-    const trafficGuards = [{ account: 'dev', location: 'east', stack: 'prod', detail: '*', enabled: true }]
-    await fleet.run({ type: 'updateApplication', application: { ...attributes, name: 'web', trafficGuards } })
-    await click('button', 'Actions of web-prod-v001')
-    await click('menuitem', 'Disable')
-    const dialog = page.getByRole('dialog')
-    await dialog.getByText('The traffic guard of the cluster web-prod in dev/east forbids disabling web-prod-v001').waitFor()
-    assert.equal(await dialog.getByRole('button', { name: 'Try anyway' }).getAttribute('aria-disabled'), 'true')
-    assert.deepEqual(await findBarriers(page), [])
-    await dialog.getByRole('button', { name: 'Cancel' }).click()
-  })
-
   await step('rolls back after reading what will happen', async () => {
     await click('button', 'Actions of web-prod-v001')
     await click('menuitem', 'Roll back')
@@ -191,6 +177,17 @@ test('a person deploys and rolls back a program at the console', { timeout: 900_
     await page.getByText('web cannot be deleted while something is deployed').waitFor()
     await click('link', 'web-prod-v000')
     await heading('web-prod-v000')
+  })
+
+  await step('reads the objection of the traffic guard before the click', async () => {
+    await open('applications/web')
+    await click('button', 'Actions of web-prod-v000')
+    await click('menuitem', 'Disable')
+    const dialog = page.getByRole('dialog')
+    await dialog.getByText('The traffic guard of the cluster web-prod in dev/east forbids disabling web-prod-v000').waitFor()
+    assert.equal(await dialog.getByRole('button', { name: 'Try anyway' }).getAttribute('aria-disabled'), 'true')
+    assert.deepEqual(await findBarriers(page), [])
+    await dialog.getByRole('button', { name: 'Cancel' }).click()
   })
 
   await step('creates, restricts and deletes an application', async () => {
@@ -291,6 +288,61 @@ test('a person deploys and rolls back a program at the console', { timeout: 900_
     assert.match((await row.textContent()) ?? '', /<script>alert\(1\)<\/script>␣202e␣0007 “🚢” ?x*…x+/)
   })
 
+  await step('edits a pipeline as text and sees the difference', async () => {
+    await open('applications/web/pipelines/release/edit?tab=text')
+    await page.getByRole('textbox', { name: 'Pipeline as JSON' }).waitFor()
+    await page.locator('.cm-line', { hasText: 'Look first.' }).click()
+    await page.keyboard.press('End')
+    await page.keyboard.type('\n"propagateAu')
+    await page.getByRole('option', { name: 'propagateAuthenticationContext' }).waitFor()
+    await page.keyboard.press('Enter')
+    await page.keyboard.type('x')
+    await page.getByText(/Line \d+: .* The other views show the last text/).waitFor()
+    await click('button', 'Back to the last readable text')
+    await page.locator('.cm-line', { hasText: 'Look first.' }).click()
+    await page.keyboard.press('End')
+    await page.keyboard.type('\n"stageEnabled": {"type": "expression", "expression": "#nofun(1)"},')
+    await click('button', 'YAML')
+    await page
+      .locator('.cm-line', { hasText: "'#nofun(1)'" })
+      .or(page.locator('.cm-line', { hasText: '"#nofun(1)"' }))
+      .waitFor()
+    await page.getByRole('tab', { name: 'Difference' }).click()
+    const change = page.locator('.part-change', { hasText: 'Stage Ship it? (1)' })
+    await change.getByText('stageEnabled').waitFor()
+    await page.getByRole('button', { name: 'As text' }).click()
+    await page.locator('.cm-mergeView').getByText('#nofun(1)').waitFor()
+  })
+
+  await step('evaluates its expressions with the last run', async () => {
+    await page.getByRole('tab', { name: 'Dry run' }).click()
+    const row = (field: string) => page.locator('.dry-row', { hasText: field })
+    await row('clusters[0].imageId').getByText('shop:1.1.0').waitFor()
+    await row('stageEnabled').getByText('There is no function "#nofun".').waitFor()
+    await row('stageEnabled').getByText('The stage would be skipped.').waitFor()
+    await page.getByLabel('Only failures').check()
+    await row('clusters[0].imageId').waitFor({ state: 'detached' })
+    await click('button', 'Check the plan')
+    await page.getByText('The engine accepts the draft.').waitFor()
+  })
+
+  await step('restores a revision without saving it', async () => {
+    const stored = async () =>
+      (await fleet.ask('GET', '/applications/web/pipelineConfigs/release')).body as { description?: string }
+    await savePipeline(fleet, { ...(await stored()), description: 'newer' })
+    const visitor = await visit(browser, fleet.url(), { extraHTTPHeaders: asAlice })
+    await visitor.open('applications/web/pipelines/release/edit?tab=history')
+    await visitor.page.locator('.part-change').getByText('newer').waitFor()
+    await visitor.page.locator('.revision').nth(1).click()
+    assert.match(visitor.page.url(), /revision=\d+/)
+    await visitor.page.getByRole('button', { name: 'Restore this revision' }).click()
+    await visitor.page.getByText('Your draft is the same as this revision.').waitFor()
+    await visitor.page.getByRole('tab', { name: 'Difference' }).click()
+    await visitor.page.locator('.change-value', { hasText: 'newer' }).waitFor()
+    assert.equal((await stored()).description, 'newer')
+    assert.deepEqual(visitor.complaints, [])
+  })
+
   await step('meets no barrier on any screen, in light and dark', async () => {
     const { body } = await fleet.ask('GET', '/applications/web/executions/search?size=1')
     const [execution] = body as [{ id: string }]
@@ -304,6 +356,7 @@ test('a person deploys and rolls back a program at the console', { timeout: 900_
       'applications/web',
       'applications/web/pipelines',
       'applications/web/pipelines/release/start',
+      ...['text', 'diff', 'history', 'dry-run'].map((tab) => `applications/web/pipelines/release/edit?tab=${tab}`),
       'applications/web/tasks',
       'projects',
       'projects/none',
@@ -393,11 +446,14 @@ async function savePipelines(fleet: Deployments): Promise<void> {
       { refId: '3', requisiteStageRefIds: ['2'], type: 'wait', name: 'Report', waitTime: 0 },
     ],
   }
-  for (const pipeline of [release, wide, { id: 'hostile', application: 'web', name: hostile, stages }]) {
-    const headers = { ...asAlice, 'content-type': 'application/json' }
-    const answer = await fetch(`${fleet.url()}/pipelines`, { method: 'POST', headers, body: JSON.stringify(pipeline) })
-    assert.equal(answer.status, 200, await answer.text())
-  }
+  for (const pipeline of [release, wide, { id: 'hostile', application: 'web', name: hostile, stages }])
+    await savePipeline(fleet, pipeline)
+}
+
+async function savePipeline(fleet: Deployments, pipeline: object): Promise<void> {
+  const headers = { ...asAlice, 'content-type': 'application/json' }
+  const answer = await fetch(`${fleet.url()}/pipelines`, { method: 'POST', headers, body: JSON.stringify(pipeline) })
+  assert.equal(answer.status, 200, await answer.text())
 }
 
 async function changeAsAnother(fleet: Deployments, attributes: object): Promise<void> {

@@ -42,7 +42,7 @@ export function DryRunTab({ draft }: TabProps) {
     { refresh: 'open' },
   )
   const { body, error } = runs.reading.value
-  const list = body ?? []
+  const list = (body ?? []).toSorted((one, other) => (other.buildTime ?? 0) - (one.buildTime ?? 0))
   const chosen = query['execution'] ?? list[0]?.id
   return (
     <div class="stack">
