@@ -2,7 +2,7 @@
 import { createGateway, type Gateway } from '../src/gateway.ts'
 import { shellWord } from '../src/shell-word.ts'
 import { openLog } from '../src/telemetry/log.ts'
-import { giveBackMemory } from '../src/telemetry/memory.ts'
+import { giveBackMemory, growWithLoad } from '../src/telemetry/memory.ts'
 import { readArguments } from './arguments.ts'
 import { command } from './command-name.ts'
 import { explainFailure } from './failure.ts'
@@ -25,6 +25,7 @@ const settledMs = 2500
 
 export async function serve(args: readonly string[]): Promise<number | undefined> {
   readArguments(args, { command: 'serve', options: configOption, hint: settingsHint })
+  growWithLoad()
   const { config, notices } = await readConfig(args)
   const { log, missing } = openLog(config.telemetry.logLevel, config.telemetry.logFormat)
   for (const notice of notices) log.warn(notice)

@@ -9,12 +9,13 @@ import { type ErrorAnswer, toErrorAnswer } from './error-answer.ts'
 import { createErrorPage } from './error-page.ts'
 import { keptDocumentOf, type Sendable } from './kept-documents.ts'
 import { acceptsGzip, parseAccept } from './parse-accept.ts'
+import { PreparedHeaders, PreparedResponse } from './prepared-response.ts'
 import { entityTagOf, isKnown, keptByBrowser, varying } from './validators.ts'
 
 const gzip = promisify(gzipCallback)
 const minGzipBytes = 2048
 
-const securityHeaders = {
+const securityValues = {
   'cache-control': 'no-cache, no-store, max-age=0, must-revalidate',
   pragma: 'no-cache',
   expires: '0',
@@ -22,6 +23,8 @@ const securityHeaders = {
   'x-frame-options': 'DENY',
   'x-xss-protection': '0',
 } as const
+const securityHeaders = new PreparedHeaders(securityValues)
+const keptSecurityHeaders = new PreparedHeaders({ ...securityValues, 'cache-control': keptByBrowser })
 const strictTransport = 'max-age=31536000 ; includeSubDomains'
 const requestIdName = 'X-SPINNAKER-REQUEST-ID'
 
@@ -35,7 +38,11 @@ export type EchoedHeaders = readonly string[]
  */
 export function commonHeaders(request: FastifyRequest, echoed: EchoedHeaders): Record<string, string | string[]> {
   const { state } = request
-  const headers: Record<string, string | string[]> = { ...securityHeaders, ...state.answerHeaders }
+  const headers: Record<string, string | string[]> = {
+    ...securityHeaders.values,
+    ...state.corsHeaders?.values,
+    ...state.answerHeaders,
+  }
   if (state.scheme === 'https') headers['strict-transport-security'] = strictTransport
   for (const name of echoed) {
     const value = echoedValue(request, name)
@@ -44,18 +51,23 @@ export function commonHeaders(request: FastifyRequest, echoed: EchoedHeaders): R
   return headers
 }
 
-const securityLines: readonly string[] = Object.entries(securityHeaders).flat()
-const cacheControlAt = securityLines.indexOf('cache-control') + 1
-
 /**
- * The same as a list of names and values in turn, for answers that are written past the framework.
+ * The same for answers that are written past the framework.
  *
  * @param vary What else the answer depends on.
+ * @returns names and values in turn, for `writeHead`, which adds those that are prepared
  */
-export function listCommonHeaders(request: FastifyRequest, echoed: EchoedHeaders, vary: string | undefined): string[] {
+export function listCommonHeaders(
+  { request, raw }: FastifyReply,
+  echoed: EchoedHeaders,
+  vary: string | undefined,
+  security = securityHeaders,
+): string[] {
+  if (!(raw instanceof PreparedResponse)) throw new TypeError('The server makes responses without prepared headers.')
   const { state } = request
-  const list = securityLines.slice()
-  const { answerHeaders } = state
+  const { answerHeaders, corsHeaders } = state
+  raw.preparedLines = corsHeaders === undefined ? security.lines : security.lines + corsHeaders.lines
+  const list: string[] = []
   if (vary !== undefined) answerHeaders['vary'] = answerHeaders['vary'] === undefined ? vary : `${answerHeaders['vary']}, ${vary}`
   for (const name in answerHeaders) {
     const value = answerHeaders[name] as string | string[]
@@ -72,13 +84,14 @@ export function listCommonHeaders(request: FastifyRequest, echoed: EchoedHeaders
 
 /** The same for an answer with a validator. */
 export function listValidatedHeaders(
-  request: FastifyRequest,
+  reply: FastifyReply,
   echoed: EchoedHeaders,
   vary: string | undefined,
   { tag, browserCache }: Validation & { tag: string },
 ): string[] {
-  const list = listCommonHeaders(request, echoed, browserCache ? varying : vary)
-  if (browserCache) list[cacheControlAt] = keptByBrowser
+  const list = browserCache
+    ? listCommonHeaders(reply, echoed, varying, keptSecurityHeaders)
+    : listCommonHeaders(reply, echoed, vary)
   list.push('etag', tag)
   return list
 }

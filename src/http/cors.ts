@@ -1,6 +1,7 @@
 /** CORS: allowed origins, and responses to preflights. */
 import type { FastifyRequest } from 'fastify'
 import { GatewayError } from '../errors.ts'
+import { PreparedHeaders } from './prepared-response.ts'
 import type { RequestStep } from './request-state.ts'
 
 export interface CorsSettings {
@@ -23,13 +24,19 @@ const allowedHeaders = 'x-requested-with, content-type, authorization, X-RateLim
 /** @see docs/contracts/authentication.md#csrf-and-cors; docs/contracts/http.md#cors */
 export function applyCors(settings: CorsSettings): RequestStep {
   const uiOrigin = URL.parse(settings.uiUrl)?.origin
+  const withoutOrigin = settings.mode === 'list' ? undefined : new PreparedHeaders(toHeaders('*', true))
   return {
     name: 'applyCors',
     run(request) {
       const origin = request.headers.origin
-      const allowed = origin !== undefined && isAllowedOrigin(origin, settings, uiOrigin)
+      if (origin === undefined) {
+        if (withoutOrigin === undefined) return
+        request.state.corsHeaders = withoutOrigin
+        request.state.answerHeaders['vary'] = 'Origin'
+        return
+      }
+      const allowed = isAllowedOrigin(origin, settings, uiOrigin)
       if (settings.mode === 'list') {
-        if (origin === undefined) return
         if (!allowed && !settings.allowedOrigins.includes('*') && !isSameOrigin(origin, request)) {
           throw new GatewayError(
             'ORIGIN_REFUSED',
@@ -37,15 +44,20 @@ export function applyCors(settings: CorsSettings): RequestStep {
           )
         }
       }
-      const headers = request.state.answerHeaders
-      headers['access-control-allow-origin'] = allowed ? origin : '*'
-      if (allowed || settings.mode === 'regex') headers['access-control-allow-credentials'] = 'true'
-      headers['access-control-allow-methods'] = methods
-      headers['access-control-allow-headers'] = allowedHeaders
-      headers['access-control-max-age'] = '3600'
-      headers['access-control-expose-headers'] = 'X-AUTH-REDIRECT-URL'
-      headers['vary'] = 'Origin'
+      Object.assign(request.state.answerHeaders, toHeaders(allowed ? origin : '*', allowed || settings.mode === 'regex'))
+      request.state.answerHeaders['vary'] = 'Origin'
     },
+  }
+}
+
+function toHeaders(allowedOrigin: string, credentials: boolean): Record<string, string> {
+  return {
+    'access-control-allow-origin': allowedOrigin,
+    ...(credentials && { 'access-control-allow-credentials': 'true' }),
+    'access-control-allow-methods': methods,
+    'access-control-allow-headers': allowedHeaders,
+    'access-control-max-age': '3600',
+    'access-control-expose-headers': 'X-AUTH-REDIRECT-URL',
   }
 }
 

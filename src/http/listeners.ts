@@ -7,6 +7,7 @@ import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
 import { http } from '../node-http.ts'
 import { https } from '../node-https.ts'
 import type { Connections } from './connections.ts'
+import { PreparedResponse } from './prepared-response.ts'
 import type { ListenerKind } from './request-state.ts'
 import { clientCertificateOf } from './tls/client-certificate.ts'
 import { findRevocation } from './tls/revocation.ts'
@@ -21,7 +22,7 @@ export interface ServerOptions {
 }
 
 /** A request without a body has none that would have to be read to its end: that costs several turns of the tick queue. */
-const requestOptions = { requireHostHeader: false, optimizeEmptyRequests: true }
+const requestOptions = { requireHostHeader: false, optimizeEmptyRequests: true, ServerResponse: PreparedResponse }
 
 const kinds = new WeakMap<IncomingMessage, ListenerKind>()
 

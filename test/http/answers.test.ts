@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { get, type IncomingMessage } from 'node:http'
 import { test } from 'node:test'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import { startGateway } from '../support/gateway.ts'
@@ -123,6 +124,26 @@ test('every response has security headers and a request id', async (t) => {
     assert.equal(answer.headers.get('x-spinnaker-request-id'), 'my-request', path)
     assert.equal(answer.headers.get('strict-transport-security'), null)
   }
+})
+
+test('a passed-on answer has each header once, in a fixed order', async (t) => {
+  const clouddriver = await startUpstream(t, { 'GET /networks': '{}' })
+  const gateway = await startGateway(t, { services: { clouddriver: { baseUrl: clouddriver.url } } })
+  const names = async (headers: Record<string, string>) => {
+    const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>()
+    get(`${gateway}/networks`, { headers }, resolve).on('error', reject)
+    const answer = await promise
+    answer.resume()
+    return answer.rawHeaders.filter((_, index) => index % 2 === 0).map((name) => name.toLowerCase())
+  }
+  const expected = [
+    ...['cache-control', 'pragma', 'expires', 'x-content-type-options', 'x-frame-options', 'x-xss-protection'],
+    ...['access-control-allow-origin', 'access-control-allow-credentials', 'access-control-allow-methods'],
+    ...['access-control-allow-headers', 'access-control-max-age', 'access-control-expose-headers', 'vary'],
+    ...['x-spinnaker-request-id', 'content-type', 'date', 'connection', 'keep-alive', 'transfer-encoding'],
+  ]
+  assert.deepEqual(await names({}), expected)
+  assert.deepEqual(await names({ origin: 'https://other.example' }), expected)
 })
 
 test('redirects are followed within a service only', async (t) => {

@@ -493,11 +493,11 @@ class StreamReceiver implements AnswerReceiver {
   }
 
   begin(vary: string | undefined, tag?: string): string[] {
-    const { request, reply, surroundings } = this.#exchange
+    const { reply, surroundings } = this.#exchange
     reply.hijack()
     const { settings } = surroundings
-    if (tag === undefined) return listCommonHeaders(request, settings.echoedHeaders, vary)
-    return listValidatedHeaders(request, settings.echoedHeaders, vary, { tag, browserCache: settings.browserCache })
+    if (tag === undefined) return listCommonHeaders(reply, settings.echoedHeaders, vary)
+    return listValidatedHeaders(reply, settings.echoedHeaders, vary, { tag, browserCache: settings.browserCache })
   }
 
   progress(status: number, bytes: number): void {
