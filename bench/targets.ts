@@ -155,6 +155,8 @@ export async function startGateway({ dir, dist, service, env: more, name = 'fair
   const port = await freePort()
   const env: Record<string, string> = {
     SERVER_DRAINMS: '0',
+    // Every connection asks for the same: what is measured is one call for each.
+    HTTP_SHAREDREADS: 'false',
     SERVER_PORT: String(port),
     SERVER_ADDRESS: '127.0.0.1',
     FAIRLEAD_DATA_DIR: join(dir, 'data'),

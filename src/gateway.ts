@@ -63,6 +63,7 @@ import { describeCircuits, logCircuit } from './upstreams/circuit-reports.ts'
 import { openLoginUpstreams, openUpstreams } from './upstreams/open-upstreams.ts'
 import { askHealth } from './upstreams/service-health.ts'
 import type { ServiceAddress, ServiceName } from './upstreams/services.ts'
+import { SharedReads } from './upstreams/shared-reads.ts'
 import type { CircuitChange } from './upstreams/upstreams.ts'
 
 export interface Gateway {
@@ -299,6 +300,7 @@ function createPlatform(parts: Context & Services & Stores & Access) {
   })
   const platform: Platform = {
     upstreams,
+    sharedReads: config.http.sharedReads ? new SharedReads(metrics.readShared) : undefined,
     applications: parts.applications,
     accounts: parts.accounts,
     banners,

@@ -83,6 +83,12 @@ export const HttpKeys = z.strictObject({
       'Responses with an `ETag` carry `Cache-Control: private, no-cache`: browsers keep a copy on disk, and revalidate it before ' +
         'each use. Without it browsers store nothing, and clients send `If-None-Match` themselves.',
     ),
+  'http.sharedReads': z
+    .boolean()
+    .default(true)
+    .describe(
+      'Identical reads at the same moment, by callers with the same rights, share one call to the service. See decisions/shared-reads.md.',
+    ),
   'http.overload.enabled': z
     .boolean()
     .default(true)
@@ -223,6 +229,7 @@ export function toHttpSettings(keys: HttpKeys, report: SettingsReport, surroundi
     maxUnreadBytes: keys['http.maxUnreadBytes'],
     maxConnectionsPerAddress: keys['http.maxConnectionsPerAddress'],
     browserCache: keys['http.browserCache'],
+    sharedReads: keys['http.sharedReads'],
     overload: {
       enabled: keys['http.overload.enabled'],
       maxDelayMs: keys['http.overload.maxEventLoopDelay'],

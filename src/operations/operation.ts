@@ -50,6 +50,12 @@ export interface Operation {
    * responses keep the validator of their service, whatever is declared here.
    */
   readonly polled?: true
+  /**
+   * Who shares one call to the service with whom, while it is on its way: by default callers whom the service cannot tell apart;
+   * `rights`: also other users with the same rights, as the answer depends on nothing else; `never`: each request has its own.
+   * See docs/decisions/shared-reads.md.
+   */
+  readonly shared?: 'rights' | 'never'
   /** Status of success, 200 unless given. */
   readonly success?: number
   /** As how many requests one counts for the rate limit, 1 unless given. See the classes in docs/guides/limits.md. */

@@ -9,6 +9,7 @@ import type { Login } from '../login/login.ts'
 import type { Permissions } from '../permissions/permissions.ts'
 import type { Health } from '../telemetry/health.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
+import type { SharedReads } from '../upstreams/shared-reads.ts'
 import type { Upstreams } from '../upstreams/upstreams.ts'
 import type { AccountCache } from './account-cache.ts'
 import type { ApplicationCache } from './application-cache.ts'
@@ -17,6 +18,8 @@ import type { OperationSettings } from './settings.ts'
 
 export interface Platform {
   readonly upstreams: Upstreams
+  /** Undefined: each read has a call of its own. */
+  readonly sharedReads: SharedReads | undefined
   readonly applications: ApplicationCache
   readonly accounts: AccountCache
   readonly banners: Banners

@@ -93,6 +93,13 @@ export function digestOf(view: PermissionView): string {
   return digests.getOrInsertComputed(view, () => hash('sha1', JSON.stringify(view), 'base64url'))
 }
 
+const rights = new WeakMap<PermissionView, string>()
+
+/** The same for users with the same rights, whatever their names. */
+export function rightsOf(view: PermissionView): string {
+  return rights.getOrInsertComputed(view, () => hash('sha1', JSON.stringify({ ...view, name: '' }), 'base64url'))
+}
+
 /** A list of applications is filtered entry by entry, and both sides may have thousands. */
 interface ApplicationIndex {
   readonly byFoldedName: ReadonlyMap<string, ReadonlySet<string>>

@@ -42,6 +42,8 @@ export interface Metrics {
   upstreamAnswered(call: { service: string; method: string; status: number | undefined; durationMs: number; bytes: number }): void
   callRetried(service: string, result: 'retried' | 'over-budget'): void
   circuitOpened(service: string): void
+  /** A read was answered by the call of another one. */
+  readShared(service: string): void
   requestShed(reason: 'delay' | 'concurrency'): void
   requestLimited(limited: { kind: string; enforced: boolean }): void
   requestUncounted(): void
@@ -141,6 +143,11 @@ export function createMetrics(version: string): Metrics {
     'service',
     'result',
   )
+  const sharedReads = counter(
+    'fairlead_shared_reads_total',
+    'Reads that were answered by the call of an identical read at the same moment, by service.',
+    'service',
+  )
   const circuitsOpened = counter('fairlead_upstream_circuit_opened_total', 'Circuits that opened, by service.', 'service')
   const shed = counter(
     'fairlead_requests_shed_total',
@@ -233,6 +240,7 @@ export function createMetrics(version: string): Metrics {
     auditCounted: () => auditCounted.inc(),
     callRetried: (service, result) => retries.inc({ service, result }),
     circuitOpened: (service) => circuitsOpened.inc({ service }),
+    readShared: (service) => sharedReads.inc({ service }),
     requestShed: (reason) => shed.inc({ reason }),
     requestLimited: ({ kind, enforced }) => limited.inc({ kind, enforced: String(enforced) }),
     requestUncounted: () => uncounted.inc(),

@@ -12,6 +12,7 @@ import type { Endpoint } from './endpoint.ts'
 import type { IdentityHeaders } from './identity.ts'
 import { maxRedirects, redirectPath } from './redirects.ts'
 import type { ServiceName } from './services.ts'
+import type { Follower, ReadIdentity, SharedAnswer, SharedReads, SharedStream } from './shared-reads.ts'
 import {
   isEmptyByStatus,
   maxInformational,
@@ -23,7 +24,7 @@ import {
   upstreamFailed,
 } from './upstreams.ts'
 
-interface PassOnOptions {
+export interface PassOnOptions {
   service: ServiceName
   call: UpstreamCall
   identity: IdentityHeaders
@@ -38,6 +39,8 @@ interface PassOnOptions {
   /** The client asked with HEAD: headers only. */
   headersOnly: boolean
   receiver: AnswerReceiver
+  /** Other reads may be answered by this call, or this one by theirs. */
+  share?: { readonly reads: SharedReads; readonly identity: ReadIdentity } | undefined
 }
 
 /** The request that an answer is passed on for. */
@@ -71,7 +74,7 @@ const stalledClientMs = 120_000
 
 /** Sends the call before it returns, unless it has to wait for a connection, and tells the receiver how it ended. */
 export function passOn(upstreams: Upstreams, options: PassOnOptions): void {
-  new Exchange(upstreams, options).attempt()
+  new Exchange(upstreams, options).start()
 }
 
 /** Fires when the client goes away. */
@@ -98,7 +101,7 @@ interface Head {
 }
 
 /** One answer for a client: received from undici, perhaps after a retry or a redirect, and written. */
-class Exchange implements Dispatcher.DispatchHandler {
+class Exchange implements Dispatcher.DispatchHandler, Follower {
   readonly #upstreams: Upstreams
   readonly #options: PassOnOptions
   #call: UpstreamCall
@@ -130,6 +133,10 @@ class Exchange implements Dispatcher.DispatchHandler {
   /** Why the client gets something else than the answer. */
   #refusal: unknown
   #stalled: NodeJS.Timeout | undefined
+  /** Of which this is the call. */
+  #led: SharedStream | undefined
+  /** Of which the call answers this. */
+  #followed: SharedStream | undefined
 
   constructor(upstreams: Upstreams, options: PassOnOptions) {
     this.#upstreams = upstreams
@@ -138,6 +145,35 @@ class Exchange implements Dispatcher.DispatchHandler {
     // From now on a client that goes away ends the exchange, even while it waits for a connection.
     if (options.client.destroyed) this.#clientIsGone = true
     else options.client.on('close', this.#clientClosed)
+  }
+
+  start(): void {
+    const { share } = this.#options
+    if (share !== undefined) {
+      this.#followed = share.reads.join(share.identity, this)
+      if (this.#followed !== undefined) return
+      this.#led = share.reads.lead(share.identity)
+      this.#led.onDeserted = () => {
+        if (this.#clientIsGone) this.#abort()
+      }
+    }
+    this.attempt()
+  }
+
+  answered({ status, headers, body }: SharedAnswer): void {
+    this.#followed = undefined
+    this.#status = status
+    this.#deliver({ status, headers, bytes: body }, () => this.#end())
+  }
+
+  failed(error: unknown): void {
+    this.#followed = undefined
+    this.#end(error)
+  }
+
+  released(): void {
+    this.#followed = undefined
+    this.attempt()
   }
 
   attempt(): void {
@@ -192,7 +228,17 @@ class Exchange implements Dispatcher.DispatchHandler {
     this.#isOver = true
     // A call that failed before it was sent leaves the body unread.
     if (call.rawBody instanceof Readable) call.rawBody.destroy()
+    this.#endLed(error)
     receiver.ended(error)
+  }
+
+  /** Reads that follow this one are told last, as some of them may take its place. */
+  #endLed(error: unknown): void {
+    const led = this.#led
+    this.#led = undefined
+    if (led === undefined) return
+    if (error === undefined || this.#clientIsGone) led.release()
+    else led.fail(error, error instanceof GatewayError ? error.details.upstream?.status : undefined)
   }
 
   #fail(error: unknown): void {
@@ -246,7 +292,7 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller
-    if (this.#clientIsGone) controller.abort(clientGone())
+    if (this.#clientIsGone && this.#led?.isFollowed !== true) controller.abort(clientGone())
   }
 
   onResponseStart(controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
@@ -296,6 +342,13 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   #begin(controller: Dispatcher.DispatchController, head: Head): void {
     this.#head = undefined
+    const led = this.#led
+    if (led !== undefined) {
+      led.begin(head.status, head.headers)
+      if (!led.isFollowed) this.#led = undefined
+      else if (head.bytes.length > 0) led.collect(head.bytes)
+      if (this.#clientIsGone) return
+    }
     const preparing = this.#options.receiver.beforeAnswer(head.status)
     if (preparing === undefined) {
       this.#write(controller, head)
@@ -313,6 +366,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   #write(controller: Dispatcher.DispatchController, { status, headers, bytes }: Head): void {
+    if (this.#clientIsGone) return
     this.#writeHead(status, headers)
     if (this.#options.headersOnly) controller.abort(new Error('headers are enough'))
     else if (bytes.length > 0) this.#writeBody(controller, bytes)
@@ -330,7 +384,12 @@ class Exchange implements Dispatcher.DispatchHandler {
     if (head !== undefined) {
       head.bytes = head.bytes.length === 0 ? chunk : Buffer.concat([head.bytes, chunk])
       this.#judge(controller, head)
-    } else if (!this.#options.headersOnly) this.#writeBody(controller, chunk)
+    } else {
+      this.#led?.collect(chunk)
+      if (this.#clientIsGone) {
+        if (this.#led?.isFollowed !== true) this.#abort()
+      } else if (!this.#options.headersOnly) this.#writeBody(controller, chunk)
+    }
   }
 
   #writeBody(controller: Dispatcher.DispatchController, chunk: Buffer): void {
@@ -342,7 +401,8 @@ class Exchange implements Dispatcher.DispatchHandler {
       sink.end(chunk)
       return
     }
-    if (!sink.write(chunk)) {
+    // As long as other reads wait for it, the answer is short.
+    if (!sink.write(chunk) && this.#led?.isFollowed !== true) {
       controller.pause()
       this.#stalled = setTimeout(() => this.#options.client.destroy(), stalledClientMs)
       sink.once('drain', () => {
@@ -363,31 +423,48 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   /** The whole answer is there, and so short that it was not judged before, or empty. */
   #endHead(head: Head): void {
-    const { form, service, receiver, client, headersOnly } = this.#options
+    const { form, service } = this.#options
     const verdict = judgeAnswer(form, head.headers, head.bytes, true)
     if (verdict.kind === 'misfit') {
       this.#fail(misfit(form, service, verdict.found))
       return
     }
     const isNull = verdict.kind === 'null'
-    const write = () => {
-      if (client.destroyed) {
-        this.#succeed()
-        return
-      }
-      this.#bytes = isNull ? 0 : head.bytes.length
-      receiver.progress(head.status, this.#bytes)
-      this.#writeHead(head.status, isNull ? { 'content-length': '0' } : head.headers)
-      this.#finish(headersOnly || isNull ? undefined : head.bytes)
-    }
-    const preparing = receiver.beforeAnswer(head.status)
-    if (preparing === undefined) write()
-    else preparing.then(write, (error: unknown) => this.#fail(error))
+    const whole = isNull ? { status: head.status, headers: { 'content-length': '0' }, bytes: noBytes } : head
+    this.#led?.begin(whole.status, whole.headers)
+    this.#led?.collect(whole.bytes)
+    this.#led?.end()
+    this.#deliver(whole, () => this.#succeed())
   }
 
-  #finish(last?: Buffer): void {
+  /** Writes a whole answer. */
+  #deliver({ status, headers, bytes }: Head, done: () => void): void {
+    const { client, receiver, headersOnly } = this.#options
+    const write = () => {
+      if (!client.destroyed) {
+        this.#bytes = bytes.length
+        receiver.progress(status, bytes.length)
+        this.#writeHead(status, headers)
+        const sink = this.#transform ?? client
+        if (!sink.writableEnded) sink.end(headersOnly || bytes.length === 0 ? undefined : bytes)
+      }
+      done()
+    }
+    const preparing = client.destroyed ? undefined : receiver.beforeAnswer(status)
+    if (preparing === undefined) write()
+    else preparing.then(write, (error: unknown) => this.#refuseWhole(error))
+  }
+
+  /** It was not recorded, so that the client does not get it. */
+  #refuseWhole(error: unknown): void {
+    if (this.#endpoint === undefined) this.#end(error)
+    else this.#fail(error)
+  }
+
+  #finish(): void {
+    this.#led?.end()
     const sink = this.#transform ?? this.#options.client
-    if (!sink.writableEnded) sink.end(last)
+    if (!sink.writableEnded && !this.#clientIsGone) sink.end()
     this.#succeed()
   }
 
@@ -411,6 +488,14 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   #clientClosed = (): void => {
     this.#clientIsGone = true
+    if (this.#followed !== undefined) {
+      this.#followed.leave(this)
+      this.#followed = undefined
+      this.#end()
+    } else if (this.#led?.isFollowed !== true) this.#abort()
+  }
+
+  #abort(): void {
     if (!this.#isOver) this.#controller?.abort(clientGone())
   }
 

@@ -194,6 +194,11 @@ export class Upstreams {
     return this.#settings.services[service]?.kind === 'embedded'
   }
 
+  /** Whether a request decides which instance of the service it is sent to. */
+  isSharded(service: ServiceName): boolean {
+    return this.#choosers.has(service)
+  }
+
   /** The address of a service for the log; never for a client. */
   describe(service: ServiceName): string {
     const address = this.#settings.services[service]

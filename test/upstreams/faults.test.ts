@@ -291,8 +291,8 @@ test('a service that hangs leaves the others alone', async (t) => {
     services: { orca: { baseUrl: orca.url, maxRequests: 20, maxWaitingRequests: 20 }, clouddriver: { baseUrl: clouddriver.url } },
   })
   const order: string[] = []
-  const hanging = Array.from({ length: 60 }, async () => {
-    const { status } = await fetch(`${gateway}/tasks/1`)
+  const hanging = Array.from({ length: 60 }, async (_, index) => {
+    const { status } = await fetch(`${gateway}/tasks/${index}`)
     order.push(`orca ${status}`)
   })
   // The health check takes a place as well.
@@ -304,7 +304,7 @@ test('a service that hangs leaves the others alone', async (t) => {
     assert.equal((await fetch(`${gateway}/networks`)).status, 200)
     order.push('clouddriver')
   }
-  orca.answer({ 'GET /tasks/1': { id: '1' } })
+  orca.answer(() => ({ id: '1' }))
   orca.release({ id: '1' })
   await Promise.all(hanging)
   assert.deepEqual(order.slice(refused), [...Array(20).fill('clouddriver'), ...Array(60 - refused).fill('orca 200')])

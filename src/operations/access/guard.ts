@@ -3,7 +3,7 @@
 import { hash } from 'node:crypto'
 import { GatewayError } from '../../errors.ts'
 import { decide } from '../../permissions/decide.ts'
-import { digestOf } from '../../permissions/permission-view.ts'
+import { digestOf, rightsOf } from '../../permissions/permission-view.ts'
 import type { Authorization } from '../../permissions/permissions.ts'
 import { storedTemplate } from '../../pipeline-templates/inheritance.ts'
 import type { ServiceName } from '../../upstreams/services.ts'
@@ -147,6 +147,13 @@ export class Guard {
       filterAnswer(answer, fields, (need) => isMetByToken(token, need) && decide(view, need).allowed)
     const rights = `${view === undefined ? '' : digestOf(view)}${reach}`
     return { apply: token === undefined ? (answer) => this.#kept.of(answer, view, () => filter(answer)) : filter, rights }
+  }
+
+  /** What the caller may do, as one text, where the gateway has checked it; undefined: the service behind it does, or nothing is known. */
+  rightsOf(operation: Operation, { user }: OperationRequest['state']): string | undefined {
+    if (user === undefined || !this.#checks(operation)) return undefined
+    const answer = this.#platform.permissions.lookUp(user)
+    return answer instanceof Promise || answer.kind !== 'view' ? undefined : rightsOf(answer.view)
   }
 
   /** Whether the gateway itself checks this operation; otherwise the service behind it does. */

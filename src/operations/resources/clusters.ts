@@ -14,6 +14,7 @@ export const clusterOperations: Operation[] = [
     id: 'getClustersUsingGET2',
     core: true,
     polled: true,
+    shared: 'rights',
     method: 'GET',
     path: '/applications/{application}/clusters',
     demands: readsApplication,

@@ -57,6 +57,7 @@ export const loadBalancerOperations: Operation[] = [
     id: 'getApplicationLoadBalancersUsingGET',
     core: true,
     polled: true,
+    shared: 'rights',
     method: 'GET',
     path: '/applications/{application}/loadBalancers',
     demands: readsApplication,

@@ -46,6 +46,7 @@ export const pipelineOperations: Operation[] = [
     id: 'getPipelineConfigsForApplicationUsingGET',
     core: true,
     polled: true,
+    shared: 'rights',
     method: 'GET',
     path: '/applications/{application}/pipelineConfigs',
     demands: readsApplication,

@@ -13,7 +13,7 @@ import {
   type Validation,
 } from '../../http/answer.ts'
 import { codingOf } from '../../http/content-coding.ts'
-import type { QueryValue } from '../../http/encode-path.ts'
+import { formatQuery, type QueryValue } from '../../http/encode-path.ts'
 import type { BodyBounds, JudgedDocument } from '../../http/json-judge.ts'
 import { acceptsGzip, parseAccept } from '../../http/parse-accept.ts'
 import { toPathValues } from '../../http/path-template.ts'
@@ -33,9 +33,10 @@ import { formatJson, isRawNumber } from '../../json/json.ts'
 import { eventStreamType } from '../../live/event-stream.ts'
 import { streamHeaders } from '../../live/event-streams.ts'
 import type { AnswerForm } from '../../upstreams/answer-form.ts'
-import { identityOf } from '../../upstreams/identity.ts'
-import { type AnswerReceiver, passOn } from '../../upstreams/pass-on.ts'
+import { type IdentityHeaders, identityOf } from '../../upstreams/identity.ts'
+import { type AnswerReceiver, type PassOnOptions, passOn } from '../../upstreams/pass-on.ts'
 import type { ServiceName } from '../../upstreams/services.ts'
+import type { ReadIdentity } from '../../upstreams/shared-reads.ts'
 import { checkDone, readJson, type UpstreamAnswer, type UpstreamCall } from '../../upstreams/upstreams.ts'
 import { toUserKey } from '../../user-name.ts'
 import type { AnswerFilter } from '../access/answer-filter.ts'
@@ -230,15 +231,60 @@ class AskedOperation implements OperationRequest {
 
 const noQuery: ParsedQuery = { query: Object.freeze({}), otherQuery: Object.freeze({}) }
 
-function callAs({ request, reply, platform }: Exchange, service: ServiceName, call: UpstreamCall) {
+function callAs(exchange: Exchange, service: ServiceName, call: UpstreamCall) {
+  const { request, reply, platform } = exchange
   const record = recordCall(request, service)
-  return platform.upstreams
-    .call(service, isRead(call) ? { ...call, signal: goneSignal(reply) } : call, identityOf(request.state, request.headers))
+  const identity = identityOf(request.state, request.headers)
+  const ask = (signal?: AbortSignal) =>
+    platform.upstreams.call(service, signal === undefined ? call : { ...call, signal }, identity)
+  const shared = readIdentityOf(exchange, service, call, identity)
+  const asked =
+    shared === undefined || platform.sharedReads === undefined
+      ? ask(isRead(call) ? goneSignal(reply) : undefined).finally(() => noteChange(platform, call))
+      : platform.sharedReads.call(shared, goneSignal(reply), ask)
+  return asked
     .then((answered) => {
       record.call.status = answered.status
       return answered
     })
     .finally(() => record.end())
+}
+
+/** Clients that have been told of a change never see what was before. */
+function noteChange({ sharedReads }: Platform, call: UpstreamCall): void {
+  if (!isRead(call)) sharedReads?.changed()
+}
+
+/**
+ * Reads with the same one may share a call.
+ *
+ * @see docs/decisions/shared-reads.md
+ */
+function readIdentityOf(
+  { operation, request, guard, platform }: Exchange,
+  service: ServiceName,
+  call: UpstreamCall,
+  identity: IdentityHeaders,
+): ReadIdentity | undefined {
+  const { method = 'GET', path, query, headers } = call
+  if (platform.sharedReads === undefined || operation.shared === 'never') return undefined
+  if (operation.method !== 'GET' || request.method !== 'GET') return undefined
+  if (method !== 'GET' || call.body !== undefined || call.rawBody !== undefined) return undefined
+  const isByRights = operation.shared === 'rights' && !platform.upstreams.isSharded(service)
+  const rights = isByRights ? guard.rightsOf(operation, request.state) : undefined
+  let key = `${service} ${path}`
+  if (query !== undefined) key += formatQuery(query)
+  for (const name in headers) key += `\n${name} ${headers[name]}`
+  for (const name in identity) {
+    if (name === 'X-SPINNAKER-REQUEST-ID') continue
+    const isName = name === 'X-SPINNAKER-USER' && rights !== undefined
+    key += isName ? `\nrights ${rights}` : `\n${name} ${identity[name]}`
+  }
+  return { service, key, isAcrossUsers: rights !== undefined }
+}
+
+function toShare({ sharedReads }: Platform, identity: ReadIdentity | undefined): PassOnOptions['share'] {
+  return sharedReads === undefined || identity === undefined ? undefined : { reads: sharedReads, identity }
 }
 
 /** Enters a call to a service into the access line of the request; its status is set once there is one. */
@@ -463,14 +509,19 @@ function describeBytes({ headers }: FastifyRequest): Record<string, string> {
 /** Streams the answer of a service to the client; errors before the first byte become ordinary error answers. */
 function stream(exchange: Exchange, service: ServiceName, call: UpstreamCall, asked: OperationRequest): void {
   const { operation, form, request, reply, platform } = exchange
+  const identity = identityOf(request.state, request.headers)
+  const conditional = withCondition(request, call)
+  const gzip = acceptsGzip(request.headers['accept-encoding'])
+  const shared = readIdentityOf(exchange, service, conditional, identity)
   passOn(platform.upstreams, {
     service,
-    call: withCondition(request, call),
-    identity: identityOf(request.state, request.headers),
+    call: conditional,
+    identity,
     form: formOfCall(form, call),
     client: reply.raw,
     status: operation.success,
-    gzip: acceptsGzip(request.headers['accept-encoding']),
+    gzip,
+    share: toShare(platform, gzip && shared !== undefined ? { ...shared, key: `${shared.key}\ngzip` } : shared),
     headersOnly: request.method === 'HEAD',
     receiver: new StreamReceiver(exchange, asked, recordCall(request, service)),
   })
@@ -493,7 +544,8 @@ class StreamReceiver implements AnswerReceiver {
   }
 
   begin(vary: string | undefined, tag?: string): string[] {
-    const { reply, surroundings } = this.#exchange
+    const { request, reply, surroundings, platform } = this.#exchange
+    if (request.method !== 'GET') platform.sharedReads?.changed()
     reply.hijack()
     const { settings } = surroundings
     if (tag === undefined) return listCommonHeaders(reply, settings.echoedHeaders, vary)
@@ -587,6 +639,8 @@ async function listen(exchange: Exchange, { subject }: LiveAnswer): Promise<Fast
       await guard.check(operation, new AskedOperation(exchange))
     },
     onWrite: (characters) => {
+      // What a client reads after an event must not be older.
+      platform.sharedReads?.changed()
       state.streamedBytes = characters
     },
     begin: async () => {

@@ -127,6 +127,7 @@ function toEntry(operation: Operation, { tag, names, schemas }: EntryContext): J
     summary,
     description: sentences.filter((sentence) => sentence !== undefined).join(' '),
     'x-fairlead-demands': demands,
+    ...(operation.shared !== undefined && { 'x-fairlead-shared': operation.shared }),
     ...toSecurity(openPaths.find(method, path)),
     parameters: [
       ...names.map((name) => ({ ...toPathParameter(name), ...toExample(id, name) })),
