@@ -12,6 +12,8 @@ export interface LoadRequest {
   headers?: Record<string, string>
   connections: number
   seconds: number
+  /** Before these, in which answers are not counted: thousands of connections take their time to open. */
+  settleSeconds?: number
   /** Requests a second altogether; without it every connection sends as soon as it has its answer. */
   rate?: number
   /** The status that counts, 200 unless given. */
@@ -39,6 +41,7 @@ export async function load({
   headers = {},
   connections,
   seconds,
+  settleSeconds = 0,
   rate,
   status: wanted = 200,
   tolerated = [],
@@ -51,9 +54,11 @@ export async function load({
   let bytes = 0
   let refused = 0
   const startedAt = performance.now()
-  const endsAt = startedAt + seconds * 1000
+  const countedAt = startedAt + settleSeconds * 1000
+  const endsAt = countedAt + seconds * 1000
   const pauseMs = rate === undefined ? 0 : (connections * 1000) / rate
   const onAnswer = (status: number, ms: number, size: number) => {
+    if (performance.now() < countedAt) return
     if (status !== wanted) {
       refused++
       return
@@ -67,7 +72,7 @@ export async function load({
       return new Connection(port, request, { onAnswer, statuses: [wanted, ...tolerated] }).run({ firstAt, endsAt, pauseMs })
     }),
   )
-  const elapsed = (performance.now() - startedAt) / 1000
+  const elapsed = (performance.now() - countedAt) / 1000
   const sorted = Float64Array.from(latencies).sort()
   const quantile = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN
   return {

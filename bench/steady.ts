@@ -38,8 +38,8 @@ export async function measureOverload(options: BenchOptions, scratch: Scratch): 
     const peak = await load({ ...ask, connections: 50, seconds })
     const offered = peak.requestsPerSecond * 3
     const healthTimes: number[] = []
-    const probing = probe(port, '/health', {}, healthTimes, seconds * 1000)
-    const over = await load({ ...ask, connections: 3000, seconds, rate: offered })
+    const probing = probe(port, '/health', {}, healthTimes, (settleSeconds + seconds) * 1000)
+    const over = await load({ ...ask, connections: 3000, seconds, settleSeconds, rate: offered })
     await probing
     print('Three times the capacity, 3,000 connections', [
       {
@@ -88,6 +88,7 @@ function quantile(times: readonly number[], share: number): number {
 }
 
 const attackers = 50
+const settleSeconds = 10
 
 /** 50 connections without a session send whatever for a minute; logged-in users and probes must hardly notice. */
 export async function measureAttacks(options: BenchOptions, scratch: Scratch): Promise<void> {

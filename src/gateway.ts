@@ -12,7 +12,7 @@ import type { Config } from './config/config.ts'
 import { consoleRoutes, mountConsole } from './console/console.ts'
 import { AuditedAnswers } from './http/audited-answers.ts'
 import { createBodyBounds } from './http/body-bounds.ts'
-import { Connections, type ConnectionTimes, connectionTimes } from './http/connections.ts'
+import { Connections, type ConnectionTimes, connectionTimes, maxUnaccepted } from './http/connections.ts'
 import { applyCors } from './http/cors.ts'
 import { refuseCsrf } from './http/csrf.ts'
 import { createEncryptedServer, createExtraListeners, createPlainServer, type ServerOptions } from './http/listeners.ts'
@@ -387,9 +387,9 @@ function openPorts(parts: PortParts): Omit<Gateway, 'close'> {
       keptPaths: [...probePaths, ...alwaysOpen.flatMap(({ path }) => (path.startsWith('/auth/') ? [path] : [])), ...loginPaths],
       contextPath: origin.contextPath,
       onShed: parts.metrics.requestShed,
-      onChange: (isOverloaded, delayMs) =>
+      onChange: (isOverloaded) =>
         isOverloaded
-          ? log.warn({ delayMs: Math.round(delayMs) }, 'overloaded: requests of low priority are rejected')
+          ? log.warn('overloaded: requests that wait too long are rejected, those of low priority first')
           : log.info('no longer overloaded: every request is served'),
     }),
   )
@@ -416,10 +416,9 @@ function openPorts(parts: PortParts): Omit<Gateway, 'close'> {
 
   async function listen(): Promise<string> {
     const start = await login.prepareStart()
-    const listening = toAddress(await server.listen({ host: address, port }))
+    const listening = toAddress(await server.listen({ host: address, port, backlog: maxUnaccepted }))
     log.info(describeListener(login, listening, 'main'))
     start.listening()
-    overload.start()
     for (const extra of await extraListeners.listen(address)) {
       log.info(describeListener(login, extra.address, extra.kind))
     }

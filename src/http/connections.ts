@@ -88,8 +88,8 @@ interface Turn {
 /** As many requests may wait on a connection for the answers before them. */
 const maxPipelined = 64
 const idleCheckMs = 50
-/** As many connections wait at a port by default, in Node; new input without end does not delay a stop any longer. */
-const maxUnaccepted = 511
+/** As many connections wait at a port, as far as the system allows; a client beyond them tries again after seconds. */
+export const maxUnaccepted = 4096
 /** Several times the body that is accepted by default: a client that has somewhat too much to send sees why. */
 const maxLingerBytes = 64 * 1024 * 1024
 
@@ -158,8 +158,10 @@ export class Connections {
         response,
         isRunning: false,
         start() {
-          this.isRunning = overload.enter(request, response)
-          if (this.isRunning) handle(request, response)
+          overload.enter(request, response, () => {
+            this.isRunning = true
+            handle(request, response)
+          })
         },
       }
       turns.push(turn)
@@ -372,6 +374,7 @@ export class Connections {
  * accepts one connection per port, and the current one may be past its input.
  */
 async function takeInput(): Promise<void> {
+  // New input without end does not delay a stop any longer.
   let eventsBefore: number | undefined
   for (let iteration = 0; iteration <= maxUnaccepted; iteration++) {
     await endOfIteration()

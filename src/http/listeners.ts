@@ -6,7 +6,7 @@ import type { TLSSocket } from 'node:tls'
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
 import { http } from '../node-http.ts'
 import { https } from '../node-https.ts'
-import type { Connections } from './connections.ts'
+import { type Connections, maxUnaccepted } from './connections.ts'
 import { PreparedResponse } from './prepared-response.ts'
 import type { ListenerKind } from './request-state.ts'
 import { clientCertificateOf } from './tls/client-certificate.ts'
@@ -154,7 +154,7 @@ export function createExtraListeners(
 function listenOn(server: Server, host: string, port: number): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>()
   server.once('error', reject)
-  server.listen({ port, host }, () => {
+  server.listen({ port, host, backlog: maxUnaccepted }, () => {
     server.off('error', reject)
     resolve()
   })

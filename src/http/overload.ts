@@ -1,11 +1,12 @@
-/** Overload: rejects requests before any work is done for them, those of low priority first. */
+/** Overload: requests wait for their turn, and what waits too long is rejected, low priority first. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
 
 export interface OverloadSettings {
   enabled: boolean
-  /** Delay of the event loop from which requests of low priority are rejected; from twice this, all. */
+  /** Wait for a turn from which requests of low priority are rejected; from twice this, all. */
   maxDelayMs: number
-  /** Requests at once, however busy the process is. */
+  /** Requests at once, running and waiting, however busy the process is. */
   maxRequests: number
 }
 
@@ -15,16 +16,25 @@ interface OverloadSurroundings {
   contextPath: string
   onShed?: (reason: 'delay' | 'concurrency') => void
   /** Overload begins and ends. */
-  onChange?: (isOverloaded: boolean, delayMs: number) => void
+  onChange?: (isOverloaded: boolean) => void
+  /** Milliseconds. */
+  now?: () => number
+  /** Number of the current iteration of the event loop. */
+  iteration?: () => number
+  /** Runs in the next iteration. */
+  later?: (run: () => void) => void
 }
 
-const sampleMs = 100
-/** A pause for garbage, or a busy machine, is no overload. */
-const enoughSamples = 4
-/** A larger share of the requests is rejected with each sample above the bound, a smaller one with each below. */
-const stepUp = 0.1
-const stepDown = 0.02
-/** A rejected client hears of it after this time, so that it does not ask again at once. */
+/** Requests are started for so long in one iteration of the event loop; the answers of services have their turn in between. */
+const maxSliceMs = 2
+const minSliceMs = 0.5
+/** A longer iteration means that fewer requests should be started in one. */
+const longIterationMs = 8
+/** Without a rejection for this long, an overload is over. */
+const calmMs = 5000
+/** Of the turns, one in four belongs to connections on which no login has counted yet, if there are any. */
+const turnsPerStranger = 4
+/** A client beyond the bound hears of it after this time, so that it does not ask again at once. */
 const holdMs = 1000
 const maxHeld = 1000
 const message =
@@ -32,83 +42,160 @@ const message =
 const body = JSON.stringify({ message })
 const head = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body), 'retry-after': '1' }
 
+interface Waiting {
+  readonly sinceMs: number
+  readonly response: ServerResponse
+  readonly start: () => void
+}
+
+const proven = Symbol('a login has counted on this connection')
+
+/** Notes that a request with a login came on the connection: later ones do not wait behind those of strangers. */
+export function noteProven(socket: Socket & { [proven]?: true }): void {
+  socket[proven] = true
+}
+
 /**
- * Shares of requests to reject follow the delay of the event loop, sampled ten times a second: what cannot be served in time
- * costs no more than its headers. While nothing is overloaded, a request costs a comparison.
+ * A busy process reads requests and lets them wait before any work is done for them, so that it holds no more of them at once
+ * than it can carry on with, and clients that wait for an answer slow down by themselves. While nothing waits, a request costs a
+ * comparison of times.
  */
 export class Overload {
   readonly #settings: OverloadSettings
   readonly #surroundings: OverloadSurroundings
+  readonly #kept: readonly string[]
+  readonly #now: () => number
+  readonly #iteration: () => number
+  readonly #later: (run: () => void) => void
+  readonly #high: Waiting[] = []
+  readonly #low: Waiting[] = []
+  readonly #strangers: Waiting[] = []
   #running = 0
   #held = 0
-  /** Shares that are rejected, from 0 to 1: of low priority, and of the others. */
-  #low = 0
-  #high = 0
-  readonly #kept: readonly string[]
-  /** Samples above the bound, one after the other. */
-  #lateSamples = 0
-  #timer: NodeJS.Timeout | undefined
+  #turns = 0
+  #sliceMs = maxSliceMs
+  #sliceBeganMs = Number.NEGATIVE_INFINITY
+  #sliceIteration = -1
+  /** When the last turns were given; undefined while nothing waits. */
+  #turnsGivenMs: number | undefined
+  #calm: NodeJS.Timeout | undefined
 
   constructor(settings: OverloadSettings, surroundings: OverloadSurroundings) {
     this.#settings = settings
     this.#surroundings = surroundings
     this.#kept = surroundings.keptPaths.map((path) => path.replace(/\{.*/s, ''))
+    this.#now = surroundings.now ?? (() => performance.now())
+    this.#iteration = surroundings.iteration ?? (() => performance.nodeTiming.uvMetricsInfo.loopCount)
+    this.#later = surroundings.later ?? ((run) => void setImmediate(run))
   }
 
   get running(): number {
     return this.#running
   }
 
-  start(): void {
-    if (!this.#settings.enabled) return
-    let dueMs = performance.now() + sampleMs
-    this.#timer = setInterval(() => {
-      const nowMs = performance.now()
-      this.sample(Math.max(0, nowMs - dueMs))
-      dueMs = nowMs + sampleMs
-    }, sampleMs).unref()
+  get waiting(): number {
+    return this.#high.length + this.#low.length + this.#strangers.length
   }
 
   close(): void {
-    clearInterval(this.#timer)
+    clearTimeout(this.#calm)
   }
 
-  /** @param delayMs By which a timer of the event loop was late */
-  sample(delayMs: number): void {
-    const { maxDelayMs } = this.#settings
-    const was = this.#low > 0
-    this.#lateSamples = delayMs > maxDelayMs ? this.#lateSamples + 1 : 0
-    const isOverloaded = this.#lateSamples >= enoughSamples
-    this.#low = nextShare(this.#low, isOverloaded)
-    this.#high = nextShare(this.#high, isOverloaded && delayMs > 2 * maxDelayMs && this.#low === 1)
-    if (was !== this.#low > 0) this.#surroundings.onChange?.(this.#low > 0, delayMs)
-  }
-
-  /** Counts a request in, which `leave` counts out again, or rejects it. */
-  enter(request: IncomingMessage, response: ServerResponse): boolean {
-    if (this.#low === 0 && this.#running < this.#settings.maxRequests) {
-      this.#running++
-      return true
+  /** Starts a request, now or in its turn, or rejects it. What was started is counted until `leave`. */
+  enter(request: IncomingMessage, response: ServerResponse, start: () => void): void {
+    const nowMs = this.#now()
+    if ((this.#turnsGivenMs === undefined && this.#hasTime(nowMs) && this.#hasRoom()) || this.#isServedAlways(request)) {
+      this.#start(start)
+    } else if (this.#hasRoom()) {
+      this.#queueOf(request).push({ sinceMs: nowMs, response, start })
+      if (this.#turnsGivenMs === undefined) this.#giveTurnsLater(nowMs)
+    } else {
+      this.#surroundings.onShed?.('concurrency')
+      this.#rejectLater(response)
     }
-    const reason = this.#reasonAgainst(request)
-    if (reason === undefined) {
-      this.#running++
-      return true
-    }
-    this.#surroundings.onShed?.(reason)
-    this.#reject(response)
-    return false
   }
 
   leave(): void {
     this.#running--
   }
 
-  #reasonAgainst(request: IncomingMessage): 'delay' | 'concurrency' | undefined {
-    if (!this.#settings.enabled || request.method === 'OPTIONS' || this.#isKept(request.url ?? '')) return undefined
-    if (this.#running >= this.#settings.maxRequests) return 'concurrency'
-    const isLow = (request.headers['x-spinnaker-priority'] ?? 'low') === 'low'
-    return Math.random() < (isLow ? this.#low : this.#high) ? 'delay' : undefined
+  #start(start: () => void): void {
+    this.#running++
+    start()
+  }
+
+  #hasRoom(): boolean {
+    return this.#running + this.waiting < this.#settings.maxRequests
+  }
+
+  /** Whether this iteration of the event loop has started requests for less than a slice. */
+  #hasTime(nowMs: number): boolean {
+    if (nowMs - this.#sliceBeganMs < this.#sliceMs) return true
+    const iteration = this.#iteration()
+    if (iteration === this.#sliceIteration) return false
+    this.#sliceIteration = iteration
+    this.#sliceBeganMs = nowMs
+    return true
+  }
+
+  #queueOf({ socket, headers }: IncomingMessage): Waiting[] {
+    if (!(proven in socket)) return this.#strangers
+    return (headers['x-spinnaker-priority'] ?? 'low') === 'low' ? this.#low : this.#high
+  }
+
+  #giveTurnsLater(nowMs: number): void {
+    this.#turnsGivenMs = nowMs
+    this.#later(() => this.#giveTurns())
+  }
+
+  #giveTurns(): void {
+    const nowMs = this.#now()
+    const isLong = nowMs - (this.#turnsGivenMs ?? nowMs) > longIterationMs
+    this.#sliceMs = isLong ? Math.max(minSliceMs, this.#sliceMs / 2) : Math.min(maxSliceMs, this.#sliceMs * 1.25)
+    const { maxDelayMs } = this.#settings
+    this.#expire(this.#high, nowMs - 2 * maxDelayMs)
+    this.#expire(this.#low, nowMs - maxDelayMs)
+    this.#expire(this.#strangers, nowMs - maxDelayMs)
+    for (let next = this.#takeNext(); next !== undefined; next = this.#takeNext()) {
+      if (!next.response.destroyed) this.#start(next.start)
+      if (this.#now() - nowMs >= this.#sliceMs) break
+    }
+    if (this.waiting > 0) this.#giveTurnsLater(nowMs)
+    else this.#turnsGivenMs = undefined
+  }
+
+  #takeNext(): Waiting | undefined {
+    const [high] = this.#high
+    if (high !== undefined) return this.#high.shift()
+    const first = ++this.#turns % turnsPerStranger === 0 ? this.#strangers : this.#low
+    return first.shift() ?? this.#low.shift() ?? this.#strangers.shift()
+  }
+
+  /** Those that have waited long are told at once: they were slow to be refused already. */
+  #expire(queue: Waiting[], untilMs: number): void {
+    while ((queue[0]?.sinceMs ?? Number.POSITIVE_INFINITY) < untilMs) {
+      const { response } = queue.shift() as Waiting
+      if (response.destroyed) continue
+      this.#surroundings.onShed?.('delay')
+      this.#noteOverload()
+      response.writeHead(503, head).end(body)
+    }
+  }
+
+  #noteOverload(): void {
+    if (this.#calm !== undefined) {
+      this.#calm.refresh()
+      return
+    }
+    this.#surroundings.onChange?.(true)
+    this.#calm = setTimeout(() => {
+      this.#calm = undefined
+      this.#surroundings.onChange?.(false)
+    }, calmMs).unref()
+  }
+
+  #isServedAlways({ method, url = '' }: IncomingMessage): boolean {
+    return !this.#settings.enabled || method === 'OPTIONS' || this.#isKept(url)
   }
 
   #isKept(url: string): boolean {
@@ -118,7 +205,7 @@ export class Overload {
     return this.#kept.some((kept) => path === kept || (kept.endsWith('/') && path.startsWith(kept)))
   }
 
-  #reject(response: ServerResponse): void {
+  #rejectLater(response: ServerResponse): void {
     if (this.#held >= maxHeld) {
       response.writeHead(503, head).end(body)
       return
@@ -130,9 +217,4 @@ export class Overload {
       this.#held--
     })
   }
-}
-
-function nextShare(share: number, rises: boolean): number {
-  const next = rises ? share + stepUp : share - stepDown
-  return Math.round(Math.min(1, Math.max(0, next)) * 100) / 100
 }

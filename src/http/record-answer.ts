@@ -6,6 +6,7 @@ import { logAccess, type Outcome } from '../telemetry/log.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import { noteThatCounts } from './audited-answers.ts'
 import { networkOf } from './network.ts'
+import { noteProven } from './overload.ts'
 
 interface AnswerRecords {
   readonly log: Logger
@@ -30,6 +31,7 @@ export function recordAnswer(records: AnswerRecords, request: FastifyRequest, ou
   recordLogin(metrics, request)
   endSpan(request, outcome)
   const isQuiet = outcome.status === 200 && quietPaths.has(request.state.path)
+  if (user !== undefined) noteProven(request.raw.socket)
   if (!isQuiet && user === undefined && !linesWithoutLogin.allows(networkOf(clientAddress))) return
   logAccess(log, request, outcome, { durationMs, level: isQuiet ? 'debug' : 'info' })
 }

@@ -96,13 +96,13 @@ export const HttpKeys = z.strictObject({
   'http.overload.maxEventLoopDelay': duration('ms')
     .prefault('1s')
     .describe(
-      'Lasting delay of the event loop from which requests of low priority are rejected, more and more of them; from twice this, others too.',
+      'How long a request of low priority waits for its turn while the process is busy, before it is rejected. Others wait twice as long.',
     ),
   'http.overload.maxRequests': z
     .int()
     .min(1)
     .default(5000)
-    .describe('Requests at once; further ones are rejected. Probes, metrics and logins are always served.'),
+    .describe('Requests at once, running and waiting; further ones are rejected. Probes, metrics and logins are always served.'),
   'server.drain-ms': duration('ms')
     .optional()
     .describe(

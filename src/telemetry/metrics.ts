@@ -151,7 +151,7 @@ export function createMetrics(version: string): Metrics {
   const circuitsOpened = counter('fairlead_upstream_circuit_opened_total', 'Circuits that opened, by service.', 'service')
   const shed = counter(
     'fairlead_requests_shed_total',
-    'Requests rejected because of overload: the event loop is late (delay), or too many are running (concurrency).',
+    'Requests rejected because of overload: they waited too long for a turn (delay), or too many are running (concurrency).',
     'reason',
   )
   const limited = counter(

@@ -1,100 +1,126 @@
 import assert from 'node:assert/strict'
-import { connect } from 'node:net'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { connect, type Socket } from 'node:net'
 import test from 'node:test'
-import { Overload } from '../../src/http/overload.ts'
+import { noteProven, Overload } from '../../src/http/overload.ts'
 import { startGateway } from '../support/gateway.ts'
 import { silence, startUpstream } from '../support/upstream.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
-type Request = Parameters<Overload['enter']>[0]
-type Response = Parameters<Overload['enter']>[1]
+interface Sent {
+  url?: string
+  priority?: string
+  /** No login has counted on the connection. */
+  stranger?: boolean
+}
 
+/** Requests take a millisecond to start. Time and iterations of the event loop pass as the test says. */
 function create(settings: Partial<ConstructorParameters<typeof Overload>[0]> = {}) {
+  let nowMs = 0
+  let iteration = 0
+  let next: (() => void) | undefined
   const changes: boolean[] = []
+  const outcomes: string[] = []
   const overload = new Overload(
-    { enabled: true, maxDelayMs: 100, maxRequests: 3, ...settings },
+    { enabled: true, maxDelayMs: 100, maxRequests: 1000, ...settings },
     {
       keptPaths: ['/health', '/login', '/login/oauth2/code/{registration}'],
       contextPath: '/gate',
       onChange: (isOverloaded) => changes.push(isOverloaded),
+      onShed: (reason) => outcomes.push(reason),
+      now: () => nowMs,
+      iteration: () => iteration,
+      later: (run) => {
+        next = run
+      },
     },
   )
-  const response = { once: () => {}, writeHead: () => ({ end: () => {} }) } as unknown as Response
-  const enter = (url: string, priority?: string) => {
+  const response = { once: () => {}, writeHead: () => ({ end: () => {} }) } as unknown as ServerResponse
+  const known = {} as Socket
+  noteProven(known)
+  const send = (name: string, { url = '/tasks', priority, stranger = false }: Sent = {}) => {
     const headers = priority === undefined ? {} : { 'x-spinnaker-priority': priority }
-    const isServed = overload.enter({ method: 'GET', url, headers } as unknown as Request, response)
-    if (isServed) overload.leave()
-    return isServed
+    const request = { method: 'GET', url, headers, socket: stranger ? {} : known } as unknown as IncomingMessage
+    overload.enter(request, response, () => {
+      nowMs++
+      outcomes.push(name)
+      overload.leave()
+    })
   }
-  const sample = (delayMs: number, times: number) => {
-    for (let count = 0; count < times; count++) overload.sample(delayMs)
+  /** Ends the iteration, which lasts as long as given, and takes what has come of requests meanwhile. */
+  const turn = (ms = 1) => {
+    iteration++
+    nowMs += ms
+    const run = next
+    next = undefined
+    run?.()
+    return outcomes.splice(0)
   }
-  return { overload, enter, sample, changes, response }
+  return { overload, send, turn, changes, outcomes }
 }
 
-const seldom = (enter: () => boolean) => Array.from({ length: 200 }, enter).filter(Boolean).length
-
-test('low priority is rejected first, then all but probes and logins', () => {
-  const { enter, sample, changes } = create()
-  sample(150, 3)
-  assert.equal(
-    seldom(() => enter('/gate/tasks')),
-    200,
-  )
-  sample(150, 10)
-  assert.equal(
-    seldom(() => enter('/gate/tasks')),
-    0,
-  )
-  assert.equal(
-    seldom(() => enter('/gate/tasks', 'low')),
-    0,
-  )
-  assert.equal(
-    seldom(() => enter('/gate/tasks', 'high')),
-    200,
-  )
-  sample(250, 10)
-  assert.equal(
-    seldom(() => enter('/gate/tasks', 'high')),
-    0,
-  )
-  for (const path of ['/gate/health', '/health?a=b', '/gate/login', '/gate/login/oauth2/code/github?code=1'])
-    assert.equal(
-      seldom(() => enter(path)),
-      200,
-      path,
-    )
-  assert.equal(
-    seldom(() => enter('/gate/loginx')),
-    0,
-  )
-  assert.deepEqual(changes, [true])
+test('an iteration starts few requests, the others wait in order', () => {
+  const { overload, send, turn } = create()
+  for (let number = 0; number < 8; number++) send(String(number))
+  assert.equal(overload.waiting, 6)
+  const started = [turn(), turn(), turn(), turn()]
+  assert.deepEqual(started.flat(), ['0', '1', '2', '3', '4', '5', '6', '7'])
+  assert.ok(started.every(({ length }) => length <= 4))
+  send('8')
+  assert.deepEqual([overload.waiting, turn()], [0, ['8']])
 })
 
-test('the share that is rejected falls slowly, and short delays are ignored', () => {
-  const { enter, sample, changes } = create()
-  sample(1000, 3)
-  sample(0, 1)
-  sample(1000, 3)
-  assert.deepEqual(changes, [])
-  sample(1000, 20)
-  sample(0, 25)
-  const served = seldom(() => enter('/tasks'))
-  assert.ok(served > 40 && served < 160, `${served} of 200`)
-  sample(0, 30)
-  assert.equal(
-    seldom(() => enter('/tasks')),
-    200,
-  )
-  assert.deepEqual(changes, [true, false])
+test('a calm process lets nothing wait', () => {
+  const { overload, send, turn } = create()
+  for (let number = 0; number < 100; number++) {
+    send('a')
+    assert.deepEqual([overload.waiting, turn()], [0, ['a']])
+  }
 })
 
-test('switched off, every request is served', () => {
-  const { overload, enter, sample } = create({ enabled: false })
-  sample(10_000, 100)
-  for (let count = 0; count < 10; count++) overload.enter({ headers: {} } as unknown as Request, {} as Response)
-  assert.ok(enter('/tasks'))
+test('low priority waits for high, and strangers have one turn in four', () => {
+  const { send, turn } = create()
+  for (let number = 0; number < 2; number++) send('now')
+  for (let number = 0; number < 8; number++) {
+    send('stranger', { stranger: true, priority: 'high' })
+    send('low')
+    if (number < 2) send('high', { priority: 'high' })
+  }
+  const order = Array.from({ length: 18 }, () => turn(0)).flat()
+  assert.deepEqual(order.slice(0, 4), ['now', 'now', 'high', 'high'])
+  assert.equal(order.slice(4, 12).filter((name) => name === 'stranger').length, 2)
+  assert.equal(order.length, 20)
+})
+
+test('what waits too long is rejected, low priority first', () => {
+  const { overload, send, turn, changes } = create()
+  for (let number = 0; number < 2; number++) send('now')
+  for (let number = 0; number < 3; number++) {
+    send('low')
+    send('stranger', { stranger: true })
+    send('high', { priority: 'high' })
+  }
+  assert.deepEqual(turn(150), ['now', 'now', ...Array(6).fill('delay'), 'high'])
+  assert.deepEqual(turn(100), ['delay', 'delay'])
+  assert.deepEqual([overload.waiting, overload.running, changes], [0, 0, [true]])
+  send('low')
+  assert.deepEqual(turn(), ['low'])
+  overload.close()
+})
+
+test('probes and logins are served without a wait', () => {
+  const { send, turn } = create()
+  for (let number = 0; number < 10; number++) send('task')
+  for (const url of ['/gate/health', '/health?a=b', '/gate/login', '/gate/login/oauth2/code/github?code=1'])
+    send('kept', { url, stranger: true })
+  send('task', { url: '/gate/loginx' })
+  assert.equal(turn().filter((name) => name === 'kept').length, 4)
+})
+
+test('switched off, every request is served at once', () => {
+  const { send, outcomes } = create({ enabled: false, maxRequests: 3 })
+  for (let number = 0; number < 100; number++) send('task')
+  assert.equal(outcomes.length, 100)
 })
 
 test('requests beyond the bound get 503, probes do not', async (t) => {
