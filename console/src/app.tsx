@@ -9,6 +9,7 @@ import { Shell } from './components/shell.tsx'
 import { Loading } from './components/states.tsx'
 import { findScreen } from './find-screen.ts'
 import { useKeys } from './keys.ts'
+import { useHeldPlace } from './leave.ts'
 import { routes } from './routes.ts'
 import type { Screen, ScreenRoute } from './screen.ts'
 import { UnknownAddress } from './screens/unknown-address.tsx'
@@ -28,7 +29,9 @@ export function App() {
 const loaded = new Map<ScreenRoute, Screen>()
 
 function CurrentScreen() {
-  const { path, query, route: navigate } = useLocation()
+  const place = useLocation()
+  const { route: navigate } = place
+  const { path, query } = useHeldPlace(place, navigate)
   useKeys(navigate)
   const found = findScreen(routes, path.slice(basePath.length - 1))
   const [, redraw] = useState(0)

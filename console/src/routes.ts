@@ -1,11 +1,6 @@
 /** The table of screens: address to screen, and what the rail shows. The first match wins. */
-import type { Screen, ScreenRoute } from './screen.ts'
+import type { ScreenRoute } from './screen.ts'
 import { words } from './words.ts'
-
-async function unknownAddress(): Promise<Screen> {
-  const { UnknownAddress } = await import('./screens/unknown-address.tsx')
-  return UnknownAddress
-}
 
 export const routes: readonly ScreenRoute[] = [
   {
@@ -14,8 +9,6 @@ export const routes: readonly ScreenRoute[] = [
     rail: { label: words.home, icon: 'home' },
     goKey: 'h',
   },
-  // Screens to come, whose addresses no pattern below may take for its own.
-  ...['applications/:application/pipelines/new'].map((path) => ({ path, load: unknownAddress })),
   {
     path: 'applications',
     load: () => import('./screens/applications.tsx').then(({ Applications }) => Applications),
@@ -37,6 +30,10 @@ export const routes: readonly ScreenRoute[] = [
   {
     path: 'applications/:application/pipelines',
     load: () => import('./screens/pipelines.tsx').then(({ Pipelines }) => Pipelines),
+  },
+  {
+    path: 'applications/:application/pipelines/new',
+    load: () => import('./editor/new-pipeline.tsx').then(({ NewPipeline }) => NewPipeline),
   },
   {
     path: 'applications/:application/pipelines/:id/edit',

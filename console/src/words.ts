@@ -218,7 +218,8 @@ export const words = {
   terminateAction: (id: string) => `Terminate ${id}`,
 
   // Pipelines
-  pipelinesEmpty: (application: string) => `${application} has no pipeline.`,
+  pipelinesEmpty: (application: string) => `${application} has no pipeline. Create one, or import JSON or YAML.`,
+  createPipeline: 'Create pipeline',
   noPipelineMatches: (filter: string) => `No pipeline matches “${filter}”.`,
   quietPeriod: 'A quiet period is active: triggers start nothing. Starts by hand work.',
   pipelineDisabled: 'The pipeline is disabled.',

@@ -17,15 +17,12 @@ import {
 } from '../model/stage-graph.ts'
 import { formatDuration, now } from '../model/time.ts'
 import { words } from '../words.ts'
+import { neighbour, nodeSize, toPath, Zoom, zoomed } from './graph-parts.tsx'
 import { type Box, Minimap } from './minimap.tsx'
 import { Name } from './name.tsx'
 import { StatusMark } from './status-mark.tsx'
 
-const nodeSize = { width: 200, height: 52 } as const
 const innerHeight = 28
-/** Where edges begin and end, from the top of a node. */
-const middle = nodeSize.height / 2
-const corner = 6
 /** From so many nodes on only those in view are drawn. */
 const manyNodes = 60
 const mapFrom = 40
@@ -152,27 +149,6 @@ export function StageGraph({ tree, graph, selected, onSelect, onFold, fallback }
       <Zoom zoom={zoom} onZoom={setZoom} />
     </div>
   )
-}
-
-function Zoom({ zoom, onZoom }: { zoom: number; onZoom: (zoom: number) => void }) {
-  return (
-    <div class="zoom row">
-      <button type="button" class="icon-button small" aria-label={words.zoomOut} onClick={() => onZoom(zoomed(zoom, '-'))}>
-        −
-      </button>
-      <button type="button" class="icon-button small wide" aria-label={words.zoomReset} onClick={() => onZoom(1)}>
-        {`${Math.round(zoom * 100)} %`}
-      </button>
-      <button type="button" class="icon-button small" aria-label={words.zoomIn} onClick={() => onZoom(zoomed(zoom, '+'))}>
-        +
-      </button>
-    </div>
-  )
-}
-
-function zoomed(zoom: number, key: '+' | '-' | '0'): number {
-  if (key === '0') return 1
-  return Math.max(0.5, Math.min(1.5, zoom + (key === '+' ? 0.25 : -0.25)))
 }
 
 interface NodeProps {
@@ -401,47 +377,10 @@ function hasStarted({ nodes }: Shape, id: string): boolean {
   return (node.kind === 'stage' ? [node.stage] : node.stages).some(({ startTime }) => Boolean(startTime))
 }
 
-/** Right angles with round corners. */
-function toPath({ places }: Layout, from: string, to: string): string {
-  const [start, end] = [places[from], places[to]]
-  if (start === undefined || end === undefined) return ''
-  const [x1, y1] = [start.x + nodeSize.width, start.y + middle]
-  const [x2, y2] = [end.x, end.y + middle]
-  const bendAt = x2 - 24
-  if (Math.abs(y1 - y2) < 1) return `M${x1} ${y1}H${x2}`
-  const bend = Math.min(corner, Math.abs(y2 - y1) / 2)
-  const down = y2 > y1 ? 1 : -1
-  return `M${x1} ${y1}H${bendAt - bend}q${bend} 0 ${bend} ${bend * down}V${y2 - bend * down}q0 ${bend * down} ${bend} ${bend * down}H${x2}`
-}
-
 /** Up and down first pass through what a node contains. */
 function stepWithin(target: HTMLElement, key: string): HTMLElement | undefined {
   const step = { ArrowDown: 1, ArrowUp: -1 }[key]
   if (step === undefined) return undefined
   const buttons = [...(target.closest('.node')?.querySelectorAll<HTMLElement>('button') ?? [])]
   return buttons[buttons.indexOf(target) + step]
-}
-
-function neighbour(
-  key: string,
-  current: string,
-  nodes: readonly GraphNode[],
-  edges: readonly GraphEdge[],
-  { places }: Layout,
-): string | undefined {
-  if (key === 'ArrowRight') return edges.find(({ from }) => from === current)?.to
-  if (key === 'ArrowLeft') return edges.find(({ to }) => to === current)?.from
-  if (key === 'Home') return nodes[0]?.id
-  if (key === 'End') return nodes.at(-1)?.id
-  const step = { ArrowDown: 1, ArrowUp: -1 }[key]
-  const here = places[current]
-  if (step === undefined || here === undefined) return undefined
-  const column = nodes
-    .map(({ id }) => ({ id, place: places[id] }))
-    .filter(
-      ({ id, place }) =>
-        id !== current && place !== undefined && Math.abs(place.x - here.x) < 10 && (place.y - here.y) * step > 0,
-    )
-    .toSorted((a, b) => ((a.place?.y ?? 0) - (b.place?.y ?? 0)) * step)
-  return column[0]?.id
 }

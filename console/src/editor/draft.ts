@@ -15,7 +15,7 @@
 import { batch, computed, type ReadonlySignal, type Signal, signal } from '@preact/signals'
 import type { Json } from '../model/read.ts'
 import { numberOf, objectOf, textOf } from '../model/read.ts'
-import { type Change, listChanges } from './changes.ts'
+import { type Change, type Choice, type KeyPath, listChanges, mergeDefinitions } from './changes.ts'
 import type { StageTypes } from './descriptions.ts'
 import { isSameValue, type Path, withValueAt } from './json-path.ts'
 import { findProblems, type Problem } from './problems.ts'
@@ -72,6 +72,10 @@ export class Draft {
   readonly unreadable = signal<Unreadable | undefined>(undefined)
   /** Whether the user lifted the lock of the pipeline. */
   readonly isUnlocked = signal(false)
+  /** The field to open and focus next, such as that of a problem. */
+  readonly shown = signal<Path | undefined>(undefined)
+  /** Whether fields that are missing are marked before the user was there: from the first save on. */
+  readonly showsMissing = signal(false)
   /** What the server found in the last save, until the definition changes. */
   readonly refusals = signal<readonly Problem[]>([])
   readonly isDirty: ReadonlySignal<boolean>
@@ -164,11 +168,20 @@ export class Draft {
     if (base !== undefined) this.replace(base, words.discard)
   }
 
-  /** After a save or a merge: what the store has now, and the draft on top of it. Undo leads back to states before it. */
-  rebase(stored: Json, definition: Json): void {
+  /**
+   * After a save, or when another user saved: the draft is now based on `stored`. What changed between `base` and that goes into every
+   * step of undo, so that no step takes it back.
+   *
+   * @param choose Where draft and `stored` differ; `mine` unless it says otherwise.
+   */
+  rebase(base: Json, stored: Json, choose?: (path: KeyPath) => Choice | undefined): void {
+    const move = (step: Step) => ({ ...step, definition: mergeDefinitions(base, step.definition, stored, choose).definition })
     batch(() => {
+      this.#definition.value = mergeDefinitions(base, this.#definition.peek(), stored, choose).definition
+      this.#past.value = this.#past.peek().map(move)
+      this.#future.value = this.#future.peek().map(move)
+      this.#mergeKey = undefined
       this.stored.value = toStored(stored)
-      this.change(words.merge, () => definition)
     })
   }
 
@@ -182,6 +195,11 @@ export class Draft {
   unlock(): void {
     this.isUnlocked.value = true
     this.set(['locked'], undefined, words.unlock)
+  }
+
+  /** The stored pipeline is gone: the next save creates a new one. */
+  detach(): void {
+    this.stored.value = undefined
   }
 
   toKept(): KeptDraft {

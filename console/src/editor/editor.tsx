@@ -1,29 +1,41 @@
 /** The pipeline editor: one draft, and its views in tabs that are loaded when they are opened. */
 import type { ComponentType } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
+import { useLocation } from 'preact-iso/router'
 import { to } from '../address.ts'
 import { type ApiError, asApiError } from '../api/api-error.ts'
 import { useLive } from '../api/live.ts'
+import { saveOperation, useRight } from '../api/rights.ts'
 import { Banner } from '../components/banner.tsx'
+import { copyText } from '../components/copy-button.tsx'
 import { useQueryChange } from '../components/filter-field.tsx'
+import { Icon } from '../components/icon.tsx'
+import { Menu } from '../components/menu.tsx'
 import { Name } from '../components/name.tsx'
 import { PageHead } from '../components/page-head.tsx'
+import { announcement } from '../components/shell.tsx'
 import { ErrorState, Loading } from '../components/states.tsx'
 import { Tabs } from '../components/tabs.tsx'
+import { useLeaveGuard } from '../leave.ts'
 import { textOf } from '../model/read.ts'
+import { formatClock } from '../model/time.ts'
 import type { ScreenProps } from '../screen.ts'
 import { words as commonWords } from '../words.ts'
 import { toStageTypes } from './descriptions.ts'
-import type { Draft, TabProps } from './draft.ts'
-import { openDraft } from './open-draft.ts'
+import { type Draft, isSameDefinition, type TabProps, toStored } from './draft.ts'
+import { Lazy } from './lazy.tsx'
+import { adoptDraft, forgetDraft, openDraft } from './open-draft.ts'
+import { pipelineActions } from './pipeline-actions.tsx'
+import type { Problem } from './problems.ts'
+import type { SaveOutcome } from './save.ts'
+import { openConflict, openLeaveDialog, openSaveDialog } from './save-dialogs.tsx'
+import { titleOfStage, toNodes } from './stages.ts'
 import { words } from './words.ts'
-
-type TabComponent = ComponentType<TabProps>
 
 interface View {
   readonly id: 'graph' | 'text' | 'diff' | 'history' | 'dry-run'
   readonly label: string
-  readonly load: () => Promise<TabComponent>
+  readonly load: () => Promise<ComponentType<TabProps>>
 }
 
 const views: readonly View[] = [
@@ -43,64 +55,341 @@ export function EditPipeline({ params, query }: ScreenProps) {
     openDraft(application, id).then(setDraft, (cause: unknown) => setError(asApiError(cause)))
   }
   useEffect(open, [application, id])
-  if (error !== undefined) return <ErrorState error={error} onRetry={open} />
+  if (error !== undefined) {
+    return (
+      <>
+        <PageHead tab={words.edit(id)} title={<Name text={id} max={80} />} crumbs={crumbsOf(application)} />
+        <ErrorState error={error} onRetry={open} />
+      </>
+    )
+  }
   if (draft === undefined) return <Loading rows={8} />
   return <Editor draft={draft} query={query} />
 }
 
-export function Editor({ draft, query }: { draft: Draft; query: ScreenProps['query'] }) {
+function crumbsOf(application: string) {
+  return [
+    { label: commonWords.applications, href: to.applications() },
+    { label: <Name text={application} />, href: to.application(application) },
+    { label: commonWords.pipelines, href: to.pipelines(application) },
+  ]
+}
+
+interface EditorProps {
+  readonly draft: Draft
+  readonly query: ScreenProps['query']
+}
+
+export function Editor({ draft, query }: EditorProps) {
   const change = useQueryChange()
+  const { route: navigate } = useLocation()
+  const { application } = draft
   const types = useLive('/capabilities/stageTypes', {}, { refresh: 'open' }).reading.value.body
   useEffect(() => {
     if (types !== undefined) draft.types.value = toStageTypes(types)
   }, [types])
-  const { application } = draft
+  const [newer, setNewer] = useNewer(draft)
+  const right = useRight({ operation: saveOperation, application })
   const name = textOf(draft.definition.value['name']) ?? words.newPipeline
-  const selected = views.find(({ id }) => id === query['tab']) ?? (views[0] as View)
-  const readOnly = draft.readOnly.value
+  const isNew = draft.stored.value === undefined
+  const view = views.find(({ id }) => id === query['tab']) ?? (views[0] as View)
+  const show = (id: View['id']) => change({ tab: id === 'graph' ? undefined : id })
+
+  const onSaved = (id: string) => {
+    announcement.value = words.saved
+    setNewer(undefined)
+    if (!isNew) return
+    adoptDraft(draft, id)
+    navigate(to.editPipeline(application, id, { stage: query['stage'], section: query['section'] }), true)
+  }
+  const save = () => {
+    if (!right.allowed || draft.readOnly.peek() !== undefined) return
+    if (newer !== undefined) return openConflict({ draft, outcome: newer, onMerged: () => openSaveDialog({ draft, onSaved }) })
+    draft.showsMissing.value = true
+    const [blocking] = blockingProblems(draft)
+    if (blocking === undefined) return openSaveDialog({ draft, onSaved })
+    if (view.id !== 'text') showProblem(draft, blocking, () => show('graph'))
+    announcement.value = blocking.message
+  }
+  useLeaveGuard({
+    isNeeded: () => draft.isDirty.peek(),
+    ask: (leave) =>
+      openLeaveDialog(draft.changes.peek().length, () => {
+        forgetDraft(draft)
+        leave()
+      }),
+  })
+  useEditorKeys(draft, save, () => show('graph'))
+
   return (
     <>
       <PageHead
         tab={words.edit(name)}
         title={<Name text={name} max={80} />}
-        crumbs={[
-          { label: commonWords.applications, href: to.applications() },
-          { label: <Name text={application} />, href: to.application(application) },
-          { label: commonWords.pipelines, href: to.pipelines(application) },
-        ]}
+        crumbs={crumbsOf(application)}
+        state={<Changes draft={draft} />}
+        actions={<Actions draft={draft} denied={right.reason} onSave={save} />}
       />
-      {readOnly !== undefined && <Banner tone="info">{readOnly}</Banner>}
-      <Tabs
-        label={words.views}
-        tabs={views}
-        selected={selected.id}
-        onSelect={(id) => change({ tab: id === 'graph' ? undefined : id })}
-      >
-        <LoadedView key={selected.id} view={selected} draft={draft} />
+      <Notes draft={draft} denied={right.allowed ? undefined : right.reason} newer={newer} onMerged={() => setNewer(undefined)} />
+      <Problems draft={draft} onShow={() => show('graph')} onSaveAnyway={() => openSaveDialog({ draft, onSaved })} />
+      <Tabs label={words.views} tabs={views} selected={view.id} onSelect={show}>
+        <Lazy key={view.id} load={view.load} props={{ draft }} />
       </Tabs>
     </>
   )
 }
 
-/** Loaded once; a view that was opened before is shown at once. */
-const loaded = new Map<string, TabComponent>()
-
-function LoadedView({ view, draft }: { view: View; draft: Draft }) {
-  const [Tab, setTab] = useState<TabComponent | undefined>(() => loaded.get(view.id))
-  const [error, setError] = useState<ApiError | undefined>(undefined)
-  const load = () => {
-    setError(undefined)
-    view.load().then(
-      (component) => {
-        loaded.set(view.id, component)
-        setTab(() => component)
-      },
-      (cause: unknown) => setError(asApiError(cause)),
-    )
-  }
+/** A newer version in the store; one of the same content, or without changes of the user, is taken over. */
+function useNewer(draft: Draft) {
+  const [newer, setNewer] = useState<SaveOutcome | undefined>(undefined)
+  const id = textOf(draft.stored.value?.definition['id'])
+  const isReadable = id !== undefined && !/[/\\%;]/.test(id)
+  const parameters = isReadable ? { path: { application: draft.application, pipelineName: id } } : undefined
+  const { body } = useLive('/applications/{application}/pipelineConfigs/{pipelineName}', parameters, { refresh: 'steady' })
+    .reading.value
   useEffect(() => {
-    if (Tab === undefined) load()
-  }, [])
-  if (error !== undefined) return <ErrorState error={error} onRetry={load} />
-  return Tab === undefined ? <Loading rows={6} /> : <Tab draft={draft} />
+    const stored = draft.stored.peek()
+    if (body === undefined || stored === undefined) return
+    const stamp = Number(toStored(body).updateTs)
+    // An answer from before the last save is not newer.
+    if (Number.isNaN(stamp) || stamp <= Number(stored.updateTs ?? 0)) return setNewer(undefined)
+    if (isSameDefinition(body, stored.definition) || !draft.isDirty.peek()) {
+      draft.rebase(stored.definition, body)
+      setNewer(undefined)
+    } else setNewer({ kind: 'conflict', theirs: body })
+  }, [body, draft.stored.value])
+  const shown = newer?.kind === 'conflict' ? newer : undefined
+  return [shown, setNewer] as const
+}
+
+/** Those that the server refuses; what is only missing can be saved and completed later. */
+function blockingProblems(draft: Draft): readonly Problem[] {
+  return draft.problems
+    .peek()
+    .filter(({ kind, severity, path }) => severity === 'error' && (kind === 'wrong' || (path.length === 1 && path[0] === 'name')))
+}
+
+function showProblem(draft: Draft, { path }: Problem, showGraph: () => void): void {
+  showGraph()
+  draft.shown.value = [...path]
+}
+
+function useEditorKeys(draft: Draft, save: () => void, showGraph: () => void): void {
+  useEffect(() => {
+    let last = -1
+    const onKey = (event: KeyboardEvent) => {
+      if (document.querySelector('dialog[open]') !== null) return
+      const key = event.key.toLowerCase()
+      const isControl = (event.ctrlKey || event.metaKey) && !event.altKey
+      // The text view has its own undo, which leads to the same steps.
+      const isText = (event.target as HTMLElement | null)?.closest('.cm-editor') != null
+      if (isControl && key === 's') save()
+      else if (isControl && key === 'z' && !isText) event.shiftKey ? draft.redo() : draft.undo()
+      else if (isControl && key === 'y' && !isText) draft.redo()
+      else if (event.key === 'F8') {
+        const problems = draft.problems.peek()
+        last = problems.length === 0 ? -1 : (last + (event.shiftKey ? -1 : 1) + problems.length) % problems.length
+        const problem = problems[last]
+        if (problem !== undefined) showProblem(draft, problem, showGraph)
+      } else return
+      event.preventDefault()
+    }
+    addEventListener('keydown', onKey)
+    return () => removeEventListener('keydown', onKey)
+  })
+}
+
+function Changes({ draft }: { draft: Draft }) {
+  const count = draft.changes.value.length
+  if (draft.unreadable.value !== undefined) return <span class="chip is-warning">{words.textUnreadable}</span>
+  if (draft.stored.value === undefined) return <span class="chip">{words.notStored}</span>
+  if (!draft.isDirty.value) return null
+  return <span class="chip is-changed">{words.unsaved(Math.max(1, count))}</span>
+}
+
+interface ActionsProps {
+  readonly draft: Draft
+  /** Why the user may not save. */
+  readonly denied: string | undefined
+  readonly onSave: () => void
+}
+
+function Actions({ draft, denied, onSave }: ActionsProps) {
+  const { route: navigate } = useLocation()
+  const stored = draft.stored.value
+  const { undoLabel, redoLabel } = draft
+  const isOff = denied !== undefined || draft.readOnly.value !== undefined || (stored !== undefined && !draft.isDirty.value)
+  const reason = denied ?? draft.readOnly.value
+  const discard = () => openLeaveDialog(draft.changes.peek().length, () => draft.discard())
+  return (
+    <>
+      <button
+        type="button"
+        class="icon-button"
+        aria-label={words.undoOf(undoLabel.value)}
+        title={words.undoOf(undoLabel.value)}
+        aria-disabled={undoLabel.value === undefined}
+        onClick={() => draft.undo()}
+      >
+        <Icon name="undo" />
+      </button>
+      <button
+        type="button"
+        class="icon-button"
+        aria-label={words.redoOf(redoLabel.value)}
+        title={words.redoOf(redoLabel.value)}
+        aria-disabled={redoLabel.value === undefined}
+        onClick={() => draft.redo()}
+      >
+        <Icon name="redo" />
+      </button>
+      {stored !== undefined && draft.isDirty.value && (
+        <button type="button" class="button" onClick={discard}>
+          {words.discard}
+        </button>
+      )}
+      <button
+        type="button"
+        class="button is-primary"
+        aria-disabled={isOff}
+        title={reason ?? 'Ctrl S'}
+        onClick={() => isOff || onSave()}
+      >
+        {words.save}
+      </button>
+      {stored !== undefined && (
+        <Menu
+          items={pipelineActions({
+            pipeline: stored.definition,
+            application: draft.application,
+            denied,
+            isEditing: true,
+            onDeleted: () => {
+              forgetDraft(draft)
+              navigate(to.pipelines(draft.application))
+            },
+          })}
+        />
+      )}
+    </>
+  )
+}
+
+interface NotesProps {
+  readonly draft: Draft
+  readonly denied: string | undefined
+  readonly newer: Extract<SaveOutcome, { kind: 'conflict' }> | undefined
+  readonly onMerged: () => void
+}
+
+/** What stands in the way of a save. */
+function Notes({ draft, denied, newer, onMerged }: NotesProps) {
+  const readOnly = draft.readOnly.value
+  const { application } = draft
+  const owner = useLive('/applications/{application}', denied === undefined ? undefined : { path: { application } }, {
+    refresh: 'open',
+  })
+  const email = textOf((owner.reading.value.body as { attributes?: { email?: unknown } } | undefined)?.attributes?.email)
+  const theirs = newer === undefined ? undefined : toStored(newer.theirs)
+  return (
+    <>
+      {denied !== undefined && (
+        <Banner
+          tone="warning"
+          actions={
+            draft.isDirty.value && (
+              <button
+                type="button"
+                class="button small"
+                onClick={() => void copyText(JSON.stringify(draft.definition.peek(), null, 2))}
+              >
+                {words.copyMine}
+              </button>
+            )
+          }
+        >
+          {draft.isDirty.value ? words.rightEnded(application, email) : words.mayNotChange(application, email)} {denied}
+        </Banner>
+      )}
+      {readOnly !== undefined && (
+        <Banner
+          tone="info"
+          actions={
+            draft.mayUnlock &&
+            denied === undefined && (
+              <button type="button" class="button small" onClick={() => draft.unlock()}>
+                {words.unlock}
+              </button>
+            )
+          }
+        >
+          {readOnly}
+        </Banner>
+      )}
+      {newer !== undefined && theirs !== undefined && (
+        <Banner
+          tone="warning"
+          actions={
+            <button type="button" class="button small" onClick={() => openConflict({ draft, outcome: newer, onMerged })}>
+              {words.seeAndMerge}
+            </button>
+          }
+        >
+          {words.savedMeanwhile(
+            theirs.lastModifiedBy ?? words.someoneElse,
+            textOf(newer.theirs['name']) ?? '',
+            theirs.updateTs === undefined ? undefined : formatClock(Number(theirs.updateTs)),
+          )}
+        </Banner>
+      )}
+    </>
+  )
+}
+
+interface ProblemsProps {
+  readonly draft: Draft
+  readonly onShow: () => void
+  readonly onSaveAnyway: () => void
+}
+
+const maxListed = 5
+
+/** All problems after the first attempt to save; before, each stands at its field only. */
+function Problems({ draft, onShow, onSaveAnyway }: ProblemsProps) {
+  const problems = draft.problems.value
+  if (!draft.showsMissing.value || problems.length === 0) return null
+  const nodes = toNodes(draft.definition.value)
+  const isBlocked = blockingProblems(draft).length > 0
+  return (
+    <Banner
+      tone={isBlocked ? 'failed' : 'warning'}
+      actions={
+        isBlocked && (
+          <button type="button" class="button small" onClick={onSaveAnyway}>
+            {words.saveAnyway}
+          </button>
+        )
+      }
+    >
+      <strong>{words.problems(problems.length)}</strong>
+      <ul class="problem-list">
+        {problems.slice(0, maxListed).map((problem) => {
+          const stage = nodes.find(({ key }) => key === problem.stage)?.stage
+          return (
+            <li key={`${problem.path.join()} ${problem.message}`}>
+              <button type="button" class="link" onClick={() => showProblem(draft, problem, onShow)}>
+                {stage !== undefined && (
+                  <>
+                    <Name text={titleOfStage(stage)} max={40} />:{' '}
+                  </>
+                )}
+                <Name text={problem.message} max={200} />
+              </button>
+            </li>
+          )
+        })}
+      </ul>
+      {problems.length > maxListed && <span class="muted">{words.moreProblems(problems.length - maxListed)}</span>}
+    </Banner>
+  )
 }

@@ -1,13 +1,209 @@
-/** Graph of the stages, and the form of the selected one. */
-import type { TabProps } from './draft.ts'
-import { titleOfStage, toNodes } from './stages.ts'
+/** The stages as a graph, beside the form of the selected one or the settings of the pipeline. */
+import { useEffect } from 'preact/hooks'
+import { useLocation } from 'preact-iso/router'
+import { useQueryChange } from '../components/filter-field.tsx'
+import { FlowGraph } from '../components/flow-graph.tsx'
+import { Icon } from '../components/icon.tsx'
+import { Name } from '../components/name.tsx'
+import { announcement } from '../components/shell.tsx'
+import { EmptyState } from '../components/states.tsx'
+import { objectsOf, textOf } from '../model/read.ts'
+import { openAddStage } from './add-stage-dialog.tsx'
+import { descriptionOf } from './descriptions.ts'
+import type { Draft, TabProps } from './draft.ts'
+import { ProblemCount } from './fields.tsx'
+import { PipelineSettings, type SectionId, sections } from './pipeline-settings.tsx'
+import { removeSelected, StageForm } from './stage-form.tsx'
+import { findCircle, inRunOrder, type Position, type StageNode, stageOfKey, titleOfStage, toNodes } from './stages.ts'
+import { words } from './words.ts'
+
+/** Above that the list says more than a drawing. */
+const maxNodes = 400
+const positions: readonly Position[] = ['before', 'parallel', 'after']
 
 export function GraphTab({ draft }: TabProps) {
+  const change = useQueryChange()
+  const { query } = useLocation()
+  const definition = draft.definition.value
+  const section = sections.find(({ id }) => id === query['section'])?.id
+  const node = section === undefined ? stageOfKey(definition, query['stage']) : undefined
+  const isNarrow = matchMedia('(max-width: 599.98px)').matches
+  const select = (key: string | undefined) => {
+    draft.endStep()
+    change({ stage: key, section: undefined })
+  }
+  const open = (id: SectionId) => change({ section: id, stage: undefined })
+  useEffect(() => {
+    draft.selected.value = node?.key
+  }, [node?.key])
+  useShown(draft, select, open)
+  // On a phone a form is a page of its own.
+  const isForm = node !== undefined || section !== undefined
+  const form =
+    node === undefined ? (
+      <PipelineSettings key={section} draft={draft} section={section ?? 'general'} />
+    ) : (
+      <StageForm key={node.key} draft={draft} node={node} onSelect={select} />
+    )
+  const isEditable = draft.readOnly.value === undefined
   return (
-    <ol>
-      {toNodes(draft.definition.value).map(({ key, stage }) => (
-        <li key={key}>{titleOfStage(stage)}</li>
-      ))}
-    </ol>
+    <div class="editor">
+      {!(isNarrow && isForm) && (
+        <div class="editor-map panel">
+          <Sections draft={draft} selected={node === undefined ? (section ?? 'general') : undefined} onSelect={open} />
+          <Stages draft={draft} selected={node?.key} isList={isNarrow} onSelect={select} />
+          {isEditable && (
+            <div class="editor-tools row">
+              <button
+                type="button"
+                class="button small"
+                onClick={() => openAddStage({ draft, onAdded: select, ...(node !== undefined && { of: node.key }) })}
+              >
+                <Icon name="plus" /> {words.addStage}
+              </button>
+              <span class="muted">{words.graphKeys}</span>
+            </div>
+          )}
+        </div>
+      )}
+      {(!isNarrow || isForm) && (
+        <fieldset class="editor-form" disabled={!isEditable} aria-label={words.form}>
+          {isNarrow && (
+            <button type="button" class="button small back" onClick={() => change({ stage: undefined, section: undefined })}>
+              <Icon name="left" /> {words.allStages}
+            </button>
+          )}
+          {form}
+        </fieldset>
+      )}
+    </div>
+  )
+}
+
+/** What is wanted next lies in a stage or a section; its field takes the focus then. */
+function useShown(draft: Draft, select: (key: string | undefined) => void, open: (id: SectionId) => void): void {
+  const shown = draft.shown.value
+  useEffect(() => {
+    if (shown === undefined) return
+    const [list, index] = shown
+    if (list === 'stages') select(toNodes(draft.definition.peek())[Number(index)]?.key)
+    else open(sections.find((section) => section.list === list)?.id ?? 'general')
+  }, [shown])
+}
+
+interface SectionsProps {
+  readonly draft: Draft
+  readonly selected: SectionId | undefined
+  readonly onSelect: (id: SectionId) => void
+}
+
+function Sections({ draft, selected, onSelect }: SectionsProps) {
+  const definition = draft.definition.value
+  return (
+    <nav class="editor-sections" aria-label={words.settings}>
+      {sections.map(({ id, label, list }) => {
+        const count = list === undefined ? 0 : objectsOf(definition[list]).length
+        const problems = draft.problems.value.filter(
+          ({ path: [first] }) =>
+            first !== 'stages' && (sections.find((section) => section.list === first)?.id ?? 'general') === id,
+        ).length
+        return (
+          <button key={id} type="button" class="section-button" aria-pressed={id === selected} onClick={() => onSelect(id)}>
+            {label}
+            {count > 0 && <span class="count">{count}</span>}
+            {problems > 0 && <ProblemCount count={problems} />}
+          </button>
+        )
+      })}
+    </nav>
+  )
+}
+
+interface StagesProps {
+  readonly draft: Draft
+  readonly selected: string | undefined
+  readonly isList: boolean
+  readonly onSelect: (key: string | undefined) => void
+}
+
+function Stages({ draft, selected, isList, onSelect }: StagesProps) {
+  const nodes = inRunOrder(toNodes(draft.definition.value))
+  const circle = new Set(findCircle(nodes))
+  const remove = (key: string) => {
+    const title = titleOfStage(stageOfKey(draft.definition.peek(), key)?.stage ?? {})
+    removeSelected(draft, key, onSelect)
+    announcement.value = words.removed(title)
+  }
+  if (nodes.length === 0) return <EmptyState icon="pipeline" text={words.noStages} />
+  if (isList || nodes.length > maxNodes) {
+    return (
+      <ol class="rows stage-list">
+        {nodes.map((node) => (
+          <li key={node.key}>
+            <button type="button" class="stage-row" aria-pressed={node.key === selected} onClick={() => onSelect(node.key)}>
+              <NodeContent draft={draft} node={node} />
+              <Icon name="right" />
+            </button>
+          </li>
+        ))}
+      </ol>
+    )
+  }
+  return (
+    <FlowGraph
+      nodes={nodes.map((node) => ({
+        id: node.key,
+        requires: node.requires,
+        class: problemsOf(draft, node).length > 0 ? 'is-warning' : '',
+        content: <NodeContent draft={draft} node={node} />,
+      }))}
+      selected={selected}
+      onSelect={onSelect}
+      edgeClass={(from, to) => (circle.has(from) && circle.has(to) ? 'is-broken' : 'is-passed')}
+      onKey={(event, key) => {
+        if (event.key !== 'Delete' || draft.readOnly.peek() !== undefined) return
+        event.preventDefault()
+        remove(key)
+      }}
+      handles={
+        selected !== undefined &&
+        draft.readOnly.value === undefined &&
+        positions.map((position) => (
+          <button
+            key={position}
+            type="button"
+            class={`node-handle is-${position}`}
+            tabIndex={-1}
+            aria-label={words.addAt[position]}
+            title={words.addAt[position]}
+            onClick={() => openAddStage({ draft, of: selected, position, onAdded: onSelect })}
+          >
+            <Icon name="plus" />
+          </button>
+        ))
+      }
+    />
+  )
+}
+
+function problemsOf(draft: Draft, { key }: StageNode) {
+  return draft.problems.value.filter(({ stage }) => stage === key)
+}
+
+function NodeContent({ draft, node }: { draft: Draft; node: StageNode }) {
+  const { stage } = node
+  const problems = problemsOf(draft, node).length
+  return (
+    <>
+      <span class="node-text">
+        <span class="node-name cut">
+          <Name text={titleOfStage(stage)} max={40} />
+        </span>
+        <span class="node-under">
+          <span class="node-type cut">{descriptionOf(draft.types.value, stage)?.label ?? textOf(stage['type'])}</span>
+        </span>
+      </span>
+      {problems > 0 && <ProblemCount count={problems} />}
+    </>
   )
 }

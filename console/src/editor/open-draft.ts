@@ -32,12 +32,19 @@ export function createDraft(application: string, definition: Json): Draft {
   return keep(keyOf(application, undefined), new Draft(application, { stored: undefined, definition }))
 }
 
-/** After it was saved, deleted or discarded. */
+/** A draft that has become the stored pipeline `id` goes on as the draft of that. */
+export function adoptDraft(draft: Draft, id: string): void {
+  forgetDraft(draft)
+  keep(keyOf(draft.application, id), draft)
+}
+
+/** After it was deleted or discarded. */
 export function forgetDraft(draft: Draft): void {
   for (const [key, each] of opened) {
     if (each !== draft) continue
     opened.delete(key)
-    store(key, undefined)
+    stops.get(draft)?.()
+    stops.delete(draft)
   }
 }
 
@@ -58,17 +65,25 @@ function fresh(stored: Json): KeptDraft {
   return { stored, definition: stored }
 }
 
+const stops = new Map<Draft, () => void>()
+
 function keep(key: string, draft: Draft): Draft {
   opened.set(key, draft)
   let timer: ReturnType<typeof setTimeout> | undefined
-  const save = () => store(key, opened.get(key) === draft && draft.isDirty.peek() ? draft.toKept() : undefined)
-  effect(() => {
+  const save = () => store(key, draft.isDirty.peek() ? draft.toKept() : undefined)
+  const stop = effect(() => {
     draft.definition.value
     draft.stored.value
     clearTimeout(timer)
     timer = setTimeout(save, keepAfterMs)
   })
   addEventListener('pagehide', save)
+  stops.set(draft, () => {
+    stop()
+    clearTimeout(timer)
+    removeEventListener('pagehide', save)
+    store(key, undefined)
+  })
   return draft
 }
 

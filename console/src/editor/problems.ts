@@ -15,6 +15,8 @@ export interface Problem {
   readonly message: string
   /** The stage that it belongs to, as `StageNode.key`. */
   readonly stage: string | undefined
+  /** What is missing is told after the user was there. */
+  readonly kind: 'missing' | 'wrong'
   /** A warning does not keep the definition from being saved or run. */
   readonly severity: 'error' | 'warning'
 }
@@ -25,12 +27,12 @@ export function findProblems(definition: Json, types: StageTypes | undefined): r
   const known = new Set(nodes.map(({ key }) => key))
   const found: Problem[] = []
   if (textOf(definition['name']) === undefined || String(definition['name']).trim() === '') {
-    found.push({ path: ['name'], message: words.nameMissing, stage: undefined, severity: 'error' })
+    found.push({ path: ['name'], message: words.nameMissing, stage: undefined, kind: 'missing', severity: 'error' })
   }
   const circle = findCircle(nodes)
   for (const { index, key, stage } of nodes) {
-    const at = (path: Path, message: string, severity: Problem['severity'] = 'error') =>
-      found.push({ path: ['stages', index, ...path], message, stage: key, severity })
+    const at = (path: Path, message: string, rest: Partial<Problem> = {}) =>
+      found.push({ path: ['stages', index, ...path], message, stage: key, kind: 'wrong', severity: 'error', ...rest })
     if (textOf(stage['type']) === undefined) at(['type'], words.typeMissing)
     if (refIdOf(stage) !== undefined && refIdOf(stage) !== key) at(['refId'], words.refIdTaken(refIdOf(stage) ?? ''))
     for (const id of requisitesOf(stage)) if (!known.has(id)) at(['requisiteStageRefIds'], words.requisiteUnknown(id))
@@ -38,8 +40,9 @@ export function findProblems(definition: Json, types: StageTypes | undefined): r
     const description = descriptionOf(types, stage)
     if (types === undefined) continue
     const problems = description === undefined ? [] : problemsOf(stage, description.fields, [], !mayBeSkipped(stage))
-    for (const { path, message } of [...problemsOf(stage, common(types), [], false), ...problems]) at(path, message)
-    if (description?.runsHere === false) at(['type'], description.reason ?? words.doesNotRun, 'warning')
+    for (const { path, message, kind } of [...problemsOf(stage, common(types), [], false), ...problems])
+      at(path, message, { kind })
+    if (description?.runsHere === false) at(['type'], description.reason ?? words.doesNotRun, { severity: 'warning' })
   }
   return found
 }
@@ -52,25 +55,22 @@ function common(types: StageTypes): readonly Field[] {
   return types.commonFields.filter(({ name }) => name !== 'type' && name !== 'requisiteStageRefIds')
 }
 
-interface FieldProblem {
-  readonly path: Path
-  readonly message: string
-}
+type FieldProblem = Pick<Problem, 'path' | 'message' | 'kind'>
 
 function problemsOf(holder: Json, fields: readonly Field[], path: Path, isComplete: boolean): FieldProblem[] {
   // A key that is an expression may become any of them.
   const mayLack = !isComplete || Object.keys(holder).some(isExpression)
-  return fields.flatMap((field) => {
+  return fields.flatMap((field): FieldProblem[] => {
     const here = [...path, field.name]
     const name = [field.name, ...(field.otherNames ?? [])].find((each) => isGiven(holder[each]))
     if (name !== undefined) return name === field.name ? problemsOfValue(holder[name], field, here, isComplete) : []
-    return field.required && !mayLack ? [{ path: here, message: words.fieldMissing(formatPath(here)) }] : []
+    return field.required && !mayLack ? [{ path: here, message: words.fieldMissing(formatPath(here)), kind: 'missing' }] : []
   })
 }
 
 function problemsOfValue(value: unknown, field: Field, path: Path, isComplete: boolean): FieldProblem[] {
   const wrong = isExpression(value) ? undefined : describeWrong(value, field)
-  if (wrong !== undefined) return [{ path, message: words.fieldWrong(formatPath(path), wrong) }]
+  if (wrong !== undefined) return [{ path, message: words.fieldWrong(formatPath(path), wrong), kind: 'wrong' }]
   const { fields, kind } = field
   if (fields === undefined) return []
   if (kind === 'object' && isObject(value)) return problemsOf(value, fields, path, isComplete)

@@ -5,7 +5,7 @@ import { useLocation } from 'preact-iso/router'
 import { to } from '../address.ts'
 import type { Schemas } from '../api/client.ts'
 import { useLive } from '../api/live.ts'
-import { startOperation, useRight } from '../api/rights.ts'
+import { saveOperation, startOperation, useRight } from '../api/rights.ts'
 import { ApplicationHead } from '../components/application-head.tsx'
 import { Banner } from '../components/banner.tsx'
 import { closeDialog, openDialog } from '../components/dialog.tsx'
@@ -16,6 +16,7 @@ import { Menu } from '../components/menu.tsx'
 import { Name } from '../components/name.tsx'
 import { RunStrip } from '../components/run-strip.tsx'
 import { EmptyState, Loaded } from '../components/states.tsx'
+import { pipelineActions } from '../editor/pipeline-actions.tsx'
 import type { Execution } from '../model/execution.ts'
 import { isComplete } from '../model/status.ts'
 import type { ScreenProps } from '../screen.ts'
@@ -35,12 +36,38 @@ export function Pipelines({ params, query }: ScreenProps) {
   useStartAddress(params, query, live.reading.value.body)
   return (
     <>
-      <ApplicationHead application={application} tab={words.pipelines} />
+      <ApplicationHead application={application} tab={words.pipelines} actions={<CreatePipeline application={application} />} />
       {quiet?.inQuietPeriod === true && <Banner tone="warning">{words.quietPeriod}</Banner>}
-      <Loaded live={live} rows={6} empty={<EmptyState icon="pipeline" text={words.pipelinesEmpty(application)} />}>
+      <Loaded
+        live={live}
+        rows={6}
+        empty={
+          <EmptyState icon="pipeline" text={words.pipelinesEmpty(application)}>
+            <CreatePipeline application={application} />
+          </EmptyState>
+        }
+      >
         {(pipelines) => <List application={application} pipelines={pipelines} filter={query['q'] ?? ''} />}
       </Loaded>
     </>
+  )
+}
+
+function CreatePipeline({ application }: { application: string }) {
+  const { allowed, reason } = useRight({ operation: saveOperation, application })
+  const content = (
+    <>
+      <Icon name="plus" /> {words.createPipeline}
+    </>
+  )
+  return allowed ? (
+    <a class="button" href={to.newPipeline(application)}>
+      {content}
+    </a>
+  ) : (
+    <button type="button" class="button" aria-disabled="true" title={reason} aria-label={`${words.createPipeline}: ${reason}`}>
+      {content}
+    </button>
   )
 }
 
@@ -130,6 +157,7 @@ function Row({ application, pipeline, runs }: { application: string; pipeline: P
   const { name, disabled, description } = pipeline
   const id = pipeline.id ?? name
   const right = useRight({ operation: startOperation, application })
+  const save = useRight({ operation: saveOperation, application })
   const sorted = runs.toSorted((a, b) => (b.buildTime ?? 0) - (a.buildTime ?? 0))
   const [last] = sorted
   const denied = disabled === true ? words.pipelineDisabled : right.allowed ? undefined : right.reason
@@ -183,6 +211,7 @@ function Row({ application, pipeline, runs }: { application: string; pipeline: P
                   ...(denied === undefined ? { href: to.startPipeline(application, id, { from: last.id }) } : { denied }),
                 },
               ]),
+          ...pipelineActions({ application, pipeline, denied: save.allowed ? undefined : save.reason }),
         ]}
       />
     </div>

@@ -1,0 +1,186 @@
+/** Values to choose from, read from the API when a field that offers them is shown. */
+import { type ReadParameters, type ReadPath, useLive } from '../api/live.ts'
+import { user } from '../api/session.ts'
+import { type Json, objectOf, objectsOf, textOf, textsOf } from '../model/read.ts'
+import type { Draft } from './draft.ts'
+import { stagesOf } from './stages.ts'
+
+export interface Choice {
+  readonly value: string
+  /** Beside the value, such as the name behind an id. */
+  readonly label?: string | undefined
+}
+
+/** Where a field is: its siblings narrow its choices. */
+interface Place {
+  readonly draft: Draft
+  /** The object that the field belongs to. */
+  readonly holder: Json
+  readonly application: string
+  readonly account: string | undefined
+}
+
+/** A read, and its choices. */
+interface Source {
+  readonly path: ReadPath
+  /** Undefined reads nothing. */
+  readonly parameters: (place: Place) => unknown
+  readonly choices: (body: unknown, place: Place) => readonly Choice[]
+}
+
+const maxImages = 200
+const recentRuns = 20
+
+const accountsRead = { path: '/credentials', parameters: () => ({ query: { expand: true } }) } as const
+const inApplication = ({ application }: Place) => ({ path: { application } })
+const groupsRead = {
+  path: '/applications/{applicationName}/serverGroups',
+  parameters: ({ application }: Place) => ({ path: { applicationName: application }, query: { expand: 'false' } }),
+} as const
+
+const sources: Readonly<Record<string, Source>> = {
+  accounts: { ...accountsRead, choices: (body) => accountsOf(body).map(({ name, type }) => choice(name, type)) },
+  providers: { ...accountsRead, choices: (body) => accountsOf(body).map(({ type }) => choice(type)) },
+  'docker-accounts': {
+    ...accountsRead,
+    choices: (body) => accountsOf(body).flatMap(({ name, type }) => (type === 'dockerRegistry' ? choice(name) : [])),
+  },
+  regions: { ...accountsRead, choices: (body, { account }) => regionsOf(body, account).map((name) => choice(name)) },
+  applications: { path: '/applications', parameters: () => ({}), choices: (body) => named(body, 'name') },
+  pipelines: {
+    path: '/applications/{application}/pipelineConfigs',
+    parameters: inApplication,
+    choices: (body) => named(body, 'id', 'name'),
+  },
+  clusters: {
+    path: '/applications/{application}/clusters',
+    parameters: inApplication,
+    choices: (body) => Object.values(objectOf(body)).flatMap((names) => textsOf(names).map((name) => choice(name))),
+  },
+  'server-groups': { ...groupsRead, choices: (body) => named(body, 'name', 'region') },
+  instances: {
+    ...groupsRead,
+    choices: (body) => objectsOf(body).flatMap(({ instances, name }) => named(instances, 'id', undefined, textOf(name))),
+  },
+  'load-balancers': {
+    path: '/applications/{application}/loadBalancers',
+    parameters: inApplication,
+    choices: (body) => named(body, 'name', 'region'),
+  },
+  'security-groups': {
+    path: '/securityGroups',
+    parameters: () => ({}),
+    choices: (body, { account }) => firewallsOf(body, account).map((name) => choice(name)),
+  },
+  images: {
+    path: '/images/find',
+    parameters: ({ holder }) => ({ query: { provider: textOf(holder['cloudProvider']) ?? 'local', q: '', count: maxImages } }),
+    choices: (body) => named(body, 'imageName'),
+  },
+  'base-images': {
+    path: '/bakery/options',
+    parameters: () => ({}),
+    choices: (body) => objectsOf(body).flatMap(({ baseImages }) => named(baseImages, 'id', 'shortDescription')),
+  },
+  'instance-types': { path: '/instanceTypes', parameters: () => ({}), choices: (body) => named(body, 'name') },
+  executions: {
+    path: '/applications/{application}/pipelines',
+    parameters: ({ application }) => ({ path: { application }, query: { limit: recentRuns, expand: false } }),
+    choices: (body) => named(body, 'id', 'name'),
+  },
+  'service-accounts': {
+    path: '/auth/user/serviceAccounts',
+    parameters: ({ draft }) => ({ query: { application: draft.application } }),
+    choices: (body) => textsOf(body).map((name) => choice(name)),
+  },
+  'build-hosts': { path: '/v2/builds', parameters: () => ({}), choices: (body) => textsOf(body).map((name) => choice(name)) },
+  'build-jobs': {
+    path: '/v3/builds/{buildMaster}/jobs',
+    parameters: ({ holder }) => {
+      const buildMaster = textOf(holder['master'])
+      return buildMaster === undefined ? undefined : { path: { buildMaster } }
+    },
+    choices: (body) => textsOf(body).map((name) => choice(name)),
+  },
+  subscriptions: {
+    path: '/pubsub/subscriptions',
+    parameters: () => ({}),
+    choices: (body) => named(body, 'subscriptionName', 'pubsubSystem'),
+  },
+  'notification-types': {
+    path: '/notifications/metadata',
+    parameters: () => ({}),
+    choices: (body) => named(body, 'notificationType').map(({ value }) => choice(value.toLowerCase())),
+  },
+  'artifact-accounts': { path: '/artifacts/credentials', parameters: () => ({}), choices: (body) => named(body, 'name') },
+}
+
+/** Of the draft itself, or of the user. */
+const ownSources: Readonly<Record<string, (place: Place) => readonly Choice[]>> = {
+  stages: ({ draft }) => named(stagesOf(draft.definition.value), 'name'),
+  artifacts: ({ draft }) => {
+    const owners = [draft.definition.value, ...stagesOf(draft.definition.value)]
+    return owners.flatMap(({ expectedArtifacts }) => named(expectedArtifacts, 'id', 'displayName'))
+  },
+  roles: () => (user.value?.roles ?? []).map((name) => choice(name)),
+}
+
+/** Empty while they are not known; a source that fails offers nothing, and the field takes what is typed. */
+export function useChoices(name: string | undefined, draft: Draft, holder: Json): readonly Choice[] {
+  const source = name === undefined ? undefined : sources[name]
+  const own = textOf(holder['application'])
+  const place: Place = {
+    draft,
+    holder,
+    application: own === undefined || own.includes('$') ? draft.application : own,
+    account: textOf(holder['credentials']) ?? textOf(holder['account']),
+  }
+  const parameters = source?.parameters(place) as ReadParameters<ReadPath> | undefined
+  const { body } = useLive(source?.path ?? accountsRead.path, parameters, { refresh: 'open' }).reading.value
+  const choices = source?.choices(body, place) ?? (name === undefined ? [] : (ownSources[name]?.(place) ?? []))
+  const byValue = new Map(choices.filter(({ value }) => value !== '').map((each) => [each.value, each]))
+  return [...byValue.values()].toSorted((a, b) => (a.label ?? a.value).localeCompare(b.label ?? b.value))
+}
+
+/** The provider of an account, for the field beside it. */
+export function useProviders(isWanted: boolean): (account: string) => string | undefined {
+  const { body } = useLive(accountsRead.path, isWanted ? accountsRead.parameters() : undefined, { refresh: 'open' }).reading.value
+  return (account) => accountsOf(body).find(({ name }) => name === account)?.type
+}
+
+function choice(value: string, label?: string): Choice {
+  return { value, label: label === value ? undefined : label }
+}
+
+function named(body: unknown, key: string, label?: string, same?: string): readonly Choice[] {
+  return objectsOf(body).map((item) => choice(textOf(item[key]) ?? '', label === undefined ? same : textOf(item[label])))
+}
+
+interface Account {
+  readonly name: string
+  readonly type: string
+  readonly regions: readonly string[]
+}
+
+function accountsOf(body: unknown): readonly Account[] {
+  return objectsOf(body).map((account) => ({
+    name: textOf(account['name']) ?? '',
+    type: textOf(account['cloudProvider']) ?? textOf(account['type']) ?? '',
+    regions: [...objectsOf(account['regions']).flatMap(({ name }) => textOf(name) ?? []), ...textsOf(account['regions'])],
+  }))
+}
+
+function regionsOf(body: unknown, account: string | undefined): readonly string[] {
+  const all = accountsOf(body)
+  const chosen = all.filter(({ name }) => name === account)
+  return (chosen.length === 0 ? all : chosen).flatMap(({ regions }) => regions)
+}
+
+/** By account, provider and region. */
+function firewallsOf(body: unknown, account: string | undefined): readonly string[] {
+  return Object.entries(objectOf(body)).flatMap(([owner, byProvider]) => {
+    if (account !== undefined && owner !== account) return []
+    const byRegion = Object.values(objectOf(byProvider)).flatMap((regions) => Object.values(objectOf(regions)))
+    return byRegion.flatMap((groups) => objectsOf(groups).flatMap(({ name }) => textOf(name) ?? []))
+  })
+}

@@ -1,0 +1,135 @@
+/** What can be done with a stored pipeline as a whole: copy, rename, disable, delete. */
+import { useState } from 'preact/hooks'
+import { to } from '../address.ts'
+import { actionHeaders, client, type Schemas, unwrap } from '../api/client.ts'
+import { refreshMatching } from '../api/live.ts'
+import { confirm } from '../components/confirm-dialog.tsx'
+import { closeDialog, openDialog } from '../components/dialog.tsx'
+import { Field } from '../components/field.tsx'
+import { FormDialog } from '../components/form-dialog.tsx'
+import type { MenuItem } from '../components/menu.tsx'
+import { showHidden } from '../model/names.ts'
+import { type Json, textOf } from '../model/read.ts'
+import { words } from './words.ts'
+
+interface PipelineActions {
+  readonly application: string
+  readonly pipeline: Json
+  /** Why the user may not change it. */
+  readonly denied: string | undefined
+  /** In the editor, which changes the name itself. */
+  readonly isEditing?: boolean
+  readonly onDeleted?: () => void
+}
+
+export function pipelineActions({ application, pipeline, denied, isEditing, onDeleted }: PipelineActions): readonly MenuItem[] {
+  const name = textOf(pipeline['name']) ?? ''
+  const id = textOf(pipeline['id']) ?? name
+  const isDisabled = pipeline['disabled'] === true
+  const change = (edit: (stored: Json) => Json) => changeStored(application, id, edit)
+  return [
+    ...(isEditing ? [] : [{ label: words.editIt, icon: 'edit' as const, href: to.editPipeline(application, id) }]),
+    { label: words.history, icon: 'clock', href: to.editPipeline(application, id, { tab: 'history' }) },
+    {
+      label: words.copyIt,
+      icon: 'copy',
+      ...(denied === undefined ? { href: to.newPipeline(application, { from: id }) } : { denied }),
+    },
+    ...(isEditing
+      ? []
+      : [
+          {
+            label: words.rename,
+            icon: 'edit' as const,
+            denied,
+            onSelect: () =>
+              openDialog(<RenameDialog name={name} onRename={(next) => change((stored) => ({ ...stored, name: next }))} />),
+          },
+        ]),
+    {
+      label: isDisabled ? words.enable : words.disable,
+      icon: 'power',
+      denied,
+      onSelect: () =>
+        isDisabled
+          ? confirm({
+              title: words.enableTitle(name),
+              effect: words.enableEffect,
+              action: words.enableAction(name),
+              level: 1,
+              run: () => change((stored) => ({ ...stored, disabled: false })),
+            })
+          : confirm({
+              title: words.disableTitle(name),
+              effect: words.disableEffect(name),
+              action: words.disableAction(name),
+              level: 1,
+              run: () => change((stored) => ({ ...stored, disabled: true })),
+            }),
+    },
+    {
+      label: words.deleteIt,
+      icon: 'trash',
+      destructive: true,
+      denied,
+      onSelect: () =>
+        confirm({
+          title: words.deleteTitle(name),
+          effect: words.deleteEffect,
+          action: words.deleteAction(name),
+          level: 2,
+          // A name that is long or cannot be typed is not asked for.
+          ...(name.length <= 60 && showHidden(name) === name && { typed: name.trim() }),
+          destructive: true,
+          run: async () => {
+            await deletePipeline(application, name)
+            onDeleted?.()
+          },
+        }),
+    },
+  ]
+}
+
+function RenameDialog({ name, onRename }: { name: string; onRename: (name: string) => Promise<void> }) {
+  const [next, setNext] = useState(name)
+  const isReady = next.trim() !== '' && next.trim() !== name
+  const run = async () => {
+    await onRename(next.trim())
+    closeDialog()
+    return undefined
+  }
+  return (
+    <FormDialog title={words.renameTitle(name)} action={words.rename} isReady={isReady} run={run}>
+      <Field label={words.name} help={words.renameHelp}>
+        {(tied) => <input {...tied} value={next} autoComplete="off" onInput={(event) => setNext(event.currentTarget.value)} />}
+      </Field>
+    </FormDialog>
+  )
+}
+
+/** On what is stored now; a save between the read and this one is refused. @throws {ApiError} */
+async function changeStored(application: string, id: string, edit: (stored: Json) => Json): Promise<void> {
+  const all = await unwrap(client.GET('/applications/{application}/pipelineConfigs', { params: { path: { application } } }))
+  const stored = all.find((pipeline) => pipeline.id === id) as Json | undefined
+  if (stored !== undefined) {
+    await unwrap(
+      client.POST('/pipelines', {
+        params: { query: { staleCheck: true } },
+        headers: actionHeaders,
+        body: edit(stored) as Schemas['Pipeline'],
+      }),
+    )
+  }
+  refreshMatching('pipelineConfigs')
+}
+
+/** @throws {ApiError} */
+async function deletePipeline(application: string, pipelineName: string): Promise<void> {
+  await unwrap(
+    client.DELETE('/pipelines/{application}/{pipelineName}', {
+      params: { path: { application, pipelineName } },
+      headers: actionHeaders,
+    }),
+  )
+  refreshMatching('pipelineConfigs')
+}

@@ -1,0 +1,65 @@
+/** Settings of the pipeline itself, by section: general, parameters, triggers, notifications, artifacts. */
+import { Panel } from '../components/panel.tsx'
+import { objectsOf } from '../model/read.ts'
+import type { Field } from './descriptions.ts'
+import type { Draft } from './draft.ts'
+import { FieldList, FieldView } from './fields.tsx'
+import { generalFields } from './pipeline-fields.ts'
+import { ArtifactList, NotificationList, ParameterList, TriggerList } from './settings-lists.tsx'
+import { words } from './words.ts'
+
+export const sections = [
+  { id: 'general', label: words.settings, list: undefined },
+  { id: 'parameters', label: words.parameters, list: 'parameterConfig' },
+  { id: 'triggers', label: words.triggers, list: 'triggers' },
+  { id: 'notifications', label: words.notifications, list: 'notifications' },
+  { id: 'artifacts', label: words.artifacts, list: 'expectedArtifacts' },
+] as const
+
+export type SectionId = (typeof sections)[number]['id']
+
+/** Keys that another view shows, or that the store sets. */
+const elsewhere = [
+  'name',
+  'application',
+  'id',
+  'stages',
+  'parameterConfig',
+  'triggers',
+  'notifications',
+  'expectedArtifacts',
+  'index',
+  'schema',
+  'updateTs',
+  'lastModifiedBy',
+  'lastModified',
+  'createTs',
+]
+
+const nameField: Field = {
+  name: 'name',
+  kind: 'text',
+  required: true,
+  onlyChoices: false,
+  expression: false,
+  help: words.pipelineNameHelp,
+}
+
+export function PipelineSettings({ draft, section }: { draft: Draft; section: SectionId }) {
+  const { label, list } = sections.find(({ id }) => id === section) ?? sections[0]
+  const count = list === undefined ? undefined : objectsOf(draft.definition.value[list]).length
+  return (
+    <Panel class="editor-panel" title={label} {...(count !== undefined && { count })}>
+      {section === 'general' && (
+        <>
+          <FieldView draft={draft} base={[]} field={nameField} label={words.name} />
+          <FieldList draft={draft} base={[]} fields={generalFields} known={elsewhere} />
+        </>
+      )}
+      {section === 'parameters' && <ParameterList draft={draft} />}
+      {section === 'triggers' && <TriggerList draft={draft} />}
+      {section === 'notifications' && <NotificationList draft={draft} path={['notifications']} of="pipeline" />}
+      {section === 'artifacts' && <ArtifactList draft={draft} path={['expectedArtifacts']} />}
+    </Panel>
+  )
+}

@@ -1,0 +1,276 @@
+/** Around a save: the difference before it, the choices of a conflict, the question before changes are lost. */
+import { useMemo, useState } from 'preact/hooks'
+import type { ApiError } from '../api/api-error.ts'
+import { Banner } from '../components/banner.tsx'
+import { CopyButton } from '../components/copy-button.tsx'
+import { closeDialog, Dialog, openDialog } from '../components/dialog.tsx'
+import { Icon } from '../components/icon.tsx'
+import { Name } from '../components/name.tsx'
+import { FailedAction } from '../components/states.tsx'
+import { type Json, objectOf, textOf } from '../model/read.ts'
+import { formatClock } from '../model/time.ts'
+import { words as commonWords } from '../words.ts'
+import { type Choice, type Conflict, type KeyPath, mergeDefinitions, orderKey } from './changes.ts'
+import { type Draft, toStored, withoutStamps } from './draft.ts'
+import { DiffLater } from './lazy.tsx'
+import { type SaveOutcome, saveDraft } from './save.ts'
+import { stagesOf, titleOfStage } from './stages.ts'
+import { words } from './words.ts'
+
+interface SaveDialogProps {
+  readonly draft: Draft
+  readonly onSaved: (id: string) => void
+}
+
+export function openSaveDialog(props: SaveDialogProps): void {
+  openDialog(<SaveDialog {...props} />)
+}
+
+function SaveDialog({ draft, onSaved }: SaveDialogProps) {
+  const [busy, setBusy] = useState(false)
+  const [error, setError] = useState<ApiError | undefined>(undefined)
+  const definition = draft.definition.value
+  const before = withoutStamps(draft.stored.value?.definition ?? {})
+  const problems = draft.problems.value
+  const name = textOf(definition['name']) ?? words.newPipeline
+  const save = async () => {
+    if (busy) return
+    setBusy(true)
+    setError(undefined)
+    const outcome = await saveDraft(draft)
+    setBusy(false)
+    if (outcome.kind === 'refused') setError(outcome.error)
+    else if (outcome.kind === 'saved') {
+      closeDialog()
+      onSaved(outcome.id)
+    } else openConflict({ draft, outcome, onMerged: () => openSaveDialog({ draft, onSaved }) })
+  }
+  const footer = (
+    <>
+      <button type="button" class="button" onClick={closeDialog}>
+        {commonWords.cancel}
+      </button>
+      <button type="button" class="button is-primary" aria-disabled={busy} aria-busy={busy} onClick={() => void save()}>
+        {words.savePipeline(name)}
+      </button>
+    </>
+  )
+  return (
+    <Dialog title={words.savePipeline(name)} footer={footer} class="is-wide">
+      {error !== undefined && <NotSaved error={error} draft={draft} />}
+      {problems.length > 0 && error === undefined && <Banner tone="warning">{words.savedWithProblems(problems.length)}</Banner>}
+      <p>{draft.stored.value === undefined ? words.willCreate : words.willChange(draft.changes.value.length)}</p>
+      <DiffLater before={before} after={withoutStamps(definition)} />
+    </Dialog>
+  )
+}
+
+/** The refusal of the server, and the way to what it names. */
+function NotSaved({ error, draft }: { error: ApiError; draft: Draft }) {
+  const [first] = draft.refusals.value
+  if (error.status !== 400 && error.status !== 422) return <FailedAction error={error} />
+  return (
+    <Banner tone="failed">
+      <strong>{words.notSaved}</strong> {error.message}{' '}
+      {first !== undefined && (
+        <button
+          type="button"
+          class="link"
+          onClick={() => {
+            closeDialog()
+            draft.shown.value = first.path
+          }}
+        >
+          {words.showIt}
+        </button>
+      )}
+    </Banner>
+  )
+}
+
+interface ConflictProps {
+  readonly draft: Draft
+  readonly outcome: Extract<SaveOutcome, { kind: 'conflict' | 'gone' }>
+  /** Once the draft is based on the newer version. */
+  readonly onMerged: () => void
+}
+
+export function openConflict(props: ConflictProps): void {
+  openDialog(
+    props.outcome.kind === 'gone' ? <GoneDialog {...props} /> : <ConflictDialog {...props} theirs={props.outcome.theirs} />,
+  )
+}
+
+function ConflictDialog({ draft, theirs, onMerged }: ConflictProps & { theirs: Json }) {
+  const [choices, setChoices] = useState<ReadonlyMap<string, Choice>>(new Map())
+  const [isShown, setShown] = useState(false)
+  const base = draft.stored.value?.definition ?? {}
+  const mine = draft.definition.value
+  const { conflicts, taken } = useMemo(
+    () => mergeDefinitions(withoutStamps(base), withoutStamps(mine), withoutStamps(theirs)),
+    [base, mine, theirs],
+  )
+  const isDecided = conflicts.every(({ path }) => choices.has(keyOf(path)))
+  const merge = () => {
+    if (!isDecided) return
+    draft.rebase(base, theirs, (path) => choices.get(keyOf(path)))
+    closeDialog()
+    onMerged()
+  }
+  const { lastModifiedBy, updateTs } = toStored(theirs)
+  const name = textOf(theirs['name']) ?? ''
+  const footer = (
+    <>
+      <CopyButton text={JSON.stringify(mine, null, 2)} label={words.copyMine} />
+      <div class="grow" />
+      <button type="button" class="button" onClick={closeDialog}>
+        {commonWords.cancel}
+      </button>
+      <button type="button" class="button is-primary" aria-disabled={!isDecided} onClick={merge}>
+        {words.merge}
+      </button>
+    </>
+  )
+  return (
+    <Dialog title={words.conflict} footer={footer} class="is-wide">
+      <p>
+        {words.savedMeanwhile(
+          lastModifiedBy ?? words.someoneElse,
+          name,
+          updateTs === undefined ? undefined : formatClock(Number(updateTs)),
+        )}{' '}
+        {words.merges(taken.length, conflicts.length)}
+      </p>
+      {conflicts.map((conflict) => (
+        <ConflictChoice
+          key={keyOf(conflict.path)}
+          conflict={conflict}
+          stages={[...stagesOf(mine), ...stagesOf(theirs)]}
+          choice={choices.get(keyOf(conflict.path))}
+          onChoose={(choice) => setChoices(new Map([...choices, [keyOf(conflict.path), choice]]))}
+        />
+      ))}
+      {taken.length > 0 && (
+        <>
+          <h3 class="sub">{words.theirChanges}</h3>
+          <ul class="plain-list">
+            {taken.map((path) => (
+              <li key={keyOf(path)}>
+                <Icon name="check" /> <Name text={describePath(path, [...stagesOf(theirs), ...stagesOf(base)])} max={120} />
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
+      <details class="advanced" open={isShown} onToggle={(event) => setShown(event.currentTarget.open)}>
+        <summary>{words.bothVersions}</summary>
+        {isShown && <DiffLater before={withoutStamps(theirs)} after={withoutStamps(mine)} />}
+      </details>
+    </Dialog>
+  )
+}
+
+interface ConflictChoiceProps {
+  readonly conflict: Conflict
+  readonly stages: readonly Json[]
+  readonly choice: Choice | undefined
+  readonly onChoose: (choice: Choice) => void
+}
+
+function ConflictChoice({ conflict, stages, choice, onChoose }: ConflictChoiceProps) {
+  return (
+    <fieldset class="conflict">
+      <legend>
+        <Name text={describePath(conflict.path, stages)} max={120} />
+      </legend>
+      <div class="conflict-sides">
+        {(['mine', 'theirs'] as const).map((side) => (
+          <label key={side} class="conflict-side">
+            <span class="check">
+              <input type="radio" name={keyOf(conflict.path)} checked={choice === side} onChange={() => onChoose(side)} />{' '}
+              <strong>{words.keep[side]}</strong>
+            </span>
+            <Value value={conflict[side]} />
+          </label>
+        ))}
+      </div>
+      <p class="muted">
+        {words.before} <Value value={conflict.base} />
+      </p>
+    </fieldset>
+  )
+}
+
+const maxShown = 1000
+
+function Value({ value }: { value: unknown }) {
+  if (value === undefined) return <span class="muted">{words.notThere}</span>
+  const text = typeof value === 'string' ? value : JSON.stringify(value, null, 2)
+  return (
+    <code class="value">
+      <Name text={text} max={maxShown} />
+    </code>
+  )
+}
+
+function keyOf(path: KeyPath): string {
+  return JSON.stringify(path)
+}
+
+/** Stages by their names. */
+export function describePath(path: KeyPath, stages: readonly Json[]): string {
+  const [list, key, ...rest] = path
+  if (key === orderKey) return words.orderOf(list ?? '')
+  if (list !== 'stages' || key === undefined) return path.join('.')
+  const stage = stages.find(({ refId }) => String(refId) === key)
+  return [words.stage(titleOfStage(objectOf(stage)), key), ...(rest.length === 0 ? [] : [rest.join('.')])].join(': ')
+}
+
+function GoneDialog({ draft, onMerged }: ConflictProps) {
+  const asNew = () => {
+    draft.detach()
+    closeDialog()
+    onMerged()
+  }
+  const footer = (
+    <>
+      <button type="button" class="button" onClick={closeDialog}>
+        {commonWords.cancel}
+      </button>
+      <button type="button" class="button is-primary" onClick={asNew}>
+        {words.saveAsNew}
+      </button>
+    </>
+  )
+  return (
+    <Dialog title={words.gone} footer={footer} class="is-narrow">
+      <p>{words.goneText}</p>
+    </Dialog>
+  )
+}
+
+/** Asked before unsaved changes are lost. */
+export function openLeaveDialog(count: number, leave: () => void): void {
+  const footer = (
+    <>
+      <button type="button" class="button" onClick={closeDialog}>
+        {words.stay}
+      </button>
+      <button
+        type="button"
+        class="button is-destructive"
+        onClick={() => {
+          closeDialog()
+          leave()
+        }}
+      >
+        {words.discardAndLeave}
+      </button>
+    </>
+  )
+  openDialog(
+    <Dialog title={words.leaveTitle} footer={footer} class="is-narrow">
+      <p>{words.leaveText(count)}</p>
+    </Dialog>,
+  )
+}

@@ -1,0 +1,336 @@
+/** The form of one stage: what every stage has, and the fields of its type. */
+import type { ComponentChildren } from 'preact'
+import { Banner } from '../components/banner.tsx'
+import { Field as LabelledField } from '../components/field.tsx'
+
+import { Menu } from '../components/menu.tsx'
+import { Name } from '../components/name.tsx'
+import { Panel } from '../components/panel.tsx'
+import { type Json, numberOf, objectOf, objectsOf, textOf } from '../model/read.ts'
+import { openAddStage } from './add-stage-dialog.tsx'
+import { descriptionOf, type Field } from './descriptions.ts'
+import type { Draft } from './draft.ts'
+import { ExecutionWindow } from './execution-window.tsx'
+import { FieldList, FieldView } from './fields.tsx'
+import { NumberInput, TextInput } from './inputs.tsx'
+import { isSamePath, type Path } from './json-path.ts'
+import { ArtifactList, NotificationList } from './settings-lists.tsx'
+import {
+  ancestorsOf,
+  copyStage,
+  moveStage,
+  removeStage,
+  type StageNode,
+  setRequisites,
+  stagesOf,
+  titleOfStage,
+  toNodes,
+} from './stages.ts'
+import { words } from './words.ts'
+
+/** Shown by this form itself, each at its place. */
+const ownFields = [
+  'type',
+  'name',
+  'refId',
+  'requisiteStageRefIds',
+  'comments',
+  'stageEnabled',
+  'restrictExecutionDuringTimeWindow',
+  'restrictedExecutionWindow',
+  'skipWindowText',
+  'failPipeline',
+  'continuePipeline',
+  'completeOtherBranchesThenFail',
+  'stageTimeoutMs',
+  'overrideTimeout',
+  'notifications',
+  'sendNotifications',
+  'expectedArtifacts',
+]
+const minuteMs = 60_000
+
+interface StageFormProps {
+  readonly draft: Draft
+  readonly node: StageNode
+  readonly onSelect: (key: string | undefined) => void
+}
+
+export function StageForm({ draft, node, onSelect }: StageFormProps) {
+  const { stage, key, index } = node
+  const base: Path = ['stages', index]
+  const types = draft.types.value
+  const description = descriptionOf(types, stage)
+  const title = titleOfStage(stage)
+  const common = (types?.commonFields ?? []).filter(({ name }) => !ownFields.includes(name))
+  const known = [...ownFields, ...(types?.commonFields ?? []).map(({ name }) => name)]
+  const set = (name: string, value: unknown, label: string) => draft.set([...base, name], value, label)
+  return (
+    <Panel
+      class="editor-panel"
+      title={
+        <>
+          <Name text={title} max={50} />
+          <span class="muted regular">{description?.label ?? textOf(stage['type'])}</span>
+        </>
+      }
+      actions={<StageActions draft={draft} node={node} onSelect={onSelect} />}
+    >
+      {types !== undefined && description === undefined && (
+        <Banner tone="info">{words.unknownType(textOf(stage['type']) ?? '')}</Banner>
+      )}
+      {description?.runsHere === false && <Banner tone="warning">{description.reason ?? words.doesNotRun}</Banner>}
+      {description !== undefined && <p class="muted">{description.description}</p>}
+      <FieldView draft={draft} base={base} field={nameField} label={words.name} />
+      <RunsAfter draft={draft} node={node} />
+      <section class="form-section">
+        <h3>{description?.label ?? words.fields}</h3>
+        {/* Without a description every field of the stage is one that it does not know. */}
+        <FieldList
+          key={`${key} ${description?.type}`}
+          draft={draft}
+          base={base}
+          fields={description?.fields ?? []}
+          known={known}
+        />
+      </section>
+      <Section title={words.ifItFails} summary={words.onFailure[onFailureOf(stage)]}>
+        <OnFailure draft={draft} base={base} stage={stage} />
+        <Timeout stage={stage} onChange={(value) => set('stageTimeoutMs', value, words.timeout)} />
+      </Section>
+      <Section title={words.whenItRuns} summary={summaryOfCondition(stage)}>
+        <LabelledField label={words.condition} help={words.conditionHelp}>
+          {(tied) => (
+            <TextInput
+              tied={tied}
+              isCode
+              value={objectOf(stage['stageEnabled'])['expression']}
+              onChange={(expression) =>
+                set('stageEnabled', expression === undefined ? undefined : { type: 'expression', expression }, words.condition)
+              }
+            />
+          )}
+        </LabelledField>
+        <ExecutionWindow draft={draft} base={base} stage={stage} />
+      </Section>
+      <Section title={words.notifications} summary={countOf(stage['notifications'])}>
+        <NotificationList draft={draft} path={[...base, 'notifications']} of="stage" />
+      </Section>
+      <Section title={words.producedArtifacts} summary={countOf(stage['expectedArtifacts'])}>
+        <ArtifactList draft={draft} path={[...base, 'expectedArtifacts']} />
+      </Section>
+      <Section title={words.comments} summary={textOf(stage['comments'])?.slice(0, 60)}>
+        <LabelledField label={words.comments} help={words.commentsHelp}>
+          {(tied) => (
+            <TextInput
+              tied={tied}
+              isLong
+              value={stage['comments']}
+              onChange={(value) => set('comments', value, words.comments)}
+            />
+          )}
+        </LabelledField>
+      </Section>
+      <Section title={words.furtherSettings} summary={undefined}>
+        {common.map((field) => (
+          <FieldView key={field.name} draft={draft} base={base} field={field} />
+        ))}
+        <p class="muted">
+          {words.reference} <code>{textOf(stage['refId']) ?? '-'}</code>, {words.type} <code>{textOf(stage['type']) ?? '-'}</code>
+        </p>
+      </Section>
+    </Panel>
+  )
+}
+
+const nameField: Field = {
+  name: 'name',
+  kind: 'text',
+  required: false,
+  onlyChoices: false,
+  expression: true,
+  help: words.stageNameHelp,
+}
+
+function countOf(list: unknown): string | undefined {
+  const { length } = objectsOf(list)
+  return length === 0 ? undefined : String(length)
+}
+
+function summaryOfCondition(stage: Json): string | undefined {
+  const { expression } = objectOf(stage['stageEnabled'])
+  const parts = [textOf(expression), stage['restrictExecutionDuringTimeWindow'] === true ? words.inWindow : undefined]
+  return parts.filter((part) => part !== undefined).join(', ') || undefined
+}
+
+interface SectionProps {
+  readonly title: string
+  /** Of what is set in it. */
+  readonly summary: string | undefined
+  readonly children: ComponentChildren
+}
+
+export function Section({ title, summary, children }: SectionProps) {
+  return (
+    <details class="form-section">
+      <summary>
+        <h3>{title}</h3>
+        {summary !== undefined && (
+          <span class="muted cut">
+            <Name text={summary} max={60} />
+          </span>
+        )}
+      </summary>
+      {children}
+    </details>
+  )
+}
+
+function StageActions({ draft, node: { key, stage }, onSelect }: StageFormProps) {
+  const title = titleOfStage(stage)
+  const denied = draft.readOnly.value
+  const add = (position: 'before' | 'after' | 'parallel') => ({
+    label: words.addAt[position],
+    icon: 'plus' as const,
+    denied,
+    onSelect: () => openAddStage({ draft, of: key, position, onAdded: onSelect }),
+  })
+  const copy = () => {
+    const copied = copyStage(draft.definition.peek(), key, words.copyOf(title))
+    if (copied === undefined) return
+    draft.replace(copied.definition, words.copyStage(title))
+    onSelect(copied.refId)
+  }
+  return (
+    <Menu
+      label={words.actionsOf(title)}
+      items={[
+        add('after'),
+        add('before'),
+        add('parallel'),
+        { label: words.copy, icon: 'copy', denied, onSelect: copy },
+        {
+          label: words.earlier,
+          icon: 'up',
+          denied,
+          onSelect: () => draft.change(words.moveItem(title), (definition) => moveStage(definition, key, -1)),
+        },
+        {
+          label: words.later,
+          icon: 'down',
+          denied,
+          onSelect: () => draft.change(words.moveItem(title), (definition) => moveStage(definition, key, 1)),
+        },
+        { label: words.remove, icon: 'trash', destructive: true, denied, onSelect: () => removeSelected(draft, key, onSelect) },
+      ]}
+    />
+  )
+}
+
+/** The next selection is the stage that stands in its place. */
+export function removeSelected(draft: Draft, key: string, onSelect: (key: string | undefined) => void): void {
+  const nodes = toNodes(draft.definition.peek())
+  const at = nodes.findIndex((node) => node.key === key)
+  const node = nodes[at]
+  if (node === undefined || draft.readOnly.peek() !== undefined) return
+  draft.change(words.removeItem(titleOfStage(node.stage)), (definition) => removeStage(definition, key))
+  const left = toNodes(draft.definition.peek())
+  onSelect((left[at] ?? left.at(-1))?.key)
+}
+
+function RunsAfter({ draft, node }: { draft: Draft; node: StageNode }) {
+  const { key, index, stage } = node
+  const definition = draft.definition.value
+  const nodes = toNodes(definition)
+  const required = Array.isArray(stage['requisiteStageRefIds']) ? stage['requisiteStageRefIds'].map(String) : []
+  const missing = required.filter((id) => !nodes.some((other) => other.key === id))
+  const error = draft.problems.value.find(({ path }) => isSamePath(path, ['stages', index, 'requisiteStageRefIds']))?.message
+  const toggle = (id: string, on: boolean) =>
+    draft.change(words.runsAfter, (whole) =>
+      setRequisites(whole, key, on ? [...required, id] : required.filter((other) => other !== id)),
+    )
+  if (stagesOf(definition).length < 2 && missing.length === 0) return null
+  return (
+    <fieldset class="field runs-after">
+      <legend>{words.runsAfter}</legend>
+      <div class="checks-list">
+        {nodes
+          .filter((other) => required.includes(other.key) || (other.key !== key && !ancestorsOf(nodes, other.key).has(key)))
+          .map((other) => (
+            <label key={other.key} class="check">
+              <input
+                type="checkbox"
+                checked={required.includes(other.key)}
+                onChange={(event) => toggle(other.key, event.currentTarget.checked)}
+              />{' '}
+              <Name text={titleOfStage(other.stage)} max={50} />
+              <span class="muted">{other.key}</span>
+            </label>
+          ))}
+        {missing.map((id) => (
+          <label key={id} class="check">
+            <input type="checkbox" checked onChange={() => toggle(id, false)} /> <s>{id}</s>
+          </label>
+        ))}
+      </div>
+      {required.length === 0 && <p class="help">{words.runsFirst}</p>}
+      {error !== undefined && <p class="error">{error}</p>}
+    </fieldset>
+  )
+}
+
+type OnFailureChoice = keyof typeof words.onFailure
+
+const failureFlags: Readonly<Record<OnFailureChoice, readonly [fail: boolean, goOn: boolean, others: boolean]>> = {
+  stop: [true, false, false],
+  stopBranch: [false, false, false],
+  stopAfterOthers: [false, false, true],
+  goOn: [false, true, false],
+}
+
+function onFailureOf(stage: Json): OnFailureChoice {
+  const is = (name: string, usual: boolean) => (stage[name] === undefined ? usual : String(stage[name]) === 'true')
+  if (is('continuePipeline', false)) return 'goOn'
+  if (is('failPipeline', true)) return 'stop'
+  return is('completeOtherBranchesThenFail', false) ? 'stopAfterOthers' : 'stopBranch'
+}
+
+function OnFailure({ draft, base, stage }: { draft: Draft; base: Path; stage: Json }) {
+  const selected = onFailureOf(stage)
+  const choose = (choice: OnFailureChoice) =>
+    draft.change(words.ifItFails, (definition) => {
+      const [failPipeline, continuePipeline, completeOtherBranchesThenFail] = failureFlags[choice]
+      const stages = stagesOf(definition)
+      const at = base[1] as number
+      const changed = { ...stages[at], failPipeline, continuePipeline, completeOtherBranchesThenFail }
+      return { ...definition, stages: stages.with(at, changed) }
+    })
+  return (
+    <fieldset class="field">
+      <legend>{words.ifItFails}</legend>
+      {(Object.keys(failureFlags) as OnFailureChoice[]).map((choice) => (
+        <label key={choice} class="check">
+          <input type="radio" name={`on-failure-${base.join()}`} checked={choice === selected} onChange={() => choose(choice)} />{' '}
+          {words.onFailure[choice]}
+        </label>
+      ))}
+    </fieldset>
+  )
+}
+
+/** Entered in minutes, stored in milliseconds. */
+function Timeout({ stage, onChange }: { stage: Json; onChange: (value: unknown) => void }) {
+  const { stageTimeoutMs } = stage
+  const ms = numberOf(stageTimeoutMs)
+  return (
+    <LabelledField label={words.timeout} help={words.timeoutHelp}>
+      {(tied) => (
+        <NumberInput
+          tied={tied}
+          value={ms === undefined ? stageTimeoutMs : ms / minuteMs}
+          onChange={(minutes) => onChange(typeof minutes === 'number' ? minutes * minuteMs : minutes)}
+        />
+      )}
+    </LabelledField>
+  )
+}

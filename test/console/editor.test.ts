@@ -1,0 +1,390 @@
+/** People at the pipeline editor: by keyboard, two at once, without a login, without the right, with names that attack. */
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import type { Page } from 'playwright-core'
+import { findBarriers } from '../support/barriers.ts'
+import { type Chromium, openChromium } from '../support/chromium.ts'
+import { startGateway } from '../support/gateway.ts'
+import { waitUntil } from '../support/wait-until.ts'
+
+type Json = Readonly<Record<string, unknown>>
+
+const password = 'correct-horse-1'
+const hostile = `<script>alert(1)</script>\u202e\u0007 “🚢” ${'x'.repeat(300)}`
+const settings = { fairlead: { admin: { password } } }
+
+interface Person {
+  readonly page: Page
+  readonly complaints: readonly string[]
+  open(path: string): Promise<void>
+  /** Asks the API with the login of the page. */
+  ask(method: string, path: string, body?: unknown): Promise<unknown>
+}
+
+async function signIn(page: Page, name: string, secret: string): Promise<void> {
+  await page.getByLabel('User name').fill(name)
+  await page.getByLabel('Password').fill(secret)
+  await page.getByRole('button', { name: 'Sign in' }).click()
+}
+
+async function visit(browser: Chromium, url: string, name: string, secret: string): Promise<Person> {
+  const page = await browser.newPage({ reducedMotion: 'reduce' })
+  const complaints: string[] = []
+  page.on('pageerror', (error) => complaints.push(String(error)))
+  page.on('console', (message) => {
+    // The browser itself tells of answers with an error status.
+    if (message.type() === 'error' && !message.text().includes('Failed to load resource')) complaints.push(message.text())
+  })
+  page.on('dialog', (dialog) => {
+    if (dialog.type() !== 'beforeunload') complaints.push(`a script ran: ${dialog.message()}`)
+    void dialog.accept()
+  })
+  await page.goto(`${url}/console/applications`)
+  await signIn(page, name, secret)
+  await page.getByRole('heading', { level: 1, name: 'Applications' }).waitFor()
+  const ask: Person['ask'] = async (method, path, body) => {
+    const answer = await page.request.fetch(url + path, { method, ...(body !== undefined && { data: body }) })
+    const text = await answer.text()
+    assert.ok(answer.ok(), `${method} ${path}: ${answer.status()} ${text}`)
+    return text === '' ? undefined : (JSON.parse(text) as unknown)
+  }
+  return {
+    page,
+    complaints,
+    open: async (path) => void (await page.goto(`${url}/console/applications/web/pipelines${path}`)),
+    ask,
+  }
+}
+
+function wait(refId: string, requires: readonly string[], name: string, more: Json = {}): Json {
+  return { refId, requisiteStageRefIds: requires, type: 'wait', name, waitTime: 0, ...more }
+}
+
+/** A stored pipeline of two stages, one after the other. */
+async function store(person: Person, id: string, more: Json = {}): Promise<void> {
+  const stages = [wait('1', [], 'First'), wait('2', ['1'], 'Second')]
+  await person.ask('POST', '/pipelines', { id, name: id, application: 'web', stages, ...more })
+}
+
+async function stored(person: Person, id: string): Promise<Json> {
+  return (await person.ask('GET', `/applications/web/pipelineConfigs/${id}`)) as Json
+}
+
+function stagesOf(definition: Json): readonly Json[] {
+  return definition['stages'] as readonly Json[]
+}
+
+const saveButton = (page: Page) => page.getByRole('button', { name: 'Save', exact: true })
+const waitTime = (page: Page) => page.getByLabel('Wait time', { exact: true })
+const confirmSave = (page: Page, name: string) =>
+  page.getByRole('dialog').getByRole('button', { name: `Save ${name}`, exact: true })
+
+/** Waits until a field with such a value has the focus. */
+async function focusOn(page: Page, value: RegExp): Promise<void> {
+  const focused = () => page.evaluate('String(document.activeElement.value)')
+  await waitUntil(async () => value.test(String(await focused())), `focus on ${value}`)
+}
+
+async function save({ page }: Person, name: string): Promise<void> {
+  await saveButton(page).click()
+  await confirmSave(page, name).click()
+  await page.getByRole('dialog').waitFor({ state: 'detached' })
+}
+
+test('pipelines are written at the editor', { timeout: 900_000 }, async (t) => {
+  const browser = await openChromium(t)
+  if (browser === undefined) return
+  const url = await startGateway(t, settings, { embedded: true })
+  const admin = await visit(browser, url, 'admin', password)
+  const { password: secret } = (await admin.ask('POST', '/auth/users', { username: 'ben', roles: ['dev'] })) as {
+    password: string
+  }
+  await createApplication(admin)
+  const ben = await visit(browser, url, 'ben', secret)
+  const step = (name: string, run: (t: TestContext) => Promise<void>) => t.test(name, run)
+
+  await step('one is created by keyboard alone, and runs', async () => {
+    const { page } = admin
+    const { keyboard } = page
+    await admin.open('')
+    await page.getByRole('link', { name: 'Create pipeline' }).first().press('Enter')
+    await page.getByRole('textbox', { name: 'Name' }).waitFor()
+    await keyboard.type('typed')
+    await keyboard.press('Enter')
+    for (const name of ['One', 'Two']) {
+      await page.getByRole('button', { name: 'Add stage' }).press('Enter')
+      await page.getByRole('combobox', { name: 'Search stage types' }).waitFor()
+      await keyboard.type('wait')
+      await keyboard.press('Enter')
+      // The name of the new stage has the focus, and is replaced by what is typed.
+      await focusOn(page, /^Wait/)
+      await keyboard.type(name)
+      await waitTime(page).focus()
+      await keyboard.type('0')
+    }
+    await keyboard.press('Control+s')
+    await confirmSave(page, 'typed').press('Enter')
+    await page.waitForURL(/pipelines\/[0-9a-f-]{36}\/edit/)
+    const id = new URL(page.url()).pathname.split('/').at(-2) ?? ''
+    const stages = stagesOf(await stored(admin, id))
+    assert.deepEqual(
+      stages.map(({ refId, requisiteStageRefIds, type, name, waitTime: seconds }) => [
+        refId,
+        requisiteStageRefIds,
+        type,
+        name,
+        seconds,
+      ]),
+      [
+        ['1', [], 'wait', 'One', 0],
+        ['2', ['1'], 'wait', 'Two', 0],
+      ],
+    )
+    const { ref } = (await admin.ask('POST', `/pipelines/web/typed`, { type: 'manual' })) as { ref: string }
+    await waitUntil(async () => ((await admin.ask('GET', ref)) as Json)['status'] === 'SUCCEEDED', 'the end of the run')
+  })
+
+  await step('stages are moved, removed and restored by keyboard', async () => {
+    const { page } = admin
+    await store(admin, 'keys')
+    await admin.open('/keys/edit')
+    const node = (name: string) => page.locator('.node-main', { hasText: name })
+    await node('First').focus()
+    await page.keyboard.press('ArrowRight')
+    await page.keyboard.press('Enter')
+    await page.getByRole('group', { name: 'Runs after' }).getByLabel('First').uncheck()
+    await page.getByRole('button', { name: 'Actions of Second' }).press('Enter')
+    await page.getByRole('menuitem', { name: 'Copy' }).press('Enter')
+    await node('Second (copy)').waitFor()
+    await node('First').focus()
+    await page.keyboard.press('Delete')
+    await node('First').waitFor({ state: 'detached' })
+    await page.keyboard.press('Control+z')
+    await node('First').waitFor()
+    await save(admin, 'keys')
+    assert.deepEqual(
+      stagesOf(await stored(admin, 'keys')).map(({ refId, requisiteStageRefIds }) => [refId, requisiteStageRefIds]),
+      [
+        ['1', []],
+        ['2', []],
+        ['3', []],
+      ],
+    )
+  })
+
+  await step('fields with problems keep the save back, and the first is focused', async () => {
+    const { page } = admin
+    await store(admin, 'wrong')
+    await admin.open('/wrong/edit?stage=2')
+    await waitTime(page).fill('soon')
+    await page.getByRole('button', { name: /^Settings/ }).click()
+    await saveButton(page).click()
+    await focusOn(page, /^soon$/)
+    await page.getByText('waitTime must be a number.').last().waitFor()
+    await page.getByRole('button', { name: 'Expression for Wait time' }).click()
+    await waitTime(page).fill('${ parameters.seconds }')
+    await save(admin, 'wrong')
+    assert.equal(stagesOf(await stored(admin, 'wrong'))[1]?.['waitTime'], '${ parameters.seconds }')
+  })
+
+  await step('what the server refuses is shown, and nothing is lost', async () => {
+    const { page } = admin
+    await admin.open('/wrong/edit')
+    await page.getByRole('textbox', { name: 'Name', exact: true }).fill('keys')
+    await saveButton(page).click()
+    await confirmSave(page, 'keys').click()
+    await page.getByText('Not saved.').waitFor()
+    await page.getByText(/A pipeline named "keys" exists already/).waitFor()
+    await page.keyboard.press('Escape')
+    assert.equal(await page.getByRole('textbox', { name: 'Name', exact: true }).inputValue(), 'keys')
+  })
+
+  await step('changes of two people in different stages merge', async () => {
+    await store(admin, 'shared')
+    await ben.open('/shared/edit?stage=2')
+    await waitTime(ben.page).fill('2')
+    await admin.open('/shared/edit?stage=1')
+    await waitTime(admin.page).fill('1')
+    await save(admin, 'shared')
+    await saveButton(ben.page).click()
+    await merge(ben.page, /admin saved shared at .* 1 change merges by itself\./)
+    await confirmSave(ben.page, 'shared').click()
+    await ben.page.getByRole('dialog').waitFor({ state: 'detached' })
+    const definition = await stored(admin, 'shared')
+    assert.deepEqual(
+      stagesOf(definition).map((stage) => stage['waitTime']),
+      [1, 2],
+    )
+    assert.equal(definition['lastModifiedBy'], 'ben')
+  })
+
+  await step('a stale save that only the server notices is a choice', async () => {
+    const { page } = ben
+    await ben.open('/shared/edit?stage=1')
+    await waitTime(page).fill('5')
+    const old = JSON.stringify(await stored(ben, 'shared'))
+    await admin.open('/shared/edit?stage=1')
+    await waitTime(admin.page).fill('7')
+    await save(admin, 'shared')
+    // The read before the save still gives the old version: only the store knows better.
+    const refused = page.waitForResponse((answer) => answer.request().method() === 'POST' && answer.url().includes('/pipelines?'))
+    let isOld = true
+    await page.route('**/pipelineConfigs/shared', (route) =>
+      isOld ? route.fulfill({ body: old, contentType: 'application/json' }) : route.continue(),
+    )
+    await saveButton(page).click()
+    page.on('request', (request) => {
+      if (request.method() === 'POST') isOld = false
+    })
+    await confirmSave(page, 'shared').click()
+    assert.equal((await refused).status(), 400)
+    await page.getByText(/1 needs your choice\./).waitFor()
+    const dialog = page.getByRole('dialog')
+    assert.equal(await dialog.getByRole('button', { name: 'Merge' }).getAttribute('aria-disabled'), 'true')
+    assert.deepEqual(await findBarriers(page), [])
+    await dialog.getByRole('radio', { name: /Take theirs/ }).check()
+    await dialog.getByRole('button', { name: 'Merge' }).click()
+    await page.unroute('**/pipelineConfigs/shared')
+    await confirmSave(page, 'shared').waitFor()
+    await page.keyboard.press('Escape')
+    assert.equal(await waitTime(page).inputValue(), '7')
+  })
+
+  await step('a login that ends, and a reload, lose no change', async () => {
+    const { page } = ben
+    await store(ben, 'kept')
+    await ben.open('/kept/edit?stage=2')
+    await waitTime(page).fill('3')
+    await page.context().clearCookies()
+    await saveButton(page).click()
+    await confirmSave(page, 'kept').click()
+    await page.getByRole('heading', { name: 'Your login has ended' }).waitFor()
+    await page.reload()
+    await signIn(page, 'ben', secret)
+    await page.getByText('1 unsaved change').waitFor()
+    assert.equal(await waitTime(page).inputValue(), '3')
+    await save(ben, 'kept')
+    assert.equal(stagesOf(await stored(ben, 'kept'))[1]?.['waitTime'], 3)
+  })
+
+  await step('leaving with unsaved changes asks', async () => {
+    const { page } = ben
+    await ben.open('')
+    await page.getByRole('link', { name: 'Pipelines' }).first().waitFor()
+    await ben.open('/kept/edit?stage=2')
+    await waitTime(page).fill('8')
+    const address = page.url()
+    await page.getByRole('link', { name: 'Home' }).first().click()
+    await page.getByRole('heading', { name: 'Discard your changes?' }).waitFor()
+    await page.getByRole('button', { name: 'Stay' }).click()
+    await page.waitForURL(address)
+    await page.getByRole('link', { name: 'Pipelines' }).first().click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Discard' }).click()
+    await page.waitForURL(/\/pipelines$/)
+    await page.goBack()
+    await page.waitForURL(address)
+    assert.equal(await waitTime(page).inputValue(), '3')
+  })
+
+  await step('unknown stages and hostile names stay as they are', async () => {
+    const { page } = admin
+    const plug = {
+      refId: '1',
+      requisiteStageRefIds: [],
+      type: 'ofAPlugin',
+      name: hostile,
+      deep: { list: [1, { '__proto__ ': null }] },
+    }
+    const tangled = { refId: '2', requisiteStageRefIds: ['1'], type: 'wait', name: 'Second', waitTime: 0, 'a.b[0]': { c: '<b>' } }
+    await store(admin, 'plugged', { disabled: true, name: hostile, stages: [plug, tangled], tags: 'none' })
+    await admin.open('/plugged/edit?stage=1')
+    await page.getByText(/no description of the stage type ofAPlugin/).waitFor()
+    await page.getByRole('button', { name: /^Settings/ }).click()
+    await page.getByLabel('Description', { exact: true }).fill('changed')
+    await saveButton(page).click()
+    await page
+      .getByRole('dialog')
+      .getByRole('button', { name: /^Save </ })
+      .click()
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    const { stages, description } = await stored(admin, 'plugged')
+    assert.deepEqual([stages, description], [[plug, tangled], 'changed'])
+  })
+
+  await step('the list renames, disables and deletes', async () => {
+    const { page } = admin
+    await store(admin, 'doomed')
+    await admin.open('?q=doomed')
+    const act = async (action: string) => {
+      await page.getByRole('button', { name: /^Actions of (doomed|done)/ }).click()
+      await page.getByRole('menuitem', { name: action }).click()
+    }
+    await act('Rename')
+    await page.getByRole('dialog').getByLabel('Name').fill('doomed twice')
+    await page.getByRole('dialog').getByRole('button', { name: 'Rename' }).click()
+    await page.getByText('doomed twice').first().waitFor()
+    await act('Disable')
+    await page.getByRole('dialog').getByRole('button', { name: 'Disable doomed twice' }).click()
+    await page.locator('.pipeline-row').getByText('disabled').waitFor()
+    assert.deepEqual(await stored(admin, 'doomed').then(({ name, disabled }) => [name, disabled]), ['doomed twice', true])
+    await act('Delete')
+    await page.getByLabel(/To confirm, type/).fill('doomed twice')
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete doomed twice' }).click()
+    await page.getByText('No pipeline matches').waitFor()
+  })
+
+  await step('meets no barrier on any view, in light and dark', async () => {
+    const { page } = admin
+    const trigger = { type: 'cron', id: 'c', enabled: true, cronExpression: '0 0 6 ? * MON-FRI' }
+    await store(admin, 'seen', { triggers: [trigger], parameterConfig: [{ name: 'version', required: true }] })
+    const views = ['/new', ...['', '?stage=2', '?section=triggers', '?section=parameters'].map((query) => `/seen/edit${query}`)]
+    for (const view of views) {
+      await page.setViewportSize({ width: 1440, height: 900 })
+      await page.emulateMedia({ colorScheme: 'light' })
+      await admin.open(view)
+      await page.getByRole('heading', { level: 1 }).first().waitFor()
+      await page.locator('[aria-busy="true"]').first().waitFor({ state: 'detached' })
+      for (const section of await page.locator('details.form-section > summary').all()) await section.click()
+      assert.deepEqual(await findBarriers(page), [], view)
+      await page.emulateMedia({ colorScheme: 'dark' })
+      assert.deepEqual(await findBarriers(page, ['color-contrast']), [], `${view} in dark`)
+      await page.setViewportSize({ width: 320, height: 900 })
+      await page.reload()
+      await page.getByRole('heading', { level: 1 }).first().waitFor()
+      await page.locator('[aria-busy="true"]').first().waitFor({ state: 'detached' })
+      const wide = await page.evaluate('document.documentElement.scrollWidth - innerWidth')
+      assert.ok(Number(wide) <= 0, `${view} is ${wide} px wider than a screen of 320`)
+      assert.deepEqual(await findBarriers(page), [], `${view} on a phone`)
+    }
+  })
+
+  await step('a right that ends leaves the changes to copy', async () => {
+    const { page } = ben
+    await ben.open('/kept/edit?stage=2')
+    await waitTime(page).fill('9')
+    await createApplication(admin, { READ: ['dev'], EXECUTE: ['dev'], WRITE: ['ops'] })
+    await page.reload()
+    await page.getByText(/Your right to change web ended while you were editing\..* ask ops@example.org/).waitFor()
+    assert.equal(await saveButton(page).getAttribute('aria-disabled'), 'true')
+    assert.equal(await waitTime(page).inputValue(), '9')
+  })
+
+  assert.deepEqual([...admin.complaints, ...ben.complaints], [])
+})
+
+async function createApplication({ ask }: Person, permissions: Json = {}): Promise<void> {
+  const application = { name: 'web', email: 'ops@example.org', permissions }
+  const body = { application: 'web', description: 'create web', job: [{ type: 'createApplication', application }] }
+  const { ref } = (await ask('POST', '/applications/web/tasks', body)) as { ref: string }
+  await waitUntil(async () => ((await ask('GET', ref)) as Json)['status'] === 'SUCCEEDED', 'the end of the task')
+}
+
+/** Takes over what merges by itself, and comes back to the save. */
+async function merge(page: Page, says: RegExp): Promise<void> {
+  // Either the poll has seen the other version, or the save does.
+  const asked = page.getByText(says)
+  await page.getByRole('dialog').waitFor()
+  if (!(await asked.isVisible())) await page.getByRole('dialog').getByRole('button', { name: /^Save/ }).click()
+  await asked.waitFor()
+  await page.getByRole('dialog').getByRole('button', { name: 'Merge' }).click()
+}
