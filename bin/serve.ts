@@ -1,8 +1,9 @@
 /** `fairlead serve`: starts the gateway, logs its login methods, and stops it gracefully. */
-import { createGateway, type Gateway } from '../src/gateway.ts'
+import type { Gateway } from '../src/gateway.ts'
 import { shellWord } from '../src/shell-word.ts'
 import { openLog } from '../src/telemetry/log.ts'
 import { giveBackMemory, growWithLoad } from '../src/telemetry/memory.ts'
+import { wordsMark } from '../src/workers/protocol.ts'
 import { readArguments } from './arguments.ts'
 import { command } from './command-name.ts'
 import { explainFailure } from './failure.ts'
@@ -20,6 +21,8 @@ Starts the gateway. It runs until SIGTERM or SIGINT (Ctrl-C), which let it finis
 /** One folder above this file, in the repository and in the published package. */
 const consoleDir = new URL('../dist/console/', import.meta.url)
 
+const workerProgram = new URL(import.meta.url.endsWith('.ts') ? './gateway-worker.ts' : './gateway-worker.js', import.meta.url)
+
 /** By then the first lists have been loaded. */
 const settledMs = 2500
 
@@ -27,22 +30,23 @@ export async function serve(args: readonly string[]): Promise<number | undefined
   readArguments(args, { command: 'serve', options: configOption, hint: settingsHint })
   growWithLoad()
   const { config, notices } = await readConfig(args)
-  const { log, missing } = openLog(config.telemetry.logLevel, config.telemetry.logFormat)
+  const { log, missing, passOn } = openLog(config.telemetry.logLevel, config.telemetry.logFormat)
   for (const notice of notices) log.warn(notice)
   try {
     const reread = async () => (await readConfig(args)).config
     const files = configFilesOf(args).map((file) => ` --config ${shellWord(file)}`)
     const logged = (words: string) => command(words + files.join(''), config.backends)
-    const gateway = await createGateway({
-      config,
-      notices,
-      log,
-      missingLogLines: missing,
-      command: logged,
-      version: packageVersion(),
-      reread,
-      consoleDir,
-    })
+    const common = { config, notices, log, missingLogLines: missing, version: packageVersion(), consoleDir }
+    const gateway =
+      config.http.workers === 1
+        ? await (await import('../src/gateway.ts')).createGateway({ ...common, command: logged, reread })
+        : await (await import('../src/workers/primary.ts')).createPrimary({
+            ...common,
+            passOn,
+            args,
+            program: workerProgram,
+            commandLine: logged(wordsMark),
+          })
     recordServer(config.backends.dataDir)
     stopOnSignal(gateway, config.http.drainMs, log)
     await gateway.listen()
@@ -58,7 +62,7 @@ export async function serve(args: readonly string[]): Promise<number | undefined
 }
 
 /** The first signal drains and then finishes what is in flight. A second one ends the drain, a third one the process. */
-function stopOnSignal(gateway: Gateway, drainMs: number, log: { info(text: string): void }): void {
+function stopOnSignal(gateway: Pick<Gateway, 'drain' | 'close'>, drainMs: number, log: { info(text: string): void }): void {
   const hurry = new AbortController()
   let phase: 'serving' | 'draining' | 'finishing' = 'serving'
   const stop = async (signal: NodeJS.Signals) => {

@@ -4,7 +4,7 @@ import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import { openAuditLog } from './audit/audit-log.ts'
 import { openAuditSink } from './audit/open-sink.ts'
-import { type Embedded, type StartThread, startEmbedded } from './backends/embedded.ts'
+import type { StartThread } from './backends/embedded.ts'
 import { lockDataDir } from './backends/lock.ts'
 import { createFileBannerStore, createRedisBannerStore } from './banners/banner-store.ts'
 import { Banners } from './banners/banners.ts'
@@ -15,7 +15,13 @@ import { createBodyBounds } from './http/body-bounds.ts'
 import { Connections, type ConnectionTimes, connectionTimes, maxUnaccepted } from './http/connections.ts'
 import { applyCors } from './http/cors.ts'
 import { refuseCsrf } from './http/csrf.ts'
-import { createEncryptedServer, createExtraListeners, createPlainServer, type ServerOptions } from './http/listeners.ts'
+import {
+  createEncryptedServer,
+  createExtraListeners,
+  createPlainServer,
+  type ServerOptions,
+  serveFrom,
+} from './http/listeners.ts'
 import type { OriginSettings } from './http/origin.ts'
 import { Overload } from './http/overload.ts'
 import { createMethodIndex } from './http/path-template.ts'
@@ -62,9 +68,10 @@ import { toAddresses } from './upstreams/addresses.ts'
 import { describeCircuits, logCircuit } from './upstreams/circuit-reports.ts'
 import { openLoginUpstreams, openUpstreams } from './upstreams/open-upstreams.ts'
 import { askHealth } from './upstreams/service-health.ts'
-import type { ServiceAddress, ServiceName } from './upstreams/services.ts'
 import { SharedReads } from './upstreams/shared-reads.ts'
 import type { CircuitChange } from './upstreams/upstreams.ts'
+import { embedServices } from './workers/embed-services.ts'
+import type { SharedParts, WorkerCount } from './workers/shared-parts.ts'
 
 export interface Gateway {
   readonly server: FastifyInstance
@@ -75,6 +82,8 @@ export interface Gateway {
    * after the configured time, or when it is aborted.
    */
   drain(hurry?: AbortSignal): Promise<void>
+  /** Another process takes over: from now on every connection ends with its next answer, while readiness does not change. */
+  retire(): void
   /** Finishes what is in flight, within the configured bound, and closes everything. */
   close(): Promise<void>
 }
@@ -100,12 +109,16 @@ export interface GatewayOptions {
   consoleDir?: URL
   /** Other times for connections than the usual ones. */
   connectionTimes?: Partial<ConnectionTimes> | undefined
+  /** Of a primary process, where this one serves with others; opened here unless given. */
+  shared?: SharedParts
   /** Milliseconds since the epoch. */
   now?: () => number
 }
 
 const accountRefreshMs = 30_000
 const healthIntervalMs = 30_000
+/** In which event streams end, when another process takes over. */
+const retireMs = 1000
 
 /** Every part that was opened is closed again when a later one fails. @throws {Error} the message says what to do */
 export async function createGateway(options: GatewayOptions): Promise<Gateway> {
@@ -146,13 +159,15 @@ async function openGateway(options: GatewayOptions, keep: Keep): Promise<Omit<Ga
 type Services = Awaited<ReturnType<typeof openServices>>
 
 /** The data directory, the embedded back ends, and the connections to every service. */
-async function openServices({ config, log, startThread, version, metrics, keep }: Context) {
+async function openServices({ config, log, startThread, version, metrics, shared, keep }: Context) {
   const { dataDir } = config.backends
-  const lock = lockDataDir(dataDir)
-  keep({ close: () => lock.release() })
+  if (shared === undefined) {
+    const lock = lockDataDir(dataDir)
+    keep({ close: () => lock.release() })
+  }
   const socketPath = socketPathFor(dataDir, 'backends.sock')
   const services = toAddresses(config.upstreams, socketPath)
-  const embedded = keep(embedServices({ config, log, version, startThread, services, socketPath }))
+  const embedded = shared ? shared.embedded : keep(embedServices({ config, log, version, startThread, services, socketPath }))
   const tracing = config.telemetry.tracing && keep((await loadTracing())(config.telemetry.tracing, version, log))
   const surroundings = {
     observe: metrics.upstreamAnswered,
@@ -172,7 +187,7 @@ async function openServices({ config, log, startThread, version, metrics, keep }
 type Stores = Awaited<ReturnType<typeof openStores>>
 
 /** Sessions and the audit log, in the data directory or in the Redis that replicas share. */
-async function openStores({ config, log, metrics, keep, now }: Context) {
+async function openStores({ config, log, metrics, shared, keep, now }: Context) {
   const { redisAnswered: answered, redisReconnected: reconnected } = metrics
   const redis = config.redis && keep(await openRedis(config.redis, log, { answered, reconnected }))
   const sessions = keep(
@@ -183,6 +198,7 @@ async function openStores({ config, log, metrics, keep, now }: Context) {
       contextPath: config.http.origin.contextPath,
       log,
       onStarted: metrics.sessionStarted,
+      changes: shared?.changes,
       now,
     }),
   )
@@ -190,8 +206,9 @@ async function openStores({ config, log, metrics, keep, now }: Context) {
     config.audit &&
     keep(
       openAuditLog({
-        sink: await openAuditSink(config.audit.sink, redis),
-        retentionMs: config.audit.retentionMs,
+        sink: shared?.auditSink ?? (await openAuditSink(config.audit.sink, redis)),
+        // What the primary writes, it removes.
+        retentionMs: shared?.auditSink === undefined ? config.audit.retentionMs : undefined,
         maxBytes: config.audit.maxBytes,
         onFailure: metrics.auditFailed,
         log,
@@ -214,6 +231,7 @@ async function openAccess(parts: Context & Services & Stores) {
       loginUpstreams,
       log,
       version: () => embedded?.permissionVersion() ?? 0,
+      changes: parts.shared?.changes,
       onSynchronised: metrics.rolesSynchronised,
       now,
     }),
@@ -234,6 +252,7 @@ async function openAccess(parts: Context & Services & Stores) {
     contextPath: config.http.origin.contextPath,
     dataDir: config.backends.dataDir,
     redis,
+    shared: parts.shared,
     command,
     log,
     keep,
@@ -257,15 +276,18 @@ type Operations = ReturnType<typeof createPlatform>
 
 /** The operations, and what they use besides the services. */
 function createPlatform(parts: Context & Services & Stores & Access) {
-  const { config, log, version, metrics, keep, upstreams, embedded, redis, sessions, audit, login, now } = parts
+  const { config, log, version, metrics, keep, upstreams, embedded, redis, sessions, audit, login, shared, now } = parts
   metrics.watch({
     upstreams,
     liveSessions: redis === undefined ? () => sessions.count() : undefined,
     redis,
-    embedded,
+    // The primary observes those that it has started.
+    embedded: shared === undefined ? embedded : undefined,
     eventStreams: () => streams.size,
     missingLogLines: () => ({ ...parts.missingLogLines?.(), 'without-login': parts.linesWithoutLogin.withheld }),
   })
+  keep(shared?.workers.reportMetrics(metrics.snapshot))
+  if (audit !== undefined) shared?.workers.nameAuditProcess(audit.process)
   const liveSource = upstreams.isEmbedded('orca') ? new EmbeddedSource({ upstreams, log }) : undefined
   const streams = new EventStreams({
     source: liveSource ?? new PollingSource({ upstreams, settings: config.live, log }),
@@ -278,7 +300,11 @@ function createPlatform(parts: Context & Services & Stores & Access) {
     ask: (service) => askHealth(upstreams, service),
     conditions: { 'embedded back ends': () => embedded?.isListening() ?? true },
     vitalConditions: { Redis: () => isSound(redis, config.redis?.relaxedHealth) },
-    troubles: () => [...(audit?.trouble === undefined ? [] : [audit.trouble]), ...describeCircuits(upstreams.endpoints())],
+    troubles: () => [
+      ...(audit?.trouble === undefined ? [] : [audit.trouble]),
+      ...describeCircuits(upstreams.endpoints()),
+      ...describeWorkers(shared?.workers.count()),
+    ],
     intervalMs: healthIntervalMs,
     log,
   })
@@ -294,7 +320,10 @@ function createPlatform(parts: Context & Services & Stores & Access) {
     })
   const banners = new Banners({
     settings: config.banners,
-    store: redis === undefined ? createFileBannerStore(config.backends.dataDir) : createRedisBannerStore(redis),
+    store:
+      redis === undefined
+        ? (shared?.bannerStore ?? createFileBannerStore(config.backends.dataDir))
+        : createRedisBannerStore(redis),
     log,
     now,
   })
@@ -310,6 +339,8 @@ function createPlatform(parts: Context & Services & Stores & Access) {
     settings: config.operations,
     version,
     health: keep(health),
+    workers: shared && (() => shared.workers.count()),
+    printMetrics: shared?.workers.printMetrics ?? metrics.print,
     metrics,
     examine: createExaminer(parts),
     streams,
@@ -349,13 +380,14 @@ function createSteps({
   log,
   metrics,
   redis,
+  shared: sharedParts,
   login,
   methodsOf,
   now,
 }: Context & Stores & Access & Operations): RequestStep[] {
   const { rateLimit } = config
   const shared = rateLimit.shared ? redis : undefined
-  const own = new MemoryCounters(now)
+  const own = sharedParts?.counters ?? new MemoryCounters(now)
   const fallback = rateLimit.countsAlone ? own : undefined
   const onUncounted = metrics.requestUncounted
   const counters = shared === undefined ? own : new RedisCounters({ redis: shared, log, fallback, onUncounted })
@@ -378,7 +410,7 @@ type PortParts = Context & Services & Access & Operations & { steps: readonly Re
 
 /** The listeners. They close first: requests in flight still use every other part. */
 function openPorts(parts: PortParts): Omit<Gateway, 'close'> {
-  const { config, log, tls, login, platform, keep, embedded, applications, accounts } = parts
+  const { config, log, tls, login, platform, keep, embedded, applications, accounts, shared } = parts
   const { listeners, origin, address, port, drainMs, shutdownGraceMs, writeTimeoutMs, maxUnreadBytes } = config.http
   const loginPaths = login.routes.map(({ path }) => path)
   const times = { ...connectionTimes, ...parts.connectionTimes }
@@ -414,18 +446,31 @@ function openPorts(parts: PortParts): Omit<Gateway, 'close'> {
   // The framework does not know that the server it was given is encrypted.
   const toAddress = (text: string) => (listeners.mainTls ? text.replace(/^http:/, 'https:') : text)
 
-  async function listen(): Promise<string> {
-    const start = await login.prepareStart()
-    const listening = toAddress(await server.listen({ host: address, port, backlog: maxUnaccepted }))
-    log.info(describeListener(login, listening, 'main'))
-    start.listening()
-    for (const extra of await extraListeners.listen(address)) {
-      log.info(describeListener(login, extra.address, extra.kind))
+  const listenHere = async () => {
+    const main = {
+      kind: 'main' as const,
+      address: toAddress(await server.listen({ host: address, port, backlog: maxUnaccepted })),
     }
+    return [main, ...(await extraListeners.listen(address))]
+  }
+
+  const serveOthers = async ({ connections: source }: SharedParts) => {
+    await server.ready()
+    serveFrom(source, [{ kind: 'main', server: server.server }, ...extraListeners.servers])
+    return source.addresses
+  }
+
+  async function listen(): Promise<string> {
+    const isFirst = shared?.workers.isFirst ?? true
+    const start = isFirst ? await login.prepareStart() : undefined
+    const addresses = await (shared === undefined ? listenHere() : serveOthers(shared))
+    const listening = addresses[0]?.address ?? ''
+    if (isFirst) for (const each of addresses) log.info(describeListener(login, each.address, each.kind))
+    start?.listening()
     // Before the first answer of a service there is nothing to list; the embedded ones come up meanwhile.
     await embedded?.ready
     if (closing) return listening
-    start.ready(browserAddress(listening, origin))
+    start?.ready(browserAddress(listening, origin))
     applications.start()
     accounts.start()
     platform.health.start()
@@ -442,7 +487,12 @@ function openPorts(parts: PortParts): Omit<Gateway, 'close'> {
     await pause(drainMs, undefined, { signal: hurry }).catch(() => {})
   }
 
-  return { server, listen, drain }
+  const retire = () => {
+    connections.drain()
+    void platform.streams.drain(retireMs)
+  }
+
+  return { server, listen, drain, retire }
 }
 
 function createServer(parts: PortParts, serverOptions: ServerOptions): FastifyInstance {
@@ -489,45 +539,6 @@ async function loadTracing(): Promise<typeof openTracing> {
   return (await import('./telemetry/open-tracing.ts')).openTracing
 }
 
-interface EmbeddingOptions extends Pick<GatewayOptions, 'config' | 'log' | 'version' | 'startThread'> {
-  services: Partial<Record<ServiceName, ServiceAddress>>
-  socketPath: string
-}
-
-/** Starts the worker of the embedded back ends, if there are any. */
-function embedServices({ config, log, version, startThread, services, socketPath }: EmbeddingOptions): Embedded | undefined {
-  const embedded = Object.values(services).flatMap((address) => (address.kind === 'embedded' ? [address.service] : []))
-  if (embedded.length === 0) return undefined
-  const { dataDir, adminRoles, timeZone, serviceAccounts, permissions, infrastructure, bakery, outside, limits } = config.backends
-  // Without logins there are no permission checks, here as in the gateway.
-  const authorization = services.fiat !== undefined && !config.login.anonymous
-  const { maxBytes, maxValues } = config.http.bodies.known
-  const bodies = { maxBytes, maxValues }
-  const settings = {
-    adminRoles,
-    timeZone,
-    serviceAccounts,
-    authorization,
-    permissions,
-    infrastructure,
-    bakery,
-    outside,
-    bodies,
-    limits,
-    version,
-  }
-  return startEmbedded({
-    dataDir,
-    socketPath,
-    embedded,
-    services,
-    settings,
-    traces: config.telemetry.tracing !== undefined,
-    log,
-    startThread,
-  })
-}
-
 /** Every address of this machine is none that a browser can open. */
 function browserAddress(address: string, { publicUrl, contextPath }: OriginSettings): string {
   return publicUrl ?? address.replace(/\/\/(?:0\.0\.0\.0|\[::\])(?=:|$)/, '//localhost') + contextPath
@@ -541,4 +552,9 @@ function describeListener(login: Login, address: string, listener: ListenerKind)
       ? `guarded by login: ${methods.join(', ')}`
       : 'open to all clients as the user anonymous, without any login'
   return `listening on ${address}, ${guard}`
+}
+
+function describeWorkers(count: WorkerCount | undefined): string[] {
+  if (count === undefined || count.running >= count.configured) return []
+  return [`${count.running} of ${count.configured} worker processes serve; the others start, or the log says why they ended`]
 }

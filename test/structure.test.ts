@@ -8,6 +8,7 @@ const root = resolve(import.meta.dirname, '../src')
 /** Folders of `src/`, each of which may import from those after it. `docs/architecture.md` explains them. */
 const layers = [
   'gateway.ts',
+  'workers',
   'doctor',
   'config',
   'console',

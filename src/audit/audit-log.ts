@@ -45,7 +45,7 @@ export function openAuditLog(options: AuditLogOptions): AuditLog {
 export class AuditLog {
   readonly #options: AuditLogOptions
   /** Begins the names of the changes that this process makes. */
-  readonly #process = randomBytes(6).toString('base64url')
+  readonly process = randomBytes(6).toString('base64url')
   readonly #waiting: QueuedEvent[] = []
   #changes = 0
   #writing: Promise<void> | undefined
@@ -81,7 +81,7 @@ export class AuditLog {
 
   /** A name for a change that is about to be made, unlike that of any other. */
   nameChange(): string {
-    return `${this.#process}-${(++this.#changes).toString(36)}`
+    return `${this.process}-${(++this.#changes).toString(36)}`
   }
 
   /** Resolves when the event survives a crash. @throws {Error} when it could not be written, which has been told to the operator */
@@ -148,11 +148,15 @@ export class AuditLog {
     if (sink.isShared) await this.noteInterrupted()
   }
 
-  /** Records an unknown outcome for each change that a process had begun when it died. */
-  async noteInterrupted(): Promise<void> {
+  /**
+   * Records an unknown outcome for each change that a process had begun when it died.
+   *
+   * @param process The name of the one that died; any other one than this unless given
+   */
+  async noteInterrupted(process?: string): Promise<void> {
     const { sink, log, now } = this.#options
     try {
-      for (const event of await findInterrupted(sink, { process: this.#process, nowMs: now() })) {
+      for (const event of await findInterrupted(sink, { own: this.process, dead: process, nowMs: now() })) {
         log.warn({ user: event.user, operation: event.operation, requestId: event.requestId }, 'a change was interrupted')
         this.note(event)
       }

@@ -9,19 +9,22 @@ const timeoutMs = 15 * 60_000
 
 interface Search {
   /** Begins the names of the changes of this process, which are under way. */
-  readonly process: string
+  readonly own: string
+  /** The same of a process that died, if only its changes are searched for. */
+  readonly dead?: string | undefined
   readonly nowMs: number
 }
 
 /** One event for each, as the change was begun. @throws {Error} when the log cannot be read */
-export async function findInterrupted(sink: AuditSink, { process, nowMs }: Search): Promise<AuditEvent[]> {
+export async function findInterrupted(sink: AuditSink, { own, dead, nowMs }: Search): Promise<AuditEvent[]> {
   const [newest] = (await sink.find?.({ limit: 1 }))?.records ?? []
   if (newest === undefined || sink.since === undefined) return []
   const begun = new Map<string, AuditRecord>()
   const ended = new Set<string>()
   for await (const record of sink.since(Math.min(nowMs, Date.parse(newest.at)) - longestMs)) {
     const { change, decision } = record
-    if (change === undefined || change.startsWith(`${process}-`)) continue
+    if (change === undefined || change.startsWith(`${own}-`)) continue
+    if (dead !== undefined && !change.startsWith(`${dead}-`)) continue
     if (decision === 'begun') begun.set(change, record)
     else ended.add(change)
   }

@@ -20,6 +20,10 @@ interface EmbeddedOptions {
   traces: boolean
   log: FastifyBaseLogger
   startThread?: StartThread | undefined
+  /** The back ends listen, or do no more. */
+  onChanged?: (() => void) | undefined
+  /** Rights may have changed. A request that changed them is answered when this has resolved. Never fails. */
+  onPermissionsChanged?: ((version: number) => Promise<void>) | undefined
 }
 
 /** Starts the thread of the back ends; by default a worker with the program beside this file. */
@@ -59,6 +63,7 @@ export function startEmbedded(options: EmbeddedOptions): Embedded {
     traces: options.traces,
     logLevel: options.log.level ?? 'info',
     permissionVersion: createPermissionVersion(),
+    announcesPermissions: options.onPermissionsChanged !== undefined,
   }
   const startThread = options.startThread ?? startWorker
   // The worker has serialized its errors already.
@@ -79,16 +84,19 @@ export function startEmbedded(options: EmbeddedOptions): Embedded {
     worker.on('message', (message: WorkerMessage) => {
       if (message.kind === 'log') return writeLog(workerLog, message.line)
       if (message.kind === 'observed') return answerObservers(message.state)
+      if (message.kind === 'permissions') return void announce(message.id)
       listening = true
       everListened = true
       pauseMs = 100
       first.resolve()
+      options.onChanged?.()
     })
     worker.on('error', (error: unknown) => {
       failure = error
     })
     worker.once('exit', () => {
       listening = false
+      options.onChanged?.()
       answerObservers(undefined)
       if (closing) return
       if (!everListened) return first.reject(failure)
@@ -99,6 +107,11 @@ export function startEmbedded(options: EmbeddedOptions): Embedded {
   }
 
   const order = (what: WorkerOrder) => worker.postMessage(what)
+
+  async function announce(id: number): Promise<void> {
+    await options.onPermissionsChanged?.(readPermissionVersion(input.permissionVersion))
+    order({ announced: id })
+  }
 
   function answerObservers(state: EngineState | undefined): void {
     const asking = observers

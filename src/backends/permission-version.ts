@@ -18,10 +18,20 @@ export function countPermissionChange(memory: SharedArrayBuffer): void {
   Atomics.add(new Int32Array(memory), 0, 1)
 }
 
-/** The number changes before the writer gets the response. A failed write may count: that costs one lookup. */
-export function countPermissionWrites(server: FastifyInstance, memory: SharedArrayBuffer): void {
+/**
+ * The number changes before the writer gets the response. A failed write may count: that costs one lookup.
+ *
+ * @param announce Tells other processes, where there are any, and resolves when they know.
+ */
+export function countPermissionWrites(
+  server: FastifyInstance,
+  memory: SharedArrayBuffer,
+  announce: (() => Promise<void>) | undefined,
+): void {
   server.addHook('onSend', (request, _reply, _payload, done) => {
-    if (request.method !== 'GET' && permissionWrites.test(request.url)) countPermissionChange(memory)
-    done()
+    if (request.method === 'GET' || !permissionWrites.test(request.url)) return done()
+    countPermissionChange(memory)
+    if (announce === undefined) return done()
+    void announce().then(() => done())
   })
 }

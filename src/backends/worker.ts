@@ -29,16 +29,19 @@ export interface WorkerInput {
   traces: boolean
   /** Counts changes of permissions. */
   permissionVersion: SharedArrayBuffer
+  /** Whether the gateway tells other processes about them. */
+  announcesPermissions: boolean
 }
 
-/** Messages of the worker: it listens, the state that the gateway asked for, a log record as JSON. */
+/** Messages of the worker: it listens, the state that the gateway asked for, a change of permissions, a log record as JSON. */
 export type WorkerMessage =
   | { kind: 'listening' }
   | { kind: 'observed'; state: EngineState | undefined }
+  | { kind: 'permissions'; id: number }
   | { kind: 'log'; line: string }
 
 /** Messages to the worker. */
-export type WorkerOrder = 'stop' | 'observe'
+export type WorkerOrder = 'stop' | 'observe' | { readonly announced: number }
 
 /** By then the first questions have been answered and everything is loaded. */
 const settledMs = 2000
@@ -68,6 +71,7 @@ interface GatewayPort {
 export async function serveBackends(input: WorkerInput, { tell, onOrder, onClosed }: GatewayPort): Promise<void> {
   const db = openDatabase(join(input.dataDir, 'backends.db'))
   const calls = createServiceCalls({ services: input.services, timeoutMs: callTimeoutMs, maxAnswerBytes })
+  const announcements = input.announcesPermissions ? createAnnouncements(tell) : undefined
   const traced = input.traces ? passTraceOn(calls.call) : undefined
   const { server, start, observe } = createBackendServer({
     backends: embeddedBackends.filter(({ service }) => input.embedded.includes(service)),
@@ -75,11 +79,14 @@ export async function serveBackends(input: WorkerInput, { tell, onOrder, onClose
     call: traced?.call ?? calls.call,
     settings: input.settings,
     log: createWorkerLog(input.logLevel, (line) => tell({ kind: 'log', line })),
-    onPermissionsChanged: () => countPermissionChange(input.permissionVersion),
+    onPermissionsChanged: () => {
+      countPermissionChange(input.permissionVersion)
+      void announcements?.announce()
+    },
     permissionVersion: () => readPermissionVersion(input.permissionVersion),
   })
   traced?.watch(server)
-  countPermissionWrites(server, input.permissionVersion)
+  countPermissionWrites(server, input.permissionVersion, announcements?.announce)
   rmSync(input.socketPath, { force: true })
   await server.listen({ path: input.socketPath, listenTextResolver: () => 'the embedded back ends are ready' })
   chmodSync(input.socketPath, 0o600)
@@ -87,12 +94,30 @@ export async function serveBackends(input: WorkerInput, { tell, onOrder, onClose
   tell({ kind: 'listening' })
   onOrder((order) => {
     if (order === 'observe') return tell({ kind: 'observed', state: observe() })
+    if (order !== 'stop') return announcements?.end(order.announced)
     void server.close().then(async () => {
       calls.close()
       db.close()
       onClosed()
     })
   })
+}
+
+/** Changes of permissions that the gateway tells to other processes. */
+function createAnnouncements(tell: (message: WorkerMessage) => void) {
+  const waiting = new Map<number, () => void>()
+  let last = 0
+  return {
+    announce: () =>
+      new Promise<void>((resolve) => {
+        waiting.set(++last, resolve)
+        tell({ kind: 'permissions', id: last })
+      }),
+    end: (id: number) => {
+      waiting.get(id)?.()
+      waiting.delete(id)
+    },
+  }
 }
 
 /** The gateway writes the records, so that there is one stream of log lines with one clock. */

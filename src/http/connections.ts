@@ -107,6 +107,8 @@ export class Connections {
   readonly #unread = new Set<Connection>()
   readonly #addresses = new Map<string, number>()
   #unreadBytes = 0
+  /** Resolves when there is no connection, once the ports are closed. */
+  readonly #empty = Promise.withResolvers<void>()
   #drains = false
   #ending = false
 
@@ -202,7 +204,8 @@ export class Connections {
       closeIdle()
       idle = setInterval(closeIdle, idleCheckMs)
     }, idleMs)
-    await Promise.all(ends)
+    this.#noteEnd()
+    await Promise.all([...ends, this.#empty.promise])
     clearTimeout(limit)
     clearTimeout(idleDelay)
     clearInterval(idle)
@@ -219,7 +222,14 @@ export class Connections {
 
   #awaitHandshake(socket: Socket): void {
     this.#handshakes.add(socket)
-    socket.once('close', () => this.#handshakes.delete(socket))
+    socket.once('close', () => {
+      this.#handshakes.delete(socket)
+      this.#noteEnd()
+    })
+  }
+
+  #noteEnd(): void {
+    if (this.#ending && this.#connections.size === 0 && this.#handshakes.size === 0) this.#empty.resolve()
   }
 
   #add(socket: Socket, carrier: Socket): void {
@@ -243,6 +253,7 @@ export class Connections {
       connection.turns.length = 0
       this.#noteRead(connection)
       this.#connections.delete(socket)
+      this.#noteEnd()
     })
   }
 
@@ -373,7 +384,7 @@ export class Connections {
  * Accepts and reads what arrived while the process was busy, until an iteration of the event loop brings nothing. An iteration
  * accepts one connection per port, and the current one may be past its input.
  */
-async function takeInput(): Promise<void> {
+export async function takeInput(): Promise<void> {
   // New input without end does not delay a stop any longer.
   let eventsBefore: number | undefined
   for (let iteration = 0; iteration <= maxUnaccepted; iteration++) {

@@ -24,6 +24,14 @@ export interface ServerOptions {
 /** A request without a body has none that would have to be read to its end: that costs several turns of the tick queue. */
 const requestOptions = { requireHostHeader: false, optimizeEmptyRequests: true, ServerResponse: PreparedResponse }
 
+/** Connections that another process has accepted. */
+export interface ConnectionSource {
+  /** What that process listens on, such as `https://0.0.0.0:8085`. */
+  readonly addresses: readonly { kind: ListenerKind; address: string }[]
+  /** Hands over connections from now on. */
+  start(take: (kind: ListenerKind, socket: Socket) => void): void
+}
+
 const kinds = new WeakMap<IncomingMessage, ListenerKind>()
 
 /** The port that a request came in on. */
@@ -110,6 +118,8 @@ function endRevoked(socket: TLSSocket, tls: TlsFiles, tell: (refusal: RefusedCon
 interface ExtraListeners {
   /** @returns the address of each, such as `https://0.0.0.0:8085` @throws {Error} when a port is taken */
   listen(host: string): Promise<{ kind: ListenerKind; address: string }[]>
+  /** Instead of `listen`. */
+  readonly servers: readonly { kind: ListenerKind; server: Server }[]
 }
 
 interface ExtraListener {
@@ -143,12 +153,21 @@ export function createExtraListeners(
     listeners.push({ kind: 'legacy', scheme: 'http', port: legacyPort, server })
   }
   return {
+    servers: listeners,
     listen: async (host) => {
       for (const { server, port } of listeners) await listenOn(server, host, port)
       const name = host.includes(':') ? `[${host}]` : host
       return listeners.map(({ kind, scheme, port }) => ({ kind, address: `${scheme}://${name}:${port}` }))
     },
   }
+}
+
+/** Has servers that do not listen serve the connections of a source. */
+export function serveFrom(source: ConnectionSource, servers: readonly { kind: ListenerKind; server: Server }[]): void {
+  const byKind = new Map(servers.map(({ kind, server }) => [kind, server]))
+  // Node looks for late requests from this event on.
+  for (const server of byKind.values()) server.emit('listening')
+  source.start((kind, socket) => void byKind.get(kind)?.emit('connection', socket))
 }
 
 function listenOn(server: Server, host: string, port: number): Promise<void> {

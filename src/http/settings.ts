@@ -1,4 +1,5 @@
 /** Settings of the listener, trusted proxies, and CORS. */
+import { availableParallelism } from 'node:os'
 import { z } from 'zod'
 import { byteCount, duration, httpAddress, port, type SettingsReport, wholePattern, withoutEffect } from '../setting.ts'
 import type { BodySettings } from './body-bounds.ts'
@@ -31,6 +32,15 @@ export const HttpKeys = z.strictObject({
     .string()
     .optional()
     .describe('Address of the listener. Default: 127.0.0.1 while every service is embedded, else 0.0.0.0.'),
+  'server.workers': z
+    .string()
+    .regex(/^(?:auto|[1-9]|[1-5]\d|6[0-4])$/, 'must be a number from 1 to 64, or auto')
+    .prefault('1')
+    .meta({
+      description:
+        'Processes that serve requests, behind the same ports; `auto`: as many as the machine has cores. See [several processes](../guides/workers.md).',
+      type: 'number or auto',
+    }),
   'server.servlet.context-path': contextPath.default('').describe('Prefix of every path.'),
   'server.context-path': contextPath.optional().describe('Older name of `server.servlet.context-path`.'),
   'http.publicUrl': httpAddress
@@ -221,6 +231,7 @@ export function toHttpSettings(keys: HttpKeys, report: SettingsReport, surroundi
   return {
     port: keys['server.port'],
     address: keys['server.address'] || (surroundings.standalone ? '127.0.0.1' : '0.0.0.0'),
+    workers: keys['server.workers'] === 'auto' ? availableParallelism() : Number(keys['server.workers']),
     ...toTls(keys, report, surroundings.headerCertificates),
     bodies: toBodies(keys),
     maxHeaderBytes:

@@ -26,7 +26,7 @@ export interface Login {
    * @throws {GatewayError} SESSIONS_UNAVAILABLE, TOKENS_UNAVAILABLE
    */
   stillCounts(state: RequestState): Promise<boolean>
-  /** Changes whenever sessions or tokens end by a request to this process. */
+  /** Changes whenever sessions or tokens end by a request to this process, or to one that shares its data directory. */
   version(): number
   /** Adds the login page and callbacks, as routes below the context path. */
   mount(server: FastifyInstance): void

@@ -2,6 +2,7 @@
 
 import type { IncomingHttpHeaders } from 'node:http'
 import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { Changes } from '../changes.ts'
 import { GatewayError } from '../errors.ts'
 import { setCookie } from '../http/cookies.ts'
 import type { OriginSettings } from '../http/origin.ts'
@@ -13,10 +14,11 @@ import { askStore } from '../sessions/session-store.ts'
 import type { Sessions, UserSession } from '../sessions/sessions.ts'
 import { toUserKey } from '../user-name.ts'
 import { createAnonymousUser } from './anonymous.ts'
-import { CompletedLogins } from './completed-logins.ts'
+import { CompletedLogins, type LoginRegister } from './completed-logins.ts'
 import { prepareFirstAdministrator } from './form/first-administrator.ts'
 import { createFormSource } from './form/form-source.ts'
 import { FormUsers } from './form/form-users.ts'
+import { type Guesses, GuessLimit } from './form/guess-limit.ts'
 import { openUsers } from './form/users.ts'
 import { KnownBrowsers } from './known-browsers.ts'
 import type { Login } from './login.ts'
@@ -65,6 +67,16 @@ interface LoginOptions {
   announce?: (text: string) => void
   /** What to type for `fairlead <words>`; that itself unless given. */
   command?: (words: string) => string
+  /** Where other processes serve the same data directory: what all of them count together, and how they tell each other. */
+  shared?: SharedLogin | undefined
+}
+
+/** Several processes of one data directory. */
+interface SharedLogin {
+  readonly guesses: Guesses
+  /** Where Redis does not keep it. */
+  readonly completedLogins: LoginRegister
+  readonly changes: Changes
 }
 
 /** What the methods need, apart from sessions. */
@@ -122,14 +134,14 @@ async function openTokenLogin(
   methods: readonly LoginMethod[],
   prepareUser: PrepareUser,
 ): Promise<{ tokens: Tokens; method: LoginMethod } | undefined> {
-  const { settings, permissions, dataDir, redis, log, keep, now } = options
+  const { settings, permissions, dataDir, redis, log, keep, shared, now } = options
   if (settings.tokens === undefined || methods.length === 0) return undefined
   const [{ openTokens }, { TokenLogin }] = await Promise.all([import('./tokens/tokens.ts'), import('./tokens/token-login.ts')])
   const eraOf = (username: string, methodName: string) => {
     const current = methods.find(({ name }) => name === methodName)?.currentUser?.(username)
     return current === 'gone' ? undefined : current?.tokenEra
   }
-  const tokens = keep(openTokens({ settings: settings.tokens, dataDir, redis, log, eraOf, now }))
+  const tokens = keep(openTokens({ settings: settings.tokens, dataDir, redis, log, eraOf, changes: shared?.changes, now }))
   const { legacyPortLogin } = settings
   return { tokens, method: new TokenLogin({ tokens, permissions, prepareUser, methods, legacyPortLogin }) }
 }
@@ -168,7 +180,8 @@ async function openBrowserMethod(
   const browsers = new KnownBrowsers({ keys, contextPath, log, now })
   const typedName = new TypedName({ keys, contextPath, log })
   const unlocks = keep(new Unlocks({ dataDir: options.dataDir, redis: options.redis, now }))
-  return new PasswordLogin(source, { page: toPageOptions(options), prepareUser, browsers, typedName, unlocks, log, now })
+  const guesses = options.shared?.guesses ?? new GuessLimit(now)
+  return new PasswordLogin(source, { page: toPageOptions(options), prepareUser, browsers, typedName, unlocks, guesses, log, now })
 }
 
 async function openPasswordSource(options: MethodOptions, now: () => number): Promise<PasswordSource | undefined> {
@@ -221,20 +234,21 @@ class OpenLogin implements Login, LoginEnding {
   readonly #requests: RequestLogin
   readonly #loops: LoopBreaker
   readonly #cookies: LoginCookies
-  readonly #completed: CompletedLogins
+  readonly #completed: LoginRegister
   /** What the answers of identity providers in these requests belong to. */
   readonly #returned = new WeakMap<RequestState, { id: string; target: string | undefined }>()
   readonly tokens: Tokens | undefined
 
   constructor(options: LoginOptions, { methods, prepareUser, tokens }: LoginMethods, keys: LoginKeys) {
-    const { sessions, permissions, accounts, settings, redis, now = Date.now } = options
+    const { sessions, permissions, accounts, settings, redis, shared, now = Date.now } = options
     this.#options = options
     this.tokens = tokens
     this.#methods = methods
     this.#prepareUser = prepareUser
     this.#loops = new LoopBreaker({ contextPath: options.contextPath, now })
     this.#cookies = new LoginCookies({ rules: sessions.cookieRules, keys, now })
-    this.#completed = new CompletedLogins({ redis, now })
+    const alone = redis === undefined ? shared?.completedLogins : undefined
+    this.#completed = alone ?? new CompletedLogins({ redis, now })
     this.#requests = new RequestLogin({
       methods,
       sessions,

@@ -7,7 +7,7 @@ import type { LoginReport } from '../permissions/permissions.ts'
 import { findNameObjection } from '../user-name.ts'
 import { type Credentials, parseBasic, VerifiedCredentials } from './basic-credentials.ts'
 import type { FormUsers } from './form/form-users.ts'
-import { type Guess, type GuessDecision, GuessLimit } from './form/guess-limit.ts'
+import type { Guess, GuessDecision, Guesses } from './form/guess-limit.ts'
 import type { KnownBrowsers } from './known-browsers.ts'
 import type { CurrentUser, EntryPoint, LoginEnding, LoginMethod, LoginOutcome, StartSteps, Visitor } from './login-method.ts'
 import { createLoginPage, inMinutes, type Notice, type PageNotice, type PageOptions } from './login-page.ts'
@@ -55,6 +55,7 @@ interface PasswordLoginOptions {
   browsers: KnownBrowsers
   typedName: TypedName
   unlocks: Unlocks
+  guesses: Guesses
   log: FastifyBaseLogger
   now: () => number
 }
@@ -78,13 +79,13 @@ export class PasswordLogin implements LoginMethod {
   ]
   readonly #source: PasswordSource
   readonly #options: PasswordLoginOptions
-  readonly #guesses: GuessLimit
+  readonly #guesses: Guesses
   readonly #verified: VerifiedCredentials<PasswordMatch>
 
   constructor(source: PasswordSource, options: PasswordLoginOptions) {
     this.#source = source
     this.#options = options
-    this.#guesses = new GuessLimit(options.now)
+    this.#guesses = options.guesses
     this.#verified = new VerifiedCredentials(options.now)
   }
 
@@ -228,7 +229,7 @@ export class PasswordLogin implements LoginMethod {
 
   /** An administrator may have unlocked the user meanwhile, which matters to those who would have to wait. */
   async #begin(guess: Guess): Promise<GuessDecision> {
-    const attempt = this.#guesses.begin(guess)
+    const attempt = await this.#guesses.begin(guess)
     if (attempt.kind === 'judged') return attempt
     const { unlocks, log } = this.#options
     try {

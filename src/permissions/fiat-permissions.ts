@@ -3,6 +3,7 @@ import { hash } from 'node:crypto'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { FastifyBaseLogger } from 'fastify'
 import { BoundedMap } from '../bounded-map.ts'
+import type { Changes } from '../changes.ts'
 import { GatewayError } from '../errors.ts'
 import { pathTo } from '../http/encode-path.ts'
 import type { User } from '../http/request-state.ts'
@@ -35,6 +36,8 @@ interface PermissionsOptions {
   log: FastifyBaseLogger
   /** Changes with every change of permissions that this process makes; what is remembered from before does not count. */
   version?: () => number
+  /** Other processes of the same data directory, which remember views of an external service. */
+  changes?: Changes | undefined
   /** A synchronisation of roles has ended. */
   onSynchronised?: (outcome: 'done' | 'failed') => void
   /** Milliseconds since the epoch. */
@@ -60,6 +63,7 @@ class FiatPermissions implements Permissions {
   readonly #log: FastifyBaseLogger
   readonly #now: () => number
   readonly #version: () => number
+  readonly #changes: Changes | undefined
   readonly #views: BoundedMap<string, CachedView>
   readonly #switches: SwitchPositions
   readonly #lookups: ViewLookups
@@ -71,6 +75,11 @@ class FiatPermissions implements Permissions {
   constructor(options: PermissionsOptions) {
     const { settings, upstreams, loginUpstreams = upstreams, log, version = () => 0, now = Date.now } = options
     this.#version = version
+    // An embedded service counts its changes in `version`, for all processes.
+    this.#changes = upstreams.isEmbedded('fiat') ? undefined : options.changes
+    this.#changes?.follow((change) => {
+      if (change.kind === 'rights') this.#forget(change.userKey)
+    })
     this.#settings = settings
     this.#views = new BoundedMap(settings.cacheMaxEntries)
     this.#switches = options.switches ?? settings
@@ -181,18 +190,19 @@ class FiatPermissions implements Permissions {
       }
       this.#log.warn({ err: cause, user: user.username }, 'a login could not be reported; legacyFallback lets it pass')
     } finally {
-      this.#forget(user.username)
+      await this.#forgetEverywhere(toUserKey(user.username))
     }
   }
 
   async reportLogout(username: string): Promise<void> {
     if (!this.enabled) return
-    this.#forget(username)
+    const key = toUserKey(username)
+    this.#forget(key)
     const reported = this.#report({ method: 'DELETE', path: pathTo`/roles/${username}` }, 1)
       .catch((error: unknown) =>
         this.#log.warn({ err: error, user: username }, 'a logout could not be reported to the permission service'),
       )
-      .finally(() => this.#forget(username))
+      .finally(() => this.#forgetEverywhere(key))
     await Promise.race([reported, wait(logoutWaitMs, undefined, { ref: false })])
   }
 
@@ -234,8 +244,7 @@ class FiatPermissions implements Permissions {
       checkDone(answer, 'fiat')
     } finally {
       // A failed one may have changed some users before it failed.
-      this.#views.clear()
-      this.#lookups.forgetAll()
+      await this.#forgetEverywhere(undefined)
     }
   }
 
@@ -297,10 +306,20 @@ class FiatPermissions implements Permissions {
     this.#views.set(key, { answer: { kind: 'view', view }, untilMs: this.#now() + this.#settings.cacheTtlMs, version })
   }
 
-  #forget(username: string): void {
-    const key = toUserKey(username)
-    this.#views.delete(key)
-    this.#lookups.forget(key)
+  async #forgetEverywhere(userKey: string | undefined): Promise<void> {
+    this.#forget(userKey)
+    await this.#changes?.publish({ kind: 'rights', userKey })
+  }
+
+  /** @param userKey All users unless given */
+  #forget(userKey: string | undefined): void {
+    if (userKey === undefined) {
+      this.#views.clear()
+      this.#lookups.forgetAll()
+    } else {
+      this.#views.delete(userKey)
+      this.#lookups.forget(userKey)
+    }
   }
 }
 

@@ -3,6 +3,7 @@ import { hash, randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import type { FastifyBaseLogger } from 'fastify'
 import { BoundedMap } from '../bounded-map.ts'
+import type { Changes } from '../changes.ts'
 import type { Redis } from '../redis/redis.ts'
 import { toUserKey } from '../user-name.ts'
 import { createRedisSessionStore } from './redis-session-store.ts'
@@ -20,6 +21,8 @@ interface SessionsOptions {
   log: FastifyBaseLogger
   /** Told about every session that starts. */
   onStarted?: (() => void) | undefined
+  /** Other processes with the same sessions. */
+  changes?: Changes | undefined
   /** Milliseconds since the epoch. */
   now?: () => number
 }
@@ -42,7 +45,7 @@ export interface UserSession {
 
 const shownLength = 24
 
-/** How long this process answers from memory; for as long, a session ended by another replica may still be seen here. */
+/** How long this process answers from memory; for as long, a session ended by another replica may still be seen here. Workers tell each other. */
 const cacheMs = 3000
 const maxCached = 10_000
 /** A user may send any cookies besides, so few and short headers are kept. */
@@ -61,19 +64,25 @@ export class Sessions {
   readonly cookieRules: CookieRules
   readonly #log: FastifyBaseLogger
   readonly #onStarted: () => void
+  readonly #changes: Changes | undefined
   readonly #now: () => number
   readonly #cache = new BoundedMap<string, CacheEntry>(maxCached)
   /** Keys of live sessions by the whole header that led to them: a request that repeats it is neither parsed nor hashed. */
   readonly #keys = new BoundedMap<string, string>(maxKnownHeaders)
   #endings = 0
 
-  constructor({ settings, store, contextPath, log, onStarted = () => {}, now = Date.now }: SessionsOptions) {
+  constructor({ settings, store, contextPath, log, onStarted = () => {}, changes, now = Date.now }: SessionsOptions) {
     this.#settings = settings
     this.#store = store
     this.cookieRules = { settings: settings.cookie, contextPath }
     this.#log = log
     this.#onStarted = onStarted
+    this.#changes = changes
     this.#now = now
+    changes?.follow((change) => {
+      if (change.kind === 'session') this.#setCached(change.key, undefined)
+      if (change.kind === 'all-sessions') this.#forgetAll()
+    })
   }
 
   /**
@@ -109,7 +118,7 @@ export class Sessions {
     return session !== undefined && session.expiresAtMs > this.#now() && !this.#isTooOld(session.content)
   }
 
-  /** How often sessions were ended here. */
+  /** How often sessions were ended, by this process and those that share its data directory. */
   get endings(): number {
     return this.#endings
   }
@@ -133,7 +142,7 @@ export class Sessions {
   /** @throws {GatewayError} SESSIONS_UNAVAILABLE */
   async end(session: Session): Promise<void> {
     await askStore(() => this.#store.remove(session.key, ownerOf(session.content)))
-    this.#setCached(session.key, undefined)
+    await this.#noteEnd(session.key)
   }
 
   /** The live sessions of a user, the one used last first. @throws {GatewayError} SESSIONS_UNAVAILABLE */
@@ -157,7 +166,7 @@ export class Sessions {
     const ended = (await this.listOf(username)).filter(which)
     for (const { key } of ended) {
       await askStore(() => this.#store.remove(key, toUserKey(username)))
-      this.#setCached(key, undefined)
+      await this.#noteEnd(key)
     }
     return ended.length
   }
@@ -165,7 +174,8 @@ export class Sessions {
   /** Logs all users out and returns the number of their sessions. @throws {GatewayError} SESSIONS_UNAVAILABLE */
   async endAll(): Promise<number> {
     const ended = await askStore(() => this.#store.removeAll())
-    for (const key of [...this.#cache.keys()]) this.#setCached(key, undefined)
+    this.#forgetAll()
+    await this.#changes?.publish({ kind: 'all-sessions' })
     return ended
   }
 
@@ -250,6 +260,16 @@ export class Sessions {
   #isTooOld(content: SessionContent): boolean {
     const { absoluteMs } = this.#settings
     return absoluteMs !== undefined && content.loggedInAtMs !== undefined && content.loggedInAtMs + absoluteMs <= this.#now()
+  }
+
+  async #noteEnd(key: string): Promise<void> {
+    this.#setCached(key, undefined)
+    await this.#changes?.publish({ kind: 'session', key })
+  }
+
+  #forgetAll(): void {
+    this.#endings++
+    for (const key of [...this.#cache.keys()]) this.#setCached(key, undefined)
   }
 
   #setCached(key: string, session: Session | undefined): void {

@@ -40,14 +40,14 @@ export class LogOutput {
     return this.#allDropped
   }
 
-  /** @param line With its end. */
-  write(line: string): void {
-    if (this.#isClosed || this.#waiting.length + this.#rest.length + line.length > maxWaiting) {
-      this.#dropped++
-      this.#allDropped++
+  /** @param lines With their ends. */
+  write(lines: string, count = 1): void {
+    if (this.#isClosed || this.#waiting.length + this.#rest.length + lines.length > maxWaiting) {
+      this.#dropped += count
+      this.#allDropped += count
       return
     }
-    this.#waiting += line
+    this.#waiting += lines
     if (this.#waiting.length >= batchLength) this.#flush()
   }
 

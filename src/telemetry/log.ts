@@ -23,13 +23,20 @@ interface OpenLog {
   readonly log: Logger
   /** Lines that are missing since the start, by reason: standard output was not read or could not be written, or too many were alike. */
   missing(): Readonly<Record<'output' | 'repeated', number>>
+  /** Writes lines of the log of another process. @param lines With their ends */
+  passOn(lines: string): void
 }
 
 /** Lines a minute with the same message, for example of an outage, or of refusals. Access lines have no such limit. */
 const maxAlike = 600
 
-/** Lines that wait are written when the process ends, also by an error. @param format JSON unless given */
-export function openLog(level: string, format: LogFormat = 'json'): OpenLog {
+/**
+ * Lines that wait are written when the process ends, also by an error.
+ *
+ * @param format JSON unless given
+ * @param fields Of every line
+ */
+export function openLog(level: string, format: LogFormat = 'json', fields?: Readonly<Record<string, unknown>>): OpenLog {
   const output = new LogOutput({
     fd: 1,
     onDropped: (lines) =>
@@ -43,7 +50,7 @@ export function openLog(level: string, format: LogFormat = 'json'): OpenLog {
   const log = pino(
     {
       level,
-      base: undefined,
+      base: fields,
       timestamp: () => `,"time":"${formatNow()}"`,
       formatters: { level: (label) => ({ level: label }) },
       hooks: {
@@ -59,7 +66,11 @@ export function openLog(level: string, format: LogFormat = 'json'): OpenLog {
     repeated.close()
     output.end()
   })
-  return { log, missing: () => ({ output: output.dropped, repeated: repeated.withheld }) }
+  return {
+    log,
+    missing: () => ({ output: output.dropped, repeated: repeated.withheld }),
+    passOn: (lines) => output.write(lines, lines.split('\n').length - 1),
+  }
 }
 
 function isForPeople(format: LogFormat): boolean {

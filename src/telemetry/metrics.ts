@@ -1,6 +1,6 @@
 /** Prometheus metrics: of requests, services, logins, sessions, Redis, the embedded engine and the process. */
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
-import { type BoundHistogram, CounterFamily, HistogramFamily, type PrintedMetric } from './bound-metrics.ts'
+import { AggregatorRegistry, Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import { type BoundHistogram, CounterFamily, HistogramFamily, type MetricSnapshot, type PrintedMetric } from './bound-metrics.ts'
 import { methodLabel } from './methods.ts'
 
 /** A metric as the reference describes it. */
@@ -25,6 +25,14 @@ interface MetricSources {
   /** Those that are open. */
   eventStreams?: (() => number) | undefined
   embedded?: { isListening(): boolean; observe(): Promise<EngineState | undefined> } | undefined
+  /** Worker processes that serve. */
+  workers?: (() => number) | undefined
+}
+
+/** A text in the exposition format of Prometheus. */
+export interface PrintedMetrics {
+  readonly contentType: string
+  readonly text: string
 }
 
 export interface EngineState {
@@ -57,10 +65,14 @@ export interface Metrics {
   /** An event was counted with others like it, instead of recorded by itself. */
   auditCounted(): void
   rolesSynchronised(outcome: 'done' | 'failed'): void
+  /** A worker process has ended although it was not told to. */
+  workerDied(): void
   /** Has each scrape ask these. Called once. */
-  watch(sources: MetricSources): void
-  /** Text in the exposition format of Prometheus. Scrapes at the same time share one. */
-  print(): Promise<{ contentType: string; text: string }>
+  watch(sources: Partial<MetricSources>): void
+  /** Scrapes at the same time share one. */
+  print(): Promise<PrintedMetrics>
+  /** The same as plain data, to be added to those of other processes. */
+  snapshot(): Promise<MetricSnapshot[]>
   /** Those of this gateway; the process and the runtime have the usual ones of prom-client. */
   readonly descriptions: readonly MetricDescription[]
 }
@@ -71,6 +83,14 @@ const redisBuckets = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25
 
 /** Gauges that end in `_total`, a suffix of counters; each is the sum of the gauge without it. */
 const misnamedGauges = ['nodejs_active_resources_total', 'nodejs_active_handles_total', 'nodejs_active_requests_total']
+
+/** Gauges that are no sum where several processes serve. */
+const aggregators: Readonly<Record<string, 'first' | 'min' | 'max'>> = {
+  fairlead_build_info: 'first',
+  fairlead_sessions: 'max',
+  fairlead_redis_up: 'min',
+  fairlead_upstream_circuit_state: 'max',
+}
 
 /** Shown even when there is none, so that an alert finds them. */
 const commonStatuses = ['NOT_STARTED', 'RUNNING', 'PAUSED']
@@ -89,7 +109,7 @@ export function createMetrics(version: string): Metrics {
   }
   const gauge = <Label extends string = never>(name: string, help: string, ...labelNames: Label[]) => {
     descriptions.push({ name, type: 'gauge', labels: labelNames, help })
-    return new Gauge({ name, help, labelNames, registers })
+    return new Gauge({ name, help, labelNames, registers, aggregator: aggregators[name] ?? 'sum' })
   }
   const histogram = <Label extends string = never>(name: string, help: string, buckets: number[], ...labelNames: Label[]) => {
     descriptions.push({ name, type: 'histogram', labels: labelNames, help })
@@ -195,6 +215,8 @@ export function createMetrics(version: string): Metrics {
   )
   const redisReconnects = counter('fairlead_redis_reconnects_total', 'Connections to Redis opened after one was lost.')
 
+  const workerDeaths = counter('fairlead_worker_deaths_total', 'Worker processes that ended unexpectedly and were started again.')
+
   let requestsInFlight = 0
   const samplers: (() => void | Promise<void>)[] = [() => inFlight.set(requestsInFlight)]
   const answered = new Tallies('operation', { total: requests, durations, bytes })
@@ -224,18 +246,81 @@ export function createMetrics(version: string): Metrics {
     })
   }
 
-  async function print(): Promise<{ contentType: string; text: string }> {
+  function watchUpstreams(upstreams: MetricSources['upstreams']): void {
+    const pending = gauge('fairlead_upstream_requests_in_flight', 'Calls to services that wait or run.', 'service')
+    const waiting = gauge('fairlead_upstream_requests_waiting', 'Calls to services that wait for a connection.', 'service')
+    const circuits = gauge(
+      'fairlead_upstream_circuit_state',
+      'Circuit of each external address that was called: 0 closed, 1 half-open, 2 open. Instances are numbered as configured.',
+      'service',
+      'instance',
+    )
+    samplers.push(() => {
+      for (const [service, calls] of upstreams.pending()) {
+        pending.set({ service }, calls.pending)
+        waiting.set({ service }, calls.waiting)
+      }
+      for (const { service, instance, circuit } of upstreams.endpoints())
+        circuits.set({ service, instance }, circuitStates[circuit])
+    })
+  }
+
+  function watchOthers({
+    liveSessions,
+    redis,
+    embedded,
+    eventStreams,
+    missingLogLines,
+    workers,
+  }: Omit<MetricSources, 'upstreams'>): void {
+    if (liveSessions !== undefined) {
+      const sessions = gauge('fairlead_sessions', 'Live sessions in the data directory. Missing if sessions are in Redis.')
+      samplers.push(() => sessions.set(liveSessions() ?? Number.NaN))
+    }
+    if (redis !== undefined) {
+      const up = gauge('fairlead_redis_up', 'Whether Redis answered the last command: 1 or 0. Missing without Redis.')
+      samplers.push(() => up.set(redis.isReachable() ? 1 : 0))
+    }
+    if (eventStreams !== undefined) {
+      const streams = gauge('fairlead_event_streams', 'Event streams that are open.')
+      samplers.push(() => streams.set(eventStreams()))
+    }
+    if (embedded !== undefined) watchEmbedded(embedded)
+    if (missingLogLines !== undefined) {
+      const missing = counter(
+        'fairlead_log_lines_missing_total',
+        'Lines that the log lacks: standard output was not read (output), too many were alike (repeated), or requests without login too many (without-login).',
+        'reason',
+      )
+      samplers.push(() => {
+        missing.reset()
+        for (const [reason, lines] of Object.entries(missingLogLines())) missing.inc({ reason }, lines)
+      })
+    }
+    if (workers !== undefined) {
+      const serving = gauge('fairlead_workers', 'Worker processes that serve. Missing with `server.workers: 1`.')
+      samplers.push(() => serving.set(workers()))
+    }
+  }
+
+  async function snapshot(): Promise<MetricSnapshot[]> {
+    await Promise.all(samplers.map((sample) => sample()))
+    return [...(await registry.getMetricsAsJSON()).map(toSnapshot), ...printed.map((metric) => metric.snapshot())]
+  }
+
+  async function print(): Promise<PrintedMetrics> {
     await Promise.all(samplers.map((sample) => sample()))
     return {
       contentType: registry.contentType,
       text: (await registry.metrics()) + printed.map((metric) => metric.print()).join(''),
     }
   }
-  let printing: ReturnType<typeof print> | undefined
+  let printing: Promise<PrintedMetrics> | undefined
 
   return {
     descriptions,
     rolesSynchronised: (outcome) => synchronisations.inc({ outcome }),
+    workerDied: () => workerDeaths.inc(),
     auditFailed: (events) => auditFailures.inc(events),
     auditCounted: () => auditCounted.inc(),
     callRetried: (service, result) => retries.inc({ service, result }),
@@ -262,48 +347,11 @@ export function createMetrics(version: string): Metrics {
     upstreamAnswered: ({ service, method, status, durationMs, bytes: size }) => {
       called.of(service).count(method, status ?? 'none', durationMs / 1000, size)
     },
-    watch: ({ upstreams, liveSessions, redis, embedded, eventStreams, missingLogLines }) => {
-      const pending = gauge('fairlead_upstream_requests_in_flight', 'Calls to services that wait or run.', 'service')
-      const waiting = gauge('fairlead_upstream_requests_waiting', 'Calls to services that wait for a connection.', 'service')
-      const circuits = gauge(
-        'fairlead_upstream_circuit_state',
-        'Circuit of each external address that was called: 0 closed, 1 half-open, 2 open. Instances are numbered as configured.',
-        'service',
-        'instance',
-      )
-      samplers.push(() => {
-        for (const [service, calls] of upstreams.pending()) {
-          pending.set({ service }, calls.pending)
-          waiting.set({ service }, calls.waiting)
-        }
-        for (const { service, instance, circuit } of upstreams.endpoints())
-          circuits.set({ service, instance }, circuitStates[circuit])
-      })
-      if (liveSessions !== undefined) {
-        const sessions = gauge('fairlead_sessions', 'Live sessions in the data directory. Missing if sessions are in Redis.')
-        samplers.push(() => sessions.set(liveSessions() ?? Number.NaN))
-      }
-      if (redis !== undefined) {
-        const up = gauge('fairlead_redis_up', 'Whether Redis answered the last command: 1 or 0. Missing without Redis.')
-        samplers.push(() => up.set(redis.isReachable() ? 1 : 0))
-      }
-      if (missingLogLines !== undefined) {
-        const missing = counter(
-          'fairlead_log_lines_missing_total',
-          'Lines that the log lacks: standard output was not read (output), too many were alike (repeated), or requests without login too many (without-login).',
-          'reason',
-        )
-        samplers.push(() => {
-          missing.reset()
-          for (const [reason, lines] of Object.entries(missingLogLines())) missing.inc({ reason }, lines)
-        })
-      }
-      if (eventStreams !== undefined) {
-        const streams = gauge('fairlead_event_streams', 'Event streams that are open.')
-        samplers.push(() => streams.set(eventStreams()))
-      }
-      if (embedded !== undefined) watchEmbedded(embedded)
+    watch: ({ upstreams, ...others }) => {
+      if (upstreams !== undefined) watchUpstreams(upstreams)
+      watchOthers(others)
     },
+    snapshot,
     print: () => {
       printing ??= print().finally(() => {
         printing = undefined
@@ -311,6 +359,32 @@ export function createMetrics(version: string): Metrics {
       return printing
     },
   }
+}
+
+/**
+ * One exposition for several processes. What each `aggregator` says becomes one value; a counter is the sum.
+ *
+ * @param snapshots Of processes of one version
+ */
+export async function printTotals(snapshots: readonly (readonly MetricSnapshot[])[]): Promise<PrintedMetrics> {
+  const totals = AggregatorRegistry.aggregate([...snapshots] as object[])
+  return { contentType: totals.contentType, text: await totals.metrics() }
+}
+
+/** Counters and histograms of a process that has ended, added to those of the ones before it: totals never fall. */
+export async function addEnded(
+  ended: readonly MetricSnapshot[],
+  last: readonly MetricSnapshot[],
+): Promise<readonly MetricSnapshot[]> {
+  const lasting = last.filter(({ type }) => type === 'counter' || type === 'histogram')
+  const totals = AggregatorRegistry.aggregate([ended, lasting] as object[])
+  return (await totals.getMetricsAsJSON()).map(toSnapshot)
+}
+
+/** Values that are no numbers have no form in JSON, and say nothing. */
+function toSnapshot(metric: object): MetricSnapshot {
+  const { name, help, type, aggregator, values } = metric as MetricSnapshot
+  return { name, help, type, aggregator, values: values.filter(({ value }) => Number.isFinite(value)) }
 }
 
 interface TallyFamilies {

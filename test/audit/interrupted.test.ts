@@ -65,13 +65,13 @@ test('an interrupted change is recorded once across restarts', async (t) => {
     { kind: 'change', decision: 'allowed', atMs: 2000 },
   ])
 
-  const found = await findInterrupted(sink, { process: 'own', nowMs: 5000 })
+  const found = await findInterrupted(sink, { own: 'own', nowMs: 5000 })
   assert.deepEqual(
     found.map(({ change, decision, atMs }) => [change, decision, atMs]),
     [['other-1', 'interrupted', 5000]],
   )
   await sink.append(found)
-  assert.deepEqual(await findInterrupted(sink, { process: 'own', nowMs: 6000 }), [])
+  assert.deepEqual(await findInterrupted(sink, { own: 'own', nowMs: 6000 }), [])
 })
 
 test('with a shared log, changes count as interrupted after minutes', async () => {
@@ -84,7 +84,7 @@ test('with a shared log, changes count as interrupted after minutes', async () =
     },
     isShared: true,
   }
-  const search = (nowMs: number) => findInterrupted(shared as AuditSink, { process: 'own', nowMs })
+  const search = (nowMs: number) => findInterrupted(shared as AuditSink, { own: 'own', nowMs })
   assert.deepEqual(await search(14 * minuteMs), [])
   assert.equal((await search(16 * minuteMs)).length, 1)
 })

@@ -145,6 +145,7 @@ test('every metric is described, with the labels that it has', async () => {
       endpoints: () => [{ service: 'orca', instance: 1, circuit: 'open' }],
     },
     liveSessions: () => undefined,
+    workers: () => 2,
     redis: { isReachable: () => false },
     embedded: { isListening: () => true, observe: async () => engine },
   })

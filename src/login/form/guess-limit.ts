@@ -1,6 +1,6 @@
 /**
  * Slows down guessing of passwords: by user and network, by network, and by user. Strangers cannot use the last two against
- * users who have logged in from the same network, or in the same browser, before. Each process counts for itself.
+ * users who have logged in from the same network, or in the same browser, before. Each replica counts for itself.
  */
 import { hash } from 'node:crypto'
 import { BoundedMap } from '../../bounded-map.ts'
@@ -25,6 +25,11 @@ export type GuessDecision =
       withdraw(): void
     }
 
+export interface Guesses {
+  /** @param unlockedAtMs When an administrator has unlocked the user, if that was within the window */
+  begin(guess: Guess, unlockedAtMs?: number): GuessDecision | Promise<GuessDecision>
+}
+
 /** How long a wrong password counts. */
 export const guessWindowMs = 15 * 60_000
 /** Failures within the window; from then on, one more each time that the share of one of them has passed. */
@@ -33,7 +38,7 @@ const limits = { pair: 10, network: 100, user: 50 } as const
 const maxKept = 50_000
 const knownForMs = 30 * 86_400_000
 
-export class GuessLimit {
+export class GuessLimit implements Guesses {
   readonly #now: () => number
   readonly #pairs: Failures
   readonly #browsers: Failures
@@ -51,7 +56,6 @@ export class GuessLimit {
     this.#users = new Failures(limits.user, now)
   }
 
-  /** @param unlockedAtMs When an administrator has unlocked the user, if that was within the window */
   begin(guess: Guess, unlockedAtMs?: number): GuessDecision {
     const pair = toPairKey(guess)
     const counters = this.#countersFor(guess, pair, unlockedAtMs)

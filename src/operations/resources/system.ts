@@ -14,6 +14,10 @@ const Status = z
     status: z.enum(['UP', 'DOWN']),
     waitingFor: z.array(z.string()).optional().describe('What readiness waits for; for users.'),
     troubles: z.array(z.string()).optional().describe('What is out of order although requests are served; for users.'),
+    workers: z
+      .strictObject({ running: z.int(), configured: z.int() })
+      .optional()
+      .describe('Processes that serve; for users, where there are several.'),
   })
   .meta({ id: 'Health' })
 
@@ -152,13 +156,19 @@ async function answerHealth(request: OperationRequest, platform: Platform): Prom
 }
 
 async function answerReadiness({ state }: OperationRequest, platform: Platform): Promise<DirectAnswer> {
-  const { health } = platform
+  const { health, workers } = platform
   const waitingFor = health.waitingFor()
   const troubles = health.troubles()
   const status = waitingFor.length === 0 ? 'UP' : 'DOWN'
   // Strangers learn no more than from Gate: names of parts, or that the audit log fails, would help an attacker.
   const details =
-    state.user === undefined ? {} : { ...(waitingFor.length > 0 && { waitingFor }), ...(troubles.length > 0 && { troubles }) }
+    state.user === undefined
+      ? {}
+      : {
+          ...(waitingFor.length > 0 && { waitingFor }),
+          ...(troubles.length > 0 && { troubles }),
+          ...(workers !== undefined && { workers: workers() }),
+        }
   return new DirectAnswer(status === 'UP' ? 200 : 503, { status, ...details })
 }
 
@@ -169,6 +179,6 @@ async function answerApiDocument({ headers, state }: OperationRequest, { apiDocu
 }
 
 async function answerMetrics(_request: OperationRequest, platform: Platform): Promise<DirectAnswer> {
-  const { contentType, text: exposition } = await platform.metrics.print()
+  const { contentType, text: exposition } = await platform.printMetrics()
   return new DirectAnswer(200, exposition, { 'content-type': contentType })
 }

@@ -1,0 +1,76 @@
+/** Program of a worker process: a gateway that serves the connections which the primary accepts. */
+
+import { enableCompileCache } from 'node:module'
+import { Socket } from 'node:net'
+import { createGateway, type Gateway } from '../src/gateway.ts'
+import { openLog } from '../src/telemetry/log.ts'
+import { giveBackMemory, growWithLoad } from '../src/telemetry/memory.ts'
+import { type HandedConnection, type WorkerStart, wordsMark } from '../src/workers/protocol.ts'
+import { linkToPrimary } from '../src/workers/remote-parts.ts'
+import { explainFailure } from './failure.ts'
+import { readConfig } from './read-config.ts'
+
+enableCompileCache()
+growWithLoad()
+
+/** Where `fork` has put the stream of the channel. */
+const channelDescriptor = 4
+/** By then the first lists have been loaded. */
+const settledMs = 2500
+
+// Signals reach every process of a terminal or a service; the primary decides what becomes of its workers.
+for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => {})
+// Without the primary there is neither a lock nor a data service.
+process.on('disconnect', () => process.exit(1))
+process.once('message', (start: WorkerStart) => void work(start))
+
+async function work(start: WorkerStart): Promise<void> {
+  const { config, number } = start
+  const { log, missing } = openLog(config.telemetry.logLevel, config.telemetry.logFormat, { worker: number })
+  const hurry = new AbortController()
+  let gateway: Gateway | undefined
+  const link = linkToPrimary(
+    {
+      stream: new Socket({ fd: channelDescriptor, readable: true, writable: true }),
+      onConnection: (take) => {
+        process.on('message', (handed, socket) => take(handed as HandedConnection, socket instanceof Socket ? socket : undefined))
+      },
+    },
+    start,
+    {
+      drain: async () => gateway?.drain(hurry.signal),
+      hurry: () => hurry.abort(),
+      retire: () => gateway?.retire(),
+      close: () => void close(),
+    },
+  )
+  const close = async () => {
+    try {
+      await gateway?.close()
+    } catch (error) {
+      log.error({ err: error }, 'a worker process could not close everything')
+    }
+    await link.flush()
+    process.exit(0)
+  }
+  try {
+    gateway = await createGateway({
+      config,
+      notices: start.notices,
+      log,
+      missingLogLines: missing,
+      command: (words) => start.commandLine.replace(wordsMark, () => words),
+      version: start.version,
+      reread: async () => (await readConfig(start.args)).config,
+      consoleDir: new URL(start.consoleDir),
+      shared: link.shared,
+    })
+    await gateway.listen()
+    link.ready()
+    setTimeout(giveBackMemory, settledMs).unref()
+  } catch (error) {
+    link.fail(explainFailure(error, config.http))
+    await link.flush()
+    process.exit(1)
+  }
+}

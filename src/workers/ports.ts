@@ -1,0 +1,115 @@
+/** The ports of the primary: accepts connections and hands each one to the worker that has the fewest. */
+import { lookup } from 'node:dns/promises'
+import { createServer, type Server, type Socket } from 'node:net'
+import { maxUnaccepted, takeInput } from '../http/connections.ts'
+import type { ListenerKind } from '../http/request-state.ts'
+import type { HttpSettings } from '../http/settings.ts'
+
+/** A connection that no worker has confirmed yet. The socket stays open here until then. */
+export interface AcceptedConnection {
+  readonly kind: ListenerKind
+  readonly socket: Socket
+}
+
+/** A worker, as far as connections go. */
+export interface ConnectionTaker {
+  /** False while it starts and from when it is to end. */
+  readonly takesConnections: boolean
+  readonly openConnections: number
+  /** Handed over and not confirmed. */
+  readonly unconfirmed: number
+  take(connection: AcceptedConnection): void
+}
+
+interface Port {
+  readonly kind: ListenerKind
+  readonly scheme: 'http' | 'https'
+  readonly port: number
+}
+
+/** While no worker serves, so many connections wait for one. */
+const maxWaiting = 4096
+const confirmMs = 5000
+const pollMs = 20
+
+export class Ports {
+  readonly #takers: () => readonly ConnectionTaker[]
+  readonly #servers: Server[] = []
+  readonly #waiting: AcceptedConnection[] = []
+
+  constructor(takers: () => readonly ConnectionTaker[]) {
+    this.#takers = takers
+  }
+
+  /** @returns the address of each port, the main one first @throws {Error} as Node, when a port is taken */
+  async listen(http: HttpSettings): Promise<{ kind: ListenerKind; address: string }[]> {
+    const addresses = []
+    for (const { kind, scheme, port } of portsOf(http)) {
+      const bound = await this.#open(kind, http.address, port)
+      const name = http.address.includes(':') ? `[${http.address}]` : http.address
+      addresses.push({ kind, address: `${scheme}://${name}:${bound}` })
+    }
+    return addresses
+  }
+
+  give(connection: AcceptedConnection): void {
+    const taker = this.#takers()
+      .filter(({ takesConnections }) => takesConnections)
+      .sort((left, right) => left.unconfirmed - right.unconfirmed || left.openConnections - right.openConnections)[0]
+    if (taker !== undefined) taker.take(connection)
+    else if (this.#waiting.length < maxWaiting) this.#waiting.push(connection)
+    else connection.socket.destroy()
+  }
+
+  /** A worker has become ready. */
+  giveWaiting(): void {
+    for (const connection of this.#waiting.splice(0)) this.give(connection)
+  }
+
+  /** Accepts what has arrived and no more. Resolves when the workers have it. */
+  async close(): Promise<void> {
+    await takeInput()
+    for (const server of this.#servers) server.close()
+    const unconfirmed = () => this.#takers().some((taker) => taker.unconfirmed > 0)
+    for (const endMs = performance.now() + confirmMs; unconfirmed() && performance.now() < endMs; ) {
+      await new Promise((resolve) => setTimeout(resolve, pollMs))
+    }
+    for (const { socket } of this.#waiting.splice(0)) socket.destroy()
+  }
+
+  /** A name such as `localhost` may have an address of each family; the first one decides whether the port is free. */
+  async #open(kind: ListenerKind, host: string, port: number): Promise<number> {
+    const found = host === 'localhost' ? (await lookup(host, { all: true })).map(({ address }) => address) : [host]
+    const [first = host, ...others] = [...new Set(found)]
+    const bound = await this.#listenOn(kind, first, port)
+    for (const other of others) await this.#listenOn(kind, other, bound).catch(() => {})
+    return bound
+  }
+
+  async #listenOn(kind: ListenerKind, host: string, port: number): Promise<number> {
+    // What the workers' own servers would do to a connection that they accept.
+    const server = createServer({ pauseOnConnect: true, noDelay: true }, (socket) => {
+      socket.on('error', () => socket.destroy())
+      this.give({ kind, socket })
+    })
+    const { promise, resolve, reject } = Promise.withResolvers<void>()
+    server.once('error', reject)
+    server.listen({ host, port, backlog: maxUnaccepted }, resolve)
+    await promise
+    server.off('error', reject)
+    // Out of descriptors: the connection waits until there are some.
+    server.on('error', () => {})
+    this.#servers.push(server)
+    const address = server.address()
+    return typeof address === 'object' && address !== null ? address.port : port
+  }
+}
+
+function portsOf({ port, listeners, tls }: HttpSettings): Port[] {
+  const { apiPort, legacyPort, mainTls } = listeners
+  return [
+    { kind: 'main', scheme: mainTls ? 'https' : 'http', port },
+    ...(apiPort !== undefined && tls !== undefined ? [{ kind: 'api', scheme: 'https', port: apiPort } as const] : []),
+    ...(legacyPort !== undefined ? [{ kind: 'legacy', scheme: 'http', port: legacyPort } as const] : []),
+  ]
+}

@@ -1,0 +1,396 @@
+/** The primary process: starts and supervises the workers, and keeps what must exist once for a data directory. */
+import type { Logger } from 'pino'
+import { type AuditLog, openAuditLog } from '../audit/audit-log.ts'
+import type { AuditSink } from '../audit/audit-sink.ts'
+import { openAuditSink } from '../audit/open-sink.ts'
+import type { Embedded } from '../backends/embedded.ts'
+import { lockDataDir } from '../backends/lock.ts'
+import { type BannerStore, createFileBannerStore } from '../banners/banner-store.ts'
+import type { Change } from '../changes.ts'
+import type { Config } from '../config/config.ts'
+import type { ListenerKind } from '../http/request-state.ts'
+import { MemoryCounters } from '../limits/counters.ts'
+import { CompletedLogins } from '../login/completed-logins.ts'
+import { type GuessDecision, GuessLimit } from '../login/form/guess-limit.ts'
+import { createFileKeys } from '../login/login-keys.ts'
+import { type Keep, openParts } from '../open-parts.ts'
+import { socketPathFor } from '../storage/socket-path.ts'
+import type { MetricSnapshot } from '../telemetry/bound-metrics.ts'
+import { addEnded, createMetrics, type Metrics, type PrintedMetrics, printTotals } from '../telemetry/metrics.ts'
+import { toAddresses } from '../upstreams/addresses.ts'
+import { embedServices } from './embed-services.ts'
+import { type AcceptedConnection, Ports } from './ports.ts'
+import type { GuessAnswer, PrimaryState, WorkerStart } from './protocol.ts'
+import { type CommonDuties, describeEnd, type ProcessEnd, WorkerProcess } from './worker-process.ts'
+
+export interface PrimaryOptions {
+  config: Config
+  log: Logger
+  /** See `openLog`. */
+  missingLogLines: () => Readonly<Record<'output' | 'repeated', number>>
+  /** Writes lines of the logs of workers. */
+  passOn: (lines: string) => void
+  notices: readonly string[]
+  version: string
+  /** The program of workers. */
+  program: URL
+  /** See `WorkerStart`. */
+  args: readonly string[]
+  consoleDir: URL
+  commandLine: string
+}
+
+export interface Primary {
+  listen(): Promise<string>
+  /** See `Gateway`. */
+  drain(hurry?: AbortSignal): Promise<void>
+  close(): Promise<void>
+}
+
+/** How long a change waits for a worker that does not confirm it. */
+const confirmMs = 1000
+/** How long a scrape waits for a worker, whose last metrics count instead. */
+const metricsMs = 3000
+const firstPauseMs = 100
+const maxPauseMs = 30_000
+/** A worker that has served this long has not failed at its start. */
+const soundMs = 10_000
+/** A worker that leaves so many pings in a row unanswered is ended. */
+const pingEveryMs = 5000
+const maxSilentTurns = 12
+/** Beyond what requests in flight may take. */
+const endGraceMs = 10_000
+/** Passwords that are checked at once; beyond that, the oldest check counts as a failure. */
+const maxGuesses = 10_000
+
+export async function createPrimary(options: PrimaryOptions): Promise<Primary> {
+  const { result, close } = await openParts((keep) => openPrimary(options, keep))
+  return { ...result, close }
+}
+
+async function openPrimary(options: PrimaryOptions, keep: Keep): Promise<Omit<Primary, 'close'>> {
+  const { config, log, version } = options
+  const { dataDir } = config.backends
+  const lock = lockDataDir(dataDir)
+  keep({ close: () => lock.release() })
+  // Created before the workers look for it.
+  await createFileKeys(dataDir).current()
+  const metrics = createMetrics(version)
+  const sink =
+    config.audit && config.audit.sink.kind !== 'redis' ? inTurn(await openAuditSink(config.audit.sink, undefined)) : undefined
+  const { retentionMs, maxBytes } = config.audit ?? {}
+  const audit = sink && keep(openAuditLog({ sink, retentionMs, maxBytes, onFailure: metrics.auditFailed, log, now: Date.now }))
+  const socketPath = socketPathFor(dataDir, 'backends.sock')
+  const services = toAddresses(config.upstreams, socketPath)
+  const embedded = keep(
+    embedServices({
+      config,
+      log,
+      version,
+      services,
+      socketPath,
+      onChanged: () => primary.tellState(),
+      onPermissionsChanged: (permissionVersion) => primary.publish({ kind: 'permissions', version: permissionVersion }),
+    }),
+  )
+  const primary = new WorkerSupervisor(options, { metrics, sink, audit, embedded, bannerStore: createFileBannerStore(dataDir) })
+  keep({ close: () => primary.end() })
+  return { listen: () => primary.listen(), drain: (hurry) => primary.drain(hurry) }
+}
+
+interface OwnParts {
+  readonly metrics: Metrics
+  readonly sink: AuditSink | undefined
+  readonly audit: AuditLog | undefined
+  readonly embedded: Embedded | undefined
+  readonly bannerStore: BannerStore
+}
+
+/** Each worker has a place, which is filled again when its process ends. */
+interface Place {
+  readonly number: number
+  /** Undefined during the pause before the next start. */
+  worker: WorkerProcess | undefined
+  pauseMs: number
+  timer: NodeJS.Timeout | undefined
+}
+
+class WorkerSupervisor {
+  readonly #options: PrimaryOptions
+  readonly #parts: OwnParts
+  readonly #duties: CommonDuties
+  readonly #ports: Ports
+  readonly #places: Place[]
+  /** Processes that run, those that end included. */
+  readonly #workers = new Set<WorkerProcess>()
+  /** Passwords that workers are checking. */
+  readonly #guesses = new Map<number, { worker: WorkerProcess; decision: Extract<GuessDecision, { kind: 'judged' }> }>()
+  #lastGuess = 0
+  #addresses: readonly { kind: ListenerKind; address: string }[] = []
+  /** Metrics of the workers that have ended. */
+  #ended: Promise<readonly MetricSnapshot[]> = Promise.resolve([])
+  #printing: Promise<PrintedMetrics> | undefined
+  #hasServed = false
+  #pings: NodeJS.Timeout | undefined
+  #stopping = false
+  #config: Config
+
+  constructor(options: PrimaryOptions, parts: OwnParts) {
+    this.#options = options
+    this.#parts = parts
+    this.#config = options.config
+    this.#duties = this.#createDuties()
+    this.#ports = new Ports(() => [...this.#workers])
+    this.#places = Array.from({ length: options.config.http.workers }, (_, index) => ({
+      number: index + 1,
+      worker: undefined,
+      pauseMs: firstPauseMs,
+      timer: undefined,
+    }))
+    const { embedded } = parts
+    parts.metrics.watch({ embedded, missingLogLines: options.missingLogLines, workers: () => this.#serving().length })
+  }
+
+  /** The first worker alone creates and migrates what is missing; what it cannot use ends the start. */
+  async listen(): Promise<string> {
+    this.#addresses = await this.#ports.listen(this.#config.http)
+    const [first, ...others] = this.#places
+    if (first !== undefined) await this.#fill(first, true).ready
+    await Promise.all(others.map((place) => this.#fill(place, false).ready.catch(() => {})))
+    this.#pings = setInterval(() => this.#ping(), pingEveryMs).unref()
+    await this.#parts.embedded?.ready
+    return this.#addresses[0]?.address ?? ''
+  }
+
+  async drain(hurry?: AbortSignal): Promise<void> {
+    this.#stopping = true
+    for (const { timer } of this.#places) clearTimeout(timer)
+    hurry?.addEventListener('abort', () => {
+      for (const worker of this.#workers) worker.channel.tell('hurry', null)
+    })
+    await Promise.all([...this.#workers].map((worker) => worker.channel.ask('drain', null).catch(() => {})))
+  }
+
+  /** Before the parts that the workers use are closed. */
+  async end(): Promise<void> {
+    this.#stopping = true
+    clearInterval(this.#pings)
+    for (const { timer } of this.#places) clearTimeout(timer)
+    await this.#ports.close()
+    await Promise.all([...this.#workers].map((worker) => this.#end(worker)))
+  }
+
+  /** Resolves when all workers know. */
+  async publish(change: Change, except?: WorkerProcess): Promise<void> {
+    const others = [...this.#workers].filter((worker) => worker !== except && worker.phase !== 'ended')
+    await Promise.all(
+      others.map(async (worker) => {
+        const noted = worker.channel.ask('noteChange', change).catch(() => {})
+        // One that starts remembers nothing yet.
+        if (worker.phase !== 'starting') await within(confirmMs, noted)
+      }),
+    )
+  }
+
+  tellState(): void {
+    const state = this.#state()
+    for (const worker of this.#workers) worker.channel.tell('state', state)
+  }
+
+  #serving(): WorkerProcess[] {
+    return this.#places.flatMap(({ worker }) => (worker?.phase === 'serving' ? [worker] : []))
+  }
+
+  #state(): PrimaryState {
+    const { embedded } = this.#parts
+    return {
+      embedded: embedded && { isListening: embedded.isListening(), permissionVersion: embedded.permissionVersion() },
+      workers: { running: this.#serving().length, configured: this.#places.length },
+    }
+  }
+
+  #fill(place: Place, isFirst: boolean): WorkerProcess {
+    const worker = this.#start(place, isFirst)
+    place.worker = worker
+    return worker
+  }
+
+  #start(place: Place, isFirst: boolean): WorkerProcess {
+    const { notices, version, args, consoleDir, commandLine, program, log, passOn } = this.#options
+    const start: WorkerStart = {
+      number: place.number,
+      isFirst,
+      config: forWorkers(this.#config),
+      notices,
+      version,
+      args,
+      consoleDir: consoleDir.href,
+      commandLine,
+      addresses: this.#addresses,
+      state: this.#state(),
+    }
+    const giveBack = (connection: AcceptedConnection) => this.#ports.give(connection)
+    const worker = new WorkerProcess({ program, start, duties: this.#duties, passOn, giveBack })
+    this.#workers.add(worker)
+    void worker.ready.then(
+      () => {
+        this.#hasServed = true
+        this.tellState()
+        this.#ports.giveWaiting()
+        log.info({ worker: worker.number, pid: worker.pid }, 'a worker process serves')
+      },
+      () => {},
+    )
+    void worker.ended.then((end) => this.#noteEnd(place, worker, end))
+    return worker
+  }
+
+  #noteEnd(place: Place, worker: WorkerProcess, end: ProcessEnd): void {
+    this.#workers.delete(worker)
+    for (const [id, guess] of this.#guesses) if (guess.worker === worker) this.#guesses.delete(id)
+    this.#ended = this.#ended.then((ended) => addEnded(ended, worker.metrics))
+    if (place.worker !== worker) return
+    place.worker = undefined
+    this.tellState()
+    if (this.#stopping || worker.toldToEnd || !this.#hasServed) return
+    this.#startAgain(place, worker, describeEnd(end))
+  }
+
+  /** A process that dies at once again and again is started less and less often. */
+  #startAgain(place: Place, worker: WorkerProcess, reason: string): void {
+    const { metrics, audit } = this.#parts
+    if (performance.now() - worker.startedAtMs >= soundMs) place.pauseMs = firstPauseMs
+    this.#options.log.error(
+      { worker: place.number, pid: worker.pid, reason, pauseMs: place.pauseMs },
+      'a worker process died and is started again; requests on its connections failed, all others are served',
+    )
+    metrics.workerDied()
+    if (worker.auditProcess !== undefined) void audit?.noteInterrupted(worker.auditProcess)
+    place.timer = setTimeout(() => this.#fill(place, false), place.pauseMs)
+    place.pauseMs = Math.min(place.pauseMs * 2, maxPauseMs)
+  }
+
+  /** Resolves when the process has ended. */
+  async #end(worker: WorkerProcess): Promise<void> {
+    worker.noteEnding()
+    worker.channel.tell('close', null)
+    const limit = setTimeout(() => worker.kill(), this.#config.http.shutdownGraceMs + endGraceMs)
+    await worker.ended
+    clearTimeout(limit)
+  }
+
+  /** One that has not answered for a minute while this process ran will not. */
+  #ping(): void {
+    for (const worker of this.#workers) {
+      if (worker.phase === 'starting') continue
+      if (worker.silentTurns++ >= maxSilentTurns) {
+        this.#options.log.error({ worker: worker.number, pid: worker.pid }, 'a worker process hangs and is ended')
+        worker.kill()
+        continue
+      }
+      worker.channel.ask('ping', null).then(
+        () => {
+          worker.silentTurns = 0
+        },
+        () => {},
+      )
+    }
+  }
+
+  #createDuties(): CommonDuties {
+    const { sink, bannerStore } = this.#parts
+    const now = Date.now
+    const counters = new MemoryCounters(now)
+    const guesses = new GuessLimit(now)
+    const logins = new CompletedLogins({ redis: undefined, now })
+    const noSink = () => Promise.reject(new Error('nothing is recorded here'))
+    return {
+      append: (events) => sink?.append(events) ?? noSink(),
+      findAudit: (query) => sink?.find?.(query) ?? noSink(),
+      trimAudit: (maxBytes) => sink?.removeBeyond(maxBytes) ?? noSink(),
+      charge: (charge) => counters.charge(charge),
+      beginGuess: async (worker, { guess, unlockedAtMs }) => {
+        return this.#keepGuess(worker, guesses.begin(guess, unlockedAtMs))
+      },
+      endGuess: (_worker, { id, outcome }) => {
+        const decision = this.#guesses.get(id)?.decision
+        this.#guesses.delete(id)
+        if (outcome === 'succeeded') decision?.succeed()
+        else decision?.withdraw()
+      },
+      beginLogin: (id) => logins.begin(id),
+      completeLogin: (id) => logins.complete(id),
+      loadBanners: async () => (await bannerStore.load()) ?? null,
+      replaceBanners: ({ before, after }) => bannerStore.replace(before ?? undefined, after),
+      publish: (worker, change) => this.publish(change, worker),
+      printMetrics: () => {
+        this.#printing ??= this.#printMetrics().finally(() => {
+          this.#printing = undefined
+        })
+        return this.#printing
+      },
+    }
+  }
+
+  #keepGuess(worker: WorkerProcess, decision: GuessDecision): GuessAnswer {
+    if (decision.kind === 'wait') return { waitMs: decision.waitMs }
+    const id = ++this.#lastGuess
+    this.#guesses.set(id, { worker, decision })
+    if (this.#guesses.size > maxGuesses) this.#guesses.delete(this.#guesses.keys().next().value ?? id)
+    return { id }
+  }
+
+  async #printMetrics(): Promise<PrintedMetrics> {
+    const own = this.#parts.metrics.snapshot()
+    const asked = [...this.#workers].map(async (worker) => {
+      const asking = worker.channel.ask('snapshot', null).then(
+        (snapshot) => {
+          worker.metrics = snapshot
+        },
+        () => {},
+      )
+      await within(metricsMs, asking)
+      return worker.metrics
+    })
+    // An average with a process that serves no requests says nothing.
+    const ofPrimary = (await own).filter(({ aggregator }) => aggregator === 'sum' || aggregator === 'first')
+    return printTotals([...(await Promise.all(asked)), ofPrimary, await this.#ended])
+  }
+}
+
+/** A worker writes to a pipe, so only this process sees whether its lines end on a terminal. */
+function forWorkers(config: Config): Config {
+  const { telemetry } = config
+  if (telemetry.logFormat !== 'auto' || !process.stdout.isTTY) return config
+  return { ...config, telemetry: { ...telemetry, logFormat: 'text' } }
+}
+
+/** Resolves with the promise, or when the time is over. */
+async function within(ms: number, promise: Promise<void>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, ms)
+  })
+  await Promise.race([promise, late])
+  clearTimeout(timer)
+}
+
+/** Appends of several workers, one after the other. */
+function inTurn(sink: AuditSink): AuditSink {
+  let last: Promise<void> = Promise.resolve()
+  const append: AuditSink['append'] = (events) => {
+    const appended = last.catch(() => {}).then(() => sink.append(events))
+    last = appended
+    return appended
+  }
+  return {
+    append,
+    find: sink.find?.bind(sink),
+    since: sink.since?.bind(sink),
+    lines: sink.lines?.bind(sink),
+    isShared: sink.isShared,
+    removeBefore: (untilMs) => sink.removeBefore(untilMs),
+    removeBeyond: (maxBytes) => sink.removeBeyond(maxBytes),
+    close: () => sink.close(),
+  }
+}

@@ -1,0 +1,195 @@
+/** The parts of the primary as a worker uses them. */
+import type { Socket } from 'node:net'
+import type { AuditSink } from '../audit/audit-sink.ts'
+import type { SinkSettings } from '../audit/settings.ts'
+import type { Embedded } from '../backends/embedded.ts'
+import type { BannerStore } from '../banners/banner-store.ts'
+import type { Change } from '../changes.ts'
+import type { ListenerKind } from '../http/request-state.ts'
+import type { Guesses } from '../login/form/guess-limit.ts'
+import type { MetricSnapshot } from '../telemetry/bound-metrics.ts'
+import { Channel } from './channel.ts'
+import type { HandedConnection, PrimaryDuties, PrimaryState, WorkerDuties, WorkerStart } from './protocol.ts'
+import type { SharedParts } from './shared-parts.ts'
+
+type Toward = Channel<WorkerDuties, PrimaryDuties>
+
+/** The process of the worker, as far as its link to the primary goes. */
+export interface WorkerEnd {
+  /** The stream of the channel. */
+  readonly stream: Socket
+  /** Called with each connection that the primary hands over. */
+  onConnection(take: (handed: HandedConnection, socket: Socket | undefined) => void): void
+}
+
+type ProcessDuties = Pick<WorkerDuties, 'drain' | 'hurry' | 'retire' | 'close'>
+
+export interface PrimaryLink {
+  readonly shared: SharedParts
+  /** The worker serves from now on. */
+  ready(): void
+  fail(reason: string): void
+  /** Resolves when everything is said: before the process ends. */
+  flush(): Promise<void>
+}
+
+export function linkToPrimary(end: WorkerEnd, start: WorkerStart, duties: ProcessDuties): PrimaryLink {
+  const { config, isFirst } = start
+  const listeners: ((change: Change) => void)[] = []
+  let state = start.state
+  let report: (() => Promise<MetricSnapshot[]>) | undefined
+  let auditProcess: string | undefined
+  const note = (change: Change) => {
+    if (change.kind === 'permissions') embedded?.note(change.version)
+    for (const listener of listeners) listener(change)
+  }
+  const channel: Toward = new Channel<WorkerDuties, PrimaryDuties>(end.stream, {
+    ...duties,
+    state: (next) => {
+      state = next
+      embedded?.update(next)
+    },
+    noteChange: note,
+    snapshot: async () => (await report?.()) ?? [],
+    ping: () => {},
+  })
+  const embedded = state.embedded && new RemoteEmbedded(state.embedded)
+  const sink = config.audit?.sink
+  return {
+    ready: () => channel.tell('ready', { auditProcess }),
+    fail: (reason) => channel.tell('failed', reason),
+    flush: () => channel.flush(),
+    shared: {
+      embedded,
+      auditSink: sink === undefined || sink.kind === 'redis' ? undefined : createRelaySink(channel, sink),
+      counters: { charge: (charge) => channel.ask('charge', charge).catch(() => undefined) },
+      guesses: createRemoteGuesses(channel),
+      completedLogins: {
+        begin: (id) => channel.ask('beginLogin', id),
+        complete: (id) => channel.ask('completeLogin', id),
+      },
+      bannerStore: createRemoteBannerStore(channel),
+      changes: {
+        publish: (change) => channel.ask('publish', change).catch(() => {}),
+        follow: (listener) => void listeners.push(listener),
+      },
+      connections: {
+        addresses: start.addresses,
+        start: (take) => end.onConnection((handed, socket) => takeConnection(channel, handed, socket, take)),
+      },
+      workers: {
+        isFirst,
+        count: () => state.workers,
+        printMetrics: () => channel.ask('printMetrics', null),
+        reportMetrics: (snapshot) => {
+          report = snapshot
+          return { close: async () => channel.tell('lastMetrics', await snapshot()) }
+        },
+        nameAuditProcess: (name) => {
+          auditProcess = name
+        },
+      },
+    },
+  }
+}
+
+/** The primary keeps a connection until it hears of its arrival, and gives it to another worker if this one dies before. */
+function takeConnection(
+  channel: Toward,
+  { id, kind }: HandedConnection,
+  socket: Socket | undefined,
+  take: (kind: ListenerKind, socket: Socket) => void,
+): void {
+  channel.tell('taken', id)
+  void channel.flush()
+  const close = () => channel.tell('closed', 1)
+  // Without one, the client has gone meanwhile.
+  if (socket === undefined) {
+    close()
+  } else {
+    socket.once('close', close)
+    take(kind, socket)
+  }
+}
+
+class RemoteEmbedded implements Embedded {
+  readonly ready: Promise<void>
+  #becomesReady: () => void
+  #state: NonNullable<PrimaryState['embedded']>
+
+  constructor(state: NonNullable<PrimaryState['embedded']>) {
+    this.#state = state
+    const { promise, resolve } = Promise.withResolvers<void>()
+    this.ready = promise
+    this.#becomesReady = resolve
+    if (state.isListening) resolve()
+  }
+
+  update({ embedded }: PrimaryState): void {
+    if (embedded === undefined) return
+    this.#state = { ...embedded, permissionVersion: Math.max(embedded.permissionVersion, this.#state.permissionVersion) }
+    if (embedded.isListening) this.#becomesReady()
+  }
+
+  note(permissionVersion: number): void {
+    this.#state = { ...this.#state, permissionVersion: Math.max(permissionVersion, this.#state.permissionVersion) }
+  }
+
+  isListening(): boolean {
+    return this.#state.isListening
+  }
+
+  permissionVersion(): number {
+    return this.#state.permissionVersion
+  }
+
+  /** The primary has the state in its own metrics. */
+  async observe(): Promise<undefined> {
+    return undefined
+  }
+
+  async close(): Promise<void> {}
+}
+
+function createRemoteGuesses(channel: Toward): Guesses {
+  return {
+    begin: async (guess, unlockedAtMs) => {
+      const answer = await channel.ask('beginGuess', { guess, unlockedAtMs })
+      if ('waitMs' in answer) return { kind: 'wait', waitMs: answer.waitMs }
+      const end = (outcome: 'succeeded' | 'withdrawn') => channel.tell('endGuess', { id: answer.id, outcome })
+      return { kind: 'judged', succeed: () => end('succeeded'), withdraw: () => end('withdrawn') }
+    },
+  }
+}
+
+function createRemoteBannerStore(channel: Toward): BannerStore {
+  return {
+    load: async () => (await channel.ask('loadBanners', null)) ?? undefined,
+    replace: (before, after) => channel.ask('replaceBanners', { before: before ?? null, after }),
+  }
+}
+
+/** Appends through the primary, which alone writes the chain, and reads the stored lines directly. */
+function createRelaySink(channel: Toward, settings: SinkSettings): AuditSink {
+  return {
+    append: (events) => channel.ask('append', events),
+    find: settings.kind === 'stdout' ? undefined : (query) => channel.ask('findAudit', query),
+    // The primary looks for interrupted changes.
+    since: undefined,
+    lines: settings.kind === 'stdout' ? undefined : () => readLines(settings),
+    isShared: false,
+    removeBefore: async () => {},
+    removeBeyond: (maxBytes) => channel.ask('trimAudit', maxBytes),
+    close: async () => {},
+  }
+}
+
+async function* readLines(settings: SinkSettings): AsyncIterable<string> {
+  if (settings.kind === 'sqlite') {
+    const { readAuditFile } = await import('../audit/sqlite-sink.ts')
+    yield* readAuditFile(settings.file)
+  } else if (settings.kind === 'file') {
+    const [{ listAuditFiles }, { linesOf }] = await Promise.all([import('../audit/file-sink.ts'), import('../audit/lines.ts')])
+    for (const file of listAuditFiles(settings.file)) yield* linesOf(file)
+  }
+}

@@ -1,0 +1,176 @@
+/** One worker process as the primary sees it: its start, its connections, its end. */
+import { type ChildProcess, fork } from 'node:child_process'
+import type { Duplex, Readable } from 'node:stream'
+import type { MetricSnapshot } from '../telemetry/bound-metrics.ts'
+import { Channel } from './channel.ts'
+import type { AcceptedConnection, ConnectionTaker } from './ports.ts'
+import type { HandedConnection, PrimaryDuties, WorkerDuties, WorkerStart } from './protocol.ts'
+
+/** Duties that are the same for every worker. */
+export type CommonDuties = Omit<
+  PrimaryDuties,
+  'ready' | 'failed' | 'taken' | 'closed' | 'lastMetrics' | 'beginGuess' | 'endGuess' | 'publish'
+> & {
+  beginGuess(worker: WorkerProcess, guess: Parameters<PrimaryDuties['beginGuess']>[0]): ReturnType<PrimaryDuties['beginGuess']>
+  endGuess(worker: WorkerProcess, guess: Parameters<PrimaryDuties['endGuess']>[0]): void
+  publish(worker: WorkerProcess, change: Parameters<PrimaryDuties['publish']>[0]): Promise<void>
+}
+
+interface WorkerProcessOptions {
+  /** The program of workers. */
+  readonly program: URL
+  readonly start: WorkerStart
+  readonly duties: CommonDuties
+  /** Writes the lines of its log. */
+  readonly passOn: (lines: string) => void
+  /** Gets back what the process had not confirmed when it ended. */
+  readonly giveBack: (connection: AcceptedConnection) => void
+}
+
+export interface ProcessEnd {
+  readonly code: number | null
+  readonly signal: NodeJS.Signals | null
+}
+
+type Phase = 'starting' | 'serving' | 'ending' | 'ended'
+
+export class WorkerProcess implements ConnectionTaker {
+  readonly number: number
+  readonly startedAtMs = performance.now()
+  readonly #child: ChildProcess
+  readonly channel: Channel<PrimaryDuties, WorkerDuties>
+  /** Resolves when it serves; rejects with the reason why it cannot. */
+  readonly ready: Promise<void>
+  readonly ended: Promise<ProcessEnd>
+  readonly #unconfirmed = new Map<number, AcceptedConnection>()
+  #phase: Phase = 'starting'
+  #toldToEnd = false
+  #given = 0
+  #closed = 0
+  /** See `WorkerGroup`. */
+  auditProcess: string | undefined
+  /** As it was asked last. */
+  metrics: readonly MetricSnapshot[] = []
+  /** Pings in a row without an answer. */
+  silentTurns = 0
+
+  constructor({ program, start, duties, passOn, giveBack }: WorkerProcessOptions) {
+    this.number = start.number
+    this.#child = fork(program, [], {
+      stdio: ['ignore', 'pipe', 'inherit', 'ipc', 'pipe'],
+      // Settings contain more than JSON can express.
+      serialization: 'advanced',
+      env: { ...process.env, ...(mayColor() && { FORCE_COLOR: '1' }) },
+    })
+    const { promise, resolve, reject } = Promise.withResolvers<void>()
+    this.ready = promise
+    promise.catch(() => {})
+    this.channel = new Channel<PrimaryDuties, WorkerDuties>(this.#child.stdio[4] as Duplex, {
+      ...duties,
+      beginGuess: (guess) => duties.beginGuess(this, guess),
+      endGuess: (guess) => duties.endGuess(this, guess),
+      publish: (change) => duties.publish(this, change),
+      ready: ({ auditProcess }) => {
+        this.auditProcess = auditProcess
+        if (this.#phase === 'starting') this.#phase = 'serving'
+        resolve()
+      },
+      failed: (reason) => reject(new Error(reason)),
+      taken: (id) => this.#confirm(id),
+      closed: (connections) => {
+        this.#closed += connections
+      },
+      lastMetrics: (snapshot) => {
+        this.metrics = snapshot
+      },
+    })
+    if (this.#child.stdout !== null) readLines(this.#child.stdout, passOn)
+    this.#child.send(start, (error) => error && reject(error))
+    this.ended = new Promise((done) => {
+      this.#child.once('error', (error) => {
+        reject(error)
+        done({ code: null, signal: null })
+      })
+      this.#child.once('exit', (code, signal) => done({ code, signal }))
+    })
+    void this.ended.then((end) => {
+      this.#phase = 'ended'
+      reject(new Error(`it ended at its start, with ${describeEnd(end)}`))
+      const connections = [...this.#unconfirmed.values()]
+      this.#unconfirmed.clear()
+      for (const connection of connections) giveBack(connection)
+    })
+  }
+
+  get pid(): number | undefined {
+    return this.#child.pid
+  }
+
+  get phase(): Phase {
+    return this.#phase
+  }
+
+  get takesConnections(): boolean {
+    return this.#phase === 'serving' && this.#child.connected
+  }
+
+  get openConnections(): number {
+    return this.#given - this.#closed
+  }
+
+  get unconfirmed(): number {
+    return this.#unconfirmed.size
+  }
+
+  take(connection: AcceptedConnection): void {
+    const id = ++this.#given
+    const handed: HandedConnection = { id, kind: connection.kind }
+    this.#unconfirmed.set(id, connection)
+    // A failure means that the process ends, which gives the connection back.
+    this.#child.send(handed, connection.socket, { keepOpen: true }, () => {})
+  }
+
+  /** Whether its end is no accident. */
+  get toldToEnd(): boolean {
+    return this.#toldToEnd
+  }
+
+  /** It gets no more connections. */
+  noteEnding(): void {
+    this.#toldToEnd = true
+    if (this.#phase !== 'ended') this.#phase = 'ending'
+  }
+
+  kill(): void {
+    this.#child.kill('SIGKILL')
+  }
+
+  /** The other process has the connection too, so closing it here ends nothing. */
+  #confirm(id: number): void {
+    this.#unconfirmed.get(id)?.socket.destroy()
+    this.#unconfirmed.delete(id)
+  }
+}
+
+export function describeEnd({ code, signal }: ProcessEnd): string {
+  return signal === null ? `code ${code}` : signal
+}
+
+/** Whole lines only: several processes write to the same output. */
+function readLines(from: Readable, passOn: (lines: string) => void): void {
+  let incomplete = ''
+  from.setEncoding('utf8')
+  from.on('data', (text: string) => {
+    const end = text.lastIndexOf('\n') + 1
+    if (end > 0) passOn(incomplete + text.slice(0, end))
+    incomplete = end > 0 ? text.slice(end) : incomplete + text
+  })
+  from.on('end', () => {
+    if (incomplete !== '') passOn(`${incomplete}\n`)
+  })
+}
+
+/** A worker writes to a pipe, so it cannot see that its lines end on a terminal. */
+function mayColor(): boolean {
+  return process.stdout.isTTY && process.stdout.hasColors()
+}
