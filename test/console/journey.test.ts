@@ -180,14 +180,17 @@ test('a person deploys and rolls back a program at the console', { timeout: 900_
   })
 
   await step('reads the objection of the traffic guard before the click', async () => {
+    const guard = { account: 'dev', location: 'east', stack: 'prod', detail: '*', enabled: true }
+    await changeAsAnother(fleet, { trafficGuards: [guard] })
     await open('applications/web')
+    const dialog = page.getByRole('dialog')
     await click('button', 'Actions of web-prod-v000')
     await click('menuitem', 'Disable')
-    const dialog = page.getByRole('dialog')
     await dialog.getByText('The traffic guard of the cluster web-prod in dev/east forbids disabling web-prod-v000').waitFor()
     assert.equal(await dialog.getByRole('button', { name: 'Try anyway' }).getAttribute('aria-disabled'), 'true')
     assert.deepEqual(await findBarriers(page), [])
     await dialog.getByRole('button', { name: 'Cancel' }).click()
+    await changeAsAnother(fleet, { trafficGuards: [] })
   })
 
   await step('creates, restricts and deletes an application', async () => {
