@@ -1,4 +1,7 @@
-/** `fairlead serve`: starts the gateway, logs its login methods, and stops it gracefully. */
+/** `fairlead serve`: starts the gateway, logs its login methods, reloads it on SIGHUP, and stops it gracefully. */
+import { isatty } from 'node:tty'
+import type { Logger } from 'pino'
+import type { LoadedConfig } from '../src/config/config.ts'
 import type { Gateway } from '../src/gateway.ts'
 import { shellWord } from '../src/shell-word.ts'
 import { openLog } from '../src/telemetry/log.ts'
@@ -15,7 +18,8 @@ export const usage = `Usage: fairlead serve [options]
 
   --config FILE   another configuration file; may be repeated, later wins
 
-Starts the gateway. It runs until SIGTERM or SIGINT (Ctrl-C), which let it finish what is in flight.
+Starts the gateway. It runs until SIGTERM or SIGINT (Ctrl-C), which let it finish what is in flight. SIGHUP reads the configuration
+again.
 `
 
 /** One folder above this file, in the repository and in the published package. */
@@ -48,7 +52,8 @@ export async function serve(args: readonly string[]): Promise<number | undefined
             commandLine: logged(wordsMark),
           })
     recordServer(config.backends.dataDir)
-    stopOnSignal(gateway, config.http.drainMs, log)
+    const stop = stopOnSignal(gateway, config.http.drainMs, log)
+    reloadOnSignal(gateway, { read: () => readConfig(args), stop, log })
     await gateway.listen()
     setTimeout(giveBackMemory, settledMs).unref()
     return undefined
@@ -62,7 +67,11 @@ export async function serve(args: readonly string[]): Promise<number | undefined
 }
 
 /** The first signal drains and then finishes what is in flight. A second one ends the drain, a third one the process. */
-function stopOnSignal(gateway: Pick<Gateway, 'drain' | 'close'>, drainMs: number, log: { info(text: string): void }): void {
+function stopOnSignal(
+  gateway: Pick<Gateway, 'drain' | 'close'>,
+  drainMs: number,
+  log: { info(text: string): void },
+): (signal: NodeJS.Signals) => void {
   const hurry = new AbortController()
   let phase: 'serving' | 'draining' | 'finishing' = 'serving'
   const stop = async (signal: NodeJS.Signals) => {
@@ -89,4 +98,32 @@ function stopOnSignal(gateway: Pick<Gateway, 'drain' | 'close'>, drainMs: number
   }
   process.on('SIGTERM', onSignal)
   process.on('SIGINT', onSignal)
+  return onSignal
+}
+
+interface ReloadOptions {
+  /** @throws {ConfigError} with everything that is wrong */
+  read: () => Promise<LoadedConfig>
+  stop: (signal: NodeJS.Signals) => void
+  log: Logger
+}
+
+/** SIGHUP reads the configuration again, one time after the other. From a terminal that has gone, it ends the process. */
+function reloadOnSignal(gateway: Pick<Gateway, 'reload'>, { read, stop, log }: ReloadOptions): void {
+  const hadTerminal = isatty(0)
+  let last = Promise.resolve()
+  const reload = async () => {
+    try {
+      const { config, notices } = await read()
+      for (const notice of notices) log.warn(notice)
+      await gateway.reload(config)
+    } catch (error) {
+      const advice = 'SIGHUP: the configuration cannot be used, so nothing changes; correct it and send the signal again'
+      log.error({ reason: explainFailure(error) }, advice)
+    }
+  }
+  process.on('SIGHUP', () => {
+    if (hadTerminal && !isatty(0)) return stop('SIGHUP')
+    last = last.then(reload)
+  })
 }

@@ -71,6 +71,7 @@ import { askHealth } from './upstreams/service-health.ts'
 import { SharedReads } from './upstreams/shared-reads.ts'
 import type { CircuitChange } from './upstreams/upstreams.ts'
 import { embedServices } from './workers/embed-services.ts'
+import { describeChanges } from './workers/kept-settings.ts'
 import type { SharedParts, WorkerCount } from './workers/shared-parts.ts'
 
 export interface Gateway {
@@ -82,6 +83,8 @@ export interface Gateway {
    * after the configured time, or when it is aborted.
    */
   drain(hurry?: AbortSignal): Promise<void>
+  /** Applies what may change while the gateway runs, and logs what counts after a restart. */
+  reload(next: Config): Promise<void>
   /** Another process takes over: from now on every connection ends with its next answer, while readiness does not change. */
   retire(): void
   /** Finishes what is in flight, within the configured bound, and closes everything. */
@@ -223,9 +226,10 @@ type Access = Awaited<ReturnType<typeof openAccess>>
 /** Permissions, the lists that they are applied to, and login. */
 async function openAccess(parts: Context & Services & Stores) {
   const { config, log, command, metrics, keep, tls, upstreams, loginUpstreams, embedded, redis, sessions, now } = parts
+  const switches = keep(openSwitches(parts))
   const permissions = keep(
     openPermissions({
-      switches: keep(openSwitches(parts)),
+      switches,
       settings: config.permissions,
       upstreams,
       loginUpstreams,
@@ -258,7 +262,7 @@ async function openAccess(parts: Context & Services & Stores) {
     keep,
     now,
   })
-  return { permissions, accounts, applications, login }
+  return { permissions, switches, accounts, applications, login }
 }
 
 /** An external permission service can be switched while the gateway runs. */
@@ -410,7 +414,7 @@ type PortParts = Context & Services & Access & Operations & { steps: readonly Re
 
 /** The listeners. They close first: requests in flight still use every other part. */
 function openPorts(parts: PortParts): Omit<Gateway, 'close'> {
-  const { config, log, tls, login, platform, keep, embedded, applications, accounts, shared } = parts
+  const { config, log, tls, login, switches, platform, keep, embedded, applications, accounts, shared } = parts
   const { listeners, origin, address, port, drainMs, shutdownGraceMs, writeTimeoutMs, maxUnreadBytes } = config.http
   const loginPaths = login.routes.map(({ path }) => path)
   const times = { ...connectionTimes, ...parts.connectionTimes }
@@ -492,7 +496,22 @@ function openPorts(parts: PortParts): Omit<Gateway, 'close'> {
     void platform.streams.drain(retireMs)
   }
 
-  return { server, listen, drain, retire }
+  const reload = async (next: Config) => {
+    tls?.load()
+    await switches?.refresh()
+    log.level = next.telemetry.logLevel
+    const { enabled, legacyFallback } = next.permissions
+    const applied: Config = {
+      ...config,
+      permissions: switches === undefined ? config.permissions : { ...config.permissions, enabled, legacyFallback },
+      telemetry: { ...config.telemetry, logLevel: next.telemetry.logLevel },
+    }
+    const later = describeChanges(applied, next)
+    if (later.length === 0) log.info('the configuration was read again')
+    else log.warn({ settings: later }, 'the configuration was read again; changed settings of these parts count after a restart')
+  }
+
+  return { server, listen, drain, reload, retire }
 }
 
 function createServer(parts: PortParts, serverOptions: ServerOptions): FastifyInstance {

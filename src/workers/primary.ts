@@ -19,6 +19,7 @@ import type { MetricSnapshot } from '../telemetry/bound-metrics.ts'
 import { addEnded, createMetrics, type Metrics, type PrintedMetrics, printTotals } from '../telemetry/metrics.ts'
 import { toAddresses } from '../upstreams/addresses.ts'
 import { embedServices } from './embed-services.ts'
+import { keepSettings } from './kept-settings.ts'
 import { type AcceptedConnection, Ports } from './ports.ts'
 import type { GuessAnswer, PrimaryState, WorkerStart } from './protocol.ts'
 import { type CommonDuties, describeEnd, type ProcessEnd, WorkerProcess } from './worker-process.ts'
@@ -42,6 +43,8 @@ export interface PrimaryOptions {
 
 export interface Primary {
   listen(): Promise<string>
+  /** Replaces one worker after the other by one with this configuration; a first one that cannot start changes nothing. */
+  reload(next: Config): Promise<void>
   /** See `Gateway`. */
   drain(hurry?: AbortSignal): Promise<void>
   close(): Promise<void>
@@ -95,7 +98,11 @@ async function openPrimary(options: PrimaryOptions, keep: Keep): Promise<Omit<Pr
   )
   const primary = new WorkerSupervisor(options, { metrics, sink, audit, embedded, bannerStore: createFileBannerStore(dataDir) })
   keep({ close: () => primary.end() })
-  return { listen: () => primary.listen(), drain: (hurry) => primary.drain(hurry) }
+  return {
+    listen: () => primary.listen(),
+    reload: (next) => primary.reload(next),
+    drain: (hurry) => primary.drain(hurry),
+  }
 }
 
 interface OwnParts {
@@ -115,12 +122,19 @@ interface Place {
   timer: NodeJS.Timeout | undefined
 }
 
+const unusable =
+  'SIGHUP: a worker process cannot start with the changed configuration, so nothing changes; correct it and send the signal again'
+
+function createPlace(number: number): Place {
+  return { number, worker: undefined, pauseMs: firstPauseMs, timer: undefined }
+}
+
 class WorkerSupervisor {
   readonly #options: PrimaryOptions
   readonly #parts: OwnParts
   readonly #duties: CommonDuties
   readonly #ports: Ports
-  readonly #places: Place[]
+  #places: Place[]
   /** Processes that run, those that end included. */
   readonly #workers = new Set<WorkerProcess>()
   /** Passwords that workers are checking. */
@@ -141,12 +155,7 @@ class WorkerSupervisor {
     this.#config = options.config
     this.#duties = this.#createDuties()
     this.#ports = new Ports(() => [...this.#workers])
-    this.#places = Array.from({ length: options.config.http.workers }, (_, index) => ({
-      number: index + 1,
-      worker: undefined,
-      pauseMs: firstPauseMs,
-      timer: undefined,
-    }))
+    this.#places = Array.from({ length: options.config.http.workers }, (_, index) => createPlace(index + 1))
     const { embedded } = parts
     parts.metrics.watch({ embedded, missingLogLines: options.missingLogLines, workers: () => this.#serving().length })
   }
@@ -160,6 +169,39 @@ class WorkerSupervisor {
     this.#pings = setInterval(() => this.#ping(), pingEveryMs).unref()
     await this.#parts.embedded?.ready
     return this.#addresses[0]?.address ?? ''
+  }
+
+  async reload(next: Config): Promise<void> {
+    const { log } = this.#options
+    const former = this.#config
+    const { config, kept } = keepSettings(former, next)
+    if (kept.length > 0) log.warn({ settings: kept }, 'changed settings that count after a restart; all others count now')
+    this.#config = config
+    log.level = config.telemetry.logLevel
+    const surplus = this.#places.slice(config.http.workers)
+    const missing = Math.max(0, config.http.workers - this.#places.length)
+    const added = Array.from({ length: missing }, (_, index) => createPlace(this.#places.length + index + 1))
+    const places = [...this.#places.slice(0, config.http.workers), ...added]
+    for (const place of places) {
+      const isFirst = place === places[0]
+      const problem = await this.#replace(place, isFirst)
+      if (this.#stopping) return
+      if (problem !== undefined) {
+        log.error(
+          { worker: place.number, reason: problem },
+          isFirst ? unusable : 'a worker process keeps the former configuration',
+        )
+        if (!isFirst) continue
+        this.#config = former
+        log.level = former.telemetry.logLevel
+        return
+      }
+      if (!this.#places.includes(place)) this.#places.push(place)
+    }
+    this.#places = places
+    await Promise.all(surplus.map((place) => this.#vacate(place)))
+    this.tellState()
+    log.info({ workers: places.length }, 'the configuration was read again: every worker process has been replaced')
   }
 
   async drain(hurry?: AbortSignal): Promise<void> {
@@ -213,6 +255,35 @@ class WorkerSupervisor {
     const worker = this.#start(place, isFirst)
     place.worker = worker
     return worker
+  }
+
+  /** Starts another process before the former one ends. @returns why it cannot serve */
+  async #replace(place: Place, isFirst: boolean): Promise<string | undefined> {
+    const fresh = this.#start(place, isFirst)
+    try {
+      await fresh.ready
+    } catch (error) {
+      return (error as Error).message
+    }
+    const former = place.worker
+    clearTimeout(place.timer)
+    place.worker = fresh
+    if (former !== undefined) await this.#retire(former)
+    return undefined
+  }
+
+  async #vacate(place: Place): Promise<void> {
+    const { worker } = place
+    clearTimeout(place.timer)
+    place.worker = undefined
+    if (worker !== undefined) await this.#retire(worker)
+  }
+
+  /** Its connections end with their next answers; those that are idle end a moment later. */
+  async #retire(worker: WorkerProcess): Promise<void> {
+    worker.noteEnding()
+    worker.channel.tell('retire', null)
+    await this.#end(worker)
   }
 
   #start(place: Place, isFirst: boolean): WorkerProcess {

@@ -66,8 +66,13 @@ export class TlsFiles {
     const stamp = stampOf(this.#settings)
     const settled = stamp === this.#seenStamp
     this.#seenStamp = stamp
-    if (!settled || stamp === this.#loadedStamp) return
-    this.#loadedStamp = stamp
+    if (settled && stamp !== this.#loadedStamp) this.load()
+  }
+
+  /** Reads the files now. What cannot be used changes nothing. */
+  load(): void {
+    this.#loadedStamp = stampOf(this.#settings)
+    this.#seenStamp = this.#loadedStamp
     try {
       this.#use(loadTlsMaterial(this.#settings))
       this.#log.info('certificates, trusted authorities and revocations were read anew')
