@@ -89,10 +89,18 @@ test('imports point down the layers', () => {
 })
 
 test('HTTP modules of Node come without its fetch', () => {
-  const files = readdirSync(root, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts'))
-  const importing = files.filter((file) => /^import (?!type ).* from 'node:https?'/m.test(readFileSync(join(root, file), 'utf8')))
-  assert.deepEqual(importing, [], 'imports from src/node-http.ts')
+  assert.deepEqual(importing(/^import (?!type ).* from 'node:https?'/m), [], 'imports from src/node-http.ts')
 })
+
+test('the client of undici comes without the rest of it', () => {
+  assert.deepEqual(importing(/^import (?!type ).* from 'undici'/m), [], 'imports from src/undici-client.ts')
+})
+
+/** Files of `src/` with such an import. */
+function importing(pattern: RegExp): string[] {
+  const files = readdirSync(root, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts'))
+  return files.filter((file) => pattern.test(readFileSync(join(root, file), 'utf8')))
+}
 
 test('back ends import those after them only', () => {
   for (const { from, to } of imports) {

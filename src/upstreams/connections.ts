@@ -1,5 +1,5 @@
 /** Connections to one address of a service: the one used last is used next. */
-import { Client } from 'undici'
+import { Client } from '../undici-client.ts'
 
 export class Connection extends Client {
   /** When it is replaced, on the clock of `performance.now`. */

@@ -133,11 +133,14 @@ export class Endpoint {
   /** The place of a call goes to the one that waits longest. */
   leave(connection: Connection | undefined): void {
     if (connection !== undefined) this.#connections.giveBack(connection)
+    if (this.#waiting.size === 0) {
+      this.#running--
+      return
+    }
     for (const next of this.#waiting) {
       next.proceed()
       return
     }
-    this.#running--
   }
 
   async close(): Promise<void> {
