@@ -124,12 +124,12 @@ test('switched off, every request is served at once', () => {
 })
 
 test('requests beyond the bound get 503, probes do not', async (t) => {
-  const clouddriver = await startUpstream(t, { 'GET /networks': silence, 'GET /instanceTypes': silence })
+  const clouddriver = await startUpstream(t, { 'GET /networks': silence, 'GET /applications/a/clusters': silence })
   const gateway = await startGateway(t, {
     services: { clouddriver: { baseUrl: clouddriver.url } },
     http: { overload: { maxRequests: 2 } },
   })
-  const running = [fetch(`${gateway}/networks`), fetch(`${gateway}/instanceTypes`)]
+  const running = [fetch(`${gateway}/networks`), fetch(`${gateway}/applications/a/clusters`)]
   await waitUntil(() => clouddriver.requests.length === 2, 'two requests')
   const refused = await fetch(`${gateway}/version`)
   assert.equal(refused.status, 503)
