@@ -97,11 +97,16 @@ export async function chargeIn(redis: Redis, key: string, charge: Charge): Promi
   return toCharged(await redis.run(script, key, ...toArguments(charge)))
 }
 
+function isNumbers(answer: unknown): answer is number[] {
+  return Array.isArray(answer) && answer.length > 2 && answer.every((value) => typeof value === 'number')
+}
+
 function toArguments({ periodMs, cost, counts }: Charge): (string | number)[] {
   return [periodMs, ...counts.flatMap((count) => [count.field, costIn(count, cost), count.capacity])]
 }
 
 function toCharged(answer: unknown): ChargeResult {
-  const [fits, remainingMs, ...used] = answer as number[]
-  return { fits: fits === 1, remainingMs: Number(remainingMs), used: used.map(Number) }
+  if (!isNumbers(answer)) throw new Error('Redis answered with something else than numbers')
+  const [fits, remainingMs, ...used] = answer
+  return { fits: fits === 1, remainingMs: remainingMs ?? 0, used }
 }

@@ -45,8 +45,9 @@ class RedisSessionStore implements SessionStore {
       this.#redis.send('get', name).catch(undefinedIfForeign),
       this.#redis.send('pttl', name),
     ])
-    if (typeof content !== 'string' || Number(restMs) <= 0) return undefined
-    return { content, expiresAtMs: this.#now() + Number(restMs) }
+    if (content === null || content === undefined) return undefined
+    if (typeof content !== 'string' || typeof restMs !== 'number') throw new Error('Redis answered with values of wrong types')
+    return restMs > 0 ? { content, expiresAtMs: this.#now() + restMs } : undefined
   }
 
   /** Listed before it exists: a session that was not confirmed may be listed, but none that was is missing. */

@@ -31,11 +31,16 @@ const ownVersion = 1
 /** The oldest version that understands what this one writes: all of them, as long as fields are only added. */
 const oldestReader = 1
 
+/** As much of the key as tells sessions apart. */
+const keyLength = 16
+
 const Versions = z.object({
   /** Of the gateway that started the session. */
   version: z.int().min(1),
   /** The oldest version that understands the content; absent: only those from `version` on. */
   readableFrom: z.int().min(1).optional(),
+  /** Beginning of its key: a store that answers with another session must not give its user to this one. */
+  of: z.string().optional(),
 })
 
 export interface Session {
@@ -45,15 +50,17 @@ export interface Session {
   readonly expiresAtMs: number
 }
 
-export function formatSession(content: SessionContent): string {
-  return JSON.stringify({ version: ownVersion, ...(oldestReader < ownVersion && { readableFrom: oldestReader }), ...content })
+export function formatSession(key: string, content: SessionContent): string {
+  const readers = oldestReader < ownVersion ? { readableFrom: oldestReader } : {}
+  return JSON.stringify({ version: ownVersion, of: key.slice(0, keyLength), ...readers, ...content })
 }
 
-/** Undefined for sessions that this version cannot read. */
-export function parseSession(text: string): SessionContent | undefined {
+/** Undefined for sessions that this version cannot read, and for those of another key. */
+export function parseSession(key: string, text: string): SessionContent | undefined {
   try {
     const stored: unknown = JSON.parse(text)
-    const { version, readableFrom = version } = Versions.parse(stored)
+    const { version, readableFrom = version, of } = Versions.parse(stored)
+    if (of !== undefined && !key.startsWith(of)) return undefined
     return readableFrom <= ownVersion ? SessionContent.parse(stored) : undefined
   } catch {
     return undefined

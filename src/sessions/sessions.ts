@@ -149,7 +149,7 @@ export class Sessions {
   async listOf(username: string): Promise<UserSession[]> {
     const stored = await askStore(() => this.#store.listOf(toUserKey(username)))
     return [...stored].flatMap(([key, { content: text, expiresAtMs }]) => {
-      const content = parseSession(text)
+      const content = parseSession(key, text)
       if (content === undefined || expiresAtMs <= this.#now() || this.#isTooOld(content)) return []
       const lastUseMs = Math.max(content.loggedInAtMs ?? 0, expiresAtMs - this.#settings.idleMs)
       return [{ id: key.slice(0, shownLength), key, content, lastUseMs: Math.min(lastUseMs, this.#now()) }]
@@ -215,7 +215,7 @@ export class Sessions {
     const stored = await askStore(() => this.#store.load(key))
     const meanwhile = this.#cache.get(key)
     if (meanwhile !== undefined && meanwhile.session === undefined && meanwhile.untilMs > this.#now()) return undefined
-    const content = stored && parseSession(stored.content)
+    const content = stored && parseSession(key, stored.content)
     if (stored === undefined || content === undefined) return undefined
     const session: Session = { key, content, expiresAtMs: stored.expiresAtMs }
     this.#setCached(key, session)
@@ -292,8 +292,8 @@ function toKey(id: string): string {
   return hash('sha256', id, 'hex')
 }
 
-function toStored({ content, expiresAtMs }: Session): StoredSession {
-  return { content: formatSession(content), expiresAtMs, owner: ownerOf(content) }
+function toStored({ key, content, expiresAtMs }: Session): StoredSession {
+  return { content: formatSession(key, content), expiresAtMs, owner: ownerOf(content) }
 }
 
 function ownerOf({ user }: SessionContent): string {

@@ -146,7 +146,7 @@ for (const { name, open } of stores) {
     if (place === undefined) return
     const sessions = await place.openReplica()
     const { id } = await sessions.start(alice)
-    const good = formatSession(alice)
+    const good = formatSession('', alice)
     const foreign = Array.from({ length: 5000 }, (_, index) => {
       const cookie = randomBytes(32).toString('base64url')
       return { cookie, key: createHash('sha256').update(cookie).digest('hex'), content: corrupt(good, index) }
