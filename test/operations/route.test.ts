@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { allOperations } from '../../src/operations/all.ts'
 import { routeOf } from '../../src/operations/route.ts'
+import { createFindRoute } from '../../src/operations/serving/find-route.ts'
 
 test('a service alone means the same route as the long form', () => {
   const short = allOperations.flatMap((operation) =>
@@ -46,4 +47,19 @@ test('a route is resolved once per operation', () => {
   const [operation] = allOperations
   assert.ok(operation !== undefined)
   assert.equal(routeOf(operation), routeOf(operation))
+})
+
+test('every operation is found by its address, however it is written', () => {
+  const find = createFindRoute(allOperations)
+  for (const operation of allOperations) {
+    const { path } = routeOf(operation)
+    assert.match(path.route, /^\/(?:[^:*/]|$)/, `${operation.id} begins with a fixed segment`)
+    const address = path.fill((name) => `some-${name}`)
+    assert.equal(find(operation.method, address)?.route.operation, operation.id)
+    assert.equal(find(operation.method, `${address}?a=/b`)?.route.operation, operation.id)
+  }
+  assert.equal(find('GET', '/%61pplications/web')?.route.operation, find('GET', '/applications/web')?.route.operation)
+  for (const unknown of ['/', '/nothing', '/applications/', '/%zz/a', '/constructor', '/applications%2Fweb']) {
+    assert.equal(find('DELETE', unknown), undefined, unknown)
+  }
 })

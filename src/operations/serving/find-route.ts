@@ -1,18 +1,53 @@
 /** Finds the operation of a request. */
 import findMyWay from 'find-my-way'
 import { GatewayError } from '../../errors.ts'
-import { type FindRoute, maxParamLength } from '../../http/route.ts'
+import { decodeSegment } from '../../http/encode-path.ts'
+import { type FindRoute, maxParamLength, type Route } from '../../http/route.ts'
 import type { Operation } from '../operation.ts'
 import { routeOf } from '../route.ts'
 
 const finders = new WeakMap<readonly Operation[], FindRoute>()
 
-/** The tree of routes is built once for a list, since a gateway adds nothing to it. HEAD finds GET unless it is an operation of its own. */
+/** The routes of a list are kept, since a gateway adds nothing to it. HEAD finds GET unless it is an operation of its own. */
 export function createFindRoute(operations: readonly Operation[]): FindRoute {
   return finders.getOrInsertComputed(operations, buildFindRoute)
 }
 
+type Router = findMyWay.Instance<findMyWay.HTTPVersion.V1>
+
+/** One router for each first segment, built when a request needs it: all of them take a tenth of the time of a start. */
 function buildFindRoute(operations: readonly Operation[]): FindRoute {
+  const groups = Map.groupBy(operations, (operation) => firstSegmentOf(routeOf(operation).path.route))
+  const routers = new Map<string, Router>()
+  return (method, url) => {
+    const segment = firstSegmentOf(url)
+    const group = groups.get(segment)
+    if (group === undefined) return undefined
+    let router = routers.get(segment)
+    if (router === undefined) {
+      router = buildRouter(group)
+      routers.set(segment, router)
+    }
+    const found = router.find(method as findMyWay.HTTPMethod, url) ?? (method === 'HEAD' ? router.find('GET', url) : null)
+    if (found?.store === null) throw new GatewayError('BAD_ARGUMENT', 'A name in the path is too long.')
+    return found === null ? undefined : { route: found.store as Route, params: found.params }
+  }
+}
+
+const [slash, question, hash] = ['/', '?', '#'].map((character) => character.charCodeAt(0))
+
+/** No operation has a parameter there. */
+function firstSegmentOf(url: string): string {
+  let end = 1
+  for (; end < url.length; end++) {
+    const code = url.charCodeAt(end)
+    if (code === slash || code === question || code === hash) break
+  }
+  const segment = url.slice(1, end)
+  return segment.includes('%') ? decodeSegment(segment) : segment
+}
+
+function buildRouter(operations: readonly Operation[]): Router {
   const router = findMyWay({
     maxParamLength,
     querystringParser: () => undefined,
@@ -22,11 +57,7 @@ function buildFindRoute(operations: readonly Operation[]): FindRoute {
   for (const operation of operations) {
     const { method, id, cost = 1, changesNothing = false } = operation
     const url = routeOf(operation).path.route
-    router.on(method, url, () => {}, { url, operation: id, cost, changesNothing })
+    router.on(method, url, () => {}, { url, operation: id, cost, changesNothing } satisfies Route)
   }
-  return (method, url) => {
-    const found = router.find(method as findMyWay.HTTPMethod, url) ?? (method === 'HEAD' ? router.find('GET', url) : null)
-    if (found?.store === null) throw new GatewayError('BAD_ARGUMENT', 'A name in the path is too long.')
-    return found === null ? undefined : { route: found.store, params: found.params }
-  }
+  return router
 }
