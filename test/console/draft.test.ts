@@ -6,6 +6,7 @@ import type { StageTypes } from '../../console/src/editor/descriptions.ts'
 import { Draft } from '../../console/src/editor/draft.ts'
 import { withValueAt } from '../../console/src/editor/json-path.ts'
 import { findProblems } from '../../console/src/editor/problems.ts'
+import { toRefusals } from '../../console/src/editor/refusals.ts'
 import {
   addStage,
   copyStage,
@@ -123,6 +124,40 @@ test('a field keeps its place, and a key may have any name', () => {
   assert.equal(JSON.stringify(changed), '{"a":1,"__proto__":{"b":4},"c":3}')
   assert.equal(JSON.stringify(withValueAt({ list: [1, 2] }, ['list', 0], undefined)), '{"list":[2]}')
   assert.equal(JSON.stringify(withValueAt({}, ['a', 0, 'b'], true)), '{"a":[{"b":true}]}')
+})
+
+test('a refusal is tied to the stage and the field that it names', () => {
+  const message =
+    'Stage "stage 2": "waitTime" must be a number, not "soon". Stage 4: "clusters[0].capacity.max" must be a number, not a list.'
+  assert.deepEqual(
+    toRefusals({ message }, diamond).map(({ path, stage: key }) => [key, path]),
+    [
+      ['2', ['stages', 1, 'waitTime']],
+      ['4', ['stages', 3, 'clusters', 0, 'capacity', 'max']],
+    ],
+  )
+  assert.deepEqual(toRefusals({ message: 'A pipeline named "x" exists already.' }, diamond), [])
+})
+
+test('a stored version that comes later is not undone', () => {
+  const draft = new Draft('web', { stored: diamond, definition: diamond })
+  draft.set(['stages', 1, 'waitTime'], 2, 'Change Wait time')
+  const theirs = { ...withValueAt(diamond, ['stages', 0, 'waitTime'], 1), updateTs: '9' }
+  draft.rebase(diamond, theirs)
+  assert.deepEqual([draft.stored.value?.updateTs, draft.changes.value.length], ['9', 1])
+  draft.undo()
+  assert.deepEqual([stagesOf(draft.definition.value)[0]?.['waitTime'], draft.isDirty.value], [1, false])
+})
+
+test('a locked pipeline is changed once it is unlocked', () => {
+  const locked = { ...diamond, locked: { ui: true, allowUnlockUi: true, description: 'written by Terraform' } }
+  const draft = new Draft('web', { stored: locked, definition: locked })
+  draft.set(['name'], 'other', 'Rename')
+  assert.equal(draft.definition.value['name'], 'diamond')
+  assert.match(draft.readOnly.value ?? '', /written by Terraform/)
+  draft.unlock()
+  draft.set(['name'], 'other', 'Rename')
+  assert.deepEqual([draft.definition.value['name'], draft.definition.value['locked']], ['other', undefined])
 })
 
 test('changes name stages by reference, whatever their place', () => {

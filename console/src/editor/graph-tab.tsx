@@ -50,7 +50,11 @@ export function GraphTab({ draft }: TabProps) {
     <div class="editor">
       {!(isNarrow && isForm) && (
         <div class="editor-map panel">
-          <Sections draft={draft} selected={node === undefined ? (section ?? 'general') : undefined} onSelect={open} />
+          <Sections
+            draft={draft}
+            selected={section ?? (node === undefined && !isNarrow ? 'general' : undefined)}
+            onSelect={open}
+          />
           <Stages draft={draft} selected={node?.key} isList={isNarrow} onSelect={select} />
           {isEditable && (
             <div class="editor-tools row">
@@ -61,7 +65,7 @@ export function GraphTab({ draft }: TabProps) {
               >
                 <Icon name="plus" /> {words.addStage}
               </button>
-              <span class="muted">{words.graphKeys}</span>
+              {!isNarrow && <span class="muted">{words.graphKeys}</span>}
             </div>
           )}
         </div>

@@ -68,6 +68,13 @@ function SaveDialog({ draft, onSaved }: SaveDialogProps) {
 /** The refusal of the server, and the way to what it names. */
 function NotSaved({ error, draft }: { error: ApiError; draft: Draft }) {
   const [first] = draft.refusals.value
+  if (error.status === 403) {
+    return (
+      <Banner tone="failed">
+        <strong>{error.message}</strong> {words.keptHere}
+      </Banner>
+    )
+  }
   if (error.status !== 400 && error.status !== 422) return <FailedAction error={error} />
   return (
     <Banner tone="failed">

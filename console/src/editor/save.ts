@@ -34,6 +34,8 @@ export async function saveDraft(draft: Draft): Promise<SaveOutcome> {
     return { kind: 'saved', id: textOf(saved['id']) ?? '' }
   } catch (cause) {
     const error = asApiError(cause)
+    // The right is asked again, so that the page says what ended.
+    if (error.status === 403) refreshMatching('/auth/explain')
     draft.refusals.value = toRefusals(error, draft.definition.peek())
     return { kind: 'refused', error }
   }

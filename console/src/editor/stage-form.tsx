@@ -16,8 +16,8 @@ import { NumberInput, TextInput } from './inputs.tsx'
 import { isSamePath, type Path } from './json-path.ts'
 import { ArtifactList, NotificationList } from './settings-lists.tsx'
 import {
-  ancestorsOf,
   copyStage,
+  followersOf,
   moveStage,
   removeStage,
   type StageNode,
@@ -242,6 +242,7 @@ function RunsAfter({ draft, node }: { draft: Draft; node: StageNode }) {
   const { key, index, stage } = node
   const definition = draft.definition.value
   const nodes = toNodes(definition)
+  const followers = followersOf(nodes, key)
   const required = Array.isArray(stage['requisiteStageRefIds']) ? stage['requisiteStageRefIds'].map(String) : []
   const missing = required.filter((id) => !nodes.some((other) => other.key === id))
   const error = draft.problems.value.find(({ path }) => isSamePath(path, ['stages', index, 'requisiteStageRefIds']))?.message
@@ -255,7 +256,7 @@ function RunsAfter({ draft, node }: { draft: Draft; node: StageNode }) {
       <legend>{words.runsAfter}</legend>
       <div class="checks-list">
         {nodes
-          .filter((other) => required.includes(other.key) || (other.key !== key && !ancestorsOf(nodes, other.key).has(key)))
+          .filter((other) => required.includes(other.key) || (other.key !== key && !followers.has(other.key)))
           .map((other) => (
             <label key={other.key} class="check">
               <input

@@ -50,49 +50,50 @@ export function titleOfStage(stage: Json): string {
   return textOf(stage['name']) ?? textOf(stage['type']) ?? '?'
 }
 
-/** Keys of all stages that come before, whatever the way. */
-export function ancestorsOf(nodes: readonly StageNode[], key: string): ReadonlySet<string> {
-  const byKey = new Map(nodes.map((node) => [node.key, node]))
+/** Keys of all stages that come after, whatever the way. */
+export function followersOf(nodes: readonly StageNode[], key: string): ReadonlySet<string> {
+  const next = new Map<string, string[]>()
+  for (const node of nodes) for (const before of node.requires) next.set(before, [...(next.get(before) ?? []), node.key])
   const found = new Set<string>()
-  const open = [...(byKey.get(key)?.requires ?? [])]
-  for (let next = open.pop(); next !== undefined; next = open.pop()) {
-    if (found.has(next)) continue
-    found.add(next)
-    open.push(...(byKey.get(next)?.requires ?? []))
+  const open = [...(next.get(key) ?? [])]
+  for (let follower = open.pop(); follower !== undefined; follower = open.pop()) {
+    if (found.has(follower)) continue
+    found.add(follower)
+    open.push(...(next.get(follower) ?? []))
   }
   return found
 }
 
-/** Each after those that it requires; equals in the order of the definition. What is in a circle comes last. */
+/** Each after those that it requires; equals in the order of the definition. What waits for a circle comes last. */
 export function inRunOrder(nodes: readonly StageNode[]): readonly StageNode[] {
-  const done = new Set<string>()
-  const ordered: StageNode[] = []
-  let rest = [...nodes]
-  while (rest.length > 0) {
-    const ready = rest.filter(({ requires }) => requires.every((key) => done.has(key)))
-    if (ready.length === 0) return [...ordered, ...rest]
-    for (const node of ready) {
-      ordered.push(node)
-      done.add(node.key)
-    }
-    rest = rest.filter(({ key }) => !done.has(key))
-  }
-  return ordered
+  const { ordered, stuck } = sortByRun(nodes)
+  return [...ordered, ...stuck]
 }
 
 /** Keys of the stages of one circle, in its order. */
 export function findCircle(nodes: readonly StageNode[]): readonly string[] | undefined {
-  const stuck = nodes.filter(({ key }) => ancestorsOf(nodes, key).has(key))
-  const [first] = stuck
-  if (first === undefined) return undefined
-  const keys = new Set(stuck.map(({ key }) => key))
-  const way = [first.key]
-  for (;;) {
-    const next = nodes.find(({ key }) => key === way.at(-1))?.requires.find((key) => keys.has(key))
-    if (next === undefined) return way
-    const at = way.indexOf(next)
+  const { stuck } = sortByRun(nodes)
+  const byKey = new Map(stuck.map((node) => [node.key, node]))
+  // Each of these requires another one of them: the way back ends in a circle.
+  const way: string[] = []
+  for (let key = stuck[0]?.key; key !== undefined; key = byKey.get(key)?.requires.find((each) => byKey.has(each))) {
+    const at = way.indexOf(key)
     if (at >= 0) return way.slice(at).toReversed()
-    way.push(next)
+    way.push(key)
+  }
+  return undefined
+}
+
+function sortByRun(nodes: readonly StageNode[]): { ordered: readonly StageNode[]; stuck: readonly StageNode[] } {
+  const done = new Set<string>()
+  const ordered: StageNode[] = []
+  let stuck = [...nodes]
+  for (;;) {
+    const ready = stuck.filter(({ requires }) => requires.every((key) => done.has(key)))
+    if (ready.length === 0) return { ordered, stuck }
+    for (const { key } of ready) done.add(key)
+    ordered.push(...ready)
+    stuck = stuck.filter(({ key }) => !done.has(key))
   }
 }
 

@@ -32,6 +32,7 @@ export const words = {
   savedWithProblems: (count: number) =>
     `${plural(count, 'problem')}: the pipeline can be saved like this, and cannot run before it is complete.`,
   notSaved: 'Not saved.',
+  keptHere: 'Your changes are kept here; copy them, or ask the owner of the application.',
   showIt: 'Show the field',
   saveAnyway: 'Save anyway',
   problems: (count: number) => plural(count, 'problem'),
