@@ -311,9 +311,19 @@ test('pipelines are written at the editor', { timeout: 900_000 }, async (t) => {
     assert.deepEqual([stages, description], [[plug, tangled], 'changed'])
   })
 
-  await step('the list renames, disables and deletes', async () => {
+  await step('the list reorders, renames, disables and deletes', async () => {
     const { page } = admin
     await store(admin, 'doomed')
+    await admin.open('')
+    const ids = async () =>
+      ((await admin.ask('GET', '/applications/web/pipelineConfigs')) as readonly Json[]).map((pipeline) => pipeline['id'])
+    const before = await ids()
+    await page.getByRole('button', { name: 'Actions of doomed' }).click()
+    await page
+      .getByRole('menuitem', { name: /^Move (up|down)$/ })
+      .first()
+      .click()
+    await waitUntil(async () => String(await ids()) !== String(before), 'the new order')
     await admin.open('?q=doomed')
     const act = async (action: string) => {
       await page.getByRole('button', { name: /^Actions of (doomed|done)/ }).click()

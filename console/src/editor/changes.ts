@@ -68,7 +68,7 @@ export function mergeDefinitions(
   const merge = (was: unknown, my: unknown, their: unknown, path: KeyPath): unknown => {
     if (isSameValue(my, their) || isSameValue(was, their)) return my
     if (isSameValue(was, my)) {
-      taken.push(path)
+      taken.push(...changesOf(was, their, path).map((change) => change.path))
       return their
     }
     const [before, left, right] = [toItems(was, path), toItems(my, path), toItems(their, path)]

@@ -1,13 +1,15 @@
 /** What can be done with a stored pipeline as a whole: copy, rename, disable, delete. */
 import { useState } from 'preact/hooks'
 import { to } from '../address.ts'
+import { asApiError } from '../api/api-error.ts'
 import { actionHeaders, client, type Schemas, unwrap } from '../api/client.ts'
 import { refreshMatching } from '../api/live.ts'
 import { confirm } from '../components/confirm-dialog.tsx'
-import { closeDialog, openDialog } from '../components/dialog.tsx'
+import { closeDialog, Dialog, openDialog } from '../components/dialog.tsx'
 import { Field } from '../components/field.tsx'
 import { FormDialog } from '../components/form-dialog.tsx'
 import type { MenuItem } from '../components/menu.tsx'
+import { FailedAction } from '../components/states.tsx'
 import { showHidden } from '../model/names.ts'
 import { type Json, textOf } from '../model/read.ts'
 import { words } from './words.ts'
@@ -19,10 +21,19 @@ interface PipelineActions {
   readonly denied: string | undefined
   /** In the editor, which changes the name itself. */
   readonly isEditing?: boolean
+  /** Ids of all pipelines of the application in their order, where this one can be moved among them. */
+  readonly order?: readonly string[] | undefined
   readonly onDeleted?: () => void
 }
 
-export function pipelineActions({ application, pipeline, denied, isEditing, onDeleted }: PipelineActions): readonly MenuItem[] {
+export function pipelineActions({
+  application,
+  pipeline,
+  denied,
+  isEditing,
+  order,
+  onDeleted,
+}: PipelineActions): readonly MenuItem[] {
   const name = textOf(pipeline['name']) ?? ''
   const id = textOf(pipeline['id']) ?? name
   const isDisabled = pipeline['disabled'] === true
@@ -67,6 +78,7 @@ export function pipelineActions({ application, pipeline, denied, isEditing, onDe
               run: () => change((stored) => ({ ...stored, disabled: true })),
             }),
     },
+    ...moves(application, id, order, denied),
     {
       label: words.deleteIt,
       icon: 'trash',
@@ -88,6 +100,35 @@ export function pipelineActions({ application, pipeline, denied, isEditing, onDe
         }),
     },
   ]
+}
+
+function moves(
+  application: string,
+  id: string,
+  order: readonly string[] | undefined,
+  denied: string | undefined,
+): readonly MenuItem[] {
+  const at = order?.indexOf(id) ?? -1
+  if (order === undefined || at < 0) return []
+  const move = (by: -1 | 1) => () => void reorder(application, order.toSpliced(at, 1).toSpliced(at + by, 0, id))
+  return [
+    ...(at > 0 ? [{ label: words.moveUpList, icon: 'up' as const, denied, onSelect: move(-1) }] : []),
+    ...(at < order.length - 1 ? [{ label: words.moveDownList, icon: 'down' as const, denied, onSelect: move(1) }] : []),
+  ]
+}
+
+async function reorder(application: string, order: readonly string[]): Promise<void> {
+  const idsToIndices = Object.fromEntries(order.map((id, index) => [id, index]))
+  try {
+    await unwrap(client.POST('/actions/pipelines/reorder', { headers: actionHeaders, body: { application, idsToIndices } }))
+  } catch (cause) {
+    openDialog(
+      <Dialog title={words.notMoved} class="is-narrow">
+        <FailedAction error={asApiError(cause)} />
+      </Dialog>,
+    )
+  }
+  refreshMatching('pipelineConfigs')
 }
 
 function RenameDialog({ name, onRename }: { name: string; onRename: (name: string) => Promise<void> }) {

@@ -2,7 +2,7 @@
 import { useMemo, useState } from 'preact/hooks'
 import type { ApiError } from '../api/api-error.ts'
 import { Banner } from '../components/banner.tsx'
-import { CopyButton } from '../components/copy-button.tsx'
+import { copyText } from '../components/copy-button.tsx'
 import { closeDialog, Dialog, openDialog } from '../components/dialog.tsx'
 import { Icon } from '../components/icon.tsx'
 import { Name } from '../components/name.tsx'
@@ -59,7 +59,7 @@ function SaveDialog({ draft, onSaved }: SaveDialogProps) {
     <Dialog title={words.savePipeline(name)} footer={footer} class="is-wide">
       {error !== undefined && <NotSaved error={error} draft={draft} />}
       {problems.length > 0 && error === undefined && <Banner tone="warning">{words.savedWithProblems(problems.length)}</Banner>}
-      <p>{draft.stored.value === undefined ? words.willCreate : words.willChange(draft.changes.value.length)}</p>
+      {draft.stored.value === undefined && <p>{words.willCreate}</p>}
       <DiffLater before={before} after={withoutStamps(definition)} />
     </Dialog>
   )
@@ -128,7 +128,9 @@ function ConflictDialog({ draft, theirs, onMerged }: ConflictProps & { theirs: J
   const name = textOf(theirs['name']) ?? ''
   const footer = (
     <>
-      <CopyButton text={JSON.stringify(mine, null, 2)} label={words.copyMine} />
+      <button type="button" class="button" onClick={() => void copyText(JSON.stringify(mine, null, 2))}>
+        {words.copyMine}
+      </button>
       <div class="grow" />
       <button type="button" class="button" onClick={closeDialog}>
         {commonWords.cancel}

@@ -308,7 +308,7 @@ function OnFailure({ draft, base, stage }: { draft: Draft; base: Path; stage: Js
     })
   return (
     <fieldset class="field">
-      <legend>{words.ifItFails}</legend>
+      <legend class="visually-hidden">{words.ifItFails}</legend>
       {(Object.keys(failureFlags) as OnFailureChoice[]).map((choice) => (
         <label key={choice} class="check">
           <input type="radio" name={`on-failure-${base.join()}`} checked={choice === selected} onChange={() => choose(choice)} />{' '}

@@ -28,7 +28,6 @@ export const words = {
   // Save
   savePipeline: (name: string) => `Save ${name}`,
   willCreate: 'This creates the pipeline.',
-  willChange: (count: number) => (count === 0 ? 'Nothing changes.' : `This changes ${plural(count, 'value')}.`),
   savedWithProblems: (count: number) =>
     `${plural(count, 'problem')}: the pipeline can be saved like this, and cannot run before it is complete.`,
   notSaved: 'Not saved.',
@@ -87,6 +86,9 @@ export const words = {
   enableTitle: (name: string) => `Enable ${name}?`,
   enableEffect: 'Users may start it, and its triggers do.',
   enableAction: (name: string) => `Enable ${name}`,
+  notMoved: 'The order was not changed',
+  moveUpList: 'Move up',
+  moveDownList: 'Move down',
   deleteIt: 'Delete',
   deleteTitle: (name: string) => `Delete ${name}?`,
   deleteEffect: 'Its triggers start nothing more. Its executions stay until they expire. The pipeline cannot be restored.',

@@ -126,6 +126,7 @@ function List({ application, pipelines, filter }: ListProps) {
               application={application}
               ids={ids}
               pipelines={shown.filter(({ id }) => ids.includes(id ?? ''))}
+              order={wanted === '' ? pipelines.flatMap(({ id }) => id ?? []) : undefined}
             />
           ))}
         </div>
@@ -135,7 +136,15 @@ function List({ application, pipelines, filter }: ListProps) {
 }
 
 /** Rows whose runs come in one call. */
-function Batch({ application, ids, pipelines }: { application: string; ids: readonly string[]; pipelines: readonly Pipeline[] }) {
+interface BatchProps {
+  readonly application: string
+  readonly ids: readonly string[]
+  readonly pipelines: readonly Pipeline[]
+  /** Ids of all pipelines; undefined while a filter hides some. */
+  readonly order: readonly string[] | undefined
+}
+
+function Batch({ application, ids, pipelines, order }: BatchProps) {
   const runs = useLive(
     '/executions',
     { query: { pipelineConfigIds: ids.join(','), limit: stripRuns, expand: false } },
@@ -146,14 +155,19 @@ function Batch({ application, ids, pipelines }: { application: string; ids: read
     <ul class="rows">
       {pipelines.map((pipeline) => (
         <li key={pipeline.id}>
-          <Row application={application} pipeline={pipeline} runs={byPipeline.get(pipeline.id ?? '') ?? []} />
+          <Row application={application} pipeline={pipeline} runs={byPipeline.get(pipeline.id ?? '') ?? []} order={order} />
         </li>
       ))}
     </ul>
   )
 }
 
-function Row({ application, pipeline, runs }: { application: string; pipeline: Pipeline; runs: readonly Execution[] }) {
+interface RowProps extends Pick<BatchProps, 'application' | 'order'> {
+  readonly pipeline: Pipeline
+  readonly runs: readonly Execution[]
+}
+
+function Row({ application, pipeline, runs, order }: RowProps) {
   const { name, disabled, description } = pipeline
   const id = pipeline.id ?? name
   const right = useRight({ operation: startOperation, application })
@@ -211,7 +225,7 @@ function Row({ application, pipeline, runs }: { application: string; pipeline: P
                   ...(denied === undefined ? { href: to.startPipeline(application, id, { from: last.id }) } : { denied }),
                 },
               ]),
-          ...pipelineActions({ application, pipeline, denied: save.allowed ? undefined : save.reason }),
+          ...pipelineActions({ application, pipeline, order, denied: save.allowed ? undefined : save.reason }),
         ]}
       />
     </div>
