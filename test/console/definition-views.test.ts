@@ -1,15 +1,17 @@
 /** Views of a draft besides its graph: text, difference, history, dry run. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { findRanges, formatDefinition, parseDefinition, type TextFormat } from '../../console/src/editor/definition-text.ts'
 import { describeChanges } from '../../console/src/editor/describe-changes.ts'
 import type { StageTypes } from '../../console/src/editor/descriptions.ts'
 import { Draft } from '../../console/src/editor/draft.ts'
 import { conditionHolds, findExpressions, nextCondition, toOutcome, toQuestion } from '../../console/src/editor/dry-run.ts'
+import { expressionSuggestions, wordInExpression } from '../../console/src/editor/expression-help.ts'
 import { describeAt, suggestionsAt } from '../../console/src/editor/field-help.ts'
 import { summaryOf, toDraft, toRevisions } from '../../console/src/editor/history.ts'
+import { jsonText } from '../../console/src/editor/json-text.ts'
 import { placeAt } from '../../console/src/editor/text-place.ts'
 import { TextSession } from '../../console/src/editor/text-session.ts'
+import { yamlText } from '../../console/src/editor/yaml-text.ts'
 import type { Json } from '../../console/src/model/read.ts'
 import { stageDescriptions } from '../../src/stage-types/all.ts'
 import { toStageTypesAnswer } from '../../src/stage-types/answer.ts'
@@ -26,7 +28,11 @@ const release: Json = {
 }
 const [pause, call] = release['stages'] as [Json, Json]
 
-for (const format of ['json', 'yaml'] as const) {
+const languages = { json: jsonText, yaml: yamlText }
+type TextFormat = keyof typeof languages
+
+for (const language of Object.values(languages)) {
+  const { format } = language
   test(`a definition survives its text as ${format}`, () => {
     const odd = {
       ...release,
@@ -34,13 +40,13 @@ for (const format of ['json', 'yaml'] as const) {
       list: [null, true, 1.5, '1', 'yes', '', '# x', 'a\nb\n', {}],
       nested: { '': [] },
     }
-    assert.deepEqual(parseDefinition(formatDefinition(odd, format), format), { kind: 'definition', definition: odd })
+    assert.deepEqual(language.read(language.write(odd)), { kind: 'definition', definition: odd })
   })
 
   test(`a problem is found at its place in ${format}`, () => {
-    const text = formatDefinition(release, format)
+    const text = language.write(release)
     const shown = (path: readonly (string | number)[]) => {
-      const { from, to } = findRanges(text)(path) ?? { from: 0, to: 0 }
+      const { from, to } = language.findRanges(text)(path) ?? { from: 0, to: 0 }
       return text.slice(from, to).replaceAll('"', '')
     }
     assert.equal(shown(['stages', 1, 'url']), 'url')
@@ -65,7 +71,7 @@ const broken: [text: string, format: TextFormat, problem: RegExp][] = [
 
 test('text that cannot be read says where and why', () => {
   for (const [marked, format, says] of broken) {
-    const parsed = parseDefinition(marked.replace('|', ''), format)
+    const parsed = languages[format].read(marked.replace('|', ''))
     assert.ok(parsed.kind === 'unreadable', marked)
     assert.match(parsed.problem.message, says)
     if (marked.includes('|')) assert.equal(parsed.problem.from, marked.indexOf('|'), marked)
@@ -116,9 +122,33 @@ test('completions come from the descriptions of the stage types', () => {
   assert.match(describeAt(types, release, ['stages', 0, 'type']).join(' '), /Wait/)
 })
 
+test('expressions complete from functions, parameters and variables', () => {
+  const at = (line: string) => {
+    const from = wordInExpression(line)
+    return from === undefined ? undefined : line.slice(from)
+  }
+  assert.deepEqual(['${par', 'x ${a} ${ #sta', '${#', '${a + ', 'a: ${b} c', 'plain'].map(at), [
+    'par',
+    '#sta',
+    '#',
+    '',
+    undefined,
+    undefined,
+  ])
+  const definition = {
+    parameterConfig: [{ name: 'region' }],
+    stages: [{ type: 'evaluateVariables', name: 'Set', variables: [{ key: 'size', value: 2 }] }],
+  }
+  const values = expressionSuggestions(definition, [{ name: 'stage', description: 'A stage.' }]).map(({ value }) => value)
+  assert.deepEqual(
+    values.filter((value) => /region|size|stage/.test(String(value))),
+    ['parameters.region', 'size', '#stage('],
+  )
+})
+
 test('text becomes the draft once it can be read', () => {
   const draft = new Draft('web', { stored: release, definition: release })
-  const session = new TextSession(draft, 'json')
+  const session = new TextSession(draft, jsonText)
   session.edit(session.text.replace('5', '50'), 0)
   session.edit(session.text.replace('5', '500'), 1000)
   assert.equal((draft.definition.value['stages'] as Json[])[0]?.['waitTime'], 500)
@@ -127,7 +157,7 @@ test('text becomes the draft once it can be read', () => {
   session.edit(session.text.replace('5', '500,'), 2000)
   assert.equal(draft.unreadable.value?.message, 'Line 11: No comma may stand before a closing bracket.')
   assert.equal((draft.definition.value['stages'] as Json[])[0]?.['waitTime'], 500, 'the last valid state stays')
-  assert.equal(new TextSession(draft, 'yaml').text, session.text.replace('5', '500,'), 'the text survives a change of the view')
+  assert.equal(new TextSession(draft, jsonText).text, session.text.replace('5', '500,'), 'the text survives a change of the view')
 
   draft.undo()
   assert.deepEqual(draft.definition.value, release, 'typing without a rest is one step of undo')

@@ -1,8 +1,6 @@
 /** Parts of CodeMirror that the views of the editor share: theme, colours, languages. */
 import { closeBrackets, closeBracketsKeymap } from '@codemirror/autocomplete'
 import { defaultKeymap, history, historyKeymap } from '@codemirror/commands'
-import { json } from '@codemirror/lang-json'
-import { yaml } from '@codemirror/lang-yaml'
 import {
   bracketMatching,
   codeFolding,
@@ -16,7 +14,6 @@ import { highlightSelectionMatches, search, searchKeymap } from '@codemirror/sea
 import { EditorState, type Extension } from '@codemirror/state'
 import { drawSelection, EditorView, highlightActiveLine, highlightActiveLineGutter, keymap, lineNumbers } from '@codemirror/view'
 import { tags } from '@lezer/highlight'
-import type { TextFormat } from './definition-text.ts'
 
 const colours = HighlightStyle.define([
   { tag: [tags.propertyName, tags.definition(tags.propertyName)], color: 'var(--accent)' },
@@ -88,12 +85,12 @@ export function nonceOfPage(): string {
 }
 
 /** For text that is read. */
-export function readExtensions(format: TextFormat, label: string): Extension[] {
+export function readExtensions(language: Extension, label: string): Extension[] {
   return [
     EditorView.cspNonce.of(nonceOfPage()),
     theme,
     syntaxHighlighting(colours),
-    format === 'json' ? json() : yaml(),
+    language,
     lineNumbers(),
     // The keyboard scrolls the text, also where it cannot be changed.
     EditorView.contentAttributes.of({ 'aria-label': label, tabindex: '0' }),
@@ -104,9 +101,9 @@ export function readExtensions(format: TextFormat, label: string): Extension[] {
 }
 
 /** For text that is written. Tab stays with the page, so that the keyboard leads out of it. */
-export function writeExtensions(format: TextFormat, label: string): Extension[] {
+export function writeExtensions(language: Extension, label: string): Extension[] {
   return [
-    ...readExtensions(format, label),
+    ...readExtensions(language, label),
     history(),
     drawSelection(),
     highlightActiveLine(),

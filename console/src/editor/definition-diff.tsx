@@ -1,14 +1,11 @@
 /** Two versions of a definition: changes by stage and field, or both texts. Before a save, in the difference view, history and conflicts. */
-import type { ComponentType } from 'preact'
-import { useEffect, useState } from 'preact/hooks'
-import { type ApiError, asApiError } from '../api/api-error.ts'
+import { useState } from 'preact/hooks'
 import { Name } from '../components/name.tsx'
-import { ErrorState, Loading } from '../components/states.tsx'
 import { Segments } from '../components/tabs.tsx'
 import { showHidden } from '../model/names.ts'
 import type { Json } from '../model/read.ts'
 import { type ChangeKind, describeChanges, type FieldChange, type PartChange, showValue } from './describe-changes.ts'
-import type { TextDiffProps } from './text-diff.tsx'
+import { Lazy } from './lazy.tsx'
 import { words } from './text-words.ts'
 
 interface DefinitionDiffProps {
@@ -37,12 +34,7 @@ export function DefinitionDiff({ before, after, labels = usual }: DefinitionDiff
         <span class="muted">{words.changeCount(count)}</span>
       </div>
       {view === 'text' ? (
-        <LoadedTextDiff
-          key={`${JSON.stringify(before)}\n${JSON.stringify(after)}`}
-          before={before}
-          after={after}
-          labels={labels}
-        />
+        <Lazy key={`${JSON.stringify(before)}\n${JSON.stringify(after)}`} load={loadTextDiff} props={{ before, after, labels }} />
       ) : (
         <ul class="part-changes">
           {parts.map((part) => (
@@ -57,20 +49,7 @@ export function DefinitionDiff({ before, after, labels = usual }: DefinitionDiff
 type Labels = NonNullable<DefinitionDiffProps['labels']>
 
 /** The text editor is loaded when texts are shown. */
-function LoadedTextDiff(props: TextDiffProps) {
-  const [TextDiff, setTextDiff] = useState<ComponentType<TextDiffProps> | undefined>(undefined)
-  const [error, setError] = useState<ApiError | undefined>(undefined)
-  const load = () => {
-    setError(undefined)
-    import('./text-diff.tsx').then(
-      (module) => setTextDiff(() => module.TextDiff),
-      (cause: unknown) => setError(asApiError(cause)),
-    )
-  }
-  useEffect(load, [])
-  if (error !== undefined) return <ErrorState error={error} onRetry={load} />
-  return TextDiff === undefined ? <Loading rows={6} /> : <TextDiff {...props} />
-}
+const loadTextDiff = async () => (await import('./text-diff.tsx')).TextDiff
 
 const signs: Readonly<Record<ChangeKind, { readonly sign: string; readonly word: string }>> = {
   added: { sign: '+', word: words.added },

@@ -6,6 +6,7 @@ import { useEffect, useRef } from 'preact/hooks'
 import type { Json } from '../model/read.ts'
 import { readExtensions } from './code-mirror.ts'
 import { withoutStamps } from './draft.ts'
+import { jsonText } from './json-text.ts'
 
 /** Side by side where there is room. */
 const wideQuery = '(min-width: 900px)'
@@ -19,15 +20,15 @@ export interface TextDiffProps {
 export function TextDiff({ before, after, labels }: TextDiffProps) {
   const holder = useRef<HTMLDivElement>(null)
   useEffect(() => {
-    const [left, right] = [textOf(before), textOf(after)]
+    const [left, right] = [jsonText.write(withoutStamps(before)), jsonText.write(withoutStamps(after))]
     const parent = holder.current as HTMLDivElement
     const fixed = [EditorState.readOnly.of(true)]
     const collapseUnchanged = { margin: 3, minSize: 6 }
     if (matchMedia(wideQuery).matches) {
       const view = new MergeView({
         parent,
-        a: { doc: left, extensions: [...readExtensions('json', labels.before), ...fixed] },
-        b: { doc: right, extensions: [...readExtensions('json', labels.after), ...fixed] },
+        a: { doc: left, extensions: [...readExtensions(jsonText.extension, labels.before), ...fixed] },
+        b: { doc: right, extensions: [...readExtensions(jsonText.extension, labels.after), ...fixed] },
         collapseUnchanged,
       })
       return () => view.destroy()
@@ -36,7 +37,7 @@ export function TextDiff({ before, after, labels }: TextDiffProps) {
     const view = new EditorView({
       parent,
       doc: right,
-      extensions: [...readExtensions('json', `${labels.before}, ${labels.after}`), ...fixed, unified],
+      extensions: [...readExtensions(jsonText.extension, `${labels.before}, ${labels.after}`), ...fixed, unified],
     })
     return () => view.destroy()
   }, [])
@@ -55,8 +56,4 @@ export function TextDiff({ before, after, labels }: TextDiffProps) {
       <div class="code-box" ref={holder} />
     </>
   )
-}
-
-function textOf(version: Json): string {
-  return JSON.stringify(withoutStamps(version), null, 2)
 }

@@ -9,8 +9,10 @@ import {
 import { type Diagnostic, lintGutter, lintKeymap } from '@codemirror/lint'
 import type { Extension } from '@codemirror/state'
 import { type EditorView, hoverTooltip, keymap } from '@codemirror/view'
-import { findRanges, type TextFormat, type TextProblem } from './definition-text.ts'
+import { client, unwrap } from '../api/client.ts'
+import type { TextFormat, TextLanguage, TextProblem } from './definition-text.ts'
 import type { Draft } from './draft.ts'
+import { type ExpressionFunction, expressionSuggestions, wordInExpression } from './expression-help.ts'
 import { describeAt, type Suggestion, suggestionsAt } from './field-help.ts'
 import { placeAt, type TextPlace } from './text-place.ts'
 
@@ -23,7 +25,10 @@ export function helpExtensions(draft: Draft, format: TextFormat): Extension[] {
   ]
 }
 
-function complete(context: CompletionContext, draft: Draft, format: TextFormat): CompletionResult | null {
+async function complete(context: CompletionContext, draft: Draft, format: TextFormat): Promise<CompletionResult | null> {
+  const { text: line, from: start } = context.state.doc.lineAt(context.pos)
+  const word = wordInExpression(line.slice(0, context.pos - start))
+  if (word !== undefined) return completeExpression(start + word, draft)
   const types = draft.types.peek()
   const place = placeAt(context.state.doc.toString(), context.pos, format)
   if (types === undefined || place === undefined) return null
@@ -32,6 +37,25 @@ function complete(context: CompletionContext, draft: Draft, format: TextFormat):
     toCompletion(suggestion, place, format),
   )
   return options.length === 0 ? null : { from: place.from, options, validFor: /^[\w.$-]*$/ }
+}
+
+let functions: Promise<readonly ExpressionFunction[]> | undefined
+
+/** Without an answer there are names alone, and the next completion asks again. */
+async function loadFunctions(): Promise<readonly ExpressionFunction[]> {
+  functions ??= unwrap(client.GET('/capabilities/expressions')).then((answer) => answer.functions)
+  try {
+    return await functions
+  } catch {
+    functions = undefined
+    return []
+  }
+}
+
+async function completeExpression(from: number, draft: Draft): Promise<CompletionResult> {
+  const suggestions = expressionSuggestions(draft.definition.peek(), await loadFunctions())
+  const options = suggestions.map(({ value, detail, help }) => ({ label: String(value), detail, info: help }))
+  return { from, options, validFor: /^#?[\w.]*$/ }
 }
 
 function toCompletion(suggestion: Suggestion, place: TextPlace, format: TextFormat): Completion {
@@ -91,14 +115,19 @@ function hover(view: EditorView, position: number, draft: Draft, format: TextFor
 }
 
 /** What is wrong, where it stands in the text. */
-export function toDiagnostics(text: string, problem: TextProblem | undefined, draft: Draft): Diagnostic[] {
+export function toDiagnostics(
+  text: string,
+  problem: TextProblem | undefined,
+  draft: Draft,
+  language: TextLanguage,
+): Diagnostic[] {
   if (problem !== undefined) {
     const to = Math.min(Math.max(problem.to, problem.from + 1), text.length)
     return [{ from: Math.min(problem.from, to), to, severity: 'error', message: problem.message }]
   }
   const problems = draft.problems.value
   if (problems.length === 0) return []
-  const rangeOf = findRanges(text)
+  const rangeOf = language.findRanges(text)
   return problems.flatMap(({ path, message, severity }) => {
     const range = rangeOf(path)
     return range === undefined ? [] : [{ from: range.from, to: Math.min(range.to, text.length), severity, message }]

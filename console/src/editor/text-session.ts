@@ -1,6 +1,6 @@
 /** Text of a draft while it is edited: what can be read becomes the draft, what cannot stays as it is. */
 import type { Json } from '../model/read.ts'
-import { formatDefinition, parseDefinition, type TextFormat, type TextProblem } from './definition-text.ts'
+import type { TextLanguage, TextProblem } from './definition-text.ts'
 import type { Draft } from './draft.ts'
 import { isSameValue } from './json-path.ts'
 import { words } from './text-words.ts'
@@ -9,36 +9,36 @@ import { words } from './text-words.ts'
 const restMs = 1500
 
 export class TextSession {
-  readonly format: TextFormat
   /** The text to begin with. */
   readonly text: string
+  readonly #language: TextLanguage
   readonly #draft: Draft
   /** What the text says, as the draft has it. */
   #said: Json
   #step = 0
   #editedAtMs = Number.NEGATIVE_INFINITY
 
-  constructor(draft: Draft, format: TextFormat) {
+  constructor(draft: Draft, language: TextLanguage) {
     const kept = draft.unreadable.peek()
+    this.#language = language
     this.#draft = draft
     this.#said = draft.definition.peek()
-    this.format = kept?.format ?? format
-    this.text = kept?.text ?? formatDefinition(this.#said, this.format)
+    this.text = kept?.format === language.format ? kept.text : language.write(this.#said)
   }
 
   /** Undefined when the text can be read. */
   problemOf(text: string): TextProblem | undefined {
-    const parsed = parseDefinition(text, this.format)
+    const parsed = this.#language.read(text)
     return parsed.kind === 'unreadable' ? parsed.problem : undefined
   }
 
   edit(text: string, nowMs: number): void {
     const draft = this.#draft
     if (draft.readOnly.peek() !== undefined) return
-    const parsed = parseDefinition(text, this.format)
+    const parsed = this.#language.read(text)
     if (parsed.kind === 'unreadable') {
       const line = text.slice(0, parsed.problem.from).split('\n').length
-      draft.unreadable.value = { text, format: this.format, message: words.line(line, parsed.problem.message) }
+      draft.unreadable.value = { text, format: this.#language.format, message: words.line(line, parsed.problem.message) }
       return
     }
     if (nowMs - this.#editedAtMs > restMs) this.#step++
@@ -55,6 +55,6 @@ export class TextSession {
     if (definition === this.#said) return undefined
     this.#said = definition
     this.#draft.unreadable.value = undefined
-    return formatDefinition(definition, this.format)
+    return this.#language.write(definition)
   }
 }

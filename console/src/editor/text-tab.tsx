@@ -10,8 +10,10 @@ import { Banner } from '../components/banner.tsx'
 import { useQueryChange } from '../components/filter-field.tsx'
 import { Segments } from '../components/tabs.tsx'
 import { writeExtensions } from './code-mirror.ts'
-import type { TextFormat } from './definition-text.ts'
+import type { TextFormat, TextLanguage } from './definition-text.ts'
 import type { Draft, TabProps } from './draft.ts'
+import { jsonText } from './json-text.ts'
+import { Lazy } from './lazy.tsx'
 import { helpExtensions, toDiagnostics } from './text-help.ts'
 import { TextSession } from './text-session.ts'
 import { words } from './text-words.ts'
@@ -42,12 +44,10 @@ export function TextTab({ draft }: TabProps) {
         <p class="muted grow">{words.textKeys}</p>
       </div>
       {format === 'yaml' && hasComments && <Banner tone="warning">{words.yamlComments}</Banner>}
-      <TextEditor
+      <Lazy
         key={`${format} ${isReadOnly} ${generation}`}
-        draft={draft}
-        format={format}
-        isReadOnly={isReadOnly}
-        onComments={setHasComments}
+        load={format === 'json' ? loadJson : loadYaml}
+        props={{ draft, isReadOnly, onComments: setHasComments }}
       />
       <div class="text-state" aria-live="polite">
         {broken !== undefined && (
@@ -74,22 +74,30 @@ export function TextTab({ draft }: TabProps) {
   )
 }
 
+const loadJson = async () => (props: TextEditorProps) => <TextEditor {...props} language={jsonText} />
+
+const loadYaml = async () => {
+  const { yamlText } = await import('./yaml-text.ts')
+  return (props: TextEditorProps) => <TextEditor {...props} language={yamlText} />
+}
+
 interface TextEditorProps {
   readonly draft: Draft
-  readonly format: TextFormat
   readonly isReadOnly: boolean
   readonly onComments: (hasComments: boolean) => void
 }
 
-function TextEditor({ draft, format, isReadOnly, onComments }: TextEditorProps) {
+type LanguageProps = TextEditorProps & { readonly language: TextLanguage }
+
+function TextEditor(props: LanguageProps) {
   const holder = useRef<HTMLDivElement>(null)
-  useEffect(() => openText(holder.current as HTMLDivElement, { draft, format, isReadOnly, onComments }), [])
+  useEffect(() => openText(holder.current as HTMLDivElement, props), [])
   return <div class="code-box" ref={holder} />
 }
 
 /** @returns what closes it; what was typed last is read then */
-function openText(parent: HTMLElement, { draft, format, isReadOnly, onComments }: TextEditorProps): () => void {
-  const session = new TextSession(draft, format)
+function openText(parent: HTMLElement, { draft, language, isReadOnly, onComments }: LanguageProps): () => void {
+  const session = new TextSession(draft, language)
   let timer: ReturnType<typeof setTimeout> | undefined
   const read = () => {
     clearTimeout(timer)
@@ -107,8 +115,8 @@ function openText(parent: HTMLElement, { draft, format, isReadOnly, onComments }
     state: EditorState.create({
       doc: session.text,
       extensions: [
-        ...helpExtensions(draft, format),
-        ...writeExtensions(format, words.textLabel(format.toUpperCase())),
+        ...helpExtensions(draft, language.format),
+        ...writeExtensions(language.extension, words.textLabel(language.format.toUpperCase())),
         EditorState.readOnly.of(isReadOnly),
         isTyped,
       ],
@@ -124,7 +132,7 @@ function openText(parent: HTMLElement, { draft, format, isReadOnly, onComments }
     draft.problems.value
     draft.unreadable.value
     const text = view.state.doc.toString()
-    view.dispatch(setDiagnostics(view.state, toDiagnostics(text, session.problemOf(text), draft)))
+    view.dispatch(setDiagnostics(view.state, toDiagnostics(text, session.problemOf(text), draft, language)))
   })
   return () => {
     if (timer !== undefined) read()

@@ -25,6 +25,12 @@ export const words = {
   oneOf: (choices: string) => `One of ${choices}.`,
   otherNames: (names: string) => `Also as ${names}.`,
   noExpression: 'Expressions in it are not evaluated when the stage begins.',
+  aParameter: 'parameter',
+  aFunction: 'function',
+  nameParameters: 'Values of the parameters.',
+  nameTrigger: 'What started the run: type, user, payload, artifacts.',
+  nameExecution: 'The run itself, with its stages.',
+  nameDeployed: 'Server groups that stages before have deployed.',
 
   // Difference
   changes: 'Changes',

@@ -1,0 +1,45 @@
+/** What can be written in an expression of a definition: functions, names, parameters, variables of stages. */
+import { type Json, objectsOf, textOf } from '../model/read.ts'
+import type { Suggestion } from './field-help.ts'
+import { stagesOf, titleOfStage } from './stages.ts'
+import { words } from './text-words.ts'
+
+export interface ExpressionFunction {
+  readonly name: string
+  readonly description?: string | null | undefined
+}
+
+/** Where the word begins that is typed in an expression that is not closed yet; undefined outside of expressions. */
+export function wordInExpression(line: string): number | undefined {
+  const opened = line.lastIndexOf('${')
+  if (opened < 0 || line.includes('}', opened)) return undefined
+  const word = /#?[A-Za-z_][\w.]*$|#$/.exec(line.slice(opened + 2))?.[0] ?? ''
+  return line.length - word.length
+}
+
+const names: Readonly<Record<string, string>> = {
+  parameters: words.nameParameters,
+  trigger: words.nameTrigger,
+  execution: words.nameExecution,
+  deployedServerGroups: words.nameDeployed,
+}
+
+export function expressionSuggestions(definition: Json, functions: readonly ExpressionFunction[]): readonly Suggestion[] {
+  const parameters = objectsOf(definition['parameterConfig']).flatMap(({ name, description }): Suggestion[] =>
+    textOf(name) === undefined
+      ? []
+      : [{ value: `parameters.${name}`, detail: words.aParameter, help: textOf(description) ?? '' }],
+  )
+  const variables = stagesOf(definition).flatMap((stage) =>
+    objectsOf(stage['type'] === 'evaluateVariables' ? stage['variables'] : []).flatMap(({ key, value }): Suggestion[] => {
+      const name = textOf(key)
+      return name === undefined ? [] : [{ value: name, detail: titleOfStage(stage), help: textOf(value) ?? '' }]
+    }),
+  )
+  return [
+    ...parameters,
+    ...variables,
+    ...Object.entries(names).map(([value, help]) => ({ value, detail: '', help })),
+    ...functions.map(({ name, description }) => ({ value: `#${name}(`, detail: words.aFunction, help: description ?? '' })),
+  ]
+}

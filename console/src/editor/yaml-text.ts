@@ -1,0 +1,68 @@
+/** A definition as YAML, loaded when it is chosen. */
+import { yaml } from '@codemirror/lang-yaml'
+import { isCollection, isPair, isScalar, type Node, type Pair, parseDocument, stringify } from 'yaml'
+import { type ParsedText, type TextLanguage, type TextRange, toParsed, unreadable } from './definition-text.ts'
+import type { Path } from './json-path.ts'
+
+export const yamlText: TextLanguage = {
+  format: 'yaml',
+  extension: yaml(),
+  write: (definition) => stringify(definition, { lineWidth: 0, aliasDuplicateObjects: false }),
+  read: readYaml,
+  findRanges(text) {
+    const { contents, errors } = parseDocument(text, { prettyErrors: false, uniqueKeys: false })
+    return (path) => (errors.length > 0 ? undefined : rangeAt(contents, path))
+  },
+}
+
+function readYaml(text: string): ParsedText {
+  const document = parseDocument(text, { prettyErrors: false })
+  const [error] = document.errors
+  if (error !== undefined) {
+    const [from, to] = error.pos
+    return unreadable({ from: Math.min(from, text.length), to: Math.min(to, text.length), message: sentence(error.message) })
+  }
+  try {
+    // Dates, repeated parts and numbers that JSON does not have become what would be saved.
+    return toParsed(JSON.parse(JSON.stringify(document.toJS({ maxAliasCount: 1000 }) ?? null)), text)
+  } catch (cause) {
+    return unreadable({ from: 0, to: text.length, message: sentence(cause instanceof Error ? cause.message : String(cause)) })
+  }
+}
+
+function sentence(message: string): string {
+  return /[.!?]$/.test(message) ? message : `${message}.`
+}
+
+/** Of the value; of the last part that there is where something is missing; of a key where the value is long. */
+function rangeAt(root: Node | null, path: Path): TextRange | undefined {
+  let node: unknown = root
+  let shown: TextRange | undefined
+  for (const step of path) {
+    const member = memberOf(node, step)
+    if (member === undefined) break
+    const key = isPair(member) ? toRange(member.key) : undefined
+    node = isPair(member) ? member.value : member
+    shown = key ?? firstLineOf(node) ?? shown
+  }
+  return shown ?? firstLineOf(root)
+}
+
+function memberOf(node: unknown, step: string | number): Pair | Node | undefined {
+  if (!isCollection(node)) return undefined
+  if (typeof step === 'number') return node.items[step] as Node | undefined
+  return (node.items as unknown[]).find(
+    (item): item is Pair => isPair(item) && isScalar(item.key) && String(item.key.value) === step,
+  )
+}
+
+function toRange(node: unknown): TextRange | undefined {
+  const range = (node as Node | null)?.range
+  return range === undefined || range === null ? undefined : { from: range[0], to: Math.max(range[1], range[0] + 1) }
+}
+
+/** Of an object or list, its beginning. */
+function firstLineOf(node: unknown): TextRange | undefined {
+  const range = toRange(node)
+  return range === undefined || !isCollection(node) ? range : { from: range.from, to: range.from + 1 }
+}
