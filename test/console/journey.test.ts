@@ -306,10 +306,7 @@ test('a person deploys and rolls back a program at the console', { timeout: 900_
     await page.keyboard.press('End')
     await page.keyboard.type('\n"stageEnabled": {"type": "expression", "expression": "#nofun(1)"},')
     await click('button', 'YAML')
-    await page
-      .locator('.cm-line', { hasText: "'#nofun(1)'" })
-      .or(page.locator('.cm-line', { hasText: '"#nofun(1)"' }))
-      .waitFor()
+    await page.getByRole('textbox', { name: 'Pipeline as YAML' }).getByText('#nofun(1)').waitFor()
     await page.getByRole('tab', { name: 'Difference' }).click()
     const change = page.locator('.part-change', { hasText: 'Stage Ship it? (1)' })
     await change.getByText('stageEnabled').waitFor()

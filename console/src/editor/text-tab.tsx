@@ -30,9 +30,11 @@ export function TextTab({ draft }: TabProps) {
   const change = useQueryChange()
   const broken = draft.unreadable.value
   const format: TextFormat = broken?.format ?? (query['format'] === 'yaml' ? 'yaml' : 'json')
+  const readNow = useRef(() => {})
   const choose = (id: TextFormat) => {
+    readNow.current()
     // Text that cannot be read cannot be written in the other format either.
-    if (broken === undefined) change({ format: id === 'json' ? undefined : id })
+    if (draft.unreadable.peek() === undefined) change({ format: id === 'json' ? undefined : id })
   }
   const [hasComments, setHasComments] = useState(false)
   const [generation, setGeneration] = useState(0)
@@ -47,7 +49,7 @@ export function TextTab({ draft }: TabProps) {
       <Lazy
         key={`${format} ${isReadOnly} ${generation}`}
         load={format === 'json' ? loadJson : loadYaml}
-        props={{ draft, isReadOnly, onComments: setHasComments }}
+        props={{ draft, isReadOnly, readNow, onComments: setHasComments }}
       />
       <div class="text-state" aria-live="polite">
         {broken !== undefined && (
@@ -84,6 +86,8 @@ const loadYaml = async () => {
 interface TextEditorProps {
   readonly draft: Draft
   readonly isReadOnly: boolean
+  /** Set to what reads the text without a pause. */
+  readonly readNow: { current: () => void }
   readonly onComments: (hasComments: boolean) => void
 }
 
@@ -96,7 +100,7 @@ function TextEditor(props: LanguageProps) {
 }
 
 /** @returns what closes it; what was typed last is read then */
-function openText(parent: HTMLElement, { draft, language, isReadOnly, onComments }: LanguageProps): () => void {
+function openText(parent: HTMLElement, { draft, language, isReadOnly, readNow, onComments }: LanguageProps): () => void {
   const session = new TextSession(draft, language)
   let timer: ReturnType<typeof setTimeout> | undefined
   const read = () => {
@@ -134,8 +138,12 @@ function openText(parent: HTMLElement, { draft, language, isReadOnly, onComments
     const text = view.state.doc.toString()
     view.dispatch(setDiagnostics(view.state, toDiagnostics(text, session.problemOf(text), draft, language)))
   })
-  return () => {
+  readNow.current = () => {
     if (timer !== undefined) read()
+  }
+  return () => {
+    readNow.current()
+    readNow.current = () => {}
     stopFollowing()
     stopMarking()
     view.destroy()
