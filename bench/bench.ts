@@ -7,7 +7,7 @@ import { cpus } from 'node:os'
 import { resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { measureLists } from './lists.ts'
-import { type Asked, measure, print, type Row, round, toRows, warmUp } from './measure.ts'
+import { type Asked, measure, median, print, type Row, round, toRows, warmUp } from './measure.ts'
 import { type BenchOptions, parseOptions } from './options.ts'
 import { measureAttacks, measureOverload, measureSoak } from './steady.ts'
 import {
@@ -41,7 +41,12 @@ const parts: Record<string, Part> = {
   'deployments/kills': (...given) => measureDeployments('measureKills', ...given),
 }
 /** They run only if they are named. */
-const longParts: Record<string, Part> = { overload: measureOverload, attacks: measureAttacks, soak: measureSoak }
+const longParts: Record<string, Part> = {
+  workers: measureWorkers,
+  overload: measureOverload,
+  attacks: measureAttacks,
+  soak: measureSoak,
+}
 const smallPath = '/networks/small'
 /** About one application, on which the user needs a permission. */
 const applicationPath = '/applications/app-500/serverGroupManagers'
@@ -129,6 +134,58 @@ async function measurePath(options: BenchOptions, scratch: Scratch): Promise<voi
   } finally {
     for (const target of targets.reverse()) await target.process.stop()
   }
+}
+
+/**
+ * One process and two workers, saturated. The load and the service need a part of the same cores, which two workers feel and one
+ * does not; so the processor time of one answer tells what they would do on cores of their own.
+ */
+async function measureWorkers(options: BenchOptions, scratch: Scratch): Promise<void> {
+  const service = await startService(scratch.dir('service'))
+  const targets: Target[] = []
+  try {
+    for (const count of [1, 2]) {
+      const name = `${count} worker${count === 1 ? '' : 's'}`
+      const env = { SERVER_WORKERS: String(count), HTTP_OVERLOAD_ENABLED: 'false' }
+      const dir = scratch.dir(`workers-${count}`)
+      const target = await startGateway({ dir, dist: options.dist, service, name, env })
+      targets.push(target)
+      for (const endMs = performance.now() + 20_000; count > 1 && target.process.workers().length < count; await sleep(100)) {
+        if (performance.now() > endMs) throw new Error('the workers do not start')
+      }
+      targets[targets.length - 1] = await logIn(target)
+    }
+    await sleep(idleSeconds * 1000)
+    const idle = targets.map(({ process }) => describeMemory(process))
+    const asked = { path: smallPath, connections: 64 }
+    for (const target of targets) await warmUp(target, asked)
+    const measured = await measure(targets, options, asked)
+    const [one = Number.NaN] = measured.map(({ cpuUs }) => median(cpuUs))
+    const rows = toRows(measured, '1 worker').map((row, index) => {
+      const cpuUs = median(measured[index]?.cpuUs ?? [])
+      const { target, 'answers/s': answers, ratio, 'p50 ms': p50, 'p99 ms': p99 } = row
+      return {
+        target: target ?? '',
+        'answers/s': answers ?? '',
+        ratio: ratio ?? '',
+        'p50 ms': p50 ?? '',
+        'p99 ms': p99 ?? '',
+        'CPU µs/answer': round(cpuUs),
+        'ratio on cores of their own': (((index + 1) * one) / cpuUs).toFixed(2),
+        'idle memory MiB, without files': idle[index] ?? '',
+        'after load': describeMemory((targets[index] as Target).process),
+      }
+    })
+    print('2 KB answers, 64 connections, session in a cookie; load and service on the same cores', rows)
+  } finally {
+    for (const target of targets) await target.process.stop()
+    await service.process.stop()
+  }
+}
+
+function describeMemory(process: Target['process']): string {
+  const workers = process.workers().map((pid) => round(process.memory(pid).own))
+  return [round(process.memory().own), ...workers].join(' + ')
 }
 
 /** Small answers: as many as 50 connections can get, and the wait at a fixed rate. */

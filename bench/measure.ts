@@ -96,7 +96,7 @@ export function toRows(measured: Measured[], baseName = 'nginx'): Row[] {
   })
 }
 
-function median(values: readonly number[]): number {
+export function median(values: readonly number[]): number {
   return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN
 }
 

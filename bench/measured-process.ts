@@ -49,15 +49,21 @@ export class MeasuredProcess {
     throw new Error(`${url} does not answer:\n${readFileSync(this.#outputFile, 'utf8').slice(-4000)}`)
   }
 
-  /** Processor time used so far, in microseconds, user and system, of all threads that live. */
+  /** Processor time used so far, in microseconds, user and system, of all threads that live, those of its workers included. */
   cpuUs(): number {
+    return [this.pid, ...this.workers()].reduce((sum, pid) => sum + cpuUsOf(pid), 0)
+  }
+
+  /** Processes that it has started. */
+  workers(): number[] {
     const tasks = `/proc/${this.pid}/task`
-    return readdirSync(tasks).reduce((sum, task) => sum + Number(readSchedule(`${tasks}/${task}`)) / 1000, 0)
+    const lists = readdirSync(tasks).map((task) => readFileSync(`${tasks}/${task}/children`, 'utf8'))
+    return lists.flatMap((list) => list.trim().split(' ')).flatMap((pid) => (pid === '' ? [] : [Number(pid)]))
   }
 
   /** Resident memory in MiB: now, of it what no file backs, and at most since the last call of `forgetPeak`. */
-  memory(): { now: number; own: number; peak: number } {
-    const status = readFileSync(`/proc/${this.pid}/status`, 'utf8')
+  memory(pid = this.pid): { now: number; own: number; peak: number } {
+    const status = readFileSync(`/proc/${pid}/status`, 'utf8')
     const kilobytes = (name: string) => Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(status)?.[1])
     return { now: kilobytes('VmRSS') / 1024, own: kilobytes('RssAnon') / 1024, peak: kilobytes('VmHWM') / 1024 }
   }
@@ -74,6 +80,11 @@ export class MeasuredProcess {
     await ended
     clearTimeout(kill)
   }
+}
+
+function cpuUsOf(pid: number): number {
+  const tasks = `/proc/${pid}/task`
+  return readdirSync(tasks).reduce((sum, task) => sum + Number(readSchedule(`${tasks}/${task}`)) / 1000, 0)
 }
 
 /** Nanoseconds on a processor; a thread may end while the list of them is read. */

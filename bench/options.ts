@@ -16,11 +16,11 @@ export interface BenchOptions {
   only: string[]
 }
 
-const help = `Usage: npm run bench -- [options] [start] [path] [small] [large] [rules] [counting] [audit] [lists] [deployments] [overload] [attacks] [soak]
+const help = `Usage: npm run bench -- [options] [start] [path] [small] [large] [rules] [counting] [audit] [lists] [deployments] [workers] [overload] [attacks] [soak]
 
   --dist     the bundle in dist/ (npm run build) instead of the sources
   --rate N   requests a second for the second half of "path" (default: half of what Fairlead can answer)
-  --minutes N  length of "attacks" (default: 1) and "soak" (default: 10); both, and "overload", run only if they are named
+  --minutes N  length of "attacks" (default: 1) and "soak" (default: 10); both, "workers" and "overload" run only if they are named
   --short    fewer and shorter measurements, for a first look
   --help     this text
 

@@ -1,6 +1,5 @@
 /** Program of a worker process: a gateway that serves the connections which the primary accepts. */
 
-import { enableCompileCache } from 'node:module'
 import { Socket } from 'node:net'
 import { createGateway, type Gateway } from '../src/gateway.ts'
 import { openLog } from '../src/telemetry/log.ts'
@@ -10,7 +9,6 @@ import { linkToPrimary } from '../src/workers/remote-parts.ts'
 import { explainFailure } from './failure.ts'
 import { readConfig } from './read-config.ts'
 
-enableCompileCache()
 growWithLoad()
 
 /** Where `fork` has put the stream of the channel. */

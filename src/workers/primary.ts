@@ -76,8 +76,8 @@ async function openPrimary(options: PrimaryOptions, keep: Keep): Promise<Omit<Pr
   const { dataDir } = config.backends
   const lock = lockDataDir(dataDir)
   keep({ close: () => lock.release() })
-  // Created before the workers look for it.
-  await createFileKeys(dataDir).current()
+  // Created before several workers do.
+  if (config.redis === undefined) await createFileKeys(dataDir).current()
   const metrics = createMetrics(version)
   const sink =
     config.audit && config.audit.sink.kind !== 'redis' ? inTurn(await openAuditSink(config.audit.sink, undefined)) : undefined
@@ -268,6 +268,7 @@ class WorkerSupervisor {
     const former = place.worker
     clearTimeout(place.timer)
     place.worker = fresh
+    this.tellState()
     if (former !== undefined) await this.#retire(former)
     return undefined
   }

@@ -1,5 +1,7 @@
 /** One worker process as the primary sees it: its start, its connections, its end. */
 import { type ChildProcess, fork } from 'node:child_process'
+import { fstatSync } from 'node:fs'
+import { getCompileCacheDir } from 'node:module'
 import type { Duplex, Readable } from 'node:stream'
 import type { MetricSnapshot } from '../telemetry/bound-metrics.ts'
 import { Channel } from './channel.ts'
@@ -57,10 +59,15 @@ export class WorkerProcess implements ConnectionTaker {
   constructor({ program, start, duties, passOn, giveBack }: WorkerProcessOptions) {
     this.number = start.number
     this.#child = fork(program, [], {
-      stdio: ['ignore', 'pipe', 'inherit', 'ipc', 'pipe'],
+      stdio: ['ignore', writesToFile() ? 'inherit' : 'pipe', 'inherit', 'ipc', 'pipe'],
       // Settings contain more than JSON can express.
       serialization: 'advanced',
-      env: { ...process.env, ...(mayColor() && { FORCE_COLOR: '1' }) },
+      env: {
+        ...process.env,
+        ...(mayColor() && { FORCE_COLOR: '1' }),
+        // Compiled code is kept between starts.
+        NODE_COMPILE_CACHE: getCompileCacheDir(),
+      },
     })
     const { promise, resolve, reject } = Promise.withResolvers<void>()
     this.ready = promise
@@ -168,6 +175,15 @@ function readLines(from: Readable, passOn: (lines: string) => void): void {
   from.on('end', () => {
     if (incomplete !== '') passOn(`${incomplete}\n`)
   })
+}
+
+/** Writes of several processes to one file do not mix, unlike those to a pipe. */
+function writesToFile(): boolean {
+  try {
+    return fstatSync(1).isFile()
+  } catch {
+    return false
+  }
 }
 
 /** A worker writes to a pipe, so it cannot see that its lines end on a terminal. */

@@ -2,7 +2,11 @@ import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import type { TLSSocket } from 'node:tls'
 import { Agent, request } from 'undici'
+import { createFiles, createIssuers } from '../login/x509/support.ts'
+import { freePort } from '../support/free-port.ts'
+import { openRawConnection } from '../support/raw-connection.ts'
 import { createHome, type ServeProcess, startServe } from '../support/serve.ts'
 import { silence, startUpstream } from '../support/upstream.ts'
 import { waitFor, waitUntil } from '../support/wait-until.ts'
@@ -76,6 +80,39 @@ test('SIGHUP replaces one worker after the other without a lost request', async 
   assert.equal(await capacityAt(url), null)
   assert.deepEqual([...pids().values()].filter(isAlive).length, 1)
   assert.deepEqual(failures, [])
+})
+
+test('workers serve every port, and SIGHUP reads certificates', async (t) => {
+  const [{ server }, home, files] = [await createIssuers(), createHome(t), createFiles(t)]
+  const certificate = files.write('gate.pem', server.cert)
+  const ssl = { certificate, 'certificate-private-key': files.write('gate.key', server.key) }
+  const settings = { anonymous: { enabled: true }, default: { legacyServerPort: await freePort() }, server: { ssl } }
+  const { serve, url } = await startWorkers(t, settings, { home, embedded: false })
+  const lines = serve.log().map(({ msg }) => /listening on (https:\S+),/.exec(String(msg))?.[1])
+  const encrypted = lines.find((address) => address !== undefined) as string
+  const fingerprints = async () => {
+    const found = new Set<string>()
+    for (let turn = 0; turn < 4; turn++) {
+      const connection = await openRawConnection(t, encrypted)
+      connection.send('GET /livez HTTP/1.1\r\nhost: gate\r\n\r\n')
+      assert.equal((await connection.next()).status, 200)
+      found.add((connection.socket as TLSSocket).getPeerX509Certificate()?.fingerprint256 ?? '')
+    }
+    return [...found]
+  }
+  assert.equal((await fetch(`${url}/livez`)).status, 200)
+  const before = await fingerprints()
+  assert.equal(before.length, 1)
+
+  const { server: renewed } = await createIssuers()
+  files.write('gate.key', renewed.key)
+  files.write('gate.pem', renewed.cert)
+  serve.signal('SIGHUP')
+  await untilLogged(serve, /every worker process has been replaced/)
+
+  const after = await fingerprints()
+  assert.equal(after.length, 1)
+  assert.notDeepEqual(after, before)
 })
 
 test('SIGHUP with an invalid configuration changes nothing', async (t) => {
