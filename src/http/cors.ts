@@ -19,12 +19,17 @@ export interface CorsSettings {
 }
 
 const methods = 'POST, GET, OPTIONS, DELETE, PUT, PATCH'
-const allowedHeaders = 'x-requested-with, content-type, authorization, X-RateLimit-App, X-Spinnaker-Priority'
+const allowedHeaders =
+  'x-requested-with, content-type, authorization, X-RateLimit-App, X-Spinnaker-Priority, If-None-Match, Last-Event-ID'
+const exposedHeaders = 'X-AUTH-REDIRECT-URL'
+/** For conditional reads, stale lists and waits. */
+const exposedToAllowed = `${exposedHeaders}, ETag, Age, Warning, Retry-After`
 
 /** @see docs/contracts/authentication.md#csrf-and-cors; docs/contracts/http.md#cors */
 export function applyCors(settings: CorsSettings): RequestStep {
   const uiOrigin = URL.parse(settings.uiUrl)?.origin
-  const withoutOrigin = settings.mode === 'list' ? undefined : new PreparedHeaders(toHeaders('*', true))
+  const withoutOrigin =
+    settings.mode === 'list' ? undefined : new PreparedHeaders(toHeaders('*', { credentials: true, isAllowed: false }))
   return {
     name: 'applyCors',
     run(request) {
@@ -44,20 +49,25 @@ export function applyCors(settings: CorsSettings): RequestStep {
           )
         }
       }
-      Object.assign(request.state.answerHeaders, toHeaders(allowed ? origin : '*', allowed || settings.mode === 'regex'))
+      const credentials = allowed || settings.mode === 'regex'
+      const isAllowed = allowed || settings.mode === 'list'
+      Object.assign(request.state.answerHeaders, toHeaders(allowed ? origin : '*', { credentials, isAllowed }))
       request.state.answerHeaders['vary'] = 'Origin'
     },
   }
 }
 
-function toHeaders(allowedOrigin: string, credentials: boolean): Record<string, string> {
+function toHeaders(
+  allowedOrigin: string,
+  { credentials, isAllowed }: { credentials: boolean; isAllowed: boolean },
+): Record<string, string> {
   return {
     'access-control-allow-origin': allowedOrigin,
     ...(credentials && { 'access-control-allow-credentials': 'true' }),
     'access-control-allow-methods': methods,
     'access-control-allow-headers': allowedHeaders,
     'access-control-max-age': '3600',
-    'access-control-expose-headers': 'X-AUTH-REDIRECT-URL',
+    'access-control-expose-headers': isAllowed ? exposedToAllowed : exposedHeaders,
   }
 }
 
