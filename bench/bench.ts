@@ -6,10 +6,12 @@
 import { cpus } from 'node:os'
 import { resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { measureGrowth } from './growth.ts'
 import { measureLists } from './lists.ts'
 import { type Asked, measure, median, print, type Row, round, toRows, warmUp } from './measure.ts'
 import { type BenchOptions, parseOptions } from './options.ts'
 import { measureAttacks, measureOverload, measureSoak } from './steady.ts'
+import { measureTabs } from './tabs.ts'
 import {
   createScratch,
   logIn,
@@ -46,6 +48,8 @@ const longParts: Record<string, Part> = {
   overload: measureOverload,
   attacks: measureAttacks,
   soak: measureSoak,
+  growth: measureGrowth,
+  tabs: measureTabs,
 }
 const smallPath = '/networks/small'
 /** About one application, on which the user needs a permission. */

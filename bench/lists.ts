@@ -1,10 +1,9 @@
 /** Lists that clients poll, of a size that large organisations have. */
 import { join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
 import { openUsers } from '../src/login/form/users.ts'
-import { toApplications } from './applications.ts'
 import { measure, print, type Row, toRows } from './measure.ts'
 import type { BenchOptions } from './options.ts'
+import { addApplications } from './seed.ts'
 import { logIn, password, type Scratch, startGateway, startService, type Target } from './targets.ts'
 
 const applicationCount = 10_000
@@ -36,8 +35,7 @@ export async function measureLists(options: BenchOptions, scratch: Scratch): Pro
 
 async function tagOf(target: Target): Promise<string> {
   const answer = await fetch(`http://127.0.0.1:${target.port}${path}`, { headers: target.headers })
-  const list = (await answer.json()) as unknown[]
-  console.log(answer.status, list.length)
+  await answer.arrayBuffer()
   return answer.headers.get('etag') ?? ''
 }
 
@@ -55,22 +53,6 @@ async function startEmbedded({ dist }: BenchOptions, scratch: Scratch): Promise<
   const users = openUsers(dataDir)
   await users.add('reader', password, ['dev'])
   users.close()
-  record(dataDir, applicationCount)
+  addApplications(dir, applicationCount)
   return [await logIn(await startGateway({ dir, dist }), 'reader')]
-}
-
-/** Every other one is for another role. */
-function record(dataDir: string, count: number): void {
-  const db = new DatabaseSync(join(dataDir, 'backends.db'))
-  const write = db.prepare('INSERT INTO definitions_documents (kind, key, modified_ms, document) VALUES (?, ?, 0, ?)')
-  db.exec('BEGIN')
-  for (const [index, application] of toApplications(count, 0).entries()) {
-    const key = String(application['name']).toLowerCase()
-    write.run('application', key, JSON.stringify(application))
-    const roles = [index % 2 === 0 ? 'dev' : 'ops']
-    const permissions = { READ: roles, WRITE: roles, EXECUTE: roles }
-    write.run('application-permission', key, JSON.stringify({ name: application['name'], permissions, lastModified: 0 }))
-  }
-  db.exec('COMMIT')
-  db.close()
 }

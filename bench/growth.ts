@@ -1,0 +1,121 @@
+/** What grows with the amount of data, sessions and connections: the start, memory, the request path, and the list concerned. */
+import { cpSync } from 'node:fs'
+import { createConnection, type Socket } from 'node:net'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { load } from './load.ts'
+import { print, type Row, round } from './measure.ts'
+import type { BenchOptions } from './options.ts'
+import { addApplications, addAuditRecords, addExecutions, addSessions, createData } from './seed.ts'
+import { logIn, type Scratch, startGateway, type Target } from './targets.ts'
+
+interface Dimension {
+  readonly name: string
+  /** The largest amount; a tenth and a hundredth of it are measured as well. */
+  readonly most: number
+  /** Adds so many to a data directory. */
+  readonly add?: (dir: string, count: number) => void
+  /** Adds so many to a running gateway. @returns ends it */
+  readonly hold?: (target: Target, count: number) => Promise<() => void>
+  /** The list that shows them. */
+  readonly list?: string
+}
+
+const dimensions: readonly Dimension[] = [
+  { name: 'requests before', most: 20_000, hold: sendRequests },
+  { name: 'sessions', most: 100_000, add: addSessions, list: '/auth/sessions' },
+  { name: 'applications', most: 10_000, add: addApplications, list: '/applications' },
+  { name: 'idle connections', most: 10_000, hold: openConnections },
+  { name: 'executions', most: 100_000, add: addExecutions, list: '/applications/shop/pipelines?limit=5&expand=false' },
+  { name: 'audit records', most: 100_000, add: addAuditRecords, list: '/audit/events?limit=50' },
+]
+/** A forwarded read of an embedded service. */
+const path = '/networks'
+const maxLogins = 30
+
+/** Each amount with a fresh process on a copy of the same data. */
+export async function measureGrowth(options: BenchOptions, scratch: Scratch): Promise<void> {
+  const model = scratch.dir('model')
+  await createData(model, options.dist)
+  const rows: Row[] = []
+  for (const dimension of dimensions) {
+    for (const share of [100, 10, 1]) {
+      const dir = scratch.dir('growth')
+      cpSync(join(model, 'data'), join(dir, 'data'), { recursive: true })
+      console.error(`${dimension.name}: ${dimension.most / share}`)
+      rows.push(await measureAmount(options, { dir, dimension, count: dimension.most / share }))
+    }
+  }
+  print('Growth, every service embedded; memory after the list was read', rows)
+}
+
+async function measureAmount(
+  { dist, secondsEach }: BenchOptions,
+  { dir, dimension, count }: { dir: string; dimension: Dimension; count: number },
+): Promise<Row> {
+  dimension.add?.(dir, count)
+  const gateway = await startGateway({ dir, dist, env: { AUDIT_ENABLED: 'true' } })
+  const startMs = performance.now() - gateway.process.startedAt
+  try {
+    const target = await logInPatiently(gateway)
+    const release = await dimension.hold?.(target, count)
+    const request = await time(target, path, secondsEach)
+    const list = dimension.list === undefined ? undefined : await time(target, dimension.list, secondsEach)
+    release?.()
+    return {
+      what: dimension.name,
+      count,
+      'start ms': round(startMs),
+      'memory MiB': round(target.process.memory().now),
+      'request p50 ms': request.p50.toFixed(2),
+      'request CPU µs': round(request.cpuUs),
+      'list p50 ms': list?.p50.toFixed(2) ?? '',
+      'list CPU µs': list === undefined ? '' : round(list.cpuUs),
+    }
+  } finally {
+    await gateway.process.stop()
+  }
+}
+
+/** After a start with much data the permission service may need a moment. */
+async function logInPatiently(gateway: Target): Promise<Target> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await logIn(gateway)
+    } catch (error) {
+      if (attempt === maxLogins) throw error
+      await sleep(1000)
+    }
+  }
+}
+
+async function time({ port, headers, process }: Target, asked: string, seconds: number): Promise<{ p50: number; cpuUs: number }> {
+  const what = { port, headers: { ...headers, 'accept-encoding': 'gzip' }, path: asked, connections: 2 }
+  await load({ ...what, seconds: 2 })
+  const before = process.cpuUs()
+  const { requests, p50 } = await load({ ...what, seconds })
+  return { p50, cpuUs: (process.cpuUs() - before) / requests }
+}
+
+async function sendRequests({ port, headers }: Target, count: number): Promise<() => void> {
+  for (let sent = 0; sent < count; ) sent += (await load({ port, headers, path, connections: 8, seconds: 1 })).requests
+  return () => {}
+}
+
+/** Each has had one answer, and is kept open. */
+async function openConnections({ port }: Target, count: number): Promise<() => void> {
+  const sockets: Socket[] = []
+  const open = () =>
+    new Promise<void>((resolve, reject) => {
+      const socket = createConnection({ port, host: '127.0.0.1' })
+      sockets.push(socket)
+      socket.once('data', () => resolve())
+      socket.once('error', reject)
+      socket.write('GET /health HTTP/1.1\r\nhost: localhost\r\n\r\n')
+    })
+  for (let opened = 0; opened < count; opened += 100) await Promise.all(Array.from({ length: 100 }, open))
+  for (const socket of sockets) socket.on('error', () => {})
+  return () => {
+    for (const socket of sockets) socket.destroy()
+  }
+}
