@@ -26,6 +26,8 @@ export interface OpenBackend {
   start?(): void
   /** Asked at each scrape of the metrics, so it must be cheap. */
   observe?(): EngineState
+  /** Another text after each change of what it stores, and after each start. */
+  version?(): string
   /** Stops background work. The database is closed by the caller, afterwards. */
   close?(): void | Promise<void>
 }
@@ -40,6 +42,8 @@ export interface BackendContext {
   readonly call: CallService
   /** Whether a service is one of the back ends of this process. */
   readonly isEmbedded: (service: ServiceName) => boolean
+  /** Of what another back end of this process stores; undefined: it is elsewhere, or has none. */
+  readonly versionOf: (service: ServiceName) => string | undefined
   readonly settings: BackendSettings
   /** Called when rights of users change without a request. */
   readonly permissionsChanged: () => void

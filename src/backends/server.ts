@@ -5,6 +5,7 @@ import { formatJson, maxStoredJsonDepth } from '../json/json.ts'
 import { http } from '../node-http.ts'
 import { migrate } from '../storage/migrations.ts'
 import type { EngineState } from '../telemetry/metrics.ts'
+import type { ServiceName } from '../upstreams/services.ts'
 import { acceptJson } from './accept-bodies.ts'
 import type { Backend, BackendContext, BackendSettings, CallService, OpenBackend } from './backend.ts'
 import { BackendError } from './backend.ts'
@@ -68,7 +69,7 @@ export function createBackendServer(options: BackendServerOptions): BackendServe
     reply.code(404).send(errorBody(404, `No ${request.method} operation has this path.`, { exception: 'NotFound' }))
   })
 
-  const opened: OpenBackend[] = []
+  const opened = new Map<ServiceName, OpenBackend>()
   for (const backend of options.backends) {
     migrate(options.db, backend.service, backend.migrations)
     const context: BackendContext = {
@@ -77,12 +78,13 @@ export function createBackendServer(options: BackendServerOptions): BackendServe
       log: options.log.child({ service: backend.service }),
       call: options.call,
       isEmbedded: (service) => options.backends.some((each) => each.service === service),
+      versionOf: (service) => opened.get(service)?.version?.(),
       settings: options.settings,
       permissionsChanged: options.onPermissionsChanged ?? (() => {}),
       permissionVersion: options.permissionVersion,
     }
     const open = backend.open(context)
-    opened.push(open)
+    opened.set(backend.service, open)
     server.register(
       (app, _options, done) => {
         app.get('/health', () => ({ status: 'UP' }))
@@ -93,12 +95,16 @@ export function createBackendServer(options: BackendServerOptions): BackendServe
     )
   }
   server.addHook('onClose', async () => {
-    for (const backend of opened) await backend.close?.()
+    for (const backend of opened.values()) await backend.close?.()
   })
   return {
     server,
-    start: () => opened.forEach((backend) => void backend.start?.()),
-    observe: () => opened.find((backend) => backend.observe !== undefined)?.observe?.(),
+    start: () => opened.values().forEach((backend) => void backend.start?.()),
+    observe: () =>
+      opened
+        .values()
+        .find((backend) => backend.observe !== undefined)
+        ?.observe?.(),
   }
 }
 

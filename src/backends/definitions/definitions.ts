@@ -40,7 +40,9 @@ export const definitionsBackend: Backend = {
   open(context) {
     const definitions = createDefinitions(context)
     saveConfiguredAccounts(definitions)
+    const { pipelines, strategies } = definitions
     return {
+      version: () => `${pipelines.version()}-${strategies.version()}`,
       routes(app) {
         refuseOtherMethods(app)
         answerInvalidApplications(app)

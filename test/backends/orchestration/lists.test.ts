@@ -102,6 +102,21 @@ test('a list reads definitions again only when they have changed', async (t) => 
   assert.deepEqual(conditions.slice(5), ['"2"', undefined])
 })
 
+test('a polled list follows every change', async (t) => {
+  const library = await startLibrary(t)
+  const read = async () => idsOf(await library.list(listPath))
+  const one = await library.store('one')
+  assert.deepEqual([await read(), await read()], [[], []])
+  const [first] = await runTimes(library, one, 1)
+  assert.deepEqual([await read(), await read()], [[first], [first]])
+  const early = await library.run({ id: 'stored-later', stages: [W('1', 0)] })
+  await library.ends(early, 'SUCCEEDED')
+  assert.deepEqual(await read(), [first])
+  const pipeline = { application: 'app', name: 'later', id: 'stored-later', stages: [] }
+  await library.backends.ask('front50', 'POST', '/pipelines', pipeline)
+  assert.deepEqual((await read()).toSorted(), [first, early].toSorted())
+})
+
 test('orchestration-scenario 110: lists begin with waiting runs, then sort by start time', async (t) => {
   const library = await startLibrary(t)
   const configId = await library.store('p')

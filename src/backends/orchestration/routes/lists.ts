@@ -15,7 +15,6 @@ import { executionView, unexpandedView } from '../execution-view.ts'
 import { byStartTime, withinHistory } from '../history.ts'
 import type { Execution, Trigger } from '../model.ts'
 import type { Status } from '../statuses.ts'
-import type { ExecutionStore } from '../store.ts'
 import { matchesTrigger, parseTriggerPattern } from '../trigger-match.ts'
 import { sendRecord, sendRecords, textList, wantedStatuses, wholeNumber } from './answers.ts'
 
@@ -54,6 +53,9 @@ export function listRoutes(app: FastifyInstance, engine: Engine, context: Backen
   const { store } = engine.options
   const { now } = context
 
+  /** What polled lists have found, as long as nothing happens. */
+  const listed = new BoundedMap<string, { moment: string; ids: readonly string[] }>(maxKept)
+
   const send = (
     request: FastifyRequest,
     reply: FastifyReply,
@@ -83,8 +85,18 @@ export function listRoutes(app: FastifyInstance, engine: Engine, context: Backen
       const limit = wholeNumber(query.limit, 'limit', 5)
       const statuses = wantedStatuses(query.statuses)
       if (limit <= 0) return sendRecord(reply, [])
-      const ids = await configIdsOf(request.params.application, query, callerOf(request), context, store)
-      return send(request, reply, newestOf(ids, limit, statuses, true), viewFor(query.expand, true))
+      const view = viewFor(query.expand, true)
+      const { user, accounts } = callerOf(request)
+      const key = JSON.stringify([request.url, user, accounts])
+      const moment = momentOf(engine, context)
+      const known = listed.get(key)
+      if (known !== undefined && known.moment === moment) return send(request, reply, known.ids, view)
+      const { application } = request.params
+      const configIds = await configIdsOf(application, query, callerOf(request), context)
+      const most = wholeNumber(query.pipelineLimit, 'pipelineLimit', Infinity)
+      const ids = newestOf(configIds ?? store.configIds(application).slice(0, most), limit, statuses, true)
+      if (configIds !== undefined && moment !== undefined) listed.set(key, { moment, ids })
+      return send(request, reply, ids, view)
     })
   }
 
@@ -125,16 +137,15 @@ function viewFor(expand: string | undefined, otherwise: boolean): (execution: Ex
 }
 
 /**
- * Ids of the pipelines and strategies now stored for the application. While the definition store cannot be asked, those of
- * which there are runs stand in for them: an empty list would look like lost executions.
+ * Ids of the pipelines and strategies now stored for the application. Undefined while the definition store cannot be asked: those
+ * of which there are runs stand in for them then, since an empty list would look like lost executions.
  */
 async function configIdsOf(
   application: string,
   query: ApplicationQuery,
   caller: Caller,
   context: BackendContext,
-  store: ExecutionStore,
-): Promise<string[]> {
+): Promise<string[] | undefined> {
   const most = wholeNumber(query.pipelineLimit, 'pipelineLimit', Infinity)
   const name = encodeURIComponent(application)
   const wanted = (query.pipelineNameFilter ?? '').toLowerCase()
@@ -145,8 +156,16 @@ async function configIdsOf(
     return named.slice(0, most).flatMap(({ id }) => id ?? [])
   } catch (error) {
     context.log.warn({ err: error, application }, 'the definitions of an application could not be read')
-    return store.configIds(application).slice(0, most)
+    return undefined
   }
+}
+
+const historyStepMs = 60_000
+
+/** Differs when a list may: after each change of an execution or a definition, and as runs become too old for it. */
+function momentOf({ changes }: Engine, { versionOf, now }: BackendContext): string | undefined {
+  const definitions = versionOf('front50')
+  return definitions && `${changes.version()} ${definitions} ${Math.floor(now() / historyStepMs)}`
 }
 
 /** What lists of executions need of a pipeline or strategy. */
