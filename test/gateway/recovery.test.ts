@@ -1,12 +1,15 @@
 /** Faults of the machine, each with what clients see and how it ends by itself. */
 import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
 import { connect } from 'node:net'
 import test from 'node:test'
+import { promisify } from 'node:util'
 import { Browser } from '../login/browser.ts'
 import { runGateway } from '../support/gateway.ts'
 import { startInstance } from '../support/instance.ts'
 import { program } from '../support/program.ts'
 import { openRawConnection } from '../support/raw-connection.ts'
+import { startServe } from '../support/serve.ts'
 import { startUpstream } from '../support/upstream.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
@@ -71,4 +74,37 @@ test('a clock that jumps ends no session early or late', async (t) => {
   assert.notEqual(await status(), 200)
   await admin.login('admin', password)
   assert.equal(await status(), 200)
+})
+
+test('a full disk refuses what has to be stored, until there is room', async (t) => {
+  const password = 'battery staple'
+  const env = { FAIRLEAD_ADMIN_PASSWORD: password }
+  const serve = startServe(t, { anonymous: { enabled: false } }, { embedded: true, env })
+  const url = await serve.listening
+  // Any write to a file fails then, as on a full disk.
+  const limitFiles = (bytes: string) => promisify(execFile)('prlimit', ['--pid', String(serve.pid), `--fsize=${bytes}:unlimited`])
+  const admin = new Browser(url)
+  await admin.login('admin', password)
+  const save = async (name: string) => {
+    const pipeline = JSON.stringify({ application: 'web', name, stages: [], triggers: [] })
+    const headers = { 'content-type': 'application/json' }
+    return (await admin.visit('/pipelines', { method: 'POST', headers, body: pipeline })).status
+  }
+  assert.equal(await save('before'), 200)
+  const isLimited = await limitFiles('0').catch(() => undefined)
+  if (isLimited === undefined) return t.skip('prlimit is not installed')
+
+  for (let count = 0; count < 3; count++) {
+    assert.ok((await save(`during ${count}`)) >= 500)
+    const login = await new Browser(url).login('admin', password)
+    assert.equal(login.status, 503, login.text)
+    assert.equal((await admin.visit('/pipelineConfigs')).status, 200)
+    assert.equal((await fetch(`${url}/health`)).status, 200)
+  }
+
+  await limitFiles('unlimited')
+  await waitUntil(async () => (await new Browser(url).login('admin', password)).status === 302, 'a login')
+  assert.equal(await save('after'), 200)
+  const { text } = await admin.visit('/applications/web/pipelineConfigs')
+  assert.deepEqual((JSON.parse(text) as { name: string }[]).map(({ name }) => name).sort(), ['after', 'before'])
 })
