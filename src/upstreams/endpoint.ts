@@ -11,6 +11,9 @@ export interface CallBounds {
   connectTimeoutMs: number
   /** Longest wait for the headers of an answer, between two pieces of its body, and for a free connection; 0: for ever. */
   readTimeoutMs: number
+  /** Instead of the read timeout, for the answer to a change, and to a list over everything. */
+  changeTimeoutMs?: number | undefined
+  listTimeoutMs?: number | undefined
   /** Calls that run at once, each on a connection of its own. */
   maxConnections: number
   /** Calls that wait for one of these connections; more are refused, so that a dead service costs bounded memory. */
@@ -42,6 +45,13 @@ const probeTimeoutMs = 5000
 /** The statuses of a proxy or a service that cannot serve at the moment. */
 export function isUnavailable(status: number | undefined): boolean {
   return status === 502 || status === 503 || status === 504
+}
+
+/** Which timeout a call has. */
+export interface CallClass {
+  readonly method?: Dispatcher.HttpMethod
+  /** A list over everything, which takes a service longer than other reads. */
+  readonly isList?: boolean
 }
 
 export class Endpoint {
@@ -81,6 +91,12 @@ export class Endpoint {
         probe: () => this.#answersProbe(),
         changed: (state, cause) => options.changed(this, state, cause),
       })
+  }
+
+  /** Undefined where the read timeout applies, which the connections have anyway. */
+  timeoutOf({ method = 'GET', isList }: CallClass): number | undefined {
+    if (isList === true) return this.#bounds.listTimeoutMs
+    return method === 'GET' || method === 'HEAD' ? undefined : this.#bounds.changeTimeoutMs
   }
 
   /** For the log; never for a client. */

@@ -69,6 +69,12 @@ const service = {
   readTimeoutMs: milliseconds
     .optional()
     .describe('Milliseconds without a byte from this service. Default: `okHttpClient.readTimeoutMs`.'),
+  changeTimeoutMs: milliseconds
+    .optional()
+    .describe('The same for answers to POST, PUT, PATCH and DELETE. Default: `services.default.changeTimeoutMs`.'),
+  listTimeoutMs: milliseconds
+    .optional()
+    .describe('The same for lists over everything, those that cost five requests. Default: `services.default.listTimeoutMs`.'),
   maxRequests: z
     .int()
     .min(1)
@@ -108,6 +114,14 @@ export const UpstreamKeys = z.strictObject({
     .enum(['http', 'https'])
     .default('http')
     .describe('Protocol of services that are given by host and port.'),
+  'services.default.changeTimeoutMs': milliseconds
+    .optional()
+    .describe('Milliseconds without a byte from a service that makes a change. Default: its read timeout.'),
+  'services.default.listTimeoutMs': milliseconds
+    .optional()
+    .describe(
+      'Milliseconds without a byte from a service that lists everything, such as all executions. Default: its read timeout.',
+    ),
   'services.default.circuitBreaker.enabled': z
     .boolean()
     .default(true)
@@ -286,6 +300,8 @@ function toBounds(name: ServiceName, keys: UpstreamKeys): CallBounds {
   return {
     connectTimeoutMs: keys[`services.${name}.connectTimeoutMs`] ?? connectTimeoutOf(keys),
     readTimeoutMs: keys[`services.${name}.readTimeoutMs`] ?? keys['okHttpClient.readTimeoutMs'],
+    changeTimeoutMs: keys[`services.${name}.changeTimeoutMs`] ?? keys['services.default.changeTimeoutMs'],
+    listTimeoutMs: keys[`services.${name}.listTimeoutMs`] ?? keys['services.default.listTimeoutMs'],
     maxConnections,
     maxWaiting: keys[`services.${name}.maxWaitingRequests`] ?? maxConnections * waitingPerConnection,
   }

@@ -73,6 +73,8 @@ export interface EndpointState {
 
 export interface UpstreamCall {
   method?: Dispatcher.HttpMethod
+  /** Has the timeout of lists. */
+  isList?: true
   /** Encoded path, relative to the base URL of the service; see `pathTo`. */
   path: string
   query?: Readonly<Record<string, QueryValue>>
@@ -355,7 +357,7 @@ export class Upstreams {
     }
     for (const name in described) headers.push(name, described[name] as string)
     const path = endpoint.basePath + call.path + (call.query === undefined ? '' : formatQuery(call.query))
-    const { readTimeoutMs } = call
+    const readTimeoutMs = call.readTimeoutMs ?? endpoint.timeoutOf(call)
     const options: Dispatcher.DispatchOptions = { origin: endpoint.origin, path, method: call.method ?? 'GET', headers, body }
     if (readTimeoutMs !== undefined) Object.assign(options, { headersTimeout: readTimeoutMs, bodyTimeout: readTimeoutMs })
     return { basePath: endpoint.basePath, options }

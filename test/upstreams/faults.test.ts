@@ -267,6 +267,26 @@ test('a call waits no longer than the read timeout', async (t) => {
   assert.equal(await first, 'UPSTREAM_TIMEOUT')
 })
 
+test('changes and lists have timeouts of their own', async (t) => {
+  const orca = await startUpstream(t, () => silence)
+  const gateway = await startGateway(t, {
+    services: { default: { listTimeoutMs: 100 }, orca: { baseUrl: orca.url, readTimeoutMs: 0, changeTimeoutMs: 100 } },
+  })
+  const leaving = new AbortController()
+  const ask = async (method: string, path: string) => {
+    const answer = await fetch(gateway + path, { method, signal: leaving.signal })
+    return ((await answer.json()) as { code: string }).code
+  }
+  let isRead = false
+  const read = ask('GET', '/pipelines/1').finally(() => {
+    isRead = true
+  })
+  const others = await Promise.all([ask('GET', '/applications/web/pipelines'), ask('PUT', '/pipelines/1/pause')])
+  assert.deepEqual([others, isRead], [['UPSTREAM_TIMEOUT', 'UPSTREAM_TIMEOUT'], false])
+  leaving.abort()
+  await assert.rejects(read)
+})
+
 test('a change of DNS is followed under load', async (t) => {
   const served: string[] = []
   const port = await serve(t, (_incoming, outgoing) => void outgoing.end(JSON.stringify(served.push('old'))))

@@ -80,7 +80,11 @@ interface Declarations {
   readonly forward: ForwardedCall | undefined
   readonly rules: readonly QueryRule[]
   readonly form: AnswerForm
+  readonly isList: boolean
 }
+
+/** As many requests as a list over everything counts for. */
+const listCost = 5
 
 const declarations = new WeakMap<Operation, Declarations>()
 
@@ -90,6 +94,7 @@ function declarationsOf(operation: Operation): Declarations {
     forward: routeOf(operation).forward,
     rules: createQueryRules(operation.query),
     form: answerFormOf(operation.answer),
+    isList: operation.method === 'GET' && operation.cost === listCost,
   }))
 }
 
@@ -231,7 +236,8 @@ class AskedOperation implements OperationRequest {
 
 const noQuery: ParsedQuery = { query: Object.freeze({}), otherQuery: Object.freeze({}) }
 
-function callAs(exchange: Exchange, service: ServiceName, call: UpstreamCall) {
+function callAs(exchange: Exchange, service: ServiceName, unclassed: UpstreamCall) {
+  const call = withClass(exchange, unclassed)
   const { request, reply, platform } = exchange
   const record = recordCall(request, service)
   const identity = identityOf(request.state, request.headers)
@@ -285,6 +291,11 @@ function readIdentityOf(
 
 function toShare({ sharedReads }: Platform, identity: ReadIdentity | undefined): PassOnOptions['share'] {
   return sharedReads === undefined || identity === undefined ? undefined : { reads: sharedReads, identity }
+}
+
+/** Lists over everything may take a service longer than other reads. */
+function withClass({ declared }: Exchange, call: UpstreamCall): UpstreamCall {
+  return declared.isList ? { ...call, isList: true } : call
 }
 
 /** Enters a call to a service into the access line of the request; its status is set once there is one. */
@@ -510,7 +521,7 @@ function describeBytes({ headers }: FastifyRequest): Record<string, string> {
 function stream(exchange: Exchange, service: ServiceName, call: UpstreamCall, asked: OperationRequest): void {
   const { operation, form, request, reply, platform } = exchange
   const identity = identityOf(request.state, request.headers)
-  const conditional = withCondition(request, call)
+  const conditional = withCondition(request, withClass(exchange, call))
   const gzip = acceptsGzip(request.headers['accept-encoding'])
   const shared = readIdentityOf(exchange, service, conditional, identity)
   passOn(platform.upstreams, {
