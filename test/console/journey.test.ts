@@ -357,6 +357,7 @@ test('a person deploys and rolls back a program at the console', { timeout: 900_
       'applications/web/pipelines',
       'applications/web/pipelines/release/start',
       ...['text', 'diff', 'history', 'dry-run'].map((tab) => `applications/web/pipelines/release/edit?tab=${tab}`),
+      'applications/web/pipelines/hostile/edit?tab=text&format=yaml',
       'applications/web/tasks',
       'projects',
       'projects/none',

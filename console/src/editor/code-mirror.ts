@@ -12,7 +12,15 @@ import {
 } from '@codemirror/language'
 import { highlightSelectionMatches, search, searchKeymap } from '@codemirror/search'
 import { EditorState, type Extension } from '@codemirror/state'
-import { drawSelection, EditorView, highlightActiveLine, highlightActiveLineGutter, keymap, lineNumbers } from '@codemirror/view'
+import {
+  drawSelection,
+  EditorView,
+  highlightActiveLine,
+  highlightActiveLineGutter,
+  highlightSpecialChars,
+  keymap,
+  lineNumbers,
+} from '@codemirror/view'
 import { tags } from '@lezer/highlight'
 
 const colours = HighlightStyle.define([
@@ -92,6 +100,8 @@ export function readExtensions(language: Extension, label: string): Extension[] 
     syntaxHighlighting(colours),
     language,
     lineNumbers(),
+    // Control characters and those that turn the direction become visible.
+    highlightSpecialChars(),
     // The keyboard scrolls the text, also where it cannot be changed.
     EditorView.contentAttributes.of({ 'aria-label': label, tabindex: '0' }),
     EditorState.tabSize.of(2),

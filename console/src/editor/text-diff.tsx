@@ -22,7 +22,7 @@ export function TextDiff({ before, after, labels }: TextDiffProps) {
   useEffect(() => {
     const [left, right] = [jsonText.write(withoutStamps(before)), jsonText.write(withoutStamps(after))]
     const parent = holder.current as HTMLDivElement
-    const fixed = [EditorState.readOnly.of(true)]
+    const fixed = [EditorState.readOnly.of(true), EditorView.lineWrapping]
     const collapseUnchanged = { margin: 3, minSize: 6 }
     if (matchMedia(wideQuery).matches) {
       const view = new MergeView({
