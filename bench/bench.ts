@@ -141,8 +141,8 @@ async function measurePath(options: BenchOptions, scratch: Scratch): Promise<voi
 }
 
 /**
- * One process and two workers, saturated. The load and the service need a part of the same cores, which two workers feel and one
- * does not; so the processor time of one answer tells what they would do on cores of their own.
+ * One process and two workers, saturated, then at the same rate for each process. The load and the service need a part of the same
+ * cores, which two workers feel and one does not; so the processor time of an answer tells what they would do on cores of their own.
  */
 async function measureWorkers(options: BenchOptions, scratch: Scratch): Promise<void> {
   const service = await startService(scratch.dir('service'))
@@ -163,24 +163,28 @@ async function measureWorkers(options: BenchOptions, scratch: Scratch): Promise<
     const idle = targets.map(({ process }) => describeMemory(process))
     const asked = { path: smallPath, connections: 64 }
     for (const target of targets) await warmUp(target, asked)
-    const measured = await measure(targets, options, asked)
-    const [one = Number.NaN] = measured.map(({ cpuUs }) => median(cpuUs))
-    const rows = toRows(measured, '1 worker').map((row, index) => {
-      const cpuUs = median(measured[index]?.cpuUs ?? [])
-      const { target, 'answers/s': answers, ratio, 'p50 ms': p50, 'p99 ms': p99 } = row
-      return {
-        target: target ?? '',
-        'answers/s': answers ?? '',
-        ratio: ratio ?? '',
-        'p50 ms': p50 ?? '',
-        'p99 ms': p99 ?? '',
-        'CPU µs/answer': round(cpuUs),
-        'ratio on cores of their own': (((index + 1) * one) / cpuUs).toFixed(2),
+    const full = toRows(await measure(targets, options, asked), '1 worker')
+    print(
+      '2 KB answers, 64 connections, session in a cookie; load and service on the same cores',
+      full.map(({ 'memory MiB': _memory, 'MB/s': _megabytes, ...row }) => row),
+    )
+    const perWorker = options.rate ?? 1000
+    const rateOf = (target: Target) => perWorker * Math.max(1, target.process.workers().length)
+    const steady = await measure(targets, options, { ...asked, rateOf })
+    const one = steady[0]?.cpuUs ?? []
+    print(
+      `The same at ${perWorker} requests a second for each worker`,
+      toRows(steady, '1 worker').map((row, index) => ({
+        target: row['target'] ?? '',
+        'answers/s': row['answers/s'] ?? '',
+        'CPU µs/answer': row['CPU µs/answer'] ?? '',
+        'throughput on cores of their own': median(
+          (steady[index]?.cpuUs ?? []).map((cpuUs, turn) => ((index + 1) * (one[turn] ?? Number.NaN)) / cpuUs),
+        ).toFixed(2),
         'idle memory MiB, without files': idle[index] ?? '',
         'after load': describeMemory((targets[index] as Target).process),
-      }
-    })
-    print('2 KB answers, 64 connections, session in a cookie; load and service on the same cores', rows)
+      })),
+    )
   } finally {
     for (const target of targets) await target.process.stop()
     await service.process.stop()

@@ -1,5 +1,5 @@
 /** Measurements of targets under load, and the tables that show them. */
-import { type LoadResult, load } from './load.ts'
+import { type LoadRequest, type LoadResult, load } from './load.ts'
 import type { BenchOptions } from './options.ts'
 import type { Target } from './targets.ts'
 
@@ -15,6 +15,8 @@ export interface Asked {
   path: string
   connections: number
   rate?: number
+  /** Another one for each target. */
+  rateOf?: (target: Target) => number
   /** Besides those of the target. */
   headers?: Record<string, string>
   /** The status that counts, 200 unless given. */
@@ -36,25 +38,22 @@ export interface Measured {
 export async function measure(targets: Target[], { rounds, secondsEach }: BenchOptions, what: Asked): Promise<Measured[]> {
   const measured = new Map<Target, Measured>()
   for (const target of targets) {
-    await load({ ...what, port: target.port, headers: { ...target.headers, ...what.headers }, seconds: warmUpSeconds })
+    await load({ ...toRequest(target, what), seconds: warmUpSeconds })
     target.process.forgetPeak()
   }
   for (let count = 0; count < rounds; count++) {
     for (const target of targets) {
       const before = target.process.memory().now
       const cpuBefore = target.process.cpuUs()
-      const result = await load({
-        ...what,
-        port: target.port,
-        headers: { ...target.headers, ...what.headers },
-        seconds: secondsEach,
-      })
+      const result = await load({ ...toRequest(target, what), seconds: secondsEach })
       const cpuUs = (target.process.cpuUs() - cpuBefore) / result.requests
       const { peak } = target.process.memory()
       const known = measured.get(target)
       const isBetter =
         known === undefined ||
-        (what.rate === undefined ? result.requestsPerSecond > known.best.requestsPerSecond : result.p99 < known.best.p99)
+        (what.rate === undefined && what.rateOf === undefined
+          ? result.requestsPerSecond > known.best.requestsPerSecond
+          : result.p99 < known.best.p99)
       measured.set(target, {
         target,
         best: isBetter ? result : known.best,
@@ -65,6 +64,11 @@ export async function measure(targets: Target[], { rounds, secondsEach }: BenchO
     }
   }
   return [...measured.values()]
+}
+
+function toRequest(target: Target, { rateOf, ...what }: Asked): Omit<LoadRequest, 'seconds'> {
+  const rate = rateOf?.(target) ?? what.rate
+  return { ...what, port: target.port, headers: { ...target.headers, ...what.headers }, ...(rate !== undefined && { rate }) }
 }
 
 /** On a busy machine the usual seconds are too few requests. */
