@@ -149,6 +149,13 @@ test('a stored version that comes later is not undone', () => {
   assert.deepEqual([stagesOf(draft.definition.value)[0]?.['waitTime'], draft.isDirty.value], [1, false])
 })
 
+test('a new pipeline that was kept still differs from how it began', () => {
+  const draft = new Draft('web', { stored: undefined, definition: diamond })
+  assert.equal(draft.isDirty.value, false)
+  draft.set(['name'], 'other', 'Rename')
+  assert.equal(new Draft('web', draft.toKept()).isDirty.value, true)
+})
+
 test('a locked pipeline is changed once it is unlocked', () => {
   const locked = { ...diamond, locked: { ui: true, allowUnlockUi: true, description: 'written by Terraform' } }
   const draft = new Draft('web', { stored: locked, definition: locked })

@@ -250,6 +250,39 @@ test('pipelines are written at the editor', { timeout: 900_000 }, async (t) => {
     assert.equal(await waitTime(page).inputValue(), '7')
   })
 
+  await step('what another user deletes can be saved anew', async () => {
+    const { page } = ben
+    await store(admin, 'lost')
+    await ben.open('/lost/edit?stage=2')
+    await waitTime(page).fill('4')
+    await admin.ask('DELETE', '/pipelines/web/lost')
+    await saveButton(page).click()
+    await confirmSave(page, 'lost').click()
+    await page.getByRole('heading', { name: 'The pipeline was deleted' }).waitFor()
+    await page.getByRole('button', { name: 'Save as a new pipeline' }).click()
+    await confirmSave(page, 'lost').click()
+    await page.waitForURL(/pipelines\/[0-9a-f-]{36}\/edit/)
+    assert.equal(stagesOf(await stored(admin, 'lost'))[1]?.['waitTime'], 4)
+  })
+
+  await step('a new pipeline outlives reloads until it is given up', async () => {
+    const { page } = ben
+    await ben.open('/new')
+    await page.getByRole('textbox', { name: 'Name' }).fill('begun')
+    await page.getByRole('button', { name: 'Begin' }).click()
+    await page.getByLabel('Description', { exact: true }).fill('later')
+    for (let reload = 0; reload < 2; reload++) {
+      await page.reload()
+      await page.getByText('Not saved yet').waitFor()
+      assert.equal(await page.getByLabel('Description', { exact: true }).inputValue(), 'later')
+    }
+    await page.getByRole('button', { name: 'Give up' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Discard' }).click()
+    await page.waitForURL(/\/pipelines$/)
+    await page.getByRole('link', { name: 'Create pipeline' }).first().click()
+    await page.getByRole('button', { name: 'Begin' }).waitFor()
+  })
+
   await step('a login that ends, and a reload, lose no change', async () => {
     const { page } = ben
     await store(ben, 'kept')

@@ -57,6 +57,8 @@ interface Step {
 export interface KeptDraft {
   readonly stored: Json | undefined
   readonly definition: Json
+  /** What a new one began with; the definition unless given. */
+  readonly begun?: Json | undefined
 }
 
 const maxSteps = 100
@@ -89,20 +91,21 @@ export class Draft {
   readonly #definition: Signal<Json>
   readonly #past = signal<readonly Step[]>([])
   readonly #future = signal<readonly Step[]>([])
+  readonly #begun: Json
   #mergeKey: string | undefined
 
-  constructor(application: string, { stored, definition }: KeptDraft) {
+  constructor(application: string, { stored, definition, begun = definition }: KeptDraft) {
     this.application = application
+    this.#begun = begun
     this.#definition = signal(definition)
     this.definition = this.#definition
     this.stored = signal(stored === undefined ? undefined : toStored(stored))
     this.isDirty = computed(
       () =>
-        this.unreadable.value !== undefined ||
-        !isSameDefinition(this.stored.value?.definition ?? definition, this.#definition.value),
+        this.unreadable.value !== undefined || !isSameDefinition(this.stored.value?.definition ?? begun, this.#definition.value),
     )
     this.changes = computed(() => {
-      const base = withoutStamps(this.stored.value?.definition ?? definition)
+      const base = withoutStamps(this.stored.value?.definition ?? begun)
       return listChanges(base, withoutStamps(this.#definition.value))
     })
     const found = computed(() => findProblems(this.#definition.value, this.types.value))
@@ -203,7 +206,7 @@ export class Draft {
   }
 
   toKept(): KeptDraft {
-    return { stored: this.stored.peek()?.definition, definition: this.#definition.peek() }
+    return { stored: this.stored.peek()?.definition, definition: this.#definition.peek(), begun: this.#begun }
   }
 }
 

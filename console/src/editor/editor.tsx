@@ -64,7 +64,7 @@ export function EditPipeline({ params, query }: ScreenProps) {
     )
   }
   if (draft === undefined) return <Loading rows={8} />
-  return <Editor draft={draft} query={query} />
+  return <Editor draft={draft} id={id} query={query} />
 }
 
 function crumbsOf(application: string) {
@@ -77,10 +77,12 @@ function crumbsOf(application: string) {
 
 interface EditorProps {
   readonly draft: Draft
+  /** Of the pipeline in the address; a new one has none. */
+  readonly id: string | undefined
   readonly query: ScreenProps['query']
 }
 
-export function Editor({ draft, query }: EditorProps) {
+export function Editor({ draft, id, query }: EditorProps) {
   const change = useQueryChange()
   const { route: navigate } = useLocation()
   const { application } = draft
@@ -91,16 +93,15 @@ export function Editor({ draft, query }: EditorProps) {
   const [newer, setNewer] = useNewer(draft)
   const right = useRight({ operation: saveOperation, application })
   const name = textOf(draft.definition.value['name']) ?? words.newPipeline
-  const isNew = draft.stored.value === undefined
   const view = views.find(({ id }) => id === query['tab']) ?? (views[0] as View)
   const show = (id: View['id']) => change({ tab: id === 'graph' ? undefined : id })
 
-  const onSaved = (id: string) => {
+  const onSaved = (saved: string) => {
     announcement.value = words.saved
     setNewer(undefined)
-    if (!isNew) return
-    adoptDraft(draft, id)
-    navigate(to.editPipeline(application, id, { stage: query['stage'], section: query['section'] }), true)
+    if (saved === id) return
+    adoptDraft(draft, saved)
+    navigate(to.editPipeline(application, saved, { stage: query['stage'], section: query['section'] }), true)
   }
   const save = () => {
     if (!right.allowed || draft.readOnly.peek() !== undefined) return
@@ -220,7 +221,12 @@ function Actions({ draft, denied, onSave }: ActionsProps) {
   const { undoLabel, redoLabel } = draft
   const isOff = denied !== undefined || draft.readOnly.value !== undefined || (stored !== undefined && !draft.isDirty.value)
   const reason = denied ?? draft.readOnly.value
-  const discard = () => openLeaveDialog(draft.changes.peek().length, () => draft.discard())
+  const discard = () => {
+    if (stored !== undefined) return openLeaveDialog(draft.changes.peek().length, () => draft.discard())
+    // Leaving asks where something would be lost.
+    if (!draft.isDirty.peek()) forgetDraft(draft)
+    navigate(to.pipelines(draft.application))
+  }
   return (
     <>
       <button
@@ -243,9 +249,9 @@ function Actions({ draft, denied, onSave }: ActionsProps) {
       >
         <Icon name="redo" />
       </button>
-      {stored !== undefined && draft.isDirty.value && (
+      {(stored === undefined || draft.isDirty.value) && (
         <button type="button" class="button" onClick={discard}>
-          {words.discard}
+          {stored === undefined ? words.giveUp : words.discard}
         </button>
       )}
       <button

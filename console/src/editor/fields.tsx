@@ -216,6 +216,7 @@ function useFocus(draft: Draft, path: Path, box: { readonly current: HTMLElement
   useEffect(() => {
     if (!isWanted) return
     draft.shown.value = undefined
+    for (let fold = box.current?.closest('details'); fold != null; fold = fold.parentElement?.closest('details')) fold.open = true
     const input = box.current?.querySelector<HTMLElement>('input, select, textarea, button:not(.expression-switch)')
     input?.focus()
     if (input instanceof HTMLInputElement) input.select()

@@ -19,6 +19,8 @@ import { words } from './words.ts'
 
 /** Above that the list says more than a drawing. */
 const maxNodes = 400
+/** How long a form has to appear. */
+const formMs = 400
 const positions: readonly Position[] = ['before', 'parallel', 'after']
 
 export function GraphTab({ draft }: TabProps) {
@@ -92,6 +94,12 @@ function useShown(draft: Draft, select: (key: string | undefined) => void, open:
     const [list, index] = shown
     if (list === 'stages') select(toNodes(draft.definition.peek())[Number(index)]?.key)
     else open(sections.find((section) => section.list === list)?.id ?? 'general')
+    // What has no field of its own is shown by its form.
+    const timer = setTimeout(() => {
+      draft.shown.value = undefined
+      document.querySelector<HTMLElement>('.editor-form :is(input, textarea, select)')?.focus()
+    }, formMs)
+    return () => clearTimeout(timer)
   }, [shown])
 }
 

@@ -27,7 +27,7 @@ export function NewPipeline({ params, query }: ScreenProps) {
   const [draft, setDraft] = useState<Draft | undefined>(() =>
     query['from'] === undefined ? openedNewDraft(application) : undefined,
   )
-  if (draft !== undefined) return <Editor draft={draft} query={query} />
+  if (draft !== undefined) return <Editor draft={draft} id={undefined} query={query} />
   return <Begin application={application} from={query['from']} onBegun={setDraft} />
 }
 

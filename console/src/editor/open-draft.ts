@@ -21,14 +21,20 @@ export async function openDraft(application: string, id: string): Promise<Draft>
   return opened.get(key) ?? keep(key, new Draft(application, load(key) ?? fresh(await readDefinition(application, id))))
 }
 
-/** The pipeline that is being created, if any. */
+/** The pipeline that is being created; one without any change was given up. */
 export function openedNewDraft(application: string): Draft | undefined {
   const key = keyOf(application, undefined)
-  const kept = opened.has(key) ? undefined : load(key)
-  return opened.get(key) ?? (kept === undefined ? undefined : keep(key, new Draft(application, kept)))
+  const open = opened.get(key)
+  if (open?.isDirty.peek() === true) return open
+  if (open !== undefined) forgetDraft(open)
+  const kept = load(key)
+  return kept === undefined ? undefined : keep(key, new Draft(application, kept))
 }
 
+/** Instead of another new one, if any. */
 export function createDraft(application: string, definition: Json): Draft {
+  const other = openedNewDraft(application)
+  if (other !== undefined) forgetDraft(other)
   return keep(keyOf(application, undefined), new Draft(application, { stored: undefined, definition }))
 }
 
@@ -98,9 +104,13 @@ function store(key: string, kept: KeptDraft | undefined): void {
 
 function load(key: string): KeptDraft | undefined {
   try {
-    const { stored, definition } = objectOf(JSON.parse(sessionStorage.getItem(key) ?? 'null'))
+    const { stored, definition, begun } = objectOf(JSON.parse(sessionStorage.getItem(key) ?? 'null'))
     if (typeof definition !== 'object' || definition === null) return undefined
-    return { stored: stored === undefined ? undefined : objectOf(stored), definition: objectOf(definition) }
+    return {
+      stored: stored === undefined ? undefined : objectOf(stored),
+      definition: objectOf(definition),
+      begun: begun === undefined ? undefined : objectOf(begun),
+    }
   } catch {
     return undefined
   }

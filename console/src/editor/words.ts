@@ -12,6 +12,7 @@ export const words = {
   edit: (name: string) => `Edit ${name}`,
   save: 'Save',
   discard: 'Discard changes',
+  giveUp: 'Give up',
   undoOf: (label: string | undefined) => (label === undefined ? 'Nothing to undo' : `Undo: ${label}`),
   redoOf: (label: string | undefined) => (label === undefined ? 'Nothing to redo' : `Redo: ${label}`),
   merge: 'Merge',
