@@ -55,8 +55,12 @@ interface DecidingStep {
 /** A step with calls: it is started once the store has recorded that it runs. */
 interface CallingStep {
   execute(context: TaskContext): Promise<TaskResult>
-  /** What it would do now, found out without doing it: judgements of tasks ask for it. @throws {StageError} as `execute` */
-  judge?(context: TaskContext): Promise<Submission>
+  /**
+   * What it would submit now, found out without doing it: judgements of tasks ask for it. Undefined: it submits nothing, and is fine.
+   *
+   * @throws {StageError} as `execute`
+   */
+  judge?(context: TaskContext): Promise<Submission | undefined>
   /** It changes nothing: judgements of tasks run it. */
   readonly readsOnly?: true
 }

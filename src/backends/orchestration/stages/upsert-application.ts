@@ -6,7 +6,7 @@ import { isObject, type JsonObject } from '../../../json/values.ts'
 import { describePermissionsProblem } from '../../application-permissions.ts'
 import { StageError } from '../machine/failure.ts'
 import { brokenNameRules } from './application-names.ts'
-import type { StageType, Submission, TaskContext, TaskResult } from './stage-type.ts'
+import type { StageType, TaskContext, TaskResult } from './stage-type.ts'
 
 const retryPauseMs = 10_000
 const oneHourMs = 3600 * 1000
@@ -45,9 +45,8 @@ async function upsertApplication(context: TaskContext): Promise<TaskResult> {
   }
 }
 
-async function judgeApplication({ stage }: TaskContext): Promise<Submission> {
+async function judgeApplication({ stage }: TaskContext): Promise<undefined> {
   checkApplication(stage.context['application'])
-  return { operations: [] }
 }
 
 /** @throws {StageError} with a text for everything that is wrong with it. */

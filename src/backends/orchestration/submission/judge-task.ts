@@ -140,9 +140,10 @@ class TaskJudge {
       for (const before of [...graph.childrenOf(stage, 'STAGE_BEFORE')]) await this.#judgeStage(before, job)
       if (this.#isRefused) return
       const steps = stage.tasks.flatMap(({ name }) => type?.steps.find((step) => step.name === name) ?? [])
-      const isJudged = await this.#judgeSteps(steps, stage, job)
-      if (!isJudged && steps.length > 0) this.#noteUnjudged(stage, job)
-      if (isJudged || steps.length === 0) injectAfterStages(run, type)
+      const judged = steps.filter(isJudgeable)
+      const submits = await this.#judgeSteps(judged, stage, job)
+      if (!submits && steps.some((step) => !isReading(step))) this.#noteDescription(stage, job)
+      if (judged.length > 0 || steps.length === 0) injectAfterStages(run, type)
       for (const after of [...graph.childrenOf(stage, 'STAGE_AFTER')]) await this.#judgeStage(after, job)
     } catch (error) {
       if (!(error instanceof StageError)) throw error
@@ -150,15 +151,15 @@ class TaskJudge {
     }
   }
 
-  /** @returns whether any step could be judged */
-  async #judgeSteps(steps: readonly Step[], stage: Stage, job: number): Promise<boolean> {
-    let isJudged = false
+  /** @returns whether one of them submits operations, be it none at this moment */
+  async #judgeSteps(steps: readonly JudgeableStep[], stage: Stage, job: number): Promise<boolean> {
+    let submits = false
     for (const step of steps) {
-      if (!('execute' in step) || (step.judge === undefined && step.readsOnly !== true)) continue
       const context = readingOnly(createTaskContext(this.#engine, { execution: this.#task, stage }))
-      isJudged = true
       if (step.judge !== undefined) {
         const submission = await step.judge(context)
+        if (submission === undefined) continue
+        submits = true
         mergeResult(stage, { context: submission.context })
         await this.#judgeOperations(submission, context, job)
       } else {
@@ -169,7 +170,7 @@ class TaskJudge {
       }
       evaluateStageContext({ execution: this.#task, stage, turn: this.#turn })
     }
-    return isJudged
+    return submits
   }
 
   /** The embedded infrastructure service says what it would refuse; another one checks when the operations arrive. */
@@ -192,7 +193,8 @@ class TaskJudge {
     this.#isChanged = true
   }
 
-  #noteUnjudged(stage: Stage, job: number): void {
+  /** It does something that the judgement does not look into. */
+  #noteDescription(stage: Stage, job: number): void {
     const description = stageTypeOf(this.#turn.stageTypes, stage)?.description
     const message = description?.description ?? `Runs a stage of the type ${stage.type}.`
     this.#effects.push({ job, stage: stage.name, type: stage.type, message })
@@ -220,6 +222,16 @@ class TaskJudge {
     this.#open.push({ job, stage: stage.name, message })
     return new Unknowable(message)
   }
+}
+
+type JudgeableStep = Extract<Step, { execute: unknown }>
+
+function isJudgeable(step: Step): step is JudgeableStep {
+  return 'execute' in step && (step.judge !== undefined || step.readsOnly === true)
+}
+
+function isReading(step: Step): boolean {
+  return 'execute' in step && step.readsOnly === true
 }
 
 /** A judgement changes nothing, whatever a step tries. */

@@ -171,6 +171,16 @@ test('a judgement of a task', async (t) => {
   await t.test('says what other stages do', async () => {
     const { decision, effects } = await judge(engine, { type: 'wait', waitTime: 1 })
     assert.deepEqual([decision, effects.map(({ message }) => typeof message)], ['accepted', ['string']])
+    for (const type of ['createApplication', 'deleteApplication']) {
+      const { effects: changes } = await judge(engine, { type, application: { name: 'new', email: 'a@b' } })
+      assert.deepEqual(
+        changes.map(({ stage }) => stage),
+        [type],
+      )
+    }
+    assert.deepEqual((await judge(engine, { type: 'createApplication', application: {} })).decision, 'refused')
+    const image = { type: 'findImage', ...place, cluster: 'shop-main' }
+    assert.deepEqual((await judge(engine, image)).effects, [], 'a stage that only reads has no effect')
   })
 
   await t.test('says that a service cannot be asked', async () => {
