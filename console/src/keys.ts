@@ -1,16 +1,21 @@
-/** Keys that work on every screen; single letters are off inside fields and can be switched off. */
-import { useEffect, useLayoutEffect } from 'preact/hooks'
-import { basePath } from './address.ts'
+/** Keys that work on every screen. */
+import { useEffect } from 'preact/hooks'
+import { basePath, to } from './address.ts'
 import { refreshAll } from './api/live.ts'
 import { copyText } from './components/copy-button.tsx'
-import { openKeys, singleKeys } from './components/keys-dialog.tsx'
+import { openKeys } from './components/keys-dialog.tsx'
 import { openPalette } from './components/palette.tsx'
+import { findScreen } from './find-screen.ts'
+import { isLetterKey } from './letter-keys.ts'
+import { recents } from './model/recent.ts'
 import { routes } from './routes.ts'
+import { followRowKeys } from './row-keys.ts'
 
 /** How long `g` waits for its second letter. */
 const goMs = 1200
 
 export function useKeys(navigate: (url: string) => void): void {
+  useEffect(followRowKeys, [])
   useEffect(() => {
     let goAtMs = Number.NEGATIVE_INFINITY
     const onKey = (event: KeyboardEvent) => {
@@ -22,8 +27,10 @@ export function useKeys(navigate: (url: string) => void): void {
       if (!isLetterKey(event)) return
       if (event.timeStamp - goAtMs < goMs) {
         goAtMs = Number.NEGATIVE_INFINITY
-        const route = routes.find(({ goKey }) => goKey === event.key)
-        if (route !== undefined) navigate(basePath + route.path)
+        // The second letter is no shortcut of the screen.
+        event.stopImmediatePropagation()
+        const address = addressOf(event.key)
+        if (address !== undefined) navigate(address)
         return
       }
       if (event.key === 'g') goAtMs = event.timeStamp
@@ -35,31 +42,18 @@ export function useKeys(navigate: (url: string) => void): void {
         openPalette()
       }
     }
-    addEventListener('keydown', onKey)
-    return () => removeEventListener('keydown', onKey)
+    addEventListener('keydown', onKey, { capture: true })
+    return () => removeEventListener('keydown', onKey, { capture: true })
   }, [navigate])
 }
 
-/** Letters of one screen: each does what the map says, unless it belongs to a field, a dialog or nothing at all. */
-export function useLetters(letters: Readonly<Record<string, (() => void) | undefined>>): void {
-  useLayoutEffect(() => {
-    const onKey = (event: KeyboardEvent) => {
-      const act = isLetterKey(event) && Object.hasOwn(letters, event.key) ? letters[event.key] : undefined
-      if (act === undefined || event.defaultPrevented) return
-      event.preventDefault()
-      act()
-    }
-    addEventListener('keydown', onKey)
-    return () => removeEventListener('keydown', onKey)
-  })
-}
-
-/** Whether a key is meant as a shortcut. */
-export function isLetterKey(event: KeyboardEvent): boolean {
-  if (!singleKeys.peek() || event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return false
-  return document.querySelector('dialog[open], [role="menu"]') === null
-}
-
-function isTyping(target: EventTarget | null): boolean {
-  return target instanceof HTMLElement && (target.isContentEditable || ['INPUT', 'TEXTAREA', 'SELECT'].includes(target.tagName))
+/** Pipelines and tasks are those of the application in view, else of the one that was opened last. */
+function addressOf(key: string): string | undefined {
+  const route = routes.find(({ goKey }) => goKey === key)
+  if (route !== undefined) return basePath + route.path
+  const screen = { p: to.pipelines, t: to.tasks }[key]
+  if (screen === undefined) return undefined
+  const here = findScreen(routes, location.pathname.slice(basePath.length - 1))?.params['application']
+  const application = here ?? recents.peek().find(({ kind }) => kind === 'application')?.label
+  return application === undefined ? to.applications() : screen(application)
 }

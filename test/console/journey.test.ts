@@ -5,6 +5,7 @@ import type { Page } from 'playwright-core'
 import { findBarriers } from '../support/barriers.ts'
 import { type Chromium, openChromium } from '../support/chromium.ts'
 import { type Deployments, startDeployments } from '../support/deployments.ts'
+import { freePort } from '../support/free-port.ts'
 import { startGateway } from '../support/gateway.ts'
 import { Reply, startUpstream } from '../support/upstream.ts'
 
@@ -239,6 +240,67 @@ test('a person deploys and rolls back a program at the console', { timeout: 900_
     await page.waitForURL(/executions\/compare\?left=/)
   })
 
+  await step('creates, changes and deletes a security group and a load balancer', async () => {
+    const dialog = page.getByRole('dialog')
+    await open('infrastructure/security-groups')
+    await click('button', 'Create security group')
+    await dialog.getByLabel('Name').fill('web-office')
+    await dialog.getByLabel('Description').fill('People')
+    await dialog.getByRole('button', { name: 'Add rule' }).click()
+    await dialog.getByRole('textbox', { name: 'From', exact: true }).fill('127.0.0.0/8')
+    await dialog.getByLabel('From port').fill('80')
+    assert.deepEqual(await findBarriers(page), [])
+    await dialog.getByRole('button', { name: 'Create security group' }).click()
+    await click('link', 'web-office')
+    await page.getByRole('row', { name: /tcp.*80/ }).waitFor()
+
+    await open('applications/web/load-balancers')
+    await click('button', 'Create load balancer')
+    await dialog.getByLabel('Name').fill('web-extra')
+    await dialog.getByRole('textbox', { name: 'Port', exact: true }).fill(String(await freePort()))
+    await dialog.getByLabel('web-office').check()
+    assert.deepEqual(await findBarriers(page), [])
+    await dialog.getByRole('button', { name: 'Create load balancer' }).click()
+    await click('button', 'Actions of web-extra')
+    await click('menuitem', 'Edit')
+    await dialog.getByLabel('Check every, in seconds').fill('3')
+    await dialog.getByRole('row', { name: 'Check every, in seconds 10 3' }).waitFor()
+    await dialog.getByRole('button', { name: 'Save web-extra' }).click()
+    const extra = page.getByRole('region', { name: 'web-extra' })
+    await extra.getByText(/every 3 s/).waitFor()
+
+    await open('infrastructure/security-groups?provider=local&account=dev&region=east&name=web-office')
+    await click('button', 'Actions of web-office')
+    await click('menuitem', 'Delete')
+    await page.getByLabel(/To confirm, type/).fill('web-office')
+    await dialog.getByRole('button', { name: 'Delete web-office' }).click()
+    await dialog.getByText(/in use by the load balancer web-extra/).waitFor()
+    await dialog.getByRole('button', { name: 'Cancel' }).click()
+
+    await open('applications/web/load-balancers')
+    await click('button', 'Actions of web-extra')
+    await click('menuitem', 'Delete')
+    await page.getByLabel(/To confirm, type/).fill('web-extra')
+    await dialog.getByRole('button', { name: 'Delete web-extra' }).click()
+    await extra.waitFor({ state: 'detached' })
+  })
+
+  await step('deploys an image, and removes the one that runs nowhere', async () => {
+    await open('infrastructure/images?image=shop:1.0.0')
+    await click('button', 'Actions of shop:1.0.0')
+    await page.getByRole('menuitem', { name: /^Delete.*Runs in web-prod-v000/ }).waitFor()
+    const remove = page.getByRole('menuitem', { name: 'Delete', exact: true })
+    await click('menuitem', 'Start release')
+    assert.equal(await page.getByLabel('Version').inputValue(), '1.0.0')
+    await open('infrastructure/images?image=shop:1.1.0')
+    await click('button', 'Actions of shop:1.1.0')
+    await remove.click()
+    await page.getByLabel(/To confirm, type/).fill('shop:1.1.0')
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete shop:1.1.0' }).click()
+    await page.getByRole('button', { name: 'shop:1.1.0', exact: true }).waitFor({ state: 'detached' })
+    await page.getByRole('button', { name: 'shop:1.0.0', exact: true }).waitFor()
+  })
+
   await step('creates, changes and deletes a project', async () => {
     await open('projects')
     await click('button', 'Create project')
@@ -343,6 +405,76 @@ test('a person deploys and rolls back a program at the console', { timeout: 900_
     assert.deepEqual(visitor.complaints, [])
   })
 
+  await step('does all of that by keyboard alone', async () => {
+    const {
+      page: keyed,
+      complaints: keyComplaints,
+      open: openKeyed,
+    } = await visit(browser, fleet.url(), { extraHTTPHeaders: asAlice })
+    const { keyboard } = keyed
+    const title = (name: string | RegExp) => keyed.getByRole('heading', { level: 1, name }).waitFor()
+    const badge = (word: string) => keyed.locator('.page-title .status-badge', { hasText: word }).waitFor()
+    await openKeyed('')
+    await title('Home')
+    await keyboard.press('g')
+    await keyboard.press('a')
+    await title('Applications')
+    await tabTo(keyed, /^Create application$/)
+    await keyboard.press('Enter')
+    await keyboard.type('keyed')
+    await keyboard.press('Tab')
+    await keyboard.type('ops@example.org')
+    await keyboard.press('Enter')
+    await title('keyed')
+    await saveKeyed(fleet)
+
+    for (const version of ['1.0.0', '1.0.1']) {
+      await keyboard.press('g')
+      await keyboard.press('p')
+      await keyed.getByRole('link', { name: 'Start ship' }).waitFor()
+      await keyboard.press('j')
+      await keyboard.press('s')
+      await keyed.getByRole('dialog').waitFor()
+      await keyboard.type(version)
+      await keyboard.press('Control+Enter')
+      await title(/^ship/)
+      await keyed.getByText('Go on?').first().waitFor()
+      await tabTo(keyed, /^Continue$/)
+      await keyboard.press('Enter')
+      await tabTo(keyed, /^Continue ship$/)
+      await keyboard.press('Enter')
+      await badge('succeeded')
+    }
+
+    await keyboard.press('[')
+    await keyed.getByText('1.0.0', { exact: true }).waitFor()
+    await openKeyed('applications/keyed')
+    await keyed.locator('.group-row', { hasText: 'v001' }).waitFor()
+    await keyboard.press('j')
+    await keyboard.press('ArrowRight')
+    assert.match(keyed.url(), /keyed$/)
+    assert.match(String(await keyed.evaluate('document.activeElement.title')), /^i-.*: up$/)
+    await keyboard.press('ArrowLeft')
+    await keyboard.press('.')
+    await keyed.getByRole('menu').waitFor()
+    while (!/^Roll back/.test(String(await keyed.evaluate('document.activeElement.textContent'))))
+      await keyboard.press('ArrowDown')
+    await keyboard.press('Enter')
+    await tabTo(keyed, /^Roll back keyed-main-v001$/)
+    await keyboard.press('Enter')
+    await keyed.locator('.group-row', { hasText: 'v001' }).getByText('disabled').waitFor()
+
+    await keyboard.press('?')
+    await keyed.getByRole('heading', { name: 'Keyboard shortcuts' }).waitFor()
+    await keyboard.press('Space')
+    await keyboard.press('Escape')
+    await keyboard.press('g')
+    await keyboard.press('h')
+    await keyboard.press('j')
+    assert.match(keyed.url(), /keyed$/, 'single letters are switched off')
+    assert.deepEqual(keyComplaints, [])
+  })
+
   await step('meets no barrier on any screen, in light and dark', async () => {
     const { body } = await fleet.ask('GET', '/applications/web/executions/search?size=1')
     const [execution] = body as [{ id: string }]
@@ -396,6 +528,41 @@ test('a person deploys and rolls back a program at the console', { timeout: 900_
 
   assert.deepEqual(complaints, [])
 })
+
+/** Presses Tab until something with this text has the focus. */
+async function tabTo(page: Page, name: RegExp): Promise<void> {
+  const seen: string[] = []
+  for (let count = 0; count < 80; count++) {
+    await page.keyboard.press('Tab')
+    const text = String(await page.evaluate('(document.activeElement.ariaLabel ?? document.activeElement.textContent).trim()'))
+    if (name.test(text)) return
+    seen.push(text)
+  }
+  assert.fail(`${name} is not reached by Tab, but ${seen.join(' | ')}`)
+}
+
+/** A judgment and a deployment of the application that was created by keyboard. */
+async function saveKeyed(fleet: Deployments): Promise<void> {
+  const cluster = {
+    cloudProvider: 'local',
+    account: 'dev',
+    region: 'east',
+    application: 'keyed',
+    stack: 'main',
+    imageId: 'shop:1.0.0',
+    capacity: { min: 1, max: 1, desired: 1 },
+    strategy: 'redblack',
+  }
+  const stages = [
+    { refId: '1', requisiteStageRefIds: [], type: 'manualJudgment', name: 'Go on?' },
+    { refId: '2', requisiteStageRefIds: ['1'], type: 'deploy', name: 'Deploy', clusters: [cluster] },
+  ]
+  const parameterConfig = [{ name: 'version', required: true }]
+  const headers = { ...asAlice, 'content-type': 'application/json' }
+  const pipeline = { id: 'ship', application: 'keyed', name: 'ship', parameterConfig, stages }
+  const { status } = await fetch(`${fleet.url()}/pipelines`, { method: 'POST', headers, body: JSON.stringify(pipeline) })
+  assert.equal(status, 200)
+}
 
 /** One that deploys after a judgment, and one with a hostile name. */
 async function savePipelines(fleet: Deployments): Promise<void> {

@@ -41,9 +41,11 @@ export function RunStrip({ runs, label }: { runs: readonly Execution[]; label: s
             title={text}
             tabIndex={index === shown.length - 1 ? 0 : -1}
           >
-            <span class="sign" aria-hidden="true">
-              {signs[kind]}
-            </span>
+            {signs[kind] !== undefined && (
+              <span class="sign" aria-hidden="true">
+                {signs[kind]}
+              </span>
+            )}
             <span class="bar" />
           </a>
         )

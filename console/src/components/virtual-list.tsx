@@ -14,20 +14,24 @@ import { useLayoutEffect, useReducer, useRef } from 'preact/hooks'
 interface VirtualListProps<Item> {
   readonly items: readonly Item[]
   readonly keyOf: (item: Item) => string
-  readonly rowHeight: number
+  /** Estimated; drawn rows are measured. */
+  readonly rowHeight: number | ((item: Item) => number)
   readonly row: (item: Item, index: number) => ComponentChildren
   readonly label?: string
   readonly class?: string
+  /** Up to so many rows are all in the page, where the browser finds them. */
+  readonly drawAll?: number
+  /** Rows around the view: fewer where each has many elements. */
+  readonly overscan?: number
   /** Scrolls in a box of its own with this class instead of with the window. */
   readonly boxed?: boolean
 }
 
-/** Fewer rows are all in the page, where the browser finds them. */
 const alwaysDrawn = 80
 
 export function VirtualList<Item>(props: VirtualListProps<Item>) {
-  const { items, keyOf, row, label, class: style = '' } = props
-  if (items.length > alwaysDrawn) return <Windowed {...props} />
+  const { items, keyOf, row, label, class: style = '', drawAll = alwaysDrawn } = props
+  if (items.length > drawAll) return <Windowed {...props} />
   return (
     <ul class={`rows ${style}`} aria-label={label}>
       {items.map((item, index) => (
@@ -37,16 +41,17 @@ export function VirtualList<Item>(props: VirtualListProps<Item>) {
   )
 }
 
-function Windowed<Item>({ items, keyOf, rowHeight, row, label, class: style = '', boxed = false }: VirtualListProps<Item>) {
+function Windowed<Item>(props: VirtualListProps<Item>) {
+  const { items, keyOf, rowHeight, row, label, class: style = '', boxed = false, overscan = 12 } = props
   const [, redraw] = useReducer((count: number) => count + 1, 0)
   const list = useRef<HTMLUListElement>(null)
   const box = useRef<HTMLDivElement>(null)
   const virtualizer = useRef<Virtualizer<Window, Element> | Virtualizer<Element, Element> | undefined>(undefined)
   const shared = {
     count: items.length,
-    estimateSize: () => rowHeight,
+    estimateSize: (index: number) => (typeof rowHeight === 'number' ? rowHeight : rowHeight(items[index] as Item)),
     getItemKey: (index: number) => keyOf(items[index] as Item),
-    overscan: 12,
+    overscan,
     onChange: () => redraw(undefined as never),
   }
   if (boxed) {
@@ -85,6 +90,8 @@ function Windowed<Item>({ items, keyOf, rowHeight, row, label, class: style = ''
       {current.getVirtualItems().map(({ index, key, start }) => (
         <li
           key={key}
+          ref={(element) => current.measureElement(element)}
+          data-index={index}
           aria-posinset={index + 1}
           aria-setsize={items.length}
           style={{ transform: `translateY(${start - margin}px)` }}

@@ -1,19 +1,32 @@
 /** The load balancers of an application: who receives traffic, who does not, and why. */
 import { adminWords } from '../admin-words.ts'
 import { useLive } from '../api/live.ts'
+import { changeOperation, useRight } from '../api/rights.ts'
 import { ApplicationHead } from '../components/application-head.tsx'
+import { openDialog } from '../components/dialog.tsx'
 import { FilterField } from '../components/filter-field.tsx'
+import { Icon } from '../components/icon.tsx'
 import { EmptyState, Loaded } from '../components/states.tsx'
 import type { ScreenProps } from '../screen.ts'
+import { EditBalancer } from './balancer-dialog.tsx'
 import { BalancerPanel } from './balancer-panel.tsx'
 
 export function ApplicationLoadBalancers({ params, query: { q = '' } }: ScreenProps) {
   const application = params['application'] ?? ''
   const live = useLive('/applications/{application}/loadBalancers', { path: { application } }, { refresh: 'steady' })
+  const create = <CreateBalancer application={application} />
   return (
     <>
-      <ApplicationHead application={application} tab={adminWords.loadBalancers} />
-      <Loaded live={live} rows={6} empty={<EmptyState icon="balance" text={adminWords.loadBalancersEmpty} />}>
+      <ApplicationHead application={application} tab={adminWords.loadBalancers} actions={create} />
+      <Loaded
+        live={live}
+        rows={6}
+        empty={
+          <EmptyState icon="balance" text={adminWords.loadBalancersEmpty}>
+            {create}
+          </EmptyState>
+        }
+      >
         {(balancers) => {
           const shown = balancers.filter(({ name }) => (name ?? '').toLowerCase().includes(q.toLowerCase()))
           return (
@@ -34,5 +47,20 @@ export function ApplicationLoadBalancers({ params, query: { q = '' } }: ScreenPr
         }}
       </Loaded>
     </>
+  )
+}
+
+function CreateBalancer({ application }: { application: string }) {
+  const right = useRight({ operation: changeOperation, application })
+  return (
+    <button
+      type="button"
+      class="button"
+      aria-disabled={!right.allowed}
+      title={right.reason}
+      onClick={() => right.allowed && openDialog(<EditBalancer application={application} balancer={undefined} />)}
+    >
+      <Icon name="plus" /> {adminWords.createBalancer}
+    </button>
   )
 }

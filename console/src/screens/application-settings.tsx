@@ -11,6 +11,7 @@ import { Banner } from '../components/banner.tsx'
 import { confirm } from '../components/confirm-dialog.tsx'
 import { DataTable } from '../components/data-table.tsx'
 import { openDialog } from '../components/dialog.tsx'
+import { Difference } from '../components/difference.tsx'
 import { Field } from '../components/field.tsx'
 import { useQueryChange } from '../components/filter-field.tsx'
 import { FormDialog } from '../components/form-dialog.tsx'
@@ -354,27 +355,11 @@ function ReviewDialog({ application, edits, stored, save }: ReviewDialogProps) {
           )}
         </Banner>
       )}
-      <div class="scrolls">
-        <DataTable
-          label={settingsWords.review}
-          rows={Object.keys(edits)}
-          keyOf={(key) => key}
-          columns={[
-            { key: 'field', head: settingsWords.field, cell: (key) => labels[key] ?? key },
-            { key: 'before', head: settingsWords.before, cell: (key) => <Value value={stored[key]} /> },
-            { key: 'after', head: settingsWords.after, cell: (key) => <Value value={edits[key]?.to} /> },
-          ]}
-        />
-      </div>
+      <Difference
+        values={Object.entries(edits).map(([key, { to: after }]) => ({ name: labels[key] ?? key, before: stored[key], after }))}
+      />
     </FormDialog>
   )
-}
-
-function Value({ value }: { value: unknown }) {
-  if (isSame(value, undefined)) return <span class="muted">{settingsWords.none}</span>
-  if (typeof value === 'boolean') return <>{value ? words.yes : words.no}</>
-  if (typeof value !== 'object') return <Name text={String(value)} max={200} />
-  return <pre class="value">{JSON.stringify(value, undefined, 1)}</pre>
 }
 
 /** Who changed what, the newest first. */

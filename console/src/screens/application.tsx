@@ -13,6 +13,7 @@ import { PendingChip } from '../components/pending-chip.tsx'
 import { EmptyState, Loaded } from '../components/states.tsx'
 import { StatusMark } from '../components/status-mark.tsx'
 import { Time } from '../components/time.tsx'
+import { VirtualList } from '../components/virtual-list.tsx'
 import { objectsOf, textOf } from '../model/read.ts'
 import {
   accountOf,
@@ -28,6 +29,10 @@ import {
 import type { ScreenProps } from '../screen.ts'
 import { plural, words } from '../words.ts'
 import { groupKey, type ServerGroupContext, useServerGroupActions } from './server-group-actions.tsx'
+
+const rowHeight = 45
+/** With the distance to the next one. */
+const clusterHead = 62
 
 type LoadBalancer = Schemas['LoadBalancer']
 
@@ -130,11 +135,15 @@ function Clusters({ groups, balancers, context, filter }: ClustersProps) {
           </button>
         </EmptyState>
       )}
-      <div class="stack">
-        {clusters.map((cluster) => (
-          <ClusterCard key={`${cluster.account}/${cluster.name}`} cluster={cluster} balancers={balancers} context={context} />
-        ))}
-      </div>
+      <VirtualList
+        class="stack clusters"
+        items={clusters}
+        keyOf={({ account, name }) => `${account}/${name}`}
+        rowHeight={({ groups: members }) => clusterHead + members.length * rowHeight}
+        drawAll={20}
+        overscan={3}
+        row={(cluster) => <ClusterCard cluster={cluster} balancers={balancers} context={context} />}
+      />
     </>
   )
 }
@@ -164,13 +173,12 @@ function ClusterCard({
           ))}
         </span>
       </header>
-      <ul class="rows">
-        {cluster.groups.map((group) => (
-          <li key={`${group.region}/${group.name}`}>
-            <GroupRow group={group} serving={cluster.groups} context={context} />
-          </li>
-        ))}
-      </ul>
+      <VirtualList
+        items={cluster.groups}
+        keyOf={(group) => `${group.region}/${group.name}`}
+        rowHeight={rowHeight}
+        row={(group) => <GroupRow group={group} serving={cluster.groups} context={context} />}
+      />
     </section>
   )
 }

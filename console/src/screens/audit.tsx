@@ -263,6 +263,11 @@ function Record({ event }: { event: Event }) {
   return (
     <details class="audit-record">
       <summary>
+        {operation !== undefined && about.length > 0 && (
+          <span class="narrow-only">
+            <Name text={operation} max={60} />{' '}
+          </span>
+        )}
         <Name text={about.join(', ') || (operation ?? adminWords.record)} max={100} />
         {repeated !== undefined && ` ${adminWords.repeated(repeated)}`}
       </summary>

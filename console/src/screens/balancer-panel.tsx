@@ -6,6 +6,7 @@ import type { Schemas } from '../api/client.ts'
 import { refreshMatching } from '../api/live.ts'
 import { changeOperation, useRight } from '../api/rights.ts'
 import { confirm } from '../components/confirm-dialog.tsx'
+import { openDialog } from '../components/dialog.tsx'
 import { Icon } from '../components/icon.tsx'
 import { JsonTree } from '../components/json-tree.tsx'
 import { KeyValue } from '../components/key-value.tsx'
@@ -16,6 +17,7 @@ import { PendingChip } from '../components/pending-chip.tsx'
 import { StatusMark } from '../components/status-mark.tsx'
 import { type Json, numberOf, objectOf, objectsOf, textOf, textsOf } from '../model/read.ts'
 import { words } from '../words.ts'
+import { EditBalancer } from './balancer-dialog.tsx'
 
 export type Balancer = Schemas['LoadBalancer']
 
@@ -87,6 +89,12 @@ export function BalancerPanel({ balancer }: { balancer: Balancer }) {
             <Menu
               label={words.actionsOf(name)}
               items={[
+                {
+                  label: adminWords.edit,
+                  icon: 'resize',
+                  denied: right.reason ?? (provider === 'local' ? undefined : adminWords.onlyLocal),
+                  onSelect: () => openDialog(<EditBalancer application={application} balancer={balancer} />),
+                },
                 {
                   label: adminWords.delete,
                   icon: 'trash',

@@ -2,6 +2,7 @@
 import { useEffect, useMemo, useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
 import { to } from '../address.ts'
+import { client, unwrap } from '../api/client.ts'
 import { useLive } from '../api/live.ts'
 import { Banner } from '../components/banner.tsx'
 import { CopyButton } from '../components/copy-button.tsx'
@@ -18,7 +19,7 @@ import { EmptyState, Loaded } from '../components/states.tsx'
 import { StatusMark } from '../components/status-mark.tsx'
 import { Segments } from '../components/tabs.tsx'
 import { Duration, Time } from '../components/time.tsx'
-import { useLetters } from '../keys.ts'
+import { useLetters } from '../letter-keys.ts'
 import {
   type Execution,
   findFailure,
@@ -46,6 +47,8 @@ const views = [
 ] as const
 /** Above that the list says more than a drawing. */
 const maxNodes = 400
+/** Among so many runs of its pipeline the keys move. */
+const siblingRuns = 50
 
 export function ExecutionScreen({ params, query }: ScreenProps) {
   const id = params['id'] ?? ''
@@ -101,6 +104,8 @@ function Run({ execution, query }: { execution: Execution; query: Readonly<Recor
     p: () => toFailed(-1),
     t: () => selected !== undefined && change({ stage: selected.id, tab: nextTab(selected, query['tab']) }),
     c: () => navigate(to.compare({ left: execution.id })),
+    '[': () => void toSibling(execution, 1, navigate),
+    ']': () => void toSibling(execution, -1, navigate),
   })
   const name = execution.name ?? execution.description ?? execution.id
   const { application, id } = execution
@@ -202,6 +207,17 @@ function Run({ execution, query }: { execution: Execution; query: Readonly<Recor
       </div>
     </>
   )
+}
+
+/** The run before or after it, of the newest of the same pipeline. */
+async function toSibling({ id, pipelineConfigId }: Execution, step: 1 | -1, navigate: (url: string) => void): Promise<void> {
+  if (!pipelineConfigId) return
+  const query = { pipelineConfigIds: pipelineConfigId, limit: siblingRuns, expand: false }
+  const runs = await unwrap(client.GET('/executions', { params: { query } })).catch(() => [])
+  const sorted = runs.toSorted((a, b) => (b.buildTime ?? 0) - (a.buildTime ?? 0))
+  const at = sorted.findIndex((run) => run.id === id)
+  const next = at === -1 ? undefined : sorted[at + step]
+  if (next !== undefined) navigate(to.execution(next.id))
 }
 
 function RunActions({ actions }: { actions: ReturnType<typeof useExecutionActions> }) {

@@ -13,9 +13,11 @@ import { EmptyState, Loaded } from '../components/states.tsx'
 import { StatusMark } from '../components/status-mark.tsx'
 import { Segments } from '../components/tabs.tsx'
 import { Duration, Time } from '../components/time.tsx'
+import { useLetters } from '../letter-keys.ts'
 import { type Execution, findFailure, isWaiting, progressOf, shortId, startedBy, statusOf, titleOf } from '../model/execution.ts'
 import { textOf, textsOf } from '../model/read.ts'
 import { recents } from '../model/recent.ts'
+import { foldKind } from '../model/stage-graph.ts'
 import { executionStatus } from '../model/status.ts'
 import type { ScreenProps } from '../screen.ts'
 import { words } from '../words.ts'
@@ -27,19 +29,30 @@ export function Home({ query }: ScreenProps) {
   const { route: navigate } = useLocation()
   const scope = query['scope'] === 'mine' ? 'mine' : 'all'
   const since = useMemo(() => Math.floor(Date.now() / 60_000) * 60_000 - dayMs, [])
-  const active = useLive(path, search({ statuses: 'RUNNING,PAUSED,NOT_STARTED' }), {
+  const isBusy = (found: readonly Execution[]) => found.length > 0
+  const statuses = 'RUNNING,PAUSED,NOT_STARTED'
+  // What waits for the reader was often started by another user.
+  const active = useLive(path, search({ statuses }), { refresh: 'live', isBusy })
+  const starter = scope === 'mine' ? user.value?.username : undefined
+  const own = useLive(path, scope === 'mine' ? search({ statuses, user: starter }) : search({ statuses }), {
     refresh: 'live',
-    isBusy: (found) => found.length > 0,
+    isBusy,
   })
-  const failed = useLive(path, search({ statuses: 'TERMINAL', triggerTimeStartBoundary: String(since) }), { refresh: 'steady' })
+  const failed = useLive(path, search({ statuses: 'TERMINAL', triggerTimeStartBoundary: String(since), user: starter }), {
+    refresh: 'steady',
+  })
   const anything = useLive(path, search({ size: 1 }), { refresh: 'open' })
-  const chosen = (found: readonly Execution[] = []) => (scope === 'mine' ? found.filter(isMine) : found)
-  const running = chosen(active.reading.value.body)
+  const running = own.reading.value.body ?? []
   const waiting = (active.reading.value.body ?? []).filter((execution) =>
     execution.stages.some((stage) => isWaiting(stage) && mayJudge(stage.context)),
   )
   const isNew = anything.reading.value.body?.length === 0 && active.reading.value.body?.length === 0
 
+  const choose = (id: 'mine' | 'all') => navigate(id === 'all' ? to.home() : `${to.home()}?scope=${id}`, true)
+  useLetters({
+    m: () => choose(scope === 'mine' ? 'all' : 'mine'),
+    ...Object.fromEntries(['1', '2', '3'].map((key) => [key, () => toBlock(Number(key) - 1)])),
+  })
   return (
     <>
       <PageHead
@@ -53,7 +66,7 @@ export function Home({ query }: ScreenProps) {
               { id: 'all', label: words.all },
             ]}
             selected={scope}
-            onSelect={(id) => navigate(id === 'all' ? to.home() : `${to.home()}?scope=${id}`, true)}
+            onSelect={choose}
           />
         }
       />
@@ -71,7 +84,7 @@ export function Home({ query }: ScreenProps) {
             </Loaded>
           </Panel>
           <Panel title={words.running} count={running.length} flush={running.length > 0}>
-            <Loaded live={active} rows={3} empty={<p class="quiet">{words.nothingRuns}</p>}>
+            <Loaded live={own} rows={3} empty={<p class="quiet">{words.nothingRuns}</p>}>
               {() =>
                 running.length === 0 ? <p class="quiet">{words.nothingRuns}</p> : <Rows executions={running} row={RunningRow} />
               }
@@ -79,16 +92,12 @@ export function Home({ query }: ScreenProps) {
           </Panel>
           <Panel
             title={words.failedLately}
-            count={chosen(failed.reading.value.body).length}
-            flush={chosen(failed.reading.value.body).length > 0}
+            count={(failed.reading.value.body ?? []).length}
+            flush={(failed.reading.value.body ?? []).length > 0}
           >
             <Loaded live={failed} rows={3} empty={<p class="quiet">{words.nothingFailed}</p>}>
               {(found) =>
-                chosen(found).length === 0 ? (
-                  <p class="quiet">{words.nothingFailed}</p>
-                ) : (
-                  <Rows executions={chosen(found)} row={FailedRow} />
-                )
+                found.length === 0 ? <p class="quiet">{words.nothingFailed}</p> : <Rows executions={found} row={FailedRow} />
               }
             </Loaded>
           </Panel>
@@ -109,19 +118,23 @@ export function Home({ query }: ScreenProps) {
   )
 }
 
+/** The first row of a block, else its heading. */
+function toBlock(at: number): void {
+  const block = document.querySelectorAll<HTMLElement>('#main .panel')[at]
+  const target = block?.querySelector<HTMLElement>('.row-link') ?? block?.querySelector<HTMLElement>('h2')
+  if (target?.tagName === 'H2') target.tabIndex = -1
+  target?.focus()
+}
+
 interface SearchQuery {
   readonly statuses?: string
   readonly triggerTimeStartBoundary?: string
   readonly size?: number
+  readonly user?: string | undefined
 }
 
 function search(query: SearchQuery) {
   return { path: { application: '*' }, query: { size: 100, expand: true, ...query } }
-}
-
-function isMine(execution: Execution): boolean {
-  const name = user.value?.username.toLowerCase()
-  return [startedBy(execution), textOf(execution.trigger.user)].some((starter) => starter?.toLowerCase() === name)
 }
 
 /** Without required roles, all users who may execute the pipeline judge. */
@@ -204,13 +217,17 @@ function RunningRow({ execution }: { execution: Execution }) {
   )
 }
 
-/** A segment for each stage of the definition. */
+const maxSegments = 24
+
+/** A segment for each stage of the definition, or for several where there are many. */
 function Progress({ execution }: { execution: Execution }) {
-  const top = execution.stages.filter(({ parentStageId }) => !parentStageId).slice(0, 24)
+  const top = execution.stages.filter(({ parentStageId }) => !parentStageId)
+  const each = Math.max(1, Math.ceil(top.length / maxSegments))
+  const segments = Array.from({ length: Math.ceil(top.length / each) }, (_, at) => top.slice(at * each, (at + 1) * each))
   return (
     <span class="progress" aria-hidden="true">
-      {top.map((stage) => (
-        <span key={stage.id} class={`is-${executionStatus(stage.status).kind}`} />
+      {segments.map((stages) => (
+        <span key={stages[0]?.id} class={`is-${foldKind(stages)}`} />
       ))}
     </span>
   )

@@ -1,20 +1,26 @@
 /** Images: what was made from what, and where it runs. */
+import { useLocation } from 'preact-iso/router'
 import { to } from '../address.ts'
 import { adminWords } from '../admin-words.ts'
+import { completeTask, objectKey } from '../api/actions.ts'
 import type { Schemas } from '../api/client.ts'
-import { type Live, useLive } from '../api/live.ts'
+import { type Live, refreshMatching, useLive } from '../api/live.ts'
+import { changeOperation, useRight } from '../api/rights.ts'
+import { confirm } from '../components/confirm-dialog.tsx'
 import { CopyButton } from '../components/copy-button.tsx'
 import { DataTable } from '../components/data-table.tsx'
 import { FilterField, useQueryChange } from '../components/filter-field.tsx'
 import { JsonTree } from '../components/json-tree.tsx'
 import { KeyValue } from '../components/key-value.tsx'
 import { LogView } from '../components/log-view.tsx'
+import { Menu } from '../components/menu.tsx'
 import { Name } from '../components/name.tsx'
 import { Panel } from '../components/panel.tsx'
 import { EmptyState, Loaded } from '../components/states.tsx'
 import { Time } from '../components/time.tsx'
-import { numberOf, objectOf, textOf } from '../model/read.ts'
-import { accountOf, isEnabled, versionOf } from '../model/server-groups.ts'
+import { pipelinesThatDeploy } from '../model/infrastructure.ts'
+import { numberOf, objectOf, textOf, textsOf } from '../model/read.ts'
+import { accountOf, isEnabled, type ServerGroup, versionOf } from '../model/server-groups.ts'
 import type { ScreenProps } from '../screen.ts'
 import { words } from '../words.ts'
 import { InfrastructureHead, useAccounts } from './infrastructure-head.tsx'
@@ -137,7 +143,12 @@ function ImagePanel({ image }: { image: Image }) {
   return (
     <Panel
       title={<Name text={idOf(image)} max={80} />}
-      actions={<CopyButton text={idOf(image)} label={words.copyPath(idOf(image))} />}
+      actions={
+        <>
+          <CopyButton text={idOf(image)} label={words.copyPath(idOf(image))} />
+          <ImageActions image={image} />
+        </>
+      }
     >
       <div class="answer">
         <KeyValue
@@ -169,14 +180,85 @@ function ImagePanel({ image }: { image: Image }) {
   )
 }
 
-/** Server groups that run it, among those that the reader may see. */
-function Uses({ image }: { image: string }) {
+/** Starts a pipeline that deploys it, or removes it where nothing runs it. */
+function ImageActions({ image }: { image: Image }) {
+  const { route: navigate } = useLocation()
+  const id = idOf(image)
+  const using = useUsing(id)
+  const pipelines = useLive('/pipelineConfigs', {}, { refresh: 'open' }).reading.value.body
+  const deploying = pipelinesThatDeploy(id, pipelines ?? [])
+  const [account] = textsOf(image['accounts'])
+  const application = textOf(image['name']) ?? id
+  const right = useRight({ operation: changeOperation, application, ...(account !== undefined && { account }) })
+  const used =
+    using === undefined ? words.loading : using.length > 0 ? adminWords.imageUsed(using.map(({ name }) => name)) : undefined
+  const remove = () =>
+    confirm({
+      title: adminWords.deleteBalancerTitle(id),
+      effect: <p>{adminWords.deleteImageEffect}</p>,
+      action: adminWords.deleteAction(id),
+      level: 2,
+      typed: id,
+      destructive: true,
+      run: async () => {
+        await completeTask({
+          application,
+          description: adminWords.deleteAction(id),
+          job: [{ type: 'deleteImage', cloudProvider: 'local', credentials: account, account, imageId: id }],
+          object: objectKey('image', id),
+        })
+        refreshMatching('/images')
+        navigate(to.infrastructure('images'))
+      },
+    })
+  return (
+    <Menu
+      label={words.actionsOf(id)}
+      items={[
+        ...(deploying.length === 0
+          ? [{ label: adminWords.deploy, icon: 'play' as const, denied: adminWords.noDeployingPipeline }]
+          : deploying.map(({ id: pipeline, name, application: owner, parameters }) => ({
+              label: adminWords.deployBy(name),
+              icon: 'play' as const,
+              href: to.startPipeline(
+                owner,
+                pipeline,
+                Object.fromEntries(Object.entries(parameters).map(([key, value]) => [`p.${key}`, value])),
+              ),
+            }))),
+        ...(textOf(image['imageName']) !== undefined && account !== undefined && isLocal(image)
+          ? [
+              {
+                label: adminWords.delete,
+                icon: 'trash' as const,
+                destructive: true,
+                denied: right.reason ?? used,
+                onSelect: remove,
+              },
+            ]
+          : []),
+      ]}
+    />
+  )
+}
+
+/** The images that Fairlead keeps itself say where they come from. */
+function isLocal(image: Image): boolean {
+  return textOf(objectOf(objectOf(image['attributes'])['origin'])['kind']) !== undefined
+}
+
+/** Undefined while it is not known. */
+function useUsing(image: string): readonly ServerGroup[] | undefined {
   const applications = useLive('/applications', {}, { refresh: 'slow' }).reading.value.body
   const names = (applications ?? []).map(({ name }) => name).slice(0, maxApplications)
   const live = useLive('/serverGroups', names.length === 0 ? undefined : { query: { applications: names } }, { refresh: 'open' })
-  const groups = live.reading.value.body
-  if (groups === undefined) return <span class="muted">{words.loading}</span>
-  const using = groups.filter((group) => versionOf(group) === image)
+  return live.reading.value.body?.filter((group) => versionOf(group) === image)
+}
+
+/** Server groups that run it, among those that the reader may see. */
+function Uses({ image }: { image: string }) {
+  const using = useUsing(image)
+  if (using === undefined) return <span class="muted">{words.loading}</span>
   if (using.length === 0) return <>{adminWords.runsNowhere}</>
   return (
     <span class="chips">

@@ -1,13 +1,14 @@
 /** The head of the screens about infrastructure, with the tabs between them, and the cloud providers that they ask. */
+import type { ComponentChildren } from 'preact'
 import { to } from '../address.ts'
 import { adminWords } from '../admin-words.ts'
 import { useLive } from '../api/live.ts'
 import { PageHead } from '../components/page-head.tsx'
 import { LinkTabs } from '../components/tabs.tsx'
 
-export function InfrastructureHead({ tab }: { tab: string }) {
+export function InfrastructureHead({ tab, actions }: { tab: string; actions?: ComponentChildren }) {
   return (
-    <PageHead tab={`${adminWords.infrastructure}: ${tab}`} title={adminWords.infrastructure}>
+    <PageHead tab={`${adminWords.infrastructure}: ${tab}`} title={adminWords.infrastructure} actions={actions}>
       <LinkTabs
         label={adminWords.infrastructure}
         tabs={[

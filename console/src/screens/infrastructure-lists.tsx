@@ -6,10 +6,14 @@ import { to } from '../address.ts'
 import { adminWords } from '../admin-words.ts'
 import type { Schemas } from '../api/client.ts'
 import { useLive } from '../api/live.ts'
+import { changeOperation, useRight } from '../api/rights.ts'
 import { type Column, DataTable } from '../components/data-table.tsx'
+import { openDialog } from '../components/dialog.tsx'
 import { FilterField } from '../components/filter-field.tsx'
+import { Icon } from '../components/icon.tsx'
 import { JsonTree } from '../components/json-tree.tsx'
 import { KeyValue } from '../components/key-value.tsx'
+import { Menu } from '../components/menu.tsx'
 import { Name } from '../components/name.tsx'
 import { Panel } from '../components/panel.tsx'
 import { EmptyState, Loaded } from '../components/states.tsx'
@@ -17,9 +21,11 @@ import { StatusText } from '../components/status-mark.tsx'
 import { type Json, objectOf, objectsOf, textOf, textsOf } from '../model/read.ts'
 import type { ScreenProps } from '../screen.ts'
 import { words } from '../words.ts'
+import { EditBalancer } from './balancer-dialog.tsx'
 import { BalancerPanel } from './balancer-panel.tsx'
 import { Permissions } from './explain.tsx'
 import { InfrastructureHead, useAccounts } from './infrastructure-head.tsx'
+import { applicationOf, deleteSecurityGroup, EditSecurityGroup } from './security-group-dialog.tsx'
 
 /** What identifies an object of a cloud provider. */
 interface Place {
@@ -91,10 +97,17 @@ function chosenOf(query: ScreenProps['query']): Place | undefined {
   return { provider, account, region, name }
 }
 
-function Screen({ tab, chosen, children }: { tab: string; chosen?: ComponentChildren; children: ComponentChildren }) {
+interface FrameProps {
+  readonly tab: string
+  readonly chosen?: ComponentChildren
+  readonly actions?: ComponentChildren
+  readonly children: ComponentChildren
+}
+
+function Screen({ tab, chosen, actions, children }: FrameProps) {
   return (
     <>
-      <InfrastructureHead tab={tab} />
+      <InfrastructureHead tab={tab} actions={actions} />
       <div class="stack">
         {chosen}
         <div>{children}</div>
@@ -114,7 +127,19 @@ export function LoadBalancers({ query }: ScreenProps) {
   const accounts = useAccounts()
   const chosen = chosenOf(query)
   return (
-    <Screen tab={adminWords.loadBalancers} chosen={chosen && <ChosenBalancer key={placeKey(chosen)} place={chosen} />}>
+    <Screen
+      tab={adminWords.loadBalancers}
+      actions={
+        <button
+          type="button"
+          class="button"
+          onClick={() => openDialog(<EditBalancer application={undefined} balancer={undefined} />)}
+        >
+          <Icon name="plus" /> {adminWords.createBalancer}
+        </button>
+      }
+      chosen={chosen && <ChosenBalancer key={placeKey(chosen)} place={chosen} />}
+    >
       <Loaded live={accounts} empty={<EmptyState icon="balance" text={adminWords.loadBalancersEmpty} />}>
         {(found) =>
           [...new Set(found.map(({ cloudProvider, type }) => cloudProvider ?? type))].map((provider) => (
@@ -174,7 +199,19 @@ export function SecurityGroups({ query }: ScreenProps) {
   const live = useLive('/securityGroups', { query: {} }, { refresh: 'slow' })
   const chosen = chosenOf(query)
   return (
-    <Screen tab={adminWords.securityGroups} chosen={chosen && <ChosenSecurityGroup key={placeKey(chosen)} place={chosen} />}>
+    <Screen
+      tab={adminWords.securityGroups}
+      actions={
+        <button
+          type="button"
+          class="button"
+          onClick={() => openDialog(<EditSecurityGroup group={undefined} place={undefined} />)}
+        >
+          <Icon name="plus" /> {adminWords.createSecurityGroup}
+        </button>
+      }
+      chosen={chosen && <ChosenSecurityGroup key={placeKey(chosen)} place={chosen} />}
+    >
       <Loaded live={live}>
         {(byAccount) => (
           <List
@@ -212,10 +249,34 @@ function ChosenSecurityGroup({ place: { provider, account, region, name } }: { p
     { path: { account, region, name }, query: { provider } },
     { refresh: 'slow' },
   )
+  const application = live.reading.value.body?.application ?? applicationOf(name)
+  const right = useRight({ operation: changeOperation, application, account })
   return (
     <Loaded live={live} empty={<EmptyState text={adminWords.gone(adminWords.securityGroups, name)} />}>
       {(group) => (
-        <Panel title={<Name text={group.name} max={60} />}>
+        <Panel
+          title={<Name text={group.name} max={60} />}
+          actions={
+            <Menu
+              label={words.actionsOf(group.name)}
+              items={[
+                {
+                  label: adminWords.edit,
+                  icon: 'resize',
+                  denied: right.reason ?? (provider === 'local' ? undefined : adminWords.onlyLocal),
+                  onSelect: () => openDialog(<EditSecurityGroup group={group} place={{ account, region }} />),
+                },
+                {
+                  label: adminWords.delete,
+                  icon: 'trash',
+                  destructive: true,
+                  denied: right.reason,
+                  onSelect: () => deleteSecurityGroup(group, { provider, account, region }),
+                },
+              ]}
+            />
+          }
+        >
           <div class="answer">
             <KeyValue
               facts={[

@@ -16,6 +16,7 @@ import { Menu } from '../components/menu.tsx'
 import { Name } from '../components/name.tsx'
 import { RunStrip } from '../components/run-strip.tsx'
 import { EmptyState, Loaded } from '../components/states.tsx'
+import { VirtualList } from '../components/virtual-list.tsx'
 import { pipelineActions } from '../editor/pipeline-actions.tsx'
 import type { Execution } from '../model/execution.ts'
 import { isComplete } from '../model/status.ts'
@@ -26,6 +27,7 @@ import { StartDialog } from './start-dialog.tsx'
 export type Pipeline = Schemas['Pipeline']
 
 const stripRuns = 30
+const rowHeight = 53
 /** Ids of one call for strips. */
 const idsPerCall = 20
 
@@ -101,11 +103,9 @@ function List({ application, pipelines, filter }: ListProps) {
   const change = useQueryChange()
   const wanted = filter.toLowerCase()
   const shown = pipelines.filter(({ name }) => name.toLowerCase().includes(wanted))
-  const groups = useMemo(() => {
+  const batches = useMemo(() => {
     const ids = shown.flatMap(({ id }) => id ?? [])
-    return Array.from({ length: Math.ceil(ids.length / idsPerCall) }, (_, at) =>
-      ids.slice(at * idsPerCall, (at + 1) * idsPerCall),
-    )
+    return new Map(ids.map((id, at) => [id, ids.slice(at - (at % idsPerCall), at - (at % idsPerCall) + idsPerCall)]))
   }, [shown.map(({ id }) => id).join()])
   return (
     <>
@@ -120,49 +120,48 @@ function List({ application, pipelines, filter }: ListProps) {
         </EmptyState>
       ) : (
         <div class="panel is-flush">
-          {groups.map((ids) => (
-            <Batch
-              key={ids.join()}
-              application={application}
-              ids={ids}
-              pipelines={shown.filter(({ id }) => ids.includes(id ?? ''))}
-              order={wanted === '' ? pipelines.flatMap(({ id }) => id ?? []) : undefined}
-            />
-          ))}
+          <VirtualList
+            items={shown}
+            keyOf={({ id, name }) => id ?? name}
+            rowHeight={rowHeight}
+            label={words.pipelines}
+            drawAll={20}
+            overscan={3}
+            row={(pipeline) => (
+              <RowWithRuns
+                application={application}
+                pipeline={pipeline}
+                batch={batches.get(pipeline.id ?? '') ?? []}
+                order={wanted === '' ? pipelines.flatMap(({ id }) => id ?? []) : undefined}
+              />
+            )}
+          />
         </div>
       )}
     </>
   )
 }
 
-/** Rows whose runs come in one call. */
-interface BatchProps {
+interface RowWithRunsProps {
   readonly application: string
-  readonly ids: readonly string[]
-  readonly pipelines: readonly Pipeline[]
+  readonly pipeline: Pipeline
+  /** Pipelines whose runs come in one call: only calls for rows in view are made. */
+  readonly batch: readonly string[]
   /** Ids of all pipelines; undefined while a filter hides some. */
   readonly order: readonly string[] | undefined
 }
 
-function Batch({ application, ids, pipelines, order }: BatchProps) {
+function RowWithRuns({ application, pipeline, batch, order }: RowWithRunsProps) {
   const runs = useLive(
     '/executions',
-    { query: { pipelineConfigIds: ids.join(','), limit: stripRuns, expand: false } },
+    { query: { pipelineConfigIds: batch.join(','), limit: stripRuns, expand: false } },
     { refresh: 'live', isBusy: (found) => found.some(({ status }) => !isComplete(status)) },
   ).reading.value.body
-  const byPipeline = useMemo(() => Map.groupBy(runs ?? [], ({ pipelineConfigId }) => pipelineConfigId ?? ''), [runs])
-  return (
-    <ul class="rows">
-      {pipelines.map((pipeline) => (
-        <li key={pipeline.id}>
-          <Row application={application} pipeline={pipeline} runs={byPipeline.get(pipeline.id ?? '') ?? []} order={order} />
-        </li>
-      ))}
-    </ul>
-  )
+  const own = useMemo(() => (runs ?? []).filter(({ pipelineConfigId }) => pipelineConfigId === pipeline.id), [runs, pipeline.id])
+  return <Row application={application} pipeline={pipeline} runs={own} order={order} />
 }
 
-interface RowProps extends Pick<BatchProps, 'application' | 'order'> {
+interface RowProps extends Pick<RowWithRunsProps, 'application' | 'order'> {
   readonly pipeline: Pipeline
   readonly runs: readonly Execution[]
 }
@@ -193,7 +192,7 @@ function Row({ application, pipeline, runs, order }: RowProps) {
         {last === undefined ? <span class="muted">{words.neverRan}</span> : <LastRun run={last} />}
       </span>
       {denied === undefined ? (
-        <a class="button small" href={to.startPipeline(application, id)} aria-label={words.startPipeline(name)}>
+        <a class="button small" data-key="s" href={to.startPipeline(application, id)} aria-label={words.startPipeline(name)}>
           <Icon name="play" /> {words.start}
         </a>
       ) : (

@@ -1,4 +1,5 @@
 /** One server group: its instances, details and events. */
+import { useLocation } from 'preact-iso/router'
 import { to } from '../address.ts'
 import { pendingOf } from '../api/actions.ts'
 import { useLive } from '../api/live.ts'
@@ -16,6 +17,7 @@ import { EmptyState, Loaded } from '../components/states.tsx'
 import { StatusMark, StatusText } from '../components/status-mark.tsx'
 import { Tabs } from '../components/tabs.tsx'
 import { Time } from '../components/time.tsx'
+import { useLetters } from '../letter-keys.ts'
 import { objectOf, textOf } from '../model/read.ts'
 import {
   accountOf,
@@ -26,6 +28,7 @@ import {
   isEnabled,
   loadBalancersOf,
   type ServerGroup,
+  siblingsOf,
   versionOf,
 } from '../model/server-groups.ts'
 import { instanceStatus } from '../model/status.ts'
@@ -68,6 +71,14 @@ function Group({ group, context, tab }: { group: ServerGroup; context: ServerGro
   const change = useQueryChange()
   const { application } = context
   const actions = useServerGroupActions(group, context).slice(1)
+  const { route: navigate } = useLocation()
+  const cluster = [group, ...siblingsOf(group, context.groups)].toSorted((a, b) => a.name.localeCompare(b.name))
+  const toSibling = (step: 1 | -1) => {
+    const next = cluster[cluster.findIndex(({ name }) => name === group.name) + step]
+    if (next !== undefined)
+      navigate(to.serverGroup(application, { account: accountOf(next), region: next.region, name: next.name }))
+  }
+  useLetters({ '[': () => toSibling(-1), ']': () => toSibling(1) })
   const selected = tabs.find(({ id }) => id === tab)?.id ?? 'instances'
   return (
     <>

@@ -17,6 +17,7 @@ import {
   pathValue,
   queryFlag,
   queryValue,
+  queryValues,
   serverGroupsOf,
 } from './route.ts'
 import { byName, toInstanceView, toJobView, toLoadBalancerView, toServerGroupView, writeServerGroupSummary } from './views.ts'
@@ -34,10 +35,10 @@ const serverGroups: InfrastructureRoute['answer'] = async (request, infrastructu
 
 /** By `clusters`, pairs of account and cluster, else by `cloudProvider`. */
 function createChoice(request: FastifyRequest): (group: ServerGroup) => boolean {
-  const clusters = queryValue(request, 'clusters')
+  const clusters = listedValues(request, 'clusters')
   const provider = queryValue(request, 'cloudProvider')?.toLowerCase()
   if (clusters === undefined) return (group) => provider === undefined || group.provider === provider
-  const wanted = new Set(clusters.split(',').filter((entry) => /^[^:]+:[^:]+$/.test(entry)))
+  const wanted = new Set(clusters.filter((entry) => /^[^:]+:[^:]+$/.test(entry)))
   return ({ account, moniker }) => wanted.has(`${account}:${moniker.cluster}`)
 }
 
@@ -81,16 +82,12 @@ const serverGroupsByName: InfrastructureRoute['answer'] = async (request, infras
 }
 
 function chosenServerGroups(request: FastifyRequest, infrastructure: Infrastructure): ServerGroup[] {
-  const applications = queryValue(request, 'applications')
-  const ids = queryValue(request, 'ids')
+  const [applications, ids] = ['applications', 'ids'].map((name) => listedValues(request, name))
   if ((applications === undefined) === (ids === undefined)) {
     throw new BackendError(400, 'Give either "applications" or "ids", and not both.')
   }
-  if (ids === undefined)
-    return String(applications)
-      .split(',')
-      .flatMap((name) => serverGroupsOf(infrastructure, name))
-  return ids.split(',').flatMap((id) => {
+  if (ids === undefined) return (applications ?? []).flatMap((name) => serverGroupsOf(infrastructure, name))
+  return ids.flatMap((id) => {
     const parts = id.split(':')
     if (parts.length !== 3 || parts.includes('')) {
       throw new BackendError(400, `The id "${id}" does not have the form account:region:name.`)
@@ -98,6 +95,12 @@ function chosenServerGroups(request: FastifyRequest, infrastructure: Infrastruct
     const [account, region, name] = parts as [string, string, string]
     return findServerGroup(infrastructure, account, region, name) ?? []
   })
+}
+
+/** Values that are separated by commas, or repeat the parameter, as clients and gateways write lists. */
+function listedValues(request: FastifyRequest, name: string): string[] | undefined {
+  const values = queryValues(request, name)
+  return values.length === 0 ? undefined : values.flatMap((value) => value.split(','))
 }
 
 /** Those named after the application, and those that its server groups use. */

@@ -1,0 +1,67 @@
+/**
+ * Keys of lists and tables, wherever they are: `j`, `k` and arrows move between rows, Enter opens, Space selects, `.` opens the menu of a row,
+ * and letters that a row offers in `data-key` press what they are on.
+ */
+import { isLetterKey } from './letter-keys.ts'
+
+const rowSelector = '#main :is(.rows > li, .stage-list > li, .table tbody > tr)'
+const targetSelector = '.row-link, .row-title[href], .stage-row, a[href], button'
+/** Arrows have a meaning of their own there. */
+const ownArrows = '[role="group"], [role="tablist"], [role="menu"], [role="log"], dialog, input, select, textarea'
+
+export function followRowKeys(): () => void {
+  addEventListener('keydown', onKey)
+  return () => removeEventListener('keydown', onKey)
+}
+
+function onKey(event: KeyboardEvent): void {
+  if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return
+  const target = event.target instanceof Element ? event.target : undefined
+  const row = target?.closest<HTMLElement>(rowSelector) ?? undefined
+  const isDone =
+    move(event, target, row) ||
+    (row !== undefined && moveWithin(event.key, row, target as HTMLElement)) ||
+    (row !== undefined && isLetterKey(event) && pressInRow(event.key, row, target as HTMLElement))
+  if (isDone) event.preventDefault()
+}
+
+function move(event: KeyboardEvent, target: Element | undefined, row: HTMLElement | undefined): boolean {
+  const letter = { j: 1, k: -1 }[event.key]
+  // Without a row, arrows scroll the page.
+  const arrow = row === undefined || target?.closest(ownArrows) ? undefined : { ArrowDown: 1, ArrowUp: -1 }[event.key]
+  const step = arrow ?? (isLetterKey(event) ? letter : undefined)
+  if (step === undefined) return false
+  const rows = [...document.querySelectorAll<HTMLElement>(rowSelector)].filter((one) => targetOf(one) !== null)
+  const next = row === undefined ? rows[step === 1 ? 0 : rows.length - 1] : rows[rows.indexOf(row) + step]
+  const focused = next === undefined ? null : targetOf(next)
+  focused?.focus()
+  return focused !== null
+}
+
+/** Left and right, from a server group into its instances and back. */
+function moveWithin(key: string, row: HTMLElement, target: HTMLElement): boolean {
+  const step = { ArrowRight: 1, ArrowLeft: -1 }[key]
+  const items = [...row.querySelectorAll<HTMLElement>('.row-link, .marks a')]
+  const at = items.indexOf(target)
+  const next = step === undefined || at === -1 ? undefined : items[at + step]
+  next?.focus()
+  return next !== undefined
+}
+
+function targetOf(row: HTMLElement): HTMLElement | null {
+  for (const selector of targetSelector.split(', ')) {
+    const found = row.querySelector<HTMLElement>(selector)
+    if (found !== null && found.tabIndex >= 0) return found
+  }
+  return null
+}
+
+function pressInRow(key: string, row: HTMLElement, target: HTMLElement): boolean {
+  if (key === ' ' && target instanceof HTMLAnchorElement) {
+    target.click()
+    return true
+  }
+  const pressed = row.querySelector<HTMLElement>(key === '.' ? '.menu > button' : `[data-key="${CSS.escape(key)}"]`)
+  pressed?.click()
+  return pressed !== null
+}

@@ -1,0 +1,179 @@
+/** Creates, changes and deletes security groups of the provider `local`. */
+import { useState } from 'preact/hooks'
+import { adminWords } from '../admin-words.ts'
+import { completeTask, objectKey } from '../api/actions.ts'
+import type { Schemas } from '../api/client.ts'
+import { refreshMatching } from '../api/live.ts'
+import { confirm } from '../components/confirm-dialog.tsx'
+import { Difference } from '../components/difference.tsx'
+import { FormDialog } from '../components/form-dialog.tsx'
+import { Icon } from '../components/icon.tsx'
+import { RecordRows } from '../components/record-rows.tsx'
+import { isSame } from '../model/edits.ts'
+import {
+  newRule,
+  type RuleDraft,
+  type SecurityGroupDraft,
+  toSecurityGroupDraft,
+  toSecurityGroupJob,
+} from '../model/infrastructure.ts'
+import { type Json, textOf } from '../model/read.ts'
+import { words } from '../words.ts'
+import { ChoiceField, PlaceFields, TextField, useLocalPlaces } from './place-fields.tsx'
+
+interface EditSecurityGroupProps {
+  readonly group: Schemas['SecurityGroup'] | undefined
+  readonly place: { readonly account: string; readonly region: string } | undefined
+}
+
+/** The name begins with the application that it belongs to. */
+export function applicationOf(name: string): string {
+  return name.trim().split('-')[0] ?? ''
+}
+
+export function EditSecurityGroup({ group, place }: EditSecurityGroupProps) {
+  const places = useLocalPlaces()
+  const [draft, setDraft] = useState<Partial<SecurityGroupDraft>>({})
+  const start = toSecurityGroupDraft(group, place ?? { account: places[0]?.account ?? '', region: places[0]?.regions[0] ?? '' })
+  const values: SecurityGroupDraft = { ...start, ...draft }
+  const set = (change: Partial<SecurityGroupDraft>) => setDraft({ ...draft, ...change })
+  const changes = [
+    { name: words.description, before: start.description, after: values.description },
+    { name: adminWords.rules, before: start.rules, after: values.rules },
+  ].filter(({ before, after }) => !isSame(before, after))
+  const save = async () => {
+    await completeTask({
+      application: group?.application ?? applicationOf(values.name),
+      description: adminWords.saveObject(values.name.trim()),
+      job: [toSecurityGroupJob(values)],
+      object: objectKey('securityGroup', values.account, values.region, values.name.trim()),
+    })
+    refreshMatching('/securityGroups')
+    return undefined
+  }
+  return (
+    <FormDialog
+      title={group === undefined ? adminWords.createSecurityGroup : adminWords.editObject(group.name)}
+      action={group === undefined ? adminWords.createSecurityGroup : adminWords.saveObject(group.name)}
+      isReady={group === undefined ? applicationOf(values.name) !== '' : changes.length > 0}
+      run={save}
+      wide
+    >
+      <div class="question">
+        {group === undefined && (
+          <>
+            <TextField
+              label={words.name}
+              help={adminWords.balancerName}
+              value={values.name}
+              onChange={(name) => set({ name })}
+              required
+            />
+            <PlaceFields places={places} values={values} onChange={set} />
+          </>
+        )}
+        <TextField
+          label={words.description}
+          value={values.description}
+          onChange={(description) => set({ description })}
+          required
+        />
+      </div>
+      <h3 class="sub">{adminWords.rules}</h3>
+      <Rules rules={values.rules} onChange={(rules) => set({ rules })} />
+      {group !== undefined && changes.length > 0 && <Difference values={changes} />}
+    </FormDialog>
+  )
+}
+
+function Rules({ rules, onChange }: { rules: readonly RuleDraft[]; onChange: (rules: readonly RuleDraft[]) => void }) {
+  return (
+    <>
+      {rules.length === 0 && <p class="muted">{adminWords.noRules}</p>}
+      <RecordRows
+        records={rules as readonly unknown[] as readonly Json[]}
+        onChange={(records) => onChange(records as readonly unknown[] as readonly RuleDraft[])}
+        label={adminWords.rule}
+        removeLabel={adminWords.removeRule}
+      >
+        {(rule, set) => (
+          <>
+            <ChoiceField
+              label={adminWords.sourceKind}
+              value={rule['isGroup'] === true ? adminWords.securityGroup : adminWords.network}
+              choices={[adminWords.network, adminWords.securityGroup]}
+              onChange={(kind) => set('isGroup', kind === adminWords.securityGroup)}
+            />
+            <TextField
+              label={adminWords.source}
+              help={rule['isGroup'] === true ? undefined : adminWords.networkHelp}
+              value={textOf(rule['source']) ?? ''}
+              onChange={(value) => set('source', value)}
+              required
+            />
+            <ChoiceField
+              label={adminWords.protocol}
+              value={textOf(rule['protocol']) ?? ''}
+              choices={['tcp', 'udp']}
+              onChange={(value) => set('protocol', value)}
+            />
+            <TextField
+              label={adminWords.fromPort}
+              help={adminWords.allPorts}
+              value={textOf(rule['startPort']) ?? ''}
+              onChange={(value) => set('startPort', value)}
+              numeric
+            />
+            <TextField
+              label={adminWords.toPort}
+              value={textOf(rule['endPort']) ?? ''}
+              onChange={(value) => set('endPort', value)}
+              numeric
+            />
+          </>
+        )}
+      </RecordRows>
+      <p>
+        <button type="button" class="button small" onClick={() => onChange([...rules, newRule])}>
+          <Icon name="plus" /> {adminWords.addRule}
+        </button>
+      </p>
+    </>
+  )
+}
+
+export function deleteSecurityGroup(
+  { name, application }: Schemas['SecurityGroup'],
+  { provider, account, region }: { readonly provider: string; readonly account: string; readonly region: string },
+): void {
+  confirm({
+    title: adminWords.deleteBalancerTitle(name),
+    effect: <p>{adminWords.deleteSecurityGroupEffect}</p>,
+    action: adminWords.deleteAction(name),
+    level: 2,
+    typed: name,
+    destructive: true,
+    facts: [
+      [words.account, account],
+      [words.region, region],
+    ],
+    run: async () => {
+      await completeTask({
+        application: application ?? applicationOf(name),
+        description: adminWords.deleteAction(name),
+        job: [
+          {
+            type: 'deleteSecurityGroup',
+            cloudProvider: provider,
+            credentials: account,
+            securityGroupName: name,
+            region,
+            regions: [region],
+          },
+        ],
+        object: objectKey('securityGroup', account, region, name),
+      })
+      refreshMatching('/securityGroups')
+    },
+  })
+}
