@@ -90,12 +90,15 @@ export function addExecutions(dir: string, count: number): void {
   )
 }
 
+/** Each of another user. */
 export function addSessions(dir: string, count: number): void {
   const expires = Date.now() + 3_600_000
+  let owner = 0
   withDatabase(dir, 'sessions.db', (db) =>
     multiply(db, { table: 'sessions_2', where: 'true', count }, (row) => ({
       ...row,
       key: randomBytes(32).toString('base64url'),
+      owner: `user-${owner++}`,
       expires_at_ms: expires,
     })),
   )
