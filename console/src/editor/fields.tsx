@@ -323,9 +323,14 @@ function Help({ field: { help, default: usual } }: { field: Field }) {
   const shown = usual === undefined || usual === '' || typeof usual === 'object' ? undefined : String(usual)
   return (
     <>
-      {help} {shown !== undefined && <span class="usual">{words.usual(shown)}</span>}
+      <HelpText text={help} /> {shown !== undefined && <span class="usual">{words.usual(shown)}</span>}
     </>
   )
+}
+
+/** Names of fields and values stand between backticks. */
+function HelpText({ text }: { text: string }) {
+  return <>{text.split('`').map((part, index) => (index % 2 === 1 ? <code key={part}>{part}</code> : part))}</>
 }
 
 interface FlagInputProps {
@@ -352,7 +357,7 @@ function FlagInput({ label, field, value, error, onChange }: FlagInputProps) {
         <span>{label}</span>
       </label>
       <p id={`${id}-help`} class="help">
-        {field.help}
+        <HelpText text={field.help} />
       </p>
       {error !== undefined && <p class="error">{error}</p>}
     </div>
@@ -376,7 +381,9 @@ function Group({ draft, path, field, label, error }: GroupProps) {
         {label}
         {field.required && <span aria-hidden="true"> *</span>}
       </legend>
-      <p class="help">{field.help}</p>
+      <p class="help">
+        <HelpText text={field.help} />
+      </p>
       {field.kind === 'objects' ? (
         <ObjectList draft={draft} path={path} fields={fields} label={label} items={Array.isArray(value) ? value : []} />
       ) : (
