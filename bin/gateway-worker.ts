@@ -2,6 +2,7 @@
 
 import { Socket } from 'node:net'
 import { createGateway, type Gateway } from '../src/gateway.ts'
+import { keepTickShape } from '../src/node-ticks.ts'
 import { openLog } from '../src/telemetry/log.ts'
 import { giveBackMemory, growWithLoad } from '../src/telemetry/memory.ts'
 import { type HandedConnection, type WorkerStart, wordsMark } from '../src/workers/protocol.ts'
@@ -9,6 +10,7 @@ import { linkToPrimary } from '../src/workers/remote-parts.ts'
 import { explainFailure } from './failure.ts'
 import { readConfig } from './read-config.ts'
 
+keepTickShape()
 growWithLoad()
 
 /** Where `fork` has put the stream of the channel. */
