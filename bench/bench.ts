@@ -125,6 +125,10 @@ async function measurePath(options: BenchOptions, scratch: Scratch): Promise<voi
       SERVICES_FIAT_ENABLED: 'true',
       SERVICES_FIAT_BASEURL: `http://127.0.0.1:${service.port}`,
       PERMISSIONS_ENFORCE: 'gateway',
+      // All connections send the same read, which would be few calls to the service.
+      HTTP_SHAREDREADS: 'false',
+      // On a machine that does other work, requests would be rejected instead of measured.
+      HTTP_OVERLOAD_MAXEVENTLOOPDELAY: '60s',
     }
     targets.push(await logIn(await startGateway({ dir: scratch.dir('fairlead'), dist, service, env })))
     const asked = { path: applicationPath, connections: 50 }

@@ -22,6 +22,8 @@ export interface Target {
 const root = resolve(import.meta.dirname, '..')
 /** Of every user. */
 export const password = 'for-the-benchmark-only'
+/** As `npm start` runs it. */
+const nodeOptions = ['--max-semi-space-size=16']
 
 export interface Scratch {
   dir(name: string): string
@@ -170,7 +172,7 @@ export async function startGateway({ dir, dist, service, env: more, name = 'fair
   }
   Object.assign(env, more)
   const file = resolve(root, dist ? 'dist/fairlead.js' : 'bin/fairlead.js')
-  const gateway = new MeasuredProcess({ command: process.execPath, args: [file, 'serve'], env, dir })
+  const gateway = new MeasuredProcess({ command: process.execPath, args: [...nodeOptions, file, 'serve'], env, dir })
   await gateway.answers(`http://127.0.0.1:${port}/health`)
   return { name, port, process: gateway, headers: {} }
 }
