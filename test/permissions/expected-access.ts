@@ -11,6 +11,8 @@ export const profiles = {
   executors: row('login refused refused allowed allowed allowed allowed refused'),
   /** WRITE on what it is about, and a token that may write. */
   writers: row('login refused refused refused allowed allowed allowed refused'),
+  /** WRITE on what it is about, for something that changes nothing. */
+  planners: row('login refused refused refused allowed allowed allowed allowed'),
   /** Administrators, with a token that may write where something is changed. */
   administrators: row('login refused refused refused refused allowed refused refused'),
   /** Nobody has to log in. */
@@ -184,7 +186,7 @@ export const expectedAccess: Readonly<Record<string, keyof typeof profiles>> = {
   'GET /executions/failedStages': 'readers',
   'GET /pipelines/{id}/{stageId}/evaluateExpression': 'readers',
   'POST /pipelines/{id}/evaluateVariables': 'readers',
-  'POST /applications/{application}/tasks/judge': 'writers',
+  'POST /applications/{application}/tasks/judge': 'planners',
   'POST /webhooks/{type}/{source}': 'senders',
   'POST /webhooks/cdevents/{source}': 'senders',
   'GET /webhooks/preconfigured': 'everybody',
