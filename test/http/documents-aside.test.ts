@@ -59,7 +59,11 @@ function request(body: string | Buffer, headers: Record<string, string> = {}): I
   const pieces = Array.from({ length: Math.ceil(bytes.length / 30_000) }, (_, index) =>
     bytes.subarray(index * 30_000, (index + 1) * 30_000),
   )
-  return Object.assign(Readable.from(pieces, { objectMode: false }), { headers, complete: true }) as unknown as IncomingMessage
+  const announced = { 'transfer-encoding': 'chunked', ...headers }
+  return Object.assign(Readable.from(pieces, { objectMode: false }), {
+    headers: announced,
+    complete: true,
+  }) as unknown as IncomingMessage
 }
 
 /** What comes of a body, in words. */
@@ -116,7 +120,7 @@ test('a client that leaves takes its document along', async () => {
       throw new Error('gone')
     })(),
   )
-  const raw = Object.assign(leaving, { headers: {} }) as unknown as IncomingMessage
+  const raw = Object.assign(leaving, { headers: client.headers }) as unknown as IncomingMessage
   await assert.rejects(readJsonBody(raw, { ...bounds, aside: 'users' }), /gone/)
   assert.equal(await read(`{${filler},"a":1}`, { ...bounds, aside: 'users' }), formatJson({ filler: 'x'.repeat(100_000), a: 1 }))
 })
