@@ -168,8 +168,8 @@ async function runTests(files: string[], results: Results): Promise<number> {
   const inBrowser = files.filter(usesBrowser)
   const others = files.filter((file) => !inBrowser.includes(file))
   const batches = Array.from({ length: count }, (_, index) => others.filter((_file, at) => at % count === index))
-  // One process starts the one browser, and late: an open browser takes processor time without a page, too.
-  batches.at(-1)?.push(...inBrowser)
+  // One process starts the one browser, and first: those of a browser wait much, and at the end there would be nothing beside them.
+  batches.unshift(inBrowser)
   const work = async () => {
     for (let batch = batches.shift(); batch !== undefined; batch = batches.shift()) {
       if (batch.length > 0) await runBatch(batch, results, failures)
