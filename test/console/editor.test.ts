@@ -106,6 +106,9 @@ test('pipelines are written at the editor', { timeout: 900_000 }, async (t) => {
   await step('one is created by keyboard alone, and runs', async () => {
     const { page } = admin
     const { keyboard } = page
+    // What is typed before the types have arrived counts, too.
+    const typed = Promise.withResolvers<void>()
+    await page.route('**/capabilities/stageTypes', (route) => typed.promise.then(() => route.continue()))
     await admin.open('')
     await page.getByRole('link', { name: 'Create pipeline' }).first().press('Enter')
     await page.getByRole('textbox', { name: 'Name' }).waitFor()
@@ -116,6 +119,7 @@ test('pipelines are written at the editor', { timeout: 900_000 }, async (t) => {
       await page.getByRole('combobox', { name: 'Search stage types' }).waitFor()
       await keyboard.type('wait')
       await keyboard.press('Enter')
+      typed.resolve()
       // The name of the new stage has the focus, and is replaced by what is typed.
       await focusOn(page, /^Wait/)
       await keyboard.type(name)

@@ -1,8 +1,9 @@
 /** Chooses the type of a new stage: a search field above the types that exist here. */
-import { useId, useRef, useState } from 'preact/hooks'
+import { useEffect, useId, useRef, useState } from 'preact/hooks'
 import { closeDialog, Dialog, openDialog } from '../components/dialog.tsx'
 import { Icon } from '../components/icon.tsx'
 import { Name } from '../components/name.tsx'
+import { words as common } from '../words.ts'
 import type { StageType } from './descriptions.ts'
 import type { Draft } from './draft.ts'
 import { addStage, type Position, stageOfKey, titleOfStage, toNodes } from './stages.ts'
@@ -23,8 +24,10 @@ export function openAddStage(props: AddStageProps): void {
 function AddStageDialog({ draft, of, position = 'after', onAdded }: AddStageProps) {
   const [text, setText] = useState('')
   const [at, setAt] = useState(0)
+  const [isEntered, setEntered] = useState(false)
   const list = useRef<HTMLDivElement>(null)
   const id = useId()
+  const isLoading = draft.types.value === undefined
   const groups = groupsOf(draft.types.value?.stageTypes ?? [], text)
   const found = groups.flatMap(({ types }) => types)
   const chosen = Math.min(at, found.length - 1)
@@ -49,11 +52,17 @@ function AddStageDialog({ draft, of, position = 'after', onAdded }: AddStageProp
       const index = (next + found.length) % found.length
       setAt(index)
       list.current?.querySelector(`[data-index="${index}"]`)?.scrollIntoView({ block: 'nearest' })
-    } else if (event.key === 'Enter' && type !== undefined) {
+    } else if (event.key === 'Enter') {
       event.preventDefault()
-      add(type)
+      if (type !== undefined) add(type)
+      else setEntered(isLoading)
     }
   }
+  // Users who know the name need not wait for the types.
+  useEffect(() => {
+    const type = found[chosen]
+    if (isEntered && type !== undefined) add(type)
+  }, [isEntered, isLoading])
   const where = anchor === undefined ? words.atEnd : words.addedAt[position](titleOfStage(anchor.stage))
   let index = 0
   return (
@@ -74,6 +83,7 @@ function AddStageDialog({ draft, of, position = 'after', onAdded }: AddStageProp
           onInput={(event) => {
             setText(event.currentTarget.value)
             setAt(0)
+            setEntered(false)
           }}
           onKeyDown={onKey}
         />
@@ -111,7 +121,8 @@ function AddStageDialog({ draft, of, position = 'after', onAdded }: AddStageProp
           </div>
         ))}
       </div>
-      {found.length === 0 && (
+      {isLoading && <p class="palette-note">{common.loading}</p>}
+      {found.length === 0 && !isLoading && (
         <div class="palette-note">
           <p>{words.noType(text)}</p>
           {/^\S+$/.test(text) && (
@@ -122,7 +133,7 @@ function AddStageDialog({ draft, of, position = 'after', onAdded }: AddStageProp
         </div>
       )}
       <div class="visually-hidden" role="status">
-        {text === '' ? '' : words.types(found.length)}
+        {text === '' || isLoading ? '' : words.types(found.length)}
       </div>
     </Dialog>
   )
