@@ -1,11 +1,12 @@
 /**
  * `npm run bench`: start, memory, the request path, small and large answers, compared with direct access, nginx and a bare
  * pass-through; the cost of rules, of counting in Redis, of the audit log; deployments to this machine; if named, overload,
- * requests without login, and a soak.
+ * requests without login, a soak, growth, idle tabs, and the console in a browser.
  */
 import { cpus } from 'node:os'
 import { resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { measureConsole } from './console.ts'
 import { measureGrowth } from './growth.ts'
 import { measureLists } from './lists.ts'
 import { type Asked, measure, median, print, type Row, round, toRows, warmUp } from './measure.ts'
@@ -50,6 +51,7 @@ const longParts: Record<string, Part> = {
   soak: measureSoak,
   growth: measureGrowth,
   tabs: measureTabs,
+  console: measureConsole,
 }
 const smallPath = '/networks/small'
 /** About one application, on which the user needs a permission. */

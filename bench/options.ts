@@ -10,18 +10,18 @@ export interface BenchOptions {
   starts: number
   /** Requests a second in the second half of `path`; half of what Fairlead can answer unless given. */
   rate: number | undefined
-  /** Length of `attacks`, `soak` and `tabs`. */
+  /** Length of `attacks`, `soak`, `tabs`, and of the open tab of `console`. */
   minutes: number | undefined
   /** Names of the parts to run; empty for all. */
   only: string[]
 }
 
-const help = `Usage: npm run bench -- [options] [start] [path] [small] [large] [rules] [counting] [audit] [lists] [deployments] [workers] [overload] [attacks] [soak] [growth] [tabs]
+const help = `Usage: npm run bench -- [options] [start] [path] [small] [large] [rules] [counting] [audit] [lists] [deployments] [workers] [overload] [attacks] [soak] [growth] [tabs] [console]
 
   --dist     the bundle in dist/ (npm run build) instead of the sources
   --rate N   requests a second for the second half of "path" (default: half of what Fairlead can answer)
-  --minutes N  length of "attacks" (default: 1), "soak" (default: 10) and of each kind of "tabs" (default: 1); these, "workers",
-             "overload" and "growth" run only if they are named
+  --minutes N  length of "attacks" (default: 1), "soak" (default: 10), each kind of "tabs" (default: 1) and the open tab of
+             "console" (default: 3); these, "workers", "overload" and "growth" run only if they are named
   --short    fewer and shorter measurements, for a first look
   --help     this text
 

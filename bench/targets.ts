@@ -146,7 +146,7 @@ export interface GatewayStart {
   dir: string
   dist: boolean
   /** The service that stands for all back ends; without it they are embedded. */
-  service?: Target
+  service?: Pick<Target, 'port'>
   /** Further settings; `name` tells such a gateway from others. */
   env?: Record<string, string>
   name?: string

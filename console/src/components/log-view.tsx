@@ -1,10 +1,13 @@
 /** Output of a program: follows the end while the reader is there, can be searched, wrapped and downloaded. */
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { downloadText } from '../model/download.ts'
 import { plural, words } from '../words.ts'
 import { Icon } from './icon.tsx'
 
 /** As many lines are in the page, where the browser finds them; earlier ones are in the download. */
 const maxLines = 20_000
+/** Lines in one element: one for each line would take the browser seconds. */
+const blockLines = 200
 const atEndPx = 24
 
 export function LogView({ text, name, isEnded = false }: { text: string; name: string; isEnded?: boolean }) {
@@ -13,7 +16,10 @@ export function LogView({ text, name, isEnded = false }: { text: string; name: s
   const [query, setQuery] = useState('')
   const box = useRef<HTMLPreElement>(null)
   const lines = useMemo(() => text.replace(/\n$/, '').split('\n'), [text])
-  const shown = lines.slice(-maxLines)
+  // Blocks begin at the same lines while output is added, so that only the last one changes.
+  const first = Math.ceil(Math.max(0, lines.length - maxLines) / blockLines) * blockLines
+  const shown = lines.slice(first)
+  const blocks = Array.from({ length: Math.ceil(shown.length / blockLines) }, (_, at) => at * blockLines)
   const hits = query === '' ? 0 : shown.filter((line) => line.toLowerCase().includes(query.toLowerCase())).length
 
   useLayoutEffect(() => {
@@ -51,17 +57,17 @@ export function LogView({ text, name, isEnded = false }: { text: string; name: s
           onInput={(event) => setQuery(event.currentTarget.value)}
         />
         {query !== '' && <span class="muted number">{words.hits(hits)}</span>}
-        <a
+        <button
+          type="button"
           class="icon-button"
-          href={`data:text/plain;charset=utf-8,${encodeURIComponent(text.slice(-1_000_000))}`}
-          download={`${name}.log`}
           aria-label={words.download}
           title={words.download}
+          onClick={() => downloadText(`${name}.log`, 'text/plain;charset=utf-8', text)}
         >
           <Icon name="download" />
-        </a>
+        </button>
       </div>
-      {lines.length > maxLines && <p class="muted">{words.lastLines(maxLines, lines.length)}</p>}
+      {lines.length > maxLines && <p class="muted">{words.lastLines(shown.length, lines.length)}</p>}
       <pre
         ref={box}
         role="log"
@@ -73,25 +79,38 @@ export function LogView({ text, name, isEnded = false }: { text: string; name: s
         {text === '' ? (
           <span class="muted">{words.noOutput}</span>
         ) : (
-          shown.map((line, index) => <Line key={index} text={line} query={query} />)
+          blocks.map((at) => (
+            <Block key={first + at} text={shown.slice(at, at + blockLines).join('\n')} query={query.toLowerCase()} />
+          ))
         )}
       </pre>
     </div>
   )
 }
 
-function Line({ text, query }: { text: string; query: string }) {
-  const plain = toPlain(text)
-  const at = query === '' ? -1 : plain.toLowerCase().indexOf(query.toLowerCase())
-  if (at === -1) return <span class="log-line">{`${plain}\n`}</span>
+/** @param query In lower case. */
+function Block({ text, query }: { text: string; query: string }) {
+  return useMemo(() => {
+    const plain = text.split('\n').map(toPlain)
+    const hits = query === '' ? [] : plain.map((line) => line.toLowerCase().indexOf(query))
+    const isHit = hits.some((at) => at !== -1)
+    return (
+      <div>{isHit ? plain.map((line, index) => markHit(line, hits[index] ?? -1, query.length)) : `${plain.join('\n')}\n`}</div>
+    )
+  }, [text, query])
+}
+
+function markHit(line: string, at: number, length: number) {
+  if (at === -1) return `${line}\n`
   return (
-    <span class="log-line">
-      {plain.slice(0, at)}
-      <mark>{plain.slice(at, at + query.length)}</mark>
-      {`${plain.slice(at + query.length)}\n`}
-    </span>
+    <>
+      {line.slice(0, at)}
+      <mark>{line.slice(at, at + length)}</mark>
+      {`${line.slice(at + length)}\n`}
+    </>
   )
 }
+
 const styling = new RegExp(`${String.fromCharCode(27)}\\[[\\d;]*m`, 'g')
 const controls = /(?!\t)\p{Cc}/gu
 
