@@ -1,25 +1,26 @@
-/** A list of records in a form: the fields of each, and a button that removes it. */
+/** A list of records in a form: the fields of each, a button that removes it, and one that adds another. */
 import type { ComponentChildren } from 'preact'
-import type { Json } from '../model/read.ts'
 import { Icon } from './icon.tsx'
 
-interface RecordRowsProps {
-  readonly records: readonly Json[]
-  readonly onChange: (records: readonly Json[]) => void
+interface RecordRowsProps<Item> {
+  readonly records: readonly Item[]
+  readonly onChange: (records: readonly Item[]) => void
   readonly label: (number: number) => string
   readonly removeLabel: string
-  readonly children: (record: Json, set: (key: string, value: unknown) => void) => ComponentChildren
+  readonly addLabel: string
+  /** What is added. */
+  readonly added: Item
+  readonly children: (record: Item, set: (change: Partial<Item>) => void) => ComponentChildren
 }
 
-export function RecordRows({ records, onChange, label, removeLabel, children }: RecordRowsProps) {
+export function RecordRows<Item extends object>(props: RecordRowsProps<Item>) {
+  const { records, onChange, label, removeLabel, addLabel, added, children } = props
   return (
     <>
       {records.map((record, at) => (
         <fieldset key={at} class="record" aria-label={label(at + 1)}>
           <div class="question">
-            {children(record, (key, value) =>
-              onChange(records.map((one, index) => (index === at ? { ...one, [key]: value } : one))),
-            )}
+            {children(record, (change) => onChange(records.map((one, index) => (index === at ? { ...one, ...change } : one))))}
           </div>
           <button
             type="button"
@@ -32,6 +33,11 @@ export function RecordRows({ records, onChange, label, removeLabel, children }: 
           </button>
         </fieldset>
       ))}
+      <p>
+        <button type="button" class="button small" onClick={() => onChange([...records, added])}>
+          <Icon name="plus" /> {addLabel}
+        </button>
+      </p>
     </>
   )
 }

@@ -15,6 +15,7 @@ import { Difference } from '../components/difference.tsx'
 import { Field } from '../components/field.tsx'
 import { useQueryChange } from '../components/filter-field.tsx'
 import { FormDialog } from '../components/form-dialog.tsx'
+import { CheckField, ChoiceField, TextField } from '../components/form-fields.tsx'
 import { Icon } from '../components/icon.tsx'
 import { Name } from '../components/name.tsx'
 import { Panel } from '../components/panel.tsx'
@@ -227,79 +228,54 @@ function General({ values, set }: GeneralProps) {
       {text('repoType', labels['repoType'] ?? '')}
       {text('repoProjectKey', labels['repoProjectKey'] ?? '')}
       {text('repoSlug', labels['repoSlug'] ?? '')}
-      <p class="field">
-        <label class="check">
-          <input
-            type="checkbox"
-            checked={values.platformHealthOnly === true}
-            onChange={(event) => set('platformHealthOnly', event.currentTarget.checked)}
-          />{' '}
-          {settingsWords.platformHealthOnly}
-        </label>
-      </p>
+      <CheckField
+        label={settingsWords.platformHealthOnly}
+        checked={values.platformHealthOnly === true}
+        onChange={(checked) => set('platformHealthOnly', checked)}
+      />
     </div>
   )
 }
 
 function Guards({ guards, onChange }: { guards: readonly Json[]; onChange: (guards: readonly Json[]) => void }) {
   const accounts = (useAccounts().reading.value.body ?? []).map(({ name }) => name)
-  const add = () => onChange([...guards, { account: accounts[0] ?? '*', location: '*', stack: '*', detail: '*', enabled: true }])
   return (
     <div class="answer">
       <p class="muted">{settingsWords.guardsMeaning}</p>
       {guards.length === 0 && <p>{settingsWords.noGuards}</p>}
-      <RecordRows records={guards} onChange={onChange} label={settingsWords.guard} removeLabel={settingsWords.removeGuard}>
+      <RecordRows
+        records={guards}
+        onChange={onChange}
+        label={settingsWords.guard}
+        removeLabel={settingsWords.removeGuard}
+        addLabel={settingsWords.addGuard}
+        added={{ account: accounts[0] ?? '*', location: '*', stack: '*', detail: '*', enabled: true }}
+      >
         {(guard, set) => (
           <>
-            <Field label={words.account}>
-              {(tied) => (
-                <select
-                  {...tied}
-                  value={textOf(guard['account'])}
-                  onChange={(event) => set('account', event.currentTarget.value)}
-                >
-                  {[...new Set([...accounts, ...textsOf([guard['account']]), '*'])].map((name) => (
-                    <option key={name} value={name}>
-                      {name}
-                    </option>
-                  ))}
-                </select>
-              )}
-            </Field>
+            <ChoiceField
+              label={words.account}
+              value={textOf(guard['account']) ?? ''}
+              choices={[...accounts, '*']}
+              onChange={(account) => set({ account })}
+            />
             {(['location', 'stack', 'detail'] as const).map((key) => (
-              <Field
+              <TextField
                 key={key}
                 label={{ location: words.region, stack: settingsWords.stack, detail: settingsWords.detail }[key]}
                 help={settingsWords.allHelp}
-              >
-                {(tied) => (
-                  <input
-                    {...tied}
-                    value={textOf(guard[key]) ?? ''}
-                    onInput={(event) => set(key, event.currentTarget.value)}
-                    spellcheck={false}
-                  />
-                )}
-              </Field>
+                value={textOf(guard[key]) ?? ''}
+                onChange={(text) => set({ [key]: text })}
+              />
             ))}
-            <p class="field">
-              <label class="check">
-                <input
-                  type="checkbox"
-                  checked={guard['enabled'] !== false}
-                  onChange={(event) => set('enabled', event.currentTarget.checked)}
-                />{' '}
-                {settingsWords.guardEnabled}
-              </label>
-            </p>
+            <CheckField
+              label={settingsWords.guardEnabled}
+              checked={guard['enabled'] !== false}
+              onChange={(enabled) => set({ enabled })}
+            />
           </>
         )}
       </RecordRows>
-      <p>
-        <button type="button" class="button small" onClick={add}>
-          <Icon name="plus" /> {settingsWords.addGuard}
-        </button>
-      </p>
     </div>
   )
 }
@@ -444,7 +420,6 @@ function Notifications({ application, record, right }: { application: string; re
   const metadata = useLive('/notifications/metadata', {}, { refresh: 'open' }).reading.value.body ?? []
   const known = [...channels, ...metadata.map(({ notificationType }) => notificationType.toLowerCase())]
   const list = objectsOf(values.notifications)
-  const change = (next: readonly Json[]) => set('notifications', next)
   const events = Object.entries(settingsWords.events)
   return (
     <Panel title={settingsWords.notifications}>
@@ -453,36 +428,25 @@ function Notifications({ application, record, right }: { application: string; re
         {list.length === 0 && <p>{settingsWords.noNotifications}</p>}
         <RecordRows
           records={list}
-          onChange={change}
+          onChange={(next) => set('notifications', next)}
           label={settingsWords.notification}
           removeLabel={settingsWords.removeNotification}
+          addLabel={settingsWords.addNotification}
+          added={{ type: 'email', level: 'application', address: '', when: ['pipeline.failed'] }}
         >
           {(notification, put) => (
             <>
-              <Field label={settingsWords.channel}>
-                {(tied) => (
-                  <select
-                    {...tied}
-                    value={textOf(notification['type'])}
-                    onChange={(event) => put('type', event.currentTarget.value)}
-                  >
-                    {[...new Set([...known, ...textsOf([notification['type']])])].map((type) => (
-                      <option key={type} value={type}>
-                        {type}
-                      </option>
-                    ))}
-                  </select>
-                )}
-              </Field>
-              <Field label={settingsWords.recipient}>
-                {(tied) => (
-                  <input
-                    {...tied}
-                    value={textOf(notification['address']) ?? ''}
-                    onInput={(event) => put('address', event.currentTarget.value)}
-                  />
-                )}
-              </Field>
+              <ChoiceField
+                label={settingsWords.channel}
+                value={textOf(notification['type']) ?? ''}
+                choices={known}
+                onChange={(type) => put({ type })}
+              />
+              <TextField
+                label={settingsWords.recipient}
+                value={textOf(notification['address']) ?? ''}
+                onChange={(address) => put({ address })}
+              />
               <fieldset class="field" aria-label={settingsWords.when}>
                 {events.map(([id, label]) => (
                   <label key={id} class="check">
@@ -490,12 +454,11 @@ function Notifications({ application, record, right }: { application: string; re
                       type="checkbox"
                       checked={textsOf(notification['when']).includes(id)}
                       onChange={(event) =>
-                        put(
-                          'when',
-                          event.currentTarget.checked
+                        put({
+                          when: event.currentTarget.checked
                             ? [...textsOf(notification['when']), id]
                             : textsOf(notification['when']).filter((one) => one !== id),
-                        )
+                        })
                       }
                     />{' '}
                     {label}
@@ -505,15 +468,6 @@ function Notifications({ application, record, right }: { application: string; re
             </>
           )}
         </RecordRows>
-        <p>
-          <button
-            type="button"
-            class="button small"
-            onClick={() => change([...list, { type: 'email', level: 'application', address: '', when: ['pipeline.failed'] }])}
-          >
-            <Icon name="plus" /> {settingsWords.addNotification}
-          </button>
-        </p>
       </div>
       <SaveBar
         edits={edits}

@@ -7,15 +7,15 @@ import { refreshMatching, useLive } from '../api/live.ts'
 import { type ChangedValue, Difference } from '../components/difference.tsx'
 import { Field } from '../components/field.tsx'
 import { FormDialog } from '../components/form-dialog.tsx'
-import { Icon } from '../components/icon.tsx'
+import { CheckField, ChoiceField, TextField } from '../components/form-fields.tsx'
 import { Name } from '../components/name.tsx'
 import { RecordRows } from '../components/record-rows.tsx'
 import { isSame } from '../model/edits.ts'
 import { type BalancerDraft, type ListenerDraft, newListener, toBalancerDraft, toBalancerJob } from '../model/infrastructure.ts'
-import { type Json, objectOf, objectsOf, textOf } from '../model/read.ts'
+import { objectOf, objectsOf, textOf } from '../model/read.ts'
 import { words } from '../words.ts'
 import type { Balancer } from './balancer-panel.tsx'
-import { ChoiceField, PlaceFields, TextField, useLocalPlaces } from './place-fields.tsx'
+import { PlaceFields, useLocalPlaces } from './place-fields.tsx'
 
 interface EditBalancerProps {
   /** Undefined: the name decides, because it begins with the application. */
@@ -87,16 +87,7 @@ export function EditBalancer({ application, balancer }: EditBalancerProps) {
       <h3 class="sub">{adminWords.listeners}</h3>
       <Listeners listeners={values.listeners} onChange={(listeners) => set({ listeners })} />
       <SecurityGroupChoice values={values} onChange={(securityGroups) => set({ securityGroups })} />
-      <p class="field">
-        <label class="check">
-          <input
-            type="checkbox"
-            checked={values.isInternal}
-            onChange={(event) => set({ isInternal: event.currentTarget.checked })}
-          />{' '}
-          {adminWords.isInternal}
-        </label>
-      </p>
+      <CheckField label={adminWords.isInternal} checked={values.isInternal} onChange={(isInternal) => set({ isInternal })} />
       {balancer !== undefined && changesOf(start, values).length > 0 && <Difference values={changesOf(start, values)} />}
     </FormDialog>
   )
@@ -122,52 +113,47 @@ interface ListenersProps {
 
 function Listeners({ listeners, onChange }: ListenersProps) {
   return (
-    <>
-      <RecordRows
-        records={listeners as readonly unknown[] as readonly Json[]}
-        onChange={(records) => onChange(records as readonly unknown[] as readonly ListenerDraft[])}
-        label={adminWords.listener}
-        removeLabel={adminWords.removeListener}
-      >
-        {(listener, set) => (
-          <>
-            <ChoiceField
-              label={adminWords.protocol}
-              value={textOf(listener['externalProtocol']) ?? ''}
-              choices={['HTTP', 'HTTPS', 'TCP']}
-              onChange={(value) => set('externalProtocol', value)}
-            />
+    <RecordRows
+      records={listeners}
+      onChange={onChange}
+      label={adminWords.listener}
+      removeLabel={adminWords.removeListener}
+      addLabel={adminWords.addListener}
+      added={newListener}
+    >
+      {(listener, set) => (
+        <>
+          <ChoiceField
+            label={adminWords.protocol}
+            value={listener.externalProtocol}
+            choices={['HTTP', 'HTTPS', 'TCP']}
+            onChange={(externalProtocol) => set({ externalProtocol })}
+          />
+          <TextField
+            label={adminWords.port}
+            value={listener.externalPort}
+            onChange={(externalPort) => set({ externalPort })}
+            numeric
+            required
+          />
+          <ChoiceField
+            label={adminWords.toInstances}
+            value={listener.internalProtocol}
+            choices={['HTTP', 'TCP']}
+            onChange={(internalProtocol) => set({ internalProtocol })}
+          />
+          {listener.externalProtocol === 'HTTPS' && (
             <TextField
-              label={adminWords.port}
-              value={textOf(listener['externalPort']) ?? ''}
-              onChange={(value) => set('externalPort', value)}
-              numeric
+              label={adminWords.certificate}
+              help={adminWords.certificateHelp}
+              value={listener.certificate}
+              onChange={(certificate) => set({ certificate })}
               required
             />
-            <ChoiceField
-              label={adminWords.toInstances}
-              value={textOf(listener['internalProtocol']) ?? ''}
-              choices={['HTTP', 'TCP']}
-              onChange={(value) => set('internalProtocol', value)}
-            />
-            {listener['externalProtocol'] === 'HTTPS' && (
-              <TextField
-                label={adminWords.certificate}
-                help={adminWords.certificateHelp}
-                value={textOf(listener['certificate']) ?? ''}
-                onChange={(value) => set('certificate', value)}
-                required
-              />
-            )}
-          </>
-        )}
-      </RecordRows>
-      <p>
-        <button type="button" class="button small" onClick={() => onChange([...listeners, newListener])}>
-          <Icon name="plus" /> {adminWords.addListener}
-        </button>
-      </p>
-    </>
+          )}
+        </>
+      )}
+    </RecordRows>
   )
 }
 

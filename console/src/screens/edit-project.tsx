@@ -8,15 +8,15 @@ import { client, unwrap } from '../api/client.ts'
 import { refreshMatching, useLive } from '../api/live.ts'
 import { Field } from '../components/field.tsx'
 import { FormDialog } from '../components/form-dialog.tsx'
+import { ChoiceField, TextField } from '../components/form-fields.tsx'
 import { Icon } from '../components/icon.tsx'
 import { Name } from '../components/name.tsx'
 import { RecordRows } from '../components/record-rows.tsx'
 import { type ClusterRule, type Project, type ProjectDraft, toDraft, toProject } from '../model/project.ts'
-import { type Json, textOf, textsOf } from '../model/read.ts'
+import { splitList } from '../model/read.ts'
 import { settingsWords } from '../settings-words.ts'
 import { words } from '../words.ts'
 import { useAccounts } from './infrastructure-head.tsx'
-import { splitList } from './tokens.tsx'
 
 /** Projects belong to no application; clients submit their tasks for this one. */
 export const projectTasks = 'spinnaker'
@@ -56,20 +56,16 @@ export function EditProject({ project }: { project: Project | undefined }) {
     >
       <p class="muted">{settingsWords.projectsMeaning}</p>
       <div class="question">
-        <Field label={words.name} required error={problem}>
-          {(tied) => (
-            <input
-              {...tied}
-              value={draft.name}
-              onInput={(event) => {
-                setProblem(undefined)
-                set({ name: event.currentTarget.value })
-              }}
-              autoComplete="off"
-              spellcheck={false}
-            />
-          )}
-        </Field>
+        <TextField
+          label={words.name}
+          value={draft.name}
+          error={problem}
+          onChange={(name) => {
+            setProblem(undefined)
+            set({ name })
+          }}
+          required
+        />
         <Field label={words.email}>
           {(tied) => <input {...tied} value={draft.email} onInput={(event) => set({ email: event.currentTarget.value })} />}
         </Field>
@@ -162,60 +158,42 @@ interface ClustersProps {
 }
 
 function Clusters({ clusters, accounts, onChange }: ClustersProps) {
-  const change = (records: readonly Json[]) =>
-    onChange(
-      records.map((record) => ({
-        account: textOf(record['account']) ?? '',
-        stack: textOf(record['stack']) ?? '',
-        detail: textOf(record['detail']) ?? '',
-        applications: textsOf(record['applications']),
-      })),
-    )
   return (
     <>
       <h3 class="sub">{settingsWords.clustersOf}</h3>
       <p class="muted">{settingsWords.clustersHelp}</p>
       <RecordRows
-        records={clusters as readonly unknown[] as readonly Json[]}
-        onChange={change}
+        records={clusters}
+        onChange={onChange}
         label={settingsWords.clusterRow}
         removeLabel={settingsWords.removeCluster}
+        addLabel={settingsWords.addCluster}
+        added={{ account: accounts[0] ?? '', stack: '*', detail: '*', applications: [] }}
       >
         {(cluster, set) => (
           <>
-            <Field label={words.account} required>
-              {(tied) => (
-                <select
-                  {...tied}
-                  value={textOf(cluster['account']) ?? ''}
-                  onChange={(event) => set('account', event.currentTarget.value)}
-                >
-                  {[...new Set([textOf(cluster['account']) ?? '', ...accounts])].map((name) => (
-                    <option key={name} value={name}>
-                      {name}
-                    </option>
-                  ))}
-                </select>
-              )}
-            </Field>
+            <ChoiceField
+              label={words.account}
+              value={cluster.account}
+              choices={accounts}
+              onChange={(account) => set({ account })}
+              required
+            />
             {(['stack', 'detail'] as const).map((key) => (
-              <Field key={key} label={settingsWords[key]} help={settingsWords.allHelp}>
-                {(tied) => (
-                  <input
-                    {...tied}
-                    value={textOf(cluster[key]) ?? ''}
-                    onInput={(event) => set(key, event.currentTarget.value)}
-                    spellcheck={false}
-                  />
-                )}
-              </Field>
+              <TextField
+                key={key}
+                label={settingsWords[key]}
+                help={settingsWords.allHelp}
+                value={cluster[key]}
+                onChange={(text) => set({ [key]: text })}
+              />
             ))}
             <Field label={settingsWords.onlyApplications} help={settingsWords.onlyApplicationsHelp}>
               {(tied) => (
                 <input
                   {...tied}
-                  defaultValue={textsOf(cluster['applications']).join(', ')}
-                  onChange={(event) => set('applications', splitList(event.currentTarget.value))}
+                  defaultValue={cluster.applications.join(', ')}
+                  onChange={(event) => set({ applications: splitList(event.currentTarget.value) })}
                   spellcheck={false}
                 />
               )}
@@ -223,15 +201,6 @@ function Clusters({ clusters, accounts, onChange }: ClustersProps) {
           </>
         )}
       </RecordRows>
-      <p>
-        <button
-          type="button"
-          class="button small"
-          onClick={() => onChange([...clusters, { account: accounts[0] ?? '', stack: '*', detail: '*', applications: [] }])}
-        >
-          <Icon name="plus" /> {settingsWords.addCluster}
-        </button>
-      </p>
     </>
   )
 }

@@ -1,6 +1,6 @@
-/** Fields that forms of infrastructure share: where it is, texts, numbers and choices. */
+/** Fields of forms of infrastructure that say where an object is. */
 import { adminWords } from '../admin-words.ts'
-import { Field } from '../components/field.tsx'
+import { ChoiceField } from '../components/form-fields.tsx'
 import { objectsOf, textOf, textsOf } from '../model/read.ts'
 import { words } from '../words.ts'
 import { useAccounts } from './infrastructure-head.tsx'
@@ -42,55 +42,5 @@ export function PlaceFields({ places, values: { account, region }, onChange }: P
       />
       <ChoiceField label={words.region} value={region} choices={regions} onChange={(chosen) => onChange({ region: chosen })} />
     </>
-  )
-}
-
-interface TextFieldProps {
-  readonly label: string
-  readonly value: string
-  readonly help?: string
-  readonly required?: boolean
-  readonly numeric?: boolean
-  readonly onChange: (value: string) => void
-}
-
-export function TextField({ label, value, help, required = false, numeric = false, onChange }: TextFieldProps) {
-  return (
-    <Field label={label} help={help} required={required}>
-      {(tied) => (
-        <input
-          {...tied}
-          value={value}
-          inputMode={numeric ? 'decimal' : 'text'}
-          onInput={(event) => onChange(event.currentTarget.value)}
-          autoComplete="off"
-          spellcheck={false}
-        />
-      )}
-    </Field>
-  )
-}
-
-interface ChoiceFieldProps {
-  readonly label: string
-  readonly value: string
-  readonly choices: readonly string[]
-  readonly help?: string | undefined
-  readonly onChange: (value: string) => void
-}
-
-export function ChoiceField({ label, value, choices, help, onChange }: ChoiceFieldProps) {
-  return (
-    <Field label={label} help={help}>
-      {(tied) => (
-        <select {...tied} value={value} onChange={(event) => onChange(event.currentTarget.value)}>
-          {[...new Set([...choices, value])].map((choice) => (
-            <option key={choice} value={choice}>
-              {choice}
-            </option>
-          ))}
-        </select>
-      )}
-    </Field>
   )
 }

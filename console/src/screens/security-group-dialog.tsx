@@ -7,7 +7,7 @@ import { refreshMatching } from '../api/live.ts'
 import { confirm } from '../components/confirm-dialog.tsx'
 import { Difference } from '../components/difference.tsx'
 import { FormDialog } from '../components/form-dialog.tsx'
-import { Icon } from '../components/icon.tsx'
+import { ChoiceField, TextField } from '../components/form-fields.tsx'
 import { RecordRows } from '../components/record-rows.tsx'
 import { isSame } from '../model/edits.ts'
 import {
@@ -17,9 +17,8 @@ import {
   toSecurityGroupDraft,
   toSecurityGroupJob,
 } from '../model/infrastructure.ts'
-import { type Json, textOf } from '../model/read.ts'
 import { words } from '../words.ts'
-import { ChoiceField, PlaceFields, TextField, useLocalPlaces } from './place-fields.tsx'
+import { PlaceFields, useLocalPlaces } from './place-fields.tsx'
 
 interface EditSecurityGroupProps {
   readonly group: Schemas['SecurityGroup'] | undefined
@@ -91,53 +90,45 @@ function Rules({ rules, onChange }: { rules: readonly RuleDraft[]; onChange: (ru
     <>
       {rules.length === 0 && <p class="muted">{adminWords.noRules}</p>}
       <RecordRows
-        records={rules as readonly unknown[] as readonly Json[]}
-        onChange={(records) => onChange(records as readonly unknown[] as readonly RuleDraft[])}
+        records={rules}
+        onChange={onChange}
         label={adminWords.rule}
         removeLabel={adminWords.removeRule}
+        addLabel={adminWords.addRule}
+        added={newRule}
       >
         {(rule, set) => (
           <>
             <ChoiceField
               label={adminWords.sourceKind}
-              value={rule['isGroup'] === true ? adminWords.securityGroup : adminWords.network}
+              value={rule.isGroup ? adminWords.securityGroup : adminWords.network}
               choices={[adminWords.network, adminWords.securityGroup]}
-              onChange={(kind) => set('isGroup', kind === adminWords.securityGroup)}
+              onChange={(kind) => set({ isGroup: kind === adminWords.securityGroup })}
             />
             <TextField
               label={adminWords.source}
-              help={rule['isGroup'] === true ? undefined : adminWords.networkHelp}
-              value={textOf(rule['source']) ?? ''}
-              onChange={(value) => set('source', value)}
+              help={rule.isGroup ? undefined : adminWords.networkHelp}
+              value={rule.source}
+              onChange={(source) => set({ source })}
               required
             />
             <ChoiceField
               label={adminWords.protocol}
-              value={textOf(rule['protocol']) ?? ''}
+              value={rule.protocol}
               choices={['tcp', 'udp']}
-              onChange={(value) => set('protocol', value)}
+              onChange={(protocol) => set({ protocol })}
             />
             <TextField
               label={adminWords.fromPort}
               help={adminWords.allPorts}
-              value={textOf(rule['startPort']) ?? ''}
-              onChange={(value) => set('startPort', value)}
+              value={rule.startPort}
+              onChange={(startPort) => set({ startPort })}
               numeric
             />
-            <TextField
-              label={adminWords.toPort}
-              value={textOf(rule['endPort']) ?? ''}
-              onChange={(value) => set('endPort', value)}
-              numeric
-            />
+            <TextField label={adminWords.toPort} value={rule.endPort} onChange={(endPort) => set({ endPort })} numeric />
           </>
         )}
       </RecordRows>
-      <p>
-        <button type="button" class="button small" onClick={() => onChange([...rules, newRule])}>
-          <Icon name="plus" /> {adminWords.addRule}
-        </button>
-      </p>
     </>
   )
 }

@@ -18,6 +18,7 @@ import { SecretDialog } from '../components/secret-dialog.tsx'
 import { EmptyState, Loaded } from '../components/states.tsx'
 import { Segments } from '../components/tabs.tsx'
 import { Time } from '../components/time.tsx'
+import { splitList } from '../model/read.ts'
 import { formatRelative } from '../model/time.ts'
 import type { ScreenProps } from '../screen.ts'
 import { words } from '../words.ts'
@@ -267,16 +268,4 @@ function CreateToken({ maxDays }: { maxDays: number }) {
       </p>
     </FormDialog>
   )
-}
-
-/** Of a field whose values are separated by commas. */
-export function splitList(text: string): string[] {
-  return [
-    ...new Set(
-      text
-        .split(',')
-        .map((part) => part.trim())
-        .filter((part) => part !== ''),
-    ),
-  ]
 }

@@ -18,9 +18,9 @@ import { PageHead } from '../components/page-head.tsx'
 import { SecretDialog } from '../components/secret-dialog.tsx'
 import { EmptyState, Loaded } from '../components/states.tsx'
 import { Time } from '../components/time.tsx'
+import { splitList } from '../model/read.ts'
 import type { ScreenProps } from '../screen.ts'
 import { words } from '../words.ts'
-import { splitList } from './tokens.tsx'
 
 type User = Schemas['FormUser']
 

@@ -1,0 +1,71 @@
+/** Fields that forms are made of: a text, a choice, a yes or no. */
+import { Field } from './field.tsx'
+
+interface TextFieldProps {
+  readonly label: string
+  readonly value: string
+  readonly help?: string | undefined
+  readonly error?: string | undefined
+  readonly required?: boolean
+  readonly numeric?: boolean
+  readonly onChange: (value: string) => void
+}
+
+export function TextField({ label, value, help, error, required = false, numeric = false, onChange }: TextFieldProps) {
+  return (
+    <Field label={label} help={help} error={error} required={required}>
+      {(tied) => (
+        <input
+          {...tied}
+          value={value}
+          inputMode={numeric ? 'decimal' : 'text'}
+          onInput={(event) => onChange(event.currentTarget.value)}
+          autoComplete="off"
+          spellcheck={false}
+        />
+      )}
+    </Field>
+  )
+}
+
+interface ChoiceFieldProps {
+  readonly label: string
+  readonly value: string
+  /** The value is offered as well. */
+  readonly choices: readonly string[]
+  readonly help?: string | undefined
+  readonly required?: boolean
+  readonly onChange: (value: string) => void
+}
+
+export function ChoiceField({ label, value, choices, help, required = false, onChange }: ChoiceFieldProps) {
+  return (
+    <Field label={label} help={help} required={required}>
+      {(tied) => (
+        <select {...tied} value={value} onChange={(event) => onChange(event.currentTarget.value)}>
+          {[...new Set([...choices, value])].map((choice) => (
+            <option key={choice} value={choice}>
+              {choice}
+            </option>
+          ))}
+        </select>
+      )}
+    </Field>
+  )
+}
+
+interface CheckFieldProps {
+  readonly label: string
+  readonly checked: boolean
+  readonly onChange: (checked: boolean) => void
+}
+
+export function CheckField({ label, checked, onChange }: CheckFieldProps) {
+  return (
+    <p class="field">
+      <label class="check">
+        <input type="checkbox" checked={checked} onChange={(event) => onChange(event.currentTarget.checked)} /> {label}
+      </label>
+    </p>
+  )
+}
