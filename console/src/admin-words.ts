@@ -255,7 +255,7 @@ export const adminWords = {
   onlyLocal: 'Only load balancers and security groups of the provider local are edited here.',
   editObject: (name: string) => `Edit ${name}`,
   saveObject: (name: string) => `Save ${name}`,
-  balancerName: 'Begins with the application, such as web-front.',
+  nameBegins: 'Begins with the application, such as web-front.',
   noLocalAccount: 'No account of the provider local that you may change.',
   healthCheckHelp: 'HTTP:/health, or TCP.',
   balancerFields: {
@@ -289,7 +289,7 @@ export const adminWords = {
   noDeployingPipeline: 'No pipeline deploys this image.',
   deleteImageEffect: 'Its files are removed. Server groups that run it could not start further instances. This cannot be undone.',
   imageUsed: (names: readonly string[]) => `Runs in ${names.join(', ')}.`,
-  deleteBalancerTitle: (name: string) => `Delete ${name}?`,
+  deleteTitle: (name: string) => `Delete ${name}?`,
   deleteBalancerEffect: 'Its listeners close, and clients can no longer connect. This cannot be undone.',
   deleteAction: (name: string) => `Delete ${name}`,
   usedBy: (names: readonly string[]) => `Used by ${names.join(', ')}.`,

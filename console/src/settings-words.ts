@@ -73,7 +73,6 @@ export const settingsWords = {
   deleteFinal: 'This cannot be undone.',
 
   // Projects
-  project: 'Project',
   projectsEmpty: 'No project. A project shows several applications on one page.',
   projectsMeaning: 'A project shows several applications on one page.',
   noProjectMatches: (filter: string) => `No project matches “${filter}”.`,
@@ -105,8 +104,6 @@ export const settingsWords = {
   deleteProjectEffect: 'The page is removed. Applications, clusters and pipelines stay. This cannot be undone.',
   noClusters: 'This project shows no clusters.',
   noPipelines: 'This project shows no pipelines.',
-  lastDeployed: 'Last deployment',
   nothingDeployed: 'nothing deployed',
-  countApplications: (count: number) => plural(count, 'application'),
   countPipelines: (count: number) => plural(count, 'pipeline'),
 } as const

@@ -87,6 +87,10 @@ export function shortId(id: string): string {
   return id.slice(-4)
 }
 
+export function newestFirst<Run extends Pick<Execution, 'buildTime'>>(runs: readonly Run[]): readonly Run[] {
+  return runs.toSorted((a, b) => (b.buildTime ?? 0) - (a.buildTime ?? 0))
+}
+
 export function startedBy({ authentication, trigger }: Execution): string | undefined {
   return textOf(objectOf(authentication)['user']) ?? textOf(trigger.user)
 }

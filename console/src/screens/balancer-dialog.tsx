@@ -15,7 +15,7 @@ import { type BalancerDraft, type ListenerDraft, newListener, toBalancerDraft, t
 import { objectOf, objectsOf, textOf } from '../model/read.ts'
 import { words } from '../words.ts'
 import type { Balancer } from './balancer-panel.tsx'
-import { PlaceFields, useLocalPlaces } from './place-fields.tsx'
+import { applicationOf, PlaceFields, useLocalPlaces } from './place-fields.tsx'
 
 interface EditBalancerProps {
   /** Undefined: the name decides, because it begins with the application. */
@@ -35,9 +35,10 @@ export function EditBalancer({ application, balancer }: EditBalancerProps) {
   }
   const set = (change: Partial<BalancerDraft>) => setDraft({ ...draft, ...change })
   const name = values.name.trim()
+  const changes = changesOf(start, values)
   const save = async () => {
-    const owner = application ?? name.split('-')[0] ?? ''
-    if (owner === '') throw new ApiError({ status: 400, message: adminWords.balancerName })
+    const owner = application ?? applicationOf(name)
+    if (owner === '') throw new ApiError({ status: 400, message: adminWords.nameBegins })
     await completeTask({
       application: owner,
       description: adminWords.saveObject(name),
@@ -51,7 +52,7 @@ export function EditBalancer({ application, balancer }: EditBalancerProps) {
     <FormDialog
       title={balancer === undefined ? adminWords.createBalancer : adminWords.editObject(values.name)}
       action={balancer === undefined ? adminWords.createBalancer : adminWords.saveObject(values.name)}
-      isReady={balancer === undefined || changesOf(start, values).length > 0}
+      isReady={balancer === undefined || changes.length > 0}
       run={save}
       wide
     >
@@ -60,7 +61,7 @@ export function EditBalancer({ application, balancer }: EditBalancerProps) {
           <>
             <TextField
               label={words.name}
-              help={adminWords.balancerName}
+              help={adminWords.nameBegins}
               value={values.name}
               onChange={(text) => set({ name: text })}
               required
@@ -88,7 +89,7 @@ export function EditBalancer({ application, balancer }: EditBalancerProps) {
       <Listeners listeners={values.listeners} onChange={(listeners) => set({ listeners })} />
       <SecurityGroupChoice values={values} onChange={(securityGroups) => set({ securityGroups })} />
       <CheckField label={adminWords.isInternal} checked={values.isInternal} onChange={(isInternal) => set({ isInternal })} />
-      {balancer !== undefined && changesOf(start, values).length > 0 && <Difference values={changesOf(start, values)} />}
+      {balancer !== undefined && changes.length > 0 && <Difference values={changes} />}
     </FormDialog>
   )
 }

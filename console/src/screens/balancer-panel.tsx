@@ -33,7 +33,7 @@ export function BalancerPanel({ balancer }: { balancer: Balancer }) {
   const key = objectKey('loadBalancer', account, region, name)
   const remove = (owner: string) =>
     confirm({
-      title: adminWords.deleteBalancerTitle(name),
+      title: adminWords.deleteTitle(name),
       effect: <p>{adminWords.deleteBalancerEffect}</p>,
       action: adminWords.deleteAction(name),
       level: 2,

@@ -15,7 +15,7 @@ import { EmptyState, ErrorState, Loading } from '../components/states.tsx'
 import { StatusText } from '../components/status-mark.tsx'
 import { Time } from '../components/time.tsx'
 import { compareExecutions, type Difference } from '../model/compare.ts'
-import { type Execution, shortId, startedBy, statusOf } from '../model/execution.ts'
+import { type Execution, newestFirst, shortId, startedBy, statusOf } from '../model/execution.ts'
 import { isComplete } from '../model/status.ts'
 import { formatDuration } from '../model/time.ts'
 import type { ScreenProps } from '../screen.ts'
@@ -118,7 +118,7 @@ function Others({ left }: { left: string }) {
     <Panel title={adminWords.samePipeline} flush>
       <DataTable
         label={adminWords.samePipeline}
-        rows={runs.toSorted((a, b) => (b.buildTime ?? 0) - (a.buildTime ?? 0))}
+        rows={newestFirst(runs)}
         keyOf={({ id }) => id}
         columns={[
           {

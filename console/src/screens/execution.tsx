@@ -24,6 +24,7 @@ import {
   type Execution,
   findFailure,
   isWaiting,
+  newestFirst,
   type Stage,
   shortId,
   stageStatus,
@@ -214,7 +215,7 @@ async function toSibling({ id, pipelineConfigId }: Execution, step: 1 | -1, navi
   if (!pipelineConfigId) return
   const query = { pipelineConfigIds: pipelineConfigId, limit: siblingRuns, expand: false }
   const runs = await unwrap(client.GET('/executions', { params: { query } })).catch(() => [])
-  const sorted = runs.toSorted((a, b) => (b.buildTime ?? 0) - (a.buildTime ?? 0))
+  const sorted = newestFirst(runs)
   const at = sorted.findIndex((run) => run.id === id)
   const next = at === -1 ? undefined : sorted[at + step]
   if (next !== undefined) navigate(to.execution(next.id))

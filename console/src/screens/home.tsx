@@ -34,10 +34,7 @@ export function Home({ query }: ScreenProps) {
   // What waits for the reader was often started by another user.
   const active = useLive(path, search({ statuses }), { refresh: 'live', isBusy })
   const starter = scope === 'mine' ? user.value?.username : undefined
-  const own = useLive(path, scope === 'mine' ? search({ statuses, user: starter }) : search({ statuses }), {
-    refresh: 'live',
-    isBusy,
-  })
+  const own = useLive(path, search({ statuses, user: starter }), { refresh: 'live', isBusy })
   const failed = useLive(path, search({ statuses: 'TERMINAL', triggerTimeStartBoundary: String(since), user: starter }), {
     refresh: 'steady',
   })

@@ -23,7 +23,7 @@ import { numberOf, objectOf, textOf, textsOf } from '../model/read.ts'
 import { accountOf, isEnabled, type ServerGroup, versionOf } from '../model/server-groups.ts'
 import type { ScreenProps } from '../screen.ts'
 import { words } from '../words.ts'
-import { InfrastructureHead, useAccounts } from './infrastructure-head.tsx'
+import { InfrastructureHead, providersOf, useAccounts } from './infrastructure-head.tsx'
 
 type Image = Schemas['Image']
 
@@ -33,8 +33,7 @@ const maxApplications = 50
 
 export function Images({ query }: ScreenProps) {
   const change = useQueryChange()
-  const accounts = useAccounts().reading.value.body
-  const providers = [...new Set((accounts ?? []).map(({ cloudProvider, type }) => cloudProvider ?? type))]
+  const providers = providersOf(useAccounts().reading.value.body ?? [])
   const provider = query['provider'] ?? providers[0]
   const filter = query['q'] ?? ''
   return (
@@ -139,6 +138,7 @@ function ImagePanel({ image }: { image: Image }) {
   const origin = objectOf(attributes['origin'])
   const [bytes, bake, run] = [numberOf(attributes['size']), textOf(origin['bake']), textOf(origin['execution'])]
   const digest = textOf(attributes['digest'])
+  const using = useUsing(idOf(image))
   const labels = Object.entries(objectOf(attributes['labels'])).map(([key, value]) => `${key}=${String(value)}`)
   return (
     <Panel
@@ -146,7 +146,7 @@ function ImagePanel({ image }: { image: Image }) {
       actions={
         <>
           <CopyButton text={idOf(image)} label={words.copyPath(idOf(image))} />
-          <ImageActions image={image} />
+          <ImageActions image={image} using={using} />
         </>
       }
     >
@@ -167,7 +167,7 @@ function ImagePanel({ image }: { image: Image }) {
             [adminWords.files, numberOf(attributes['files'])?.toLocaleString()],
             [words.digest, digest !== undefined && <Name text={digest} max={40} />],
             [adminWords.labels, labels.length > 0 && <Name text={labels.join(', ')} max={300} />],
-            [adminWords.runsIn, <Uses key="uses" image={idOf(image)} />],
+            [adminWords.runsIn, <Uses key="uses" using={using} />],
           ]}
         />
         {bake !== undefined && <BakeLog id={bake} />}
@@ -180,11 +180,15 @@ function ImagePanel({ image }: { image: Image }) {
   )
 }
 
+interface ImageActionsProps {
+  readonly image: Image
+  readonly using: readonly ServerGroup[] | undefined
+}
+
 /** Starts a pipeline that deploys it, or removes it where nothing runs it. */
-function ImageActions({ image }: { image: Image }) {
+function ImageActions({ image, using }: ImageActionsProps) {
   const { route: navigate } = useLocation()
   const id = idOf(image)
-  const using = useUsing(id)
   const pipelines = useLive('/pipelineConfigs', {}, { refresh: 'open' }).reading.value.body
   const deploying = pipelinesThatDeploy(id, pipelines ?? [])
   const [account] = textsOf(image['accounts'])
@@ -194,7 +198,7 @@ function ImageActions({ image }: { image: Image }) {
     using === undefined ? words.loading : using.length > 0 ? adminWords.imageUsed(using.map(({ name }) => name)) : undefined
   const remove = () =>
     confirm({
-      title: adminWords.deleteBalancerTitle(id),
+      title: adminWords.deleteTitle(id),
       effect: <p>{adminWords.deleteImageEffect}</p>,
       action: adminWords.deleteAction(id),
       level: 2,
@@ -247,7 +251,7 @@ function isLocal(image: Image): boolean {
   return textOf(objectOf(objectOf(image['attributes'])['origin'])['kind']) !== undefined
 }
 
-/** Undefined while it is not known. */
+/** Server groups that run it, among those that the reader may see; undefined while they are not known. */
 function useUsing(image: string): readonly ServerGroup[] | undefined {
   const applications = useLive('/applications', {}, { refresh: 'slow' }).reading.value.body
   const names = (applications ?? []).map(({ name }) => name).slice(0, maxApplications)
@@ -255,9 +259,7 @@ function useUsing(image: string): readonly ServerGroup[] | undefined {
   return live.reading.value.body?.filter((group) => versionOf(group) === image)
 }
 
-/** Server groups that run it, among those that the reader may see. */
-function Uses({ image }: { image: string }) {
-  const using = useUsing(image)
+function Uses({ using }: { using: readonly ServerGroup[] | undefined }) {
   if (using === undefined) return <span class="muted">{words.loading}</span>
   if (using.length === 0) return <>{adminWords.runsNowhere}</>
   return (

@@ -1,10 +1,12 @@
-/** The head of the screens about infrastructure, with the tabs between them, and the cloud providers that they ask. */
+/** The head of the screens about infrastructure, with the tabs between them, and the accounts that they show. */
 import type { ComponentChildren } from 'preact'
 import { to } from '../address.ts'
 import { adminWords } from '../admin-words.ts'
+import type { Schemas } from '../api/client.ts'
 import { useLive } from '../api/live.ts'
 import { PageHead } from '../components/page-head.tsx'
 import { LinkTabs } from '../components/tabs.tsx'
+import { objectsOf, textOf, textsOf } from '../model/read.ts'
 
 export function InfrastructureHead({ tab, actions }: { tab: string; actions?: ComponentChildren }) {
   return (
@@ -25,4 +27,19 @@ export function InfrastructureHead({ tab, actions }: { tab: string; actions?: Co
 
 export function useAccounts() {
   return useLive('/credentials', { query: { expand: true } }, { refresh: 'slow' })
+}
+
+type Account = Schemas['Account']
+
+export function providerOf({ cloudProvider, type }: Account): string {
+  return cloudProvider ?? type
+}
+
+export function providersOf(accounts: readonly Account[]): readonly string[] {
+  return [...new Set(accounts.map(providerOf))]
+}
+
+/** Providers list names, or objects with a name. */
+export function regionsOf({ regions }: Account): readonly string[] {
+  return [...textsOf(regions), ...objectsOf(regions).flatMap(({ name }) => textOf(name) ?? [])]
 }

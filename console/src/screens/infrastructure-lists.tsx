@@ -24,8 +24,9 @@ import { words } from '../words.ts'
 import { EditBalancer } from './balancer-dialog.tsx'
 import { BalancerPanel } from './balancer-panel.tsx'
 import { Permissions } from './explain.tsx'
-import { InfrastructureHead, useAccounts } from './infrastructure-head.tsx'
-import { applicationOf, deleteSecurityGroup, EditSecurityGroup } from './security-group-dialog.tsx'
+import { InfrastructureHead, providerOf, providersOf, regionsOf, useAccounts } from './infrastructure-head.tsx'
+import { applicationOf } from './place-fields.tsx'
+import { deleteSecurityGroup, EditSecurityGroup } from './security-group-dialog.tsx'
 
 /** What identifies an object of a cloud provider. */
 interface Place {
@@ -142,9 +143,7 @@ export function LoadBalancers({ query }: ScreenProps) {
     >
       <Loaded live={accounts} empty={<EmptyState icon="balance" text={adminWords.loadBalancersEmpty} />}>
         {(found) =>
-          [...new Set(found.map(({ cloudProvider, type }) => cloudProvider ?? type))].map((provider) => (
-            <BalancersOf key={provider} provider={provider} filter={query['q'] ?? ''} />
-          ))
+          providersOf(found).map((provider) => <BalancersOf key={provider} provider={provider} filter={query['q'] ?? ''} />)
         }
       </Loaded>
     </Screen>
@@ -387,17 +386,12 @@ export function Accounts({ query }: ScreenProps) {
             keyOf={({ name }) => name}
             columns={[
               { key: 'name', head: words.name, cell: ({ name }) => <Name text={name} max={50} /> },
-              { key: 'provider', head: words.provider, cell: ({ cloudProvider, type }) => cloudProvider ?? type },
+              { key: 'provider', head: words.provider, cell: providerOf },
               {
                 key: 'regions',
                 head: adminWords.regions,
                 hideBelow: 'narrow',
-                cell: ({ regions }) => (
-                  <Name
-                    text={[...textsOf(regions), ...objectsOf(regions).flatMap(({ name }) => textOf(name) ?? [])].join(', ')}
-                    max={80}
-                  />
-                ),
+                cell: (account) => <Name text={regionsOf(account).join(', ')} max={80} />,
               },
               {
                 key: 'permissions',

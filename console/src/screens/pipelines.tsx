@@ -18,7 +18,7 @@ import { RunStrip } from '../components/run-strip.tsx'
 import { EmptyState, Loaded } from '../components/states.tsx'
 import { VirtualList } from '../components/virtual-list.tsx'
 import { pipelineActions } from '../editor/pipeline-actions.tsx'
-import type { Execution } from '../model/execution.ts'
+import { type Execution, newestFirst } from '../model/execution.ts'
 import { isComplete } from '../model/status.ts'
 import type { ScreenProps } from '../screen.ts'
 import { words } from '../words.ts'
@@ -103,6 +103,7 @@ function List({ application, pipelines, filter }: ListProps) {
   const change = useQueryChange()
   const wanted = filter.toLowerCase()
   const shown = pipelines.filter(({ name }) => name.toLowerCase().includes(wanted))
+  const order = wanted === '' ? pipelines.flatMap(({ id }) => id ?? []) : undefined
   const batches = useMemo(() => {
     const ids = shown.flatMap(({ id }) => id ?? [])
     return new Map(ids.map((id, at) => [id, ids.slice(at - (at % idsPerCall), at - (at % idsPerCall) + idsPerCall)]))
@@ -132,7 +133,7 @@ function List({ application, pipelines, filter }: ListProps) {
                 application={application}
                 pipeline={pipeline}
                 batch={batches.get(pipeline.id ?? '') ?? []}
-                order={wanted === '' ? pipelines.flatMap(({ id }) => id ?? []) : undefined}
+                order={order}
               />
             )}
           />
@@ -171,7 +172,7 @@ function Row({ application, pipeline, runs, order }: RowProps) {
   const id = pipeline.id ?? name
   const right = useRight({ operation: startOperation, application })
   const save = useRight({ operation: saveOperation, application })
-  const sorted = runs.toSorted((a, b) => (b.buildTime ?? 0) - (a.buildTime ?? 0))
+  const sorted = newestFirst(runs)
   const [last] = sorted
   const denied = disabled === true ? words.pipelineDisabled : right.allowed ? undefined : right.reason
   return (

@@ -1,9 +1,8 @@
-/** Fields of forms of infrastructure that say where an object is. */
+/** Where an object of infrastructure is: the fields of its form, and the application that owns it. */
 import { adminWords } from '../admin-words.ts'
 import { ChoiceField } from '../components/form-fields.tsx'
-import { objectsOf, textOf, textsOf } from '../model/read.ts'
 import { words } from '../words.ts'
-import { useAccounts } from './infrastructure-head.tsx'
+import { providerOf, regionsOf, useAccounts } from './infrastructure-head.tsx'
 
 interface LocalPlace {
   readonly account: string
@@ -14,11 +13,13 @@ interface LocalPlace {
 export function useLocalPlaces(): readonly LocalPlace[] {
   const accounts = useAccounts().reading.value.body ?? []
   return accounts
-    .filter(({ cloudProvider, type, authorized }) => (cloudProvider ?? type) === 'local' && authorized)
-    .map(({ name, regions }) => ({
-      account: name,
-      regions: [...textsOf(regions), ...objectsOf(regions).flatMap((region) => textOf(region['name']) ?? [])],
-    }))
+    .filter((account) => providerOf(account) === 'local' && account.authorized)
+    .map((account) => ({ account: account.name, regions: regionsOf(account) }))
+}
+
+/** The name begins with the application that it belongs to. */
+export function applicationOf(name: string): string {
+  return name.trim().split('-')[0] ?? ''
 }
 
 interface PlaceFieldsProps {

@@ -16,6 +16,7 @@ import { RunStrip } from '../components/run-strip.tsx'
 import { EmptyState, Loaded } from '../components/states.tsx'
 import { StatusMark } from '../components/status-mark.tsx'
 import { Time } from '../components/time.tsx'
+import { type Execution, newestFirst } from '../model/execution.ts'
 import { cellsOf, type Project, type ProjectCell, toDraft } from '../model/project.ts'
 import { isComplete } from '../model/status.ts'
 import type { ScreenProps } from '../screen.ts'
@@ -174,7 +175,7 @@ function Pipelines({ project }: { project: Project }) {
 interface PipelinesOfProps {
   readonly application: string
   readonly ids: readonly string[]
-  readonly runs: ReadonlyMap<string, readonly Parameters<typeof LastRun>[0]['run'][]>
+  readonly runs: ReadonlyMap<string, readonly Execution[]>
 }
 
 /** Names come with the definitions of the application, which a reader may not see. */
@@ -184,7 +185,7 @@ function PipelinesOf({ application, ids, runs }: PipelinesOfProps) {
   return (
     <ul class="rows">
       {ids.map((id) => {
-        const own = (runs.get(id) ?? []).toSorted((a, b) => (b.buildTime ?? 0) - (a.buildTime ?? 0))
+        const own = newestFirst(runs.get(id) ?? [])
         const [last] = own
         const name = definitions?.find((one) => one.id === id)?.name ?? last?.name ?? id
         return (

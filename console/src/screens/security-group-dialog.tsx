@@ -18,16 +18,11 @@ import {
   toSecurityGroupJob,
 } from '../model/infrastructure.ts'
 import { words } from '../words.ts'
-import { PlaceFields, useLocalPlaces } from './place-fields.tsx'
+import { applicationOf, PlaceFields, useLocalPlaces } from './place-fields.tsx'
 
 interface EditSecurityGroupProps {
   readonly group: Schemas['SecurityGroup'] | undefined
   readonly place: { readonly account: string; readonly region: string } | undefined
-}
-
-/** The name begins with the application that it belongs to. */
-export function applicationOf(name: string): string {
-  return name.trim().split('-')[0] ?? ''
 }
 
 export function EditSecurityGroup({ group, place }: EditSecurityGroupProps) {
@@ -63,7 +58,7 @@ export function EditSecurityGroup({ group, place }: EditSecurityGroupProps) {
           <>
             <TextField
               label={words.name}
-              help={adminWords.balancerName}
+              help={adminWords.nameBegins}
               value={values.name}
               onChange={(name) => set({ name })}
               required
@@ -138,7 +133,7 @@ export function deleteSecurityGroup(
   { provider, account, region }: { readonly provider: string; readonly account: string; readonly region: string },
 ): void {
   confirm({
-    title: adminWords.deleteBalancerTitle(name),
+    title: adminWords.deleteTitle(name),
     effect: <p>{adminWords.deleteSecurityGroupEffect}</p>,
     action: adminWords.deleteAction(name),
     level: 2,
