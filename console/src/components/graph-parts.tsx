@@ -1,5 +1,7 @@
-/** Parts of every graph of stages: zoom, edges, and the way of the arrow keys. */
-import type { Layout } from '../graph/layout.ts'
+/** Parts of every graph of stages: layout, canvas, zoom, edges, and the way of the arrow keys. */
+import type { ComponentChildren, RefObject } from 'preact'
+import { useEffect, useState } from 'preact/hooks'
+import { type Layout, layoutGraph } from '../graph/layout.ts'
 import { words } from '../words.ts'
 
 export const nodeSize = { width: 200, height: 52 } as const
@@ -7,12 +9,90 @@ export const nodeSize = { width: 200, height: 52 } as const
 const middle = nodeSize.height / 2
 const corner = 6
 
-interface Edge {
+export interface Edge {
   readonly from: string
   readonly to: string
 }
 
-export function Zoom({ zoom, onZoom }: { zoom: number; onZoom: (zoom: number) => void }) {
+interface LaidOut {
+  /** Of the last shape until that of the present one is known: new nodes have no place in it. */
+  readonly layout: Layout | undefined
+  readonly isFailed: boolean
+}
+
+export function useLayout(nodes: readonly { readonly id: string; readonly height: number }[], edges: readonly Edge[]): LaidOut {
+  const [done, setDone] = useState<LaidOut>({ layout: undefined, isFailed: false })
+  const shape = {
+    nodes: nodes.map(({ id, height }) => ({ id, width: nodeSize.width, height })),
+    edges: edges.map(({ from, to }) => [from, to] as const),
+  }
+  useEffect(() => {
+    let isCurrent = true
+    void layoutGraph(shape).then((layout) => isCurrent && setDone({ layout, isFailed: layout === undefined }))
+    return () => {
+      isCurrent = false
+    }
+  }, [JSON.stringify(shape)])
+  return done
+}
+
+interface GraphCanvasProps<Drawn extends Edge> {
+  readonly layout: Layout
+  /** The element that scrolls. */
+  readonly box: RefObject<HTMLDivElement | null>
+  readonly zoom: number
+  readonly onZoom: (zoom: number) => void
+  readonly edges: readonly Drawn[]
+  readonly edgeClass: (edge: Drawn) => string | undefined
+  /** Keys other than those of the zoom. */
+  readonly onKey: (event: KeyboardEvent) => void
+  readonly class?: string
+  /** The nodes, each at its place. */
+  readonly children: ComponentChildren
+  /** Above the canvas, where it does not scroll. */
+  readonly overlay?: ComponentChildren
+}
+
+export function GraphCanvas<Drawn extends Edge>(props: GraphCanvasProps<Drawn>) {
+  const { layout, box, zoom, onZoom, edges, edgeClass, onKey, class: style = '', children, overlay } = props
+  const onKeyDown = (event: KeyboardEvent) => {
+    const { key } = event
+    const isPlain = !event.ctrlKey && !event.metaKey && !event.altKey
+    if (!isPlain || (key !== '+' && key !== '-' && key !== '0')) return onKey(event)
+    event.preventDefault()
+    onZoom(zoomed(zoom, key))
+  }
+  return (
+    <div class="graph-frame">
+      <div class="graph" ref={box}>
+        <div style={{ width: `${layout.width * zoom}px`, height: `${layout.height * zoom}px` }}>
+          <div
+            class={`graph-canvas ${style}`}
+            role="group"
+            aria-label={words.stages}
+            style={{
+              width: `${layout.width}px`,
+              height: `${layout.height}px`,
+              transform: zoom === 1 ? undefined : `scale(${zoom})`,
+            }}
+            onKeyDown={onKeyDown}
+          >
+            <svg class="edges" width={layout.width} height={layout.height} aria-hidden="true">
+              {edges.map((edge) => (
+                <path key={`${edge.from} ${edge.to}`} class={edgeClass(edge)} d={toPath(layout, edge.from, edge.to)} />
+              ))}
+            </svg>
+            {children}
+          </div>
+        </div>
+      </div>
+      {overlay}
+      <Zoom zoom={zoom} onZoom={onZoom} />
+    </div>
+  )
+}
+
+function Zoom({ zoom, onZoom }: { zoom: number; onZoom: (zoom: number) => void }) {
   return (
     <div class="zoom row">
       <button type="button" class="icon-button small" aria-label={words.zoomOut} onClick={() => onZoom(zoomed(zoom, '-'))}>
@@ -28,13 +108,13 @@ export function Zoom({ zoom, onZoom }: { zoom: number; onZoom: (zoom: number) =>
   )
 }
 
-export function zoomed(zoom: number, key: '+' | '-' | '0'): number {
+function zoomed(zoom: number, key: '+' | '-' | '0'): number {
   if (key === '0') return 1
   return Math.max(0.5, Math.min(1.5, zoom + (key === '+' ? 0.25 : -0.25)))
 }
 
 /** Right angles with round corners. */
-export function toPath({ places }: Layout, from: string, to: string): string {
+function toPath({ places }: Layout, from: string, to: string): string {
   const [start, end] = [places[from], places[to]]
   if (start === undefined || end === undefined) return ''
   const [x1, y1] = [start.x + nodeSize.width, start.y + middle]

@@ -1,7 +1,7 @@
 /** A large graph as a whole, with the part that is in view. For the pointer; keys move in the graph itself. */
 import type { Layout } from '../graph/layout.ts'
-import { stageStatus } from '../model/execution.ts'
-import { foldKind, type GraphNode } from '../model/stage-graph.ts'
+import { type GraphNode, kindOf } from '../model/stage-graph.ts'
+import { nodeSize } from './graph-parts.tsx'
 
 export interface Box {
   readonly x: number
@@ -45,14 +45,9 @@ export function Minimap({ nodes, layout, view, zoom, box }: MinimapProps) {
     >
       {nodes.map((node) => {
         const { x = 0, y = 0 } = layout.places[node.id] ?? {}
-        return <rect key={node.id} x={x} y={y} width="200" height="52" class={`is-${kindOf(node)}`} />
+        return <rect key={node.id} x={x} y={y} {...nodeSize} class={`is-${kindOf(node)}`} />
       })}
       <rect class="minimap-view" x={view.x / zoom} y={view.y / zoom} width={view.width / zoom} height={view.height / zoom} />
     </svg>
   )
-}
-
-function kindOf(node: GraphNode): string {
-  if (node.kind === 'missing') return 'unknown'
-  return node.kind === 'stage' ? stageStatus(node.stage).kind : foldKind(node.stages)
 }

@@ -2,22 +2,23 @@
  * The stages of an execution as a graph: one Tab stop, arrows follow the edges. Of many nodes, those in view are in the page, and the list
  * has all of them.
  */
-import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
-import { type Layout, layoutGraph } from '../graph/layout.ts'
+import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
+import type { Layout } from '../graph/layout.ts'
 import { findFailure, reasonOf, type Stage, type StageTree, stageStatus, titleOf } from '../model/execution.ts'
 import {
   ancestorsOf,
   commonTitle,
   countWords,
-  foldKind,
   type GraphEdge,
   type GraphNode,
+  kindOf,
   lengthOf,
   type StageGraph as Shape,
+  stagesIn,
 } from '../model/stage-graph.ts'
 import { formatDuration, now } from '../model/time.ts'
 import { words } from '../words.ts'
-import { neighbour, nodeSize, toPath, Zoom, zoomed } from './graph-parts.tsx'
+import { GraphCanvas, neighbour, nodeSize, useLayout } from './graph-parts.tsx'
 import { type Box, Minimap } from './minimap.tsx'
 import { Name } from './name.tsx'
 import { StatusMark } from './status-mark.tsx'
@@ -43,7 +44,10 @@ interface StageGraphProps {
 
 export function StageGraph({ tree, graph, selected, onSelect, onFold, fallback }: StageGraphProps) {
   const { nodes, edges } = graph
-  const { layout, isFailed } = useLayout(graph)
+  const { layout, isFailed } = useLayout(
+    nodes.map((node) => ({ id: node.id, height: heightOf(node) })),
+    edges,
+  )
   const [zoom, setZoom] = useState(1)
   const box = useRef<HTMLDivElement>(null)
   const view = useView(box, layout !== undefined)
@@ -51,7 +55,9 @@ export function StageGraph({ tree, graph, selected, onSelect, onFold, fallback }
   const wanted = useRef<string | undefined>(undefined)
   const home = selected === undefined ? undefined : graph.nodeOf.get(selected)
   const inFocus = nodes.some(({ id }) => id === focused) ? focused : (home ?? nodes[0]?.id)
-  const failed = useMemo(() => failedPath(tree, graph), [tree, graph])
+  const passed = useMemo(() => passedNodes(tree, graph), [tree, graph])
+  const names = useMemo(() => new Map(nodes.map((node) => [node.id, nameOf(node)])), [nodes])
+  const before = useMemo(() => Map.groupBy(edges, ({ to }) => to), [edges])
   useKeptPlace(box, layout, home, zoom)
 
   useLayoutEffect(() => {
@@ -80,14 +86,8 @@ export function StageGraph({ tree, graph, selected, onSelect, onFold, fallback }
   const longest = Math.max(1, ...nodes.map((node) => lengthOf(node, now.peek()) ?? 0))
   const isDrawn = ({ id }: GraphNode) =>
     layout.places[id] !== undefined && (nodes.length <= manyNodes || id === inFocus || isInView(boxOf(layout, id), view, zoom))
-  const names = new Map(nodes.map((node) => [node.id, nameOf(node)]))
   const onKey = (event: KeyboardEvent) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return
-    if (event.key === '+' || event.key === '-' || event.key === '0') {
-      event.preventDefault()
-      setZoom(zoomed(zoom, event.key))
-      return
-    }
     const target = event.target as HTMLElement
     const current = target.closest<HTMLElement>('.node')?.dataset['place']
     if (current === undefined) return
@@ -101,53 +101,36 @@ export function StageGraph({ tree, graph, selected, onSelect, onFold, fallback }
     setFocused(next)
   }
   return (
-    <div class="graph-frame">
-      <div class="graph" ref={box}>
-        <div style={{ width: `${layout.width * zoom}px`, height: `${layout.height * zoom}px` }}>
-          <div
-            class={`graph-canvas ${zoom < 0.75 ? 'is-small' : ''}`}
-            role="group"
-            aria-label={words.stages}
-            style={{
-              width: `${layout.width}px`,
-              height: `${layout.height}px`,
-              transform: zoom === 1 ? undefined : `scale(${zoom})`,
-            }}
-            onKeyDown={onKey}
-          >
-            <svg class="edges" width={layout.width} height={layout.height} aria-hidden="true">
-              {edges.map((edge) => (
-                <path
-                  key={`${edge.from} ${edge.to}`}
-                  class={edgeClass(edge, graph, failed)}
-                  d={toPath(layout, edge.from, edge.to)}
-                />
-              ))}
-            </svg>
-            {nodes.map((node, index) =>
-              isDrawn(node) ? (
-                <Node
-                  key={node.id}
-                  node={node}
-                  place={layout.places[node.id] ?? { x: 0, y: 0 }}
-                  name={names.get(node.id) ?? ''}
-                  after={edges.flatMap(({ from, to }) => (to === node.id ? (names.get(from) ?? []) : []))}
-                  position={words.ofStages(index + 1, nodes.length)}
-                  selected={selected}
-                  tabIndex={node.id === inFocus ? 0 : -1}
-                  longest={longest}
-                  onSelect={onSelect}
-                  onFold={onFold}
-                  onFocus={() => setFocused(node.id)}
-                />
-              ) : null,
-            )}
-          </div>
-        </div>
-      </div>
-      {nodes.length >= mapFrom && <Minimap nodes={nodes} layout={layout} view={view} zoom={zoom} box={box} />}
-      <Zoom zoom={zoom} onZoom={setZoom} />
-    </div>
+    <GraphCanvas
+      layout={layout}
+      box={box}
+      zoom={zoom}
+      onZoom={setZoom}
+      edges={edges}
+      edgeClass={(edge) => edgeClass(edge, passed)}
+      onKey={onKey}
+      class={zoom < 0.75 ? 'is-small' : ''}
+      overlay={nodes.length >= mapFrom && <Minimap nodes={nodes} layout={layout} view={view} zoom={zoom} box={box} />}
+    >
+      {nodes.map((node, index) =>
+        isDrawn(node) ? (
+          <Node
+            key={node.id}
+            node={node}
+            place={layout.places[node.id] ?? { x: 0, y: 0 }}
+            name={names.get(node.id) ?? ''}
+            after={(before.get(node.id) ?? []).flatMap(({ from }) => names.get(from) ?? [])}
+            position={words.ofStages(index + 1, nodes.length)}
+            selected={selected}
+            tabIndex={node.id === inFocus ? 0 : -1}
+            longest={longest}
+            onSelect={onSelect}
+            onFold={onFold}
+            onFocus={() => setFocused(node.id)}
+          />
+        ) : null,
+      )}
+    </GraphCanvas>
   )
 }
 
@@ -167,14 +150,13 @@ interface NodeProps {
 }
 
 function Node({ node, place, name, after, position, selected, tabIndex, longest, onSelect, onFold, onFocus }: NodeProps) {
-  const isRunning = kindOf(node) === 'running' || kindOf(node) === 'waiting'
+  const kind = kindOf(node)
+  const isRunning = kind === 'running' || kind === 'waiting'
   const length = lengthOf(node, isRunning ? now.value : now.peek())
   const time = length === undefined ? '' : formatDuration(length)
   const share = !length ? 0 : Math.max(2, Math.min(100, (length / longest) * 100))
-  const kind = kindOf(node)
   const shown = node.kind === 'stage' ? node.shown : []
-  const isSelected =
-    node.kind === 'stage' ? node.id === selected : node.kind !== 'missing' && node.stages.some(({ id }) => id === selected)
+  const isSelected = stagesIn(node).some(({ id }) => id === selected)
   const whereabouts = [after.length > 0 && words.after(after.slice(0, 3)), position].filter(Boolean).join(', ')
   return (
     <div
@@ -248,11 +230,6 @@ function Node({ node, place, name, after, position, selected, tabIndex, longest,
   )
 }
 
-function kindOf(node: GraphNode) {
-  if (node.kind === 'missing') return 'unknown'
-  return node.kind === 'stage' ? stageStatus(node.stage).kind : foldKind(node.stages)
-}
-
 function wordOf(node: GraphNode): string {
   if (node.kind === 'missing') return ''
   return node.kind === 'stage' ? stageStatus(node.stage).word : countWords(node.stages)
@@ -277,30 +254,6 @@ function underOf(node: GraphNode): string {
 
 function heightOf(node: GraphNode): number {
   return nodeSize.height + (node.kind === 'stage' && node.shown.length > 0 ? node.shown.length * innerHeight + 6 : 0)
-}
-
-interface LaidOut {
-  readonly layout: Layout | undefined
-  readonly isFailed: boolean
-}
-
-function useLayout({ nodes, edges }: Shape): LaidOut {
-  const [done, setDone] = useState<LaidOut>({ layout: undefined, isFailed: false })
-  const shape = [...nodes.map((node) => `${node.id} ${heightOf(node)}`), ...edges.map(({ from, to }) => `${from} ${to}`)].join(
-    '\n',
-  )
-  useEffect(() => {
-    let isCurrent = true
-    void layoutGraph({
-      nodes: nodes.map((node) => ({ id: node.id, width: nodeSize.width, height: heightOf(node) })),
-      edges: edges.map(({ from, to }) => [from, to] as const),
-    }).then((layout) => isCurrent && setDone({ layout, isFailed: layout === undefined }))
-    return () => {
-      isCurrent = false
-    }
-  }, [shape])
-  // Nodes without a place are not drawn until theirs is known; the others stay where they are.
-  return done
 }
 
 /** What of the drawing is in view, in its own measure. */
@@ -358,23 +311,18 @@ function isInView(node: Box, view: Box, zoom: number): boolean {
   return node.x + node.width > left && node.x < right && node.y + node.height > top && node.y < bottom
 }
 
-/** From the start to the failure; undefined where nothing failed. */
-function failedPath(tree: StageTree, { edges, nodeOf }: Shape): ReadonlySet<string> | undefined {
+/** Edges between these are marked: nodes on the way to the failure; where nothing failed, those that have started. */
+function passedNodes(tree: StageTree, { nodes, edges, nodeOf }: Shape): ReadonlySet<string> {
   const failure = findFailure(tree.top)
-  const node = failure === undefined ? undefined : nodeOf.get((failure.path[0] ?? failure.stage).id)
-  return node === undefined ? undefined : ancestorsOf(node, edges)
+  const failed = failure === undefined ? undefined : nodeOf.get((failure.path[0] ?? failure.stage).id)
+  if (failed !== undefined) return ancestorsOf(failed, edges)
+  const started = nodes.filter((node) => stagesIn(node).some(({ startTime }) => Boolean(startTime)))
+  return new Set(started.map(({ id }) => id))
 }
 
-function edgeClass({ from, to, isBroken }: GraphEdge, graph: Shape, failed: ReadonlySet<string> | undefined): string {
+function edgeClass({ from, to, isBroken }: GraphEdge, passed: ReadonlySet<string>): string {
   if (isBroken) return 'is-broken'
-  const isOn = failed === undefined ? hasStarted(graph, from) && hasStarted(graph, to) : failed.has(from) && failed.has(to)
-  return isOn ? 'is-passed' : ''
-}
-
-function hasStarted({ nodes }: Shape, id: string): boolean {
-  const node = nodes.find((one) => one.id === id)
-  if (node === undefined || node.kind === 'missing') return false
-  return (node.kind === 'stage' ? [node.stage] : node.stages).some(({ startTime }) => Boolean(startTime))
+  return passed.has(from) && passed.has(to) ? 'is-passed' : ''
 }
 
 /** Up and down first pass through what a node contains. */

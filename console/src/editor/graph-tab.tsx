@@ -171,7 +171,7 @@ function Stages({ draft, selected, isList, onSelect }: StagesProps) {
       }))}
       selected={selected}
       onSelect={onSelect}
-      edgeClass={(from, to) => (circle.has(from) && circle.has(to) ? 'is-broken' : 'is-passed')}
+      edgeClass={({ from, to }) => (circle.has(from) && circle.has(to) ? 'is-broken' : 'is-passed')}
       onKey={(event, key) => {
         if (event.key !== 'Delete' || draft.readOnly.peek() !== undefined) return
         event.preventDefault()

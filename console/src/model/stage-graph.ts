@@ -233,6 +233,17 @@ export function foldKind(stages: readonly Stage[]): Kind {
   return order.find((kind) => kinds.has(kind)) ?? 'succeeded'
 }
 
+export function kindOf(node: GraphNode): Kind {
+  if (node.kind === 'missing') return 'unknown'
+  return node.kind === 'stage' ? stageStatus(node.stage).kind : foldKind(node.stages)
+}
+
+/** Stages of the definition that a node stands for. */
+export function stagesIn(node: GraphNode): readonly Stage[] {
+  if (node.kind === 'missing') return []
+  return node.kind === 'stage' ? [node.stage] : node.stages
+}
+
 /** "10 succeeded, 1 running". */
 export function countWords(stages: readonly Stage[]): string {
   const counts = Map.groupBy(stages, (stage) => stageStatus(stage).word)
@@ -251,7 +262,7 @@ export function commonTitle(stages: readonly Stage[]): string | undefined {
 }
 
 /** From the first start to the last end. */
-export function spanOf(stages: readonly Stage[], nowMs: number): number | undefined {
+function spanOf(stages: readonly Stage[], nowMs: number): number | undefined {
   const starts = stages.flatMap(({ startTime }) => startTime ?? [])
   if (starts.length === 0) return undefined
   const ends = stages.map(({ startTime, endTime, status }) => endTime ?? (startTime && !isComplete(status) ? nowMs : 0))
