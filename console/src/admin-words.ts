@@ -89,6 +89,7 @@ export const adminWords = {
 
   // Logins
   loginsEmpty: 'No login is kept: you come with credentials in every request.',
+  loginsMore: (shown: number) => `Only the ${shown} logins used last are shown.`,
   method: 'By',
   signedInAt: 'Signed in',
   browser: 'Browser',

@@ -28,6 +28,10 @@ const schema = `
 
 const columns = ['user', 'operation', 'application', 'decision'] as const
 const removedAtOnce = 2000
+/** Records that are searched at once: at first, at least, and how long that may take. */
+const firstRange = 2000
+const minRange = 200
+const rangeMs = 5
 /** What is left when the log was too large, so that it does not become so again at once. */
 const spared = 0.9
 
@@ -91,17 +95,36 @@ class SqliteSink implements AuditSink {
       ["record ->> 'address' = ?", query.address],
       ['at_ms >= ?', query.fromMs],
       ['at_ms < ?', query.toMs],
-      ['sequence < ?', query.before],
     ]
     const given = conditions.filter(([, value]) => value !== undefined)
-    const where = given.length === 0 ? '' : `WHERE ${given.map(([condition]) => condition).join(' AND ')}`
-    const rows = this.#db
-      .prepare(`SELECT record FROM events_1 ${where} ORDER BY sequence DESC LIMIT ?`)
-      .all(...given.map(([, value]) => value as SQLInputValue), query.limit + 1)
-    return toPage(
-      rows.map((row) => parseRecord(String(row['record']))).filter((record) => record !== undefined),
-      query.limit,
-    )
+    const where = ['sequence < ?', 'sequence >= ?', ...given.map(([condition]) => condition)].join(' AND ')
+    const select = this.#db.prepare(`SELECT record FROM events_1 WHERE ${where} ORDER BY sequence DESC LIMIT ?`)
+    const values = given.map(([, value]) => value as SQLInputValue)
+    const found: AuditRecord[] = []
+    for await (const [from, before] of this.#ranges(query.before)) {
+      for (const row of select.all(before, from, ...values, query.limit + 1 - found.length)) {
+        const record = parseRecord(String(row['record']))
+        if (record !== undefined) found.push(record)
+      }
+      if (found.length > query.limit) break
+    }
+    return toPage(found, query.limit)
+  }
+
+  /** Ranges of sequences from the newest on. Requests get their turn in between, so slow searches get shorter ranges. */
+  async *#ranges(before = Number.POSITIVE_INFINITY): AsyncIterable<readonly [from: number, before: number]> {
+    const first = Number(this.#db.prepare('SELECT min(sequence) AS first FROM events_1').get()?.['first'] ?? 1)
+    let size = firstRange
+    for (let end = Math.min(before, this.#head.sequence + 1); end > first; ) {
+      const from = Math.max(first, end - size)
+      const startedMs = performance.now()
+      yield [from, end]
+      const tookMs = performance.now() - startedMs
+      if (tookMs < rangeMs / 2) size *= 2
+      else if (tookMs > rangeMs) size = Math.max(minRange, Math.floor(size / 2))
+      end = from
+      await new Promise((resolve) => setImmediate(resolve))
+    }
   }
 
   async *since(fromMs: number): AsyncIterable<AuditRecord> {

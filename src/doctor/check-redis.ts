@@ -92,7 +92,7 @@ function usesOf(redis: Redis, { saml, tokens, audit, limits }: RedisUse, now: ()
     ['write a session', () => store.insert(name, session())],
     ['read it', () => store.load(name)],
     ['prolong it', () => store.touch(name, session())],
-    ['list the sessions of its user', () => store.listOf(owner)],
+    ['list the sessions of its user', () => store.listOf(owner, { offset: 0, limit: 1 })],
     ['remove it', () => store.remove(name, owner)],
     ['look for sessions, as ending all of them does', () => firstOf(redis.scan(`spring:session:fairlead:${name}*`))],
     ['ask for a completed login', () => new CompletedLogins({ redis, now }).begin(name)],

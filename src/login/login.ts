@@ -2,6 +2,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { FastifyInstance } from 'fastify'
 import type { ListenerKind, RequestState, RequestStep } from '../http/request-state.ts'
+import type { SessionRange } from '../sessions/session-store.ts'
 import type { UserSession } from '../sessions/sessions.ts'
 import type { FormUsers } from './form/form-users.ts'
 import type { StartSteps } from './login-method.ts'
@@ -46,10 +47,12 @@ export interface Login {
    * @throws {GatewayError} NOT_FOUND without a login with passwords, SESSIONS_UNAVAILABLE
    */
   unlock(username: string): Promise<void>
-  /** The sessions of a user, the one used last first. @throws {GatewayError} SESSIONS_UNAVAILABLE */
-  sessionsOf(username: string): Promise<UserSession[]>
-  /** Ends those sessions of a user that are chosen, and says how many. @throws {GatewayError} SESSIONS_UNAVAILABLE */
-  endSessionsOf(username: string, which: (session: UserSession) => boolean): Promise<number>
+  /** Sessions of a user, the one used last first; `next` is where others follow. @throws {GatewayError} SESSIONS_UNAVAILABLE */
+  sessionsOf(username: string, range: SessionRange): Promise<{ sessions: UserSession[]; next?: number }>
+  /** Ends a session of a user, by its id; false when there is none. @throws {GatewayError} SESSIONS_UNAVAILABLE */
+  endSessionOf(username: string, id: string): Promise<boolean>
+  /** Ends the sessions of a user but the one with that key, and says how many. @throws {GatewayError} SESSIONS_UNAVAILABLE */
+  endOtherSessionsOf(username: string, exceptKey: string | undefined): Promise<number>
   /** The session that a request belongs to, by its key; undefined for credentials that need none. */
   sessionKeyOf(state: RequestState): string | undefined
   /** Logs all users out and returns the number of their sessions. @throws {GatewayError} SESSIONS_UNAVAILABLE */

@@ -10,6 +10,7 @@ import type { ListenerKind, RequestState, RequestStep } from '../http/request-st
 import type { Keep } from '../open-parts.ts'
 import type { Permissions } from '../permissions/permissions.ts'
 import type { Redis } from '../redis/redis.ts'
+import type { SessionRange } from '../sessions/session-store.ts'
 import { askStore } from '../sessions/session-store.ts'
 import type { Sessions, UserSession } from '../sessions/sessions.ts'
 import { toUserKey } from '../user-name.ts'
@@ -308,12 +309,16 @@ class OpenLogin implements Login, LoginEnding {
     await permissions.reportLogout(user.username)
   }
 
-  sessionsOf(username: string): Promise<UserSession[]> {
-    return this.#options.sessions.listOf(username)
+  sessionsOf(username: string, range: SessionRange): Promise<{ sessions: UserSession[]; next?: number }> {
+    return this.#options.sessions.listOf(username, range)
   }
 
-  endSessionsOf(username: string, which: (session: UserSession) => boolean): Promise<number> {
-    return this.#options.sessions.endOf(username, which)
+  endSessionOf(username: string, id: string): Promise<boolean> {
+    return this.#options.sessions.endOne(username, id)
+  }
+
+  endOtherSessionsOf(username: string, exceptKey: string | undefined): Promise<number> {
+    return this.#options.sessions.endOthers(username, exceptKey)
   }
 
   sessionKeyOf(state: RequestState): string | undefined {

@@ -5,7 +5,7 @@
  */
 import { hash } from 'node:crypto'
 import { isWrongType, type Redis } from '../redis/redis.ts'
-import type { SessionStore, StoredSession } from './session-store.ts'
+import { removedAtOnce, type SessionRange, type SessionStore, type StoredSession } from './session-store.ts'
 
 interface RedisSessionStoreOptions {
   /** What a session may be idle for at most. */
@@ -21,6 +21,8 @@ const sessionPrefix = `${everybodysPrefix}:fairlead:`
 const ownerPrefix = `${sessionPrefix}of:`
 /** The set of a user outlives the last session in it by this much. */
 const slackMs = 60_000
+/** Keys that are read at once to find one of them. */
+const searchedAtOnce = 1000
 
 /** The connection stays the caller's. */
 export function createRedisSessionStore(redis: Redis, options: RedisSessionStoreOptions): SessionStore {
@@ -68,11 +70,33 @@ class RedisSessionStore implements SessionStore {
     await this.#redis.send('zrem', toOwnerKey(owner), key).catch(undefinedIfForeign)
   }
 
-  async listOf(owner: string): Promise<ReadonlyMap<string, StoredSession>> {
-    const keys = await this.#redis.send('zrange', toOwnerKey(owner), 0, -1).catch(undefinedIfForeign)
-    const newestFirst = ((keys as string[] | undefined) ?? []).reverse()
+  async listOf(owner: string, { offset, limit }: SessionRange): Promise<ReadonlyMap<string, StoredSession>> {
+    const newestFirst = (await this.#keysOf(owner, -offset - limit, -offset - 1)).reverse()
     const loaded = await Promise.all(newestFirst.map(async (key) => [key, await this.load(key)] as const))
     return new Map(loaded.flatMap(([key, session]) => (session === undefined ? [] : [[key, { ...session, owner }]])))
+  }
+
+  async findKey(owner: string, beginning: string): Promise<string | undefined> {
+    for (let offset = 0; ; offset += searchedAtOnce) {
+      const keys = await this.#keysOf(owner, offset, offset + searchedAtOnce - 1)
+      const found = keys.find((key) => key.startsWith(beginning))
+      if (found !== undefined) return (await this.load(found)) === undefined ? undefined : found
+      if (keys.length < searchedAtOnce) return undefined
+    }
+  }
+
+  async removeOf(owner: string, { newest, key }: { newest: number; key: string | undefined }): Promise<string[]> {
+    // Positions count from the oldest: there are as many to remove as positions from `newest` on.
+    const surplus = await this.#keysOf(owner, newest, newest + removedAtOnce)
+    const oldest = surplus.length === 0 ? [] : await this.#keysOf(owner, 0, surplus.length)
+    const removed = oldest.filter((one) => one !== key).slice(0, Math.min(surplus.length, removedAtOnce))
+    await Promise.all(removed.map((one) => this.remove(one, owner)))
+    return removed
+  }
+
+  async #keysOf(owner: string, first: number, last: number): Promise<string[]> {
+    const keys = await this.#redis.send('zrange', toOwnerKey(owner), first, last).catch(undefinedIfForeign)
+    return (keys as string[] | undefined) ?? []
   }
 
   async removeAll(): Promise<number> {

@@ -9,7 +9,7 @@ import { toUserKey } from '../user-name.ts'
 import { createRedisSessionStore } from './redis-session-store.ts'
 import { formatSession, parseSession, type Session, type SessionContent } from './session.ts'
 import { type CookieRules, formatClearedCookie, formatSessionCookie, parseSessionCookie } from './session-cookie.ts'
-import { askStore, type SessionStore, type StoredSession } from './session-store.ts'
+import { askStore, type SessionRange, type SessionStore, type StoredSession } from './session-store.ts'
 import type { SessionSettings } from './settings.ts'
 import { openSqliteSessionStore } from './sqlite-session-store.ts'
 
@@ -44,6 +44,7 @@ export interface UserSession {
 }
 
 const shownLength = 24
+const shownId = /^[0-9a-f]{24}$/
 
 /** How long this process answers from memory; for as long, a session ended by another replica may still be seen here. Workers tell each other. */
 const cacheMs = 3000
@@ -130,7 +131,22 @@ export class Sessions {
     await askStore(() => this.#store.insert(session.key, toStored(session)))
     this.#setCached(session.key, session)
     this.#onStarted()
+    await this.#endSurplus(session)
     return { session, id }
+  }
+
+  /** A login does not fail because older sessions could not be ended. */
+  async #endSurplus({ key, content }: Session): Promise<void> {
+    const { maxPerUser } = this.#settings
+    if (maxPerUser === undefined) return
+    try {
+      const ended = await this.#store.removeOf(ownerOf(content), { newest: maxPerUser, key })
+      if (ended.length === 0) return
+      await Promise.all(ended.map((one) => this.#noteEnd(one)))
+      this.#log.info({ user: content.user.username, ended: ended.length }, 'a user had too many sessions: the oldest were ended')
+    } catch (error) {
+      this.#log.warn({ err: error }, 'the oldest sessions of a user could not be ended')
+    }
   }
 
   /** Ends `old` and starts another session with a new identifier: what a login does. @throws SESSIONS_UNAVAILABLE */
@@ -145,10 +161,19 @@ export class Sessions {
     await this.#noteEnd(session.key)
   }
 
-  /** The live sessions of a user, the one used last first. @throws {GatewayError} SESSIONS_UNAVAILABLE */
-  async listOf(username: string): Promise<UserSession[]> {
-    const stored = await askStore(() => this.#store.listOf(toUserKey(username)))
-    return [...stored].flatMap(([key, { content: text, expiresAtMs }]) => {
+  /**
+   * Live sessions of a user, the one used last first. There may be more as long as `next` is given.
+   *
+   * @throws {GatewayError} SESSIONS_UNAVAILABLE
+   */
+  async listOf(username: string, { offset, limit }: SessionRange): Promise<{ sessions: UserSession[]; next?: number }> {
+    const stored = await askStore(() => this.#store.listOf(toUserKey(username), { offset, limit: limit + 1 }))
+    const sessions = this.#toList([...stored].slice(0, limit))
+    return stored.size > limit ? { sessions, next: offset + limit } : { sessions }
+  }
+
+  #toList(stored: readonly (readonly [string, StoredSession])[]): UserSession[] {
+    return stored.flatMap(([key, { content: text, expiresAtMs }]) => {
       const content = parseSession(key, text)
       if (content === undefined || expiresAtMs <= this.#now() || this.#isTooOld(content)) return []
       const lastUseMs = Math.max(content.loggedInAtMs ?? 0, expiresAtMs - this.#settings.idleMs)
@@ -156,19 +181,27 @@ export class Sessions {
     })
   }
 
-  /**
-   * Ends sessions of a user and says how many there were.
-   *
-   * @param which By the `id` or key of `listOf`
-   * @throws {GatewayError} SESSIONS_UNAVAILABLE
-   */
-  async endOf(username: string, which: (session: UserSession) => boolean): Promise<number> {
-    const ended = (await this.listOf(username)).filter(which)
-    for (const { key } of ended) {
-      await askStore(() => this.#store.remove(key, toUserKey(username)))
-      await this.#noteEnd(key)
+  /** Ends one session of a user, by the `id` of `listOf`; false when there is none. @throws {GatewayError} SESSIONS_UNAVAILABLE */
+  async endOne(username: string, id: string): Promise<boolean> {
+    if (!shownId.test(id)) return false
+    const owner = toUserKey(username)
+    const key = await askStore(() => this.#store.findKey(owner, id))
+    if (key === undefined) return false
+    await askStore(() => this.#store.remove(key, owner))
+    await this.#noteEnd(key)
+    return true
+  }
+
+  /** Ends all sessions of a user but one, and says how many there were. @throws {GatewayError} SESSIONS_UNAVAILABLE */
+  async endOthers(username: string, exceptKey: string | undefined): Promise<number> {
+    for (let count = 0; ; ) {
+      const ended = await askStore(() => this.#store.removeOf(toUserKey(username), { newest: 0, key: exceptKey }))
+      if (ended.length === 0) return count
+      await Promise.all(ended.map((key) => this.#noteEnd(key)))
+      count += ended.length
+      // Requests get their turn in between.
+      await new Promise((resolve) => setImmediate(resolve))
     }
-    return ended.length
   }
 
   /** Logs all users out and returns the number of their sessions. @throws {GatewayError} SESSIONS_UNAVAILABLE */

@@ -12,6 +12,11 @@ export const SessionKeys = z.strictObject({
     .min(0)
     .default(168)
     .describe('Hours after the login that end a session, even an active one; 0 means never, as in Gate.'),
+  'sessions.maxPerUser': z
+    .int()
+    .min(0)
+    .default(10_000)
+    .describe('Sessions that a user may have; a login beyond that ends the oldest. 0 means no limit, as in Gate.'),
   'server.servlet.session.cookie.name': z
     .string()
     .regex(/^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/, 'must be a cookie name: letters, digits, dash, dot, underscore')
@@ -57,6 +62,8 @@ export function toSessionSettings(keys: SessionKeys, report: SettingsReport) {
     idleMs,
     /** Undefined: only idleness ends a session. */
     absoluteMs: keys['sessions.absoluteHours'] === 0 ? undefined : keys['sessions.absoluteHours'] * 3_600_000,
+    /** Undefined: any number. */
+    maxPerUser: keys['sessions.maxPerUser'] || undefined,
     cookie: {
       name: keys['server.servlet.session.cookie.name'],
       domain: keys['server.servlet.session.cookie.domain'] || undefined,

@@ -4,7 +4,7 @@ import type { DatabaseSync } from 'node:sqlite'
 import type { FastifyBaseLogger } from 'fastify'
 import { explainDatabaseFault } from '../storage/database-fault.ts'
 import { openPrivateDatabase } from '../storage/private-files.ts'
-import type { SessionStore, StoredSession } from './session-store.ts'
+import { removedAtOnce, type SessionRange, type SessionStore, type StoredSession } from './session-store.ts'
 
 interface SqliteSessionStoreOptions {
   /** Milliseconds since the epoch. */
@@ -67,8 +67,22 @@ class SqliteSessionStore implements SessionStore {
     this.#write(true, () => this.#statements.remove.run(key))
   }
 
-  async listOf(owner: string): Promise<ReadonlyMap<string, StoredSession>> {
-    return new Map(this.#statements.listOf.all(owner).map((row) => [String(row['key']), toStored(row)]))
+  async listOf(owner: string, { offset, limit }: SessionRange): Promise<ReadonlyMap<string, StoredSession>> {
+    const rows = this.#statements.listOf.all(owner, this.#options.now(), limit, offset)
+    return new Map(rows.map((row) => [String(row['key']), toStored(row)]))
+  }
+
+  async findKey(owner: string, beginning: string): Promise<string | undefined> {
+    const row = this.#statements.findKey.get(beginning, `${beginning}~`, owner, this.#options.now())
+    return row === undefined ? undefined : String(row['key'])
+  }
+
+  async removeOf(owner: string, { newest, key }: { newest: number; key: string | undefined }): Promise<string[]> {
+    // Deleted only if there are any: every login asks, and a write waits for the disk.
+    const others = key === undefined ? newest : Math.max(0, newest - 1)
+    const removed = this.#statements.surplus.all(owner, key ?? '', removedAtOnce, others).map((row) => String(row['key']))
+    if (removed.length > 0) this.#write(true, () => this.#statements.removeKeys.run(JSON.stringify(removed)))
+    return removed
   }
 
   async removeAll(): Promise<number> {
@@ -115,7 +129,13 @@ function prepare(db: DatabaseSync) {
     insert: db.prepare('INSERT INTO sessions_2 (key, content, expires_at_ms, owner) VALUES (?, ?, ?, ?)'),
     touch: db.prepare('UPDATE sessions_2 SET expires_at_ms = ? WHERE key = ?'),
     remove: db.prepare('DELETE FROM sessions_2 WHERE key = ?'),
-    listOf: db.prepare('SELECT key, content, expires_at_ms, owner FROM sessions_2 WHERE owner = ? ORDER BY expires_at_ms DESC'),
+    listOf: db.prepare(
+      `SELECT key, content, expires_at_ms, owner FROM sessions_2 WHERE owner = ? AND expires_at_ms > ?
+         ORDER BY expires_at_ms DESC LIMIT ? OFFSET ?`,
+    ),
+    findKey: db.prepare('SELECT key FROM sessions_2 WHERE key >= ? AND key < ? AND owner = ? AND expires_at_ms > ?'),
+    surplus: db.prepare('SELECT key FROM sessions_2 WHERE owner = ? AND key <> ? ORDER BY expires_at_ms DESC LIMIT ? OFFSET ?'),
+    removeKeys: db.prepare('DELETE FROM sessions_2 WHERE key IN (SELECT value FROM json_each(?))'),
     removeAll: db.prepare('DELETE FROM sessions_2'),
     count: db.prepare('SELECT count(*) AS n FROM sessions_2 WHERE expires_at_ms > ?'),
     removeExpired: db.prepare(

@@ -160,6 +160,28 @@ test('Redis: replicas that write at once write one chain', async (t) => {
   assert.deepEqual([breaks, records], [[], 120])
 })
 
+test('SQLite: a search through many records lets requests pass', async (t) => {
+  const sink = openSqliteSink(join(temporaryFolder(t), 'audit.db'))
+  t.after(() => sink.close())
+  await sink.append(eventsOf(1, 'first'))
+  await sink.append(eventsOf(6000))
+  let turns = 0
+  let isOver = false
+  const count = () => {
+    turns++
+    if (!isOver) setImmediate(count)
+  }
+  setImmediate(count)
+
+  const page = await sink.find?.({ address: '203.0.113.1', limit: 5 })
+  isOver = true
+
+  assert.deepEqual(page?.records, [])
+  assert.ok(turns >= 2, `${turns} turns`)
+  assert.equal((await sink.find?.({ user: 'FIRST', limit: 5 }))?.records.length, 1)
+  assert.equal((await sink.find?.({ user: 'first', before: 1, limit: 5 }))?.records.length, 0)
+})
+
 test('SQLite: a column that contradicts its record is found', async (t) => {
   const file = join(temporaryFolder(t), 'audit.db')
   const sink = openSqliteSink(file)

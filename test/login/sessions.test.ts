@@ -88,6 +88,24 @@ test('one session, or all but the current one, can be ended', async (t) => {
   assert.equal((await list(here)).length, 1)
 })
 
+test('a page of sessions links to the next one', async (t) => {
+  const { logIn } = await start(t)
+  await logIn('bob', 'first')
+  await logIn('bob', 'second')
+  const alice = await logIn('alice', 'admin')
+
+  const page = await alice.visit('/auth/sessions?username=bob&limit=1')
+  assert.equal((JSON.parse(page.text) as Listed[]).length, 1)
+  assert.equal(page.headers.get('link'), '<?username=bob&limit=1&offset=1>; rel="next"')
+  const last = await alice.visit('/auth/sessions?username=bob&limit=1&offset=1')
+  assert.equal((JSON.parse(last.text) as Listed[]).length, 1)
+  assert.notEqual(last.text, page.text)
+  assert.equal(last.headers.get('link'), null)
+  for (const query of ['limit=0', 'limit=1001', 'offset=-1']) {
+    assert.equal((await alice.visit(`/auth/sessions?${query}`)).status, 400, query)
+  }
+})
+
 test('nobody sees or ends the sessions of others but administrators', async (t) => {
   const { url, logIn } = await start(t)
   const alice = await logIn('alice', 'admin')

@@ -192,7 +192,8 @@ for (const { name, open } of stores) {
     const second = await sessions.start({ ...alice, loggedInAtMs: place.clock.nowMs })
     await sessions.start({ ...alice, user: { ...alice.user, username: 'bob' } })
 
-    const listed = await sessions.listOf('Alice')
+    const { sessions: listed, next } = await sessions.listOf('Alice', { offset: 0, limit: 2 })
+    assert.equal(next, undefined)
     assert.deepEqual(
       listed.map(({ key, lastUseMs }) => [key, Math.round((place.clock.nowMs - lastUseMs) / minuteMs)]),
       [
@@ -202,9 +203,89 @@ for (const { name, open } of stores) {
     )
     for (const { id } of listed) assert.equal(await sessions.find(`SESSION=${id}`), undefined)
 
-    assert.equal(await sessions.endOf('ALICE', ({ key }) => key !== second.session.key), 1)
+    assert.equal(await sessions.endOthers('ALICE', second.session.key), 1)
     assert.equal(await sessions.find(`SESSION=${first.id}`), undefined)
     assert.ok(await sessions.find(`SESSION=${second.id}`))
+  })
+
+  test(`${name}: a list of sessions has pages`, async (t) => {
+    const place = await open(t)
+    if (place === undefined) return
+    const sessions = await place.openReplica()
+    const keys: string[] = []
+    for (let index = 0; index < 5; index++) {
+      await place.pass(minuteMs)
+      keys.unshift((await sessions.start(alice)).session.key)
+    }
+    const listed: string[] = []
+    const sizes: number[] = []
+    for (let offset: number | undefined = 0; offset !== undefined; ) {
+      const page = await sessions.listOf('alice', { offset, limit: 2 })
+      listed.push(...page.sessions.map(({ key }) => key))
+      sizes.push(page.sessions.length)
+      offset = page.next
+    }
+    assert.deepEqual(listed, keys)
+    assert.deepEqual(sizes, [2, 2, 1])
+  })
+
+  test(`${name}: one session of a user ends by its id`, async (t) => {
+    const place = await open(t)
+    if (place === undefined) return
+    const sessions = await place.openReplica()
+    const [mine, kept] = [await sessions.start(alice), await sessions.start(alice)]
+    const bob = await sessions.start({ ...alice, user: { ...alice.user, username: 'bob' } })
+    const idOf = ({ session }: typeof mine) => session.key.slice(0, 24)
+
+    assert.equal(await sessions.endOne('alice', idOf(bob)), false)
+    assert.equal(await sessions.endOne('alice', ''), false)
+    assert.equal(await sessions.endOne('alice', idOf(mine).slice(0, 23)), false)
+    assert.equal(await sessions.endOne('alice', '%'.repeat(24)), false)
+    assert.equal(await sessions.endOne('Alice', idOf(mine)), true)
+    assert.equal(await sessions.endOne('alice', idOf(mine)), false)
+
+    assert.equal(await sessions.find(`SESSION=${mine.id}`), undefined)
+    for (const { id } of [kept, bob]) assert.ok(await sessions.find(`SESSION=${id}`))
+  })
+
+  test(`${name}: a login beyond the limit ends the oldest session`, async (t) => {
+    const place = await open(t)
+    if (place === undefined) return
+    const sessions = await place.openReplica({ maxPerUser: 2 })
+    const bob = await sessions.start({ ...alice, user: { ...alice.user, username: 'bob' } })
+    const started = []
+    for (let index = 0; index < 4; index++) {
+      await place.pass(minuteMs)
+      started.push(await sessions.start(alice))
+    }
+    const live = await Promise.all(started.map(async ({ id }) => (await sessions.find(`SESSION=${id}`)) !== undefined))
+    assert.deepEqual(live, [false, false, true, true])
+    assert.ok(await sessions.find(`SESSION=${bob.id}`))
+  })
+
+  test(`${name}: a lowered limit ends sessions in portions`, async (t) => {
+    const place = await open(t)
+    if (place === undefined) return
+    const many = await place.openReplica({ maxPerUser: undefined })
+    for (let index = 0; index < 601; index++) await many.start(alice)
+    const few = await place.openReplica({ maxPerUser: 1 })
+    const count = async () => (await few.listOf('alice', { offset: 0, limit: 1000 })).sessions.length
+
+    await few.start(alice)
+    assert.equal(await count(), 102)
+    await few.start(alice)
+    assert.equal(await count(), 1)
+  })
+
+  test(`${name}: more sessions end than one step removes`, async (t) => {
+    const place = await open(t)
+    if (place === undefined) return
+    const sessions = await place.openReplica()
+    for (let index = 0; index < 600; index++) await sessions.start(alice)
+    const { id, session } = await sessions.start(alice)
+
+    assert.equal(await sessions.endOthers('alice', session.key), 600)
+    assert.ok(await sessions.find(`SESSION=${id}`))
   })
 }
 

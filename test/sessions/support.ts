@@ -10,6 +10,7 @@ export const silentLog = pino({ level: 'silent' })
 export const sessionSettings: SessionSettings = {
   idleMs: 3_600_000,
   absoluteMs: 7 * 86_400_000,
+  maxPerUser: 10_000,
   cookie: { name: 'SESSION', domain: undefined, secure: 'auto', maxAgeSeconds: undefined, sameSite: undefined },
 }
 

@@ -500,7 +500,7 @@ export interface paths {
     /** Explain access to several operations */ post: { parameters: {  }; requestBody: { content: { 'application/json': components['schemas']['AccessQuestions'] } }; responses: { 200: { content: { 'application/json': components['schemas']['AccessExplanations'] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
   }
   '/auth/sessions': {
-    /** List login sessions */ get: { parameters: { query?: { username?: string } }; responses: { 200: { content: { 'application/json': (components['schemas']['LoginSession'])[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
+    /** List login sessions */ get: { parameters: { query?: { username?: string; limit?: number; offset?: number } }; responses: { 200: { content: { 'application/json': (components['schemas']['LoginSession'])[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
     /** End other sessions */ delete: { parameters: { query?: { username?: string } }; responses: { 204: { content?: never }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
   }
   '/auth/sessions/{id}': {

@@ -14,8 +14,11 @@ import { AccessHead } from './access-head.tsx'
 
 type Login = Schemas['LoginSession']
 
+/** The size of a page. Logins beyond it can only be ended together. */
+const shownLogins = 100
+
 export function Logins() {
-  const live = useLive('/auth/sessions', { query: {} }, { refresh: 'slow' })
+  const live = useLive('/auth/sessions', { query: { limit: shownLogins } }, { refresh: 'slow' })
   const others = (live.reading.value.body ?? []).filter(({ current }) => !current)
   return (
     <>
@@ -78,6 +81,7 @@ export function Logins() {
                 },
               ]}
             />
+            {logins.length === shownLogins && <p class="muted">{adminWords.loginsMore(shownLogins)}</p>}
           </div>
         )}
       </Loaded>

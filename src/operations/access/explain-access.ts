@@ -201,8 +201,8 @@ export async function judgeCreation(question: CreationQuestion): Promise<boolean
 
 /** The login method of the session used last; undefined when there is none, or it is unknown. */
 async function lastMethodOf(username: string, { login }: Platform): Promise<string | undefined> {
-  const [last] = await login.sessionsOf(username).catch(() => [])
-  return last?.content.user?.method
+  const newest = await login.sessionsOf(username, { offset: 0, limit: 1 }).catch(() => undefined)
+  return newest?.sessions[0]?.content.user?.method
 }
 
 function withTokenLimits(

@@ -1,4 +1,5 @@
 /** Users of the login form, for administrators. */
+import { setImmediate } from 'node:timers/promises'
 import { z } from 'zod'
 import { GatewayError } from '../../errors.ts'
 import type { FormUser, FormUsers } from '../../login/form/form-users.ts'
@@ -34,6 +35,7 @@ const ShownPassword = z
   .meta({ id: 'FormUserPassword' })
 const Removed = z.object({ revokedTokens: z.int() }).meta({ id: 'RemovedFormUser' })
 
+const usersPerTurn = 50
 const path = '/auth/users/{username}'
 const forbidden = { 403: 'The caller is no administrator, or sends an API token.' }
 const none = { ...forbidden, 404: 'There is no such user, or the login form has no users of its own.' }
@@ -48,7 +50,13 @@ export const formUserOperations: Operation[] = [
     description: 'The users of the login form that Fairlead keeps, by name. For administrators.',
     handle: async (_request, platform) => {
       const users = administered(platform).list()
-      return Promise.all(users.map((user) => toKnownUser(user, platform)))
+      const known: z.infer<typeof KnownUser>[] = []
+      for (const [index, user] of users.entries()) {
+        // Requests get their turn in between.
+        if (index % usersPerTurn === usersPerTurn - 1) await setImmediate()
+        known.push(await toKnownUser(user, platform))
+      }
+      return known
     },
     answer: z.array(KnownUser),
     errors: none,
@@ -165,7 +173,8 @@ function toShownPassword(username: string, given: string | undefined, set: strin
 }
 
 async function toKnownUser({ name, roles: held, isAdmin, createdAtMs }: FormUser, { login }: Platform) {
-  const [last] = await login.sessionsOf(name)
+  const newest = await login.sessionsOf(name, { offset: 0, limit: 1 })
+  const last = newest.sessions[0]
   const tokens = await login.tokens?.listOf({ type: 'USER', id: name })
   return {
     username: name,

@@ -8,7 +8,7 @@ import { requireAdministrator } from '../access/application-access.ts'
 import { ownAffair } from '../demands.ts'
 import { DirectAnswer, type Operation, type OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
-import { nothing, text } from '../schemas.ts'
+import { count, nothing, text } from '../schemas.ts'
 
 const LoginSession = z
   .object({
@@ -23,6 +23,7 @@ const LoginSession = z
   .meta({ id: 'LoginSession' })
 type LoginSession = z.infer<typeof LoginSession>
 
+const maxLimit = 1000
 const query = { username: text.optional().describe('Another user. For administrators.') }
 const errors = { 403: 'Only administrators may ask about others.' }
 
@@ -33,14 +34,14 @@ export const loginSessionOperations: Operation[] = [
     path: '/auth/sessions',
     demands: ownAffair,
     summary: 'List login sessions',
-    description: 'Sessions of the caller, the one used last first.',
-    query,
-    handle: async (request, platform) => {
-      const username = await whose(request, platform)
-      if (username === undefined) return []
-      const current = platform.login.sessionKeyOf(request.state)
-      return (await platform.login.sessionsOf(username)).map((session) => toLoginSession(session, current))
+    description:
+      'Sessions of the caller, the one used last first. While there are more, the header `Link` has the next page, `rel="next"`.',
+    query: {
+      ...query,
+      limit: z.int().min(1).max(maxLimit).default(100).describe('Size of a page.'),
+      offset: count.default(0).describe('Position in the list, as in `Link`.'),
     },
+    handle: list,
     answer: z.array(LoginSession),
     errors,
   },
@@ -55,7 +56,7 @@ export const loginSessionOperations: Operation[] = [
     handle: async (request, platform) => {
       const username = await whose(request, platform)
       const current = platform.login.sessionKeyOf(request.state)
-      if (username !== undefined) await platform.login.endSessionsOf(username, ({ key }) => key !== current)
+      if (username !== undefined) await platform.login.endOtherSessionsOf(username, current)
       return new DirectAnswer(204)
     },
     success: 204,
@@ -70,10 +71,10 @@ export const loginSessionOperations: Operation[] = [
     summary: 'End a session',
     query,
     handle: async (request, platform) => {
-      const wanted = request.path['id']
+      const { id = '' } = request.path
       const username = await whose(request, platform)
-      const ended = username === undefined ? 0 : await platform.login.endSessionsOf(username, ({ id }) => id === wanted)
-      if (ended === 0) throw new GatewayError('NOT_FOUND', 'There is no such session, or it has ended already.')
+      const ended = username !== undefined && (await platform.login.endSessionOf(username, id))
+      if (!ended) throw new GatewayError('NOT_FOUND', 'There is no such session, or it has ended already.')
       return new DirectAnswer(204)
     },
     success: 204,
@@ -81,6 +82,19 @@ export const loginSessionOperations: Operation[] = [
     errors: { ...errors, 404: 'There is no such session.' },
   },
 ]
+
+async function list(request: OperationRequest, platform: Platform): Promise<LoginSession[] | DirectAnswer> {
+  const username = await whose(request, platform)
+  if (username === undefined) return []
+  const [limit, offset] = [request.query['limit'] as number, request.query['offset'] as number]
+  const { sessions, next } = await platform.login.sessionsOf(username, { offset, limit })
+  const current = platform.login.sessionKeyOf(request.state)
+  const shown = sessions.map((session) => toLoginSession(session, current))
+  if (next === undefined) return shown
+  const wanted = request.query['username'] as string | undefined
+  const page = new URLSearchParams({ ...(wanted !== undefined && { username: wanted }), limit: `${limit}`, offset: `${next}` })
+  return new DirectAnswer(200, shown, { link: `<?${page}>; rel="next"` })
+}
 
 /** Whose sessions are meant; undefined while all callers are anonymous. @throws {GatewayError} PERMISSION_DENIED */
 async function whose(request: OperationRequest, platform: Platform): Promise<string | undefined> {
