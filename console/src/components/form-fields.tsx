@@ -1,4 +1,5 @@
 /** Fields that forms are made of: a text, a choice, a yes or no. */
+import type { ComponentChildren } from 'preact'
 import { Field } from './field.tsx'
 
 interface TextFieldProps {
@@ -67,5 +68,33 @@ export function CheckField({ label, checked, onChange }: CheckFieldProps) {
         <input type="checkbox" checked={checked} onChange={(event) => onChange(event.currentTarget.checked)} /> {label}
       </label>
     </p>
+  )
+}
+
+interface CheckListProps {
+  readonly label: string
+  /** Instead of the label in view. */
+  readonly head?: ComponentChildren
+  readonly choices: readonly { readonly id: string; readonly label: ComponentChildren }[]
+  readonly chosen: readonly string[]
+  readonly onChange: (chosen: readonly string[]) => void
+}
+
+/** Any number of choices, in the order in which they were made. */
+export function CheckList({ label, head = label, choices, chosen, onChange }: CheckListProps) {
+  return (
+    <fieldset class="check-list" aria-label={label}>
+      <strong>{head}</strong>
+      {choices.map(({ id, label: name }) => (
+        <label key={id} class="check">
+          <input
+            type="checkbox"
+            checked={chosen.includes(id)}
+            onChange={(event) => onChange(event.currentTarget.checked ? [...chosen, id] : chosen.filter((one) => one !== id))}
+          />{' '}
+          {name}
+        </label>
+      ))}
+    </fieldset>
   )
 }

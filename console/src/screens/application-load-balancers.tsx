@@ -6,6 +6,7 @@ import { ApplicationHead } from '../components/application-head.tsx'
 import { openDialog } from '../components/dialog.tsx'
 import { FilterField } from '../components/filter-field.tsx'
 import { Icon } from '../components/icon.tsx'
+import { RightButton } from '../components/right-button.tsx'
 import { EmptyState, Loaded } from '../components/states.tsx'
 import type { ScreenProps } from '../screen.ts'
 import { EditBalancer } from './balancer-dialog.tsx'
@@ -53,14 +54,8 @@ export function ApplicationLoadBalancers({ params, query: { q = '' } }: ScreenPr
 function CreateBalancer({ application }: { application: string }) {
   const right = useRight({ operation: changeOperation, application })
   return (
-    <button
-      type="button"
-      class="button"
-      aria-disabled={!right.allowed}
-      title={right.reason}
-      onClick={() => right.allowed && openDialog(<EditBalancer application={application} balancer={undefined} />)}
-    >
+    <RightButton right={right} onClick={() => openDialog(<EditBalancer application={application} balancer={undefined} />)}>
       <Icon name="plus" /> {adminWords.createBalancer}
-    </button>
+    </RightButton>
   )
 }

@@ -18,6 +18,7 @@ import { StatusMark } from '../components/status-mark.tsx'
 import { type Json, numberOf, objectOf, objectsOf, textOf, textsOf } from '../model/read.ts'
 import { words } from '../words.ts'
 import { EditBalancer } from './balancer-dialog.tsx'
+import { askToDelete } from './deletion.tsx'
 
 export type Balancer = Schemas['LoadBalancer']
 
@@ -33,16 +34,7 @@ export function BalancerPanel({ balancer }: { balancer: Balancer }) {
   const key = objectKey('loadBalancer', account, region, name)
   const remove = (owner: string) =>
     confirm({
-      title: adminWords.deleteTitle(name),
-      effect: <p>{adminWords.deleteBalancerEffect}</p>,
-      action: adminWords.deleteAction(name),
-      level: 2,
-      typed: name,
-      destructive: true,
-      facts: [
-        [words.account, account],
-        [words.region, region],
-      ],
+      ...askToDelete(name, adminWords.deleteBalancerEffect, { account, region }),
       change: () => ({
         application: owner,
         description: adminWords.deleteAction(name),

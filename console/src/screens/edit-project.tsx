@@ -8,7 +8,7 @@ import { client, unwrap } from '../api/client.ts'
 import { refreshMatching, useLive } from '../api/live.ts'
 import { Field } from '../components/field.tsx'
 import { FormDialog } from '../components/form-dialog.tsx'
-import { ChoiceField, TextField } from '../components/form-fields.tsx'
+import { CheckList, ChoiceField, TextField } from '../components/form-fields.tsx'
 import { Icon } from '../components/icon.tsx'
 import { Name } from '../components/name.tsx'
 import { RecordRows } from '../components/record-rows.tsx'
@@ -216,22 +216,14 @@ function PipelinesOf({ application, chosen, onChange }: PipelinesProps) {
     useLive('/applications/{application}/pipelineConfigs', { path: { application } }, { refresh: 'slow' }).reading.value.body ??
     []
   return (
-    <fieldset class="pipeline-choice" aria-label={`${settingsWords.pipelinesOf}: ${application}`}>
-      <strong>
-        <Name text={application} max={40} />
-      </strong>
-      {definitions.map(({ id = '', name }) => (
-        <label key={id} class="check">
-          <input
-            type="checkbox"
-            checked={chosen.some((one) => one.id === id)}
-            onChange={(event) =>
-              onChange(event.currentTarget.checked ? [...chosen, { application, id }] : chosen.filter((one) => one.id !== id))
-            }
-          />{' '}
-          <Name text={name} max={60} />
-        </label>
-      ))}
-    </fieldset>
+    <CheckList
+      label={`${settingsWords.pipelinesOf}: ${application}`}
+      head={<Name text={application} max={40} />}
+      choices={definitions.map(({ id = '', name }) => ({ id, label: <Name text={name} max={60} /> }))}
+      chosen={chosen.flatMap((one) => (one.application === application ? one.id : []))}
+      onChange={(ids) =>
+        onChange([...chosen.filter((one) => one.application !== application), ...ids.map((id) => ({ application, id }))])
+      }
+    />
   )
 }

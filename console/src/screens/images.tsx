@@ -23,6 +23,7 @@ import { numberOf, objectOf, textOf, textsOf } from '../model/read.ts'
 import { accountOf, isEnabled, type ServerGroup, versionOf } from '../model/server-groups.ts'
 import type { ScreenProps } from '../screen.ts'
 import { words } from '../words.ts'
+import { askToDelete } from './deletion.tsx'
 import { InfrastructureHead, providersOf, useAccounts } from './infrastructure-head.tsx'
 
 type Image = Schemas['Image']
@@ -198,12 +199,7 @@ function ImageActions({ image, using }: ImageActionsProps) {
     using === undefined ? words.loading : using.length > 0 ? adminWords.imageUsed(using.map(({ name }) => name)) : undefined
   const remove = () =>
     confirm({
-      title: adminWords.deleteTitle(id),
-      effect: <p>{adminWords.deleteImageEffect}</p>,
-      action: adminWords.deleteAction(id),
-      level: 2,
-      typed: id,
-      destructive: true,
+      ...askToDelete(id, adminWords.deleteImageEffect),
       run: async () => {
         await completeTask({
           application,

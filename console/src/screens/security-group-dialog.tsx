@@ -18,6 +18,7 @@ import {
   toSecurityGroupJob,
 } from '../model/infrastructure.ts'
 import { words } from '../words.ts'
+import { askToDelete } from './deletion.tsx'
 import { applicationOf, PlaceFields, useLocalPlaces } from './place-fields.tsx'
 
 interface EditSecurityGroupProps {
@@ -133,16 +134,7 @@ export function deleteSecurityGroup(
   { provider, account, region }: { readonly provider: string; readonly account: string; readonly region: string },
 ): void {
   confirm({
-    title: adminWords.deleteTitle(name),
-    effect: <p>{adminWords.deleteSecurityGroupEffect}</p>,
-    action: adminWords.deleteAction(name),
-    level: 2,
-    typed: name,
-    destructive: true,
-    facts: [
-      [words.account, account],
-      [words.region, region],
-    ],
+    ...askToDelete(name, adminWords.deleteSecurityGroupEffect, { account, region }),
     run: async () => {
       await completeTask({
         application: application ?? applicationOf(name),

@@ -11,6 +11,7 @@ import { LogView } from '../components/log-view.tsx'
 import { Name } from '../components/name.tsx'
 import { Panel } from '../components/panel.tsx'
 import { PlainText } from '../components/plain-text.tsx'
+import { RightButton } from '../components/right-button.tsx'
 import { StatusMark, StatusText } from '../components/status-mark.tsx'
 import { Tabs } from '../components/tabs.tsx'
 import { Duration, Time } from '../components/time.tsx'
@@ -222,24 +223,16 @@ function Judgment({ execution, stage }: { execution: Execution; stage: Stage }) 
         </fieldset>
       )}
       <div class="row">
-        <button
-          type="button"
-          class="button is-primary"
-          aria-disabled={!isReady}
-          title={right.reason}
-          onClick={() => isReady && confirmJudgment(execution, stage, 'continue', input)}
+        <RightButton
+          right={{ allowed: isReady, reason: right.reason }}
+          class="is-primary"
+          onClick={() => confirmJudgment(execution, stage, 'continue', input)}
         >
           {words.continueRun}
-        </button>
-        <button
-          type="button"
-          class="button"
-          aria-disabled={!right.allowed}
-          title={right.reason}
-          onClick={() => right.allowed && confirmJudgment(execution, stage, 'stop', input)}
-        >
+        </RightButton>
+        <RightButton right={right} onClick={() => confirmJudgment(execution, stage, 'stop', input)}>
           {words.stopRun}
-        </button>
+        </RightButton>
         {right.reason !== undefined && <span class="muted">{right.reason}</span>}
       </div>
     </div>

@@ -11,6 +11,7 @@ import { Name } from '../components/name.tsx'
 import { PageHead } from '../components/page-head.tsx'
 import { Panel } from '../components/panel.tsx'
 import { PlainText } from '../components/plain-text.tsx'
+import { RightButton } from '../components/right-button.tsx'
 import { EmptyState, Loaded } from '../components/states.tsx'
 import { StatusMark } from '../components/status-mark.tsx'
 import { Duration, Time } from '../components/time.tsx'
@@ -118,14 +119,8 @@ function CancelButton({ task }: { task: Task }) {
       },
     })
   return (
-    <button
-      type="button"
-      class="button"
-      aria-disabled={!right.allowed}
-      title={right.reason}
-      onClick={() => right.allowed && cancel()}
-    >
+    <RightButton right={right} onClick={cancel}>
       {words.cancelTask}
-    </button>
+    </RightButton>
   )
 }

@@ -1,0 +1,125 @@
+/** What the tabs of the settings share: edits above what is stored, the bar that saves them, and the review before that. */
+import { useLayoutEffect, useState } from 'preact/hooks'
+import type { Right } from '../api/rights.ts'
+import { Banner } from '../components/banner.tsx'
+import { Difference } from '../components/difference.tsx'
+import { FormDialog } from '../components/form-dialog.tsx'
+import { RightButton } from '../components/right-button.tsx'
+import { conflictsOf, type Edits, edit, withEdits } from '../model/edits.ts'
+import { type Json, textOf } from '../model/read.ts'
+import { settingsWords } from '../settings-words.ts'
+import { words } from '../words.ts'
+
+/** Words of the attributes, which the review shows. */
+export const settingLabels: Readonly<Record<string, string>> = {
+  email: words.email,
+  description: words.description,
+  cloudProviders: settingsWords.providers,
+  instancePort: settingsWords.instancePort,
+  platformHealthOnly: settingsWords.platformHealthOnly,
+  repoType: `${settingsWords.repository}: ${settingsWords.repoType}`,
+  repoProjectKey: `${settingsWords.repository}: ${settingsWords.repoProject}`,
+  repoSlug: `${settingsWords.repository}: ${settingsWords.repoName}`,
+  aliases: settingsWords.aliases,
+  permissions: settingsWords.permissions,
+  trafficGuards: settingsWords.guards,
+  notifications: settingsWords.notifications,
+}
+
+export interface EditedForm<T extends Json> {
+  /** What the fields show. */
+  readonly values: T
+  readonly set: (key: string, value: unknown) => void
+  readonly edits: Edits
+  /** Counts up when edits were thrown away: fields that keep rows of their own begin anew. */
+  readonly generation: number
+  readonly reset: () => void
+}
+
+export function useEdits<T extends Json>(stored: T): EditedForm<T> {
+  const [edits, setEdits] = useState<Edits>({})
+  const [generation, setGeneration] = useState(0)
+  return {
+    values: withEdits(stored, edits),
+    set: (key, value) => setEdits((before) => edit(before, stored, key, value)),
+    edits,
+    generation,
+    reset: () => {
+      setEdits({})
+      setGeneration(generation + 1)
+    },
+  }
+}
+
+interface SaveBarProps {
+  readonly edits: Edits
+  readonly right: Right
+  readonly onReview: () => void
+  readonly onDiscard: () => void
+}
+
+export function SaveBar({ edits, right, onReview, onDiscard }: SaveBarProps) {
+  const count = Object.keys(edits).length
+  const isReady = count > 0 && right.allowed
+  const reason = right.reason ?? (count === 0 ? settingsWords.nothingChanged : undefined)
+  useLayoutEffect(() => {
+    const onKey = (event: KeyboardEvent) => {
+      if (!(event.ctrlKey || event.metaKey) || event.key.toLowerCase() !== 's') return
+      event.preventDefault()
+      if (isReady && document.querySelector('dialog[open]') === null) onReview()
+    }
+    addEventListener('keydown', onKey)
+    return () => removeEventListener('keydown', onKey)
+  })
+  return (
+    <div class="foot">
+      <RightButton right={{ allowed: isReady, reason }} class="is-primary" onClick={onReview}>
+        {settingsWords.review}
+      </RightButton>
+      {count > 0 && (
+        <button type="button" class="button" onClick={onDiscard}>
+          {settingsWords.discard}
+        </button>
+      )}
+      <span class="muted">{right.reason ?? (count === 0 ? settingsWords.nothingChanged : settingsWords.changed(count))}</span>
+    </div>
+  )
+}
+
+export interface ReviewProps {
+  readonly application: string
+  readonly edits: Edits
+  readonly onSaved: () => void
+}
+
+interface ReviewDialogProps {
+  readonly application: string
+  readonly edits: Edits
+  /** As it is now, with who stored it. */
+  readonly stored: Json
+  readonly save: () => Promise<undefined>
+}
+
+/** What is stored beside what will be, with what another user has changed meanwhile. */
+export function ReviewDialog({ application, edits, stored, save }: ReviewDialogProps) {
+  const conflicts = conflictsOf(edits, stored)
+  return (
+    <FormDialog title={settingsWords.reviewTitle(application)} action={settingsWords.reviewAction(application)} run={save}>
+      {conflicts.length > 0 && (
+        <Banner tone="warning">
+          {settingsWords.changedMeanwhile(
+            textOf(stored['lastModifiedBy']) ?? settingsWords.anotherUser,
+            conflicts.map((key) => settingLabels[key] ?? key).join(', '),
+          )}
+        </Banner>
+      )}
+      <Difference
+        values={Object.entries(edits).map(([key, { to: after }]) => ({
+          name: settingLabels[key] ?? key,
+          before: stored[key],
+          after,
+        }))}
+      />
+    </FormDialog>
+  )
+}
