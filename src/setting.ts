@@ -46,6 +46,16 @@ export const port = z.int().min(0).max(65535)
 /** As far as a timer reaches. */
 export const milliseconds = z.int().min(0).max(2_147_483_647)
 
+const longestWaitMs = 60_000
+
+/**
+ * A timeout on the way of every login or request, in milliseconds. 0, which is "no timeout" to Gate, is a minute: a server that
+ * hangs would otherwise hold each of them for good.
+ */
+export function boundedTimeout(ms: number): number {
+  return ms === 0 ? longestWaitMs : ms
+}
+
 /** A length of time, `30m`, `PT30M` or a plain number in `unit`; the result is in milliseconds. */
 export function duration(unit: 's' | 'ms'): z.ZodPipe<z.ZodString, z.ZodTransform<number, string>> {
   return z

@@ -4,7 +4,7 @@ import { X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
 import { certificateLabel, pemBlocks } from '../http/tls/pem.ts'
-import { duration, type SettingsReport } from '../setting.ts'
+import { boundedTimeout, duration, type SettingsReport } from '../setting.ts'
 import { explainUnreadable } from '../storage/file-fault.ts'
 
 const attribute = z.string().regex(/^[A-Za-z][\w-]*$/, 'must be the name of an attribute, such as memberOf')
@@ -48,8 +48,8 @@ export const directoryKeys = {
     .string()
     .optional()
     .describe('PEM file with the authorities that sign the certificates of the servers. Default: public authorities.'),
-  connectTimeout: duration('ms').prefault('5s').describe('Connect timeout.'),
-  readTimeout: duration('ms').prefault('10s').describe('Read timeout.'),
+  connectTimeout: duration('ms').prefault('5s').describe('Connect timeout; 0: a minute.'),
+  readTimeout: duration('ms').prefault('10s').describe('Read timeout; 0: a minute.'),
 } as const
 type DirectoryKeys = z.infer<z.ZodObject<typeof directoryKeys>>
 
@@ -104,8 +104,8 @@ export function toDirectorySettings(
     servers,
     startTls: keys.startTls,
     authorities: readAuthorities(keys.caFile, prefix, report),
-    connectTimeoutMs: keys.connectTimeout,
-    readTimeoutMs: keys.readTimeout,
+    connectTimeoutMs: boundedTimeout(keys.connectTimeout),
+    readTimeoutMs: boundedTimeout(keys.readTimeout),
     manager: toManager(keys, prefix, report),
     userDnPattern: keys.userDnPattern && below(keys.userDnPattern),
     userSearch: keys.userSearchFilter ? { base: below(keys.userSearchBase), filter: keys.userSearchFilter } : undefined,

@@ -142,7 +142,7 @@ export class EmbeddedSource implements ChangeSource {
     const { upstreams } = this.#options
     const call = { path: '/changes/feed', readTimeoutMs: silenceMs }
     const endpoint = upstreams.choose('orca', call, anonymousIdentity)
-    await endpoint.enter(signal)
+    await endpoint.enter(call, signal)
     const connection = endpoint.takeConnection()
     try {
       const { options } = upstreams.target(endpoint, call, anonymousIdentity)

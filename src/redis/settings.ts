@@ -1,6 +1,6 @@
 /** Settings of the Redis or Valkey that replicas share. */
 import { z } from 'zod'
-import { milliseconds, type SettingsReport, withoutEffect } from '../setting.ts'
+import { boundedTimeout, milliseconds, type SettingsReport, withoutEffect } from '../setting.ts'
 import { toRedisTls } from './tls.ts'
 
 const nodes = z.array(z.string()).optional().meta({ type: 'list of host:port' })
@@ -37,7 +37,7 @@ export const RedisKeys = z.strictObject({
   'redis.tls.privateKeyFile': z.string().optional().describe('PEM file with its private key.'),
   'redis.timeout': milliseconds
     .default(2000)
-    .describe('Milliseconds to wait for Redis, both for a connection and for a response.'),
+    .describe('Milliseconds to wait for Redis, both for a connection and for a response; 0: a minute.'),
   'redis.useRelaxedHealthIndicator': z
     .boolean()
     .default(true)
@@ -91,7 +91,7 @@ export function toRedisSettings(keys: RedisKeys, report: SettingsReport) {
     password: address.password ?? keys['redis.password'],
     database,
     tls: toRedisTls(keys, address.tls, report),
-    timeoutMs: keys['redis.timeout'],
+    timeoutMs: boundedTimeout(keys['redis.timeout']),
     relaxedHealth: keys['redis.useRelaxedHealthIndicator'],
   }
 }

@@ -1,6 +1,6 @@
 /** Settings of traces; environment variables are the standard `OTEL_*`. */
 import { z } from 'zod'
-import { duration, httpAddress, type SettingsReport } from '../setting.ts'
+import { boundedTimeout, duration, httpAddress, type SettingsReport } from '../setting.ts'
 
 const samplers = [
   'always_on',
@@ -40,7 +40,7 @@ export const TracingKeys = z.strictObject({
   'otel.exporter.otlp.traces.headers': text.describe('The same; overrides single headers of `otel.exporter.otlp.headers`.'),
   'otel.exporter.otlp.protocol': choice(protocols).default(protocols[0]).describe('Protocol for spans; gRPC is not supported.'),
   'otel.exporter.otlp.traces.protocol': choice(protocols).optional().describe('The same as `otel.exporter.otlp.protocol`.'),
-  'otel.exporter.otlp.timeout': duration('ms').prefault('10s').describe('Timeout of one transmission of spans.'),
+  'otel.exporter.otlp.timeout': duration('ms').prefault('10s').describe('Timeout of one transmission of spans; 0: a minute.'),
   'otel.exporter.otlp.compression': z.enum(['none', 'gzip']).default('none').describe('Compression of spans.'),
   'otel.service.name': text.describe(
     'Name of the service in traces. Default: that of `otel.resource.attributes`, else `fairlead`.',
@@ -98,7 +98,7 @@ export function toTracingSettings(keys: TracingKeys, report: SettingsReport) {
   return {
     url,
     headers: { ...pairs('otel.exporter.otlp.headers'), ...pairs('otel.exporter.otlp.traces.headers') },
-    timeoutMs: keys['otel.exporter.otlp.timeout'],
+    timeoutMs: boundedTimeout(keys['otel.exporter.otlp.timeout']),
     compression: keys['otel.exporter.otlp.compression'],
     resource: { ...resource, 'service.name': keys['otel.service.name'] || resource['service.name'] || 'fairlead' },
     sampler: toSampler(keys, report),

@@ -9,9 +9,9 @@ import type { ServiceName } from './services.ts'
 /** Bounds on the calls to one address of a service. */
 export interface CallBounds {
   connectTimeoutMs: number
-  /** Longest wait for the headers of an answer, between two pieces of its body, and for a free connection; 0: for ever. */
+  /** Longest wait for the headers of an answer, between two pieces of its body, and for a free connection; 0: without limit. */
   readTimeoutMs: number
-  /** Instead of the read timeout, for the answer to a change, and to a list over everything. */
+  /** Instead of the read timeout, for the answer to a change, and to a list over everything; 0: without limit. */
   changeTimeoutMs?: number | undefined
   listTimeoutMs?: number | undefined
   /** Calls that run at once, each on a connection of its own. */
@@ -52,6 +52,12 @@ export interface CallClass {
   readonly method?: Dispatcher.HttpMethod
   /** A list over everything, which takes a service longer than other reads. */
   readonly isList?: boolean
+  /** A read for the sake of a change: the change is not to wait longer for it than for its own answer. */
+  readonly isForChange?: boolean
+  /** Instead of the read timeout of the service, for the few calls that take longer than any other. */
+  readonly readTimeoutMs?: number
+  /** Bounds each of the above, for what can be done without. */
+  readonly maxTimeoutMs?: number
 }
 
 export class Endpoint {
@@ -93,10 +99,18 @@ export class Endpoint {
       })
   }
 
-  /** Undefined where the read timeout applies, which the connections have anyway. */
-  timeoutOf({ method = 'GET', isList }: CallClass): number | undefined {
-    if (isList === true) return this.#bounds.listTimeoutMs
-    return method === 'GET' || method === 'HEAD' ? undefined : this.#bounds.changeTimeoutMs
+  /** The one that connections have unless a call has another. */
+  get readTimeoutMs(): number {
+    return this.#bounds.readTimeoutMs
+  }
+
+  /** Milliseconds; 0: without limit. */
+  timeoutOf({ method = 'GET', isList, isForChange, readTimeoutMs: own, maxTimeoutMs }: CallClass): number {
+    const { readTimeoutMs, changeTimeoutMs, listTimeoutMs } = this.#bounds
+    const isRead = method === 'GET' || method === 'HEAD'
+    let timeoutMs = own ?? (isList === true ? listTimeoutMs : isRead ? undefined : changeTimeoutMs) ?? readTimeoutMs
+    if (isForChange === true && isRead && changeTimeoutMs !== undefined) timeoutMs = shorter(timeoutMs, changeTimeoutMs)
+    return maxTimeoutMs === undefined ? timeoutMs : shorter(timeoutMs, maxTimeoutMs)
   }
 
   /** For the log; never for a client. */
@@ -126,16 +140,17 @@ export class Endpoint {
   /**
    * Counts a call in, which `leave` counts out again. It may then take a connection. Undefined: it may start at once.
    *
+   * @param call Waits no longer than its timeout.
    * @param signal Ends the wait.
    * @throws {GatewayError} UPSTREAM_OVERLOADED, also by rejection
    */
-  enter(signal?: AbortSignal): Promise<void> | undefined {
+  enter(call: CallClass, signal?: AbortSignal): Promise<void> | undefined {
     if (this.#running < this.#bounds.maxConnections) {
       this.#running++
       return undefined
     }
     if (this.#waiting.size >= this.#bounds.maxWaiting) throw this.#overloaded()
-    return this.#wait(signal)
+    return this.#wait(this.timeoutOf(call), signal)
   }
 
   get isClosed(): boolean {
@@ -164,7 +179,7 @@ export class Endpoint {
     await this.#connections.destroy()
   }
 
-  #wait(signal: AbortSignal | undefined): Promise<void> {
+  #wait(timeoutMs: number, signal: AbortSignal | undefined): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>()
     const stop = () => {
       this.#waiting.delete(call)
@@ -181,8 +196,7 @@ export class Endpoint {
       stop()
       reject(this.#overloaded())
     }
-    const { readTimeoutMs } = this.#bounds
-    const timer = readTimeoutMs === 0 ? undefined : setTimeout(giveUp, readTimeoutMs).unref()
+    const timer = timeoutMs === 0 ? undefined : setTimeout(giveUp, timeoutMs).unref()
     this.#waiting.add(call)
     if (signal?.aborted) giveUp()
     else signal?.addEventListener('abort', giveUp)
@@ -218,4 +232,9 @@ export class Endpoint {
       this.#connections.giveBack(connection)
     }
   }
+}
+
+/** Of two timeouts, where 0 is without limit. */
+function shorter(one: number, other: number): number {
+  return one === 0 || other === 0 ? one + other : Math.min(one, other)
 }

@@ -180,7 +180,7 @@ class Exchange implements Dispatcher.DispatchHandler, Follower {
     const { service, identity, client } = this.#options
     try {
       const endpoint = this.#upstreams.choose(service, this.#call, identity, this.#failed)
-      const waiting = endpoint.enter(endpoint.isFull ? goneSignal(client) : undefined)
+      const waiting = endpoint.enter(this.#call, endpoint.isFull ? goneSignal(client) : undefined)
       this.#endpoint = endpoint
       if (waiting === undefined) this.#dispatch(endpoint)
       else {

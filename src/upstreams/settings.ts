@@ -65,13 +65,16 @@ const service = {
     .describe('Protocol for `host` and `port`. Default: `services.default.protocol`.'),
   connectTimeoutMs: milliseconds
     .optional()
-    .describe('Milliseconds to establish a connection to this service. Default: `okHttpClient.connectTimeoutMs`.'),
+    .describe('Milliseconds to establish a connection to this service; 0: no limit. Default: `okHttpClient.connectTimeoutMs`.'),
   readTimeoutMs: milliseconds
     .optional()
-    .describe('Milliseconds without a byte from this service. Default: `okHttpClient.readTimeoutMs`.'),
+    .describe('Milliseconds without a byte from this service; 0: no limit. Default: `okHttpClient.readTimeoutMs`.'),
   changeTimeoutMs: milliseconds
     .optional()
-    .describe('The same for answers to POST, PUT, PATCH and DELETE. Default: `services.default.changeTimeoutMs`.'),
+    .describe(
+      'The same for answers to POST, PUT, PATCH and DELETE, and for what these operations have to read first. Default: ' +
+        '`services.default.changeTimeoutMs`.',
+    ),
   listTimeoutMs: milliseconds
     .optional()
     .describe('The same for lists over everything, those that cost five requests. Default: `services.default.listTimeoutMs`.'),
@@ -85,8 +88,8 @@ const service = {
     .min(0)
     .optional()
     .describe(
-      'Requests that may wait for each address of this service; more are answered with 503. A request waits for the read timeout at ' +
-        'most. Default: 19 for each concurrent one.',
+      'Requests that may wait for each address of this service; more are answered with 503. A request waits no longer ' +
+        'than its timeout. Default: 19 for each concurrent one.',
     ),
   'shards.baseUrl': httpAddress.optional().describe('Address, where a service is configured through its shards only.'),
   'shards.baseUrls': z
@@ -116,11 +119,11 @@ export const UpstreamKeys = z.strictObject({
     .describe('Protocol of services that are given by host and port.'),
   'services.default.changeTimeoutMs': milliseconds
     .optional()
-    .describe('Milliseconds without a byte from a service that makes a change. Default: its read timeout.'),
+    .describe('Milliseconds without a byte from a service that makes a change; 0: no limit. Default: its read timeout.'),
   'services.default.listTimeoutMs': milliseconds
     .optional()
     .describe(
-      'Milliseconds without a byte from a service that lists everything, such as all executions. Default: its read timeout.',
+      'Milliseconds without a byte from a service that lists everything, such as all executions; 0: no limit. Default: its read timeout.',
     ),
   'services.default.circuitBreaker.enabled': z
     .boolean()
@@ -149,13 +152,13 @@ export const UpstreamKeys = z.strictObject({
     .boolean()
     .default(false)
     .describe('Identity tokens between services, signed by Gate. Not supported: switch it off in all services.'),
-  'okHttpClient.connectTimeoutMs': milliseconds.default(5000).describe('Milliseconds to establish a connection.'),
+  'okHttpClient.connectTimeoutMs': milliseconds.default(5000).describe('Milliseconds to establish a connection; 0: no limit.'),
   'okHttpClient.connectTimoutMs': milliseconds
     .optional()
     .describe('The spelling of old versions; overrides `okHttpClient.connectTimeoutMs`.'),
   'okHttpClient.readTimeoutMs': milliseconds
     .default(120_000)
-    .describe('Milliseconds without a byte from a service; 0 waits for ever.'),
+    .describe('Milliseconds without a byte from a service; 0: no limit.'),
   'okHttpClient.writeTimeoutMs': withoutEffect('Fairlead stops writing when the service stops reading.'),
   'okHttpClient.connectionPool.maxIdleConnections': withoutEffect('How long an idle connection is kept is what counts.'),
   'okHttpClient.connectionPool.keepAliveDurationMs': milliseconds

@@ -12,7 +12,7 @@ import { isObject } from '../json/values.ts'
 import type { StartCall } from '../telemetry/tracing.ts'
 import { type AnswerForm, checkForm, noPage, objectOrList } from './answer-form.ts'
 import { type CircuitSettings, type CircuitState, usualCircuit } from './circuit.ts'
-import { type CallBounds, Endpoint, isUnavailable } from './endpoint.ts'
+import { type CallBounds, type CallClass, Endpoint, isUnavailable } from './endpoint.ts'
 import type { IdentityHeaders } from './identity.ts'
 import { maxRedirects, redirectPath } from './redirects.ts'
 import { RetryBudget } from './retry-budget.ts'
@@ -71,10 +71,7 @@ export interface EndpointState {
   readonly remainingMs: number
 }
 
-export interface UpstreamCall {
-  method?: Dispatcher.HttpMethod
-  /** Has the timeout of lists. */
-  isList?: true
+export interface UpstreamCall extends CallClass {
   /** Encoded path, relative to the base URL of the service; see `pathTo`. */
   path: string
   query?: Readonly<Record<string, QueryValue>>
@@ -87,8 +84,6 @@ export interface UpstreamCall {
   location?: string
   /** Cancels the call before its response, when no request waits for it. */
   signal?: AbortSignal
-  /** Instead of the read timeout of the service, for the few calls that take longer than any other. */
-  readTimeoutMs?: number
 }
 
 export interface UpstreamAnswer {
@@ -128,8 +123,8 @@ const maxRetryDelayMs = 50
 /** An embedded service restarts within seconds. */
 const embeddedAttempts = 200
 const embeddedDelayMs = 50
-/** An answer that is read may take so many times the read timeout altogether, however small its pieces. */
-const maxReadTimeouts = 4
+/** An answer that is read may take so many times its timeout altogether, however small its pieces. */
+const maxTimeouts = 4
 
 /** An error, or the status of an answer. */
 interface CallFailure {
@@ -225,7 +220,7 @@ export class Upstreams {
         const attempt = failed.length + 1
         const endpoint = this.choose(service, call, identity, failed)
         try {
-          const waiting = endpoint.enter(call.signal)
+          const waiting = endpoint.enter(call, call.signal)
           if (waiting !== undefined) await waiting
         } catch (error) {
           throw call.signal?.aborted ? call.signal.reason : error
@@ -234,7 +229,7 @@ export class Upstreams {
         try {
           const answer = await this.#ask(endpoint, connection, asked, identity)
           status = answer.statusCode
-          const body = await this.#readBounded(answer.body, service)
+          const body = await this.#readBounded(answer.body, service, endpoint.timeoutOf(call))
           bytes = body.length
           this.noteAnswer(endpoint, status)
           if (this.#retryDelay(endpoint, { status, method, attempt }) === undefined)
@@ -357,9 +352,9 @@ export class Upstreams {
     }
     for (const name in described) headers.push(name, described[name] as string)
     const path = endpoint.basePath + call.path + (call.query === undefined ? '' : formatQuery(call.query))
-    const readTimeoutMs = call.readTimeoutMs ?? endpoint.timeoutOf(call)
+    const timeoutMs = endpoint.timeoutOf(call)
     const options: Dispatcher.DispatchOptions = { origin: endpoint.origin, path, method: call.method ?? 'GET', headers, body }
-    if (readTimeoutMs !== undefined) Object.assign(options, { headersTimeout: readTimeoutMs, bodyTimeout: readTimeoutMs })
+    if (timeoutMs !== endpoint.readTimeoutMs) Object.assign(options, { headersTimeout: timeoutMs, bodyTimeout: timeoutMs })
     return { basePath: endpoint.basePath, options }
   }
 
@@ -455,9 +450,9 @@ export class Upstreams {
   }
 
   /** @throws {GatewayError} UPSTREAM_UNREADABLE, UPSTREAM_TIMEOUT */
-  async #readBounded(body: AsyncIterable<Buffer> & { destroy(): unknown }, service: ServiceName): Promise<Buffer> {
+  async #readBounded(body: AsyncIterable<Buffer>, service: ServiceName, timeoutMs: number): Promise<Buffer> {
     const { maxAnswerBytes } = this.#settings
-    const maxMs = this.#boundsOf(service).readTimeoutMs * maxReadTimeouts || Number.POSITIVE_INFINITY
+    const maxMs = timeoutMs * maxTimeouts || Number.POSITIVE_INFINITY
     const startedAtMs = performance.now()
     const chunks: Buffer[] = []
     let size = 0

@@ -283,6 +283,64 @@ test('changes and lists have timeouts of their own', { timeout: 60_000 }, async 
   await read
 })
 
+const asked: Record<'read' | 'list' | 'change', [method: string, path: string][]> = {
+  read: [
+    ['GET', '/tasks/t1'],
+    ['GET', '/applications/web/tasks'],
+    ['GET', '/pipelines/p1'],
+  ],
+  list: [
+    ['GET', '/applications/web/pipelines'],
+    ['GET', '/executions?pipelineConfigIds=p1'],
+  ],
+  change: [
+    ['PUT', '/pipelines/p1/pause'],
+    ['PUT', '/tasks/t1/cancel'],
+    ['POST', '/tasks'],
+    ['DELETE', '/pipelines/p1'],
+  ],
+}
+
+for (const [late, timeouts] of [
+  [['change'], { readTimeoutMs: 0, changeTimeoutMs: 50, listTimeoutMs: 0 }],
+  [['list'], { readTimeoutMs: 0, changeTimeoutMs: 0, listTimeoutMs: 50 }],
+  [['read', 'change'], { readTimeoutMs: 50, listTimeoutMs: 0 }],
+] as const) {
+  test(`a timeout of 0 is none: ${JSON.stringify(timeouts)}`, { timeout: 60_000 }, async (t) => {
+    const orca = await startUpstream(t, () => silence)
+    const gateway = await startGateway(t, {
+      services: { orca: { baseUrl: orca.url, ...timeouts }, default: { circuitBreaker: { enabled: false } } },
+    })
+    const send = async ([method, path]: [string, string]) => {
+      const body = method === 'POST' ? '{"application":"web","job":[{"type":"wait"}]}' : undefined
+      const headers: Record<string, string> = body === undefined ? {} : { 'content-type': 'application/json' }
+      return (await fetch(gateway + path, { method, headers, ...(body !== undefined && { body }) })).status
+    }
+    const ended: number[] = []
+    const patient = (['read', 'list', 'change'] as const)
+      .filter((kind) => !(late as readonly string[]).includes(kind))
+      .flatMap((kind) => asked[kind])
+      .map((one) => send(one).finally(() => ended.push(1)))
+    const impatient = await Promise.all(late.flatMap((kind) => asked[kind].map(send)))
+    assert.deepEqual([new Set(impatient), ended.length], [new Set([504]), 0])
+    orca.answer(({ path }) => (path === '/pipelines' || path.startsWith('/v2/') ? [] : { id: 't1', ref: '/tasks/t1' }))
+    orca.release([])
+    for (const status of await Promise.all(patient)) assert.ok(status < 300 || status === 502, String(status))
+  })
+}
+
+test('the timeout of a call bounds its wait and its whole answer', async (t) => {
+  const port = await serve(t, (_incoming, outgoing) => {
+    outgoing.writeHead(200, { 'content-type': 'application/json' })
+    const trickle = setInterval(() => outgoing.write(' '), 10)
+    outgoing.on('close', () => clearInterval(trickle))
+  })
+  const limits = { ...bounds, maxConnections: 1, listTimeoutMs: 50 }
+  const upstreams = open(t, { baseUrls: [`http://127.0.0.1:${port}`], bounds: limits })
+  const list = () => codeOf(upstreams.call('orca', { path: '/pipelines', isList: true }, anonymousIdentity))
+  assert.deepEqual(await Promise.all([list(), list()]), ['UPSTREAM_TIMEOUT', 'UPSTREAM_OVERLOADED'])
+})
+
 test('a change of DNS is followed under load', async (t) => {
   const served: string[] = []
   const port = await serve(t, (_incoming, outgoing) => void outgoing.end(JSON.stringify(served.push('old'))))

@@ -146,10 +146,10 @@ export const OAuth2Keys = z.strictObject({
   'security.oauth2': OlderKeys.optional().describe(older),
   'security.oauth2.external-auth-token-filter.connect-timeout-ms': milliseconds
     .default(5000)
-    .describe('Milliseconds to wait for a connection to the provider.'),
+    .describe('Milliseconds to wait for a connection to the provider; 0: a minute.'),
   'security.oauth2.external-auth-token-filter.read-timeout-ms': milliseconds
     .default(5000)
-    .describe('Milliseconds to wait for a response of the provider.'),
+    .describe('Milliseconds to wait for a response of the provider; 0: a minute.'),
   'security.oauth2.external-auth-token-filter.audience': z
     .array(z.string())
     .default([])

@@ -1,5 +1,5 @@
 /** Client registrations from the keys of both generations, with all errors. */
-import type { SettingsReport } from '../../setting.ts'
+import { boundedTimeout, type SettingsReport } from '../../setting.ts'
 import { nameCaseOfProvider } from '../name-case.ts'
 import { type OlderRegistration, toOlderRegistration } from './older-settings.ts'
 import { type ClientAuthentication, type Endpoints, findPreset, type Preset, type Tenants } from './presets.ts'
@@ -63,8 +63,8 @@ export function toOAuth2Settings(
     key: used?.key ?? registrationKey,
     registrations,
     entryAddress: used?.entryAddress,
-    connectTimeoutMs: keys['security.oauth2.external-auth-token-filter.connect-timeout-ms'],
-    readTimeoutMs: keys['security.oauth2.external-auth-token-filter.read-timeout-ms'],
+    connectTimeoutMs: boundedTimeout(keys['security.oauth2.external-auth-token-filter.connect-timeout-ms']),
+    readTimeoutMs: boundedTimeout(keys['security.oauth2.external-auth-token-filter.read-timeout-ms']),
     audiences,
   }
 }

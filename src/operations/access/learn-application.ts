@@ -7,6 +7,8 @@ import type { OperationRequest } from '../operation.ts'
 
 /** Pauses between the five tries for an execution; together they stay below two seconds. */
 const retryPausesMs = [100, 200, 400, 800]
+/** A call that is made without the header is better than one that is not made. */
+const maxTimeoutMs = 2000
 
 /**
  * Best effort: a failure leaves the header as it is. An execution that the orchestrator fails to read is asked for again,
@@ -32,7 +34,7 @@ async function askRepeatedly(
   pausesMs: readonly number[],
 ): Promise<UpstreamAnswer | undefined> {
   for (let attempt = 0; ; attempt++) {
-    const answer = await request.call('orca', { path }).catch(isFinal)
+    const answer = await request.call('orca', { path, maxTimeoutMs }).catch(isFinal)
     if (answer === true || (typeof answer === 'object' && answer.status < 500)) return answer === true ? undefined : answer
     const pauseMs = pausesMs[attempt]
     if (pauseMs === undefined) return undefined

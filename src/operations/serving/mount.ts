@@ -33,6 +33,7 @@ import { formatJson, isRawNumber } from '../../json/json.ts'
 import { eventStreamType } from '../../live/event-stream.ts'
 import { streamHeaders } from '../../live/event-streams.ts'
 import type { AnswerForm } from '../../upstreams/answer-form.ts'
+import type { CallClass } from '../../upstreams/endpoint.ts'
 import { type IdentityHeaders, identityOf } from '../../upstreams/identity.ts'
 import { type AnswerReceiver, type PassOnOptions, passOn } from '../../upstreams/pass-on.ts'
 import type { ServiceName } from '../../upstreams/services.ts'
@@ -80,7 +81,8 @@ interface Declarations {
   readonly forward: ForwardedCall | undefined
   readonly rules: readonly QueryRule[]
   readonly form: AnswerForm
-  readonly isList: boolean
+  /** Which timeout its calls have; undefined for most reads. */
+  readonly callClass: CallClass | undefined
 }
 
 /** As many requests as a list over everything counts for. */
@@ -94,8 +96,14 @@ function declarationsOf(operation: Operation): Declarations {
     forward: routeOf(operation).forward,
     rules: createQueryRules(operation.query),
     form: answerFormOf(operation.answer),
-    isList: operation.method === 'GET' && operation.cost === listCost,
+    callClass: callClassOf(operation),
   }))
+}
+
+/** Lists over everything may take a service longer than other reads, and what a change reads belongs to it. */
+function callClassOf({ method, cost }: Operation): CallClass | undefined {
+  if (method !== 'GET') return { isForChange: true }
+  return cost === listCost ? { isList: true } : undefined
 }
 
 interface Surroundings {
@@ -293,9 +301,8 @@ function toShare({ sharedReads }: Platform, identity: ReadIdentity | undefined):
   return sharedReads === undefined || identity === undefined ? undefined : { reads: sharedReads, identity }
 }
 
-/** Lists over everything may take a service longer than other reads. */
 function withClass({ declared }: Exchange, call: UpstreamCall): UpstreamCall {
-  return declared.isList ? { ...call, isList: true } : call
+  return declared.callClass === undefined ? call : { ...call, ...declared.callClass }
 }
 
 /** Enters a call to a service into the access line of the request; its status is set once there is one. */

@@ -46,6 +46,11 @@ test('addresses, names and bases are put together', async (t) => {
   assert.deepEqual([config.login.form.enabled, config.login.anonymous], [false, false])
 })
 
+test('a timeout of 0 is a minute, as logins have to end', async (t) => {
+  const { config } = await loadConfig(places(t, { ...good, connectTimeout: '0', readTimeout: '0s' }))
+  assert.deepEqual([config.login.ldap?.connectTimeoutMs, config.login.ldap?.readTimeoutMs], [60_000, 60_000])
+})
+
 test('a root with blanks is written as in an address', async (t) => {
   const { config } = await loadConfig(places(t, { ...good, url: 'ldaps://one.example/o=Big%20Company,c=DE' }))
   assert.equal(config.login.ldap?.userDnPattern, 'uid={0},ou=users,o=Big Company,c=DE')
