@@ -1,6 +1,7 @@
 /** Views of a draft besides its graph: text, difference, history, dry run. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { listChanges, mergeDefinitions } from '../../console/src/editor/changes.ts'
 import { describeChanges } from '../../console/src/editor/describe-changes.ts'
 import type { StageTypes } from '../../console/src/editor/descriptions.ts'
 import { Draft } from '../../console/src/editor/draft.ts'
@@ -41,6 +42,21 @@ for (const language of Object.values(languages)) {
       nested: { '': [] },
     }
     assert.deepEqual(language.read(language.write(odd)), { kind: 'definition', definition: odd })
+  })
+
+  test(`numbers keep their digits as ${format}`, () => {
+    const long = JSON.parse('{"a": 9007199254740991, "b": 0.5, "c": 1e300}') as Json
+    const exact = { ...long, account: 12345678901234567890n, list: [-9007199254740993n] }
+    const text = language.write(exact)
+    assert.match(text, /\b12345678901234567890\b[^"]/)
+    const read = language.read(text)
+    assert.deepEqual(read, { kind: 'definition', definition: exact })
+    const draft = new Draft('web', { stored: exact, definition: exact })
+    draft.set(['b'], 1, 'b')
+    const others = listChanges(exact, draft.definition.value)
+    assert.deepEqual([others.length, JSON.stringify(draft.definition.value).includes(':12345678901234567890')], [1, true])
+    const { definition } = mergeDefinitions(exact, draft.definition.value, { ...exact, c: 2 })
+    assert.deepEqual(definition, { ...exact, b: 1, c: 2 })
   })
 
   test(`a problem is found at its place in ${format}`, () => {

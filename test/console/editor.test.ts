@@ -178,7 +178,10 @@ test('pipelines are written at the editor', { timeout: 900_000 }, async (t) => {
 
   await step('fields with problems keep the save back, and the first is focused', async () => {
     const { page } = admin
+    const longNumber = '"account":12345678901234567890'
     await store(admin, 'wrong')
+    const text = JSON.stringify({ ...(await stored(admin, 'wrong')), account: 'long' }).replace('"account":"long"', longNumber)
+    await page.request.post(`${url}/pipelines`, { data: text, headers: { 'content-type': 'application/json' } })
     await admin.open('/wrong/edit?stage=2')
     await waitTime(page).fill('soon')
     await page.getByRole('button', { name: /^Settings/ }).click()
@@ -189,6 +192,8 @@ test('pipelines are written at the editor', { timeout: 900_000 }, async (t) => {
     await waitTime(page).fill('${ parameters.seconds }')
     await save(admin, 'wrong')
     assert.equal(stagesOf(await stored(admin, 'wrong'))[1]?.['waitTime'], '${ parameters.seconds }')
+    const saved = await (await page.request.get(`${url}/applications/web/pipelineConfigs/wrong`)).text()
+    assert.ok(saved.includes(longNumber), saved)
   })
 
   await step('what the server refuses is shown, and nothing is lost', async () => {

@@ -1,6 +1,7 @@
 /** Calls to the API, typed by its OpenAPI document. */
 import createClient from 'openapi-fetch'
 import { apiPath } from '../address.ts'
+import { parseExactly } from '../model/exact-json.ts'
 import { ApiError, toApiError } from './api-error.ts'
 import { loginEnded } from './login-state.ts'
 import type { components, paths } from './schema.d.ts'
@@ -12,7 +13,7 @@ const headers = { 'X-RateLimit-App': 'console', 'X-Requested-With': 'XMLHttpRequ
 /** Lets the services prefer what a person waits for. */
 export const actionHeaders = { 'X-Spinnaker-Priority': 'high' }
 
-export const client = createClient<paths>({
+const calls = createClient<paths>({
   baseUrl: location.origin + apiPath,
   headers,
   credentials: 'same-origin',
@@ -20,6 +21,25 @@ export const client = createClient<paths>({
   redirect: 'manual',
   fetch: callApi,
 })
+
+export const client: typeof calls = { ...calls, GET: withParsedAnswer(calls.GET as UntypedGet) as typeof calls.GET }
+
+type UntypedGet = (path: string, init?: { readonly parseAs?: string }) => Promise<Outcome<unknown>>
+
+/** Answers are parsed by `parseAnswer`, unless they are asked for as something else than JSON. */
+function withParsedAnswer(get: UntypedGet): UntypedGet {
+  return async (path, init) => {
+    if (init?.parseAs !== undefined) return get(path, init)
+    const outcome = await get(path, { ...init, parseAs: 'text' })
+    return outcome.response.ok ? { ...outcome, data: parseAnswer(path, String(outcome.data ?? '')) } : outcome
+  }
+}
+
+/** Definitions are stored again, so their numbers keep all digits. Undefined for an empty answer. */
+export function parseAnswer(path: string, text: string): unknown {
+  if (text === '') return undefined
+  return path.includes('/pipelineConfigs') ? parseExactly(text) : JSON.parse(text)
+}
 
 async function callApi(request: Request): Promise<Response> {
   const response = await fetch(request).catch((cause: unknown) => {

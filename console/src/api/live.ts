@@ -5,7 +5,7 @@
 import { batch, type Signal, signal } from '@preact/signals'
 import { useEffect, useMemo } from 'preact/hooks'
 import { type ApiError, asApiError, toApiError } from './api-error.ts'
-import { client } from './client.ts'
+import { client, parseAnswer } from './client.ts'
 import { loginEnded } from './login-state.ts'
 import type { paths } from './schema.d.ts'
 import { followEvents } from './streams.ts'
@@ -211,7 +211,7 @@ class Resource<Body> implements Live<Body> {
     this.#etag = response.headers.get('etag') ?? undefined
     const text = data ?? ''
     if (text === this.#text) return this.#confirm()
-    const body = (text === '' ? undefined : JSON.parse(text)) as Body
+    const body = parseAnswer(this.#path, text) as Body
     this.#text = text
     applySoon(() => {
       this.reading.value = { body, error: undefined, readAtMs: Date.now(), nextTryAtMs: undefined, failures: 0 }

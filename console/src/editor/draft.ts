@@ -13,6 +13,7 @@
  * - `draft.readOnly.value`: why it cannot be changed; changes are ignored then.
  */
 import { batch, computed, type ReadonlySignal, type Signal, signal } from '@preact/signals'
+import { hasInexact, keepsDigits } from '../model/exact-json.ts'
 import type { Json } from '../model/read.ts'
 import { numberOf, objectOf, textOf } from '../model/read.ts'
 import { type Change, type Choice, type KeyPath, listChanges, mergeDefinitions } from './changes.ts'
@@ -222,6 +223,7 @@ export function withoutStamps(definition: Json): Json {
 /** A locked pipeline is changed where it is made, one of a template in the template. */
 function describeReadOnly(stored: Json | undefined): string | undefined {
   if (stored === undefined) return undefined
+  if (!keepsDigits && hasInexact(stored)) return words.digitsLost
   const locked = objectOf(stored['locked'])
   if (locked['ui'] === true) return words.locked(textOf(locked['description']))
   return stored['type'] === 'templatedPipeline' ? words.templated : undefined

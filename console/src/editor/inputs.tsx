@@ -3,6 +3,7 @@ import type { ComponentChildren } from 'preact'
 import { useId, useState } from 'preact/hooks'
 import { Icon } from '../components/icon.tsx'
 import { Name } from '../components/name.tsx'
+import { parseExactly, toExact } from '../model/exact-json.ts'
 import { objectOf, textOf } from '../model/read.ts'
 import type { Choice } from './choices.ts'
 import { isSameValue } from './json-path.ts'
@@ -99,11 +100,11 @@ export function NumberInput({ tied, value, onChange }: InputProps) {
   )
 }
 
-function toNumber(text: string): number | string | undefined {
+function toNumber(text: string): number | bigint | string | undefined {
   const trimmed = text.trim()
   if (trimmed === '') return undefined
   const number = Number(trimmed)
-  return Number.isFinite(number) && /^[+-]?[\d.]/.test(trimmed) ? number : text
+  return Number.isFinite(number) && /^[+-]?[\d.]/.test(trimmed) ? toExact(trimmed, number) : text
 }
 
 const minuteMs = 60_000
@@ -162,7 +163,7 @@ export function JsonInput({ tied, value, onChange, rows = 4 }: InputProps & { ro
 function parseJson(text: string): { readonly value?: unknown; readonly error?: string } {
   if (text.trim() === '') return { value: undefined }
   try {
-    return { value: JSON.parse(text) as unknown }
+    return { value: parseExactly(text) }
   } catch (cause) {
     return { error: (cause as Error).message }
   }

@@ -1,5 +1,6 @@
 /** A definition as JSON. */
 import { json, jsonLanguage } from '@codemirror/lang-json'
+import { parseExactly } from '../model/exact-json.ts'
 import { type TextLanguage, type TextProblem, type TextRange, toParsed, unreadable } from './definition-text.ts'
 import type { Path } from './json-path.ts'
 import { words } from './text-words.ts'
@@ -10,7 +11,7 @@ export const jsonText: TextLanguage = {
   write: (definition) => `${JSON.stringify(definition, null, 2)}\n`,
   read(text) {
     try {
-      return toParsed(JSON.parse(text), text)
+      return toParsed(parseExactly(text), text)
     } catch {
       // Browsers word the error differently, and not all of them say where it is.
       return unreadable(findJsonProblem(text))

@@ -3,6 +3,7 @@ import { effect } from '@preact/signals'
 import { ApiError } from '../api/api-error.ts'
 import { client, unwrap } from '../api/client.ts'
 import { user } from '../api/session.ts'
+import { parseExactly } from '../model/exact-json.ts'
 import { type Json, objectOf } from '../model/read.ts'
 import { Draft, type KeptDraft } from './draft.ts'
 import { words } from './words.ts'
@@ -104,7 +105,7 @@ function store(key: string, kept: KeptDraft | undefined): void {
 
 function load(key: string): KeptDraft | undefined {
   try {
-    const { stored, definition, begun } = objectOf(JSON.parse(sessionStorage.getItem(key) ?? 'null'))
+    const { stored, definition, begun } = objectOf(parseExactly(sessionStorage.getItem(key) ?? 'null'))
     if (typeof definition !== 'object' || definition === null) return undefined
     return {
       stored: stored === undefined ? undefined : objectOf(stored),

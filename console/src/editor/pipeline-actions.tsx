@@ -2,7 +2,7 @@
 import { useState } from 'preact/hooks'
 import { to } from '../address.ts'
 import { asApiError } from '../api/api-error.ts'
-import { actionHeaders, client, type Schemas, unwrap } from '../api/client.ts'
+import { actionHeaders, client, unwrap } from '../api/client.ts'
 import { refreshMatching } from '../api/live.ts'
 import { confirm } from '../components/confirm-dialog.tsx'
 import { closeDialog, Dialog, openDialog } from '../components/dialog.tsx'
@@ -12,6 +12,7 @@ import type { MenuItem } from '../components/menu.tsx'
 import { FailedAction } from '../components/states.tsx'
 import { showHidden } from '../model/names.ts'
 import { type Json, textOf } from '../model/read.ts'
+import { sendDefinition } from './send-definition.ts'
 import { words } from './words.ts'
 
 interface PipelineActions {
@@ -152,15 +153,7 @@ function RenameDialog({ name, onRename }: { name: string; onRename: (name: strin
 async function changeStored(application: string, id: string, edit: (stored: Json) => Json): Promise<void> {
   const all = await unwrap(client.GET('/applications/{application}/pipelineConfigs', { params: { path: { application } } }))
   const stored = all.find((pipeline) => pipeline.id === id) as Json | undefined
-  if (stored !== undefined) {
-    await unwrap(
-      client.POST('/pipelines', {
-        params: { query: { staleCheck: true } },
-        headers: actionHeaders,
-        body: edit(stored) as Schemas['Pipeline'],
-      }),
-    )
-  }
+  if (stored !== undefined) await sendDefinition(edit(stored))
   refreshMatching('pipelineConfigs')
 }
 

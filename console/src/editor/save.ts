@@ -1,11 +1,12 @@
 /** Saves a draft: changes of others are not overwritten, and a refusal is tied to what it is about. */
 import { ApiError, asApiError } from '../api/api-error.ts'
-import { actionHeaders, client, type Schemas, unwrap } from '../api/client.ts'
+import { client, unwrap } from '../api/client.ts'
 import { refreshMatching } from '../api/live.ts'
 import { type Json, textOf } from '../model/read.ts'
 import { type Draft, isSameDefinition, toStored } from './draft.ts'
 import { readDefinition } from './open-draft.ts'
 import { toRefusals } from './refusals.ts'
+import { sendDefinition } from './send-definition.ts'
 
 export type SaveOutcome =
   | { readonly kind: 'saved'; readonly id: string }
@@ -39,17 +40,6 @@ export async function saveDraft(draft: Draft): Promise<SaveOutcome> {
     draft.refusals.value = toRefusals(error, draft.definition.peek())
     return { kind: 'refused', error }
   }
-}
-
-/** Creates or overwrites a pipeline; with `updateTs`, unless the stored one is newer. @throws {ApiError} */
-export async function sendDefinition(definition: Json): Promise<void> {
-  await unwrap(
-    client.POST('/pipelines', {
-      params: { query: { staleCheck: true } },
-      headers: actionHeaders,
-      body: definition as Schemas['Pipeline'],
-    }),
-  )
 }
 
 /**

@@ -1,6 +1,7 @@
 /** A definition as YAML, loaded when it is chosen. */
 import { yaml } from '@codemirror/lang-yaml'
 import { isCollection, isPair, isScalar, type Node, type Pair, parseDocument, stringify } from 'yaml'
+import { parseExactly } from '../model/exact-json.ts'
 import { type ParsedText, type TextLanguage, type TextRange, toParsed, unreadable } from './definition-text.ts'
 import type { Path } from './json-path.ts'
 
@@ -16,7 +17,7 @@ export const yamlText: TextLanguage = {
 }
 
 function readYaml(text: string): ParsedText {
-  const document = parseDocument(text, { prettyErrors: false })
+  const document = parseDocument(text, { prettyErrors: false, intAsBigInt: true })
   const [error] = document.errors
   if (error !== undefined) {
     const [from, to] = error.pos
@@ -24,7 +25,7 @@ function readYaml(text: string): ParsedText {
   }
   try {
     // Dates, repeated parts and numbers that JSON does not have become what would be saved.
-    return toParsed(JSON.parse(JSON.stringify(document.toJS({ maxAliasCount: 1000 }) ?? null)), text)
+    return toParsed(parseExactly(JSON.stringify(document.toJS({ maxAliasCount: 1000 }) ?? null)), text)
   } catch (cause) {
     return unreadable({ from: 0, to: text.length, message: sentence(cause instanceof Error ? cause.message : String(cause)) })
   }

@@ -16,7 +16,7 @@ export function objectsOf(value: unknown): readonly Json[] {
 
 export function textOf(value: unknown): string | undefined {
   if (typeof value === 'string') return value === '' ? undefined : value
-  return typeof value === 'number' ? String(value) : undefined
+  return typeof value === 'number' || typeof value === 'bigint' ? String(value) : undefined
 }
 
 export function textsOf(value: unknown): readonly string[] {
@@ -24,7 +24,7 @@ export function textsOf(value: unknown): readonly string[] {
 }
 
 export function numberOf(value: unknown): number | undefined {
-  const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value
+  const number = (typeof value === 'string' && value.trim() !== '') || typeof value === 'bigint' ? Number(value) : value
   return typeof number === 'number' && Number.isFinite(number) ? number : undefined
 }
 

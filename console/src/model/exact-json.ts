@@ -1,0 +1,49 @@
+/**
+ * JSON whose integers keep all their digits: those that a double cannot hold are bigints, also when they are written again.
+ *
+ * Browsers before Chrome 114, Firefox 135 and Safari 18.4 cannot do that; `keepsDigits` says so.
+ */
+
+/** Parts of the proposal `JSON.parse source text access` that TypeScript's library lacks. */
+interface ExactJson {
+  readonly rawJSON?: (text: string) => unknown
+}
+
+interface ReviverContext {
+  readonly source?: string
+}
+
+const { rawJSON } = JSON as unknown as ExactJson
+
+export const keepsDigits = rawJSON !== undefined
+
+/** How every `JSON.stringify` writes a bigint; the language throws instead. */
+Object.defineProperty(BigInt.prototype, 'toJSON', {
+  configurable: true,
+  value(this: bigint): unknown {
+    return rawJSON === undefined ? Number(this) : rawJSON(String(this))
+  },
+})
+
+const longDigits = /\d{16}/
+
+/** @throws {SyntaxError} */
+export function parseExactly(text: string): unknown {
+  // A reviver makes it several times slower.
+  return longDigits.test(text) ? JSON.parse(text, revive) : JSON.parse(text)
+}
+
+function revive(_key: string, value: unknown, context?: ReviverContext): unknown {
+  return typeof value === 'number' && context?.source !== undefined ? toExact(context.source, value) : value
+}
+
+/** A number, or a bigint where the number would have other digits than the text. */
+export function toExact(text: string, number: number = Number(text)): number | bigint {
+  return !Number.isSafeInteger(number) && /^-?\d+$/.test(text) ? BigInt(text) : number
+}
+
+/** Whether somewhere in it is an integer whose digits may be lost already. */
+export function hasInexact(value: unknown): boolean {
+  if (typeof value === 'number') return Number.isInteger(value) && !Number.isSafeInteger(value)
+  return typeof value === 'object' && value !== null && Object.values(value).some(hasInexact)
+}
