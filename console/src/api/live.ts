@@ -61,6 +61,8 @@ const hiddenMs = 600_000
 /** How long an answer that no panel shows is kept for the next one. */
 const keptMs = 120_000
 const openAgainMs = 60_000
+/** An answer of that age is shown to a panel that opens without another read. */
+const freshMs = 1000
 
 const resources = new Map<string, Resource<unknown>>()
 let hiddenSinceMs: number | undefined
@@ -134,6 +136,8 @@ class Resource<Body> implements Live<Body> {
   #etag: string | undefined
   #text: string | undefined
   #again = false
+  /** As it is known; panels see it with the next batch. */
+  #latest: Reading<Body> = noReading()
   #stopEvents: (() => void) | undefined
   #isFollowing = false
 
@@ -141,12 +145,15 @@ class Resource<Body> implements Live<Body> {
     this.#key = key
     this.#path = path
     this.#parameters = parameters
+    this.#forgetLater()
   }
 
   subscribe(options: LiveOptions<Body>): () => void {
+    // What another panel shows is read at its pace: rows that come into view do not ask again.
+    const maxAgeMs = this.#subscribers.size === 0 ? freshMs : openAgainMs
+    const isRetried = this.#latest.nextTryAtMs !== undefined && this.#subscribers.size > 0
     this.#subscribers.add(options)
-    const { readAtMs } = this.reading.peek()
-    if (this.#call === undefined && (readAtMs === undefined || Date.now() - readAtMs > 1000)) this.refresh()
+    if (this.#call === undefined && !isRetried && this.#ageMs() > maxAgeMs) this.refresh()
     else this.#schedule()
     if (options.events !== undefined) this.#stopEvents ??= this.#follow(options.events)
     return () => {
@@ -155,8 +162,14 @@ class Resource<Body> implements Live<Body> {
       clearTimeout(this.#timer)
       this.#stopEvents?.()
       this.#stopEvents = undefined
-      this.#timer = setTimeout(() => this.#forget(), keptMs)
+      this.#forgetLater()
     }
+  }
+
+  /** Milliseconds since the last good answer. */
+  #ageMs(): number {
+    const { readAtMs } = this.#latest
+    return readAtMs === undefined ? Number.POSITIVE_INFINITY : Math.max(0, Date.now() - readAtMs)
   }
 
   #follow(path: string): () => void {
@@ -179,8 +192,7 @@ class Resource<Body> implements Live<Body> {
 
   /** On return to the tab. */
   wake(): void {
-    const { readAtMs = 0 } = this.reading.peek()
-    if (this.#interval() !== Number.POSITIVE_INFINITY || Date.now() - readAtMs > openAgainMs) this.refresh()
+    if (this.#interval() !== Number.POSITIVE_INFINITY || this.#ageMs() > openAgainMs) this.refresh()
   }
 
   async #read(): Promise<void> {
@@ -213,57 +225,65 @@ class Resource<Body> implements Live<Body> {
     if (text === this.#text) return this.#confirm()
     const body = parseAnswer(this.#path, text) as Body
     this.#text = text
-    applySoon(() => {
-      this.reading.value = { body, error: undefined, readAtMs: Date.now(), nextTryAtMs: undefined, failures: 0 }
-    })
+    this.#latest = { ...noReading(), body, readAtMs: Date.now() }
+    this.#show()
   }
 
   /** The last answer still holds. Panels are told only if they show an error. */
   #confirm(): void {
-    const last = this.reading.peek()
-    const current = { ...last, readAtMs: Date.now(), error: undefined, nextTryAtMs: undefined, failures: 0 }
-    if (last.error === undefined) Object.assign(last, { readAtMs: current.readAtMs })
-    else
-      applySoon(() => {
-        this.reading.value = current
-      })
+    const { body, error } = this.#latest
+    this.#latest = { ...noReading(), body, readAtMs: Date.now() }
+    if (error === undefined) Object.assign(this.reading.peek(), { readAtMs: this.#latest.readAtMs })
+    else this.#show()
   }
 
   #fail(error: ApiError): void {
+    const failures = this.#latest.failures + 1
+    this.#latest = { ...this.#latest, error, failures, nextTryAtMs: Date.now() + waitAfter(error, failures) }
+    this.#show()
+  }
+
+  #show(): void {
     applySoon(() => {
-      const last = this.reading.peek()
-      const failures = last.failures + 1
-      this.reading.value = { ...last, error, failures, nextTryAtMs: Date.now() + waitAfter(error, failures) }
+      this.reading.value = this.#latest
     })
   }
 
-  /** Milliseconds to the next read, for the fastest of those that show it. */
+  /** Milliseconds between reads, for the fastest of those that show it. */
   #interval(): number {
-    return Math.min(...[...this.#subscribers].map((options) => this.#paceOf(options)), Number.POSITIVE_INFINITY)
+    // Rows of a list have the same pace and ask the same of one long answer.
+    const paces = new Set([...this.#subscribers].map(({ refresh = 'steady' }) => refresh))
+    return Math.min(...[...paces].map((refresh) => (refresh === 'live' ? this.#livePace() : intervals[refresh])))
   }
 
-  #paceOf({ refresh = 'steady', isBusy }: LiveOptions<Body>): number {
-    if (refresh !== 'live') return intervals[refresh]
+  #livePace(): number {
     if (this.#isFollowing) return intervals.steady
-    const { body } = this.reading.peek()
-    return body !== undefined && isBusy?.(body) === true ? busyMs : intervals.live
+    const { body } = this.#latest
+    const questions = new Set([...this.#subscribers].flatMap(({ refresh, isBusy }) => (refresh === 'live' && isBusy) || []))
+    return body !== undefined && [...questions].some((isBusy) => isBusy(body)) ? busyMs : intervals.live
   }
 
   #schedule(): void {
     if (this.#subscribers.size === 0 || this.#call !== undefined) return
     clearTimeout(this.#timer)
-    const { failures, error } = this.reading.peek()
-    const waitMs = error === undefined ? this.#interval() : waitAfter(error, failures + 1)
-    if (waitMs === Number.POSITIVE_INFINITY) return
-    this.#timer = setTimeout(() => {
-      const hidesLong = hiddenSinceMs !== undefined && Date.now() - hiddenSinceMs > hiddenMs
-      // A login in another tab, or the return to this one, begins anew.
-      if (!hidesLong && !loginEnded.peek()) this.refresh()
-    }, waitMs)
+    const { nextTryAtMs } = this.#latest
+    const intervalMs = this.#interval()
+    if (nextTryAtMs === undefined && intervalMs === Number.POSITIVE_INFINITY) return
+    const waitMs = nextTryAtMs === undefined ? intervalMs - this.#ageMs() : nextTryAtMs - Date.now()
+    this.#timer = setTimeout(
+      () => {
+        const hidesLong = hiddenSinceMs !== undefined && Date.now() - hiddenSinceMs > hiddenMs
+        // A login in another tab, or the return to this one, begins anew.
+        if (!hidesLong && !loginEnded.peek()) this.refresh()
+      },
+      Math.max(0, waitMs),
+    )
   }
 
-  #forget(): void {
-    if (this.#subscribers.size === 0 && resources.get(this.#key) === (this as unknown)) resources.delete(this.#key)
+  #forgetLater(): void {
+    this.#timer = setTimeout(() => {
+      if (this.#subscribers.size === 0 && resources.get(this.#key) === (this as unknown)) resources.delete(this.#key)
+    }, keptMs)
   }
 }
 

@@ -91,6 +91,10 @@ export function newestFirst<Run extends Pick<Execution, 'buildTime'>>(runs: read
   return runs.toSorted((a, b) => (b.buildTime ?? 0) - (a.buildTime ?? 0))
 }
 
+export function hasActive(runs: readonly { readonly status: string }[]): boolean {
+  return runs.some(({ status }) => !isComplete(status))
+}
+
 export function startedBy({ authentication, trigger }: Execution): string | undefined {
   return textOf(objectOf(authentication)['user']) ?? textOf(trigger.user)
 }

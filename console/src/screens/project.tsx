@@ -16,9 +16,8 @@ import { RunStrip } from '../components/run-strip.tsx'
 import { EmptyState, Loaded } from '../components/states.tsx'
 import { StatusMark } from '../components/status-mark.tsx'
 import { Time } from '../components/time.tsx'
-import { type Execution, newestFirst } from '../model/execution.ts'
+import { type Execution, hasActive, newestFirst } from '../model/execution.ts'
 import { cellsOf, type Project, type ProjectCell, toDraft } from '../model/project.ts'
-import { isComplete } from '../model/status.ts'
 import type { ScreenProps } from '../screen.ts'
 import { settingsWords } from '../settings-words.ts'
 import { words } from '../words.ts'
@@ -151,7 +150,7 @@ function Pipelines({ project }: { project: Project }) {
     shown.length === 0
       ? undefined
       : { query: { pipelineConfigIds: shown.map(({ id }) => id).join(','), limit: stripRuns, expand: false } },
-    { refresh: 'live', isBusy: (found) => found.some(({ status }) => !isComplete(status)) },
+    { refresh: 'live', isBusy: hasActive },
   )
   const runs = live.reading.value.body
   const byPipeline = useMemo(() => Map.groupBy(runs ?? [], ({ pipelineConfigId }) => pipelineConfigId ?? ''), [runs])

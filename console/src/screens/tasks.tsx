@@ -8,8 +8,9 @@ import { Name } from '../components/name.tsx'
 import { EmptyState, Loaded } from '../components/states.tsx'
 import { StatusMark } from '../components/status-mark.tsx'
 import { Duration, Time } from '../components/time.tsx'
+import { hasActive } from '../model/execution.ts'
 import { objectOf, textOf } from '../model/read.ts'
-import { executionStatus, isComplete } from '../model/status.ts'
+import { executionStatus } from '../model/status.ts'
 import type { ScreenProps } from '../screen.ts'
 import { words } from '../words.ts'
 
@@ -21,7 +22,7 @@ export function Tasks({ params, query: { q = '' } }: ScreenProps) {
   const live = useLive(
     '/applications/{application}/tasks',
     { path: { application }, query: { limit } },
-    { refresh: 'live', isBusy: (found) => found.some(({ status }) => !isComplete(status)) },
+    { refresh: 'live', isBusy: hasActive },
   )
   return (
     <>
