@@ -1,14 +1,25 @@
 /** The last runs of a pipeline as bars: height is the duration, shape and colour the status. */
+import { useMemo } from 'preact/hooks'
 import { to } from '../address.ts'
 import { durationOf, type Execution, shortId, statusOf } from '../model/execution.ts'
-import { formatDuration, formatRelative, now } from '../model/time.ts'
+import { formatDuration, formatRelative, now, thisMinute } from '../model/time.ts'
 
 const maxRuns = 30
 
-/** @param runs Newest first, as the API lists them. */
-export function RunStrip({ runs, label }: { runs: readonly Execution[]; label: string }) {
+interface RunStripProps {
+  /** Newest first, as the API lists them. */
+  readonly runs: readonly Execution[]
+  readonly label: string
+}
+
+/** The same runs are not drawn again: a list of pipelines has a thousand of them. */
+export function RunStrip({ runs, label }: RunStripProps) {
+  return useMemo(() => <Strip runs={runs} label={label} />, [runs, label])
+}
+
+function Strip({ runs, label }: RunStripProps) {
   const shown = runs.slice(0, maxRuns).toReversed()
-  const nowMs = now.peek()
+  const nowMs = Math.max(now.peek(), thisMinute.value)
   const lengths = shown.map((run) => durationOf(run, nowMs) ?? 0).sort((a, b) => a - b)
   const usual = lengths[Math.floor(lengths.length * 0.9)] || 1
   const move = (event: KeyboardEvent) => {
@@ -32,6 +43,7 @@ export function RunStrip({ runs, label }: { runs: readonly Execution[]; label: s
           length === undefined ? '' : formatDuration(length),
         ]
         const text = name.filter((part) => part !== '').join(', ')
+        // The style sheet draws the bar: one element for each run keeps long lists quick.
         return (
           <a
             key={run.id}
@@ -41,12 +53,7 @@ export function RunStrip({ runs, label }: { runs: readonly Execution[]; label: s
             title={text}
             tabIndex={index === shown.length - 1 ? 0 : -1}
           >
-            {signs[kind] !== undefined && (
-              <span class="sign" aria-hidden="true">
-                {signs[kind]}
-              </span>
-            )}
-            <span class="bar" />
+            {signs[kind]}
           </a>
         )
       })}

@@ -9,7 +9,7 @@ import {
   windowScroll,
 } from '@tanstack/virtual-core'
 import type { ComponentChildren } from 'preact'
-import { useLayoutEffect, useReducer, useRef } from 'preact/hooks'
+import { useLayoutEffect, useMemo, useReducer, useRef } from 'preact/hooks'
 
 interface VirtualListProps<Item> {
   readonly items: readonly Item[]
@@ -46,7 +46,10 @@ function Windowed<Item>(props: VirtualListProps<Item>) {
   const [, redraw] = useReducer((count: number) => count + 1, 0)
   const list = useRef<HTMLUListElement>(null)
   const box = useRef<HTMLDivElement>(null)
+  const margin = useRef(0)
   const virtualizer = useRef<Virtualizer<Window, Element> | Virtualizer<Element, Element> | undefined>(undefined)
+  // While only the view moves, rows that stay are not drawn again.
+  const drawn = useMemo(() => new Map<number, ComponentChildren>(), [items, row])
   const shared = {
     count: items.length,
     estimateSize: (index: number) => (typeof rowHeight === 'number' ? rowHeight : rowHeight(items[index] as Item)),
@@ -65,13 +68,16 @@ function Windowed<Item>(props: VirtualListProps<Item>) {
     virtualizer.current ??= new Virtualizer<Element, Element>(options)
     ;(virtualizer.current as Virtualizer<Element, Element>).setOptions(options)
   } else {
+    // What stands above the list does not change while it scrolls, and to ask would make the browser lay out the page twice.
+    if (virtualizer.current?.isScrolling !== true)
+      margin.current = (list.current?.getBoundingClientRect().top ?? 0) + window.scrollY
     const options = {
       ...shared,
       getScrollElement: () => window,
       observeElementRect: observeWindowRect,
       observeElementOffset: observeWindowOffset,
       scrollToFn: windowScroll,
-      scrollMargin: (list.current?.getBoundingClientRect().top ?? 0) + window.scrollY,
+      scrollMargin: margin.current,
       initialOffset: () => window.scrollY,
     }
     virtualizer.current ??= new Virtualizer<Window, Element>(options)
@@ -84,20 +90,23 @@ function Windowed<Item>(props: VirtualListProps<Item>) {
   }, [])
   useLayoutEffect(() => virtualizer.current?._willUpdate())
   const current = virtualizer.current as Virtualizer<Window, Element>
-  const margin = boxed ? 0 : current.options.scrollMargin
+  const above = boxed ? 0 : margin.current
+  const inView = current.getVirtualItems()
+  for (const index of drawn.keys()) if (!inView.some((one) => one.index === index)) drawn.delete(index)
+  for (const { index } of inView) if (!drawn.has(index)) drawn.set(index, row(items[index] as Item, index))
   const content = (
     <ul class={`rows is-virtual ${style}`} aria-label={label} ref={list} style={{ height: `${current.getTotalSize()}px` }}>
-      {current.getVirtualItems().map(({ index, key, start }) => (
+      {inView.map(({ index, key, start }) => (
         <li
           key={key}
-          ref={(element) => current.measureElement(element)}
+          ref={current.measureElement}
           data-index={index}
           aria-posinset={index + 1}
           aria-setsize={items.length}
-          style={{ transform: `translateY(${start - margin}px)` }}
+          style={{ top: `${start - above}px` }}
           class="at"
         >
-          {row(items[index] as Item, index)}
+          {drawn.get(index)}
         </li>
       ))}
     </ul>

@@ -1,14 +1,19 @@
 /** Times and durations as the console writes them. */
 import { signal } from '@preact/signals'
 
+const minute = 60_000
+
 /** The present in milliseconds, moved every second while the tab is visible. */
 export const now = signal(Date.now())
+/** When `now` began its present minute, for what many elements show. */
+export const thisMinute = signal(now.peek())
 
 setInterval(() => {
-  if (document.visibilityState === 'visible') now.value = Date.now()
+  if (document.visibilityState !== 'visible') return
+  now.value = Date.now()
+  if (now.value - thisMinute.peek() >= minute) thisMinute.value = now.value
 }, 1000)
 
-const minute = 60_000
 const hour = 60 * minute
 const day = 24 * hour
 

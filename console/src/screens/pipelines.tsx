@@ -18,8 +18,7 @@ import { RunStrip } from '../components/run-strip.tsx'
 import { EmptyState, Loaded } from '../components/states.tsx'
 import { VirtualList } from '../components/virtual-list.tsx'
 import { pipelineActions } from '../editor/pipeline-actions.tsx'
-import { type Execution, newestFirst } from '../model/execution.ts'
-import { isComplete } from '../model/status.ts'
+import { type Execution, hasActive, newestFirst } from '../model/execution.ts'
 import type { ScreenProps } from '../screen.ts'
 import { words } from '../words.ts'
 import { StartDialog } from './start-dialog.tsx'
@@ -27,7 +26,7 @@ import { StartDialog } from './start-dialog.tsx'
 export type Pipeline = Schemas['Pipeline']
 
 const stripRuns = 30
-const rowHeight = 53
+const rowHeight = 57
 /** Ids of one call for strips. */
 const idsPerCall = 20
 
@@ -156,7 +155,7 @@ function RowWithRuns({ application, pipeline, batch, order }: RowWithRunsProps) 
   const runs = useLive(
     '/executions',
     { query: { pipelineConfigIds: batch.join(','), limit: stripRuns, expand: false } },
-    { refresh: 'live', isBusy: (found) => found.some(({ status }) => !isComplete(status)) },
+    { refresh: 'live', isBusy: hasActive },
   ).reading.value.body
   const own = useMemo(() => (runs ?? []).filter(({ pipelineConfigId }) => pipelineConfigId === pipeline.id), [runs, pipeline.id])
   return <Row application={application} pipeline={pipeline} runs={own} order={order} />
@@ -172,7 +171,7 @@ function Row({ application, pipeline, runs, order }: RowProps) {
   const id = pipeline.id ?? name
   const right = useRight({ operation: startOperation, application })
   const save = useRight({ operation: saveOperation, application })
-  const sorted = newestFirst(runs)
+  const sorted = useMemo(() => newestFirst(runs), [runs])
   const [last] = sorted
   const denied = disabled === true ? words.pipelineDisabled : right.allowed ? undefined : right.reason
   return (
