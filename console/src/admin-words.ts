@@ -171,6 +171,12 @@ export const adminWords = {
   what: 'What',
   about: 'About',
   record: 'Record',
+  auditTargets: {
+    revision: 'Open the revision',
+    pipelines: 'Open the pipeline',
+    execution: 'Open the execution',
+    task: 'Open the task',
+  },
   filterBy: (value: string) => `Show only ${value}`,
   auditEmpty: 'No record matches.',
   older: 'Show older records',

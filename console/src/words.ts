@@ -17,6 +17,7 @@ export const words = {
   copyRequestId: 'Copy the request id',
   request: 'Request',
   more: 'More actions',
+  newRows: (count: number) => `${count.toLocaleString()} new`,
   clearFilters: 'Clear filters',
   filter: 'Filter',
   skipLink: 'Skip to the content',

@@ -136,7 +136,17 @@ test('a person deploys and rolls back a program at the console', { timeout: 900_
 
   await step('finds the tasks of all that', async () => {
     await click('link', 'Tasks')
-    await page.getByText('Destroy web-prod-v001').waitFor()
+    const first = page.locator('.rows > li').first()
+    await first.getByText('Destroy web-prod-v001').waitFor()
+    await first.hover()
+    const job = [{ type: 'updateApplication', application: { name: 'web', email: 'ops@example.org' } }]
+    const task = { application: 'web', description: 'Meanwhile', job }
+    await page.request.post(`${fleet.url()}/applications/web/tasks`, { data: task })
+    const more = page.getByRole('button', { name: '1 new' })
+    await more.waitFor()
+    assert.match((await first.textContent()) ?? '', /Destroy web-prod-v001/, 'nothing moves under the pointer')
+    await more.click()
+    await first.getByText('Meanwhile').waitFor()
     await click('link', 'Roll back web-prod-v001 to web-prod-v000')
     await heading('Roll back web-prod-v001 to web-prod-v000')
   })

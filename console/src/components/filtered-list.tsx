@@ -32,7 +32,7 @@ export function FilteredList<Item>({ filter, items, noMatch, ...list }: Filtered
         </EmptyState>
       ) : (
         <div class="panel is-flush">
-          <VirtualList items={items} {...list} />
+          <VirtualList items={items} heldOf={filter} {...list} />
         </div>
       )}
     </>

@@ -8,8 +8,9 @@ import {
   Virtualizer,
   windowScroll,
 } from '@tanstack/virtual-core'
-import type { ComponentChildren } from 'preact'
+import type { ComponentChildren, RefObject } from 'preact'
 import { useLayoutEffect, useMemo, useReducer, useRef } from 'preact/hooks'
+import { NewRows, useHeldRows } from './held-rows.tsx'
 
 interface VirtualListProps<Item> {
   readonly items: readonly Item[]
@@ -23,28 +24,50 @@ interface VirtualListProps<Item> {
   readonly drawAll?: number
   /** Rows around the view: fewer where each has many elements. */
   readonly overscan?: number
+  /** Of a list that changes while it is read: what its rows are of, such as the filter. Rows then keep their places. */
+  readonly heldOf?: string
   /** Scrolls in a box of its own with this class instead of with the window. */
   readonly boxed?: boolean
 }
 
 const alwaysDrawn = 80
 
+interface DrawnListProps<Item> extends VirtualListProps<Item> {
+  readonly list: RefObject<HTMLUListElement | null>
+  /** Keys of rows that have left the list. */
+  readonly gone: ReadonlySet<string>
+}
+
 export function VirtualList<Item>(props: VirtualListProps<Item>) {
-  const { items, keyOf, row, label, class: style = '', drawAll = alwaysDrawn } = props
-  if (items.length > drawAll) return <Windowed {...props} />
+  const { keyOf, drawAll = alwaysDrawn } = props
+  const list = useRef<HTMLUListElement>(null)
+  const { rows, ...held } = useHeldRows(list, props.items, keyOf, props.heldOf)
+  const items = rows.map(({ item }) => item)
+  const gone = new Set(rows.flatMap(({ item, isGone }) => (isGone ? [keyOf(item)] : [])))
+  const drawn = { ...props, items, list, gone }
   return (
-    <ul class={`rows ${style}`} aria-label={label}>
+    <>
+      {props.heldOf !== undefined && <NewRows {...held} />}
+      {items.length > drawAll ? <Windowed {...drawn} /> : <Whole {...drawn} />}
+    </>
+  )
+}
+
+function Whole<Item>({ items, keyOf, row, label, class: style = '', list, gone }: DrawnListProps<Item>) {
+  return (
+    <ul class={`rows ${style}`} aria-label={label} ref={list}>
       {items.map((item, index) => (
-        <li key={keyOf(item)}>{row(item, index)}</li>
+        <li key={keyOf(item)} class={gone.has(keyOf(item)) ? 'is-gone' : undefined}>
+          {row(item, index)}
+        </li>
       ))}
     </ul>
   )
 }
 
-function Windowed<Item>(props: VirtualListProps<Item>) {
-  const { items, keyOf, rowHeight, row, label, class: style = '', boxed = false, overscan = 12 } = props
+function Windowed<Item>(props: DrawnListProps<Item>) {
+  const { items, keyOf, rowHeight, row, label, class: style = '', boxed = false, overscan = 12, list, gone } = props
   const [, redraw] = useReducer((count: number) => count + 1, 0)
-  const list = useRef<HTMLUListElement>(null)
   const box = useRef<HTMLDivElement>(null)
   const margin = useRef(0)
   const virtualizer = useRef<Virtualizer<Window, Element> | Virtualizer<Element, Element> | undefined>(undefined)
@@ -104,7 +127,7 @@ function Windowed<Item>(props: VirtualListProps<Item>) {
           aria-posinset={index + 1}
           aria-setsize={items.length}
           style={{ top: `${start - above}px` }}
-          class="at"
+          class={gone.has(String(key)) ? 'at is-gone' : 'at'}
         >
           {drawn.get(index)}
         </li>

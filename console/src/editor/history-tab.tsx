@@ -8,12 +8,12 @@ import { Panel } from '../components/panel.tsx'
 import { EmptyState, Loaded } from '../components/states.tsx'
 import { Segments } from '../components/tabs.tsx'
 import { Time } from '../components/time.tsx'
-import { textOf } from '../model/read.ts'
+import { numberOf, textOf } from '../model/read.ts'
 import { formatExact } from '../model/time.ts'
 import { DefinitionDiff } from './definition-diff.tsx'
 import { isUnchanged } from './describe-changes.ts'
 import type { Draft, TabProps } from './draft.ts'
-import { type Revision, summaryOf, toDraft, toRevisions } from './history.ts'
+import { findRevision, type Revision, summaryOf, toDraft, toRevisions } from './history.ts'
 import { words } from './text-words.ts'
 
 const path = '/pipelineConfigs/{pipelineConfigId}/history'
@@ -42,7 +42,7 @@ function Revisions({ revisions, draft }: { revisions: readonly Revision[]; draft
   const { query } = useLocation()
   const change = useQueryChange()
   const wanted = query['revision']
-  const chosen = wanted === undefined ? revisions[0] : revisions.find(({ id }) => id === wanted)
+  const chosen = findRevision(revisions, wanted, numberOf(query['until']))
   return (
     <div class="history-view">
       <Panel title={words.revisions} count={revisions.length} flush>

@@ -27,6 +27,21 @@ export function toRevisions(answer: unknown): readonly Revision[] {
   })
 }
 
+/**
+ * The revision with this id, else the newest of that time, else the newest.
+ *
+ * @param untilMs When it was the current one, in milliseconds since the epoch.
+ */
+export function findRevision(
+  revisions: readonly Revision[],
+  id: string | undefined,
+  untilMs: number | undefined,
+): Revision | undefined {
+  if (id !== undefined) return revisions.find((revision) => revision.id === id)
+  if (untilMs === undefined) return revisions[0]
+  return revisions.find(({ savedAtMs }) => savedAtMs !== undefined && savedAtMs <= untilMs)
+}
+
 /** Titles of what a revision changed. */
 export function summaryOf({ definition, previous }: Revision): readonly string[] {
   return previous === undefined ? [] : describeChanges(previous, definition).map(({ title }) => title)

@@ -137,26 +137,19 @@ function Clusters({ groups, balancers, context, filter }: ClustersProps) {
       )}
       <VirtualList
         class="stack clusters"
+        heldOf={filter}
         items={clusters}
         keyOf={({ account, name }) => `${account}/${name}`}
         rowHeight={({ groups: members }) => clusterHead + members.length * rowHeight}
         drawAll={20}
         overscan={3}
-        row={(cluster) => <ClusterCard cluster={cluster} balancers={balancers} context={context} />}
+        row={(cluster) => <ClusterCard cluster={cluster} balancers={balancers} context={context} filter={filter} />}
       />
     </>
   )
 }
 
-function ClusterCard({
-  cluster,
-  balancers,
-  context,
-}: {
-  cluster: Cluster
-  balancers: readonly LoadBalancer[]
-  context: ServerGroupContext
-}) {
+function ClusterCard({ cluster, balancers, context, filter }: Omit<ClustersProps, 'groups'> & { readonly cluster: Cluster }) {
   const names = new Set(cluster.groups.flatMap(loadBalancersOf))
   const fronts = balancers.filter(({ name, account }) => name && names.has(name) && account === cluster.account)
   return (
@@ -174,6 +167,7 @@ function ClusterCard({
         </span>
       </header>
       <VirtualList
+        heldOf={filter}
         items={cluster.groups}
         keyOf={(group) => `${group.region}/${group.name}`}
         rowHeight={rowHeight}

@@ -1,5 +1,6 @@
 /** Who did what: the audit log with its columns as filters, its export and its verification. For administrators. */
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { to } from '../address.ts'
 import { adminWords } from '../admin-words.ts'
 import { type ApiError, asApiError } from '../api/api-error.ts'
 import { client, type Schemas, unwrap } from '../api/client.ts'
@@ -8,6 +9,7 @@ import { Banner } from '../components/banner.tsx'
 import { CopyButton } from '../components/copy-button.tsx'
 import { DataTable } from '../components/data-table.tsx'
 import { FilterField, useQueryChange } from '../components/filter-field.tsx'
+import { NewRows, useHeldRows } from '../components/held-rows.tsx'
 import { Icon } from '../components/icon.tsx'
 import { JsonTree } from '../components/json-tree.tsx'
 import { Name } from '../components/name.tsx'
@@ -15,6 +17,7 @@ import { PageHead } from '../components/page-head.tsx'
 import { Panel } from '../components/panel.tsx'
 import { EmptyState, ErrorState, Loaded } from '../components/states.tsx'
 import { StatusMark } from '../components/status-mark.tsx'
+import { type AuditTarget, auditTargetOf } from '../model/audit-target.ts'
 import { downloadText } from '../model/download.ts'
 import type { Kind } from '../model/status.ts'
 import type { ScreenProps } from '../screen.ts'
@@ -160,7 +163,7 @@ function Events({ filters, follows }: { filters: Filters; follows: boolean }) {
         return (
           <div class="panel is-flush audit-table">
             <div class="panel-body">
-              <Table events={all} />
+              <Table events={all} of={JSON.stringify(filters)} />
             </div>
             {error !== undefined && <ErrorState error={error} onRetry={() => next !== undefined && void readOlder(next)} />}
             {next !== undefined && error === undefined && (
@@ -191,12 +194,26 @@ const marks: Readonly<Record<Event['decision'], Kind>> = {
   interrupted: 'unknown',
 }
 
-function Table({ events }: { events: readonly Event[] }) {
+const keyOf = ({ sequence }: Event) => String(sequence)
+
+/** @param of What the events are of: their filters. */
+function Table({ events, of }: { events: readonly Event[]; of: string }) {
+  const box = useRef<HTMLDivElement>(null)
+  const { rows, ...held } = useHeldRows(box, events, keyOf, of)
+  return (
+    <div ref={box}>
+      <NewRows {...held} />
+      <EventTable events={rows.map(({ item }) => item)} />
+    </div>
+  )
+}
+
+function EventTable({ events }: { events: readonly Event[] }) {
   return (
     <DataTable
       label={adminWords.audit}
       rows={events}
-      keyOf={({ sequence }) => String(sequence)}
+      keyOf={keyOf}
       columns={[
         { key: 'at', head: adminWords.when, cell: ({ at }) => <ExactTime at={at} /> },
         { key: 'user', head: adminWords.userName, cell: ({ user }) => <Value name="user" value={user} /> },
@@ -228,7 +245,17 @@ function Table({ events }: { events: readonly Event[] }) {
           hideBelow: 'phone',
           cell: ({ application }) => <Value name="application" value={application} />,
         },
-        { key: 'record', head: adminWords.about, grow: true, cell: (event) => <Record event={event} /> },
+        {
+          key: 'record',
+          head: adminWords.about,
+          grow: true,
+          cell: (event) => (
+            <div class="audit-about">
+              <Record event={event} />
+              <TargetLink event={event} />
+            </div>
+          ),
+        },
       ]}
     />
   )
@@ -274,6 +301,31 @@ function Record({ event }: { event: Event }) {
       <JsonTree value={event} name={adminWords.record} />
     </details>
   )
+}
+
+/** From a change to what it led to. */
+function TargetLink({ event }: { event: Event }) {
+  const target = auditTargetOf(event)
+  if (target === undefined) return null
+  const label = adminWords.auditTargets[target.kind]
+  return (
+    <a class="audit-target" href={addressOf(target)} aria-label={label} title={label}>
+      <Icon name="right" />
+    </a>
+  )
+}
+
+function addressOf(target: AuditTarget): string {
+  switch (target.kind) {
+    case 'revision':
+      return to.editPipeline(target.application, target.id, { tab: 'history', until: String(target.atMs) })
+    case 'pipelines':
+      return to.pipelines(target.application, { q: target.name })
+    case 'execution':
+      return to.execution(target.id)
+    case 'task':
+      return to.task(target.id)
+  }
 }
 
 function Export({ filters }: { filters: Filters }) {

@@ -13,6 +13,7 @@ import { EmptyState, Loaded } from '../components/states.tsx'
 import { StatusMark } from '../components/status-mark.tsx'
 import { Segments } from '../components/tabs.tsx'
 import { Duration, Time } from '../components/time.tsx'
+import { VirtualList } from '../components/virtual-list.tsx'
 import { useLetters } from '../letter-keys.ts'
 import { type Execution, findFailure, isWaiting, progressOf, shortId, startedBy, statusOf, titleOf } from '../model/execution.ts'
 import { textOf, textsOf } from '../model/read.ts'
@@ -24,6 +25,7 @@ import { words } from '../words.ts'
 
 const path = '/applications/{application}/executions/search'
 const dayMs = 86_400_000
+const rowHeight = 45
 
 export function Home({ query }: ScreenProps) {
   const { route: navigate } = useLocation()
@@ -76,14 +78,22 @@ export function Home({ query }: ScreenProps) {
           <Panel title={words.waitingForYou} count={waiting.length} flush={waiting.length > 0}>
             <Loaded live={active} rows={1} empty={<p class="quiet">{words.nothingWaits}</p>}>
               {() =>
-                waiting.length === 0 ? <p class="quiet">{words.nothingWaits}</p> : <Rows executions={waiting} row={WaitingRow} />
+                waiting.length === 0 ? (
+                  <p class="quiet">{words.nothingWaits}</p>
+                ) : (
+                  <Rows executions={waiting} scope={scope} label={words.waitingForYou} row={WaitingRow} />
+                )
               }
             </Loaded>
           </Panel>
           <Panel title={words.running} count={running.length} flush={running.length > 0}>
             <Loaded live={own} rows={3} empty={<p class="quiet">{words.nothingRuns}</p>}>
               {() =>
-                running.length === 0 ? <p class="quiet">{words.nothingRuns}</p> : <Rows executions={running} row={RunningRow} />
+                running.length === 0 ? (
+                  <p class="quiet">{words.nothingRuns}</p>
+                ) : (
+                  <Rows executions={running} scope={scope} label={words.running} row={RunningRow} />
+                )
               }
             </Loaded>
           </Panel>
@@ -94,7 +104,11 @@ export function Home({ query }: ScreenProps) {
           >
             <Loaded live={failed} rows={3} empty={<p class="quiet">{words.nothingFailed}</p>}>
               {(found) =>
-                found.length === 0 ? <p class="quiet">{words.nothingFailed}</p> : <Rows executions={found} row={FailedRow} />
+                found.length === 0 ? (
+                  <p class="quiet">{words.nothingFailed}</p>
+                ) : (
+                  <Rows executions={found} scope={scope} label={words.failedLately} row={FailedRow} />
+                )
               }
             </Loaded>
           </Panel>
@@ -141,21 +155,23 @@ function mayJudge(context: Readonly<Record<string, unknown>>): boolean {
   return required.length === 0 || user.value?.isAdmin === true || required.some((role) => roles.includes(role))
 }
 
-function Rows({
-  executions,
-  row: Row,
-}: {
-  executions: readonly Execution[]
-  row: (props: { execution: Execution }) => preact.JSX.Element
-}) {
+interface RowsProps {
+  readonly executions: readonly Execution[]
+  readonly scope: string
+  readonly label: string
+  readonly row: (props: { execution: Execution }) => preact.JSX.Element
+}
+
+function Rows({ executions, scope, label, row: Row }: RowsProps) {
   return (
-    <ul class="rows">
-      {executions.map((execution) => (
-        <li key={execution.id}>
-          <Row execution={execution} />
-        </li>
-      ))}
-    </ul>
+    <VirtualList
+      items={executions}
+      keyOf={({ id }) => id}
+      rowHeight={rowHeight}
+      heldOf={scope}
+      label={label}
+      row={(execution) => <Row execution={execution} />}
+    />
   )
 }
 
