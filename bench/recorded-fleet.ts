@@ -3,7 +3,8 @@ import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { join, resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { agentProtocol, type DesiredState, type ObservedInstance, type ObservedState } from '../src/agent/protocol.ts'
+import { ObservedLedger } from '../src/agent/observed-lines.ts'
+import { agentProtocol, type DesiredState, type ObservedInstance } from '../src/agent/protocol.ts'
 import type { LocalGroup, LocalInstance } from '../src/backends/infrastructure/local/desired.ts'
 import type { GroupProgram } from '../src/backends/infrastructure/local/program.ts'
 import { formatJson } from '../src/json/json.ts'
@@ -118,6 +119,7 @@ function toInstance(id: string, group: LocalGroup, port: number): LocalInstance 
 /** Speaks for an agent whose instances are all ready. */
 function startSilentAgent(dataDir: string, ids: readonly string[]): ReturnType<typeof createServer> {
   const instances = ids.map(toObserved)
+  const ledger = new ObservedLedger()
   let revision = 0
   const server = createServer(async (request, response) => {
     const answer = (body: object) => response.end(JSON.stringify(body))
@@ -126,10 +128,13 @@ function startSilentAgent(dataDir: string, ids: readonly string[]): ReturnType<t
       const pieces = (await request.toArray()) as Buffer[]
       revision = (JSON.parse(Buffer.concat(pieces).toString()) as DesiredState).revision
       answer({ revision })
-    } else if (request.url?.startsWith('/observed')) {
-      const state: ObservedState = { ...head, sequence: revision + 1, revision, instances, loadBalancers: [] }
-      const isKnown = request.url.includes(`after=${state.sequence}&`)
-      setTimeout(() => answer({ ...state, sequence: revision + 1, revision }), isKnown ? 1000 : 0)
+    } else if (request.url?.startsWith('/observed-changes')) {
+      const after = Number(new URL(request.url, 'http://agent').searchParams.get('after'))
+      const changes = () => {
+        ledger.update({ ...head, sequence: revision + 1, revision, instances, loadBalancers: [] })
+        response.end(ledger.linesSince(after))
+      }
+      setTimeout(changes, after === revision + 1 ? 1000 : 0)
     } else {
       answer(head)
     }

@@ -27,6 +27,26 @@ export function askAgent({ socketPath, method, path, body, signal }: AgentReques
   return promise
 }
 
+/**
+ * The lines of an answer, as they arrive; each is JSON.
+ *
+ * @throws {Error} as `askAgent`, for another status than 200, and when the answer breaks off
+ */
+export async function* readAgentLines(request: AgentRequest): AsyncGenerator<unknown> {
+  const { socketPath, method, path, signal } = request
+  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>()
+  http.request({ socketPath, method, path, signal, agent: false }, resolve).once('error', reject).end()
+  const answer = await promise
+  if (answer.statusCode !== 200) throw new Error(`the agent answers ${path} with ${answer.statusCode}`)
+  answer.setEncoding('utf8')
+  let rest = ''
+  for await (const piece of answer as AsyncIterable<string>) {
+    const lines = (rest + piece).split('\n')
+    rest = lines.pop() ?? ''
+    for (const line of lines) yield JSON.parse(line)
+  }
+}
+
 /** Whether a failed request means that no agent listens. */
 export function isAbsent(error: unknown): boolean {
   return ['ENOENT', 'ECONNREFUSED'].includes((error as NodeJS.ErrnoException).code ?? '')

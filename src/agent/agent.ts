@@ -8,6 +8,7 @@ import { openBalancers } from './balancer/balancers.ts'
 import { rotateConsole } from './console.ts'
 import { type Control, createControl } from './control.ts'
 import type { AgentLog } from './log.ts'
+import type { ObservedHead } from './observed-lines.ts'
 import { agentLockName, agentLogName } from './places.ts'
 import { agentProtocol, type DesiredState, type ObservedState } from './protocol.ts'
 import { type AgentProgram, startAgent } from './start-agent.ts'
@@ -54,12 +55,9 @@ export async function runAgent({ dataDir: folder, version, log, inherited = new 
   const supervisor = new Supervisor({ dataDir, log, onChange })
   const balancers = openBalancers({ log, onChange, inherited })
 
+  const head = (): ObservedHead => ({ protocol: agentProtocol, version, pid: process.pid, sequence, revision })
   const observe = (): ObservedState => ({
-    protocol: agentProtocol,
-    version,
-    pid: process.pid,
-    sequence,
-    revision,
+    ...head(),
     instances: supervisor.observe(),
     loadBalancers: balancers.observe(),
   })
@@ -116,6 +114,7 @@ export async function runAgent({ dataDir: folder, version, log, inherited = new 
 
   control = createControl({
     apply,
+    head,
     observe,
     console: (id, tailBytes) => supervisor.console(id, tailBytes),
     consolePart: (id, wish, maxBytes) => supervisor.consolePart(id, wish, maxBytes),

@@ -4,9 +4,10 @@ import { existsSync, readdirSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { socketPathFor } from '../storage/socket-path.ts'
-import { type AgentAnswer, type AgentRequest, askAgent, isAbsent } from './agent-request.ts'
+import { type AgentAnswer, type AgentRequest, askAgent, isAbsent, readAgentLines } from './agent-request.ts'
 import type { ConsolePart, ConsoleWish } from './console.ts'
 import type { AgentLog } from './log.ts'
+import { ObservedCopy, type ObservedLine } from './observed-lines.ts'
 import { agentLogName, instancesFolderName } from './places.ts'
 import { agentProtocol, type DesiredState, type ObservedState } from './protocol.ts'
 import { startAgent, toAgentProgram } from './start-agent.ts'
@@ -159,19 +160,29 @@ export function openAgent({ dataDir: folder, log, version, agentFile = ownAgentF
   }
 
   async function watchObserved(end: AbortSignal): Promise<never> {
-    const poll = askUntil(end, waitMs + answerMs)
-    for (let sequence = 0; ; ) {
-      const { text } = await poll('GET', `/observed?after=${sequence}&waitMs=${waitMs}`)
+    const copy = new ObservedCopy()
+    for (let before: ObservedState | undefined; ; ) {
+      const state = await receiveChanges(copy, before, end)
       end.throwIfAborted()
-      const state = JSON.parse(text) as ObservedState
       // A new agent knows of no instance until it has the desired state; what was known before is closer to the truth.
       const isMeaningful = state.revision > 0 || desired === undefined
-      if (isMeaningful && state.sequence !== sequence) {
+      if (isMeaningful && (state.sequence !== before?.sequence || state.pid !== before.pid)) {
         latest = state
         tell()
       }
-      sequence = state.sequence
+      before = state
     }
+  }
+
+  /** Line by line, as it arrives: a whole state may be megabytes. @throws {Error} when the answer breaks off */
+  async function receiveChanges(copy: ObservedCopy, before: ObservedState | undefined, end: AbortSignal): Promise<ObservedState> {
+    const signal = AbortSignal.any([end, AbortSignal.timeout(waitMs + answerMs)])
+    const path = `/observed-changes?pid=${before?.pid ?? 0}&after=${before?.sequence ?? 0}&waitMs=${waitMs}`
+    for await (const line of readAgentLines({ socketPath, method: 'GET', path, signal })) {
+      const state = copy.receive(line as ObservedLine)
+      if (state !== undefined) return state
+    }
+    throw new Error('the report of the agent broke off')
   }
 
   async function keepSending(end: AbortSignal): Promise<never> {

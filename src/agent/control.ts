@@ -3,12 +3,14 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import { http } from '../node-http.ts'
 import { checkDesiredState } from './check-desired.ts'
 import type { ConsolePart, ConsoleWish } from './console.ts'
+import { type ObservedHead, ObservedLedger } from './observed-lines.ts'
 import type { DesiredState, ObservedState } from './protocol.ts'
 import { type AgentProgram, checkAgentProgram } from './start-agent.ts'
 
 export interface ControlOptions {
   /** @returns false when a newer state is there already */
   readonly apply: (state: DesiredState) => boolean
+  readonly head: () => ObservedHead
   readonly observe: () => ObservedState
   readonly console: (instanceId: string, tailBytes: number) => string | undefined
   readonly consolePart: (instanceId: string, wish: ConsoleWish, maxBytes: number) => ConsolePart | undefined
@@ -37,6 +39,7 @@ const gatherMs = 20
 
 export function createControl(options: ControlOptions): Control {
   const waiting = new Set<() => void>()
+  const ledger = new ObservedLedger()
   let isGathering = false
 
   function changed(): void {
@@ -48,11 +51,14 @@ export function createControl(options: ControlOptions): Control {
     }, gatherMs)
   }
 
-  async function answerObserved(response: ServerResponse, url: URL): Promise<void> {
-    const after = Number(url.searchParams.get('after') ?? -1)
-    const waitMs = Math.min(longestWaitMs, Number(url.searchParams.get('waitMs') ?? 0))
-    if (waitMs > 0 && options.observe().sequence <= after) await nextChange(response, waitMs)
-    send(response, 200, options.observe())
+  /** All that has changed since the state that the client has of this very agent. */
+  async function answerChanges(response: ServerResponse, url: URL): Promise<void> {
+    const { pid, sequence } = options.head()
+    const after = numberIn(url, 'pid') === pid ? numberIn(url, 'after') : 0
+    const waitMs = numberIn(url, 'waitMs', longestWaitMs)
+    if (waitMs > 0 && sequence === after) await nextChange(response, waitMs)
+    ledger.update(options.observe())
+    response.writeHead(200, { 'content-type': 'application/x-ndjson' }).end(ledger.linesSince(after))
   }
 
   function nextChange(response: ServerResponse, waitMs: number): Promise<void> {
@@ -73,13 +79,14 @@ export function createControl(options: ControlOptions): Control {
     const [, first = '', second = ''] = url.pathname.split('/')
     const route = `${request.method} /${first}`
     if (route === 'GET /') {
-      const { protocol, version, pid } = options.observe()
+      const { protocol, version, pid } = options.head()
       send(response, 200, { protocol, version, pid })
     } else if (route === 'PUT /desired') {
       const state = checkDesiredState(JSON.parse(await readText(request)))
       const isTaken = options.apply(state)
-      send(response, isTaken ? 200 : 409, { revision: options.observe().revision })
-    } else if (route === 'GET /observed') await answerObserved(response, url)
+      send(response, isTaken ? 200 : 409, { revision: options.head().revision })
+    } else if (route === 'GET /observed') send(response, 200, options.observe())
+    else if (route === 'GET /observed-changes') await answerChanges(response, url)
     else if (route === 'GET /console') {
       const tailBytes = Math.min(maxTailBytes, Number(url.searchParams.get('tailBytes') ?? maxTailBytes))
       const text = options.console(decodeURIComponent(second), tailBytes)

@@ -1,7 +1,7 @@
 /** The agent's interface: schemas of the desired state and of the observed state. */
 
 /** Raised with every change that an older agent or an older Fairlead would misread. */
-export const agentProtocol = 2
+export const agentProtocol = 3
 
 /** Everything the agent shall run. A document replaces the one before it as a whole. */
 export interface DesiredState {
@@ -95,7 +95,7 @@ export interface DesiredMember {
   readonly inService: boolean
 }
 
-/** Answer of `GET /observed`. */
+/** Answer of `GET /observed`; `GET /observed-changes` tells the same in lines, see observed-lines.ts. */
 export interface ObservedState {
   readonly protocol: number
   /** Version of the package that the agent was started from. */

@@ -3,7 +3,7 @@ import type { JsonObject } from '../../json/values.ts'
 import { parseMoniker } from '../moniker.ts'
 import { countStates, healthStateOf, type InstanceCounts, isAgeing } from './health.ts'
 import type { Account, Capacity, HealthRecord, Instance, Job, LoadBalancer, SecurityGroup, ServerGroup } from './model.ts'
-import { toWrittenEntry, type WrittenEntry } from './written-list.ts'
+import { toWrittenEntry, toWrittenObject, type WrittenEntry } from './written-list.ts'
 
 /** Accounts whose environment or type is listed are marked for users. */
 export interface AccountMarks {
@@ -63,24 +63,33 @@ function toCommonView(group: ServerGroup, nowMs: number): JsonObject {
   }
 }
 
-/** As lists of an application have it. */
-export function toServerGroupSummary(group: ServerGroup, nowMs: number): JsonObject {
-  return { ...toCommonView(group, nowMs), instances: group.instances.map((instance) => toInstanceSummary(instance, nowMs)) }
-}
-
 interface Written extends WrittenEntry {
   readonly instances: readonly Instance[]
 }
 
 const written = new WeakMap<ServerGroup, Written>()
 
-/** The same as JSON, written again only when a server group or an instance of it is another one. */
+const writtenInstances = new WeakMap<Instance, WrittenEntry>()
+
+/** As lists of an application have it, as JSON. Only those of its instances are written again that are other ones. */
 export function writeServerGroupSummary(group: ServerGroup, nowMs: number): WrittenEntry {
   const { instances } = group
   const before = written.get(group)
   if (before?.instances === instances) return before
-  const entry = toWrittenEntry(toServerGroupSummary(group, nowMs))
+  const entry = toWrittenObject(
+    toWrittenEntry(toCommonView(group, nowMs)),
+    'instances',
+    instances.map((instance) => writeInstanceSummary(instance, nowMs)),
+  )
   if (!instances.some(isAgeing)) written.set(group, { instances, ...entry })
+  return entry
+}
+
+function writeInstanceSummary(instance: Instance, nowMs: number): WrittenEntry {
+  const before = writtenInstances.get(instance)
+  if (before !== undefined) return before
+  const entry = toWrittenEntry(toInstanceSummary(instance, nowMs))
+  if (!isAgeing(instance)) writtenInstances.set(instance, entry)
   return entry
 }
 

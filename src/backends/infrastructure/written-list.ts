@@ -13,6 +13,18 @@ export function toWrittenEntry(value: unknown): WrittenEntry {
   return { json, digest: hash('sha1', json, 'buffer') }
 }
 
+/** An object that has members already, with a list of entries as its last one. */
+export function toWrittenObject(object: WrittenEntry, member: string, entries: readonly WrittenEntry[]): WrittenEntry {
+  const json = `${object.json.slice(0, -1)},${JSON.stringify(member)}:[${entries.map((entry) => entry.json).join(',')}]}`
+  return { json, digest: digestOf([object, ...entries]) }
+}
+
+function digestOf(entries: readonly WrittenEntry[]): Buffer {
+  const sum = createHash('sha1')
+  for (const { digest } of entries) sum.update(digest)
+  return sum.digest()
+}
+
 /** A list whose entries are JSON already: its version is known without joining them. */
 export class WrittenList {
   readonly #entries: readonly WrittenEntry[]
@@ -22,9 +34,7 @@ export class WrittenList {
   }
 
   get version(): string {
-    const sum = createHash('sha1')
-    for (const { digest } of this.#entries) sum.update(digest)
-    return sum.digest('base64url')
+    return digestOf(this.#entries).toString('base64url')
   }
 
   get json(): string {
