@@ -78,16 +78,49 @@ export function addApplications(dir: string, count: number): void {
   })
 }
 
-/** Runs of the pipelines, the newest now. */
-export function addExecutions(dir: string, count: number): void {
+/** Runs of the pipelines, the newest now. @param isLarge Their stages have contexts as deployments leave them */
+export function addExecutions(dir: string, count: number, isLarge = false): void {
   const newId = createUlids(() => Date.now())
   withDatabase(dir, 'backends.db', (db) =>
     multiply(db, { table: 'orchestration_executions', where: "type = 'PIPELINE'", count }, (row) => {
       const ids = new Map<string, string>()
-      const body = String(row['body']).replace(ulid, (id) => ids.getOrInsertComputed(id, newId))
+      const written = String(row['body'])
+      const body = (isLarge ? withContexts(written) : written).replace(ulid, (id) => ids.getOrInsertComputed(id, newId))
       return { ...row, id: ids.get(String(row['id'])) ?? newId(), body }
     }),
   )
+}
+
+const filled = new Map<string, string>()
+
+function withContexts(body: string): string {
+  return filled.getOrInsertComputed(body, () => {
+    const execution = JSON.parse(body) as { stages: { context: object }[] }
+    const stages = execution.stages.map((stage, index) => ({ ...stage, context: { ...stage.context, ...deployed(index) } }))
+    return JSON.stringify({ ...execution, stages })
+  })
+}
+
+/** About a kilobyte. */
+function deployed(index: number): object {
+  const history = [
+    'Preparing the server group',
+    'Starting instances',
+    'Waiting for health checks',
+    'Removing the former one',
+  ].map((status, step) => ({ phase: 'DEPLOY', status: `${status} shop-main-v${String(index).padStart(3, '0')}, step ${step}` }))
+  const instances = Array.from({ length: 5 }, (_, place) => ({
+    id: `shop-main-v${index}-${place}${randomBytes(4).toString('hex')}`,
+    zone: `here-${place % 3}`,
+    healthState: 'Up',
+  }))
+  return {
+    account: 'prod',
+    cloudProvider: 'local',
+    'deploy.server.groups': { here: [`shop-main-v${String(index).padStart(3, '0')}`] },
+    'kato.tasks': [{ id: randomBytes(8).toString('hex'), status: { completed: true, failed: false }, history }],
+    instances,
+  }
 }
 
 /** Each of another user. */

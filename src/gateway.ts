@@ -52,6 +52,7 @@ import { routeOf } from './operations/route.ts'
 import { createFindRoute } from './operations/serving/find-route.ts'
 import { mountOperations } from './operations/serving/mount.ts'
 import { ApiDocument } from './operations/serving/openapi.ts'
+import { UnchangedReads } from './operations/unchanged-reads.ts'
 import { openPermissions } from './permissions/fiat-permissions.ts'
 import { loadServiceAccountNames } from './permissions/service-accounts.ts'
 import { PermissionSwitches } from './permissions/switches.ts'
@@ -265,6 +266,22 @@ async function openAccess(parts: Context & Services & Stores) {
   return { permissions, switches, accounts, applications, login }
 }
 
+/** Services that reads of clients depend on. Of an external one, no change is noticed. */
+const readServices = ['front50', 'orca', 'clouddriver', 'fiat'] as const
+
+/** Undefined while changes would be missed. */
+function openUnchangedReads({ config, upstreams, embedded, metrics }: Context & Services): UnchangedReads | undefined {
+  const isAllEmbedded = readServices.every((service) => !upstreams.isEnabled(service) || upstreams.isEmbedded(service))
+  if (embedded === undefined || !isAllEmbedded || !config.http.sharedReads) return undefined
+  return new UnchangedReads({
+    counts: () => {
+      const counts = embedded.stateCounts()
+      return counts && [counts[0] + embedded.permissionVersion(), counts[1], counts[2]]
+    },
+    onKnown: metrics.readShared,
+  })
+}
+
 /** An external permission service can be switched while the gateway runs. */
 function openSwitches({ config, log, services, reread, rereadMs }: Context & Services): PermissionSwitches | undefined {
   if (reread === undefined || !config.permissions.refreshable || services.fiat?.kind !== 'external') return undefined
@@ -293,11 +310,14 @@ function createPlatform(parts: Context & Services & Stores & Access) {
   keep(shared?.workers.reportMetrics(metrics.snapshot))
   if (audit !== undefined) shared?.workers.nameAuditProcess(audit.process)
   const liveSource = upstreams.isEmbedded('orca') ? new EmbeddedSource({ upstreams, log }) : undefined
+  const sharedReads = config.http.sharedReads ? new SharedReads(metrics.readShared) : undefined
   const streams = new EventStreams({
     source: liveSource ?? new PollingSource({ upstreams, settings: config.live, log }),
     settings: config.live,
     log,
     rightsVersion: () => login.version() + (embedded?.permissionVersion() ?? 0),
+    // What a client reads after an event must not be older.
+    onChanged: () => sharedReads?.changed(),
   })
   const health = createHealth({
     services: upstreams.enabledServices().filter((service) => config.telemetry.healthCheckedServices.includes(service)),
@@ -333,7 +353,8 @@ function createPlatform(parts: Context & Services & Stores & Access) {
   })
   const platform: Platform = {
     upstreams,
-    sharedReads: config.http.sharedReads ? new SharedReads(metrics.readShared) : undefined,
+    sharedReads,
+    unchangedReads: openUnchangedReads(parts),
     applications: parts.applications,
     accounts: parts.accounts,
     banners,

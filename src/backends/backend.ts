@@ -45,6 +45,8 @@ export interface BackendContext {
   /** Of what another back end of this process stores; undefined: it is elsewhere, or has none. */
   readonly versionOf: (service: ServiceName) => string | undefined
   readonly settings: BackendSettings
+  /** Called when what the service stores changes, or what it observes, other than by the request that is answered. */
+  readonly stateChanged: () => void
   /** Called when rights of users change without a request. */
   readonly permissionsChanged: () => void
   /** Another number after every change of permissions; undefined where they are not counted. */

@@ -6,6 +6,7 @@ import type { FastifyBaseLogger } from 'fastify'
 import type { Level } from 'pino'
 import type { EngineState } from '../telemetry/metrics.ts'
 import type { EmbeddableService, ServiceAddress, ServiceName } from '../upstreams/services.ts'
+import { countStateChange, createStateCounts, readStateCounts, type StateCounts } from '../upstreams/state-counts.ts'
 import type { BackendSettings } from './backend.ts'
 import { createPermissionVersion, readPermissionVersion } from './permission-version.ts'
 import type { WorkerInput, WorkerMessage, WorkerOrder } from './worker.ts'
@@ -39,6 +40,8 @@ export interface Embedded {
   readonly ready: Promise<void>
   /** Changes whenever permissions may have changed. */
   permissionVersion(): number
+  /** Equal numbers mean equal state; undefined where changes are not told at once. */
+  stateCounts(): StateCounts | undefined
   /** State of the engine; undefined where it is not embedded, or does not answer within seconds. */
   observe(): Promise<EngineState | undefined>
   close(): Promise<void>
@@ -63,6 +66,7 @@ export function startEmbedded(options: EmbeddedOptions): Embedded {
     traces: options.traces,
     logLevel: options.log.level ?? 'info',
     permissionVersion: createPermissionVersion(),
+    stateCounts: createStateCounts(),
     announcesPermissions: options.onPermissionsChanged !== undefined,
   }
   const startThread = options.startThread ?? startWorker
@@ -96,6 +100,8 @@ export function startEmbedded(options: EmbeddedOptions): Embedded {
     })
     worker.once('exit', () => {
       listening = false
+      // Validators may begin anew with the next one.
+      countStateChange(input.stateCounts, 'definitions')
       options.onChanged?.()
       answerObservers(undefined)
       if (closing) return
@@ -150,6 +156,7 @@ export function startEmbedded(options: EmbeddedOptions): Embedded {
     isListening: () => listening,
     ready: first.promise,
     permissionVersion: () => readPermissionVersion(input.permissionVersion),
+    stateCounts: () => (listening ? readStateCounts(input.stateCounts) : undefined),
     observe,
     close,
   }

@@ -18,6 +18,8 @@ interface BackendServerOptions {
   settings: BackendSettings
   log: FastifyBaseLogger
   now?: () => number
+  /** Called when a service changes on its own. */
+  onStateChanged?: (service: ServiceName) => void
   /** Called when a back end changes permissions on its own. */
   onPermissionsChanged?: () => void
   /** Another number after every change of permissions. */
@@ -80,6 +82,7 @@ export function createBackendServer(options: BackendServerOptions): BackendServe
       isEmbedded: (service) => options.backends.some((each) => each.service === service),
       versionOf: (service) => opened.get(service)?.version?.(),
       settings: options.settings,
+      stateChanged: () => options.onStateChanged?.(backend.service),
       permissionsChanged: options.onPermissionsChanged ?? (() => {}),
       permissionVersion: options.permissionVersion,
     }

@@ -8,6 +8,7 @@ import { openDatabase } from '../storage/database.ts'
 import { giveBackMemory } from '../telemetry/memory.ts'
 import type { EngineState } from '../telemetry/metrics.ts'
 import type { ServiceAddress, ServiceName } from '../upstreams/services.ts'
+import { countStateChange, countWrites, statePartOf } from '../upstreams/state-counts.ts'
 import { embeddedBackends } from './all.ts'
 import type { BackendSettings } from './backend.ts'
 import { createServiceCalls } from './call-service.ts'
@@ -29,6 +30,8 @@ export interface WorkerInput {
   traces: boolean
   /** Counts changes of permissions. */
   permissionVersion: SharedArrayBuffer
+  /** Counts changes of everything. */
+  stateCounts: SharedArrayBuffer
   /** Whether the gateway tells other processes about them. */
   announcesPermissions: boolean
 }
@@ -79,6 +82,7 @@ export async function serveBackends(input: WorkerInput, { tell, onOrder, onClose
     call: traced?.call ?? calls.call,
     settings: input.settings,
     log: createWorkerLog(input.logLevel, (line) => tell({ kind: 'log', line })),
+    onStateChanged: (service) => countStateChange(input.stateCounts, statePartOf(service)),
     onPermissionsChanged: () => {
       countPermissionChange(input.permissionVersion)
       void announcements?.announce()
@@ -86,6 +90,7 @@ export async function serveBackends(input: WorkerInput, { tell, onOrder, onClose
     permissionVersion: () => readPermissionVersion(input.permissionVersion),
   })
   traced?.watch(server)
+  countWrites(server, input.stateCounts)
   countPermissionWrites(server, input.permissionVersion, announcements?.announce)
   rmSync(input.socketPath, { force: true })
   await server.listen({ path: input.socketPath, listenTextResolver: () => 'the embedded back ends are ready' })

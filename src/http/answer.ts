@@ -25,6 +25,16 @@ const securityValues = {
 } as const
 const securityHeaders = new PreparedHeaders(securityValues)
 const keptSecurityHeaders = new PreparedHeaders({ ...securityValues, 'cache-control': keptByBrowser })
+/**
+ * A 304 has what may differ from the stored response, and what scripts of other origins need to read it. Everything else of the
+ * stored response stays as it is.
+ *
+ * @see RFC 9110, section 15.4.5
+ */
+const unchangedValues = { 'cache-control': securityValues['cache-control'], expires: securityValues.expires } as const
+const unchangedHeaders = new PreparedHeaders(unchangedValues)
+const keptUnchangedHeaders = new PreparedHeaders({ ...unchangedValues, 'cache-control': keptByBrowser })
+const forPreflightsOnly = new Set(['access-control-allow-methods', 'access-control-allow-headers', 'access-control-max-age'])
 const strictTransport = 'max-age=31536000 ; includeSubDomains'
 const requestIdName = 'X-SPINNAKER-REQUEST-ID'
 
@@ -36,14 +46,18 @@ export type EchoedHeaders = readonly string[]
  *
  * @see docs/contracts/http.md#headers-of-responses; docs/contracts/http.md#headers-of-responses
  */
-export function commonHeaders(request: FastifyRequest, echoed: EchoedHeaders): Record<string, string | string[]> {
+export function commonHeaders(
+  request: FastifyRequest,
+  echoed: EchoedHeaders,
+  status?: number,
+): Record<string, string | string[]> {
   const { state } = request
-  const headers: Record<string, string | string[]> = {
-    ...securityHeaders.values,
-    ...state.corsHeaders?.values,
-    ...state.answerHeaders,
-  }
-  if (state.scheme === 'https') headers['strict-transport-security'] = strictTransport
+  const isUnchanged = status === 304
+  const headers: Record<string, string | string[]> = isUnchanged
+    ? { ...unchangedHeaders.values, ...state.answerHeaders }
+    : { ...securityHeaders.values, ...state.corsHeaders?.values, ...state.answerHeaders }
+  if (isUnchanged) for (const name of forPreflightsOnly) delete headers[name]
+  else if (state.scheme === 'https') headers['strict-transport-security'] = strictTransport
   for (const name of echoed) {
     const value = echoedValue(request, name)
     if (value !== undefined) headers[name] = value
@@ -61,20 +75,21 @@ export function listCommonHeaders(
   { request, raw }: FastifyReply,
   echoed: EchoedHeaders,
   vary: string | undefined,
-  security = securityHeaders,
+  { security = securityHeaders, isUnchanged = false } = {},
 ): string[] {
   if (!(raw instanceof PreparedResponse)) throw new TypeError('The server makes responses without prepared headers.')
   const { state } = request
   const { answerHeaders, corsHeaders } = state
-  raw.preparedLines = corsHeaders === undefined ? security.lines : security.lines + corsHeaders.lines
+  raw.preparedLines = corsHeaders === undefined || isUnchanged ? security.lines : security.lines + corsHeaders.lines
   const list: string[] = []
   if (vary !== undefined) answerHeaders['vary'] = answerHeaders['vary'] === undefined ? vary : `${answerHeaders['vary']}, ${vary}`
   for (const name in answerHeaders) {
+    if (isUnchanged && forPreflightsOnly.has(name)) continue
     const value = answerHeaders[name] as string | string[]
     if (typeof value === 'string') list.push(name, value)
     else for (const one of value) list.push(name, one)
   }
-  if (state.scheme === 'https') list.push('strict-transport-security', strictTransport)
+  if (state.scheme === 'https' && !isUnchanged) list.push('strict-transport-security', strictTransport)
   for (const name of echoed) {
     const value = echoedValue(request, name)
     if (value !== undefined) list.push(name, value)
@@ -82,18 +97,30 @@ export function listCommonHeaders(
   return list
 }
 
-/** The same for an answer with a validator. */
+/** The same for an answer with a validator; without one for a 304 of a service that has sent none. */
 export function listValidatedHeaders(
   reply: FastifyReply,
   echoed: EchoedHeaders,
   vary: string | undefined,
-  { tag, browserCache }: Validation & { tag: string },
+  { tag, browserCache, isUnchanged }: Validation & { isUnchanged: boolean },
 ): string[] {
-  const list = browserCache
-    ? listCommonHeaders(reply, echoed, varying, keptSecurityHeaders)
-    : listCommonHeaders(reply, echoed, vary)
-  list.push('etag', tag)
+  const [usual, kept] = isUnchanged ? [unchangedHeaders, keptUnchangedHeaders] : [securityHeaders, keptSecurityHeaders]
+  const isKept = browserCache && tag !== undefined
+  const list = listCommonHeaders(reply, echoed, isKept ? varying : vary, { security: isKept ? kept : usual, isUnchanged })
+  if (tag !== undefined) list.push('etag', tag)
   return list
+}
+
+/** Answers past the framework that the client has the response already. */
+export function writeUnchanged(
+  reply: FastifyReply,
+  echoed: EchoedHeaders,
+  { tag, browserCache }: Validation & { tag: string },
+): void {
+  const vary = acceptsGzip(reply.request.headers['accept-encoding']) ? 'Accept-Encoding' : undefined
+  reply.hijack()
+  reply.raw.writeHead(304, listValidatedHeaders(reply, echoed, vary, { tag, browserCache, isUnchanged: true }))
+  reply.raw.end()
 }
 
 function echoedValue({ state, headers }: FastifyRequest, name: string): string | undefined {

@@ -111,7 +111,7 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
     takeSteps(options, { request, reply, done }, 0)
   })
   server.addHook('onSend', (request, reply, _payload, done) => {
-    for (const [name, value] of Object.entries(commonHeaders(request, options.echoedHeaders))) {
+    for (const [name, value] of Object.entries(commonHeaders(request, options.echoedHeaders, reply.statusCode))) {
       if (!reply.hasHeader(name)) reply.header(name, value)
     }
     done()

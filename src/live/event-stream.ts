@@ -44,6 +44,8 @@ const maxWriteCharacters = 64 * 1024
 const batchMs = 250
 /** A judgement counts for as long as a session that another replica has ended may be seen here. */
 const judgedForMs = 3000
+/** The same while there is nothing to send: each event is judged before it is sent. */
+const idleJudgedForMs = 15_000
 /** A client that takes nothing for so long is disconnected. */
 const maxStallMs = 30_000
 const firstRetryMs = 2000
@@ -127,7 +129,7 @@ export class EventStream {
     if (this.#hasEnded) return
     const { client, now } = this.#options
     if (this.#stalledSinceMs !== undefined && now() - this.#stalledSinceMs > maxStallMs) return void client.destroy()
-    if (this.#isStarted && this.#mustJudge()) await this.#judge()
+    if (this.#isStarted && this.#mustJudge(idleJudgedForMs)) await this.#judge()
   }
 
   /** @param last What the client still gets, instead of what waits for it. */
@@ -187,9 +189,9 @@ export class EventStream {
     })
   }
 
-  #mustJudge(): boolean {
+  #mustJudge(forMs = judgedForMs): boolean {
     const { now, rightsVersion } = this.#options
-    return now() - this.#judgedAtMs > judgedForMs || this.#judgedVersion !== rightsVersion()
+    return now() - this.#judgedAtMs > forMs || this.#judgedVersion !== rightsVersion()
   }
 
   /** While the judgement is out, nothing is sent. A failure ends the stream: the next connection tells the client why. */

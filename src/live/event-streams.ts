@@ -14,6 +14,8 @@ interface EventStreamsOptions {
   log: FastifyBaseLogger
   /** Changes whenever rights or logins may have changed in this process. */
   rightsVersion: () => number
+  /** Told before clients are told of a change. */
+  onChanged: () => void
   /** Monotonic, milliseconds. */
   now?: () => number
 }
@@ -106,6 +108,7 @@ export class EventStreams {
       throw error
     }
     topic.version ??= snapshot.version
+    this.#options.onChanged()
     if (stream.hasEnded && !client.destroyed) throw stopping()
     const headers = await listener.begin()
     if (stream.hasEnded) return void client.destroy()
@@ -167,7 +170,10 @@ export class EventStreams {
     const streams = new Map([[stream, listener]])
     const topic = { subject, streams } as Omit<Topic, 'watch'> as Topic
     topic.watch = this.#options.source.watch(subject, {
-      changed: (change) => tell(topic, change),
+      changed: (change) => {
+        this.#options.onChanged()
+        tell(topic, change)
+      },
       lost: () => void this.#recover(topic),
       stale: (isStale) => {
         for (const each of streams.keys()) each.notify(isStale ? 'stale' : 'fresh', { service: 'orca' })
@@ -195,6 +201,7 @@ export class EventStreams {
   async #recover(topic: Topic): Promise<void> {
     try {
       const { version, isComplete, changes } = await topic.watch.snapshot(topic.version)
+      this.#options.onChanged()
       for (const change of changes) tell(topic, change)
       topic.version = version
       if (!isComplete) for (const stream of topic.streams.keys()) stream.resync(version, 'gap')

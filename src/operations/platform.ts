@@ -15,11 +15,14 @@ import type { AccountCache } from './account-cache.ts'
 import type { ApplicationCache } from './application-cache.ts'
 import type { Examination } from './examination.ts'
 import type { OperationSettings } from './settings.ts'
+import type { UnchangedReads } from './unchanged-reads.ts'
 
 export interface Platform {
   readonly upstreams: Upstreams
   /** Undefined: each read has a call of its own. */
   readonly sharedReads: SharedReads | undefined
+  /** Undefined where services are not embedded, or reads are not shared. */
+  readonly unchangedReads: UnchangedReads | undefined
   readonly applications: ApplicationCache
   readonly accounts: AccountCache
   readonly banners: Banners

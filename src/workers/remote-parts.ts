@@ -139,6 +139,11 @@ class RemoteEmbedded implements Embedded {
     return this.#state.isListening
   }
 
+  /** The memory of the primary is out of reach. */
+  stateCounts(): undefined {
+    return undefined
+  }
+
   permissionVersion(): number {
     return this.#state.permissionVersion
   }

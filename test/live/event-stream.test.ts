@@ -132,6 +132,19 @@ test('nothing is sent after rights have changed until they are judged', async ()
   assert.match(client.written, /event: end\ndata: {"reason":"access"}\n\n$/)
 })
 
+test('an idle stream is judged now and then, and at once when rights change', async () => {
+  const { stream, state } = open()
+  stream.start([])
+  for (let second = 1; second <= 31; second++) {
+    state.nowMs += 1000
+    await stream.check()
+  }
+  assert.equal(state.judged, 1)
+  state.rights++
+  await stream.check()
+  assert.equal(state.judged, 2)
+})
+
 test('a judgement is repeated after three seconds', async () => {
   const { stream, push, state, client } = open()
   stream.start([])

@@ -21,7 +21,7 @@ import {
   serverGroupsOf,
 } from './route.ts'
 import { byName, toInstanceView, toJobView, toLoadBalancerView, toServerGroupView, writeServerGroupSummary } from './views.ts'
-import { WrittenList } from './written-list.ts'
+import { toWrittenEntry, WrittenList } from './written-list.ts'
 
 const serverGroups: InfrastructureRoute['answer'] = async (request, infrastructure) => {
   const access = await accessOf(request, infrastructure)
@@ -109,11 +109,11 @@ const loadBalancers: InfrastructureRoute['answer'] = async (request, infrastruct
   const application = pathValue(request, 'application').toLowerCase()
   const all = loadBalancersOf(infrastructure)
   const used = new Set(balancersOf(serverGroupsOf(infrastructure, application), all))
-  return all
+  const shown = all
     .filter((balancer) => used.has(balancer) || parseMoniker(balancer.name).app?.toLowerCase() === application)
     .filter(({ account }) => access.mayOnAccount(account, 'READ'))
     .sort(byName)
-    .map(toLoadBalancerView)
+  return new WrittenList(shown.map((balancer) => toWrittenEntry(toLoadBalancerView(balancer))))
 }
 
 const instance: InfrastructureRoute['answer'] = async (request, infrastructure) => {

@@ -60,6 +60,7 @@ export function openInfrastructure(context: BackendContext, providers: readonly 
     db,
     now,
     log,
+    onChanged: context.stateChanged,
     find: (provider, name) => findOperation({ providers, entityTags }, { provider, name }),
   })
   const marks = settings.infrastructure ?? { challengedEnvironments: [], primaryAccountTypes: [] }

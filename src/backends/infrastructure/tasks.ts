@@ -52,6 +52,8 @@ export interface TaskOptions {
   readonly now: () => number
   readonly log: FastifyBaseLogger
   readonly find: (provider: string, name: string) => OperationType | undefined
+  /** Told after each step, which may have changed anything. */
+  readonly onChanged: () => void
 }
 
 const initialPhase = 'INIT'
@@ -216,6 +218,7 @@ export class Tasks {
 
   #store(task: Task): void {
     this.#statements.update.run(task.status.completed ? this.#options.now() : null, formatJson(task), task.id)
+    this.#options.onChanged()
   }
 }
 

@@ -84,6 +84,7 @@ function openOrchestration(context: BackendContext): OpenBackend {
       recordFailure(definition, message, callerAs(headers, parent), sources),
     publish: (events) => publisher.publish(events),
   })
+  engine.changes.listen(context.stateChanged)
   return {
     routes(app) {
       answerErrors(app, context)

@@ -156,6 +156,14 @@ export class Guard {
     return answer instanceof Promise || answer.kind !== 'view' ? undefined : rightsOf(answer.view)
   }
 
+  /** What the caller may do, as one text; empty where permissions decide nothing; undefined: nothing is known. */
+  stateOf({ user }: OperationRequest['state']): string | undefined {
+    if (user === undefined) return undefined
+    if (!isDecided(this.#platform)) return ''
+    const answer = this.#platform.permissions.lookUp(user)
+    return answer instanceof Promise || answer.kind !== 'view' ? undefined : rightsOf(answer.view)
+  }
+
   /** Whether the gateway itself checks this operation; otherwise the service behind it does. */
   #checks(operation: Operation): boolean {
     return this.#planFor(operation).atGateway && isDecided(this.#platform)

@@ -5,12 +5,12 @@ import { GatewayError } from '../../errors.ts'
 import {
   commonHeaders,
   type EchoedHeaders,
-  listCommonHeaders,
   listValidatedHeaders,
   sendBytes,
   sendUnchanged,
   sendValue,
   type Validation,
+  writeUnchanged,
 } from '../../http/answer.ts'
 import { codingOf } from '../../http/content-coding.ts'
 import { formatQuery, type QueryValue } from '../../http/encode-path.ts'
@@ -48,6 +48,7 @@ import { checkServicePresent } from '../optional-service.ts'
 import type { Platform } from '../platform.ts'
 import { type ForwardedCall, routeOf } from '../route.ts'
 import { nothing } from '../schemas.ts'
+import type { ConditionalRead } from '../unchanged-reads.ts'
 import { answerFormOf, checkValue, formOfCall } from './answer-form.ts'
 import { createQueryRules, type ParsedQuery, parseQuery, type QueryRule } from './parse-query.ts'
 
@@ -118,6 +119,8 @@ class Exchange {
   readonly surroundings: Surroundings
   readonly request: FastifyRequest
   readonly reply: FastifyReply
+  /** Set where a 304 is kept. */
+  conditional: ConditionalRead | undefined = undefined
 
   constructor(declared: Declarations, surroundings: Surroundings, request: FastifyRequest, reply: FastifyReply) {
     this.declared = declared
@@ -156,6 +159,7 @@ function answer(exchange: Exchange): Promise<FastifyReply> | undefined {
 function carryOut(exchange: Exchange, asked: AskedOperation): Promise<FastifyReply> | undefined {
   const { declared, operation, request, platform, guard } = exchange
   const { forward } = declared
+  if (operation.polled === true && isKnownUnchanged(exchange)) return undefined
   if (forward === undefined) return answerHandled(exchange, asked)
   if (operation.body !== undefined || 'whenDisabled' in operation || operation.missingWhenDisabled) {
     return answerForward(exchange, forward, asked)
@@ -169,6 +173,59 @@ function carryOut(exchange: Exchange, asked: AskedOperation): Promise<FastifyRep
   return undefined
 }
 
+/** Answers at once when the same conditional read was answered with 304, and nothing has changed since. */
+function isKnownUnchanged(exchange: Exchange): boolean {
+  const { request, reply, platform, surroundings } = exchange
+  const { unchangedReads } = platform
+  const key = unchangedReads && conditionalKeyOf(exchange)
+  const read = key === undefined ? undefined : unchangedReads?.begin(key)
+  if (read === undefined) return false
+  const tag = unchangedReads?.find(read)
+  if (tag === undefined) {
+    exchange.conditional = read
+    return false
+  }
+  const { echoedHeaders, browserCache } = surroundings.settings
+  // Where reads are recorded, they are noted, and not waited for.
+  void platform.audited?.beforeStream(request, 304)
+  writeUnchanged(reply, echoedHeaders, { tag, browserCache })
+  return true
+}
+
+/** Everything that the answer of a conditional read depends on, besides the state of embedded services; undefined: it is none. */
+function conditionalKeyOf({ operation, request, guard }: Exchange): string | undefined {
+  const { state, headers, method, url } = request
+  const condition = headers['if-none-match']
+  if (condition === undefined || method !== 'GET' || state.token !== undefined) return undefined
+  const rights = guard.stateOf(state)
+  if (rights === undefined) return undefined
+  const head = `${operation.id} ${url}\n${condition}\n${headers.accept ?? ''}\nrights ${rights}`
+  return head + formatIdentity(identityOf(state, headers), operation.shared === 'rights' && rights !== '')
+}
+
+/** @param isNameless Users with the same rights get the same */
+function formatIdentity(identity: IdentityHeaders, isNameless: boolean): string {
+  let text = ''
+  for (const name in identity) {
+    if (name === 'X-SPINNAKER-REQUEST-ID' || (isNameless && name === 'X-SPINNAKER-USER')) continue
+    text += `\n${name} ${identity[name]}`
+  }
+  return text
+}
+
+/** Keeps a 304, unless it is one of a service that had trouble. */
+function noteUnchanged({ conditional, platform, request }: Exchange, tag: string | undefined): void {
+  if (conditional === undefined || tag === undefined) return
+  const { upstreamCalls, answerHeaders } = request.state
+  const isSound = upstreamCalls.every(({ status }) => status === 200 || status === 304 || status === 404)
+  if (!isSound || 'warning' in answerHeaders || 'age' in answerHeaders) return
+  platform.unchangedReads?.note(
+    conditional,
+    tag,
+    upstreamCalls.map(({ service }) => service),
+  )
+}
+
 async function answerHandled(exchange: Exchange, asked: AskedOperation): Promise<FastifyReply> {
   const { operation, request, platform, guard } = exchange
   if (operation.handle === undefined) throw new Error(`operation ${operation.id} has neither forward nor handle`)
@@ -176,7 +233,20 @@ async function answerHandled(exchange: Exchange, asked: AskedOperation): Promise
   await guard.checkBody(operation, asked, body)
   await platform.audited?.begin(request, body)
   const value = await operation.handle(asked.withBody(body), platform)
-  return answerValue(exchange, value, asked, await guard.filterOf(operation, asked))
+  const answered = await answerValue(exchange, value, asked, await guard.filterOf(operation, asked))
+  noteIfUnchanged(exchange)
+  return answered
+}
+
+function noteIfUnchanged(exchange: Exchange): void {
+  const { conditional, reply } = exchange
+  // What is streamed is noted as it begins.
+  if (conditional !== undefined && reply.statusCode === 304) noteUnchanged(exchange, tagOf(reply))
+}
+
+function tagOf(reply: FastifyReply): string | undefined {
+  const tag = reply.getHeader('etag')
+  return typeof tag === 'string' ? tag : undefined
 }
 
 /**
@@ -289,12 +359,8 @@ function readIdentityOf(
   let key = `${service} ${path}`
   if (query !== undefined) key += formatQuery(query)
   for (const name in headers) key += `\n${name} ${headers[name]}`
-  for (const name in identity) {
-    if (name === 'X-SPINNAKER-REQUEST-ID') continue
-    const isName = name === 'X-SPINNAKER-USER' && rights !== undefined
-    key += isName ? `\nrights ${rights}` : `\n${name} ${identity[name]}`
-  }
-  return { service, key, isAcrossUsers: rights !== undefined }
+  if (rights !== undefined) key += `\nrights ${rights}`
+  return { service, key: key + formatIdentity(identity, rights !== undefined), isAcrossUsers: rights !== undefined }
 }
 
 function toShare({ sharedReads }: Platform, identity: ReadIdentity | undefined): PassOnOptions['share'] {
@@ -404,7 +470,9 @@ async function answerForward(
     return reply
   }
   try {
-    return await answerParsed(exchange, { service: forward.service, call, filter }, asked)
+    const answered = await answerParsed(exchange, { service: forward.service, call, filter }, asked)
+    noteIfUnchanged(exchange)
+    return answered
   } catch (error) {
     const replacement = replacementFor(operation, error, asked)
     if (replacement === undefined) throw error
@@ -565,9 +633,10 @@ class StreamReceiver implements AnswerReceiver {
     const { request, reply, surroundings, platform } = this.#exchange
     if (request.method !== 'GET') platform.sharedReads?.changed()
     reply.hijack()
-    const { settings } = surroundings
-    if (tag === undefined) return listCommonHeaders(reply, settings.echoedHeaders, vary)
-    return listValidatedHeaders(reply, settings.echoedHeaders, vary, { tag, browserCache: settings.browserCache })
+    const { echoedHeaders, browserCache } = surroundings.settings
+    const isUnchanged = this.#record.call.status === 304
+    if (isUnchanged) noteUnchanged(this.#exchange, tag)
+    return listValidatedHeaders(reply, echoedHeaders, vary, { tag, browserCache, isUnchanged })
   }
 
   progress(status: number, bytes: number): void {
@@ -657,8 +726,6 @@ async function listen(exchange: Exchange, { subject }: LiveAnswer): Promise<Fast
       await guard.check(operation, new AskedOperation(exchange))
     },
     onWrite: (characters) => {
-      // What a client reads after an event must not be older.
-      platform.sharedReads?.changed()
       state.streamedBytes = characters
     },
     begin: async () => {

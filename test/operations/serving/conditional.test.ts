@@ -162,3 +162,142 @@ test('a validator does not outlive the rights it was given for', async (t) => {
   assert.deepEqual([fewer.status, fewer.text, fewer.tag], [200, some.text, some.tag])
   assert.equal((await askAs('rita', '/pipelines/e1', '"7"')).status, 403)
 })
+
+const password = 'correct horse'
+
+/** Everything embedded, with an administrator and two users of different roles. */
+async function startWithUsers(t: test.TestContext, dataDir?: string) {
+  const options = dataDir === undefined ? {} : { dataDir }
+  const gateway = await runGateway(t, { fairlead: { admin: { password } } }, { embedded: true, ...options })
+  const { url } = gateway
+  if (dataDir === undefined) {
+    const users = openUsers(gateway.dataDir)
+    for (const [name, role] of [
+      ['rita', 'dev'],
+      ['sam', 'dev'],
+      ['olga', 'ops'],
+    ] as const)
+      await users.add(name, password, [role])
+    users.close()
+  }
+  const askAs = (name: string, path: string, tag?: string, headers: Record<string, string> = {}) =>
+    ask(url + path, tag, { ...basic(name, password), ...headers })
+  const submit = async (job: Record<string, unknown>) => {
+    const answer = await fetch(`${url}/tasks`, {
+      method: 'POST',
+      headers: { ...basic('admin', password), 'content-type': 'application/json' },
+      body: JSON.stringify({ application: 'web', description: 'save', job: [job] }),
+    })
+    const { ref } = (await answer.json()) as { ref: string }
+    await waitUntil(async () => (await askAs('admin', ref)).text.includes('"SUCCEEDED"'), 'the task')
+  }
+  const save = (role: string, email = 'web@example.org') => {
+    const permissions = { READ: [role], WRITE: [role], EXECUTE: [role] }
+    return submit({ type: 'updateApplication', application: { name: 'web', email, permissions } })
+  }
+  const readsWithoutCall = async () => {
+    const { text } = await askAs('admin', '/metrics')
+    return [...text.matchAll(/^fairlead_shared_reads_total\{.*\} (\d+)$/gm)].reduce((sum, [, count]) => sum + Number(count), 0)
+  }
+  return { ...gateway, askAs, save, readsWithoutCall }
+}
+
+const polledReads = [
+  '/applications',
+  '/applications/web',
+  '/applications/web/pipelineConfigs',
+  '/applications/web/pipelines?limit=5',
+  '/applications/web/tasks',
+  '/applications/web/serverGroups',
+  '/applications/web/loadBalancers',
+]
+
+test('a repeated 304 of embedded services needs no call', async (t) => {
+  const { askAs, save, readsWithoutCall } = await startWithUsers(t)
+  await save('dev')
+  for (const name of ['sam', 'olga']) await askAs(name, '/applications')
+  for (const path of polledReads) {
+    const { tag } = await askAs('rita', path)
+    assert.ok(tag, path)
+    assert.equal((await askAs('rita', path, tag)).status, 304, path)
+    const before = await readsWithoutCall()
+    const again = await askAs('rita', path, tag)
+    assert.deepEqual([again.status, again.text, again.tag], [304, '', tag], path)
+    assert.equal((await askAs('sam', path, tag)).status, 304, path)
+    assert.equal((await readsWithoutCall()) - before, 2, path)
+    // Another form, another condition, another user without the right.
+    assert.equal((await askAs('rita', path, '"other"')).status, 200, path)
+    assert.equal((await askAs('rita', path, tag, { accept: 'application/x-yaml' })).status, 200, path)
+    const ofOthers = await askAs('olga', path, tag)
+    assert.ok(path === '/applications' ? ofOthers.status === 200 : ofOthers.status === 403, `${path} ${ofOthers.status}`)
+  }
+})
+
+test('a repeated 304 ends with the rights and with the state', async (t) => {
+  const { askAs, save } = await startWithUsers(t)
+  await save('dev')
+  const tags = new Map<string, string | undefined>()
+  const poll = async () => {
+    for (const path of polledReads) tags.set(path, (await askAs('rita', path)).tag)
+    for (let time = 0; time < 3; time++) {
+      for (const [path, tag] of tags) assert.equal((await askAs('rita', path, tag)).status, 304, path)
+    }
+  }
+  await poll()
+  await save('dev', 'new@example.org')
+  assert.match((await askAs('rita', '/applications', tags.get('/applications'))).text, /new@example\.org/)
+  assert.match((await askAs('rita', '/applications/web', tags.get('/applications/web'))).text, /new@example\.org/)
+  assert.equal((await askAs('rita', '/applications/web/tasks', tags.get('/applications/web/tasks'))).status, 200)
+  await poll()
+  await save('ops')
+  for (const [path, tag] of tags) {
+    for (const condition of [tag, '*']) {
+      const after = await askAs('rita', path, condition)
+      if (path !== '/applications') assert.equal(after.status, 403, `${path} ${condition}`)
+      else if (condition === tag) assert.deepEqual([after.status, after.text], [200, '[]'])
+    }
+  }
+  await save('dev')
+  for (const path of polledReads) assert.ok([200, 304].includes((await askAs('rita', path, tags.get(path))).status), path)
+})
+
+test('a validator of a former process is not taken for a new one', async (t) => {
+  const first = await startWithUsers(t)
+  await first.save('dev')
+  const tags = new Map<string, string | undefined>()
+  for (const path of polledReads) tags.set(path, (await first.askAs('rita', path)).tag)
+  await first.stop()
+
+  const second = await startWithUsers(t, first.dataDir)
+  await second.save('dev', 'after@example.org')
+  for (const path of ['/applications', '/applications/web', '/applications/web/tasks']) {
+    const after = await second.askAs('rita', path, tags.get(path))
+    assert.equal(after.status, 200, path)
+  }
+})
+
+test('a 304 has the headers that clients need, and no others', async (t) => {
+  const { url } = await runGateway(t, {}, { embedded: true })
+  const path = '/applications/web/tasks'
+  const { tag } = await ask(url + path)
+  for (const time of ['asked', 'kept']) {
+    const { status, headers } = await ask(url + path, tag, { 'x-spinnaker-request-id': time })
+    assert.equal(status, 304)
+    assert.deepEqual([...headers.keys()].filter((name) => !['connection', 'date', 'keep-alive'].includes(name)).sort(), [
+      'cache-control',
+      'etag',
+      'expires',
+      'vary',
+      'x-spinnaker-request-id',
+    ])
+    assert.equal(headers.get('x-spinnaker-request-id'), time)
+  }
+  const cross = await ask(url + path, tag, { origin: 'http://localhost:9000' })
+  assert.equal(cross.status, 304)
+  const seen = [...cross.headers.keys()].filter((name) => name.startsWith('access-control'))
+  assert.deepEqual(seen.sort(), [
+    'access-control-allow-credentials',
+    'access-control-allow-origin',
+    'access-control-expose-headers',
+  ])
+})

@@ -57,7 +57,15 @@ export function openLocalProvider(
   }
   const agent = openAgent(dataDir)
   const toState = () => toDesiredState({ desired, settings, images, users })
-  const reconciler = new Reconciler({ desired, agent, toState, now, drainMs: settings.drainMs, log })
+  const reconciler = new Reconciler({
+    desired,
+    agent,
+    toState,
+    now,
+    drainMs: settings.drainMs,
+    onChanged: context.stateChanged,
+    log,
+  })
   const parts: OperationParts = {
     context,
     settings,

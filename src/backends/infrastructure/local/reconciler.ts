@@ -23,6 +23,8 @@ export interface ReconcilerOptions {
   readonly toState: () => DesiredState
   readonly now: () => number
   readonly drainMs: number
+  /** Told when the desired or the observed state is another one. */
+  readonly onChanged: () => void
   readonly log: FastifyBaseLogger
 }
 
@@ -87,6 +89,7 @@ export class Reconciler {
 
   #observe(): void {
     const state = this.#options.agent.observed()
+    this.#options.onChanged()
     if (this.#isClosed || state === undefined) return
     this.#observation = toObservation(state)
     this.step()
@@ -109,6 +112,7 @@ export class Reconciler {
     }
     if (this.#sent !== desired.revision) {
       this.#sent = desired.revision
+      this.#options.onChanged()
       agent.setDesired(toState())
     }
     this.#wakeUp()

@@ -1,0 +1,38 @@
+/** Counts of changes in the embedded services, which their thread and the gateway share in memory. */
+import type { FastifyInstance } from 'fastify'
+import type { ServiceName } from './services.ts'
+
+/** Of what embedded services store: definitions and everything else, executions and tasks, infrastructure. */
+export type StatePart = 'definitions' | 'executions' | 'infrastructure'
+
+const places: Readonly<Record<StatePart, number>> = { definitions: 0, executions: 1, infrastructure: 2 }
+
+/** Each number grows with every change, so that equal numbers mean equal state. */
+export type StateCounts = readonly [definitions: number, executions: number, infrastructure: number]
+
+export function createStateCounts(): SharedArrayBuffer {
+  return new SharedArrayBuffer(3 * Int32Array.BYTES_PER_ELEMENT)
+}
+
+export function countStateChange(memory: SharedArrayBuffer, part: StatePart): void {
+  Atomics.add(new Int32Array(memory), places[part], 1)
+}
+
+export function readStateCounts(memory: SharedArrayBuffer): StateCounts {
+  const counts = new Int32Array(memory)
+  return [Atomics.load(counts, 0), Atomics.load(counts, 1), Atomics.load(counts, 2)]
+}
+
+/** What a service stores itself. All answers may depend on definitions besides. */
+export function statePartOf(service: ServiceName | string): StatePart {
+  if (service === 'orca') return 'executions'
+  return service === 'clouddriver' ? 'infrastructure' : 'definitions'
+}
+
+/** Counts what requests change, before they are answered. A failed one may count: that costs a few reads. */
+export function countWrites(server: FastifyInstance, memory: SharedArrayBuffer): void {
+  server.addHook('onSend', (request, _reply, _payload, done) => {
+    if (request.method !== 'GET') countStateChange(memory, statePartOf(request.url.split('/', 2)[1] ?? ''))
+    done()
+  })
+}
