@@ -78,8 +78,8 @@ export function GraphCanvas<Drawn extends Edge>(props: GraphCanvasProps<Drawn>) 
             onKeyDown={onKeyDown}
           >
             <svg class="edges" width={layout.width} height={layout.height} aria-hidden="true">
-              {edges.map((edge) => (
-                <path key={`${edge.from} ${edge.to}`} class={edgeClass(edge)} d={toPath(layout, edge.from, edge.to)} />
+              {[...Map.groupBy(edges, (edge) => edgeClass(edge) ?? '')].map(([style, alike]) => (
+                <path key={style} class={style} d={alike.map(({ from, to }) => toPath(layout, from, to)).join('')} />
               ))}
             </svg>
             {children}

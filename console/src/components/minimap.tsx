@@ -43,11 +43,15 @@ export function Minimap({ nodes, layout, view, zoom, box }: MinimapProps) {
       onPointerDown={moveTo}
       onPointerMove={(event) => event.buttons === 1 && moveTo(event)}
     >
-      {nodes.map((node) => {
-        const { x = 0, y = 0 } = layout.places[node.id] ?? {}
-        return <rect key={node.id} x={x} y={y} {...nodeSize} class={`is-${kindOf(node)}`} />
-      })}
+      {[...Map.groupBy(nodes, kindOf)].map(([kind, alike]) => (
+        <path key={kind} class={`is-${kind}`} d={alike.map(({ id }) => boxAt(layout, id)).join('')} />
+      ))}
       <rect class="minimap-view" x={view.x / zoom} y={view.y / zoom} width={view.width / zoom} height={view.height / zoom} />
     </svg>
   )
+}
+
+function boxAt({ places }: Layout, id: string): string {
+  const { x = 0, y = 0 } = places[id] ?? {}
+  return `M${x} ${y}h${nodeSize.width}v${nodeSize.height}h${-nodeSize.width}z`
 }

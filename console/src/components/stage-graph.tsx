@@ -4,7 +4,7 @@
  */
 import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import type { Layout } from '../graph/layout.ts'
-import { findFailure, reasonOf, type Stage, type StageTree, stageStatus, titleOf } from '../model/execution.ts'
+import { findFailure, reasonOf, type StageTree, stageStatus, titleOf } from '../model/execution.ts'
 import {
   ancestorsOf,
   commonTitle,
@@ -16,9 +16,11 @@ import {
   type StageGraph as Shape,
   stagesIn,
 } from '../model/stage-graph.ts'
+import type { Kind } from '../model/status.ts'
 import { formatDuration, now } from '../model/time.ts'
 import { words } from '../words.ts'
 import { GraphCanvas, neighbour, nodeSize, useLayout } from './graph-parts.tsx'
+import { useKept, useSteady } from './kept.ts'
 import { type Box, Minimap } from './minimap.tsx'
 import { Name } from './name.tsx'
 import { StatusMark } from './status-mark.tsx'
@@ -35,7 +37,7 @@ interface StageGraphProps {
   readonly tree: StageTree
   readonly graph: Shape
   readonly selected: string | undefined
-  readonly onSelect: (stage: Stage) => void
+  readonly onSelect: (stage: string) => void
   /** Folds or unfolds a node. */
   readonly onFold: (id: string) => void
   /** Shown until a large graph is laid out, or where it cannot be. */
@@ -50,22 +52,18 @@ export function StageGraph({ tree, graph, selected, onSelect, onFold, fallback }
   )
   const [zoom, setZoom] = useState(1)
   const box = useRef<HTMLDivElement>(null)
-  const view = useView(box, layout !== undefined)
   const [focused, setFocused] = useState<string | undefined>(undefined)
   const wanted = useRef<string | undefined>(undefined)
   const home = selected === undefined ? undefined : graph.nodeOf.get(selected)
+  const view = useView(box, home === undefined ? undefined : layout?.places[home], layout !== undefined)
   const inFocus = nodes.some(({ id }) => id === focused) ? focused : (home ?? nodes[0]?.id)
   const passed = useMemo(() => passedNodes(tree, graph), [tree, graph])
   const names = useMemo(() => new Map(nodes.map((node) => [node.id, nameOf(node)])), [nodes])
   const before = useMemo(() => Map.groupBy(edges, ({ to }) => to), [edges])
+  const keep = useKept()
+  const [select, fold] = [useSteady(onSelect), useSteady(onFold)]
   useKeptPlace(box, layout, home, zoom)
 
-  useLayoutEffect(() => {
-    const place = home === undefined ? undefined : layout?.places[home]
-    if (place === undefined || box.current === null) return
-    const { clientWidth, clientHeight } = box.current
-    box.current.scrollTo(place.x - (clientWidth - nodeSize.width) / 2, place.y - (clientHeight - nodeSize.height) / 2)
-  }, [layout === undefined])
   // A node that was not drawn can be focused once it is.
   useLayoutEffect(() => {
     if (wanted.current === undefined) return
@@ -112,58 +110,101 @@ export function StageGraph({ tree, graph, selected, onSelect, onFold, fallback }
       class={zoom < 0.75 ? 'is-small' : ''}
       overlay={nodes.length >= mapFrom && <Minimap nodes={nodes} layout={layout} view={view} zoom={zoom} box={box} />}
     >
-      {nodes.map((node, index) =>
-        isDrawn(node) ? (
-          <Node
-            key={node.id}
-            node={node}
-            place={layout.places[node.id] ?? { x: 0, y: 0 }}
-            name={names.get(node.id) ?? ''}
-            after={(before.get(node.id) ?? []).flatMap(({ from }) => names.get(from) ?? [])}
-            position={words.ofStages(index + 1, nodes.length)}
-            selected={selected}
-            tabIndex={node.id === inFocus ? 0 : -1}
-            longest={longest}
-            onSelect={onSelect}
-            onFold={onFold}
-            onFocus={() => setFocused(node.id)}
-          />
-        ) : null,
-      )}
+      {nodes.map((node, index) => {
+        const place = layout.places[node.id]
+        if (place === undefined || !isDrawn(node)) return null
+        const shown = lookOf(node, selected, longest)
+        const look = {
+          ...shown,
+          ...place,
+          name: names.get(node.id) ?? '',
+          after: (before.get(node.id) ?? []).flatMap(({ from }) => names.get(from) ?? []).slice(0, 3),
+          position: words.ofStages(index + 1, nodes.length),
+          tabIndex: node.id === inFocus ? 0 : -1,
+        }
+        return keep(node.id, [JSON.stringify(look)], () => (
+          <Node key={node.id} node={node} look={look} onSelect={select} onFold={fold} onFocus={setFocused} />
+        ))
+      })}
     </GraphCanvas>
   )
 }
 
-interface NodeProps {
-  readonly node: GraphNode
-  readonly place: { readonly x: number; readonly y: number }
+/** What a node shows: while it is the same, the node is not drawn again. */
+interface Look extends Shown {
+  readonly x: number
+  readonly y: number
   readonly name: string
   /** Names of the nodes before it. */
   readonly after: readonly string[]
   readonly position: string
-  readonly selected: string | undefined
   readonly tabIndex: number
-  readonly longest: number
-  readonly onSelect: (stage: Stage) => void
-  readonly onFold: (id: string) => void
-  readonly onFocus: () => void
 }
 
-function Node({ node, place, name, after, position, selected, tabIndex, longest, onSelect, onFold, onFocus }: NodeProps) {
+interface Shown {
+  readonly kind: Kind
+  readonly height: number
+  readonly word: string
+  readonly under: string
+  /** Milliseconds; undefined while it grows, and before the start. */
+  readonly length: number | undefined
+  /** Percent of the longest. */
+  readonly share: number
+  readonly isSelected: boolean
+  readonly innerCount: number
+  readonly inner: readonly InnerLook[]
+}
+
+interface InnerLook {
+  readonly id: string
+  readonly kind: Kind
+  readonly word: string
+  readonly title: string
+  readonly isSelected: boolean
+}
+
+function lookOf(node: GraphNode, selected: string | undefined, longest: number): Shown {
   const kind = kindOf(node)
-  const isRunning = kind === 'running' || kind === 'waiting'
-  const length = lengthOf(node, isRunning ? now.value : now.peek())
-  const time = length === undefined ? '' : formatDuration(length)
-  const share = !length ? 0 : Math.max(2, Math.min(100, (length / longest) * 100))
-  const shown = node.kind === 'stage' ? node.shown : []
-  const isSelected = stagesIn(node).some(({ id }) => id === selected)
-  const whereabouts = [after.length > 0 && words.after(after.slice(0, 3)), position].filter(Boolean).join(', ')
+  const length = lengthOf(node, now.peek())
+  const inner = node.kind === 'stage' ? node.shown : []
+  return {
+    kind,
+    height: heightOf(node),
+    word: wordOf(node),
+    under: underOf(node),
+    length: isGrowing(kind) ? undefined : length,
+    share: !length ? 0 : Math.round(Math.max(2, Math.min(100, (length / longest) * 100))),
+    isSelected: stagesIn(node).some(({ id }) => id === selected),
+    innerCount: node.kind === 'stage' ? node.innerCount : 0,
+    inner: inner.map((stage) => {
+      const { kind: innerKind, word } = stageStatus(stage)
+      return { id: stage.id, kind: innerKind, word, title: titleOf(stage), isSelected: stage.id === selected }
+    }),
+  }
+}
+
+function isGrowing(kind: Kind): boolean {
+  return kind === 'running' || kind === 'waiting'
+}
+
+interface NodeProps {
+  readonly node: GraphNode
+  readonly look: Look
+  readonly onSelect: (stage: string) => void
+  readonly onFold: (id: string) => void
+  readonly onFocus: (id: string) => void
+}
+
+function Node({ node, look, onSelect, onFold, onFocus }: NodeProps) {
+  const { kind, inner, isSelected } = look
+  const length = isGrowing(kind) ? lengthOf(node, now.value) : look.length
+  const whereabouts = [look.after.length > 0 && words.after(look.after), look.position].filter(Boolean).join(', ')
   return (
     <div
       class={`node is-${kind} kind-${node.kind}`}
       data-place={node.id}
-      style={{ left: `${place.x}px`, top: `${place.y}px`, height: `${heightOf(node)}px` }}
-      onFocusIn={onFocus}
+      style={{ left: `${look.x}px`, top: `${look.y}px`, height: `${look.height}px` }}
+      onFocusIn={() => onFocus(node.id)}
     >
       <button
         type="button"
@@ -174,58 +215,55 @@ function Node({ node, place, name, after, position, selected, tabIndex, longest,
         aria-expanded={node.kind === 'stack' || node.kind === 'chain' ? false : undefined}
         aria-disabled={node.kind === 'missing' || undefined}
         data-selected={isSelected || undefined}
-        tabIndex={tabIndex}
+        tabIndex={look.tabIndex}
         onClick={() => {
-          if (node.kind === 'stage') onSelect(node.stage)
+          if (node.kind === 'stage') onSelect(node.id)
           else if (node.kind !== 'missing') onFold(node.id)
         }}
       >
         <StatusMark kind={kind} size={20} />
         <span class="node-text">
           <span class="node-name cut">
-            <Name text={name} max={40} />
+            <Name text={look.name} max={40} />
           </span>
-          <span class="visually-hidden">{`, ${wordOf(node)}, `}</span>
+          <span class="visually-hidden">{`, ${look.word}, `}</span>
           <span class="node-under">
-            <span class="node-type cut">{underOf(node)}</span>
+            <span class="node-type cut">{look.under}</span>
             <span class="visually-hidden">, </span>
-            <span class="node-time number">{time}</span>
+            <span class="node-time number">{length === undefined ? '' : formatDuration(length)}</span>
           </span>
           <span class="visually-hidden">{`, ${whereabouts}`}</span>
         </span>
-        <span class="node-bar" style={{ width: `${share}%` }} />
+        <span class="node-bar" style={{ width: `${look.share}%` }} />
       </button>
-      {node.kind === 'stage' && node.innerCount > 0 && (
+      {look.innerCount > 0 && (
         <button
           type="button"
           class="node-fold"
           tabIndex={-1}
-          aria-expanded={shown.length === node.innerCount}
+          aria-expanded={inner.length === look.innerCount}
           onClick={() => onFold(node.id)}
         >
-          {words.inner(node.innerCount)}
+          {words.inner(look.innerCount)}
         </button>
       )}
-      {shown.map((stage) => {
-        const status = stageStatus(stage)
-        return (
-          <button
-            key={stage.id}
-            type="button"
-            class="node-inner"
-            data-stage={stage.id}
-            tabIndex={-1}
-            aria-pressed={stage.id === selected}
-            onClick={() => onSelect(stage)}
-          >
-            <StatusMark kind={status.kind} size={12} />
-            <span class="cut">
-              <Name text={titleOf(stage)} max={40} />
-            </span>
-            <span class="visually-hidden">{`, ${status.word}`}</span>
-          </button>
-        )
-      })}
+      {inner.map((stage) => (
+        <button
+          key={stage.id}
+          type="button"
+          class="node-inner"
+          data-stage={stage.id}
+          tabIndex={-1}
+          aria-pressed={stage.isSelected}
+          onClick={() => onSelect(stage.id)}
+        >
+          <StatusMark kind={stage.kind} size={12} />
+          <span class="cut">
+            <Name text={stage.title} max={40} />
+          </span>
+          <span class="visually-hidden">{`, ${stage.word}`}</span>
+        </button>
+      ))}
     </div>
   )
 }
@@ -256,13 +294,18 @@ function heightOf(node: GraphNode): number {
   return nodeSize.height + (node.kind === 'stage' && node.shown.length > 0 ? node.shown.length * innerHeight + 6 : 0)
 }
 
-/** What of the drawing is in view, in its own measure. */
-function useView(box: { readonly current: HTMLElement | null }, isReady: boolean): Box {
-  const [view, setView] = useState<Box>({ x: 0, y: 0, width: 2000, height: 1000 })
+/** What of the drawing is in view, in its own measure. At first that is what is around `home`. */
+function useView(
+  box: { readonly current: HTMLElement | null },
+  home: { readonly x: number; readonly y: number } | undefined,
+  isReady: boolean,
+): Box {
+  const [view, setView] = useState<Box | undefined>(undefined)
   useLayoutEffect(() => {
     const element = box.current
     if (!isReady || element === null) return
     let frame = 0
+    let isPlaced = false
     const read = () => {
       frame = 0
       setView({ x: element.scrollLeft, y: element.scrollTop, width: element.clientWidth, height: element.clientHeight })
@@ -270,17 +313,26 @@ function useView(box: { readonly current: HTMLElement | null }, isReady: boolean
     const soon = () => {
       if (frame === 0) frame = requestAnimationFrame(read)
     }
-    read()
+    // Told after each layout, the first one included.
+    const laidOut = new ResizeObserver(() => {
+      const { clientWidth, clientHeight } = element
+      if (!isPlaced && home !== undefined) {
+        element.scrollTo(home.x - (clientWidth - nodeSize.width) / 2, home.y - (clientHeight - nodeSize.height) / 2)
+      }
+      isPlaced = true
+      read()
+    })
     element.addEventListener('scroll', soon, { passive: true })
-    const resized = new ResizeObserver(soon)
-    resized.observe(element)
+    laidOut.observe(element)
     return () => {
       cancelAnimationFrame(frame)
       element.removeEventListener('scroll', soon)
-      resized.disconnect()
+      laidOut.disconnect()
     }
   }, [isReady])
-  return view
+  const [width, height] = [innerWidth, innerHeight / 2]
+  const { x, y } = home ?? { x: 0, y: 0 }
+  return view ?? { x: Math.max(0, x - width / 2), y: Math.max(0, y - height / 2), width, height }
 }
 
 /** A fold that opens or closes elsewhere does not move the selected node away from where it is on the screen. */
@@ -296,7 +348,7 @@ function useKeptPlace(
     const last = before.current
     before.current = place === undefined || home === undefined ? undefined : { home, x: place.x, y: place.y }
     if (place === undefined || last === undefined || last.home !== home || box.current === null) return
-    box.current.scrollBy((place.x - last.x) * zoom, (place.y - last.y) * zoom)
+    if (place.x !== last.x || place.y !== last.y) box.current.scrollBy((place.x - last.x) * zoom, (place.y - last.y) * zoom)
   }, [layout, home])
 }
 
@@ -313,7 +365,7 @@ function isInView(node: Box, view: Box, zoom: number): boolean {
 
 /** Edges between these are marked: nodes on the way to the failure; where nothing failed, those that have started. */
 function passedNodes(tree: StageTree, { nodes, edges, nodeOf }: Shape): ReadonlySet<string> {
-  const failure = findFailure(tree.top)
+  const failure = findFailure(tree)
   const failed = failure === undefined ? undefined : nodeOf.get((failure.path[0] ?? failure.stage).id)
   if (failed !== undefined) return ancestorsOf(failed, edges)
   const started = nodes.filter((node) => stagesIn(node).some(({ startTime }) => Boolean(startTime)))

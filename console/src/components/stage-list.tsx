@@ -1,16 +1,20 @@
 /** The stages of an execution as rows: indented by nesting, or on an axis of time. */
+import { useMemo } from 'preact/hooks'
 import { durationOf, type Execution, type Stage, type StageTree, stageStatus, titleOf } from '../model/execution.ts'
+import type { Kind } from '../model/status.ts'
 import { formatDuration, now } from '../model/time.ts'
-import { attemptsOf, axisOf, segmentsOf } from '../model/timing.ts'
+import { attemptsOf, axisOf, type Segment, segmentsOf } from '../model/timing.ts'
 import { words } from '../words.ts'
+import { useGradually, useKept, useSteady } from './kept.ts'
 import { Name } from './name.tsx'
 import { StatusMark } from './status-mark.tsx'
+import { Duration } from './time.tsx'
 
 interface StageListProps {
   readonly execution: Execution
   readonly tree: StageTree
   readonly selected: string | undefined
-  readonly onSelect: (stage: Stage) => void
+  readonly onSelect: (stage: string) => void
   /** Bars on a common axis instead of durations alone. */
   readonly showsTime: boolean
 }
@@ -20,55 +24,106 @@ interface Row {
   readonly depth: number
 }
 
+/** Rows that are drawn before the browser paints: a screen full of them. */
+const rowsAtOnce = 40
+
 export function StageList({ execution, tree, selected, onSelect, showsTime }: StageListProps) {
-  const rows = toRows(tree)
-  const nowMs = execution.endTime ?? now.value
+  const keep = useKept()
+  const select = useSteady(onSelect)
+  const rows = useMemo(() => toRows(tree), [tree])
+  const count = useGradually(rows.length, rowsAtOnce)
+  // Only the axis of time moves with the present.
+  const nowMs = execution.endTime ?? (showsTime ? now.value : now.peek())
   const axis = axisOf(execution, nowMs)
   return (
     <ol class="stage-list" aria-label={words.stages}>
-      {rows.map(({ stage, depth }) => {
-        const { kind, word } = stageStatus(stage)
-        const length = durationOf(stage, stage.endTime ? 0 : now.value)
-        const attempts = attemptsOf(stage).length
-        return (
-          <li key={stage.id}>
-            <button
-              type="button"
-              class={`stage-row is-${kind} ${showsTime ? 'has-time' : ''}`}
-              aria-pressed={stage.id === selected}
-              onClick={() => onSelect(stage)}
-            >
-              <span class="stage-name" style={{ paddingInlineStart: `${depth * 20}px` }}>
-                <StatusMark kind={kind} />
-                <span class="cut">
-                  <Name text={titleOf(stage)} max={60} />
-                </span>
-                <span class="muted hide-phone node-type">{stage.type}</span>
-              </span>
-              {showsTime ? (
-                <span class="timing">
-                  {segmentsOf(stage, execution.stages, axis, nowMs).map((segment, at) => (
-                    <span
-                      key={at}
-                      class={`timing-bar is-${segment.kind}`}
-                      style={{ left: `${segment.left}%`, width: `${segment.width}%` }}
-                    />
-                  ))}
-                  {!execution.endTime && <span class="timing-now" />}
-                </span>
-              ) : (
-                <span class="grow" />
-              )}
-              <span class="muted word">
-                {word}
-                {attempts > 0 && `, ${words.attempt(attempts + 1)}`}
-              </span>
-              <span class="number length">{length === undefined ? '' : formatDuration(length)}</span>
-            </button>
-          </li>
-        )
+      {rows.slice(0, count).map(({ stage, depth }) => {
+        const look = {
+          ...stageStatus(stage),
+          depth,
+          title: titleOf(stage),
+          type: stage.type,
+          from: stage.startTime,
+          length: stage.endTime ? durationOf(stage, 0) : undefined,
+          isRunning: !stage.endTime && durationOf(stage, nowMs) !== undefined,
+          attempts: attemptsOf(stage).length,
+          isSelected: stage.id === selected,
+          segments: showsTime ? segmentsOf(stage, execution.stages, axis, nowMs) : undefined,
+          hasEnded: Boolean(execution.endTime),
+        }
+        return keep(stage.id, [JSON.stringify(look)], () => (
+          <StageRow key={stage.id} id={stage.id} look={look} onSelect={select} />
+        ))
       })}
     </ol>
+  )
+}
+
+interface Look {
+  readonly kind: Kind
+  readonly word: string
+  readonly depth: number
+  readonly title: string
+  readonly type: string
+  readonly from: number | null | undefined
+  /** Milliseconds, once it has ended. */
+  readonly length: number | undefined
+  readonly isRunning: boolean
+  /** Before the last restart. */
+  readonly attempts: number
+  readonly isSelected: boolean
+  /** On the axis of time, where it is shown. */
+  readonly segments: readonly Segment[] | undefined
+  /** The execution. */
+  readonly hasEnded: boolean
+}
+
+interface StageRowProps {
+  readonly id: string
+  readonly look: Look
+  readonly onSelect: (stage: string) => void
+}
+
+function StageRow({ id, look, onSelect }: StageRowProps) {
+  const { kind, word, depth, title, type, from, length, isRunning, attempts, isSelected, segments, hasEnded } = look
+  return (
+    <li>
+      <button
+        type="button"
+        class={`stage-row is-${kind} ${segments === undefined ? '' : 'has-time'}`}
+        aria-pressed={isSelected}
+        onClick={() => onSelect(id)}
+      >
+        <span class="stage-name" style={{ paddingInlineStart: `${depth * 20}px` }}>
+          <StatusMark kind={kind} />
+          <span class="cut">
+            <Name text={title} max={60} />
+          </span>
+          <span class="muted hide-phone node-type">{type}</span>
+        </span>
+        {segments === undefined ? (
+          <span class="grow" />
+        ) : (
+          <span class="timing">
+            {segments.map((segment, at) => (
+              <span
+                key={at}
+                class={`timing-bar is-${segment.kind}`}
+                style={{ left: `${segment.left}%`, width: `${segment.width}%` }}
+              />
+            ))}
+            {!hasEnded && <span class="timing-now" />}
+          </span>
+        )}
+        <span class="muted word">
+          {word}
+          {attempts > 0 && `, ${words.attempt(attempts + 1)}`}
+        </span>
+        <span class="number length">
+          {isRunning ? <Duration from={from} /> : length === undefined ? '' : formatDuration(length)}
+        </span>
+      </button>
+    </li>
   )
 }
 

@@ -27,9 +27,15 @@ export function LinkTabs({ label, tabs }: { label: string; tabs: readonly LinkTa
 /** On a narrow screen the row scrolls, and the current tab may lie beyond its edge. */
 function useVisibleTab(list: { readonly current: HTMLElement | null }, current: string): void {
   useLayoutEffect(() => {
-    const tab = list.current?.querySelector<HTMLElement>('[aria-current], [aria-selected="true"]')
-    if (tab == null || list.current === null) return
-    list.current.scrollLeft = tab.offsetLeft - list.current.offsetLeft - (list.current.clientWidth - tab.clientWidth) / 2
+    const row = list.current
+    const tab = row?.querySelector<HTMLElement>('[aria-current], [aria-selected="true"]')
+    if (row === null || tab == null) return
+    // Told after the layout, which a question at this moment would make the browser do twice.
+    const laidOut = new ResizeObserver(() => {
+      row.scrollLeft = tab.offsetLeft - row.offsetLeft - (row.clientWidth - tab.clientWidth) / 2
+    })
+    laidOut.observe(row)
+    return () => laidOut.disconnect()
   }, [current])
 }
 

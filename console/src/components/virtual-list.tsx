@@ -9,8 +9,9 @@ import {
   windowScroll,
 } from '@tanstack/virtual-core'
 import type { ComponentChildren, RefObject } from 'preact'
-import { useLayoutEffect, useMemo, useReducer, useRef } from 'preact/hooks'
+import { useLayoutEffect, useReducer, useRef } from 'preact/hooks'
 import { NewRows, useHeldRows } from './held-rows.tsx'
+import { useKept } from './kept.ts'
 
 interface VirtualListProps<Item> {
   readonly items: readonly Item[]
@@ -71,8 +72,7 @@ function Windowed<Item>(props: DrawnListProps<Item>) {
   const box = useRef<HTMLDivElement>(null)
   const margin = useRef(0)
   const virtualizer = useRef<Virtualizer<Window, Element> | Virtualizer<Element, Element> | undefined>(undefined)
-  // While only the view moves, rows that stay are not drawn again.
-  const drawn = useMemo(() => new Map<number, ComponentChildren>(), [items, row])
+  const keep = useKept()
   const shared = {
     count: items.length,
     estimateSize: (index: number) => (typeof rowHeight === 'number' ? rowHeight : rowHeight(items[index] as Item)),
@@ -114,12 +114,9 @@ function Windowed<Item>(props: DrawnListProps<Item>) {
   useLayoutEffect(() => virtualizer.current?._willUpdate())
   const current = virtualizer.current as Virtualizer<Window, Element>
   const above = boxed ? 0 : margin.current
-  const inView = current.getVirtualItems()
-  for (const index of drawn.keys()) if (!inView.some((one) => one.index === index)) drawn.delete(index)
-  for (const { index } of inView) if (!drawn.has(index)) drawn.set(index, row(items[index] as Item, index))
   const content = (
     <ul class={`rows is-virtual ${style}`} aria-label={label} ref={list} style={{ height: `${current.getTotalSize()}px` }}>
-      {inView.map(({ index, key, start }) => (
+      {current.getVirtualItems().map(({ index, key, start }) => (
         <li
           key={key}
           ref={current.measureElement}
@@ -129,7 +126,7 @@ function Windowed<Item>(props: DrawnListProps<Item>) {
           style={{ top: `${start - above}px` }}
           class={gone.has(String(key)) ? 'at is-gone' : 'at'}
         >
-          {drawn.get(index)}
+          {keep(String(index), [row, items[index]], () => row(items[index] as Item, index))}
         </li>
       ))}
     </ul>

@@ -109,8 +109,7 @@ export interface Failure {
 }
 
 /** The first failed stage, followed to the inner stage that has the reason. */
-export function findFailure(stages: readonly Stage[]): Failure | undefined {
-  const { top, inner } = toStageTree(stages)
+export function findFailure({ top, inner }: StageTree): Failure | undefined {
   const failed =
     top.find(({ status }) => status === 'TERMINAL') ??
     top.find(({ status }) => status === 'STOPPED' || status === 'FAILED_CONTINUE')

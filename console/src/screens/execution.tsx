@@ -25,7 +25,6 @@ import {
   findFailure,
   isWaiting,
   newestFirst,
-  type Stage,
   shortId,
   stageStatus,
   startedBy,
@@ -80,7 +79,7 @@ function Run({ execution, query }: { execution: Execution; query: Readonly<Recor
   const actions = useExecutionActions(execution)
   const status = statusOf(execution)
   const tree = useMemo(() => toStageTree(execution.stages), [execution])
-  const failure = findFailure(execution.stages)
+  const failure = findFailure(tree)
   const waiting = execution.stages.find(isWaiting)
   const usual = isComplete(execution.status)
     ? (failure?.path[0] ?? tree.top[0])
@@ -93,12 +92,12 @@ function Run({ execution, query }: { execution: Execution; query: Readonly<Recor
   const fold = (nodeId: string) => setOpened((before) => before.symmetricDifference(new Set([nodeId])))
   const canDraw = graph.nodes.length <= maxNodes
   const view = views.find(({ id }) => id === query['view'])?.id ?? (phone || !canDraw ? 'list' : 'graph')
-  const select = (stage: Stage) => change({ stage: stage.id, tab: undefined })
+  const select = (stage: string) => change({ stage, tab: undefined })
   const toFailed = (step: 1 | -1) => {
     const failed = execution.stages.filter((stage) => stageStatus(stage).kind === 'failed')
     const at = failed.findIndex((stage) => stage.id === selected?.id)
     const next = failed.at(at === -1 && step === -1 ? -1 : (at + step + failed.length) % Math.max(1, failed.length))
-    if (next !== undefined) select(next)
+    if (next !== undefined) select(next.id)
   }
   useLetters({
     n: () => toFailed(1),

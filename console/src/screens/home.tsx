@@ -15,7 +15,17 @@ import { Segments } from '../components/tabs.tsx'
 import { Duration, Time } from '../components/time.tsx'
 import { VirtualList } from '../components/virtual-list.tsx'
 import { useLetters } from '../letter-keys.ts'
-import { type Execution, findFailure, isWaiting, progressOf, shortId, startedBy, statusOf, titleOf } from '../model/execution.ts'
+import {
+  type Execution,
+  findFailure,
+  isWaiting,
+  progressOf,
+  shortId,
+  startedBy,
+  statusOf,
+  titleOf,
+  toStageTree,
+} from '../model/execution.ts'
 import { textOf, textsOf } from '../model/read.ts'
 import { recents } from '../model/recent.ts'
 import { foldKind } from '../model/stage-graph.ts'
@@ -247,7 +257,7 @@ function Progress({ execution }: { execution: Execution }) {
 }
 
 function FailedRow({ execution }: { execution: Execution }) {
-  const failure = findFailure(execution.stages)
+  const failure = findFailure(toStageTree(execution.stages))
   return (
     <div class="run-row">
       <StatusMark kind="failed" label={executionStatus(execution.status).word} />
