@@ -153,7 +153,7 @@ async function measureReactions(visit: Visit, service: ConsoleService): Promise<
 
   await open(overview)
   await page.evaluate("bench.appears('.group-row')")
-  rows.push(await react(page, `log of ${sizes.lines.toLocaleString('en')} lines`, go(output), '.log pre div'))
+  rows.push(await react(page, `log of ${sizes.lines.toLocaleString('en')} lines`, go(output), '.log-block'))
   await context.close()
   return rows
 }

@@ -9,6 +9,8 @@ import { loginEnded } from './login-state.ts'
 export interface Output {
   /** Undefined until the first answer. */
   readonly text: string | undefined
+  /** Characters before the text that are no longer kept. */
+  readonly dropped: number
   readonly error: ApiError | undefined
 }
 
@@ -22,12 +24,16 @@ interface Place {
 const firstLines = 2000
 const pollMs = 2000
 const longestPollMs = 60_000
-/** Earlier output is dropped from the page. */
+/** When there is more, the page keeps only the last lines. */
 const maxCharacters = 4_000_000
+const keptCharacters = 3_000_000
+
+const nothingYet: Output = { text: undefined, dropped: 0, error: undefined }
 
 export function useOutput({ account, region, id, provider }: Place): Signal<Output> {
-  const output = useSignal<Output>({ text: undefined, error: undefined })
+  const output = useSignal(nothingYet)
   useEffect(() => {
+    output.value = nothingYet
     let ended = false
     let timer: ReturnType<typeof setTimeout> | undefined
     let nextOffset: number | undefined
@@ -41,12 +47,14 @@ export function useOutput({ account, region, id, provider }: Place): Signal<Outp
       if (ended) return
       const { nextOffset: next } = answer as { nextOffset?: unknown }
       const text = toText(answer.output)
-      const before = nextOffset === undefined ? '' : (output.peek().text ?? '')
+      const { text: shown, dropped: droppedBefore, error } = output.peek()
+      const goesOn = nextOffset !== undefined
       // A service that does not know offsets answers with everything each time.
       nextOffset = typeof next === 'number' ? next : undefined
-      const whole = (before + text).slice(-maxCharacters)
-      const { text: shown, error } = output.peek()
-      if (whole !== shown || error !== undefined) output.value = { text: whole, error: undefined }
+      const whole = goesOn ? (shown ?? '') + text : text
+      const cut = cutOf(whole)
+      const current = { text: whole.slice(cut), dropped: (goesOn ? droppedBefore : 0) + cut, error: undefined }
+      if (current.text !== shown || error !== undefined) output.value = current
     }
     const follow = async () => {
       if (document.visibilityState === 'visible' && !loginEnded.peek()) {
@@ -69,6 +77,14 @@ export function useOutput({ account, region, id, provider }: Place): Signal<Outp
     }
   }, [account, region, id, provider])
   return output
+}
+
+/** Characters to drop, up to the end of a line where there is one. */
+function cutOf(text: string): number {
+  if (text.length <= maxCharacters) return 0
+  const least = text.length - keptCharacters
+  const lineEnd = text.indexOf('\n', least)
+  return lineEnd === -1 ? least : lineEnd + 1
 }
 
 /** One text, or a list of logs with their names. */

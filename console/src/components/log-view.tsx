@@ -1,40 +1,63 @@
 /** Output of a program: follows the end while the reader is there, can be searched, wrapped and downloaded. */
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { downloadText } from '../model/download.ts'
-import { plural, words } from '../words.ts'
+import { type LogBlock, type LogText, splitByHits, toLogText, toPlain } from '../model/log-blocks.ts'
+import { words } from '../words.ts'
 import { Icon } from './icon.tsx'
+import { useGradually, useKept } from './kept.ts'
 
-/** As many lines are in the page, where the browser finds them; earlier ones are in the download. */
-const maxLines = 20_000
-/** Lines in one element: one for each line would take the browser seconds. */
-const blockLines = 200
 const atEndPx = 24
+/** Pieces that are drawn before the browser paints: more than a screen full of lines. */
+const blocksAtOnce = 5
+/** Hits so far beyond the view are marked. */
+const nearPx = '400px'
+const lineHeight = 1.45
 
-export function LogView({ text, name, isEnded = false }: { text: string; name: string; isEnded?: boolean }) {
+interface LogViewProps {
+  readonly text: string
+  readonly name: string
+  /** Nothing more will be written. */
+  readonly isEnded?: boolean
+  /** Characters before the text that are no longer kept. */
+  readonly dropped?: number
+}
+
+export function LogView({ text, name, isEnded = false, dropped = 0 }: LogViewProps) {
   const [follows, setFollows] = useState(true)
   const [wraps, setWraps] = useState(true)
-  const [query, setQuery] = useState('')
   const box = useRef<HTMLPreElement>(null)
-  const lines = useMemo(() => text.replace(/\n$/, '').split('\n'), [text])
-  // Blocks begin at the same lines while output is added, so that only the last one changes.
-  const first = Math.ceil(Math.max(0, lines.length - maxLines) / blockLines) * blockLines
-  const shown = lines.slice(first)
-  const blocks = Array.from({ length: Math.ceil(shown.length / blockLines) }, (_, at) => at * blockLines)
-  const hits = query === '' ? 0 : shown.filter((line) => line.toLowerCase().includes(query.toLowerCase())).length
-
-  useLayoutEffect(() => {
-    if (follows && box.current !== null) box.current.scrollTop = box.current.scrollHeight
-  }, [text, follows])
-  useEffect(() => {
-    if (query === '') return
-    box.current?.querySelector('mark')?.scrollIntoView({ block: 'center' })
-  }, [query])
+  const lastTop = useRef(0)
+  const { blocks } = useLogText(text, dropped)
+  const count = useGradually(blocks.length, blocksAtOnce)
+  const drawn = blocks.slice(blocks.length - count)
+  const lines = blocks.reduce((sum, block) => sum + block.lines, 0)
+  const search = useSearch(blocks, box)
+  const keep = useKept()
+  useEnd(box, follows)
 
   const onScroll = () => {
     const { current } = box
     if (current === null) return
-    const isAtEnd = current.scrollHeight - current.scrollTop - current.clientHeight < atEndPx
-    if (follows !== isAtEnd) setFollows(isAtEnd)
+    const { scrollTop, scrollHeight, clientHeight } = current
+    const wentUp = scrollTop < lastTop.current
+    lastTop.current = scrollTop
+    // The end may be out of view because more was written; only the reader goes up.
+    if (scrollHeight - scrollTop - clientHeight < atEndPx) setFollows(true)
+    else if (wentUp) setFollows(false)
+  }
+  const onKey = (event: KeyboardEvent) => {
+    if (event.ctrlKey || event.metaKey || event.altKey) return
+    const letters: Readonly<Record<string, () => void>> = {
+      f: () => setFollows(!follows),
+      w: () => setWraps(!wraps),
+      n: () => search.step(1),
+      N: () => search.step(-1),
+    }
+    const act = letters[event.key]
+    if (act === undefined) return
+    event.preventDefault()
+    event.stopPropagation()
+    act()
   }
   return (
     <div class="log">
@@ -48,15 +71,7 @@ export function LogView({ text, name, isEnded = false }: { text: string; name: s
         <label class="check">
           <input type="checkbox" checked={wraps} onChange={(event) => setWraps(event.currentTarget.checked)} /> {words.wrap}
         </label>
-        <input
-          class="grow"
-          type="search"
-          aria-label={words.find}
-          placeholder={words.find}
-          value={query}
-          onInput={(event) => setQuery(event.currentTarget.value)}
-        />
-        {query !== '' && <span class="muted number">{words.hits(hits)}</span>}
+        <SearchField search={search} />
         <button
           type="button"
           class="icon-button"
@@ -67,57 +82,194 @@ export function LogView({ text, name, isEnded = false }: { text: string; name: s
           <Icon name="download" />
         </button>
       </div>
-      {lines.length > maxLines && <p class="muted">{words.lastLines(shown.length, lines.length)}</p>}
+      {dropped > 0 && <p class="muted">{words.droppedOutput}</p>}
       <pre
         ref={box}
         role="log"
+        // What is added would be read aloud without an end.
+        aria-live="off"
         class={wraps ? 'wraps' : ''}
         tabIndex={0}
-        aria-label={`${name}, ${plural(shown.length, 'line')}`}
+        aria-label={words.outputOf(name, lines)}
         onScroll={onScroll}
+        onKeyDown={onKey}
       >
-        {text === '' ? (
-          <span class="muted">{words.noOutput}</span>
-        ) : (
-          blocks.map((at) => (
-            <Block key={first + at} text={shown.slice(at, at + blockLines).join('\n')} query={query.toLowerCase()} />
-          ))
-        )}
+        <div>
+          {text === '' && <span class="muted">{words.noOutput}</span>}
+          {drawn.map((block) => {
+            const query = search.marksIn(block) ? search.query : ''
+            const current = search.current?.block === block ? search.current.at : undefined
+            return keep(String(block.from), [block, query, current], () => (
+              <Block key={block.from} block={block} query={query} current={current} />
+            ))
+          })}
+        </div>
       </pre>
     </div>
   )
 }
 
-/** @param query In lower case. */
-function Block({ text, query }: { text: string; query: string }) {
+function useLogText(text: string, dropped: number): LogText {
+  const last = useRef<LogText | undefined>(undefined)
   return useMemo(() => {
-    const plain = text.split('\n').map(toPlain)
-    const hits = query === '' ? [] : plain.map((line) => line.toLowerCase().indexOf(query))
-    const isHit = hits.some((at) => at !== -1)
-    return (
-      <div>{isHit ? plain.map((line, index) => markHit(line, hits[index] ?? -1, query.length)) : `${plain.join('\n')}\n`}</div>
-    )
-  }, [text, query])
+    last.current = toLogText(text, dropped, last.current)
+    return last.current
+  }, [text, dropped])
 }
 
-function markHit(line: string, at: number, length: number) {
-  if (at === -1) return `${line}\n`
+/** Keeps the end in view, whatever makes the text higher. */
+function useEnd(box: { readonly current: HTMLElement | null }, follows: boolean): void {
+  useLayoutEffect(() => {
+    const { current } = box
+    if (!follows || current?.firstElementChild == null) return
+    const laidOut = new ResizeObserver(() => {
+      current.scrollTop = current.scrollHeight
+    })
+    laidOut.observe(current.firstElementChild)
+    laidOut.observe(current)
+    return () => laidOut.disconnect()
+  }, [follows])
+}
+
+interface Search {
+  readonly query: string
+  readonly total: number
+  /** The hit that is in view: its number, counted from 1, its piece, and its place in it. */
+  readonly current: { readonly number: number; readonly block: LogBlock; readonly at: number } | undefined
+  find(query: string): void
+  /** To the next hit, or the one before. */
+  step(by: 1 | -1): void
+  marksIn(block: LogBlock): boolean
+}
+
+function useSearch(blocks: readonly LogBlock[], box: { readonly current: HTMLElement | null }): Search {
+  const [{ query, at }, setState] = useState({ query: '', at: 0 })
+  const near = useNear(box, query !== '', blocks)
+  // Output that follows is searched alone.
+  const counts = useMemo(() => new WeakMap<LogBlock, number>(), [query])
+  const hits = useMemo(() => {
+    if (query === '') return []
+    return blocks.map((block) => {
+      const count = counts.get(block) ?? (splitByHits(toPlain(block.text), query).length - 1) / 2
+      counts.set(block, count)
+      return { block, count }
+    })
+  }, [blocks, query])
+  const total = hits.reduce((sum, { count }) => sum + count, 0)
+  const number = total === 0 ? 0 : at % total
+  let before = 0
+  const found = hits.find(({ count }) => {
+    if (number < before + count) return true
+    before += count
+    return false
+  })
+  const current = found && { number: number + 1, block: found.block, at: number - before }
+  useLayoutEffect(() => {
+    if (current !== undefined) box.current?.querySelector('mark.is-current')?.scrollIntoView({ block: 'center' })
+  }, [query, at])
+  return {
+    query,
+    total,
+    current,
+    find: (wanted) => setState({ query: wanted, at: 0 }),
+    step: (by) => total > 0 && setState({ query, at: (number + by + total) % total }),
+    marksIn: (block) => block === current?.block || near.has(String(block.from)),
+  }
+}
+
+/** Pieces near the view. To mark every hit of a long output would take the browser seconds. */
+function useNear(
+  box: { readonly current: HTMLElement | null },
+  isWanted: boolean,
+  blocks: readonly LogBlock[],
+): ReadonlySet<string> {
+  const [near, setNear] = useState<ReadonlySet<string>>(new Set())
+  useEffect(() => {
+    const { current } = box
+    if (!isWanted || current === null) return
+    const seen = new IntersectionObserver(
+      (changes) =>
+        setNear((before) => {
+          const after = new Set(before)
+          for (const { target, isIntersecting } of changes) {
+            const from = (target as HTMLElement).dataset['from'] ?? ''
+            if (isIntersecting) after.add(from)
+            else after.delete(from)
+          }
+          return after
+        }),
+      { root: current, rootMargin: nearPx },
+    )
+    for (const block of current.querySelectorAll('.log-block')) seen.observe(block)
+    return () => seen.disconnect()
+  }, [isWanted, blocks.length])
+  return near
+}
+
+function SearchField({ search: { query, total, current, find, step } }: { search: Search }) {
+  const onKey = (event: KeyboardEvent) => {
+    if (event.key !== 'Enter') return
+    event.preventDefault()
+    step(event.shiftKey ? -1 : 1)
+  }
   return (
     <>
-      {line.slice(0, at)}
-      <mark>{line.slice(at, at + length)}</mark>
-      {`${line.slice(at + length)}\n`}
+      <input
+        class="grow"
+        type="search"
+        aria-label={words.find}
+        placeholder={words.find}
+        value={query}
+        onInput={(event) => find(event.currentTarget.value)}
+        onKeyDown={onKey}
+      />
+      <span class="muted number" role="status">
+        {query !== '' && words.hitOf(current?.number ?? 0, total)}
+      </span>
+      {total > 1 && (
+        <>
+          <button
+            type="button"
+            class="icon-button"
+            aria-label={words.previousHit}
+            title={words.previousHit}
+            onClick={() => step(-1)}
+          >
+            <Icon name="up" />
+          </button>
+          <button type="button" class="icon-button" aria-label={words.nextHit} title={words.nextHit} onClick={() => step(1)}>
+            <Icon name="down" />
+          </button>
+        </>
+      )}
     </>
   )
 }
 
-const styling = new RegExp(`${String.fromCharCode(27)}\\[[\\d;]*m`, 'g')
-const controls = /(?!\t)\p{Cc}/gu
+interface BlockProps {
+  readonly block: LogBlock
+  /** Empty where hits are not marked. */
+  readonly query: string
+  /** The hit in it that is in view. */
+  readonly current: number | undefined
+}
 
-/** Colours of terminals are left out; other control characters become visible. */
-function toPlain(line: string): string {
-  return line
-    .replace(/\r$/, '')
-    .replace(styling, '')
-    .replace(controls, (character) => String.fromCodePoint(0x2400 + (character.codePointAt(0) ?? 0)))
+/** The browser lays it out when it comes near the view, and finds and copies its text all the same. */
+function Block({ block: { from, text, lines }, query, current }: BlockProps) {
+  const plain = toPlain(text)
+  return (
+    <div class="log-block" data-from={from} style={{ containIntrinsicBlockSize: `auto ${lines * lineHeight}em` }}>
+      {query === ''
+        ? plain
+        : splitByHits(plain, query).map((part, at) =>
+            at % 2 === 0 ? (
+              part
+            ) : (
+              <mark key={at} class={(at - 1) / 2 === current ? 'is-current' : undefined}>
+                {part}
+              </mark>
+            ),
+          )}
+    </div>
+  )
 }

@@ -154,13 +154,13 @@ interface OutputProps {
 }
 
 function Output(place: OutputProps) {
-  const { text, error } = useOutput(place).value
+  const { text, dropped, error } = useOutput(place).value
   if (text === undefined)
     return error === undefined ? <Loading rows={8} /> : <ErrorState error={error} onRetry={() => location.reload()} />
   return (
     <>
       {error !== undefined && <p class="stale">{describeError(error).title}</p>}
-      <LogView text={text} name={place.id} />
+      <LogView text={text} name={place.id} dropped={dropped} />
     </>
   )
 }

@@ -1,0 +1,83 @@
+/** A long output in pieces that stay the same while more is written: only the last one grows. */
+
+export interface LogBlock {
+  /** Characters of the whole output before it; it names the piece. */
+  readonly from: number
+  readonly text: string
+  readonly lines: number
+}
+
+export interface LogText {
+  readonly text: string
+  /** Characters that were there before the text and are no longer kept. */
+  readonly dropped: number
+  readonly blocks: readonly LogBlock[]
+}
+
+/** A browser lays out so many lines at once without a pause. */
+const linesEach = 200
+/** Of what has no line ends. */
+const maxLength = 64_000
+
+/** @param before The last answer for the same output, whose pieces are taken over. */
+export function toLogText(text: string, dropped = 0, before?: LogText): LogText {
+  const kept = before === undefined ? [] : keptBlocks(text, dropped, before)
+  const last = kept.at(-1)
+  const end = last === undefined ? 0 : last.from + last.text.length - dropped
+  return { text, dropped, blocks: [...kept, ...split(text, end, dropped)] }
+}
+
+/** All pieces but the last, which may not be complete. */
+function keptBlocks(text: string, dropped: number, before: LogText): readonly LogBlock[] {
+  const gone = dropped - before.dropped
+  const goesOn = gone >= 0 && text.startsWith(before.text.slice(gone))
+  if (!goesOn) return []
+  const complete = before.blocks.slice(0, -1)
+  const whole = complete.filter(({ from }) => from >= dropped)
+  const [first] = whole
+  // The piece through which the cut goes.
+  const rest = first === undefined ? [] : split(text.slice(0, first.from - dropped), 0, dropped)
+  return [...rest, ...whole]
+}
+
+function split(text: string, start: number, dropped: number): LogBlock[] {
+  const blocks: LogBlock[] = []
+  let from = start
+  while (from < text.length) {
+    let at = from
+    let lines = 0
+    while (lines < linesEach && at < text.length && at - from < maxLength) {
+      const end = text.indexOf('\n', at)
+      at = end === -1 ? text.length : end + 1
+      lines++
+    }
+    if (at - from > maxLength) at = wholeCharacter(text, from + maxLength)
+    blocks.push({ from: from + dropped, text: text.slice(from, at), lines })
+    from = at
+  }
+  return blocks
+}
+
+/** Not between the halves of a character. */
+function wholeCharacter(text: string, at: number): number {
+  return /[\ud800-\udbff]/.test(text[at - 1] ?? '') ? at - 1 : at
+}
+
+const styling = new RegExp(`${String.fromCharCode(27)}\\[[\\d;]*m`, 'g')
+const controls = /(?![\t\n])\p{Cc}/gu
+
+/** Colours of terminals are left out; other control characters become visible. */
+export function toPlain(text: string): string {
+  return text
+    .replace(/\r$/gm, '')
+    .replace(styling, '')
+    .replace(controls, (character) => {
+      const code = character.charCodeAt(0)
+      return code < 0x20 ? String.fromCharCode(0x2400 + code) : code === 0x7f ? '\u2421' : '\ufffd'
+    })
+}
+
+/** Text and hits in turns: what is at an odd place is a hit. Letters of either case are alike. */
+export function splitByHits(text: string, query: string): readonly string[] {
+  return text.split(new RegExp(`(${query.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')})`, 'giu'))
+}
