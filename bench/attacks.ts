@@ -1,61 +1,55 @@
-/** Program that attacks a gateway without a session, on many connections: `attacks.ts PORT CONNECTIONS SECONDS`. Prints what it sent. */
-import { connect } from 'node:net'
+/**
+ * Attacks a gateway without a session, on many connections: `attacks.ts PORT TLS_PORT CONNECTIONS SECONDS [KIND...]`, one kind after the other. Prints
+ * what it sent.
+ */
+import { connect, type Socket } from 'node:net'
+import { connect as connectTls } from 'node:tls'
+import { type AttackKind, attackKinds } from './attack-kinds.ts'
 
-const large = `[${'{"a":[1,2,3]},'.repeat(40_000)}{}]`
-
-/** What a client without a session may send, as text on a connection. */
-const attacks: readonly (() => string)[] = [
-  () => get('/networks'),
-  () => get(`/${'x'.repeat(8000)}`),
-  () => get('/openapi.json'),
-  () => get('/login'),
-  () => get('/networks', `cookie: SESSION=${crypto.randomUUID()}\r\n`),
-  () => get('/networks', `authorization: Basic ${btoa(`user${Math.random()}:wrong`)}\r\n`),
-  () => get('/networks', `x-spinnaker-token: ${crypto.randomUUID()}\r\n`),
-  () => get('/health?checkDownstreamServices=true'),
-  () => get('/spectator/metrics'),
-  () => get('/networks', `x-filler: ${'y'.repeat(40_000)}\r\n`),
-  () => post('/login', 'application/x-www-form-urlencoded', `username=user${Math.random()}&password=wrong`),
-  () => post('/webhooks/git/github', 'application/json', large),
-  () => post('/webhooks/git/github', 'application/json', `${'['.repeat(900)}${']'.repeat(900)}`),
-  () => post('/webhooks/git/github', 'application/x-yaml', `a: &a [${'1,'.repeat(100_000)}1]\nb: [${'*a,'.repeat(1000)}1]`),
-  () => post('/webhooks/git/github', 'application/json', '{"a":'),
-  () => post('/saml/SSO', 'application/x-www-form-urlencoded', `SAMLResponse=${'A'.repeat(100_000)}`),
-  () => 'POST /webhooks/git/github HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ncontent-length: 900000\r\n\r\n[',
-  () => 'no HTTP at all\r\n\r\n',
-  () => 'GET /networks HTTP/1.1\r\nhost: a\r\nx-slow: ',
-]
-
-function get(path: string, headers = ''): string {
-  return `GET ${path} HTTP/1.1\r\nhost: a\r\naccept: */*\r\n${headers}\r\n`
+export interface AttackedPorts {
+  readonly plain: number
+  readonly tls: number
 }
 
-function post(path: string, type: string, body: string): string {
-  return `POST ${path} HTTP/1.1\r\nhost: a\r\ncontent-type: ${type}\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`
+const patienceMs = 2000
+
+/** Resolves with the first bytes of the response or the end of the connection, or after two seconds. */
+export async function attackOnce(kind: AttackKind, ports: AttackedPorts): Promise<void> {
+  const socket = open(kind, ports)
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const limit = setTimeout(resolve, patienceMs)
+  socket.once('data', resolve).once('error', resolve).once('close', resolve)
+  socket.write(kind.bytes())
+  await promise
+  clearTimeout(limit)
+  socket.destroy()
 }
 
-/** Sends one attack after the other; each waits for some answer, or two seconds. */
-async function attack(port: number, endsMs: number, first: number): Promise<number> {
-  let count = first
+function open(kind: AttackKind, ports: AttackedPorts): Socket {
+  const host = '127.0.0.1'
+  if (kind.tls === true) return connectTls({ host, port: ports.tls, rejectUnauthorized: false })
+  return connect(kind.isHandshake === true ? ports.tls : ports.plain, host)
+}
+
+interface Attackers {
+  readonly kinds: readonly AttackKind[]
+  readonly ports: AttackedPorts
+  readonly endsMs: number
+}
+
+async function attack({ kinds, ports, endsMs }: Attackers, first: number): Promise<number> {
   let sent = 0
-  while (performance.now() < endsMs) {
-    const socket = connect(port, '127.0.0.1')
-    await new Promise<void>((done) => {
-      const limit = setTimeout(done, 2000)
-      const finish = () => {
-        clearTimeout(limit)
-        done()
-      }
-      socket.once('data', finish).once('error', finish).once('close', finish)
-      socket.write(attacks[count++ % attacks.length]?.() ?? '')
-    })
-    sent++
-    socket.destroy()
-  }
+  for (; performance.now() < endsMs; sent++) await attackOnce(kinds[(first + sent) % kinds.length] as AttackKind, ports)
   return sent
 }
 
-const [port = 0, connections = 0, seconds = 0] = process.argv.slice(2).map(Number)
-const endsMs = performance.now() + seconds * 1000
-const sent = await Promise.all(Array.from({ length: connections }, (_, index) => attack(port, endsMs, index)))
-console.log(sent.reduce((sum, count) => sum + count, 0))
+if (import.meta.main) {
+  const [plain = 0, tls = 0, connections = 0, seconds = 0] = process.argv.slice(2).map(Number)
+  const endsMs = performance.now() + seconds * 1000
+  const names = process.argv.slice(6)
+  const kinds = attackKinds.filter(({ name }) => names.length === 0 || names.includes(name))
+  const sent = await Promise.all(
+    Array.from({ length: connections }, (_, index) => attack({ kinds, ports: { plain, tls }, endsMs }, index)),
+  )
+  console.log(sent.reduce((sum, count) => sum + count, 0))
+}

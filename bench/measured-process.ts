@@ -54,6 +54,11 @@ export class MeasuredProcess {
     return [this.pid, ...this.workers()].reduce((sum, pid) => sum + cpuUsOf(pid), 0)
   }
 
+  /** Of this, what the thread with the event loop of the process itself has used: as long as a request runs there, all others wait. */
+  mainThreadUs(): number {
+    return Number(readSchedule(`/proc/${this.pid}/task/${this.pid}`)) / 1000
+  }
+
   /** Processes that it has started. */
   workers(): number[] {
     const tasks = `/proc/${this.pid}/task`

@@ -1,14 +1,19 @@
 /** What is measured of steadiness: goodput under overload, requests without login for a minute, and a soak with curves. */
 import { execFile } from 'node:child_process'
-import { readdirSync, writeFileSync } from 'node:fs'
-import { resolve } from 'node:path'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
+import { freePort } from '../test/support/free-port.ts'
+import { formatMetadata } from '../test/support/saml-identity-provider.ts'
+import { keyPairOf } from '../test/support/self-signed.ts'
+import { type AttackKind, attackKinds } from './attack-kinds.ts'
+import { type AttackedPorts, attackOnce } from './attacks.ts'
 import { type Curve, drawCurves } from './curves.ts'
 import { load } from './load.ts'
 import { print, round } from './measure.ts'
 import type { BenchOptions } from './options.ts'
-import { logIn, type Scratch, startGateway, startService, type Target } from './targets.ts'
+import { logIn, password, type Scratch, startGateway, startService, type Target } from './targets.ts'
 
 const smallPath = '/networks/small'
 const run = promisify(execFile)
@@ -89,33 +94,144 @@ function quantile(times: readonly number[], share: number): number {
 
 const attackers = 50
 const settleSeconds = 10
+/** Main thread, in milliseconds, that a request without a session may take. */
+const maxBlockMs = 5
+const requestsOfKind = 20
+
+interface Attacked {
+  readonly gateway: Target
+  readonly service: Target
+  readonly ports: AttackedPorts
+  /** See `loop-probe.ts`. */
+  readonly iterationsFile: string
+}
+
+function oauthSettings(provider: string): Record<string, string> {
+  const prefix = 'SPRING_SECURITY_OAUTH2_CLIENT'
+  return {
+    [`${prefix}_REGISTRATION_IDP_CLIENTID`]: 'fairlead',
+    [`${prefix}_REGISTRATION_IDP_CLIENTSECRET`]: password,
+    [`${prefix}_PROVIDER_IDP_AUTHORIZATIONURI`]: `${provider}/authorize`,
+    [`${prefix}_PROVIDER_IDP_TOKENURI`]: `${provider}/token`,
+    [`${prefix}_PROVIDER_IDP_USERINFOURI`]: `${provider}/user`,
+  }
+}
+
+/** TLS on a port of its own, and a login that strangers reach. */
+async function startAttacked({ dist }: BenchOptions, scratch: Scratch, login: AttackKind['login']): Promise<Attacked> {
+  const [service, plain, tls] = await Promise.all([startService(scratch.dir('service')), freePort(), freePort()])
+  const dir = scratch.dir('fairlead')
+  const { certificate, keyPem } = keyPairOf('gateway', 'ec')
+  const files = { certificate: join(dir, 'gate.pem'), key: join(dir, 'gate.key'), metadata: join(dir, 'idp.xml') }
+  writeFileSync(files.certificate, certificate)
+  writeFileSync(files.key, keyPem)
+  writeFileSync(files.metadata, formatMetadata('https://idp.example.com/metadata', [keyPairOf('idp')]))
+  const env = {
+    SERVER_PORT: String(tls),
+    SERVER_SSL_CERTIFICATE: files.certificate,
+    SERVER_SSL_CERTIFICATEPRIVATEKEY: files.key,
+    DEFAULT_LEGACYSERVERPORT: String(plain),
+    ...(login === 'saml' && { SAML_ENABLED: 'true', SAML_METADATAURL: files.metadata }),
+    NODE_OPTIONS: `--import=${resolve(import.meta.dirname, 'loop-probe.ts')}`,
+    LOOP_PROBE_FILE: join(dir, 'loop.json'),
+    ...(login === 'oauth2' && oauthSettings(`http://127.0.0.1:${service.port}`)),
+  }
+  const gateway = await startGateway({ dir, dist, service, env, port: plain })
+  return { gateway, service, ports: { plain, tls }, iterationsFile: env.LOOP_PROBE_FILE }
+}
 
 /** 50 connections without a session send whatever for a minute; logged-in users and probes must hardly notice. */
 export async function measureAttacks(options: BenchOptions, scratch: Scratch): Promise<void> {
+  const costs: KindCost[] = []
+  for (const login of ['saml', 'oauth2', undefined] as const) {
+    const attacked = await startAttacked(options, scratch, login)
+    const { gateway, service, ports } = attacked
+    // By then the start is over.
+    await sleep(4000)
+    try {
+      const kinds = attackKinds.filter((kind) => kind.login === login)
+      costs.push(...(await measureKinds(gateway, ports, kinds)))
+      if (login === undefined) await measureMinute(options, { ...attacked, gateway: await logIn(gateway) })
+    } finally {
+      await gateway.process.stop()
+      await service.process.stop()
+    }
+  }
+  printCosts(costs)
+}
+
+interface KindCost {
+  readonly kind: AttackKind
+  readonly mainMs: number
+  readonly allMs: number
+}
+
+/** What one request of each kind costs, one after the other: this hardly depends on what else the machine does. */
+async function measureKinds(
+  { process: measured }: Target,
+  ports: AttackedPorts,
+  kinds: readonly AttackKind[],
+): Promise<KindCost[]> {
+  const costs: KindCost[] = []
+  for (const kind of kinds) {
+    const send = async (count: number) => {
+      for (let index = 0; index < count; index++) await attackOnce(kind, ports)
+    }
+    await send(kind.isSlow === true ? 1 : requestsOfKind / 2)
+    const count = kind.isSlow === true ? 1 : requestsOfKind
+    const before = { main: measured.mainThreadUs(), all: measured.cpuUs() }
+    await send(count)
+    const mainMs = (measured.mainThreadUs() - before.main) / 1000 / count
+    const allMs = (measured.cpuUs() - before.all) / 1000 / count
+    costs.push({ kind, mainMs, allMs })
+  }
+  return costs
+}
+
+function printCosts(costs: readonly KindCost[]): void {
+  const dearest = costs.toSorted((a, b) => b.mainMs - a.mainMs)
+  print(
+    'One request without a session',
+    dearest.map(({ kind, mainMs, allMs }) => ({
+      kind: kind.name,
+      'main thread, ms': mainMs.toFixed(1),
+      'all threads, ms': allMs.toFixed(1),
+      target: kind.isSlow === true ? 'two seconds of a connection' : mainMs > maxBlockMs ? `missed: ≤ ${maxBlockMs}` : '',
+    })),
+  )
+}
+
+async function measureMinute(options: BenchOptions, { gateway, service, ports, iterationsFile }: Attacked): Promise<void> {
+  const { port, headers, process: measured } = gateway
   const seconds = (options.minutes ?? 1) * 60
-  await withGateway(options, scratch, async ({ port, headers, process: measured }) => {
-    await load({ port, headers, path: smallPath, connections: 4, seconds: 3, rate: 200 })
-    await sleep(10_000)
-    const idle = measured.memory().now
-    measured.forgetPeak()
-    const [health, reads]: [number[], number[]] = [[], []]
-    const program = [resolve(import.meta.dirname, 'attacks.ts'), port, attackers, seconds].map(String)
-    const [sent] = await Promise.all([
-      run(process.execPath, program),
-      probe(port, '/health', {}, health, seconds * 1000),
-      probe(port, smallPath, headers, reads, seconds * 1000),
-    ])
-    const { peak } = measured.memory()
-    await sleep(Math.min(60, seconds) * 1000)
-    const after = measured.memory().now
-    print(`${attackers} connections without a session for ${seconds} s`, [
-      row('/health p99 ms', quantile(health, 0.99), 50),
-      row('reads with a session p99 ms', quantile(reads, 0.99), 250),
-      row('memory at most, MiB', peak, 400),
-      row('memory a minute later, of idle, %', (100 * after) / idle, 120),
-      { measured: 'requests sent', value: Number(sent.stdout), target: '' },
-    ])
-  })
+  await load({ port, headers, path: smallPath, connections: 4, seconds: 3, rate: 200 })
+  await sleep(10_000)
+  const idle = measured.memory().now
+  measured.forgetPeak()
+  const [health, control, reads]: [number[], number[], number[]] = [[], [], []]
+  const program = [resolve(import.meta.dirname, 'attacks.ts'), ports.plain, ports.tls, attackers, seconds].map(String)
+  process.kill(measured.pid, 'SIGUSR2')
+  const [sent] = await Promise.all([
+    run(process.execPath, program),
+    probe(port, '/health', {}, health, seconds * 1000),
+    probe(service.port, '/health', {}, control, seconds * 1000),
+    probe(port, smallPath, headers, reads, seconds * 1000),
+  ])
+  process.kill(measured.pid, 'SIGUSR2')
+  const { peak } = measured.memory()
+  await sleep(Math.min(60, seconds) * 1000)
+  const after = measured.memory().now
+  const iterations = (JSON.parse(readFileSync(iterationsFile, 'utf8')) as number[]).map((us) => us / 1000)
+  print(`${attackers} connections without a session for ${seconds} s`, [
+    row('/health p99 ms', quantile(health, 0.99), 50),
+    { measured: 'the same, asked of a process that is not attacked', value: round(quantile(control, 0.99)), target: '' },
+    row('reads with a session p99 ms', quantile(reads, 0.99), 250),
+    row('longest iteration of the event loop, processor time in ms', quantile(iterations, 1), 50),
+    row('p99 of those of more than 0.5 ms', quantile(iterations, 0.99), 10),
+    row('memory at most, MiB', peak, 400),
+    row('memory a minute later, of idle, %', (100 * after) / idle, 120),
+    { measured: 'requests sent', value: Number(sent.stdout), target: '' },
+  ])
 }
 
 function row(measured: string, value: number, target: number) {

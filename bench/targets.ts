@@ -150,11 +150,20 @@ export interface GatewayStart {
   /** Further settings; `name` tells such a gateway from others. */
   env?: Record<string, string>
   name?: string
+  /** Of requests without TLS; a free one unless given. */
+  port?: number
 }
 
 /** Resolves as soon as `/health` answers. */
-export async function startGateway({ dir, dist, service, env: more, name = 'fairlead' }: GatewayStart): Promise<Target> {
-  const port = await freePort()
+export async function startGateway({
+  dir,
+  dist,
+  service,
+  env: more,
+  name = 'fairlead',
+  port: given,
+}: GatewayStart): Promise<Target> {
+  const port = given ?? (await freePort())
   const env: Record<string, string> = {
     SERVER_DRAINMS: '0',
     // Every connection asks for the same: what is measured is one call for each.

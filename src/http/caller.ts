@@ -1,5 +1,6 @@
 /** Kinds of clients without login: browsers, scripts of the web UI, programs. */
 import type { IncomingHttpHeaders } from 'node:http'
+import { rangesOf } from './parse-accept.ts'
 
 /**
  * `page`: a browser opens it, so the login page helps. `web-ui`: a script of Deck, which notices the end of a session by the
@@ -21,7 +22,7 @@ export function isNavigation(headers: IncomingHttpHeaders): boolean {
 }
 
 function acceptsPages(accept = ''): boolean {
-  return accept.split(',').some((range) => {
+  return rangesOf(accept).some((range) => {
     const [type = '', ...parameters] = range.split(';').map((part) => part.trim().toLowerCase())
     return (
       /^(?:text\/html|application\/xhtml\+xml)$/.test(type) && !parameters.some((parameter) => /^q=0(?:\.0*)?$/.test(parameter))

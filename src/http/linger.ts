@@ -1,4 +1,4 @@
-/** Lingering close: reads and drops the rest of a request before the connection ends. */
+/** Lingering close: drops the rest of a request before the connection ends. */
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 
@@ -10,23 +10,47 @@ interface LingerBounds {
   readonly farewellMs: number
 }
 
+/** Node has no event for what arrives while no one reads it. */
+const checkMs = 50
+
 /**
  * Closes the sending side, and the rest when the client closes, has sent its request, or exceeds a bound. A connection that is
  * closed with unread bytes is reset, and many clients then report the reset instead of the answer.
  */
 export function linger(socket: Socket, request: IncomingMessage, { maxBytes, maxMs, farewellMs }: LingerBounds): void {
-  let left = maxBytes
+  const lastByte = socket.bytesRead + maxBytes
   let timer = setTimeout(() => socket.destroy(), maxMs).unref()
-  request.on('data', (chunk: Buffer) => {
-    left -= chunk.length
-    if (left < 0) socket.destroy()
-  })
+  const check = setInterval(() => {
+    if (socket.bytesRead > lastByte) socket.destroy()
+  }, checkMs).unref()
   request.once('end', () => {
     clearTimeout(timer)
     timer = setTimeout(() => socket.destroy(), farewellMs).unref()
   })
-  socket.once('close', () => clearTimeout(timer))
+  socket.once('close', () => {
+    clearTimeout(timer)
+    clearInterval(check)
+  })
   socket.on('error', () => socket.destroy())
+  dropBody(socket)
   socket.end()
   request.resume()
+}
+
+/** The place of its listener for pieces of bodies in the parser of Node. */
+const onBody = 3
+
+/**
+ * Has the parser of a connection that ends skip the pieces of the body. Dropping each one would cost as much as reading it, and a
+ * packet may have ten thousand.
+ */
+function dropBody(socket: Socket & { parser?: Record<number, unknown> | null }): void {
+  const { parser } = socket
+  const listener = parser?.[onBody]
+  if (typeof listener !== 'function' || parser == null) return
+  parser[onBody] = undefined
+  // By then Node keeps the parser for another connection.
+  socket.once('close', () => {
+    parser[onBody] = listener
+  })
 }

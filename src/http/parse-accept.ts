@@ -16,6 +16,14 @@ const formats: Readonly<Record<string, AnswerFormat>> = {
   'text/*': 'text',
 }
 
+/** Browsers and client libraries name at most twenty; those beyond are not read. */
+const maxRanges = 100
+
+/** Media ranges of an Accept header, with their parameters. */
+export function rangesOf(header: string): string[] {
+  return header.split(',', maxRanges)
+}
+
 /**
  * The preferred format among `offered`; JSON when the header is missing; undefined when none of them is acceptable.
  *
@@ -25,7 +33,7 @@ export function parseAccept(header: string | undefined, offered: readonly Answer
   if (header === undefined || header === '' || header === '*/*' || header === 'application/json') return 'json'
   let best: AnswerFormat | undefined
   let bestWeight = 0
-  for (const range of header.split(',')) {
+  for (const range of rangesOf(header)) {
     const [type = '', ...parameters] = range.split(';').map((part) => part.trim().toLowerCase())
     const format = formats[type] ?? (type.endsWith('+json') ? 'json' : undefined)
     if (format === undefined || !offered.includes(format)) continue

@@ -14,6 +14,10 @@ const maxYamlBytes = 500_000
 /** Longer documents would delay other requests noticeably. */
 const maxQuickYamlLength = 16_000
 
+/** So many pieces are accepted of any body; more must have so many bytes on average. */
+const freePieces = 1000
+const minPieceBytes = 16
+
 type ByteBounds = Pick<BodyBounds, 'maxBytes' | 'hold'> & Partial<BodyBounds>
 
 /** A missing content type counts as JSON. */
@@ -86,10 +90,12 @@ async function* receive(raw: IncomingMessage, { maxBytes, hold, settings }: Byte
   if (Number(raw.headers['content-length'] ?? 0) > maxBytes) throw tooLarge(maxBytes, settings?.bytes)
   inviteBody(raw)
   let size = 0
+  let pieces = 0
   // Leaving the loop must not destroy the request: the connection is needed for the answer.
   for await (const chunk of raw.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
     size += chunk.length
     if (size > maxBytes) throw tooLarge(maxBytes, settings?.bytes)
+    checkPieces(++pieces, size)
     hold?.(chunk.length)
     yield chunk
   }
@@ -102,9 +108,20 @@ async function* receive(raw: IncomingMessage, { maxBytes, hold, settings }: Byte
  */
 export function streamBody(raw: IncomingMessage, bounds: BodyBounds): Readable {
   const judge = new JsonJudge(bounds)
+  let size = 0
+  let pieces = 0
   const body = new Transform({
     transform(chunk: Buffer, _encoding, done) {
-      after(() => judge.feed(chunk), done, chunk)
+      size += chunk.length
+      pieces++
+      after(
+        () => {
+          checkPieces(pieces, size)
+          return judge.feed(chunk)
+        },
+        done,
+        chunk,
+      )
     },
     flush(done) {
       after(() => judge.end(), done)
@@ -139,6 +156,13 @@ function connect(raw: IncomingMessage, body: Transform): Readable {
     if (!raw.complete) body.destroy(new Error('the client broke off its request'))
   })
   return body
+}
+
+/** A chunk costs the same whatever its length, which may be a byte. @throws {GatewayError} UNREADABLE_BODY */
+function checkPieces(pieces: number, bytes: number): void {
+  if (pieces <= freePieces + bytes / minPieceBytes) return
+  const message = 'The body comes in very small chunks. Send it with Content-Length, or in chunks of some kilobytes.'
+  throw new GatewayError('UNREADABLE_BODY', message, endsConnection)
 }
 
 function tooLarge(maxBytes: number, setting: string | undefined): GatewayError {

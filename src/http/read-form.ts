@@ -25,5 +25,21 @@ export async function readForm(
   for (let at = body.indexOf('&'); at !== -1; at = body.indexOf('&', at + 1)) {
     if (++fields > maxFields) throw new GatewayError('BAD_ARGUMENT', `The form has more than ${maxFields} fields.`)
   }
-  return new URLSearchParams(body.toString('utf8'))
+  const form = new URLSearchParams()
+  for (const field of body.toString('utf8').split('&')) appendField(form, field)
+  return form
+}
+
+/** The parser of the platform takes 20 ms for a megabyte of base64, which has one escape at its end. */
+function appendField(form: URLSearchParams, field: string): void {
+  if (field === '') return
+  const equals = field.indexOf('=')
+  const parts = equals === -1 ? [field, ''] : [field.slice(0, equals), field.slice(equals + 1)]
+  try {
+    const [name = '', value = ''] = parts.map((part) => decodeURIComponent(part.replaceAll('+', ' ')))
+    form.append(name, value)
+  } catch {
+    // Of a malformed escape, the platform's own reading counts.
+    for (const [name, value] of new URLSearchParams(field)) form.append(name, value)
+  }
 }

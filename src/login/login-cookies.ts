@@ -42,6 +42,8 @@ type Pending = z.infer<typeof Pending>
 
 /** A browser sends several cookies of one name when domains or paths overlap. */
 const maxCandidates = 3
+/** Of logins under way; more than these were not set by Fairlead. */
+const maxPendingRead = 20
 /** Time limit of a whole login. */
 const lifetimeMs = 60 * 60_000
 /**
@@ -112,8 +114,8 @@ export class LoginCookies {
 
   /** Tabs that were left alone do not add up: the oldest give way. */
   async #makeRoom(request: FastifyRequest, bytes: number): Promise<void> {
-    const sent = readCookies(request.headers.cookie, (name) => name.startsWith(this.#pendingPrefix))
-    const started = await Promise.all(sent.map(async ({ name }) => (await this.#read(request, name, Pending))?.startedAtMs ?? 0))
+    const sent = readCookies(request.headers.cookie, (name) => name.startsWith(this.#pendingPrefix)).slice(0, maxPendingRead)
+    const started = await Promise.all(sent.map(async (cookie) => (await this.#open(cookie, Pending))?.startedAtMs ?? 0))
     const newestFirst = sent.map((cookie, index) => ({ ...cookie, startedAtMs: started[index] ?? 0 }))
     newestFirst.sort((a, b) => b.startedAtMs - a.startedAtMs)
     let allBytes = bytes
@@ -128,12 +130,18 @@ export class LoginCookies {
     name: string,
     schema: z.ZodType<T>,
   ): Promise<T | undefined> {
-    for (const { value } of this.#sent(request, name).slice(0, maxCandidates)) {
-      const text = await askStore(() => unseal(this.#options.keys, name, value))
-      const content = text === undefined ? undefined : schema.safeParse(JSON.parse(text)).data
-      if (content !== undefined && content.untilMs > this.#options.now()) return content
+    for (const cookie of this.#sent(request, name).slice(0, maxCandidates)) {
+      const content = await this.#open(cookie, schema)
+      if (content !== undefined) return content
     }
     return undefined
+  }
+
+  /** Undefined for what Fairlead has not sealed, and for what is too old. */
+  async #open<T extends { untilMs: number }>({ name, value }: Cookie, schema: z.ZodType<T>): Promise<T | undefined> {
+    const text = await askStore(() => unseal(this.#options.keys, name, value))
+    const content = text === undefined ? undefined : schema.safeParse(JSON.parse(text)).data
+    return content !== undefined && content.untilMs > this.#options.now() ? content : undefined
   }
 
   #sent(request: FastifyRequest, name: string): Cookie[] {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { request } from 'node:http'
 import { type TestContext, test } from 'node:test'
 import { runGateway } from '../support/gateway.ts'
+import { openRawConnection } from '../support/raw-connection.ts'
 import { startUpstream } from '../support/upstream.ts'
 
 interface Answered {
@@ -34,7 +35,10 @@ async function startTarget(t: TestContext) {
   const defects: Record<string, unknown>[] = []
   const { url } = await runGateway(
     t,
-    { services: { orca: { baseUrl: orca.url } }, http: { maxBodyBytes: '1MB', maxBodyValues: 20_000 } },
+    {
+      services: { orca: { baseUrl: orca.url }, echo: { baseUrl: orca.url } },
+      http: { maxBodyBytes: '1MB', maxBodyValues: 20_000 },
+    },
     { log: (line) => void (Number(line['level']) >= 50 && defects.push(line)) },
   )
   return { url, orca, defects }
@@ -376,6 +380,39 @@ test('a body that the operation does not take is ignored', async (t) => {
     }
   }
   assert.ok(orca.requests.every(({ body }) => body === ''))
+})
+
+function inChunks(path: string, body: string, chunkLength: number): string {
+  const pieces = body.match(new RegExp(`.{1,${chunkLength}}`, 'gs')) ?? []
+  const head = `POST ${path} HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n`
+  return `${head}${pieces.map((piece) => `${piece.length.toString(16)}\r\n${piece}\r\n`).join('')}0\r\n\r\n`
+}
+
+test('a body in thousands of tiny chunks is rejected', async (t) => {
+  const { url, orca } = await startTarget(t)
+  const task = (filler: number) => `{"application":"web","job":[{"type":"wait","x":"${'x'.repeat(filler)}"}]}`
+  // Connections follow each other, so that each has the parser of the former one.
+  for (const path of ['/tasks', '/webhooks/git/github']) {
+    const hostile = await openRawConnection(t, url)
+    hostile.send(inChunks(path, task(20_000), 1))
+    const { status, headers, body } = await hostile.next()
+    assert.deepEqual([status, headers['connection']], [400, 'close'])
+    assert.match(body, /very small chunks.*Content-Length/)
+    hostile.socket.end()
+    await hostile.ended
+    for (const [filler, chunkLength] of [
+      [500, 1],
+      [20_000, 17],
+    ] as const) {
+      const before = orca.requests.length
+      const usual = await openRawConnection(t, url)
+      usual.send(inChunks('/tasks', task(filler), chunkLength))
+      assert.equal((await usual.next()).status, 200)
+      assert.equal(orca.requests.length, before + 1)
+      usual.socket.end()
+      await usual.ended
+    }
+  }
 })
 
 test('an empty body is enough where a body is optional', async (t) => {

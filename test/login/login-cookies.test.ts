@@ -46,6 +46,13 @@ test('logins at a provider survive tabs, restarts, replays and damage', async (t
     )
   })
 
+  await t.test('thousands of invented cookies are not read', async () => {
+    const cookie = Array.from({ length: 1200 }, (_, index) => `SESSION_LOGIN_${index}=abc`).join('; ')
+    const answer = await fetch(`${gateway.url}/oauth2/authorization/corp`, { headers: { cookie }, redirect: 'manual' })
+    assert.equal(answer.status, 302)
+    assert.ok(answer.headers.getSetCookie().length < 30)
+  })
+
   await t.test('a repeated callback is rejected despite kept cookies', async () => {
     const browser = gateway.open()
     const callback = await beginLogin(browser)

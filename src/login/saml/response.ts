@@ -71,11 +71,18 @@ export function decodeResponse(parameter: string): ReceivedResponse {
   const base64 = parameter.replace(/[\r\n\t ]+/g, '')
   refuseUnless(base64 !== '', 'there is no SAMLResponse')
   refuseUnless(base64.length <= maxResponseLength, 'the SAMLResponse is too long')
-  refuseUnless(/^[A-Za-z0-9+/]+={0,2}$/.test(base64) && base64.length % 4 === 0, 'the SAMLResponse is not base64')
-  const text = decodeUtf8(Buffer.from(base64, 'base64'))
+  const bytes = Buffer.from(base64, 'base64')
+  refuseUnless(isBase64Of(bytes, base64), 'the SAMLResponse is not base64')
+  const text = decodeUtf8(bytes)
   const { root: outline } = parseOutline(text)
   refuseUnless(isElement(outline, 'protocol', 'Response'), 'the SAMLResponse is no Response')
   return { text, outline }
+}
+
+/** Node skips what is no base64, and takes the alphabet for addresses, too. A regular expression would take ten times as long. */
+function isBase64Of(bytes: Buffer, text: string): boolean {
+  const padding = text.endsWith('==') ? 2 : text.endsWith('=') ? 1 : 0
+  return text.length % 4 === 0 && bytes.length === (text.length / 4) * 3 - padding && !text.includes('-') && !text.includes('_')
 }
 
 /** Whom the response claims to come from; decides nothing but whose keys are tried. */

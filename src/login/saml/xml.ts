@@ -67,6 +67,7 @@ export function parseOutline(text: string): XmlText {
   const keep = (from: number, to: number) => {
     length += to - from
     refuseUnless(length <= maxOutlineLength, 'the frame of the XML is too long')
+    refuseUnless(pieces.length < outlineLimits.markup, 'the frame of the XML has too many tags')
     pieces.push(text.slice(from, to))
   }
   let whole: Tag | undefined
