@@ -55,7 +55,7 @@ const longParts: Record<string, Part> = {
 }
 const smallPath = '/networks/small'
 /** About one application, on which the user needs a permission. */
-const applicationPath = '/applications/app-500/serverGroupManagers'
+const applicationPath = '/applications/app-{connection}/serverGroupManagers'
 const idleSeconds = 10
 const limits = { RATELIMIT_ENABLED: 'true', RATELIMIT_LEARNING: 'false', RATELIMIT_CAPACITY: '1000000000' }
 
@@ -127,8 +127,7 @@ async function measurePath(options: BenchOptions, scratch: Scratch): Promise<voi
       SERVICES_FIAT_ENABLED: 'true',
       SERVICES_FIAT_BASEURL: `http://127.0.0.1:${service.port}`,
       PERMISSIONS_ENFORCE: 'gateway',
-      // All connections send the same read, which would be few calls to the service.
-      HTTP_SHAREDREADS: 'false',
+      HTTP_SHAREDREADS: 'true',
       // On a machine that does other work, requests would be rejected instead of measured.
       HTTP_OVERLOAD_MAXEVENTLOOPDELAY: '60s',
     }

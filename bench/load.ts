@@ -8,6 +8,7 @@ export interface LoadRequest {
   port: number
   /** Default: GET. */
   method?: string
+  /** `{connection}` stands for the number of the connection, from 0. */
   path: string
   headers?: Record<string, string>
   connections: number
@@ -47,9 +48,9 @@ export async function load({
   tolerated = [],
 }: LoadRequest): Promise<LoadResult> {
   const lines = Object.entries({ host: `127.0.0.1:${port}`, accept: 'application/json', ...headers })
-  const request = Buffer.from(
-    `${method} ${path} HTTP/1.1\r\n${lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n`,
-  )
+  const head = lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')
+  const requestOf = (connection: number) =>
+    Buffer.from(`${method} ${path.replace('{connection}', String(connection))} HTTP/1.1\r\n${head}\r\n`)
   const latencies: number[] = []
   let bytes = 0
   let refused = 0
@@ -69,7 +70,11 @@ export async function load({
   await Promise.all(
     Array.from({ length: connections }, (_, index) => {
       const firstAt = startedAt + (pauseMs * index) / connections
-      return new Connection(port, request, { onAnswer, statuses: [wanted, ...tolerated] }).run({ firstAt, endsAt, pauseMs })
+      return new Connection(port, requestOf(index), { onAnswer, statuses: [wanted, ...tolerated] }).run({
+        firstAt,
+        endsAt,
+        pauseMs,
+      })
     }),
   )
   const elapsed = (performance.now() - countedAt) / 1000

@@ -192,7 +192,7 @@ export class Connection {
   /** The library gets whole messages that have passed the gate, and nothing after the first that has not. */
   #screen(socket: Socket): void {
     const emit = socket.emit.bind(socket) as (event: string | symbol, ...values: unknown[]) => boolean
-    socket.emit = (event: string | symbol, ...values: unknown[]): boolean => {
+    const emitScreened = (event: string | symbol, ...values: unknown[]): boolean => {
       if (event !== 'data') return emit(event, ...values)
       try {
         for (const message of this.#gate.take(values[0] as Buffer)) if (!socket.destroyed) emit('data', message)
@@ -202,6 +202,7 @@ export class Connection {
       }
       return true
     }
+    socket.emit = emitScreened
   }
 }
 

@@ -248,7 +248,8 @@ export class Connections {
     this.#boundAddress(socket)
     // Node calls this after the last answer, whether the client has sent its request or not.
     const destroySoon = socket.destroySoon.bind(socket)
-    socket.destroySoon = () => (this.#maySend(connection) ? this.#linger(connection) : destroySoon())
+    const end = () => (this.#maySend(connection) ? this.#linger(connection) : destroySoon())
+    socket.destroySoon = end
     socket.once('close', () => {
       connection.turns.length = 0
       this.#noteRead(connection)

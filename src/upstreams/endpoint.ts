@@ -5,6 +5,7 @@ import { GatewayError } from '../errors.ts'
 import { Circuit, type CircuitSettings, type CircuitState } from './circuit.ts'
 import { type Connection, Connections } from './connections.ts'
 import type { ServiceName } from './services.ts'
+import { askWhole } from './whole-answer.ts'
 
 /** Bounds on the calls to one address of a service. */
 export interface CallBounds {
@@ -214,7 +215,7 @@ export class Endpoint {
   /** Any answer shows that it is there, except those of a proxy before it. */
   async #answersProbe(): Promise<boolean> {
     const timeoutMs = Math.min(probeTimeoutMs, this.#bounds.readTimeoutMs || probeTimeoutMs)
-    const request: Dispatcher.RequestOptions = {
+    const request: Dispatcher.DispatchOptions = {
       path: `${this.basePath}/health`,
       method: 'GET',
       headers: { accept: 'application/json', 'x-spinnaker-anonymous': 'anonymous' },
@@ -223,9 +224,8 @@ export class Endpoint {
     }
     const connection = this.#connections.take()
     try {
-      const { statusCode, body } = await connection.request(request)
-      await body.dump()
-      return statusCode !== 502 && statusCode !== 504
+      const { status } = await askWhole(connection, request)
+      return status !== 502 && status !== 504
     } catch {
       return false
     } finally {

@@ -12,7 +12,7 @@ import type { Endpoint } from './endpoint.ts'
 import type { IdentityHeaders } from './identity.ts'
 import { maxRedirects, redirectPath } from './redirects.ts'
 import type { ServiceName } from './services.ts'
-import type { Follower, ReadIdentity, SharedAnswer, SharedReads, SharedStream } from './shared-reads.ts'
+import type { Follower, Leader, Read, SharedAnswer, SharedReads, SharedStream } from './shared-reads.ts'
 import {
   isEmptyByStatus,
   maxInformational,
@@ -39,8 +39,9 @@ export interface PassOnOptions {
   /** The client asked with HEAD: headers only. */
   headersOnly: boolean
   receiver: AnswerReceiver
-  /** Other reads may be answered by this call, or this one by theirs. */
-  share?: { readonly reads: SharedReads; readonly identity: ReadIdentity } | undefined
+  reads?: SharedReads | undefined
+  /** Others of `reads` may be answered by this call, or this one by theirs. */
+  read?: Read | undefined
 }
 
 /** The request that an answer is passed on for. */
@@ -101,7 +102,7 @@ interface Head {
 }
 
 /** One answer for a client: received from undici, perhaps after a retry or a redirect, and written. */
-class Exchange implements Dispatcher.DispatchHandler, Follower {
+class Exchange implements Dispatcher.DispatchHandler, Leader, Follower {
   readonly #upstreams: Upstreams
   readonly #options: PassOnOptions
   #call: UpstreamCall
@@ -148,16 +149,17 @@ class Exchange implements Dispatcher.DispatchHandler, Follower {
   }
 
   start(): void {
-    const { share } = this.#options
-    if (share !== undefined) {
-      this.#followed = share.reads.join(share.identity, this)
+    const { reads, read } = this.#options
+    if (reads !== undefined && read !== undefined) {
+      this.#followed = reads.join(read, this)
       if (this.#followed !== undefined) return
-      this.#led = share.reads.lead(share.identity)
-      this.#led.onDeserted = () => {
-        if (this.#clientIsGone) this.#abort()
-      }
+      this.#led = reads.lead(read, this)
     }
     this.attempt()
+  }
+
+  deserted(): void {
+    if (this.#clientIsGone) this.#abort()
   }
 
   answered({ status, headers, body }: SharedAnswer): void {
@@ -532,11 +534,7 @@ class Exchange implements Dispatcher.DispatchHandler, Follower {
       client.end()
       return
     }
-    if (this.#transform !== undefined) {
-      this.#transform.pipe(client)
-      this.#transform.on('error', () => client.destroy())
-      client.once('close', () => this.#transform?.destroy())
-    }
+    if (this.#transform !== undefined) connect(this.#transform, client)
   }
 
   /** The exchange with the service is over. */
@@ -554,6 +552,22 @@ class Exchange implements Dispatcher.DispatchHandler, Follower {
     })
   }
 }
+
+/** Parts of a stream are in the old generation from the start, so it lets go of the client once it is over (docs/performance.md#garbage). */
+function connect(transform: Transform, client: ServerResponse): void {
+  const end = () => void transform.destroy()
+  transform.pipe(client)
+  transform.on('error', () => client.destroy())
+  client.on('close', end)
+  transform.once('close', () => {
+    transform.unpipe()
+    transform.removeAllListeners()
+    transform.on('error', ignore)
+    client.off('close', end)
+  })
+}
+
+function ignore(): void {}
 
 /** Undici gives what a service sent twice as a list, whatever the types say. */
 function firstOf(value: string | readonly string[] | undefined): string | undefined {

@@ -18,6 +18,7 @@ import { maxRedirects, redirectPath } from './redirects.ts'
 import { RetryBudget } from './retry-budget.ts'
 import type { ServiceAddress, ServiceName } from './services.ts'
 import { createChooser, criteriaOf, type Shard } from './shards.ts'
+import { type AnswerBounds, askWhole, type WholeAnswer } from './whole-answer.ts'
 
 interface UpstreamSettings {
   /** Where each enabled service is; a service that is missing here is switched off. */
@@ -84,6 +85,11 @@ export interface UpstreamCall extends CallClass {
   location?: string
   /** Cancels the call before its response, when no request waits for it. */
   signal?: AbortSignal
+}
+
+/** Relative to the base URL of the service. */
+export function pathOf({ path, query }: UpstreamCall): string {
+  return query === undefined ? path : path + formatQuery(query)
 }
 
 export interface UpstreamAnswer {
@@ -228,12 +234,12 @@ export class Upstreams {
         const connection = endpoint.takeConnection()
         try {
           const answer = await this.#ask(endpoint, connection, asked, identity)
-          status = answer.statusCode
-          const body = await this.#readBounded(answer.body, service, endpoint.timeoutOf(call))
+          const { headers, body } = answer
+          status = answer.status
           bytes = body.length
           this.noteAnswer(endpoint, status)
           if (this.#retryDelay(endpoint, { status, method, attempt }) === undefined)
-            return { status, headers: answer.headers, text: await this.#unpack(answer.headers, body, service) }
+            return { status, headers, text: await this.#unpack(headers, body, service) }
         } catch (error) {
           if (call.signal?.aborted) throw error
           const delayMs = this.noteFailure(endpoint, { error, method, attempt })
@@ -351,7 +357,7 @@ export class Upstreams {
       for (const name in identity) if (!(name in described)) headers.push(name, identity[name] as string)
     }
     for (const name in described) headers.push(name, described[name] as string)
-    const path = endpoint.basePath + call.path + (call.query === undefined ? '' : formatQuery(call.query))
+    const path = endpoint.basePath + pathOf(call)
     const timeoutMs = endpoint.timeoutOf(call)
     const options: Dispatcher.DispatchOptions = { origin: endpoint.origin, path, method: call.method ?? 'GET', headers, body }
     if (timeoutMs !== endpoint.readTimeoutMs) Object.assign(options, { headersTimeout: timeoutMs, bodyTimeout: timeoutMs })
@@ -412,24 +418,34 @@ export class Upstreams {
   }
 
   /** Asks, and asks again where the service sends a read on to. */
-  async #ask(
-    endpoint: Endpoint,
-    connection: Client,
-    call: UpstreamCall,
-    identity: IdentityHeaders,
-  ): Promise<Dispatcher.ResponseData> {
+  async #ask(endpoint: Endpoint, connection: Client, call: UpstreamCall, identity: IdentityHeaders): Promise<WholeAnswer> {
     for (let redirects = 0, asked = call; ; redirects++) {
       const { options, basePath } = this.target(endpoint, asked, identity)
-      let informational = 0
-      const onInfo = () => {
-        if (++informational > maxInformational) throw onlyInformational(endpoint.service)
-      }
-      const answer = await connection.request({ ...options, signal: call.signal, onInfo } as Dispatcher.RequestOptions)
-      if (answer.statusCode < 300 || answer.statusCode >= 400 || redirects === maxRedirects) return answer
+      const answer = await askWhole(connection, options, {
+        signal: call.signal,
+        check: this.#boundsOfAnswer(endpoint.service, endpoint.timeoutOf(call)),
+      })
+      if (answer.status < 300 || answer.status >= 400 || redirects === maxRedirects) return answer
       const path = redirectPath(options, basePath, [answer.headers['location']].flat()[0])
       if (path === undefined) return answer
-      await answer.body.dump()
       asked = { ...call, path, query: undefined }
+    }
+  }
+
+  /** @returns a function that throws a {GatewayError}: UPSTREAM_UNREADABLE, UPSTREAM_TIMEOUT */
+  #boundsOfAnswer(service: ServiceName, timeoutMs: number): NonNullable<AnswerBounds['check']> {
+    const { maxAnswerBytes } = this.#settings
+    const maxMs = timeoutMs * maxTimeouts || Number.POSITIVE_INFINITY
+    let informational = 0
+    let startedAtMs: number | undefined
+    return (progress) => {
+      if (progress === 'informational') {
+        if (++informational > maxInformational) throw onlyInformational(service)
+        return
+      }
+      if (progress > maxAnswerBytes) throw tooLarge(service, maxAnswerBytes)
+      startedAtMs ??= performance.now()
+      if (performance.now() - startedAtMs > maxMs) throw tooLate(service, new Error('the answer came too slowly'))
     }
   }
 
@@ -447,23 +463,6 @@ export class Upstreams {
         cause,
       })
     }
-  }
-
-  /** @throws {GatewayError} UPSTREAM_UNREADABLE, UPSTREAM_TIMEOUT */
-  async #readBounded(body: AsyncIterable<Buffer>, service: ServiceName, timeoutMs: number): Promise<Buffer> {
-    const { maxAnswerBytes } = this.#settings
-    const maxMs = timeoutMs * maxTimeouts || Number.POSITIVE_INFINITY
-    const startedAtMs = performance.now()
-    const chunks: Buffer[] = []
-    let size = 0
-    for await (const chunk of body) {
-      size += chunk.length
-      // Leaving the loop ends the connection.
-      if (size > maxAnswerBytes) throw tooLarge(service, maxAnswerBytes)
-      if (performance.now() - startedAtMs > maxMs) throw tooLate(service, new Error('the answer came too slowly'))
-      chunks.push(chunk)
-    }
-    return chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)
   }
 }
 

@@ -35,10 +35,10 @@ import { streamHeaders } from '../../live/event-streams.ts'
 import type { AnswerForm } from '../../upstreams/answer-form.ts'
 import type { CallClass } from '../../upstreams/endpoint.ts'
 import { type IdentityHeaders, identityOf } from '../../upstreams/identity.ts'
-import { type AnswerReceiver, type PassOnOptions, passOn } from '../../upstreams/pass-on.ts'
+import { type AnswerReceiver, passOn } from '../../upstreams/pass-on.ts'
 import type { ServiceName } from '../../upstreams/services.ts'
-import type { ReadIdentity } from '../../upstreams/shared-reads.ts'
-import { checkDone, readJson, type UpstreamAnswer, type UpstreamCall } from '../../upstreams/upstreams.ts'
+import type { Read } from '../../upstreams/shared-reads.ts'
+import { checkDone, pathOf, readJson, type UpstreamAnswer, type UpstreamCall } from '../../upstreams/upstreams.ts'
 import { toUserKey } from '../../user-name.ts'
 import type { AnswerFilter } from '../access/answer-filter.ts'
 import { Guard } from '../access/guard.ts'
@@ -121,6 +121,7 @@ class Exchange {
   readonly reply: FastifyReply
   /** Set where a 304 is kept. */
   conditional: ConditionalRead | undefined = undefined
+  #gone: AbortController | undefined
 
   constructor(declared: Declarations, surroundings: Surroundings, request: FastifyRequest, reply: FastifyReply) {
     this.declared = declared
@@ -143,6 +144,19 @@ class Exchange {
 
   get guard(): Guard {
     return this.surroundings.guard
+  }
+
+  /** Fires when the client goes away. Reads end then; what changes something is carried through. */
+  goneSignal(): AbortSignal {
+    if (this.#gone !== undefined) return this.#gone.signal
+    const { raw } = this.reply
+    const gone = new AbortController()
+    this.#gone = gone
+    if (raw.destroyed) gone.abort()
+    raw.on('close', () => {
+      if (!raw.writableFinished) gone.abort()
+    })
+    return gone.signal
   }
 }
 
@@ -316,16 +330,16 @@ const noQuery: ParsedQuery = { query: Object.freeze({}), otherQuery: Object.free
 
 function callAs(exchange: Exchange, service: ServiceName, unclassed: UpstreamCall) {
   const call = withClass(exchange, unclassed)
-  const { request, reply, platform } = exchange
+  const { request, platform } = exchange
   const record = recordCall(request, service)
   const identity = identityOf(request.state, request.headers)
   const ask = (signal?: AbortSignal) =>
     platform.upstreams.call(service, signal === undefined ? call : { ...call, signal }, identity)
-  const shared = readIdentityOf(exchange, service, call, identity)
+  const read = sharedReadOf(exchange, service, call, { identity, gzip: false })
   const asked =
-    shared === undefined || platform.sharedReads === undefined
-      ? ask(isRead(call) ? goneSignal(reply) : undefined).finally(() => noteChange(platform, call))
-      : platform.sharedReads.call(shared, goneSignal(reply), ask)
+    read === undefined || platform.sharedReads === undefined
+      ? ask(isRead(call) ? exchange.goneSignal() : undefined).finally(() => noteChange(platform, call))
+      : platform.sharedReads.call(read, exchange.goneSignal(), ask)
   return asked
     .then((answered) => {
       record.call.status = answered.status
@@ -340,31 +354,23 @@ function noteChange({ sharedReads }: Platform, call: UpstreamCall): void {
 }
 
 /**
- * Reads with the same one may share a call.
+ * The read that other requests may share; undefined: this one is made alone.
  *
  * @see docs/decisions/shared-reads.md
  */
-function readIdentityOf(
+function sharedReadOf(
   { operation, request, guard, platform }: Exchange,
   service: ServiceName,
   call: UpstreamCall,
-  identity: IdentityHeaders,
-): ReadIdentity | undefined {
-  const { method = 'GET', path, query, headers } = call
+  { identity, gzip }: { identity: IdentityHeaders; gzip: boolean },
+): Read | undefined {
+  const { method = 'GET', headers } = call
   if (platform.sharedReads === undefined || operation.shared === 'never') return undefined
   if (operation.method !== 'GET' || request.method !== 'GET') return undefined
   if (method !== 'GET' || call.body !== undefined || call.rawBody !== undefined) return undefined
   const isByRights = operation.shared === 'rights' && !platform.upstreams.isSharded(service)
   const rights = isByRights ? guard.rightsOf(operation, request.state) : undefined
-  let key = `${service} ${path}`
-  if (query !== undefined) key += formatQuery(query)
-  for (const name in headers) key += `\n${name} ${headers[name]}`
-  if (rights !== undefined) key += `\nrights ${rights}`
-  return { service, key: key + formatIdentity(identity, rights !== undefined), isAcrossUsers: rights !== undefined }
-}
-
-function toShare({ sharedReads }: Platform, identity: ReadIdentity | undefined): PassOnOptions['share'] {
-  return sharedReads === undefined || identity === undefined ? undefined : { reads: sharedReads, identity }
+  return { service, path: pathOf(call), headers, identity, rights, gzip }
 }
 
 function withClass({ declared }: Exchange, call: UpstreamCall): UpstreamCall {
@@ -393,21 +399,6 @@ class CallRecord {
 
 function isRead({ method = 'GET' }: UpstreamCall): boolean {
   return method === 'GET' || method === 'HEAD'
-}
-
-const goneSignals = new WeakMap<FastifyReply, AbortSignal>()
-
-/** Fires when the client goes away. Reads end then; what changes something is carried through. */
-function goneSignal(reply: FastifyReply): AbortSignal {
-  const known = goneSignals.get(reply)
-  if (known !== undefined) return known
-  const gone = new AbortController()
-  if (reply.raw.destroyed) gone.abort()
-  reply.raw.once('close', () => {
-    if (!reply.raw.writableFinished) gone.abort()
-  })
-  goneSignals.set(reply, gone.signal)
-  return gone.signal
 }
 
 /** @throws {GatewayError} MISSING_BODY, UNREADABLE_BODY, UNSUPPORTED_MEDIA_TYPE, BODY_TOO_LARGE */
@@ -542,8 +533,9 @@ function toCall(forward: ForwardedCall, { path, query, otherQuery }: OperationRe
   return {
     // The gateway answers HEAD itself, from what GET finds.
     method: forward.method === 'OPTIONS' || forward.method === 'HEAD' ? 'GET' : forward.method,
-    path: forward.path.fill((name) => path[name] ?? (query[name] === undefined ? undefined : String(query[name]))),
-    query: sent,
+    path:
+      forward.path.fill((name) => path[name] ?? (query[name] === undefined ? undefined : String(query[name]))) +
+      formatQuery(sent),
   }
 }
 
@@ -598,7 +590,6 @@ function stream(exchange: Exchange, service: ServiceName, call: UpstreamCall, as
   const identity = identityOf(request.state, request.headers)
   const conditional = withCondition(request, withClass(exchange, call))
   const gzip = acceptsGzip(request.headers['accept-encoding'])
-  const shared = readIdentityOf(exchange, service, conditional, identity)
   passOn(platform.upstreams, {
     service,
     call: conditional,
@@ -607,7 +598,8 @@ function stream(exchange: Exchange, service: ServiceName, call: UpstreamCall, as
     client: reply.raw,
     status: operation.success,
     gzip,
-    share: toShare(platform, gzip && shared !== undefined ? { ...shared, key: `${shared.key}\ngzip` } : shared),
+    reads: platform.sharedReads,
+    read: sharedReadOf(exchange, service, conditional, { identity, gzip }),
     headersOnly: request.method === 'HEAD',
     receiver: new StreamReceiver(exchange, asked, recordCall(request, service)),
   })

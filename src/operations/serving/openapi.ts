@@ -53,13 +53,15 @@ const maxKept = 8
 
 /** The document as it is served: formatted once, in JSON and in YAML, with the address that the client has used. */
 export class ApiDocument implements PrintedDocument {
-  readonly #load: () => JsonObject
+  readonly #subjects: readonly Subject[]
+  readonly #version: string
   readonly #formatted = new Map<'json' | 'yaml', Promise<readonly string[]>>()
   readonly #kept = new BoundedMap<string, Buffer>(maxKept)
 
   /** Formats nothing before it is asked. */
   constructor(subjects: readonly Subject[], version: string) {
-    this.#load = () => formatOpenApi(subjects, { version, serverUrl: addressMark })
+    this.#subjects = subjects
+    this.#version = version
   }
 
   /** @returns the same bytes each time, as long as they are kept */
@@ -67,7 +69,9 @@ export class ApiDocument implements PrintedDocument {
     const key = `${format} ${serverUrl}`
     const kept = this.#kept.get(key)
     if (kept !== undefined) return kept
-    const parts = this.#formatted.get(format) ?? formatParts(format, this.#load())
+    const parts =
+      this.#formatted.get(format) ??
+      formatParts(format, formatOpenApi(this.#subjects, { version: this.#version, serverUrl: addressMark }))
     this.#formatted.set(format, parts)
     // Text in double quotes is the same in YAML.
     const printed = Buffer.from((await parts).join(JSON.stringify(serverUrl)))

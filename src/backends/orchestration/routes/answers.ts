@@ -17,15 +17,24 @@ const sliceMs = 20
 const chunkCharacters = 64 * 1024
 
 /**
- * Sends a list record by record: it takes little memory, however long it is, and others have their turn in between.
+ * Sends a list record by record: it takes little memory, however long it is, and others have their turn in between. A short one is sent
+ * as a whole, since a stream costs more than its records.
  *
  * @param read `undefined` leaves the record out, as one that has gone meanwhile.
  */
 export function sendRecords(reply: FastifyReply, ids: Iterable<string>, read: (id: string) => unknown): FastifyReply {
-  return reply.type('application/json; charset=utf-8').send(Readable.from(listText(ids, read, reply.log)))
+  const slices = listSlices(ids, read, reply.log)
+  const { text = '', isLast } = slices.next().value ?? {}
+  reply.type('application/json; charset=utf-8')
+  return reply.send(isLast === true ? text : Readable.from(inTurns(text, slices)))
 }
 
-async function* listText(ids: Iterable<string>, read: (id: string) => unknown, log: FastifyBaseLogger): AsyncGenerator<string> {
+interface Slice {
+  readonly text: string
+  readonly isLast: boolean
+}
+
+function* listSlices(ids: Iterable<string>, read: (id: string) => unknown, log: FastifyBaseLogger): Generator<Slice, void> {
   let text = '['
   let separator = ''
   let until = performance.now() + sliceMs
@@ -40,12 +49,18 @@ async function* listText(ids: Iterable<string>, read: (id: string) => unknown, l
       log.error({ err: error, execution: id }, 'an execution is left out of a list, since it cannot be read')
     }
     if (text.length < chunkCharacters && performance.now() < until) continue
-    yield text
+    yield { text, isLast: false }
     text = ''
-    await setImmediate()
     until = performance.now() + sliceMs
   }
-  yield `${text}]`
+  yield { text: `${text}]`, isLast: true }
+}
+
+async function* inTurns(first: string, others: Generator<Slice, void>): AsyncGenerator<string> {
+  for (let text: string | undefined = first; text !== undefined; text = others.next().value?.text) {
+    yield text
+    await setImmediate()
+  }
 }
 
 /** @throws {BackendError} 400 for a name that is not a status. */

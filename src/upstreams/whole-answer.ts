@@ -1,0 +1,109 @@
+/** Answers of services that are read as a whole. */
+import type { IncomingHttpHeaders } from 'node:http'
+import { Readable } from 'node:stream'
+import type { Dispatcher } from 'undici'
+
+export interface WholeAnswer {
+  readonly status: number
+  readonly headers: IncomingHttpHeaders
+  readonly body: Buffer
+}
+
+export interface AnswerBounds {
+  readonly signal?: AbortSignal | undefined
+  /** Called for each informational response, and for each piece of the body with the bytes so far. What it throws ends the call. */
+  readonly check?: (progress: 'informational' | number) => void
+}
+
+/**
+ * Sends a request and collects the answer. It makes neither a stream nor an asynchronous resource, as `request` of undici does, and leaves
+ * nothing in the old generation (docs/performance.md#garbage).
+ *
+ * @throws what the connection or `check` reports, or the reason of the signal
+ */
+export function askWhole(
+  connection: Dispatcher,
+  options: Dispatcher.DispatchOptions,
+  bounds: AnswerBounds = {},
+): Promise<WholeAnswer> {
+  const { promise, resolve, reject } = Promise.withResolvers<WholeAnswer>()
+  const collector = new Collector(options, bounds, resolve, reject)
+  try {
+    connection.dispatch(options, collector)
+  } catch (error) {
+    collector.fail(error)
+  }
+  return promise
+}
+
+class Collector implements Dispatcher.DispatchHandler {
+  readonly #options: Dispatcher.DispatchOptions
+  readonly #bounds: AnswerBounds
+  readonly #resolve: (answer: WholeAnswer) => void
+  readonly #reject: (error: unknown) => void
+  #controller: Dispatcher.DispatchController | undefined
+  #status = 0
+  #headers: IncomingHttpHeaders = {}
+  readonly #pieces: Buffer[] = []
+  #bytes = 0
+
+  constructor(
+    options: Dispatcher.DispatchOptions,
+    bounds: AnswerBounds,
+    resolve: (answer: WholeAnswer) => void,
+    reject: (error: unknown) => void,
+  ) {
+    this.#options = options
+    this.#bounds = bounds
+    this.#resolve = resolve
+    this.#reject = reject
+    bounds.signal?.addEventListener('abort', this)
+  }
+
+  /** The signal has fired. */
+  handleEvent(): void {
+    this.#controller?.abort(this.#bounds.signal?.reason)
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller
+    if (this.#bounds.signal?.aborted) this.handleEvent()
+  }
+
+  onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
+    if (status < 200) {
+      this.#bounds.check?.('informational')
+      return
+    }
+    this.#status = status
+    this.#headers = headers
+  }
+
+  onResponseData(_controller: Dispatcher.DispatchController, piece: Buffer): void {
+    this.#bytes += piece.length
+    this.#bounds.check?.(this.#bytes)
+    this.#pieces.push(piece)
+  }
+
+  onResponseEnd(): void {
+    this.#leave()
+    const [first, second] = this.#pieces
+    const body = first !== undefined && second === undefined ? first : Buffer.concat(this.#pieces)
+    this.#resolve({ status: this.#status, headers: this.#headers, body })
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    this.fail(error)
+  }
+
+  fail(error: unknown): void {
+    this.#leave()
+    const { body } = this.#options
+    if (body instanceof Readable) body.destroy()
+    this.#reject(error)
+  }
+
+  #leave(): void {
+    this.#bounds.signal?.removeEventListener('abort', this)
+  }
+}
