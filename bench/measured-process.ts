@@ -1,5 +1,5 @@
 /** A process under measurement: started, asked for its processor time and memory (Linux, `/proc`), stopped. */
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { closeSync, openSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -71,6 +71,11 @@ export class MeasuredProcess {
     const status = readFileSync(`/proc/${pid}/status`, 'utf8')
     const kilobytes = (name: string) => Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(status)?.[1])
     return { now: kilobytes('VmRSS') / 1024, own: kilobytes('RssAnon') / 1024, peak: kilobytes('VmHWM') / 1024 }
+  }
+
+  /** Keeps all its threads on one core, where the system has the tool for that. */
+  pin(core: number): void {
+    spawnSync('taskset', ['-a', '-c', '-p', String(core), String(this.pid)])
   }
 
   forgetPeak(): void {

@@ -23,6 +23,8 @@ interface OverloadSurroundings {
   iteration?: () => number
   /** Runs in the next iteration. */
   later?: (run: () => void) => void
+  /** Runs when nothing else does, a moment later. */
+  soon?: (run: () => void) => void
 }
 
 /** Requests are started for so long in one iteration of the event loop; the answers of services have their turn in between. */
@@ -34,9 +36,20 @@ const longIterationMs = 8
 const calmMs = 5000
 /** Of the turns, one in four belongs to connections on which no login has counted yet, if there are any. */
 const turnsPerStranger = 4
+/** Of the bound, what may wait on them. */
+const maxStrangerShare = 0.5
 /** A client beyond the bound hears of it after this time, so that it does not ask again at once. */
 const holdMs = 1000
-const maxHeld = 1000
+/** As many are held for that, as a multiple of the bound. */
+const heldShare = 4
+const soonMs = 20
+/**
+ * Of the time, what rejections may take. A rejection costs about half of an answer, and the client asks again: without a bound, most of
+ * the processor would go to rejections at three times the capacity. Requests that are not rejected wait on, and are served late.
+ */
+const rejectionShare = 0.03
+/** Of unused time, what is kept for a burst. */
+const maxRejectionMs = 5
 const message =
   'Fairlead is overloaded. Try again in a moment; requests with a header X-Spinnaker-Priority other than low go first.'
 const body = JSON.stringify({ message })
@@ -67,12 +80,18 @@ export class Overload {
   readonly #now: () => number
   readonly #iteration: () => number
   readonly #later: (run: () => void) => void
+  readonly #soon: (run: () => void) => void
   readonly #high: Waiting[] = []
   readonly #low: Waiting[] = []
   readonly #strangers: Waiting[] = []
+  /** Beyond the bound; they are rejected later. */
+  readonly #held: Waiting[] = []
   #running = 0
-  #held = 0
   #turns = 0
+  /** Time that rejections may take now. */
+  #rejectionMs = maxRejectionMs
+  #rejectionsAtMs: number
+  #isLookingAtHeld = false
   #sliceMs = maxSliceMs
   #sliceBeganMs = Number.NEGATIVE_INFINITY
   #sliceIteration = -1
@@ -87,6 +106,8 @@ export class Overload {
     this.#now = surroundings.now ?? (() => performance.now())
     this.#iteration = surroundings.iteration ?? (() => performance.nodeTiming.uvMetricsInfo.loopCount)
     this.#later = surroundings.later ?? ((run) => void setImmediate(run))
+    this.#soon = surroundings.soon ?? ((run) => void setTimeout(run, soonMs).unref())
+    this.#rejectionsAtMs = this.#now()
   }
 
   get running(): number {
@@ -106,12 +127,11 @@ export class Overload {
     const nowMs = this.#now()
     if ((this.#turnsGivenMs === undefined && this.#hasTime(nowMs) && this.#hasRoom()) || this.#isServedAlways(request)) {
       this.#start(start)
-    } else if (this.#hasRoom()) {
+    } else if (this.#hasRoom() && this.#hasRoomIn(this.#queueOf(request))) {
       this.#queueOf(request).push({ sinceMs: nowMs, response, start })
       if (this.#turnsGivenMs === undefined) this.#giveTurnsLater(nowMs)
     } else {
-      this.#surroundings.onShed?.('concurrency')
-      this.#rejectLater(response)
+      this.#hold({ sinceMs: nowMs, response, start })
     }
   }
 
@@ -126,6 +146,11 @@ export class Overload {
 
   #hasRoom(): boolean {
     return this.#running + this.waiting < this.#settings.maxRequests
+  }
+
+  /** Those of strangers leave room for users, however long they wait. */
+  #hasRoomIn(queue: Waiting[]): boolean {
+    return queue !== this.#strangers || queue.length < this.#settings.maxRequests * maxStrangerShare
   }
 
   /** Whether this iteration of the event loop has started requests for less than a slice. */
@@ -153,9 +178,10 @@ export class Overload {
     const isLong = nowMs - (this.#turnsGivenMs ?? nowMs) > longIterationMs
     this.#sliceMs = isLong ? Math.max(minSliceMs, this.#sliceMs / 2) : Math.min(maxSliceMs, this.#sliceMs * 1.25)
     const { maxDelayMs } = this.#settings
-    this.#expire(this.#high, nowMs - 2 * maxDelayMs)
-    this.#expire(this.#low, nowMs - maxDelayMs)
+    this.#earnRejections(nowMs)
     this.#expire(this.#strangers, nowMs - maxDelayMs)
+    this.#expire(this.#low, nowMs - maxDelayMs)
+    this.#expire(this.#high, nowMs - 2 * maxDelayMs)
     for (let next = this.#takeNext(); next !== undefined; next = this.#takeNext()) {
       if (!next.response.destroyed) this.#start(next.start)
       if (this.#now() - nowMs >= this.#sliceMs) break
@@ -172,13 +198,16 @@ export class Overload {
   }
 
   /** Those that have waited long are told at once: they were slow to be refused already. */
-  #expire(queue: Waiting[], untilMs: number): void {
+  #expire(queue: Waiting[], untilMs: number, reason: 'delay' | 'concurrency' = 'delay'): void {
     while ((queue[0]?.sinceMs ?? Number.POSITIVE_INFINITY) < untilMs) {
+      if (queue[0]?.response.destroyed !== true && this.#rejectionMs <= 0) return
       const { response } = queue.shift() as Waiting
       if (response.destroyed) continue
-      this.#surroundings.onShed?.('delay')
-      this.#noteOverload()
+      const beganMs = this.#now()
+      this.#surroundings.onShed?.(reason)
+      if (reason === 'delay') this.#noteOverload()
       response.writeHead(503, head).end(body)
+      this.#rejectionMs -= this.#now() - beganMs
     }
   }
 
@@ -205,16 +234,30 @@ export class Overload {
     return this.#kept.some((kept) => path === kept || (kept.endsWith('/') && path.startsWith(kept)))
   }
 
-  #rejectLater(response: ServerResponse): void {
-    if (this.#held >= maxHeld) {
-      response.writeHead(503, head).end(body)
+  #hold(held: Waiting): void {
+    if (this.#held.length >= this.#settings.maxRequests * heldShare) {
+      this.#surroundings.onShed?.('concurrency')
+      held.response.writeHead(503, { ...head, connection: 'close' }).end(body)
       return
     }
-    this.#held++
-    const answer = setTimeout(() => response.writeHead(503, head).end(body), holdMs)
-    response.once('close', () => {
-      clearTimeout(answer)
-      this.#held--
+    this.#held.push(held)
+    this.#lookAtHeldSoon()
+  }
+
+  #lookAtHeldSoon(): void {
+    if (this.#isLookingAtHeld || this.#held.length === 0) return
+    this.#isLookingAtHeld = true
+    this.#soon(() => {
+      this.#isLookingAtHeld = false
+      const nowMs = this.#now()
+      this.#earnRejections(nowMs)
+      this.#expire(this.#held, nowMs - holdMs, 'concurrency')
+      this.#lookAtHeldSoon()
     })
+  }
+
+  #earnRejections(nowMs: number): void {
+    this.#rejectionMs = Math.min(maxRejectionMs, this.#rejectionMs + (nowMs - this.#rejectionsAtMs) * rejectionShare)
+    this.#rejectionsAtMs = nowMs
   }
 }

@@ -117,6 +117,112 @@ test('probes and logins are served without a wait', () => {
   assert.equal(turn().filter((name) => name === 'kept').length, 4)
 })
 
+/** What the processor of a machine takes, in milliseconds: to read a request, to answer it, and to reject it. */
+interface Costs {
+  readonly read: number
+  readonly answer: number
+  readonly reject: number
+}
+
+const simulatedMs = 12_000
+const serviceMs = 5
+
+/**
+ * Clients that wait for the response to a request before they send the next one, at best after `paceMs`, on a processor of its own
+ * time. Counts the second half.
+ */
+function simulate(clients: number, paceMs: number, { read, answer, reject }: Costs): { answered: number; rejected: number } {
+  let nowMs = 0
+  let iteration = 0
+  let next: (() => void)[] = []
+  const calendar = new Calendar()
+  const counts = { answered: 0, rejected: 0 }
+  const overload = new Overload(
+    { enabled: true, maxDelayMs: 1000, maxRequests: 5000 },
+    {
+      keptPaths: [],
+      contextPath: '',
+      now: () => nowMs,
+      iteration: () => iteration,
+      later: (run) => next.push(run),
+      soon: (run) => calendar.add(nowMs + 20, run),
+    },
+  )
+  const socket = {} as Socket
+  noteProven(socket)
+  const request = { method: 'GET', url: '/tasks', headers: {}, socket } as unknown as IncomingMessage
+  const isCounted = () => nowMs > simulatedMs / 2
+  const send = (sentAtMs: number) => {
+    const finish = (outcome: 'answered' | 'rejected', atMs: number) => {
+      if (isCounted()) counts[outcome]++
+      sendAt(Math.max(atMs, sentAtMs + paceMs))
+    }
+    const end = () => {
+      nowMs += reject
+      finish('rejected', nowMs)
+    }
+    overload.enter(request, { once: () => {}, writeHead: () => ({ end }) } as unknown as ServerResponse, () => {
+      nowMs += answer
+      const atMs = nowMs + serviceMs
+      calendar.add(atMs, () => {
+        overload.leave()
+        finish('answered', atMs)
+      })
+    })
+  }
+  const sendAt = (atMs: number) => {
+    calendar.add(atMs, () => {
+      nowMs += read
+      send(atMs)
+    })
+  }
+  for (let client = 0; client < clients; client++) sendAt((paceMs * client) / clients)
+  for (; nowMs < simulatedMs; iteration++) {
+    const beganMs = nowMs
+    calendar.pass(beganMs)
+    const runs = next
+    next = []
+    for (const run of runs) run()
+    if (nowMs === beganMs) nowMs += 0.5
+  }
+  overload.close()
+  return counts
+}
+
+/** What happens when, to a millisecond. */
+class Calendar {
+  readonly #byMs = new Map<number, (() => void)[]>()
+  #passedMs = -1
+
+  add(atMs: number, run: () => void): void {
+    this.#byMs.getOrInsertComputed(Math.max(this.#passedMs + 1, Math.ceil(atMs)), () => []).push(run)
+  }
+
+  /** Runs all until then. */
+  pass(untilMs: number): void {
+    while (this.#passedMs < Math.floor(untilMs)) {
+      const due = this.#byMs.get(++this.#passedMs) ?? []
+      this.#byMs.delete(this.#passedMs)
+      for (const run of due) run()
+    }
+  }
+}
+
+for (const [machine, costs] of [
+  ['a fast machine', { read: 0.04, answer: 0.15, reject: 0.06 }],
+  ['a slow machine', { read: 0.15, answer: 0.6, reject: 0.25 }],
+] as const) {
+  for (const clients of [3000, 12_000]) {
+    test(`${clients} clients on ${machine} leave nine tenths of the goodput`, () => {
+      const peak = simulate(50, 0, costs)
+      const ratePerMs = (3 * peak.answered) / (simulatedMs / 2)
+      const over = simulate(clients, clients / ratePerMs, costs)
+      assert.ok(over.answered >= 0.9 * peak.answered, JSON.stringify({ peak, over }))
+      if (clients > 5000) assert.ok(over.rejected > 0)
+    })
+  }
+}
+
 test('switched off, every request is served at once', () => {
   const { send, outcomes } = create({ enabled: false, maxRequests: 3 })
   for (let number = 0; number < 100; number++) send('task')
