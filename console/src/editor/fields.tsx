@@ -8,6 +8,7 @@ import { Field as LabelledField } from '../components/field.tsx'
 import { Icon } from '../components/icon.tsx'
 import { Name } from '../components/name.tsx'
 import { type Json, objectOf, textOf } from '../model/read.ts'
+import { formatTimes, isReadersZone } from '../model/time.ts'
 import { type Choice, useChoices, useProviders } from './choices.ts'
 import type { Field } from './descriptions.ts'
 import type { Draft } from './draft.ts'
@@ -517,7 +518,20 @@ function CronVerdict({ expression }: { expression: string }) {
   const { body } = useLive('/cron/validate', isAsked ? { query: { expression: asked } } : undefined, { refresh: 'open' }).reading
     .value
   if (body === undefined || !isAsked || asked !== expression) return null
-  return <p class={`verdict ${body.valid ? 'muted' : 'error'}`}>{(body.valid ? body.description : body.message) ?? ''}</p>
+  if (!body.valid) return <p class="verdict error">{body.message ?? ''}</p>
+  const { description = '', nextTimes = [], timeZone } = body
+  return (
+    <p class="verdict muted">
+      {description}
+      {nextTimes.length > 0 && (
+        <>
+          <br />
+          {words.firesNext(formatTimes(nextTimes))}
+          {timeZone !== undefined && !isReadersZone(timeZone) && ` ${words.inZone(timeZone, formatTimes(nextTimes, timeZone))}`}
+        </>
+      )}
+    </p>
+  )
 }
 
 function WebhookAddress({ source }: { source: string | undefined }) {

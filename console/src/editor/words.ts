@@ -24,6 +24,8 @@ export const words = {
   locked: (why: string | undefined) =>
     `This pipeline is locked${why === undefined ? '' : ` (${why})`}: it is changed where it is made, not here.`,
   unlock: 'Unlock',
+  firesNext: (times: string) => `Next, in your zone: ${times}.`,
+  inZone: (zone: string, times: string) => `In ${zone}: ${times}.`,
   digitsLost:
     'This pipeline has a number that this browser cannot keep: digits would be lost. Save it with Chrome 114, Firefox 135 or Safari 18.4, or newer.',
   templated: 'This pipeline comes from a template. Change the template, or its variables where they are kept.',

@@ -44,6 +44,25 @@ export function formatClock(atMs: number): string {
   return clockFormat.format(atMs)
 }
 
+/** "Mon 23 Nov, 10:00; Tue 24 Nov, 10:00", in the zone of the reader unless one is given. */
+export function formatTimes(times: readonly number[], timeZone?: string): string {
+  const format = new Intl.DateTimeFormat(undefined, {
+    weekday: 'short',
+    day: 'numeric',
+    month: 'short',
+    hour: '2-digit',
+    minute: '2-digit',
+    ...(times.some((at) => at % minute !== 0) && { second: '2-digit' }),
+    ...(timeZone !== undefined && { timeZone }),
+  })
+  return times.map((at) => format.format(at)).join('; ')
+}
+
+/** Whether clocks there show what the reader's clock shows. */
+export function isReadersZone(timeZone: string): boolean {
+  return exactFormat.resolvedOptions().timeZone === timeZone
+}
+
 /** "850 ms", "40 s", "1m 40s", "2h 05m", "3 d". */
 export function formatDuration(ms: number): string {
   if (ms < 0) return '0 s'

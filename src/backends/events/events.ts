@@ -7,7 +7,7 @@ import { acceptBytes } from '../accept-bodies.ts'
 import { type Backend, type BackendContext, BackendError, type Caller, callerOf, type OpenBackend } from '../backend.ts'
 import { EffectivePipelines } from '../effective-pipelines.ts'
 import { CronScheduler, cronMigrations } from './cron/scheduler.ts'
-import { validateCron } from './cron/validation.ts'
+import { validateWithTimes } from './cron/validation.ts'
 import { type Event, toEvent } from './event.ts'
 import { toManualStart } from './manual.ts'
 import { toTriggeredStarts } from './matching.ts'
@@ -56,7 +56,7 @@ function openEvents(context: BackendContext, pauses: EventPauses): OpenBackend {
   return {
     routes(app) {
       acceptBytes(app, context.settings, maxStoredJsonDepth)
-      mountLists(app)
+      mountLists(app, context)
       app.post('/', async (request, reply) => {
         await handle(toEvent(parseBody(request.body)), callerOf(request))
         return reply.code(200).send()
@@ -102,8 +102,10 @@ function headersOf(request: FastifyRequest): Record<string, string> {
 }
 
 /** What an installation without quiet period, message queues and notification plug-ins has to say about them. */
-function mountLists(app: FastifyInstance): void {
-  app.get('/validateCronExpression', (request) => validateCron(expressionIn(request)))
+function mountLists(app: FastifyInstance, context: BackendContext): void {
+  app.get('/validateCronExpression', (request) =>
+    validateWithTimes(expressionIn(request), { nowMs: context.now(), timeZone: context.settings.timeZone }),
+  )
   app.get('/quietPeriod', () => ({ enabled: false, inQuietPeriod: false, startTime: -1, endTime: -1 }))
   for (const path of [
     '/pubsub/subscriptions',

@@ -12,6 +12,11 @@ const CronVerdict = z
   .looseObject({
     valid: z.boolean(),
     description: z.string().optional().describe('The expression in words, when it is valid.'),
+    nextTimes: z
+      .array(z.number())
+      .optional()
+      .describe('When it fires next, in milliseconds since the epoch; from the embedded event service only.'),
+    timeZone: z.string().optional().describe('Zone of the schedule, such as `Europe/Berlin`.'),
     message: z.string().optional().describe('What is wrong with it, when it is not.'),
   })
   .meta({ id: 'CronVerdict' })

@@ -165,14 +165,23 @@ for (const [expression, description] of descriptions) {
 }
 
 test('events-scenario 25: validation returns a description or the reason of failure', async (t) => {
-  const backends = await startBackends(t, [createEventsBackend()])
+  const now = () => Date.parse('2026-10-21T12:00:00Z')
+  const backends = await startBackends(t, [createEventsBackend()], { now, settings: { timeZone: 'Europe/Berlin' } })
   const validate = (expression: string) =>
     backends.ask('echo', 'GET', `/validateCronExpression?cronExpression=${encodeURIComponent(expression)}`)
   assert.deepEqual(await validate('0 0 10 ? * THU'), {
     status: 200,
-    body: { response: 'Cron expression is valid', description: 'At 10:00 AM, only on Thursday' },
+    body: {
+      response: 'Cron expression is valid',
+      description: 'At 10:00 AM, only on Thursday',
+      // Clocks are set back on the 25th.
+      nextTimes: ['2026-10-22T08:00:00Z', '2026-10-29T09:00:00Z', '2026-11-05T09:00:00Z'].map((at) => Date.parse(at)),
+      timeZone: 'Europe/Berlin',
+    },
   })
-  assert.equal((await validate('H 0 10 ? * 1')).status, 200)
+  const timesOf = async (expression: string) => ((await validate(expression)).body as Record<string, unknown>)['nextTimes']
+  assert.deepEqual([await timesOf('H 0 10 ? * 1'), await timesOf('0 0 10 30 2 ?')], [[], []])
+  assert.deepEqual(await timesOf('0 0 10 1 1 ? 2027'), [Date.parse('2027-01-01T09:00:00Z')])
   for (const [expression, reason] of [
     ['0 0 10 * * 1', /0 0 10 \* \* 1.*together/],
     ['hello', /hello.*at least 6/],
