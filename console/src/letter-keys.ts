@@ -24,6 +24,9 @@ function load(): boolean {
   }
 }
 
+/** Sent to the button of a menu whose `data-letters` has the letter that was pressed in its row; the letter is its detail. */
+export const letterEvent = 'fairlead:letter'
+
 /** Letters of one screen: each does what the map says. */
 export function useLetters(letters: Readonly<Record<string, (() => void) | undefined>>): void {
   useLayoutEffect(() => {

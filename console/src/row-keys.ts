@@ -1,8 +1,8 @@
 /**
  * Keys of lists and tables, wherever they are: `j`, `k` and arrows move between rows, Enter opens, Space selects, `.` opens the menu of a row,
- * and letters that a row offers in `data-key` press what they are on.
+ * and letters that a row offers press what has them in `data-key`, or the entry of its menu.
  */
-import { isLetterKey } from './letter-keys.ts'
+import { isLetterKey, letterEvent } from './letter-keys.ts'
 
 const rowSelector = '#main :is(.rows > li, .stage-list > li, .table tbody > tr)'
 const targetSelector = '.row-link, .row-title[href], .stage-row, a[href], button'
@@ -61,7 +61,11 @@ function pressInRow(key: string, row: HTMLElement, target: HTMLElement): boolean
     target.click()
     return true
   }
-  const pressed = row.querySelector<HTMLElement>(key === '.' ? '.menu > button' : `[data-key="${CSS.escape(key)}"]`)
-  pressed?.click()
-  return pressed !== null
+  const letter = CSS.escape(key)
+  const selector = key === '.' ? '.menu > button' : `[data-key="${letter}"]`
+  const pressed = target.closest<HTMLElement>(selector) ?? row.querySelector<HTMLElement>(selector)
+  const menu = row.querySelector(`.menu > button[data-letters~="${letter}"]`)
+  if (pressed !== null) pressed.click()
+  else menu?.dispatchEvent(new CustomEvent(letterEvent, { detail: key }))
+  return pressed !== null || menu !== null
 }

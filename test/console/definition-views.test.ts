@@ -2,12 +2,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { listChanges, mergeDefinitions } from '../../console/src/editor/changes.ts'
+import { readDefinitionFile } from '../../console/src/editor/definition-file.ts'
 import { describeChanges } from '../../console/src/editor/describe-changes.ts'
 import type { StageTypes } from '../../console/src/editor/descriptions.ts'
 import { Draft } from '../../console/src/editor/draft.ts'
 import { conditionHolds, findExpressions, nextCondition, toOutcome, toQuestion } from '../../console/src/editor/dry-run.ts'
-import { expressionSuggestions, wordInExpression } from '../../console/src/editor/expression-help.ts'
-import { describeAt, suggestionsAt } from '../../console/src/editor/field-help.ts'
+import { expressionSuggestions, matchingSuggestions, wordInExpression } from '../../console/src/editor/expression-help.ts'
+import { describeAt, suggestionsAt, valueFieldAt } from '../../console/src/editor/field-help.ts'
 import { summaryOf, toDraft, toRevisions } from '../../console/src/editor/history.ts'
 import { jsonText } from '../../console/src/editor/json-text.ts'
 import { placeAt } from '../../console/src/editor/text-place.ts'
@@ -133,7 +134,15 @@ test('completions come from the descriptions of the stage types', () => {
     at(['stages', 1, 'type'], 'value').includes('deploy') && !at(['stages', 1, 'type'], 'value').includes('createApplication'),
   )
   assert.deepEqual(at(['stages', 0, 'stageEnabled'], 'key'), ['type', 'expression'])
-  assert.deepEqual(at([], 'key'), [])
+  const root = at([], 'key')
+  assert.ok(root.includes('limitConcurrent') && !root.includes('name'), root.join())
+  const fired = { ...release, triggers: [{ type: 'pipeline' }] }
+  const inTrigger = (path: (string | number)[], role: 'key' | 'value') =>
+    suggestionsAt(types, fired, { path: ['triggers', 0, ...path], role, from: 0, isQuoted: false }).map(({ value }) => value)
+  assert.ok(inTrigger([], 'key').includes('application'))
+  assert.ok(inTrigger(['type'], 'value').includes('cron'))
+  assert.equal(valueFieldAt(types, fired, { path: ['triggers', 0, 'pipeline'], role: 'value' })?.choicesFrom, 'pipelines')
+  assert.deepEqual(at(['unknown', 0], 'key'), [])
   assert.match(describeAt(types, release, ['stages', 0, 'waitTime']).join(' '), /waitTime: number/)
   assert.match(describeAt(types, release, ['stages', 0, 'type']).join(' '), /Wait/)
 })
@@ -160,6 +169,22 @@ test('expressions complete from functions, parameters and variables', () => {
     values.filter((value) => /region|size|stage/.test(String(value))),
     ['parameters.region', 'size', '#stage('],
   )
+})
+
+test('completions of a form begin with what is typed', () => {
+  const definition = { parameterConfig: [{ name: 'region' }, { name: 'trigger' }] }
+  const matching = (word: string) => matchingSuggestions(definition, [{ name: 'stage' }], word).map(({ value }) => value)
+  assert.deepEqual(matching('tri'), ['trigger', 'parameters.trigger'])
+  assert.deepEqual([matching('#STA'), matching('nothing')], [['#stage('], []])
+})
+
+test('a file becomes a definition, or says why not', async () => {
+  const read = async (name: string, ...text: string[]) => (await readDefinitionFile(new File(text, name))).parsed
+  assert.deepEqual(await read('a.json', '\uFEFF', JSON.stringify(release)), { kind: 'definition', definition: release })
+  assert.deepEqual(await read('a.txt', 'name: a\n'), { kind: 'definition', definition: { name: 'a' } })
+  assert.equal((await read('a.json', '[1]')).kind, 'unreadable')
+  assert.equal((await read('a.png', '\u0000\u0001PNG')).kind, 'unreadable')
+  await assert.rejects(read('big.json', 'x'.repeat(10_000_001)), /big\.json is larger than 10 MB/)
 })
 
 test('text becomes the draft once it can be read', () => {

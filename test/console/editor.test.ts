@@ -151,7 +151,9 @@ test('pipelines are written at the editor', { timeout: 900_000 }, async (t) => {
   await step('stages are moved, removed and restored by keyboard', async () => {
     const { page } = admin
     await store(admin, 'keys')
-    await admin.open('/keys/edit')
+    await admin.open('')
+    await page.getByRole('link', { name: 'keys', exact: true }).focus()
+    await page.keyboard.press('e')
     const node = (name: string) => page.locator('.node-main', { hasText: name })
     await node('First').focus()
     await page.keyboard.press('ArrowRight')
@@ -189,6 +191,10 @@ test('pipelines are written at the editor', { timeout: 900_000 }, async (t) => {
     await focusOn(page, /^soon$/)
     await page.getByText('waitTime must be a number.').last().waitFor()
     await page.getByRole('button', { name: 'Expression for Wait time' }).click()
+    await waitTime(page).fill('${ #stage("First").context.x + exec')
+    await page.getByRole('option', { name: 'execution' }).waitFor()
+    await page.keyboard.press('Enter')
+    assert.equal(await waitTime(page).inputValue(), '${ #stage("First").context.x + execution')
     await waitTime(page).fill('${ parameters.seconds }')
     await save(admin, 'wrong')
     assert.equal(stagesOf(await stored(admin, 'wrong'))[1]?.['waitTime'], '${ parameters.seconds }')
@@ -277,8 +283,14 @@ test('pipelines are written at the editor', { timeout: 900_000 }, async (t) => {
   await step('a new pipeline outlives reloads until it is given up', async () => {
     const { page } = ben
     await ben.open('/new')
-    await page.getByRole('textbox', { name: 'Name' }).fill('begun')
+    await page.getByRole('radio', { name: /^A file/ }).check()
+    const choose = (text: string) =>
+      page.getByLabel('File *').setInputFiles({ name: 'a.yaml', mimeType: 'text/yaml', buffer: Buffer.from(text) })
+    await choose('- no pipeline')
+    await page.getByText(/^a\.yaml is no pipeline\./).waitFor()
+    await choose('name: begun\ndescription: soon\nid: of-another')
     await page.getByRole('button', { name: 'Begin' }).click()
+    assert.equal(await page.getByLabel('Description', { exact: true }).inputValue(), 'soon')
     await page.getByLabel('Description', { exact: true }).fill('later')
     for (let reload = 0; reload < 2; reload++) {
       await page.reload()

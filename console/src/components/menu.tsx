@@ -1,6 +1,8 @@
 /** A button that opens a list of actions. @see WAI-ARIA Authoring Practices, menu button */
 import type { ComponentChildren } from 'preact'
 import { useEffect, useId, useRef, useState } from 'preact/hooks'
+import { useLocation } from 'preact-iso/router'
+import { letterEvent } from '../letter-keys.ts'
 import { words } from '../words.ts'
 import { Icon, type IconName } from './icon.tsx'
 
@@ -13,6 +15,8 @@ export interface MenuItem {
   readonly destructive?: boolean
   /** Why it is not offered; the item stays visible. */
   readonly denied?: string | undefined
+  /** A letter that selects it from the row of the menu. */
+  readonly letter?: string
   /** Of a choice among several. */
   readonly checked?: boolean
 }
@@ -38,6 +42,19 @@ export function Menu({ label, items, children, class: style = 'icon-button', hea
     setOpen(false)
     root.current?.querySelector('button')?.focus()
   }
+  const { route: navigate } = useLocation()
+  const letters = items.flatMap(({ letter }) => letter ?? []).join(' ')
+  useEffect(() => {
+    const button = root.current?.querySelector('button')
+    const onLetter = (event: Event) => {
+      const item = items.find(({ letter }) => letter === (event as CustomEvent<string>).detail)
+      if (item === undefined || item.denied !== undefined) return
+      if (item.href === undefined) item.onSelect?.()
+      else navigate(item.href)
+    }
+    if (letters !== '') button?.addEventListener(letterEvent, onLetter)
+    return () => button?.removeEventListener(letterEvent, onLetter)
+  })
   useEffect(() => {
     if (!open) return
     entries(list.current)[0]?.focus()
@@ -68,6 +85,7 @@ export function Menu({ label, items, children, class: style = 'icon-button', hea
         aria-expanded={open}
         aria-controls={open ? id : undefined}
         aria-label={name}
+        data-letters={letters || undefined}
         title={children === undefined ? name : undefined}
         onClick={() => setOpen(!open)}
       >

@@ -1,4 +1,6 @@
 /** Values to choose from, read from the API when a field that offers them is shown. */
+
+import { client, unwrap } from '../api/client.ts'
 import { type ReadParameters, type ReadPath, useLive } from '../api/live.ts'
 import { user } from '../api/session.ts'
 import { type Json, objectOf, objectsOf, textOf, textsOf } from '../model/read.ts'
@@ -73,9 +75,10 @@ const sources: Readonly<Record<string, Source>> = {
     choices: (body, { account }) => firewallsOf(body, account).map((name) => choice(name)),
   },
   images: {
-    path: '/images/find',
-    parameters: ({ holder }) => ({ query: { provider: textOf(holder['cloudProvider']) ?? 'local', q: '', count: maxImages } }),
-    choices: (body) => named(body, 'imageName'),
+    path: '/local/images',
+    // Other providers search by at least three characters.
+    parameters: ({ holder }) => ((textOf(holder['cloudProvider']) ?? 'local') === 'local' ? {} : undefined),
+    choices: (body) => named(body, 'imageName').slice(0, maxImages),
   },
   'base-images': {
     path: '/bakery/options',
@@ -128,17 +131,40 @@ const ownSources: Readonly<Record<string, (place: Place) => readonly Choice[]>> 
 /** Empty while they are not known; a source that fails offers nothing, and the field takes what is typed. */
 export function useChoices(name: string | undefined, draft: Draft, holder: Json): readonly Choice[] {
   const source = name === undefined ? undefined : sources[name]
+  const place = placeOf(draft, holder)
+  const parameters = source?.parameters(place) as ReadParameters<ReadPath> | undefined
+  const { body } = useLive(source?.path ?? accountsRead.path, parameters, { refresh: 'open' }).reading.value
+  return choicesOf(name, place, body)
+}
+
+/** The same, read once. */
+export async function readChoices(name: string, draft: Draft, holder: Json): Promise<readonly Choice[]> {
+  const source = sources[name]
+  const place = placeOf(draft, holder)
+  const parameters = source?.parameters(place)
+  if (source === undefined || parameters === undefined) return choicesOf(name, place, undefined)
+  try {
+    return choicesOf(name, place, await unwrap((client.GET as Read)(source.path, { params: parameters })))
+  } catch {
+    return []
+  }
+}
+
+type Read = (path: string, init: { readonly params: unknown }) => Promise<{ data?: unknown; response: Response }>
+
+function placeOf(draft: Draft, holder: Json): Place {
   const own = textOf(holder['application'])
-  const place: Place = {
+  return {
     draft,
     holder,
     application: own === undefined || own.includes('$') ? draft.application : own,
     account: textOf(holder['credentials']) ?? textOf(holder['account']),
   }
-  const parameters = source?.parameters(place) as ReadParameters<ReadPath> | undefined
-  const { body } = useLive(source?.path ?? accountsRead.path, parameters, { refresh: 'open' }).reading.value
-  const choices = source?.choices(body, place) ?? (name === undefined ? [] : (ownSources[name]?.(place) ?? []))
-  const byValue = new Map(choices.filter(({ value }) => value !== '').map((each) => [each.value, each]))
+}
+
+function choicesOf(name: string | undefined, place: Place, body: unknown): readonly Choice[] {
+  const found = name === undefined ? [] : (sources[name]?.choices(body, place) ?? ownSources[name]?.(place) ?? [])
+  const byValue = new Map(found.filter(({ value }) => value !== '').map((each) => [each.value, each]))
   return [...byValue.values()].toSorted((a, b) => (a.label ?? a.value).localeCompare(b.label ?? b.value))
 }
 

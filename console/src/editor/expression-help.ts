@@ -43,3 +43,15 @@ export function expressionSuggestions(definition: Json, functions: readonly Expr
     ...functions.map(({ name, description }) => ({ value: `#${name}(`, detail: words.aFunction, help: description ?? '' })),
   ]
 }
+
+/** Those that begin with the word, before those that contain it. */
+export function matchingSuggestions(
+  definition: Json,
+  functions: readonly ExpressionFunction[],
+  word: string,
+): readonly Suggestion[] {
+  const wanted = word.toLowerCase()
+  const found = expressionSuggestions(definition, functions).filter(({ value }) => String(value).toLowerCase().includes(wanted))
+  const begins = ({ value }: Suggestion) => String(value).toLowerCase().startsWith(wanted)
+  return [...found.filter(begins), ...found.filter((suggestion) => !begins(suggestion))]
+}

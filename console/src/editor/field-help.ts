@@ -2,6 +2,7 @@
 import { type Json, objectOf, textOf } from '../model/read.ts'
 import { descriptionOf, type Field, type StageTypes } from './descriptions.ts'
 import { type Path, valueAt } from './json-path.ts'
+import { expectedArtifactFields, generalFields, notificationFields, parameterFields, triggerTypes } from './pipeline-fields.ts'
 import { refIdOf, stagesOf, titleOfStage } from './stages.ts'
 import type { TextPlace } from './text-place.ts'
 import { words } from './text-words.ts'
@@ -15,19 +16,38 @@ export interface Suggestion {
   readonly isRequired?: boolean
 }
 
-/** Fields of the object there; undefined outside of stages, and where authors choose the names. */
+/** Fields of the object there; undefined where nothing describes them, and where authors choose the names. */
 export function fieldsAt(types: StageTypes, definition: Json, path: Path): readonly Field[] | undefined {
   const [list, index, ...inner] = path
-  if (list !== 'stages' || typeof index !== 'number') return undefined
-  const stage = objectOf(valueAt(definition, ['stages', index]))
-  const own = descriptionOf(types, stage)?.fields ?? []
-  const names = new Set(own.map(({ name }) => name))
-  let fields: readonly Field[] | undefined = [...own, ...types.commonFields.filter(({ name }) => !names.has(name))]
+  if (list === undefined) return generalFields
+  if (typeof index !== 'number') return undefined
+  let fields = fieldsOfItem(types, String(list), objectOf(valueAt(definition, [list, index])))
   for (const step of inner) {
     if (typeof step === 'number') continue
     fields = fields?.find((field) => isNamed(field, step))?.fields
   }
   return fields
+}
+
+/** Of an item of a list of the definition. */
+function fieldsOfItem(types: StageTypes, list: string, item: Json): readonly Field[] | undefined {
+  switch (list) {
+    case 'stages': {
+      const own = descriptionOf(types, item)?.fields ?? []
+      const names = new Set(own.map(({ name }) => name))
+      return [...own, ...types.commonFields.filter(({ name }) => !names.has(name))]
+    }
+    case 'triggers':
+      return triggerTypes.find(({ type }) => type === item['type'])?.fields
+    case 'parameterConfig':
+      return parameterFields
+    case 'notifications':
+      return notificationFields('pipeline')
+    case 'expectedArtifacts':
+      return expectedArtifactFields
+    default:
+      return undefined
+  }
 }
 
 function isNamed({ name, otherNames = [] }: Field, key: string): boolean {
@@ -38,22 +58,35 @@ function isNamed({ name, otherNames = [] }: Field, key: string): boolean {
 export function fieldAt(types: StageTypes, definition: Json, path: Path): Field | undefined {
   const keys = path.findLastIndex((step) => typeof step === 'string')
   const key = path[keys]
-  if (keys < 1 || typeof key !== 'string') return undefined
+  if (typeof key !== 'string') return undefined
   return fieldsAt(types, definition, path.slice(0, keys))?.find((field) => isNamed(field, key))
 }
 
 export function suggestionsAt(types: StageTypes, definition: Json, { path, role }: TextPlace): readonly Suggestion[] {
-  // An item of a list of texts in YAML looks like a key that is not finished.
-  const list = role === 'key' && typeof path.at(-1) === 'number' ? fieldAt(types, definition, path) : undefined
-  if (role === 'value' || list?.kind === 'texts') return valuesOf(types, definition, path)
+  if (role === 'value' || isItemOfTexts(types, definition, { path, role })) return valuesOf(types, definition, path)
   const given = objectOf(valueAt(definition, path))
   return (fieldsAt(types, definition, path) ?? [])
     .filter(({ name }) => given[name] === undefined)
     .map((field) => ({ value: field.name, detail: field.kind, help: describeField(field), isRequired: field.required }))
 }
 
+/** The field whose value is written there. */
+export function valueFieldAt(types: StageTypes, definition: Json, place: Pick<TextPlace, 'path' | 'role'>): Field | undefined {
+  const isValue = place.role === 'value' || isItemOfTexts(types, definition, place)
+  return isValue ? fieldAt(types, definition, place.path) : undefined
+}
+
+/** An item of a list of texts in YAML looks like a key that is not finished. */
+function isItemOfTexts(types: StageTypes, definition: Json, { path, role }: Pick<TextPlace, 'path' | 'role'>): boolean {
+  return role === 'key' && typeof path.at(-1) === 'number' && fieldAt(types, definition, path)?.kind === 'texts'
+}
+
 function valuesOf(types: StageTypes, definition: Json, path: Path): readonly Suggestion[] {
-  if (path.length === 3 && path[0] === 'stages' && path[2] === 'type') return typesToOffer(types)
+  if (path.length === 3 && path[2] === 'type') {
+    if (path[0] === 'stages') return typesToOffer(types)
+    if (path[0] === 'triggers')
+      return triggerTypes.map(({ type, label, description }) => ({ value: type, detail: label, help: description }))
+  }
   const field = fieldAt(types, definition, path)
   if (field === undefined) return []
   if (field.kind === 'flag') return [true, false].map((value) => ({ value, detail: '', help: describeField(field) }))

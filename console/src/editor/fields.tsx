@@ -12,6 +12,7 @@ import { formatTimes, isReadersZone } from '../model/time.ts'
 import { type Choice, useChoices, useProviders } from './choices.ts'
 import type { Field } from './descriptions.ts'
 import type { Draft } from './draft.ts'
+import { CompletionSource } from './expression-completion.tsx'
 import {
   AddButton,
   ChecksInput,
@@ -196,15 +197,17 @@ export function FieldView({ draft, base, field, label = toLabel(field.name) }: F
       ) : isGroup ? (
         <Group draft={draft} path={path} field={field} label={shown} error={error} />
       ) : (
-        <LabelledField label={shown} help={<Help field={field} />} error={error} required={field.required}>
-          {(tied) =>
-            asExpression ? (
-              <TextInput tied={tied} value={value} onChange={set} isCode />
-            ) : (
-              <ValueInput kind={kind} tied={tied} value={value} onChange={change} choices={choices} label={shown} />
-            )
-          }
-        </LabelledField>
+        <CompletionSource.Provider value={field.expression ? draft : undefined}>
+          <LabelledField label={shown} help={<Help field={field} />} error={error} required={field.required}>
+            {(tied) =>
+              asExpression ? (
+                <TextInput tied={tied} value={value} onChange={set} isCode />
+              ) : (
+                <ValueInput kind={kind} tied={tied} value={value} onChange={change} choices={choices} label={shown} />
+              )
+            }
+          </LabelledField>
+        </CompletionSource.Provider>
       )}
       {kind === 'cron' && <CronVerdict expression={textOf(value) ?? ''} />}
       {kind === 'webhook-source' && <WebhookAddress source={textOf(value)} />}

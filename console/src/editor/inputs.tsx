@@ -6,6 +6,7 @@ import { Name } from '../components/name.tsx'
 import { parseExactly, toExact } from '../model/exact-json.ts'
 import { objectOf, textOf } from '../model/read.ts'
 import type { Choice } from './choices.ts'
+import { useExpressionCompletion } from './expression-completion.tsx'
 import { isSameValue } from './json-path.ts'
 import { words } from './words.ts'
 
@@ -27,13 +28,35 @@ const maxRows = 16
 
 export function TextInput({ tied, value, onChange, isLong, isCode }: InputProps & { isLong?: boolean; isCode?: boolean }) {
   const text = textOf(value) ?? ''
-  const set = (event: { currentTarget: { value: string } }) => onChange(event.currentTarget.value || undefined)
-  const style = isCode ? 'code' : ''
-  if (!isLong && !text.includes('\n') && text.length <= 80) {
-    return <input {...tied} class={style} value={text} onInput={set} autoComplete="off" spellcheck={false} />
+  const { attributes, onTyped, list } = useExpressionCompletion((next) => onChange(next || undefined))
+  const isArea = isLong === true || text.includes('\n') || text.length > 80
+  // Another element would lose the focus: it changes when the field is left.
+  const [isShownAsArea, setShownAsArea] = useState(isArea)
+  const field = {
+    ...tied,
+    ...attributes,
+    class: isCode ? 'code' : '',
+    value: text,
+    onInput: ({ currentTarget }: { currentTarget: HTMLInputElement | HTMLTextAreaElement }) => {
+      onChange(currentTarget.value || undefined)
+      onTyped(currentTarget)
+    },
+    onBlur: () => {
+      attributes.onBlur?.()
+      setShownAsArea(isArea)
+    },
   }
   const rows = Math.min(maxRows, Math.max(isLong ? 3 : 2, text.split('\n').length))
-  return <textarea {...tied} class={style} rows={rows} value={text} onInput={set} spellcheck={isLong === true && !isCode} />
+  return (
+    <div class="completed">
+      {isShownAsArea || text.includes('\n') ? (
+        <textarea {...field} rows={rows} spellcheck={isLong === true && !isCode} />
+      ) : (
+        <input {...field} autoComplete="off" spellcheck={false} />
+      )}
+      {list}
+    </div>
+  )
 }
 
 /** A text with suggestions. */

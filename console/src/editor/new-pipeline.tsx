@@ -13,13 +13,14 @@ import { FailedAction } from '../components/states.tsx'
 import { type Json, textOf } from '../model/read.ts'
 import type { ScreenProps } from '../screen.ts'
 import { words as commonWords } from '../words.ts'
+import { readDefinitionFile } from './definition-file.ts'
 import { type Draft, withoutStamps } from './draft.ts'
 import { Editor } from './editor.tsx'
 import { SelectInput } from './inputs.tsx'
 import { createDraft, openedNewDraft, readDefinition } from './open-draft.ts'
 import { words } from './words.ts'
 
-type Beginning = 'empty' | 'copy' | 'text'
+type Beginning = keyof typeof words.beginnings
 
 export function NewPipeline({ params, query }: ScreenProps) {
   const { application = '' } = params as { application?: string }
@@ -43,6 +44,7 @@ function Begin({ application, from, onBegun }: BeginProps) {
   const [beginning, setBeginning] = useState<Beginning>(from === undefined ? 'empty' : 'copy')
   const [name, setName] = useState('')
   const [original, setOriginal] = useState(from)
+  const [file, setFile] = useState<OpenedFile | undefined>(undefined)
   const [isTried, setTried] = useState(false)
   const [error, setError] = useState<ApiError | undefined>(undefined)
   const form = useRef<HTMLFormElement>(null)
@@ -53,6 +55,7 @@ function Begin({ application, from, onBegun }: BeginProps) {
   const originalName = pipelines?.find(({ id }) => id === original)?.name
   const nameError = taken ? words.nameTaken(name.trim()) : isTried && name.trim() === '' ? words.nameMissing : undefined
   const originalError = isTried && beginning === 'copy' && original === undefined ? words.chooseOne : undefined
+  const fileError = file?.error ?? (isTried && beginning === 'file' && file === undefined ? words.chooseFile : undefined)
   useEffect(() => {
     if (name === '' && originalName !== undefined && beginning === 'copy') setName(words.copyOf(originalName))
   }, [originalName, beginning])
@@ -60,17 +63,28 @@ function Begin({ application, from, onBegun }: BeginProps) {
     form.current?.querySelector<HTMLElement>('input:not([type="radio"])')?.focus()
   }, [])
 
+  const open = async (chosen: File | undefined) => {
+    const opened = chosen === undefined ? undefined : await openFile(chosen)
+    setFile(opened)
+    if (name.trim() === '') setName(textOf(opened?.definition?.['name']) ?? '')
+  }
   const begin = async (event: Event) => {
     event.preventDefault()
     setTried(true)
     setError(undefined)
     if (!right.allowed) return
-    if (taken || name.trim() === '' || (beginning === 'copy' && original === undefined)) {
+    const lacksBase = (beginning === 'copy' && original === undefined) || (beginning === 'file' && file?.definition === undefined)
+    if (taken || name.trim() === '' || lacksBase) {
       requestAnimationFrame(() => form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus())
       return
     }
     try {
-      const base = beginning === 'copy' && original !== undefined ? copyOf(await readDefinition(application, original)) : empty
+      const base =
+        beginning === 'copy' && original !== undefined
+          ? copyOf(await readDefinition(application, original))
+          : beginning === 'file'
+            ? copyOf(file?.definition ?? {})
+            : empty
       const draft = createDraft(application, { ...base, name: name.trim(), application })
       navigate(to.newPipeline(application, beginning === 'text' ? { tab: 'text' } : {}), true)
       onBegun(draft)
@@ -118,6 +132,18 @@ function Begin({ application, from, onBegun }: BeginProps) {
             )}
           </Field>
         )}
+        {beginning === 'file' && (
+          <Field label={words.file} error={fileError} required>
+            {(tied) => (
+              <input
+                {...tied}
+                type="file"
+                accept=".json,.yaml,.yml,.txt,application/json"
+                onChange={(event) => void open(event.currentTarget.files?.[0])}
+              />
+            )}
+          </Field>
+        )}
         {error !== undefined && <FailedAction error={error} />}
         <div class="row">
           <button type="submit" class="button is-primary" aria-disabled={!right.allowed} title={right.reason}>
@@ -134,6 +160,21 @@ function Begin({ application, from, onBegun }: BeginProps) {
 }
 
 const empty: Json = { keepWaitingPipelines: false, limitConcurrent: true, triggers: [], stages: [] }
+
+interface OpenedFile {
+  readonly definition?: Json
+  readonly error?: string
+}
+
+async function openFile(file: File): Promise<OpenedFile> {
+  try {
+    const { parsed } = await readDefinitionFile(file)
+    if (parsed.kind === 'definition') return { definition: parsed.definition }
+    return { error: words.fileUnreadable(file.name, parsed.problem.message) }
+  } catch (cause) {
+    return { error: (cause as Error).message }
+  }
+}
 
 /** Its own identity comes with the first save. */
 function copyOf(definition: Json): Json {

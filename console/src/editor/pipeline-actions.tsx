@@ -40,8 +40,8 @@ export function pipelineActions({
   const isDisabled = pipeline['disabled'] === true
   const change = (edit: (stored: Json) => Json) => changeStored(application, id, edit)
   return [
-    ...(isEditing ? [] : [{ label: words.editIt, icon: 'edit' as const, href: to.editPipeline(application, id) }]),
-    { label: words.history, icon: 'clock', href: to.editPipeline(application, id, { tab: 'history' }) },
+    ...(isEditing ? [] : [{ label: words.editIt, icon: 'edit' as const, letter: 'e', href: to.editPipeline(application, id) }]),
+    { label: words.history, icon: 'clock', letter: 'h', href: to.editPipeline(application, id, { tab: 'history' }) },
     {
       label: words.copyIt,
       icon: 'copy',

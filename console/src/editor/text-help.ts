@@ -9,11 +9,15 @@ import {
 import { type Diagnostic, lintGutter, lintKeymap } from '@codemirror/lint'
 import type { Extension } from '@codemirror/state'
 import { type EditorView, hoverTooltip, keymap } from '@codemirror/view'
-import { client, unwrap } from '../api/client.ts'
+import { objectOf } from '../model/read.ts'
+import { readChoices } from './choices.ts'
 import type { TextFormat, TextLanguage, TextProblem } from './definition-text.ts'
+import type { StageTypes } from './descriptions.ts'
 import type { Draft } from './draft.ts'
-import { type ExpressionFunction, expressionSuggestions, wordInExpression } from './expression-help.ts'
-import { describeAt, type Suggestion, suggestionsAt } from './field-help.ts'
+import { loadFunctions } from './expression-functions.ts'
+import { expressionSuggestions, wordInExpression } from './expression-help.ts'
+import { describeAt, type Suggestion, suggestionsAt, valueFieldAt } from './field-help.ts'
+import { type Path, valueAt } from './json-path.ts'
 import { placeAt, type TextPlace } from './text-place.ts'
 
 export function helpExtensions(draft: Draft, format: TextFormat): Extension[] {
@@ -33,23 +37,37 @@ async function complete(context: CompletionContext, draft: Draft, format: TextFo
   const place = placeAt(context.state.doc.toString(), context.pos, format)
   if (types === undefined || place === undefined) return null
   if (!context.explicit && !place.isQuoted && place.from === context.pos) return null
-  const options = suggestionsAt(types, draft.definition.peek(), place).map((suggestion) =>
+  const definition = draft.definition.peek()
+  const known = suggestionsAt(types, definition, place)
+  const options = [...known, ...(await readValues(draft, types, place, known))].map((suggestion) =>
     toCompletion(suggestion, place, format),
   )
-  return options.length === 0 ? null : { from: place.from, options, validFor: /^[\w.$-]*$/ }
+  return options.length === 0 ? null : { from: place.from, options, validFor: /^[\w.$:/@-]*$/ }
 }
 
-let functions: Promise<readonly ExpressionFunction[]> | undefined
+/** What the API knows for the field: accounts, applications, pipelines, images. */
+async function readValues(
+  draft: Draft,
+  types: StageTypes,
+  place: TextPlace,
+  known: readonly Suggestion[],
+): Promise<readonly Suggestion[]> {
+  const definition = draft.definition.peek()
+  const field = valueFieldAt(types, definition, place)
+  if (field?.choicesFrom === undefined || field.choicesFrom === 'stages') return []
+  const holder = objectOf(valueAt(definition, holderOf(place.path)))
+  const found = await readChoices(field.choicesFrom, draft, holder)
+  return found
+    .filter(({ value }) => !known.some((suggestion) => suggestion.value === value))
+    .map(({ value, label = '' }) => ({ value, detail: label, help: field.help }))
+}
 
-/** Without an answer there are names alone, and the next completion asks again. */
-async function loadFunctions(): Promise<readonly ExpressionFunction[]> {
-  functions ??= unwrap(client.GET('/capabilities/expressions')).then((answer) => answer.functions)
-  try {
-    return await functions
-  } catch {
-    functions = undefined
-    return []
-  }
+/** The object with the field, also where the place is an item of its list. */
+function holderOf(path: Path): Path {
+  return path.slice(
+    0,
+    path.findLastIndex((step) => typeof step === 'string'),
+  )
 }
 
 async function completeExpression(from: number, draft: Draft): Promise<CompletionResult> {

@@ -10,13 +10,16 @@ import { Banner } from '../components/banner.tsx'
 import { useQueryChange } from '../components/filter-field.tsx'
 import { Segments } from '../components/tabs.tsx'
 import { writeExtensions } from './code-mirror.ts'
+import { readDefinitionFile } from './definition-file.ts'
 import type { TextFormat, TextLanguage } from './definition-text.ts'
 import type { Draft, TabProps } from './draft.ts'
+import { toDraft } from './history.ts'
 import { jsonText } from './json-text.ts'
 import { Lazy } from './lazy.tsx'
 import { helpExtensions, toDiagnostics } from './text-help.ts'
 import { TextSession } from './text-session.ts'
 import { words } from './text-words.ts'
+import { words as editorWords } from './words.ts'
 
 const formats = [
   { id: 'json', label: words.json },
@@ -39,11 +42,16 @@ export function TextTab({ draft }: TabProps) {
   const [hasComments, setHasComments] = useState(false)
   const [generation, setGeneration] = useState(0)
   const isReadOnly = draft.readOnly.value !== undefined
+  const showImport = (id: TextFormat) => {
+    change({ format: id === 'json' ? undefined : id })
+    setGeneration(generation + 1)
+  }
   return (
     <div class="text-view">
       <div class="toolbar">
         <Segments label={words.format} options={formats} selected={format} onSelect={choose} />
         <p class="muted grow">{words.textKeys}</p>
+        {!isReadOnly && <ImportFile draft={draft} onImported={showImport} />}
       </div>
       {format === 'yaml' && hasComments && <Banner tone="warning">{words.yamlComments}</Banner>}
       <Lazy
@@ -73,6 +81,54 @@ export function TextTab({ draft }: TabProps) {
         )}
       </div>
     </div>
+  )
+}
+
+interface ImportFileProps {
+  readonly draft: Draft
+  readonly onImported: (format: TextFormat) => void
+}
+
+/** Replaces the draft by what a file says; it stays the same pipeline. */
+function ImportFile({ draft, onImported }: ImportFileProps) {
+  const input = useRef<HTMLInputElement>(null)
+  const [error, setError] = useState<string | undefined>(undefined)
+  const open = async (file: File | undefined) => {
+    setError(undefined)
+    if (file === undefined) return
+    try {
+      const { text, format, parsed } = await readDefinitionFile(file)
+      if (parsed.kind === 'definition') {
+        draft.unreadable.value = undefined
+        draft.replace(toDraft(parsed.definition, draft.definition.peek()), editorWords.imported(file.name))
+      } else draft.unreadable.value = { text, format, message: editorWords.fileUnreadable(file.name, parsed.problem.message) }
+      onImported(format)
+    } catch (cause) {
+      setError((cause as Error).message)
+    }
+  }
+  return (
+    <>
+      {error !== undefined && (
+        <span class="error" role="alert">
+          {error}
+        </span>
+      )}
+      <input
+        ref={input}
+        type="file"
+        hidden
+        accept=".json,.yaml,.yml,.txt,application/json"
+        onChange={(event) => {
+          void open(event.currentTarget.files?.[0])
+          // The same file can be opened again.
+          event.currentTarget.value = ''
+        }}
+      />
+      <button type="button" class="button small" onClick={() => input.current?.click()}>
+        {editorWords.importFile}
+      </button>
+    </>
   )
 }
 

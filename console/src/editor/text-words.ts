@@ -20,6 +20,8 @@ export const words = {
   revertText: 'Back to the last readable text',
   yamlComments: 'Comments in YAML are not stored: they are lost on save.',
   textKeys: 'Ctrl Space completes, F8 goes to the next problem, Ctrl F searches. Esc, then Tab, leaves the text.',
+  completionsLabel: 'Completions of the expression',
+  completions: (count: number) => plural(count, 'completion'),
   required: 'required',
   defaultValue: (value: string) => `Without it: ${value}.`,
   oneOf: (choices: string) => `One of ${choices}.`,

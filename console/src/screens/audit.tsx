@@ -277,7 +277,13 @@ function Value({ name, value }: { name: string; value: string | undefined }) {
   const change = useQueryChange()
   if (value === undefined) return <span class="muted">–</span>
   return (
-    <button type="button" class="filter-value" title={adminWords.filterBy(value)} onClick={() => change({ [name]: value })}>
+    <button
+      type="button"
+      class="filter-value"
+      data-key="f"
+      title={adminWords.filterBy(value)}
+      onClick={() => change({ [name]: value })}
+    >
       <Name text={value} max={40} />
     </button>
   )

@@ -217,7 +217,8 @@ function ImageActions({ image, using }: ImageActionsProps) {
       items={[
         ...(deploying.length === 0
           ? [{ label: adminWords.deploy, icon: 'play' as const, denied: adminWords.noDeployingPipeline }]
-          : deploying.map(({ id: pipeline, name, application: owner, parameters }) => ({
+          : deploying.map(({ id: pipeline, name, application: owner, parameters }, at) => ({
+              ...(at === 0 && { letter: 'd' }),
               label: adminWords.deployBy(name),
               icon: 'play' as const,
               href: to.startPipeline(

@@ -1,11 +1,9 @@
 /** One task: its error first, then its steps and variables. */
 import { to } from '../address.ts'
 import { failureOf, type Task } from '../api/actions.ts'
-import { actionHeaders, client, unwrap } from '../api/client.ts'
-import { refreshMatching, useLive } from '../api/live.ts'
+import { useLive } from '../api/live.ts'
 import { changeOperation, useRight } from '../api/rights.ts'
 import { Banner } from '../components/banner.tsx'
-import { confirm } from '../components/confirm-dialog.tsx'
 import { JsonTree } from '../components/json-tree.tsx'
 import { Name } from '../components/name.tsx'
 import { PageHead } from '../components/page-head.tsx'
@@ -18,7 +16,7 @@ import { Duration, Time } from '../components/time.tsx'
 import { executionStatus, isComplete } from '../model/status.ts'
 import type { ScreenProps } from '../screen.ts'
 import { words } from '../words.ts'
-import { userOf } from './tasks.tsx'
+import { confirmCancelTask, userOf } from './tasks.tsx'
 
 export function TaskScreen({ params }: ScreenProps) {
   const id = params['id'] ?? ''
@@ -105,21 +103,8 @@ function Details({ task }: { task: Task }) {
 
 function CancelButton({ task }: { task: Task }) {
   const right = useRight({ operation: changeOperation, application: task.application })
-  const cancel = () =>
-    confirm({
-      title: words.cancelTaskTitle(task.name ?? task.id),
-      effect: <p>{words.cancelTaskEffect}</p>,
-      action: words.cancelTask,
-      level: 1,
-      destructive: true,
-      run: async () => {
-        const call = client.PUT('/tasks/{id}/cancel', { params: { path: { id: task.id } }, headers: actionHeaders } as never)
-        await unwrap(call as Promise<{ data?: unknown; response: Response; error?: unknown }>)
-        refreshMatching(task.id)
-      },
-    })
   return (
-    <RightButton right={right} onClick={cancel}>
+    <RightButton right={right} onClick={() => confirmCancelTask(task)}>
       {words.cancelTask}
     </RightButton>
   )

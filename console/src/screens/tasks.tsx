@@ -1,16 +1,20 @@
 /** What was done to an application by hand or by tools. */
 import { to } from '../address.ts'
 import { failureOf, type Task } from '../api/actions.ts'
-import { useLive } from '../api/live.ts'
+import { actionHeaders, client, unwrap } from '../api/client.ts'
+import { refreshMatching, useLive } from '../api/live.ts'
+import { changeOperation, useRight } from '../api/rights.ts'
 import { ApplicationHead } from '../components/application-head.tsx'
+import { confirm } from '../components/confirm-dialog.tsx'
 import { FilteredList } from '../components/filtered-list.tsx'
+import { Icon } from '../components/icon.tsx'
 import { Name } from '../components/name.tsx'
 import { EmptyState, Loaded } from '../components/states.tsx'
 import { StatusMark } from '../components/status-mark.tsx'
 import { Duration, Time } from '../components/time.tsx'
 import { hasActive } from '../model/execution.ts'
 import { objectOf, textOf } from '../model/read.ts'
-import { executionStatus } from '../model/status.ts'
+import { executionStatus, isComplete } from '../model/status.ts'
 import type { ScreenProps } from '../screen.ts'
 import { words } from '../words.ts'
 
@@ -62,8 +66,42 @@ function Row({ task }: { task: Task }) {
       <span class="aside">
         <Duration from={task.startTime} until={task.endTime} />
       </span>
+      {!isComplete(task.status) && <CancelInRow task={task} />}
     </div>
   )
+}
+
+function CancelInRow({ task }: { task: Task }) {
+  const right = useRight({ operation: changeOperation, application: task.application })
+  if (!right.allowed) return null
+  const label = words.cancelTaskTitle(task.name ?? task.id)
+  return (
+    <button
+      type="button"
+      class="icon-button"
+      data-key="c"
+      aria-label={label}
+      title={words.cancelTask}
+      onClick={() => confirmCancelTask(task)}
+    >
+      <Icon name="stop" />
+    </button>
+  )
+}
+
+export function confirmCancelTask({ id, name }: Task): void {
+  confirm({
+    title: words.cancelTaskTitle(name ?? id),
+    effect: <p>{words.cancelTaskEffect}</p>,
+    action: words.cancelTask,
+    level: 1,
+    destructive: true,
+    run: async () => {
+      const call = client.PUT('/tasks/{id}/cancel', { params: { path: { id } }, headers: actionHeaders } as never)
+      await unwrap(call as Promise<{ data?: unknown; response: Response; error?: unknown }>)
+      refreshMatching('tasks')
+    },
+  })
 }
 
 export function userOf({ variables, execution }: Task): string | undefined {
