@@ -8,6 +8,8 @@ import { logIn, password, type Scratch, startGateway, startService, type Target 
 
 const applicationCount = 10_000
 const path = '/applications'
+/** Other parts switch it off. */
+const usual = { HTTP_SHAREDREADS: 'true' }
 
 /** All applications, for users who may read half of them; one is saved every five seconds. */
 export async function measureLists(options: BenchOptions, scratch: Scratch): Promise<void> {
@@ -42,7 +44,7 @@ async function tagOf(target: Target): Promise<string> {
 async function startExternal({ dist }: BenchOptions, scratch: Scratch): Promise<Target[]> {
   const service = await startService(scratch.dir('service'), applicationCount)
   const env = { SERVICES_FIAT_ENABLED: 'true', SERVICES_FIAT_BASEURL: `http://127.0.0.1:${service.port}` }
-  return [await logIn(await startGateway({ dir: scratch.dir('external'), dist, service, env })), service]
+  return [await logIn(await startGateway({ dir: scratch.dir('external'), dist, service, env: { ...env, ...usual } })), service]
 }
 
 async function startEmbedded({ dist }: BenchOptions, scratch: Scratch): Promise<Target[]> {
@@ -54,5 +56,5 @@ async function startEmbedded({ dist }: BenchOptions, scratch: Scratch): Promise<
   await users.add('reader', password, ['dev'])
   users.close()
   addApplications(dir, applicationCount)
-  return [await logIn(await startGateway({ dir, dist }), 'reader')]
+  return [await logIn(await startGateway({ dir, dist, env: usual }), 'reader')]
 }

@@ -50,12 +50,16 @@ export class KeptDocument implements Sendable {
   }
 
   bytes(): Buffer {
+    return keptForMoments(this.tag, () => this.#join())
+  }
+
+  #join(): Buffer {
     const texts = this.#written().map(({ text }) => text)
     return Buffer.from(Array.isArray(this.#value) ? `[${texts.join(',')}]` : texts.join(''))
   }
 
   gzipped(): Promise<Buffer> {
-    return gzippedOnce(this.tag, () => this.bytes())
+    return gzippedOnce(this.tag, () => this.#join())
   }
 
   #written(): WrittenEntry[] {
@@ -70,6 +74,23 @@ function writeEntry(entry: unknown): WrittenEntry {
 function write(value: unknown): WrittenEntry {
   const text = formatJson(value)
   return { text, digest: hash('sha1', text, 'buffer') }
+}
+
+/** Few clients read without compression, but then again and again; megabytes are not kept longer than that takes. */
+const momentMs = 5000
+const maxMomentBytes = 16 * 1024 * 1024
+let latest: { readonly tag: string; readonly bytes: Buffer } | undefined
+let forgetting: NodeJS.Timeout | undefined
+
+function keptForMoments(tag: string, join: () => Buffer): Buffer {
+  const bytes = latest?.tag === tag ? latest.bytes : join()
+  latest = bytes.length <= maxMomentBytes ? { tag, bytes } : undefined
+  if (forgetting === undefined) {
+    forgetting = setTimeout(() => {
+      latest = forgetting = undefined
+    }, momentMs).unref()
+  } else forgetting.refresh()
+  return bytes
 }
 
 /** Of all together; a list of 10,000 applications has a few hundred kilobytes. */

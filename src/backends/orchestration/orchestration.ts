@@ -21,6 +21,7 @@ import { adminRoutes } from './routes/admin.ts'
 import { changeRoutes } from './routes/changes.ts'
 import { executionRoutes } from './routes/executions.ts'
 import { expressionRoutes } from './routes/expressions.ts'
+import { KeptTexts } from './routes/kept-texts.ts'
 import { listRoutes } from './routes/lists.ts'
 import { preconfiguredRoutes } from './routes/preconfigured.ts'
 import { stageTypeRoutes } from './routes/stage-types.ts'
@@ -85,6 +86,7 @@ function openOrchestration(context: BackendContext): OpenBackend {
     publish: (events) => publisher.publish(events),
   })
   engine.changes.listen(context.stateChanged)
+  const texts = new KeptTexts()
   return {
     routes(app) {
       answerErrors(app, context)
@@ -93,8 +95,8 @@ function openOrchestration(context: BackendContext): OpenBackend {
       judgeControl(app, engine)
       submitRoutes(app, engine, sources)
       templateRoutes(app, sources)
-      taskRoutes(app, engine, context)
-      listRoutes(app, engine, context)
+      taskRoutes(app, engine, context, texts)
+      listRoutes(app, engine, context, texts)
       adminRoutes(app, engine)
       preconfiguredRoutes(app, context, outside)
       stageTypeRoutes(app, context, outside)

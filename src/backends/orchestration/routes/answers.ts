@@ -20,10 +20,10 @@ const chunkCharacters = 64 * 1024
  * Sends a list record by record: it takes little memory, however long it is, and others have their turn in between. A short one is sent
  * as a whole, since a stream costs more than its records.
  *
- * @param read `undefined` leaves the record out, as one that has gone meanwhile.
+ * @param write JSON of a record; `undefined` leaves it out, as one that has gone meanwhile
  */
-export function sendRecords(reply: FastifyReply, ids: Iterable<string>, read: (id: string) => unknown): FastifyReply {
-  const slices = listSlices(ids, read, reply.log)
+export function sendRecords(reply: FastifyReply, ids: Iterable<string>, write: (id: string) => string | undefined): FastifyReply {
+  const slices = listSlices(ids, write, reply.log)
   const { text = '', isLast } = slices.next().value ?? {}
   reply.type('application/json; charset=utf-8')
   return reply.send(isLast === true ? text : Readable.from(inTurns(text, slices)))
@@ -34,15 +34,19 @@ interface Slice {
   readonly isLast: boolean
 }
 
-function* listSlices(ids: Iterable<string>, read: (id: string) => unknown, log: FastifyBaseLogger): Generator<Slice, void> {
+function* listSlices(
+  ids: Iterable<string>,
+  write: (id: string) => string | undefined,
+  log: FastifyBaseLogger,
+): Generator<Slice, void> {
   let text = '['
   let separator = ''
   let until = performance.now() + sliceMs
   for (const id of ids) {
     try {
-      const record = read(id)
+      const record = write(id)
       if (record === undefined) continue
-      text += separator + formatStored(record)
+      text += separator + record
       separator = ','
     } catch (error) {
       // One record that cannot be shown must not hide the others.

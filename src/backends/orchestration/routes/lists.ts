@@ -15,8 +15,10 @@ import { executionView, unexpandedView } from '../execution-view.ts'
 import { byStartTime, withinHistory } from '../history.ts'
 import type { Execution, Trigger } from '../model.ts'
 import type { Status } from '../statuses.ts'
+import { formatStored } from '../store.ts'
 import { matchesTrigger, parseTriggerPattern } from '../trigger-match.ts'
 import { sendRecord, sendRecords, textList, wantedStatuses, wholeNumber } from './answers.ts'
+import type { KeptTexts } from './kept-texts.ts'
 
 interface ListQuery {
   limit?: string
@@ -49,7 +51,7 @@ interface SearchQuery {
   expand?: string
 }
 
-export function listRoutes(app: FastifyInstance, engine: Engine, context: BackendContext): void {
+export function listRoutes(app: FastifyInstance, engine: Engine, context: BackendContext, texts: KeptTexts): void {
   const { store } = engine.options
   const { now } = context
 
@@ -62,12 +64,13 @@ export function listRoutes(app: FastifyInstance, engine: Engine, context: Backen
     ids: readonly string[],
     view: (execution: Execution) => JsonObject,
   ) => {
-    if (isUnchanged(request, reply, engine.changes.versionOfAll(ids, view === unexpandedView ? 'unexpanded' : 'expanded')))
-      return reply
-    return sendRecords(reply, ids, (id) => {
+    const form = view === unexpandedView ? 'unexpanded' : 'expanded'
+    if (isUnchanged(request, reply, engine.changes.versionOfAll(ids, form))) return reply
+    const write = (id: string) => {
       const execution = store.load(id)
-      return execution?.type === 'PIPELINE' ? view(execution) : undefined
-    })
+      return execution?.type === 'PIPELINE' ? formatStored(view(execution)) : undefined
+    }
+    return sendRecords(reply, ids, (id) => texts.get(`${form} ${id}`, engine.changes.versionOf(id), () => write(id)))
   }
 
   const newestOf = (configIds: readonly string[], limit: number, statuses: Status[] | undefined, cutOff: boolean): string[] => {

@@ -7,7 +7,9 @@ import { taskView } from '../execution-view.ts'
 import { historyMs } from '../history.ts'
 import { cancelExecution } from '../machine/operations.ts'
 import { isComplete } from '../statuses.ts'
+import { formatStored } from '../store.ts'
 import { sendRecord, sendRecords, wantedStatuses, wholeNumber } from './answers.ts'
+import type { KeptTexts } from './kept-texts.ts'
 
 interface TaskListQuery {
   page?: string
@@ -17,7 +19,7 @@ interface TaskListQuery {
 
 const defaultLimit = 3500
 
-export function taskRoutes(app: FastifyInstance, engine: Engine, { now }: BackendContext): void {
+export function taskRoutes(app: FastifyInstance, engine: Engine, { now }: BackendContext, texts: KeptTexts): void {
   const { store } = engine.options
 
   const list = (request: FastifyRequest, reply: FastifyReply, application: string | undefined, query: TaskListQuery) => {
@@ -26,10 +28,11 @@ export function taskRoutes(app: FastifyInstance, engine: Engine, { now }: Backen
     const statuses = wantedStatuses(query.statuses)
     const ids = store.tasks({ application, startedSince: now() - historyMs, statuses, limit, offset: (page - 1) * limit })
     if (isUnchanged(request, reply, engine.changes.versionOfAll(ids))) return reply
-    return sendRecords(reply, ids, (id) => {
+    const write = (id: string) => {
       const task = store.load(id)
-      return task === undefined ? undefined : taskView(task)
-    })
+      return task === undefined ? undefined : formatStored(taskView(task))
+    }
+    return sendRecords(reply, ids, (id) => texts.get(`task ${id}`, engine.changes.versionOf(id), () => write(id)))
   }
 
   app.get<{ Params: { id: string } }>('/tasks/:id', (request, reply) => {
