@@ -1,11 +1,14 @@
 /** Back ends as the console meets them in a large installation: a thousand executions, 500 server groups, 200 stages, a long log. */
+import { hash } from 'node:crypto'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
 export interface ConsoleService {
   readonly port: number
-  /** Ends another stage of the large execution. */
+  /** Ends another stage of the large execution; after the last one it begins again. */
   endStage(): void
+  /** Writes more lines of output. */
+  write(lines: number): void
   close(): void
 }
 
@@ -15,18 +18,24 @@ export const largeExecution = '01KB3W6Y0TJ9Q4M8H5R2ZC7VXA'
 const startMs = Date.UTC(2026, 0, 5, 8)
 
 export async function startConsoleService(): Promise<ConsoleService> {
-  let ended = 100
+  const state = { ended: 100, log: logLines(0, sizes.lines) }
+  // As the embedded services do: what has not changed is not sent again.
   const server = createServer((request, response) => {
     const { pathname, searchParams } = new URL(request.url ?? '', 'http://service')
-    const body = JSON.stringify(answerTo(pathname, searchParams, ended))
-    response.writeHead(200, { 'content-type': 'application/json' }).end(body)
+    const body = JSON.stringify(answerTo(pathname, searchParams, state))
+    const etag = `"${hash('sha1', body)}"`
+    if (request.headers['if-none-match'] === etag) response.writeHead(304, { etag }).end()
+    else response.writeHead(200, { 'content-type': 'application/json', etag }).end(body)
   })
   server.keepAliveTimeout = 60_000
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   return {
     port: (server.address() as AddressInfo).port,
     endStage: () => {
-      ended++
+      state.ended = (state.ended + 1) % sizes.stages
+    },
+    write: (lines) => {
+      state.log += `\n${logLines(state.log.split('\n').length, lines)}`
     },
     close: () => {
       server.close()
@@ -35,7 +44,12 @@ export async function startConsoleService(): Promise<ConsoleService> {
   }
 }
 
-function answerTo(path: string, query: URLSearchParams, ended: number): unknown {
+interface State {
+  ended: number
+  log: string
+}
+
+function answerTo(path: string, query: URLSearchParams, { ended, log }: State): unknown {
   if (path === '/health') return { status: 'UP' }
   if (path === '/credentials') return [account]
   if (path === '/credentials/dev') return account
@@ -46,7 +60,9 @@ function answerTo(path: string, query: URLSearchParams, ended: number): unknown 
   if (path === `/pipelines/${application}` || path === '/pipelines') return definitions
   if (path.endsWith('/pipelines/search') || path.endsWith('/executions/search')) return runsOf(['p0', 'p1', 'p2']).slice(0, 60)
   if (path.endsWith('/serverGroups') || path === '/serverGroups') return groups
-  if (path.includes('/instances/') && path.endsWith('/console')) return { output: log }
+  if (path.includes('/instances/') && path.endsWith('/console')) {
+    return { output: log.slice(Number(query.get('offset') ?? 0)), nextOffset: log.length }
+  }
   if (path.includes('/instances/')) return { ...instance(0, 0), health: [] }
   return path.includes('/serverGroups/') ? groups[0] : []
 }
@@ -141,7 +157,7 @@ function executionOf(ended: number): Record<string, unknown> {
   }
 }
 
-const log = Array.from(
-  { length: sizes.lines },
-  (_, at) => `${new Date(startMs + at * 50).toISOString()} request ${at} answered in 12 ms`,
-).join('\n')
+function logLines(from: number, count: number): string {
+  const line = (at: number) => `${new Date(startMs + at * 50).toISOString()} request ${at} answered in 12 ms`
+  return Array.from({ length: count }, (_, at) => line(from + at)).join('\n')
+}

@@ -35,6 +35,7 @@ export async function measureConsole(options: BenchOptions, scratch: Scratch): P
     print('Console: reactions', await measureReactions(visit, service))
     print('Console: scrolling', await measureScrolling(visit))
     print('Console: an open tab', await measureIdle(visit, options.minutes ?? defaultMinutes))
+    print('Console: an hour of an open tab, in a minute', await measureHour(visit, service))
   } finally {
     await browser.close()
     await gateway.process.stop()
@@ -217,11 +218,11 @@ async function measureScrolling(visit: Visit): Promise<Row[]> {
 const scrolling = `new Promise((resolve) => {
   const frames = []
   let last = performance.now(), step = 40
-  const until = last + 3000
+  const until = last + 3000, end = document.documentElement.scrollHeight - 2
   const frame = (now) => {
     frames.push(now - last)
     last = now
-    if (scrollY + innerHeight >= document.documentElement.scrollHeight - 2) step = -40
+    if (scrollY + innerHeight >= end) step = -40
     else if (scrollY === 0) step = 40
     scrollBy(0, step)
     if (now < until) requestAnimationFrame(frame)
@@ -249,11 +250,7 @@ async function measureIdle(visit: Visit, minutes: number): Promise<Row[]> {
   await open(overview)
   await page.evaluate("bench.appears('.group-row')")
   await page.waitForTimeout(5000)
-  const heap = async () => {
-    await devtools.send('HeapProfiler.collectGarbage')
-    return (await devtools.send('Runtime.getHeapUsage')).usedSize / 1_048_576
-  }
-  const before = await heap()
+  const before = await heapMiB(devtools)
   const scriptBefore = await scriptMs(devtools)
   bytes = 0
   requests = 0
@@ -261,7 +258,7 @@ async function measureIdle(visit: Visit, minutes: number): Promise<Row[]> {
   await page.waitForTimeout(minutes * 60_000)
   const busy = (await scriptMs(devtools)) - scriptBefore
   const idle = { requests, unchanged, bytes }
-  const after = await heap()
+  const after = await heapMiB(devtools)
   await context.close()
   return [
     { 'open tab': `heap at first, MiB`, value: round(before) },
@@ -272,6 +269,62 @@ async function measureIdle(visit: Visit, minutes: number): Promise<Row[]> {
     { 'open tab': 'kB a minute', value: kilobytes(idle.bytes / minutes) },
     { 'open tab': 'requests of a tab that was hidden for 11 min, in 5 min', value: await hiddenRequests(visit) },
   ]
+}
+
+async function heapMiB(devtools: CDPSession): Promise<number> {
+  await devtools.send('HeapProfiler.collectGarbage')
+  return (await devtools.send('Runtime.getHeapUsage')).usedSize / 1_048_576
+}
+
+/** What a screen holds on to while it is read again and again: the clock of the page goes as fast as the answers come. */
+async function measureHour(visit: Visit, service: ConsoleService): Promise<Row[]> {
+  const screens = [
+    {
+      screen: `execution of ${sizes.stages} stages, one ends every 10 s`,
+      path: execution,
+      appears: '.node',
+      act: () => service.endStage(),
+    },
+    { screen: 'output, 100 lines every 10 s', path: output, appears: '.log-block', act: () => service.write(100) },
+    { screen: `${sizes.groups} server groups`, path: overview, appears: '.group-row', act: () => {} },
+    { screen: 'runs of pipelines', path: pipelines, appears: '.run', act: () => {} },
+  ]
+  const rows: Row[] = []
+  for (const { screen, path, appears, act } of screens) {
+    const { page, devtools, context, open } = await openTab(visit)
+    let requests = 0
+    page.on('request', () => requests++)
+    await page.clock.install()
+    await open(path)
+    await page.evaluate(`bench.appears('${appears}')`)
+    const pass = async (seconds: number) => {
+      for (let second = 0; second < seconds; second++) {
+        if (second % 10 === 0) act()
+        await page.clock.runFor(1000)
+      }
+    }
+    await pass(120)
+    const before = await held(devtools)
+    requests = 0
+    await pass(3600)
+    const after = await held(devtools)
+    await context.close()
+    const change = (name: keyof Held) => `${round(before[name])} → ${round(after[name])}`
+    rows.push({ screen, requests, 'heap MiB': change('heapMiB'), nodes: change('nodes'), listeners: change('listeners') })
+  }
+  return rows
+}
+
+interface Held {
+  readonly heapMiB: number
+  readonly nodes: number
+  readonly listeners: number
+}
+
+async function held(devtools: CDPSession): Promise<Held> {
+  const heap = await heapMiB(devtools)
+  const { nodes, jsEventListeners: listeners } = await devtools.send('Memory.getDOMCounters')
+  return { heapMiB: heap, nodes, listeners }
 }
 
 /** With the clock of the page in hand. */

@@ -1,6 +1,8 @@
 /** Long output in pieces: what stays while more is written, what is cut off, and what a search finds. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { splitByHits, toLogText, toPlain } from '../../console/src/model/log-blocks.ts'
 
 const lines = (from: number, count: number) => Array.from({ length: count }, (_, at) => `line ${from + at}\n`).join('')
@@ -56,4 +58,20 @@ test('a search takes no letter for a pattern, and either case', () => {
   assert.deepEqual(splitByHits('A.c abc a.C', 'a.c'), ['', 'A.c', ' abc ', 'a.C', ''])
   for (const query of ['\\', '^', '$', '-', '/', '[', '(', '{', '|', '?', 'İ', '🚢'])
     assert.deepEqual(splitByHits(`x${query}y`, query), ['x', query, 'y'], query)
+})
+
+test('pieces do not hold on to the outputs that they came from', () => {
+  setFlagsFromString('--expose-gc')
+  const collect = runInNewContext('gc') as () => void
+  const heap = () => {
+    collect()
+    return process.memoryUsage().heapUsed / 1_048_576
+  }
+  const before = heap()
+  let log = toLogText('x\n'.repeat(500_000))
+  for (let count = 0; count < 100; count++) log = toLogText(`${log.text}${lines(count, 200)}`, 0, log)
+  const heldMiB = heap() - before
+  // The text is there as a whole and in pieces; with each former one there would be 110 MiB.
+  assert.ok(heldMiB < 30, `${heldMiB} MiB`)
+  assert.ok(log.blocks.length > 2500)
 })

@@ -4,7 +4,7 @@ import { downloadText } from '../model/download.ts'
 import { type LogBlock, type LogText, splitByHits, toLogText, toPlain } from '../model/log-blocks.ts'
 import { words } from '../words.ts'
 import { Icon } from './icon.tsx'
-import { useGradually, useKept } from './kept.ts'
+import { kept, useGradually } from './kept.tsx'
 
 const atEndPx = 24
 /** Pieces that are drawn before the browser paints: more than a screen full of lines. */
@@ -32,7 +32,6 @@ export function LogView({ text, name, isEnded = false, dropped = 0 }: LogViewPro
   const drawn = blocks.slice(blocks.length - count)
   const lines = blocks.reduce((sum, block) => sum + block.lines, 0)
   const search = useSearch(blocks, box)
-  const keep = useKept()
   useEnd(box, follows)
 
   const onScroll = () => {
@@ -99,9 +98,7 @@ export function LogView({ text, name, isEnded = false, dropped = 0 }: LogViewPro
           {drawn.map((block) => {
             const query = search.marksIn(block) ? search.query : ''
             const current = search.current?.block === block ? search.current.at : undefined
-            return keep(String(block.from), [block, query, current], () => (
-              <Block key={block.from} block={block} query={query} current={current} />
-            ))
+            return <Block key={block.from} block={block} query={query} current={current} />
           })}
         </div>
       </pre>
@@ -255,7 +252,7 @@ interface BlockProps {
 }
 
 /** The browser lays it out when it comes near the view, and finds and copies its text all the same. */
-function Block({ block: { from, text, lines }, query, current }: BlockProps) {
+const Block = kept(({ block: { from, text, lines }, query, current }: BlockProps) => {
   const plain = toPlain(text)
   return (
     <div class="log-block" data-from={from} style={{ containIntrinsicBlockSize: `auto ${lines * lineHeight}em` }}>
@@ -272,4 +269,4 @@ function Block({ block: { from, text, lines }, query, current }: BlockProps) {
           )}
     </div>
   )
-}
+})

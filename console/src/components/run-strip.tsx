@@ -1,8 +1,8 @@
 /** The last runs of a pipeline as bars: height is the duration, shape and colour the status. */
-import { useMemo } from 'preact/hooks'
 import { to } from '../address.ts'
 import { durationOf, type Execution, shortId, statusOf } from '../model/execution.ts'
 import { formatDuration, formatRelative, now, thisMinute } from '../model/time.ts'
+import { kept } from './kept.tsx'
 
 const maxRuns = 30
 
@@ -13,11 +13,7 @@ interface RunStripProps {
 }
 
 /** The same runs are not drawn again: a list of pipelines has a thousand of them. */
-export function RunStrip({ runs, label }: RunStripProps) {
-  return useMemo(() => <Strip runs={runs} label={label} />, [runs, label])
-}
-
-function Strip({ runs, label }: RunStripProps) {
+export const RunStrip = kept(({ runs, label }: RunStripProps) => {
   const shown = runs.slice(0, maxRuns).toReversed()
   const nowMs = Math.max(now.peek(), thisMinute.value)
   const lengths = shown.map((run) => durationOf(run, nowMs) ?? 0).sort((a, b) => a - b)
@@ -59,7 +55,7 @@ function Strip({ runs, label }: RunStripProps) {
       })}
     </div>
   )
-}
+})
 
 /** Above everything that did not simply succeed. */
 const signs: Readonly<Record<string, string>> = {

@@ -20,7 +20,7 @@ import type { Kind } from '../model/status.ts'
 import { formatDuration, now } from '../model/time.ts'
 import { words } from '../words.ts'
 import { GraphCanvas, neighbour, nodeSize, useLayout } from './graph-parts.tsx'
-import { useKept, useSteady } from './kept.ts'
+import { kept, useSteady } from './kept.tsx'
 import { type Box, Minimap } from './minimap.tsx'
 import { Name } from './name.tsx'
 import { StatusMark } from './status-mark.tsx'
@@ -60,7 +60,6 @@ export function StageGraph({ tree, graph, selected, onSelect, onFold, fallback }
   const passed = useMemo(() => passedNodes(tree, graph), [tree, graph])
   const names = useMemo(() => new Map(nodes.map((node) => [node.id, nameOf(node)])), [nodes])
   const before = useMemo(() => Map.groupBy(edges, ({ to }) => to), [edges])
-  const keep = useKept()
   const [select, fold] = [useSteady(onSelect), useSteady(onFold)]
   useKeptPlace(box, layout, home, zoom)
 
@@ -122,15 +121,13 @@ export function StageGraph({ tree, graph, selected, onSelect, onFold, fallback }
           position: words.ofStages(index + 1, nodes.length),
           tabIndex: node.id === inFocus ? 0 : -1,
         }
-        return keep(node.id, [JSON.stringify(look)], () => (
-          <Node key={node.id} node={node} look={look} onSelect={select} onFold={fold} onFocus={setFocused} />
-        ))
+        return <Node key={node.id} look={look} onSelect={select} onFold={fold} onFocus={setFocused} />
       })}
     </GraphCanvas>
   )
 }
 
-/** What a node shows: while it is the same, the node is not drawn again. */
+/** What a node shows, with its place among the others. */
 interface Look extends Shown {
   readonly x: number
   readonly y: number
@@ -142,12 +139,16 @@ interface Look extends Shown {
 }
 
 interface Shown {
+  readonly id: string
+  readonly of: GraphNode['kind']
   readonly kind: Kind
   readonly height: number
   readonly word: string
   readonly under: string
-  /** Milliseconds; undefined while it grows, and before the start. */
+  /** Milliseconds; undefined before the start. */
   readonly length: number | undefined
+  /** Since when, in milliseconds since the epoch, while the length grows. */
+  readonly since: number | undefined
   /** Percent of the longest. */
   readonly share: number
   readonly isSelected: boolean
@@ -166,13 +167,17 @@ interface InnerLook {
 function lookOf(node: GraphNode, selected: string | undefined, longest: number): Shown {
   const kind = kindOf(node)
   const length = lengthOf(node, now.peek())
+  const isGrowing = length !== undefined && (kind === 'running' || kind === 'waiting')
   const inner = node.kind === 'stage' ? node.shown : []
   return {
+    id: node.id,
+    of: node.kind,
     kind,
     height: heightOf(node),
     word: wordOf(node),
     under: underOf(node),
-    length: isGrowing(kind) ? undefined : length,
+    length: isGrowing ? undefined : length,
+    since: isGrowing ? now.peek() - length : undefined,
     share: !length ? 0 : Math.round(Math.max(2, Math.min(100, (length / longest) * 100))),
     isSelected: stagesIn(node).some(({ id }) => id === selected),
     innerCount: node.kind === 'stage' ? node.innerCount : 0,
@@ -183,42 +188,37 @@ function lookOf(node: GraphNode, selected: string | undefined, longest: number):
   }
 }
 
-function isGrowing(kind: Kind): boolean {
-  return kind === 'running' || kind === 'waiting'
-}
-
 interface NodeProps {
-  readonly node: GraphNode
   readonly look: Look
   readonly onSelect: (stage: string) => void
   readonly onFold: (id: string) => void
   readonly onFocus: (id: string) => void
 }
 
-function Node({ node, look, onSelect, onFold, onFocus }: NodeProps) {
-  const { kind, inner, isSelected } = look
-  const length = isGrowing(kind) ? lengthOf(node, now.value) : look.length
+const Node = kept(({ look, onSelect, onFold, onFocus }: NodeProps) => {
+  const { id, of, kind, inner, isSelected } = look
+  const length = look.since === undefined ? look.length : Math.max(0, now.value - look.since)
   const whereabouts = [look.after.length > 0 && words.after(look.after), look.position].filter(Boolean).join(', ')
   return (
     <div
-      class={`node is-${kind} kind-${node.kind}`}
-      data-place={node.id}
+      class={`node is-${kind} kind-${of}`}
+      data-place={id}
       style={{ left: `${look.x}px`, top: `${look.y}px`, height: `${look.height}px` }}
-      onFocusIn={() => onFocus(node.id)}
+      onFocusIn={() => onFocus(id)}
     >
       <button
         type="button"
         class="node-main"
-        data-node={node.id}
-        data-stage={node.kind === 'stage' ? node.id : undefined}
-        aria-pressed={node.kind === 'stage' ? isSelected : undefined}
-        aria-expanded={node.kind === 'stack' || node.kind === 'chain' ? false : undefined}
-        aria-disabled={node.kind === 'missing' || undefined}
+        data-node={id}
+        data-stage={of === 'stage' ? id : undefined}
+        aria-pressed={of === 'stage' ? isSelected : undefined}
+        aria-expanded={of === 'stack' || of === 'chain' ? false : undefined}
+        aria-disabled={of === 'missing' || undefined}
         data-selected={isSelected || undefined}
         tabIndex={look.tabIndex}
         onClick={() => {
-          if (node.kind === 'stage') onSelect(node.id)
-          else if (node.kind !== 'missing') onFold(node.id)
+          if (of === 'stage') onSelect(id)
+          else if (of !== 'missing') onFold(id)
         }}
       >
         <StatusMark kind={kind} size={20} />
@@ -242,7 +242,7 @@ function Node({ node, look, onSelect, onFold, onFocus }: NodeProps) {
           class="node-fold"
           tabIndex={-1}
           aria-expanded={inner.length === look.innerCount}
-          onClick={() => onFold(node.id)}
+          onClick={() => onFold(id)}
         >
           {words.inner(look.innerCount)}
         </button>
@@ -266,7 +266,7 @@ function Node({ node, look, onSelect, onFold, onFocus }: NodeProps) {
       ))}
     </div>
   )
-}
+})
 
 function wordOf(node: GraphNode): string {
   if (node.kind === 'missing') return ''

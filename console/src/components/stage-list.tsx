@@ -5,7 +5,7 @@ import type { Kind } from '../model/status.ts'
 import { formatDuration, now } from '../model/time.ts'
 import { attemptsOf, axisOf, type Segment, segmentsOf } from '../model/timing.ts'
 import { words } from '../words.ts'
-import { useGradually, useKept, useSteady } from './kept.ts'
+import { kept, useGradually, useSteady } from './kept.tsx'
 import { Name } from './name.tsx'
 import { StatusMark } from './status-mark.tsx'
 import { Duration } from './time.tsx'
@@ -28,7 +28,6 @@ interface Row {
 const rowsAtOnce = 40
 
 export function StageList({ execution, tree, selected, onSelect, showsTime }: StageListProps) {
-  const keep = useKept()
   const select = useSteady(onSelect)
   const rows = useMemo(() => toRows(tree), [tree])
   const count = useGradually(rows.length, rowsAtOnce)
@@ -51,9 +50,7 @@ export function StageList({ execution, tree, selected, onSelect, showsTime }: St
           segments: showsTime ? segmentsOf(stage, execution.stages, axis, nowMs) : undefined,
           hasEnded: Boolean(execution.endTime),
         }
-        return keep(stage.id, [JSON.stringify(look)], () => (
-          <StageRow key={stage.id} id={stage.id} look={look} onSelect={select} />
-        ))
+        return <StageRow key={stage.id} id={stage.id} look={look} onSelect={select} />
       })}
     </ol>
   )
@@ -84,7 +81,7 @@ interface StageRowProps {
   readonly onSelect: (stage: string) => void
 }
 
-function StageRow({ id, look, onSelect }: StageRowProps) {
+const StageRow = kept(({ id, look, onSelect }: StageRowProps) => {
   const { kind, word, depth, title, type, from, length, isRunning, attempts, isSelected, segments, hasEnded } = look
   return (
     <li>
@@ -125,7 +122,7 @@ function StageRow({ id, look, onSelect }: StageRowProps) {
       </button>
     </li>
   )
-}
+})
 
 /** What runs before a stage, the stage, what runs after it. */
 function toRows({ top, inner }: StageTree): readonly Row[] {

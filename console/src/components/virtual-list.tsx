@@ -11,7 +11,7 @@ import {
 import type { ComponentChildren, RefObject } from 'preact'
 import { useLayoutEffect, useReducer, useRef } from 'preact/hooks'
 import { NewRows, useHeldRows } from './held-rows.tsx'
-import { useKept } from './kept.ts'
+import { kept } from './kept.tsx'
 
 interface VirtualListProps<Item> {
   readonly items: readonly Item[]
@@ -72,7 +72,6 @@ function Windowed<Item>(props: DrawnListProps<Item>) {
   const box = useRef<HTMLDivElement>(null)
   const margin = useRef(0)
   const virtualizer = useRef<Virtualizer<Window, Element> | Virtualizer<Element, Element> | undefined>(undefined)
-  const keep = useKept()
   const shared = {
     count: items.length,
     estimateSize: (index: number) => (typeof rowHeight === 'number' ? rowHeight : rowHeight(items[index] as Item)),
@@ -126,7 +125,7 @@ function Windowed<Item>(props: DrawnListProps<Item>) {
           style={{ top: `${start - above}px` }}
           class={gone.has(String(key)) ? 'at is-gone' : 'at'}
         >
-          {keep(String(index), [row, items[index]], () => row(items[index] as Item, index))}
+          <Row row={row as AnyRow} item={items[index]} index={index} />
         </li>
       ))}
     </ul>
@@ -139,3 +138,8 @@ function Windowed<Item>(props: DrawnListProps<Item>) {
     content
   )
 }
+
+type AnyRow = (item: unknown, index: number) => ComponentChildren
+
+/** While only the view moves, rows that stay are not drawn again. */
+const Row = kept(({ row, item, index }: { row: AnyRow; item: unknown; index: number }) => <>{row(item, index)}</>)

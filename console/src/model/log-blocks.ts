@@ -52,10 +52,15 @@ function split(text: string, start: number, dropped: number): LogBlock[] {
       lines++
     }
     if (at - from > maxLength) at = wholeCharacter(text, from + maxLength)
-    blocks.push({ from: from + dropped, text: text.slice(from, at), lines })
+    blocks.push({ from: from + dropped, text: copied(text.slice(from, at)), lines })
     from = at
   }
   return blocks
+}
+
+/** Engines keep the whole output for as long as a part that was cut out of it is in use; a copy lets go of it. */
+function copied(text: string): string {
+  return ` ${text}`.slice(1)
 }
 
 /** Not between the halves of a character. */
