@@ -4,7 +4,7 @@ import { Socket } from 'node:net'
 import { createGateway, type Gateway } from '../src/gateway.ts'
 import { keepTickShape } from '../src/node-ticks.ts'
 import { openLog } from '../src/telemetry/log.ts'
-import { giveBackMemory, growWithLoad } from '../src/telemetry/memory.ts'
+import { giveBackMemoryOnceSettled, growWithLoad } from '../src/telemetry/memory.ts'
 import { type HandedConnection, type WorkerStart, wordsMark } from '../src/workers/protocol.ts'
 import { linkToPrimary } from '../src/workers/remote-parts.ts'
 import { explainFailure } from './failure.ts'
@@ -15,8 +15,6 @@ growWithLoad()
 
 /** Where `fork` has put the stream of the channel. */
 const channelDescriptor = 4
-/** By then the first lists have been loaded. */
-const settledMs = 2500
 
 // Signals reach every process of a terminal or a service; the primary decides what becomes of its workers.
 for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => {})
@@ -67,7 +65,7 @@ async function work(start: WorkerStart): Promise<void> {
     })
     await gateway.listen()
     link.ready()
-    setTimeout(giveBackMemory, settledMs).unref()
+    giveBackMemoryOnceSettled()
   } catch (error) {
     link.fail(explainFailure(error, config.http))
     await link.flush()

@@ -2,13 +2,10 @@
 import { flushCompileCache } from 'node:module'
 import { keepTickShape } from '../node-ticks.ts'
 import { LockedError } from '../storage/file-lock.ts'
-import { giveBackMemory } from '../telemetry/memory.ts'
+import { giveBackMemoryOnceSettled } from '../telemetry/memory.ts'
 import { runAgent } from './agent.ts'
 import { createAgentLog } from './log.ts'
 import { inheritedSockets } from './start-agent.ts'
-
-/** By then the first state has been applied. */
-const settledMs = 2000
 
 keepTickShape()
 
@@ -17,11 +14,8 @@ const [dataDir = '', version = '', ...addresses] = process.argv.slice(2)
 process.stderr.on('error', () => {})
 const log = createAgentLog((line) => void process.stderr.write(line))
 
-setTimeout(() => {
-  // An agent that is killed would not write its compiled modules.
-  flushCompileCache()
-  giveBackMemory()
-}, settledMs).unref()
+// An agent that is killed would not write its compiled modules.
+giveBackMemoryOnceSettled(flushCompileCache)
 runAgent({ dataDir, version, log, inherited: inheritedSockets(addresses) }).catch((err: unknown) => {
   const isOther = err instanceof LockedError
   if (isOther) log.info({ dataDir }, 'another agent works on this data directory')

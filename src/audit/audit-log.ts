@@ -1,6 +1,7 @@
 /** The audit log: queues events and writes them in batches. */
 import { randomBytes } from 'node:crypto'
 import type { FastifyBaseLogger } from 'fastify'
+import { within } from '../within.ts'
 import type { AuditSink } from './audit-sink.ts'
 import type { AuditEvent, AuditPage, AuditQuery } from './event.ts'
 import { findInterrupted } from './interrupted.ts'
@@ -92,19 +93,10 @@ export class AuditLog {
       written.catch(() => {})
       throw new Error('an earlier record is not written yet')
     }
-    let timer: NodeJS.Timeout | undefined
-    const late = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => {
-        this.#hangs = true
-        reject(this.#complain(new Error(`not written within ${timeoutMs} ms`)))
-      }, timeoutMs)
+    await within(timeoutMs, written, () => {
+      this.#hangs = true
+      throw this.#complain(new Error(`not written within ${timeoutMs} ms`))
     })
-    try {
-      await Promise.race([written, late])
-    } finally {
-      clearTimeout(timer)
-      written.catch(() => {})
-    }
   }
 
   /** Records in the background, in batches, so that a flood of refusals costs little. A failure is logged. */

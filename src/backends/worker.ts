@@ -5,7 +5,7 @@ import { parentPort, workerData } from 'node:worker_threads'
 import pino, { type Logger } from 'pino'
 import { keepTickShape } from '../node-ticks.ts'
 import { openDatabase } from '../storage/database.ts'
-import { giveBackMemory } from '../telemetry/memory.ts'
+import { giveBackMemoryOnceSettled } from '../telemetry/memory.ts'
 import type { EngineState } from '../telemetry/metrics.ts'
 import type { ServiceAddress, ServiceName } from '../upstreams/services.ts'
 import { countStateChange, countWrites, statePartOf } from '../upstreams/state-counts.ts'
@@ -46,8 +46,6 @@ export type WorkerMessage =
 /** Messages to the worker. */
 export type WorkerOrder = 'stop' | 'observe' | { readonly announced: number }
 
-/** By then the first questions have been answered and everything is loaded. */
-const settledMs = 2000
 const callTimeoutMs = 120_000
 const maxAnswerBytes = 256 * 1024 * 1024
 
@@ -59,7 +57,7 @@ if (port !== null) {
     onOrder: (obey) => port.on('message', obey),
     onClosed: () => port.close(),
   })
-  setTimeout(giveBackMemory, settledMs).unref()
+  giveBackMemoryOnceSettled()
 }
 
 /** The connection between the back ends and the gateway, which are in different threads. */

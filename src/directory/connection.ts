@@ -2,6 +2,7 @@
 import { connect as connectPlain, type Socket } from 'node:net'
 import { connect as connectTls, type ConnectionOptions as TlsOptions } from 'node:tls'
 import { Client, type Entry, type Filter, ResultCodeError } from 'ldapts'
+import { within } from '../within.ts'
 import { type AnswerAllowance, AnswerGate } from './answer-gate.ts'
 import type { DirectorySettings, LdapServer } from './settings.ts'
 
@@ -99,11 +100,13 @@ export class Connection {
   /** @throws {DirectoryUnreachable} */
   async startTls(): Promise<void> {
     const { connectTimeoutMs, readTimeoutMs } = this.#settings
-    const late = Promise.withResolvers<never>()
     // The library waits without limit for the handshake within a connection that is there already.
-    const timer = setTimeout(() => late.reject(new Error('the TLS handshake took too long')), connectTimeoutMs + readTimeoutMs)
+    const encrypt = () =>
+      within(connectTimeoutMs + readTimeoutMs, this.#client.startTLS(this.#tlsOptions()), () => {
+        throw new Error('the TLS handshake took too long')
+      })
     try {
-      await this.#ask(() => Promise.race([this.#client.startTLS(this.#tlsOptions()), late.promise]), single)
+      await this.#ask(encrypt, single)
       // What came in clear text must not become the beginning of an answer within TLS.
       if (this.#gate.isInMessage) throw new DirectoryUnreachable(this.server, new Error('something precedes the TLS handshake'))
     } catch (error) {
@@ -111,8 +114,6 @@ export class Connection {
       throw error instanceof DirectoryRefusal
         ? new DirectoryUnreachable(this.server, new Error(`no TLS: ${error.message}`))
         : error
-    } finally {
-      clearTimeout(timer)
     }
   }
 

@@ -1,5 +1,5 @@
 /** Findings of the doctor, and concurrent checks with timeouts. */
-import { setTimeout as wait } from 'node:timers/promises'
+import { within } from '../within.ts'
 
 export type Verdict = 'ok' | 'warning' | 'problem'
 
@@ -49,17 +49,12 @@ export async function runChecks(checks: readonly Check[], { checkMs }: Timeouts)
 
 async function runCheck({ subject, run }: Check, limitMs: number): Promise<readonly Finding[]> {
   const { problem } = findingsOn(subject)
-  const over = new AbortController()
-  const late = async (): Promise<readonly Finding[]> => {
-    await wait(limitMs, undefined, { signal: over.signal })
-    return [problem('everything about it', `no result within ${limitMs / 1000} s`, 'see whether it answers at all, and how fast')]
-  }
   try {
-    return await Promise.race([Promise.resolve().then(run), late()])
+    return await within(limitMs, Promise.resolve().then(run), () => [
+      problem('everything about it', `no result within ${limitMs / 1000} s`, 'see whether it answers at all, and how fast'),
+    ])
   } catch (error) {
     return [problem('everything about it', (error as Error).message, 'correct what the message names')]
-  } finally {
-    over.abort()
   }
 }
 

@@ -1,16 +1,11 @@
 /** Timeout of calls to Redis while a request waits. */
+import { within } from '../within.ts'
 
 const timeoutMs = 250
 
 /** @throws {Error} when there is no answer in time, or the error of the answer */
-export async function withTimeout<T>(answer: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`no answer within ${timeoutMs} ms`)), timeoutMs)
+export function withTimeout<T>(answer: Promise<T>): Promise<T> {
+  return within(timeoutMs, answer, () => {
+    throw new Error(`no answer within ${timeoutMs} ms`)
   })
-  try {
-    return await Promise.race([answer, late])
-  } finally {
-    clearTimeout(timer)
-  }
 }

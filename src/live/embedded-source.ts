@@ -8,6 +8,7 @@ import { foldName } from '../permissions/fold-name.ts'
 import { jsonObject } from '../upstreams/answer-form.ts'
 import { anonymousIdentity } from '../upstreams/identity.ts'
 import { readJson, type Upstreams } from '../upstreams/upstreams.ts'
+import { within } from '../within.ts'
 import type { ChangeSource, LiveSubject, RunChange, Snapshot, Watch, Watcher } from './source.ts'
 
 interface EmbeddedSourceOptions {
@@ -72,9 +73,9 @@ export class EmbeddedSource implements ChangeSource {
   /** @throws {GatewayError} UPSTREAM_UNREACHABLE */
   async #awaitFeed(): Promise<void> {
     if (this.#isOpen) return
-    const limit = setTimeout(() => late.reject(notOpened()), openMs)
-    const late = Promise.withResolvers<void>()
-    await Promise.race([this.#open.promise, late.promise]).finally(() => clearTimeout(limit))
+    await within(openMs, this.#open.promise, () => {
+      throw notOpened()
+    })
   }
 
   async #snapshot({ kind, name }: LiveSubject, since: string | undefined): Promise<Snapshot> {

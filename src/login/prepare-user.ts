@@ -1,10 +1,10 @@
 /** Last step of every login: reports the user to fiat, loads the allowed accounts. */
-import { setTimeout as wait } from 'node:timers/promises'
 import { GatewayError } from '../errors.ts'
 import type { User } from '../http/request-state.ts'
 import { type AccountEntry, allowedAccounts } from '../permissions/allowed-accounts.ts'
 import type { LoginReport, Permissions } from '../permissions/permissions.ts'
 import { findNameObjection, toUserKey } from '../user-name.ts'
+import { within } from '../within.ts'
 import type { NameCase } from './name-case.ts'
 
 /** The cached accounts of the infrastructure. */
@@ -44,7 +44,10 @@ export function createUserPreparation({ objectionTo, permissions, accounts }: Pr
       if (view?.legacyFallback !== true) return { ...user, allowedAccounts: allowedAccounts(view, [], user.roles) }
     }
     if (accounts.list().length === 0) {
-      await Promise.race([accounts.refresh().catch(() => {}), wait(maxWaitMs, undefined, { ref: false })])
+      await within(
+        maxWaitMs,
+        accounts.refresh().catch(() => {}),
+      )
     }
     return { ...user, allowedAccounts: allowedAccounts('off', accounts.list(), user.roles) }
   }

@@ -17,6 +17,7 @@ import {
   upstreamFailed,
 } from '../upstreams/upstreams.ts'
 import { toUserKey } from '../user-name.ts'
+import { within } from '../within.ts'
 import { fallbackView, grantsOnApplication, parsePermissionView } from './permission-view.ts'
 import type { Authorization, Enforcement, LoginReport, PermissionAnswer, Permissions, PermissionView } from './permissions.ts'
 import { permissionsUnavailable } from './permissions-unavailable.ts'
@@ -203,7 +204,7 @@ class FiatPermissions implements Permissions {
         this.#log.warn({ err: error, user: username }, 'a logout could not be reported to the permission service'),
       )
       .finally(() => this.#forgetEverywhere(key))
-    await Promise.race([reported, wait(logoutWaitMs, undefined, { ref: false })])
+    await within(logoutWaitMs, reported)
   }
 
   async serviceAccountsOf(user: User, application?: string): Promise<string[]> {

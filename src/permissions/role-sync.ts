@@ -1,6 +1,6 @@
 /** Synchronisation of roles: at most one at a time. */
-import { setTimeout as wait } from 'node:timers/promises'
 import type { FastifyBaseLogger } from 'fastify'
+import { within } from '../within.ts'
 
 interface RoleSyncOptions {
   /** Has the permission service read all roles again; ends early when the signal fires. Throws what its answer means. */
@@ -29,7 +29,7 @@ export class RoleSync {
    */
   async run(): Promise<void> {
     this.#running ??= this.#start()
-    await Promise.race([this.#running, wait(answerWithinMs, undefined, { ref: false })])
+    await within(answerWithinMs, this.#running)
   }
 
   close(): void {

@@ -1,6 +1,7 @@
 /** Connections to Redis or Valkey: one server, Sentinel or cluster. Reconnects without limit. */
 import type { FastifyBaseLogger } from 'fastify'
 import type { Redis as Client, Cluster, ClusterOptions, RedisOptions } from 'ioredis'
+import { within } from '../within.ts'
 import type { Redis, RedisObserver, RedisScript } from './redis.ts'
 import { describePlace, type RedisSettings } from './settings.ts'
 
@@ -226,16 +227,12 @@ function pauseBefore(attempt: number): number {
 }
 
 async function withDeadline<T>(answer: Promise<T>, timeoutMs: number): Promise<T> {
-  let timer: NodeJS.Timeout | undefined
-  const deadline = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`Redis did not answer within ${timeoutMs} ms`)), timeoutMs)
-  })
   try {
-    return await Promise.race([answer, deadline])
+    return await within(timeoutMs, answer, () => {
+      throw new Error(`Redis did not answer within ${timeoutMs} ms`)
+    })
   } catch (error) {
     throw withoutArguments(error as Error)
-  } finally {
-    clearTimeout(timer)
   }
 }
 

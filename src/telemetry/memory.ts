@@ -12,6 +12,17 @@ export function giveBackMemory(): void {
   collect({ type: 'major', flavor: 'last-resort' })
 }
 
+/** By then the first lists, or the first state, have been loaded. */
+const settledMs = 2500
+
+/** The same, once what is loaded at the start is there. @param before What else is done then. */
+export function giveBackMemoryOnceSettled(before = () => {}): void {
+  setTimeout(() => {
+    before()
+    giveBackMemory()
+  }, settledMs).unref()
+}
+
 const growthFactor = 16
 
 /**

@@ -32,6 +32,7 @@ import {
   TracerProvider,
 } from '@opentelemetry/sdk-trace'
 import type { Logger } from 'pino'
+import { within } from '../within.ts'
 import { methodLabel } from './methods.ts'
 import type { Tracing } from './tracing.ts'
 import type { TracingSettings } from './tracing-settings.ts'
@@ -115,16 +116,11 @@ export function openTracing(settings: TracingSettings, version: string, log: Log
     },
 
     async close() {
-      let timer: NodeJS.Timeout | undefined
-      const deadline = new Promise<void>((resolve) => {
-        timer = setTimeout(() => {
-          log.warn({ collector }, 'the collector of traces did not answer in time; the last spans are lost')
-          resolve()
-        }, closeMs)
-      })
       // What fails is in the log already.
-      await Promise.race([provider.shutdown().catch(() => {}), deadline])
-      clearTimeout(timer)
+      const ended = provider.shutdown().catch(() => {})
+      await within(closeMs, ended, () => {
+        log.warn({ collector }, 'the collector of traces did not answer in time; the last spans are lost')
+      })
     },
   }
 }

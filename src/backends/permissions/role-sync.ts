@@ -3,7 +3,7 @@
  *
  * An unavailable provider locks no user out: users keep their last roles, and the log reports it.
  */
-import { setTimeout as wait } from 'node:timers/promises'
+import { within } from '../../within.ts'
 import type { BackendContext } from '../backend.ts'
 import { type LoadedRoles, originOf, type RoleSource } from './role-source.ts'
 import type { Role } from './roles.ts'
@@ -130,15 +130,10 @@ export class RoleSync {
   /** What comes too late for the login still counts afterwards. */
   async #loadForLogin(source: RoleSource, user: string): Promise<LoadedRoles> {
     const loading = source.load(source.hasChanged() ? [user, ...this.#users.everyUser().keys()] : [user])
-    const timeout = new AbortController()
-    const late = wait(loginTimeoutMs, undefined, { signal: timeout.signal, ref: false }).then((): LoadedRoles => {
+    return within(loginTimeoutMs, loading, (): LoadedRoles => {
       void loading.then((result) => this.#applyLate(result))
       return { roles: new Map(), problem: `there is no answer within ${loginTimeoutMs} ms` }
     })
-    late.catch(() => {})
-    const loaded = await Promise.race([loading, late])
-    timeout.abort()
-    return loaded
   }
 
   #applyLate(loaded: LoadedRoles): void {

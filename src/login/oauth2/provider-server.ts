@@ -1,6 +1,6 @@
 /** Metadata of a provider: configured values, completed by discovery. */
-import { setTimeout as wait } from 'node:timers/promises'
 import type { FastifyBaseLogger } from 'fastify'
+import { within } from '../../within.ts'
 import { discover, type ProviderMetadata, WrongIssuer } from './discovery.ts'
 import { LoginFailure } from './login-failure.ts'
 import type { CallProvider } from './provider-http.ts'
@@ -55,7 +55,7 @@ export class ProviderServer {
    */
   async open(): Promise<void> {
     if (this.#options.registration.issuerUri === undefined) return
-    await Promise.race([this.#ask(), wait(longestStartMs, undefined, { ref: false })])
+    await within(longestStartMs, this.#ask())
     if (this.#wrong !== undefined) throw this.#wrong
     if (this.#published === undefined) this.#retryIn(firstRetryMs)
   }
