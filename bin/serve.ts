@@ -5,7 +5,7 @@ import type { LoadedConfig } from '../src/config/config.ts'
 import type { Gateway } from '../src/gateway.ts'
 import { shellWord } from '../src/shell-word.ts'
 import { openLog } from '../src/telemetry/log.ts'
-import { giveBackMemory, growWithLoad } from '../src/telemetry/memory.ts'
+import { giveBackMemoryOnceSettled, growWithLoad } from '../src/telemetry/memory.ts'
 import { wordsMark } from '../src/workers/protocol.ts'
 import { readArguments } from './arguments.ts'
 import { command } from './command-name.ts'
@@ -27,9 +27,6 @@ const consoleDir = new URL('../dist/console/', import.meta.url)
 
 const workerProgram = new URL(import.meta.url.endsWith('.ts') ? './gateway-worker.ts' : './gateway-worker.js', import.meta.url)
 
-/** By then the first lists have been loaded. */
-const settledMs = 2500
-
 export async function serve(args: readonly string[]): Promise<number | undefined> {
   readArguments(args, { command: 'serve', options: configOption, hint: settingsHint })
   growWithLoad()
@@ -42,7 +39,7 @@ export async function serve(args: readonly string[]): Promise<number | undefined
     const logged = (words: string) => command(words + files.join(''), config.backends)
     const common = { config, notices, log, missingLogLines: missing, version: packageVersion(), consoleDir }
     const gateway =
-      config.http.workers === 1
+      config.http.workers === 1 && config.http.reload === 'partial'
         ? await (await import('../src/gateway.ts')).createGateway({ ...common, command: logged, reread })
         : await (await import('../src/workers/primary.ts')).createPrimary({
             ...common,
@@ -55,7 +52,7 @@ export async function serve(args: readonly string[]): Promise<number | undefined
     const stop = stopOnSignal(gateway, config.http.drainMs, log)
     reloadOnSignal(gateway, { read: () => readConfig(args), stop, log })
     await gateway.listen()
-    setTimeout(giveBackMemory, settledMs).unref()
+    giveBackMemoryOnceSettled()
     return undefined
   } catch (error) {
     // The entry point says how packages are installed.

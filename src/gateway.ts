@@ -529,7 +529,10 @@ function openPorts(parts: PortParts): Omit<Gateway, 'close'> {
     }
     const later = describeChanges(applied, next)
     if (later.length === 0) log.info('the configuration was read again')
-    else log.warn({ settings: later }, 'the configuration was read again; changed settings of these parts count after a restart')
+    else {
+      const advice = 'changed settings of these parts count after a restart, unless Fairlead was started with server.reload: full'
+      log.warn({ settings: later }, `the configuration was read again; ${advice}`)
+    }
   }
 
   return { server, listen, drain, reload, retire }

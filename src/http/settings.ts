@@ -41,6 +41,14 @@ export const HttpKeys = z.strictObject({
         'Processes that serve requests, behind the same ports; `auto`: as many as the machine has cores. See [several processes](../guides/workers.md).',
       type: 'number or auto',
     }),
+  'server.reload': z
+    .enum(['partial', 'full'])
+    .default('partial')
+    .describe(
+      '`full`: SIGHUP applies all settings without a lost request with one worker, too, because a second process (30 MiB) accepts its ' +
+        'connections and replaces it. With several workers this is always so. See ' +
+        '[several processes](../guides/workers.md#reload-the-configuration).',
+    ),
   'server.servlet.context-path': contextPath.default('').describe('Prefix of every path.'),
   'server.context-path': contextPath.optional().describe('Older name of `server.servlet.context-path`.'),
   'http.publicUrl': httpAddress
@@ -232,6 +240,7 @@ export function toHttpSettings(keys: HttpKeys, report: SettingsReport, surroundi
     port: keys['server.port'],
     address: keys['server.address'] || (surroundings.standalone ? '127.0.0.1' : '0.0.0.0'),
     workers: keys['server.workers'] === 'auto' ? availableParallelism() : Number(keys['server.workers']),
+    reload: keys['server.reload'],
     ...toTls(keys, report, surroundings.headerCertificates),
     bodies: toBodies(keys),
     maxHeaderBytes:

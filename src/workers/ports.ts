@@ -15,6 +15,8 @@ export interface AcceptedConnection {
 export interface ConnectionTaker {
   /** False while it starts and from when it is to end. */
   readonly takesConnections: boolean
+  /** It has not reacted for seconds. */
+  readonly isSilent: boolean
   readonly openConnections: number
   /** Handed over and not confirmed. */
   readonly unconfirmed: number
@@ -27,8 +29,6 @@ interface Port {
   readonly port: number
 }
 
-/** While no worker serves, so many connections wait for one. */
-const maxWaiting = 4096
 const confirmMs = 5000
 const pollMs = 20
 
@@ -55,9 +55,14 @@ export class Ports {
   give(connection: AcceptedConnection): void {
     const taker = this.#takers()
       .filter(({ takesConnections }) => takesConnections)
-      .sort((left, right) => left.unconfirmed - right.unconfirmed || left.openConnections - right.openConnections)[0]
+      .sort(
+        (left, right) =>
+          Number(left.isSilent) - Number(right.isSilent) ||
+          left.unconfirmed - right.unconfirmed ||
+          left.openConnections - right.openConnections,
+      )[0]
     if (taker !== undefined) taker.take(connection)
-    else if (this.#waiting.length < maxWaiting) this.#waiting.push(connection)
+    else if (this.#waiting.length < maxUnaccepted) this.#waiting.push(connection)
     else connection.socket.destroy()
   }
 

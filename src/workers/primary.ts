@@ -9,19 +9,19 @@ import { type BannerStore, createFileBannerStore } from '../banners/banner-store
 import type { Change } from '../changes.ts'
 import type { Config } from '../config/config.ts'
 import type { ListenerKind } from '../http/request-state.ts'
-import { MemoryCounters } from '../limits/counters.ts'
-import { CompletedLogins } from '../login/completed-logins.ts'
-import { type GuessDecision, GuessLimit } from '../login/form/guess-limit.ts'
 import { createFileKeys } from '../login/login-keys.ts'
 import { type Keep, openParts } from '../open-parts.ts'
 import { socketPathFor } from '../storage/socket-path.ts'
 import type { MetricSnapshot } from '../telemetry/bound-metrics.ts'
 import { addEnded, createMetrics, type Metrics, type PrintedMetrics, printTotals } from '../telemetry/metrics.ts'
 import { toAddresses } from '../upstreams/addresses.ts'
+import { within } from '../within.ts'
+import { createCommonDuties, RunningGuesses } from './common-duties.ts'
 import { embedServices } from './embed-services.ts'
 import { keepSettings } from './kept-settings.ts'
+import { inTurn } from './ordered-sink.ts'
 import { type AcceptedConnection, Ports } from './ports.ts'
-import type { GuessAnswer, PrimaryState, WorkerStart } from './protocol.ts'
+import type { PrimaryState, WorkerStart } from './protocol.ts'
 import { type CommonDuties, describeEnd, type ProcessEnd, WorkerProcess } from './worker-process.ts'
 
 export interface PrimaryOptions {
@@ -58,13 +58,12 @@ const firstPauseMs = 100
 const maxPauseMs = 30_000
 /** A worker that has served this long has not failed at its start. */
 const soundMs = 10_000
+/** Turns count and not time: a machine that was suspended has hung workers no more than a hung primary. */
+const pingEveryMs = 2000
 /** A worker that leaves so many pings in a row unanswered is ended. */
-const pingEveryMs = 5000
-const maxSilentTurns = 12
+const maxSilentTurns = 10
 /** Beyond what requests in flight may take. */
 const endGraceMs = 10_000
-/** Passwords that are checked at once; beyond that, the oldest check counts as a failure. */
-const maxGuesses = 10_000
 
 export async function createPrimary(options: PrimaryOptions): Promise<Primary> {
   const { result, close } = await openParts((keep) => openPrimary(options, keep))
@@ -137,13 +136,10 @@ class WorkerSupervisor {
   #places: Place[]
   /** Processes that run, those that end included. */
   readonly #workers = new Set<WorkerProcess>()
-  /** Passwords that workers are checking. */
-  readonly #guesses = new Map<number, { worker: WorkerProcess; decision: Extract<GuessDecision, { kind: 'judged' }> }>()
-  #lastGuess = 0
+  readonly #guesses = new RunningGuesses()
   #addresses: readonly { kind: ListenerKind; address: string }[] = []
   /** Metrics of the workers that have ended. */
   #ended: Promise<readonly MetricSnapshot[]> = Promise.resolve([])
-  #printing: Promise<PrintedMetrics> | undefined
   #hasServed = false
   #pings: NodeJS.Timeout | undefined
   #stopping = false
@@ -153,7 +149,16 @@ class WorkerSupervisor {
     this.#options = options
     this.#parts = parts
     this.#config = options.config
-    this.#duties = this.#createDuties()
+    const { sink, bannerStore } = parts
+    this.#duties = createCommonDuties(
+      {
+        sink,
+        bannerStore,
+        publish: (change, except) => this.publish(change, except),
+        printMetrics: () => this.#printMetrics(),
+      },
+      this.#guesses,
+    )
     this.#ports = new Ports(() => [...this.#workers])
     this.#places = Array.from({ length: options.config.http.workers }, (_, index) => createPlace(index + 1))
     const { embedded } = parts
@@ -319,7 +324,7 @@ class WorkerSupervisor {
 
   #noteEnd(place: Place, worker: WorkerProcess, end: ProcessEnd): void {
     this.#workers.delete(worker)
-    for (const [id, guess] of this.#guesses) if (guess.worker === worker) this.#guesses.delete(id)
+    this.#guesses.forget(worker)
     this.#ended = this.#ended.then((ended) => addEnded(ended, worker.metrics))
     if (place.worker !== worker) return
     place.worker = undefined
@@ -351,7 +356,7 @@ class WorkerSupervisor {
     clearTimeout(limit)
   }
 
-  /** One that has not answered for a minute while this process ran will not. */
+  /** One that has not answered for twenty seconds in which this process ran will not; its connections wait in vain. */
   #ping(): void {
     for (const worker of this.#workers) {
       if (worker.phase === 'starting') continue
@@ -367,49 +372,6 @@ class WorkerSupervisor {
         () => {},
       )
     }
-  }
-
-  #createDuties(): CommonDuties {
-    const { sink, bannerStore } = this.#parts
-    const now = Date.now
-    const counters = new MemoryCounters(now)
-    const guesses = new GuessLimit(now)
-    const logins = new CompletedLogins({ redis: undefined, now })
-    const noSink = () => Promise.reject(new Error('nothing is recorded here'))
-    return {
-      append: (events) => sink?.append(events) ?? noSink(),
-      findAudit: (query) => sink?.find?.(query) ?? noSink(),
-      trimAudit: (maxBytes) => sink?.removeBeyond(maxBytes) ?? noSink(),
-      charge: (charge) => counters.charge(charge),
-      beginGuess: async (worker, { guess, unlockedAtMs }) => {
-        return this.#keepGuess(worker, guesses.begin(guess, unlockedAtMs))
-      },
-      endGuess: (_worker, { id, outcome }) => {
-        const decision = this.#guesses.get(id)?.decision
-        this.#guesses.delete(id)
-        if (outcome === 'succeeded') decision?.succeed()
-        else decision?.withdraw()
-      },
-      beginLogin: (id) => logins.begin(id),
-      completeLogin: (id) => logins.complete(id),
-      loadBanners: async () => (await bannerStore.load()) ?? null,
-      replaceBanners: ({ before, after }) => bannerStore.replace(before ?? undefined, after),
-      publish: (worker, change) => this.publish(change, worker),
-      printMetrics: () => {
-        this.#printing ??= this.#printMetrics().finally(() => {
-          this.#printing = undefined
-        })
-        return this.#printing
-      },
-    }
-  }
-
-  #keepGuess(worker: WorkerProcess, decision: GuessDecision): GuessAnswer {
-    if (decision.kind === 'wait') return { waitMs: decision.waitMs }
-    const id = ++this.#lastGuess
-    this.#guesses.set(id, { worker, decision })
-    if (this.#guesses.size > maxGuesses) this.#guesses.delete(this.#guesses.keys().next().value ?? id)
-    return { id }
   }
 
   async #printMetrics(): Promise<PrintedMetrics> {
@@ -435,34 +397,4 @@ function forWorkers(config: Config): Config {
   const { telemetry } = config
   if (telemetry.logFormat !== 'auto' || !process.stdout.isTTY) return config
   return { ...config, telemetry: { ...telemetry, logFormat: 'text' } }
-}
-
-/** Resolves with the promise, or when the time is over. */
-async function within(ms: number, promise: Promise<void>): Promise<void> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, ms)
-  })
-  await Promise.race([promise, late])
-  clearTimeout(timer)
-}
-
-/** Appends of several workers, one after the other. */
-function inTurn(sink: AuditSink): AuditSink {
-  let last: Promise<void> = Promise.resolve()
-  const append: AuditSink['append'] = (events) => {
-    const appended = last.catch(() => {}).then(() => sink.append(events))
-    last = appended
-    return appended
-  }
-  return {
-    append,
-    find: sink.find?.bind(sink),
-    since: sink.since?.bind(sink),
-    lines: sink.lines?.bind(sink),
-    isShared: sink.isShared,
-    removeBefore: (untilMs) => sink.removeBefore(untilMs),
-    removeBeyond: (maxBytes) => sink.removeBeyond(maxBytes),
-    close: () => sink.close(),
-  }
 }

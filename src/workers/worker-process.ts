@@ -34,6 +34,11 @@ export interface ProcessEnd {
   readonly signal: NodeJS.Signals | null
 }
 
+/** So many pings may wait for their answers in a busy process. */
+const maxCalmTurns = 2
+/** So long it may take to confirm a connection. */
+const calmMs = 500
+
 type Phase = 'starting' | 'serving' | 'ending' | 'ended'
 
 export class WorkerProcess implements ConnectionTaker {
@@ -44,7 +49,7 @@ export class WorkerProcess implements ConnectionTaker {
   /** Resolves when it serves; rejects with the reason why it cannot. */
   readonly ready: Promise<void>
   readonly ended: Promise<ProcessEnd>
-  readonly #unconfirmed = new Map<number, AcceptedConnection>()
+  readonly #unconfirmed = new Map<number, AcceptedConnection & { readonly handedAtMs: number }>()
   #phase: Phase = 'starting'
   #toldToEnd = false
   #given = 0
@@ -121,6 +126,11 @@ export class WorkerProcess implements ConnectionTaker {
     return this.#phase === 'serving' && this.#child.connected
   }
 
+  get isSilent(): boolean {
+    const [oldest] = this.#unconfirmed.values()
+    return this.silentTurns >= maxCalmTurns || (oldest !== undefined && performance.now() - oldest.handedAtMs > calmMs)
+  }
+
   get openConnections(): number {
     return this.#given - this.#closed
   }
@@ -132,7 +142,7 @@ export class WorkerProcess implements ConnectionTaker {
   take(connection: AcceptedConnection): void {
     const id = ++this.#given
     const handed: HandedConnection = { id, kind: connection.kind }
-    this.#unconfirmed.set(id, connection)
+    this.#unconfirmed.set(id, { ...connection, handedAtMs: performance.now() })
     // A failure means that the process ends, which gives the connection back.
     this.#child.send(handed, connection.socket, { keepOpen: true }, () => {})
   }

@@ -10,7 +10,7 @@ import { openRawConnection } from '../support/raw-connection.ts'
 import { createHome, type ServeProcess, startServe } from '../support/serve.ts'
 import { silence, startUpstream } from '../support/upstream.ts'
 import { waitFor, waitUntil } from '../support/wait-until.ts'
-import { isAlive, startWorkers, untilServing } from './support.ts'
+import { isAlive, servingPids, startWorkers, untilServing } from './support.ts'
 
 const limited = { 'rate-limit': { enabled: true, capacity: 1234 } }
 const off = Object.fromEntries(
@@ -35,10 +35,8 @@ async function capacityAt(url: string): Promise<string | null> {
   return answer.headers.get('x-ratelimit-capacity')
 }
 
-test('SIGHUP replaces one worker after the other without a lost request', async (t) => {
-  const home = createHome(t)
-  const { serve, url, pids } = await startWorkers(t, { anonymous: { enabled: true } }, { home, embedded: false })
-  const before = [...pids().values()]
+/** Clients that keep their connection, and some that open one for each request. `stop` gives what was no good answer. */
+function startClients(url: string): { stop(): Promise<string[]> } {
   let running = true
   const failures: string[] = []
   const ask = async (dispatcher: Agent) => {
@@ -60,6 +58,20 @@ test('SIGHUP replaces one worker after the other without a lost request', async 
       await dispatcher.destroy()
     }
   })
+  return {
+    async stop() {
+      running = false
+      await Promise.all([...kept, ...fresh])
+      return failures
+    },
+  }
+}
+
+test('SIGHUP replaces one worker after the other without a lost request', async (t) => {
+  const home = createHome(t)
+  const { serve, url, pids } = await startWorkers(t, { anonymous: { enabled: true } }, { home, embedded: false })
+  const before = [...pids().values()]
+  const load = startClients(url)
 
   configure(home, { ...limited, server: { workers: 3, port: 1 } })
   serve.signal('SIGHUP')
@@ -74,8 +86,7 @@ test('SIGHUP replaces one worker after the other without a lost request', async 
   configure(home, { server: { workers: 1 } })
   serve.signal('SIGHUP')
   await untilLogged(serve, /every worker process has been replaced/, 2)
-  running = false
-  await Promise.all([...kept, ...fresh])
+  const failures = await load.stop()
 
   assert.equal(await capacityAt(url), null)
   assert.deepEqual([...pids().values()].filter(isAlive).length, 1)
@@ -142,6 +153,26 @@ test('SIGHUP to one process applies what it can and names the rest', async (t) =
   assert.deepEqual(settings, ['rate limits'])
   await (await fetch(`${url}/livez`)).text()
   await untilLogged(serve, /^request$/)
+})
+
+test('with server.reload: full, SIGHUP replaces the only worker', async (t) => {
+  const home = createHome(t)
+  const full = { server: { reload: 'full' } }
+  const serve = startServe(t, full, { home })
+  const url = await serve.listening
+  await untilServing(serve, 1)
+  const [before = 0] = [...servingPids(serve).values()]
+  const load = startClients(url)
+  assert.equal(await capacityAt(url), null)
+
+  configure(home, { ...limited, ...full })
+  serve.signal('SIGHUP')
+  await untilLogged(serve, /every worker process has been replaced/)
+  const failures = await load.stop()
+
+  assert.equal(await capacityAt(url), '1234')
+  assert.ok(!isAlive(before), 'the former worker has ended')
+  assert.deepEqual(failures, [])
 })
 
 test('after SIGTERM running requests finish and every process ends', async (t) => {

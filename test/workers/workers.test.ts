@@ -233,6 +233,30 @@ suite('two workers', () => {
   }
 })
 
+test('a worker that hangs is replaced, and no request is lost', async (t) => {
+  const { serve, url, pids } = await startWorkers(t, { anonymous: { enabled: true } }, { embedded: false })
+  const hung = Number(pids().get(1))
+  process.kill(hung, 'SIGSTOP')
+  const hangs = () => serve.log().some(({ msg }) => msg === 'a worker process hangs and is ended')
+  const ask = async () => {
+    const { status } = await fetch(`${url}/version`, { headers: { connection: 'close' } })
+    return { status, beforeEnd: !hangs() }
+  }
+  const asked: ReturnType<typeof ask>[] = []
+  for (let count = 0; count < 10; count++) {
+    asked.push(ask())
+    // The next one finds what became of this one.
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  await waitUntil(hangs, 'the hung worker to be noticed')
+  await untilServing(serve, 3)
+  const answers = await Promise.all(asked)
+  assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200]))
+  // Until it confirms a connection, a worker gets no other one while another has fewer such.
+  assert.ok(answers.filter(({ beforeEnd }) => beforeEnd).length >= 5, JSON.stringify(answers))
+  assert.ok(!isAlive(hung))
+})
+
 test('workers end with a primary that is killed', async (t) => {
   const { serve, pids, connect } = await startWorkers(t)
   await connect()
