@@ -326,6 +326,7 @@ export const words = {
   pauseAction: (run: string) => `Pause run ${run}`,
   resume: 'Resume',
   cancelRun: 'Cancel run',
+  keepRunning: 'Keep running',
   cancelTitle: (run: string) => `Cancel run ${run}?`,
   cancelEffect: 'Running stages are asked to stop. Operations already sent to the cloud are not undone.',
   cancelAction: (run: string) => `Cancel run ${run}`,

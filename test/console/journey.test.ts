@@ -8,6 +8,7 @@ import { type Deployments, startDeployments } from '../support/deployments.ts'
 import { freePort } from '../support/free-port.ts'
 import { startGateway } from '../support/gateway.ts'
 import { Reply, startUpstream } from '../support/upstream.ts'
+import { waitUntil } from '../support/wait-until.ts'
 
 const asAlice = { 'X-SPINNAKER-USER': 'alice' }
 const hostile = `<script>alert(1)</script>\u202e\u0007 “🚢” ${'x'.repeat(300)}`
@@ -123,6 +124,42 @@ test('a person deploys and rolls back a program at the console', { timeout: 900_
     assert.equal(await versionAt(port), '1.0.0')
   })
 
+  await step('enables, resizes and disables a server group', async () => {
+    const group = page.locator('.group-row', { hasText: 'v001' })
+    const dialog = page.getByRole('dialog')
+    const act = async (action: string) => {
+      await click('button', 'Actions of web-prod-v001')
+      await click('menuitem', action)
+    }
+    await act('Enable')
+    await group.getByText('shares the traffic').waitFor()
+    await act('Resize')
+    await dialog.getByLabel('Desired instances').fill('2')
+    await dialog.getByRole('button', { name: 'Resize web-prod-v001' }).click()
+    await group.getByText('2 of 2 up').waitFor()
+    await act('Disable')
+    await dialog.getByRole('button', { name: 'Disable web-prod-v001' }).click()
+    await group.getByText('disabled').waitFor()
+  })
+
+  await step('terminates an instance, which another one replaces', async () => {
+    await click('link', 'web-prod-v001')
+    const instances = page.getByRole('link', { name: /^i-/ })
+    await instances.nth(1).waitFor()
+    const before = await instances.allTextContents()
+    await click('button', /^Actions of i-/)
+    await click('menuitem', 'Terminate')
+    await page
+      .getByRole('dialog')
+      .getByRole('button', { name: /^Terminate i-/ })
+      .click()
+    await waitUntil(async () => {
+      const now = await instances.allTextContents()
+      return now.length === 2 && now.some((id) => !before.includes(id))
+    }, 'another instance')
+    await page.getByRole('navigation', { name: 'Path' }).getByRole('link', { name: 'web' }).click()
+  })
+
   await step('must type the name of what is destroyed', async () => {
     await click('button', 'Actions of web-prod-v001')
     await click('menuitem', 'Destroy')
@@ -181,6 +218,27 @@ test('a person deploys and rolls back a program at the console', { timeout: 900_
       permissions: { READ: ['readers', 'ops'], WRITE: ['ops'] },
       trafficGuards: [{ account: 'dev', stack: 'test', enabled: true }],
     })
+  })
+
+  await step('adds and removes a notification', async () => {
+    const stored = () => fleet.read<{ email?: object[] }>('/notifications/application/web')
+    const dialog = page.getByRole('dialog')
+    const review = async () => {
+      await click('button', 'Review changes')
+      await dialog.getByRole('button', { name: 'Save web' }).click()
+      await page.getByText('Nothing is changed.').waitFor()
+    }
+    await page.getByRole('tab', { name: 'Notifications' }).click()
+    await click('button', 'Add notification')
+    const first = page.getByRole('group', { name: 'Notification 1' })
+    await first.getByLabel('To').fill('ops@example.org')
+    await first.getByLabel('a run starts').check()
+    await review()
+    const when = ['pipeline.failed', 'pipeline.starting']
+    assert.deepEqual((await stored()).email, [{ type: 'email', level: 'application', address: 'ops@example.org', when }])
+    await click('button', 'Remove notification 1')
+    await review()
+    assert.deepEqual((await stored()).email ?? [], [])
   })
 
   await step('cannot delete an application that runs', async () => {
@@ -248,6 +306,43 @@ test('a person deploys and rolls back a program at the console', { timeout: 900_
     await page.getByRole('button', { name: /^8 × Region/ }).waitFor()
     await page.keyboard.press('c')
     await page.waitForURL(/executions\/compare\?left=/)
+  })
+
+  await step('pauses, resumes, cancels, restarts and removes a run', async () => {
+    await open('applications/web/pipelines/slow/start')
+    await click('button', 'Start slow')
+    const dialog = page.getByRole('dialog')
+    const is = (state: string) => page.locator('.page-title .status-badge', { hasText: state }).waitFor()
+    const inMenu = async (action: string | RegExp) => {
+      await page.locator('.page-head .menu > button').click()
+      await click('menuitem', action)
+    }
+    await click('button', 'Pause')
+    await dialog.getByRole('button', { name: /^Pause run/ }).click()
+    await is('paused')
+    await click('button', 'Resume')
+    await is('running')
+    await page.getByRole('button', { name: /^Long ?, running/ }).click()
+    await click('button', 'Stop waiting')
+    await dialog.getByRole('button', { name: 'Stop waiting' }).click()
+    await page.getByRole('button', { name: /^Long ?, succeeded/ }).waitFor()
+    await inMenu(/^Cancel/)
+    assert.equal(await dialog.getByRole('button', { name: 'Keep running' }).count(), 1)
+    await dialog.getByRole('textbox').fill(hostile)
+    await dialog.getByRole('button', { name: /^Cancel run/ }).click()
+    await is('cancelled')
+    await page.getByText(/Cancelled by alice\. <script>/).waitFor()
+    await page.getByRole('button', { name: /^Longer ?, cancelled/ }).click()
+    await click('button', 'Restart from here')
+    await dialog.getByRole('button', { name: /^Restart from/ }).click()
+    await is('running')
+    await inMenu(/^Cancel/)
+    await dialog.getByRole('button', { name: /^Cancel run/ }).click()
+    await is('cancelled')
+    await inMenu('Delete the record')
+    await page.getByLabel(/To confirm, type/).fill((await dialog.locator('code').textContent()) ?? '')
+    await dialog.getByRole('button', { name: /^Delete the record/ }).click()
+    await page.waitForURL(/applications\/web\/pipelines/)
   })
 
   await step('creates, changes and deletes a security group and a load balancer', async () => {
@@ -624,7 +719,16 @@ async function savePipelines(fleet: Deployments): Promise<void> {
       { refId: '3', requisiteStageRefIds: ['2'], type: 'wait', name: 'Report', waitTime: 0 },
     ],
   }
-  for (const pipeline of [release, wide, { id: 'hostile', application: 'web', name: hostile, stages }])
+  const slow = {
+    id: 'slow',
+    application: 'web',
+    name: 'slow',
+    stages: [
+      { refId: '1', requisiteStageRefIds: [], type: 'wait', name: 'Long', waitTime: 600 },
+      { refId: '2', requisiteStageRefIds: ['1'], type: 'wait', name: 'Longer', waitTime: 900 },
+    ],
+  }
+  for (const pipeline of [release, wide, slow, { id: 'hostile', application: 'web', name: hostile, stages }])
     await savePipeline(fleet, pipeline)
 }
 

@@ -15,6 +15,8 @@ interface Question {
   readonly effect: ComponentChildren
   /** Verb and object, on the button. */
   readonly action: string
+  /** Instead of "Cancel" on the button that changes nothing, where the action itself cancels something. */
+  readonly dismissal?: string
   readonly level: 1 | 2
   /** Level 2, and an objection: what has to be typed, the name of the object. */
   readonly typed?: string
@@ -45,7 +47,7 @@ export function confirm(confirmation: Confirmation): void {
 }
 
 function ConfirmDialog(confirmation: Confirmation) {
-  const { title, effect, action, level, typed, destructive, facts = [], fields } = confirmation
+  const { title, effect, action, dismissal = words.cancel, level, typed, destructive, facts = [], fields } = confirmation
   const [text, setText] = useState('')
   const id = useId()
   const change = 'change' in confirmation ? confirmation.change : undefined
@@ -63,7 +65,7 @@ function ConfirmDialog(confirmation: Confirmation) {
   const footer = (
     <>
       <button type="button" class="button" onClick={closeDialog}>
-        {words.cancel}
+        {dismissal}
       </button>
       <button
         type="submit"

@@ -4,7 +4,11 @@
 const hidden = /(?!\u200d)[\p{Cc}\p{Cf}\u2028\u2029]/gu
 
 export function showHidden(text: string): string {
-  return text.replace(hidden, (character) => `\u2423${(character.codePointAt(0) ?? 0).toString(16).padStart(4, '0')}`)
+  // Ends of lines are no attack, and frequent in messages.
+  return text
+    .trimEnd()
+    .replace(/\r?\n/g, ' ↵ ')
+    .replace(hidden, (character) => `\u2423${(character.codePointAt(0) ?? 0).toString(16).padStart(4, '0')}`)
 }
 
 /** Beginning and end, which tell names apart. */

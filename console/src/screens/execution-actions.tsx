@@ -140,6 +140,7 @@ export function cancelExecution(execution: Execution): void {
     title: words.cancelTitle(shortId(execution.id)),
     effect: <p>{words.cancelEffect}</p>,
     action: words.cancelAction(shortId(execution.id)),
+    dismissal: words.keepRunning,
     level: 1,
     destructive: true,
     fields: <ReasonField reason={reason} />,

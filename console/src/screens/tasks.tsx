@@ -94,6 +94,7 @@ export function confirmCancelTask({ id, name }: Task): void {
     title: words.cancelTaskTitle(name ?? id),
     effect: <p>{words.cancelTaskEffect}</p>,
     action: words.cancelTask,
+    dismissal: words.keepRunning,
     level: 1,
     destructive: true,
     run: async () => {
