@@ -1,6 +1,8 @@
 /** Identical reads at the same moment share one call to the service. */
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
+import { createServer, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import test from 'node:test'
 import { openUsers } from '../../../src/login/form/users.ts'
 import { basic } from '../../login/support.ts'
@@ -41,7 +43,11 @@ interface Answer {
   readonly text: string
 }
 
-async function start(t: test.TestContext, enforce = 'gateway'): Promise<Setup> {
+/** @param orcaUrl Of another service than the one that is started. */
+async function start(
+  t: test.TestContext,
+  { enforce = 'gateway', orcaUrl }: { enforce?: string; orcaUrl?: string } = {},
+): Promise<Setup> {
   const [orca, clouddriver] = await Promise.all([startUpstream(t), startUpstream(t, () => [])])
   const fiat = await startUpstream(t, ({ method, path }) => {
     const name = path.split('/').at(-1) ?? ''
@@ -52,7 +58,7 @@ async function start(t: test.TestContext, enforce = 'gateway'): Promise<Setup> {
     permissions: { enforce },
     services: {
       fiat: { enabled: true, baseUrl: fiat.url },
-      orca: { enabled: true, baseUrl: orca.url },
+      orca: { enabled: true, baseUrl: orcaUrl ?? orca.url },
       clouddriver: { enabled: true, baseUrl: clouddriver.url },
     },
   })
@@ -200,6 +206,110 @@ test('an answer that breaks off or is long is not shared', async (t) => {
   }
 })
 
+interface StreamingService {
+  readonly url: string
+  /** The answers to its calls so far, of which nothing is sent unless a test does. */
+  readonly answers: ServerResponse[]
+  /** From now on it answers in full, at once. */
+  answerAll(): void
+}
+
+const entry = (id: string) => `{"id":"${id}","application":"web","filler":"${randomBytes(100_000).toString('hex')}"}`
+const [first, second] = [entry('e1'), entry('e2')]
+const whole = `[${first},${second}]`
+const json = { 'content-type': 'application/json' }
+
+/** A service that sends its answers piece by piece, without a length. */
+async function startStreaming(t: test.TestContext): Promise<StreamingService> {
+  const answers: ServerResponse[] = []
+  let isPrompt = false
+  const server = createServer((request, response) => {
+    if (!request.url?.includes('/tasks') || isPrompt) return void response.writeHead(200, json).end(isPrompt ? whole : '[]')
+    answers.push(response)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.after(() => {
+    server.close()
+    server.closeAllConnections()
+  })
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    answers,
+    answerAll: () => {
+      isPrompt = true
+    },
+  }
+}
+
+const three = ['rita', 'rita', 'sam'].map((user, index) => ({ user, path, headers: { 'x-spinnaker-request-id': `r${index}` } }))
+
+/** Which of the three the service was asked for. */
+function leaderOf({ answers }: StreamingService): number {
+  return Number(String(answers[0]?.req.headers['x-spinnaker-request-id']).slice(1))
+}
+
+test('followers of a call that breaks off within its answer ask themselves', async (t) => {
+  const service = await startStreaming(t)
+  const { send, metric } = await start(t, { orcaUrl: service.url })
+  const answers = await send(three)
+  assert.equal(service.answers.length, 1)
+  service.answerAll()
+  const [answer] = service.answers
+  answer?.writeHead(200, json).write(`[${first},`, () => answer.destroy())
+  const outcomes = await Promise.allSettled(answers)
+  for (const [index, outcome] of outcomes.entries()) {
+    // The client of the call has seen a part of the answer; nothing may look complete.
+    if (index === leaderOf(service)) assert.equal(outcome.status, 'rejected')
+    else assert.ok(outcome.status === 'fulfilled' && outcome.value.status === 200 && outcome.value.text === whole)
+  }
+  assert.equal(await metric(), 0)
+})
+
+test('a call goes on when its client leaves within the answer', async (t) => {
+  const service = await startStreaming(t)
+  const { send } = await start(t, { orcaUrl: service.url })
+  const clients = three.map((asked) => ({ ...asked, leaving: new AbortController() }))
+  const answers = await send(clients.map(({ leaving, ...asked }) => ({ ...asked, signal: leaving.signal })))
+  const [answer] = service.answers
+  answer?.writeHead(200, json).write(`[${first},`)
+  const leader = leaderOf(service)
+  clients[leader]?.leaving.abort()
+  await assert.rejects(answers[leader] as Promise<Answer>)
+  answer?.end(`${second}]`)
+  const followers = await Promise.all(answers.filter((_, index) => index !== leader))
+  for (const { status, text } of followers) assert.deepEqual([status, text === whole], [200, true])
+  assert.equal(service.answers.length, 1)
+})
+
+test('a call ends within its answer when all of its clients have left', async (t) => {
+  const service = await startStreaming(t)
+  const { send } = await start(t, { orcaUrl: service.url })
+  const leaving = new AbortController()
+  const answers = await send(three.map((asked) => ({ ...asked, signal: leaving.signal })))
+  const [answer] = service.answers as [ServerResponse]
+  const ended = new Promise((resolve) => answer.once('close', resolve))
+  answer.writeHead(200, json).write(`[${first},`)
+  leaving.abort()
+  await Promise.allSettled(answers)
+  await ended
+  assert.equal(answer.writableFinished, false)
+})
+
+test('an answer that turns out to be long is not shared', async (t) => {
+  const service = await startStreaming(t)
+  const { send, metric } = await start(t, { orcaUrl: service.url })
+  const answers = await send(three)
+  const [answer] = service.answers
+  service.answerAll()
+  const long = `[${Array.from({ length: 8 }, (_, index) => entry(`e${index}`)).join()}]`
+  answer?.writeHead(200, json).write(long.slice(0, 700_000))
+  answer?.end(long.slice(700_000))
+  const texts = (await Promise.all(answers)).map(({ text }) => text)
+  const leader = leaderOf(service)
+  assert.ok(texts.every((text, index) => text === (index === leader ? long : whole)))
+  assert.equal(await metric(), 0)
+})
+
 test('after a change reads join no call that began before', async (t) => {
   const { orca, calls, send, ask } = await start(t)
   orca.answer(({ method, path: asked }) => {
@@ -223,7 +333,7 @@ test('after a change reads join no call that began before', async (t) => {
 })
 
 test('where services check, users share nothing with each other', async (t) => {
-  const { orca, calls, send } = await start(t, 'services')
+  const { orca, calls, send } = await start(t, { enforce: 'services' })
   orca.answer(() => silence)
   const answers = await send(['rita', 'rita', 'sam', 'sam'].map((user) => ({ user, path })))
   assert.deepEqual(
