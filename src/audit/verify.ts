@@ -26,7 +26,7 @@ export interface Verification {
 const maxBreaks = 20
 
 /** So many lines are verified at a time; requests get their turn in between. */
-const linesPerTurn = 200
+const linesPerTurn = 50
 
 /**
  * @param lines In order; the last one of an interrupted file may be incomplete.

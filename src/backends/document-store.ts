@@ -28,6 +28,9 @@ export const documentMigrations = [
    ) STRICT;`,
 ] as const
 
+/** Documents that are read before others have their turn. */
+const portionSize = 100
+
 /** What a kind of definition adds to a document store. */
 export interface Collection {
   readonly kind: string
@@ -81,6 +84,16 @@ export class DocumentStore {
 
   texts(): string[] {
     return textsOf(this.#statements.all, this.#collection.kind)
+  }
+
+  /** The same in portions, for lists that grow with the installation. What is written meanwhile may be missing. */
+  *portions(): Generator<string[], void> {
+    for (let after = ''; ; ) {
+      const rows = this.#statements.portion.all(this.#collection.kind, after, portionSize)
+      if (rows.length === 0) return
+      yield rows.map(({ document }) => String(document))
+      after = String(rows.at(-1)?.['key'])
+    }
   }
 
   /** The stored JSON texts, by key and in its order. */
@@ -172,6 +185,7 @@ function prepareStatements(db: DatabaseSync) {
     dataVersion: db.prepare('PRAGMA data_version'),
     get: db.prepare('SELECT document, modified_ms FROM definitions_documents WHERE kind = ? AND key = ?'),
     all: db.prepare('SELECT key, document FROM definitions_documents WHERE kind = ? ORDER BY key'),
+    portion: db.prepare('SELECT key, document FROM definitions_documents WHERE kind = ? AND key > ? ORDER BY key LIMIT ?'),
     containing: db.prepare('SELECT document FROM definitions_documents WHERE kind = ? AND instr(document, ?) > 0 ORDER BY key'),
     ofApplication: db.prepare('SELECT document FROM definitions_documents WHERE kind = ? AND application = ? ORDER BY name, key'),
     named: db.prepare('SELECT document FROM definitions_documents WHERE kind = ? AND application IS ? AND name = ? ORDER BY key'),
@@ -201,6 +215,6 @@ function textsOf(statement: StatementSync, ...values: (string | number | null)[]
   return statement.all(...values).map((row) => String(row['document']))
 }
 
-function parseDocument(text: string): JsonObject {
+export function parseDocument(text: string): JsonObject {
   return parseJson(text) as JsonObject
 }

@@ -5,7 +5,7 @@ import type { JsonObject } from '../../json/values.ts'
 import { foldName } from '../document-store.ts'
 import { checkAdministrator, checkWriter } from './authorization.ts'
 import type { Definitions } from './collections.ts'
-import { checkArray, checkBody, optionalText, param, refusal, sendTexts, userOf } from './requests.ts'
+import { checkArray, checkBody, optionalText, param, refusal, sendAll, userOf } from './requests.ts'
 
 const NotificationFields = z.looseObject({ application: optionalText })
 
@@ -14,7 +14,7 @@ const globalKey = 'global'
 export function notificationRoutes(app: FastifyInstance, { notifications, write }: Definitions): void {
   const put = (key: string, document: JsonObject, user: string) => write(() => notifications.put(key, document, user))
 
-  app.get('/notifications', (_request, reply) => sendTexts(reply, notifications.texts()))
+  app.get('/notifications', (_request, reply) => sendAll(reply, notifications))
 
   app.get('/notifications/global', () => notifications.get(globalKey) ?? {})
   app.post('/notifications/global', (request, reply) => {

@@ -1,7 +1,8 @@
 /** Routes of pipelines: lists, single reads, saves, renames and the order within an application. */
+import { setImmediate } from 'node:timers/promises'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { JsonObject } from '../../json/values.ts'
-import { foldName } from '../document-store.ts'
+import { foldName, parseDocument } from '../document-store.ts'
 import { isUnchanged } from '../unchanged.ts'
 import { checkSaver, checkWriter } from './authorization.ts'
 import type { Definitions } from './collections.ts'
@@ -19,9 +20,9 @@ import {
   queryFlag,
   queryTexts,
   refusal,
+  sendAll,
   sendHistory,
   sendText,
-  sendTexts,
   userOf,
 } from './requests.ts'
 
@@ -33,11 +34,16 @@ export function pipelineRoutes(app: FastifyInstance, definitions: Definitions): 
 function pipelineReads(app: FastifyInstance, definitions: Definitions): void {
   const { pipelines, templates } = definitions
 
-  app.get('/pipelines', (request, reply) => {
+  app.get('/pipelines', async (request, reply) => {
     const filter = filterOf(request)
-    if (!isFiltering(filter)) return sendTexts(reply, pipelines.texts())
+    if (!isFiltering(filter)) return sendAll(reply, pipelines)
     const triggersOf = createTriggersOf(templates)
-    return reply.send(pipelines.all().filter((pipeline) => passes(pipeline, filter, triggersOf)))
+    const found: JsonObject[] = []
+    for (const texts of pipelines.portions()) {
+      found.push(...texts.map(parseDocument).filter((pipeline) => passes(pipeline, filter, triggersOf)))
+      await setImmediate()
+    }
+    return reply.send(found)
   })
 
   app.get('/pipelines/:application', (request, reply) => {

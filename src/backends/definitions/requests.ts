@@ -1,4 +1,6 @@
 /** Typed access to requests of the definition store, and its error responses. */
+import { Readable } from 'node:stream'
+import { setImmediate } from 'node:timers/promises'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { describeIssue } from '../../describe-issue.ts'
@@ -82,6 +84,26 @@ export function queryCount(request: FastifyRequest, name: string): number | unde
 /** Answers with an array of stored texts; nothing is parsed. */
 export function sendTexts(reply: FastifyReply, texts: readonly string[]): FastifyReply {
   return reply.type('application/json; charset=utf-8').send(`[${texts.join(',')}]`)
+}
+
+/** Answers with everything in a store. A short list is sent as a whole; of a long one, others have their turn between two portions. */
+export function sendAll(reply: FastifyReply, store: DocumentStore): FastifyReply {
+  const portions = store.portions()
+  const [first, second] = [portions.next().value ?? [], portions.next().value]
+  if (second === undefined) return sendTexts(reply, first)
+  return reply.type('application/json; charset=utf-8').send(Readable.from(inTurns([first, second], portions)))
+}
+
+async function* inTurns(begun: readonly string[][], rest: Iterable<string[]>): AsyncGenerator<string> {
+  let separator = '['
+  for (const portions of [begun, rest]) {
+    for (const texts of portions) {
+      yield separator + texts.join(',')
+      separator = ','
+      await setImmediate()
+    }
+  }
+  yield ']'
 }
 
 /** Answers with one stored text. @throws {BackendError} 404 when there is none. */

@@ -5,7 +5,7 @@ import type { JsonObject } from '../../json/values.ts'
 import { foldName } from '../document-store.ts'
 import { checkAdministrator } from './authorization.ts'
 import { anonymous, type Definitions } from './collections.ts'
-import { checkBody, missing, param, refusal, sendTexts, userOf } from './requests.ts'
+import { checkBody, missing, param, refusal, sendAll, userOf } from './requests.ts'
 import { refreshRoles } from './role-refresh.ts'
 
 const ServiceAccountFields = z.looseObject({ name: z.string(), memberOf: z.array(z.string()).nullish() })
@@ -13,7 +13,7 @@ const ServiceAccountFields = z.looseObject({ name: z.string(), memberOf: z.array
 export function serviceAccountRoutes(app: FastifyInstance, definitions: Definitions): void {
   const { serviceAccounts, context } = definitions
 
-  app.get('/serviceAccounts', (_request, reply) => sendTexts(reply, serviceAccounts.texts()))
+  app.get('/serviceAccounts', (_request, reply) => sendAll(reply, serviceAccounts))
 
   app.get('/serviceAccounts/tokenEligible', () =>
     context.settings.serviceAccounts

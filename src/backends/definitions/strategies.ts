@@ -17,13 +17,13 @@ import {
   toDocument,
 } from './pipeline-rules.ts'
 import { checkIdOfPath } from './pipelines.ts'
-import { checkArray, missing, param, sendHistory, sendTexts, userOf } from './requests.ts'
+import { checkArray, missing, param, sendAll, sendHistory, userOf } from './requests.ts'
 import { checkStages } from './runnable-stages.ts'
 
 export function strategyRoutes(app: FastifyInstance, definitions: Definitions): void {
   const { strategies, write } = definitions
 
-  app.get('/strategies', (_request, reply) => sendTexts(reply, strategies.texts()))
+  app.get('/strategies', (_request, reply) => sendAll(reply, strategies))
   app.get('/strategies/:application', (request, reply) => {
     if (isUnchanged(request, reply, strategies.version())) return reply
     return inOrder(strategies.ofApplication(param(request, 'application')))

@@ -197,10 +197,34 @@ function rank(hits: readonly Hit[], query: string): JsonObject[] {
 }
 
 /** A source that fails contributes nothing. */
+interface KeptList {
+  readonly tag: string
+  readonly list: JsonObject[]
+  readonly forgetting: NodeJS.Timeout
+}
+
+/** Users search again with each letter; megabytes are not kept longer than that takes. */
+const keptMs = 30_000
+const keptLists = new WeakMap<BackendContext, Map<string, KeptList>>()
+
 async function loadAll(context: BackendContext, path: string): Promise<JsonObject[]> {
+  const kept = keptLists.getOrInsertComputed(context, () => new Map())
+  const before = kept.get(path)
   try {
-    const answer = await context.call('front50', { method: 'GET', path })
-    if (answer.status === 200) return objectsOf(answer.body)
+    const condition = before === undefined ? undefined : { headers: { 'if-none-match': before.tag } }
+    const answer = await context.call('front50', { method: 'GET', path, ...condition })
+    if (answer.status === 304 && before !== undefined) {
+      before.forgetting.refresh()
+      return before.list
+    }
+    if (answer.status === 200) {
+      const list = objectsOf(answer.body)
+      clearTimeout(before?.forgetting)
+      kept.delete(path)
+      const forgetting = () => setTimeout(() => kept.delete(path), keptMs).unref()
+      if (answer.tag !== undefined) kept.set(path, { tag: answer.tag, list, forgetting: forgetting() })
+      return list
+    }
     context.log.warn({ status: answer.status }, 'the definition store cannot be searched')
   } catch (error) {
     context.log.warn({ err: error }, 'the definition store cannot be searched')

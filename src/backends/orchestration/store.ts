@@ -239,20 +239,22 @@ export function openExecutionStore(db: DatabaseSync): ExecutionStore {
       return rows.map((row) => row['id'] as string)
     },
     searchPage(query, after, limit) {
-      const values: SQLInputValue[] = [query.from, query.to]
+      // Each end of the range once: with two of them, SQLite would not begin where the last page has ended.
+      const [first, last] = query.oldestFirst ? [query.from, query.to] : [query.to, query.from]
+      const values: SQLInputValue[] = after === undefined ? [last, first] : [last, after.buildTime, after.id]
       if (query.application !== undefined) values.push(query.application)
       if (query.name !== undefined) values.push(query.name)
       values.push(...(query.statuses ?? []))
-      if (after !== undefined) values.push(after.buildTime, after.id)
-      const [direction, beyond] = query.oldestFirst ? ['ASC', '>'] : ['DESC', '<']
+      const [direction, beyond, within] = query.oldestFirst ? ['ASC', '>', '<='] : ['DESC', '<', '>=']
+      const begin = after === undefined ? `build_time ${beyond}= ?` : `(build_time, id) ${beyond} (?, ?)`
       const order = `ORDER BY build_time ${direction}, id ${direction} LIMIT ?`
       // With the sign, the application's index cannot win over the user's.
       const application = query.user === undefined ? 'application' : '+application'
       const page = (source: string) => `
         SELECT id, build_time, trigger FROM orchestration_executions ${source}
-          type = 'PIPELINE' AND build_time BETWEEN ? AND ? ${query.application === undefined ? '' : `AND ${application} = ?`}
+          type = 'PIPELINE' AND build_time ${within} ? AND ${begin} ${query.application === undefined ? '' : `AND ${application} = ?`}
           ${query.name === undefined ? '' : "AND json_extract(body, '$.name') = ?"}${statusCondition(query.statuses)}
-          ${after === undefined ? '' : `AND (build_time, id) ${beyond} (?, ?)`} ${order}`
+          ${order}`
       const rows =
         query.user === undefined
           ? db.prepare(page('WHERE')).all(...values, limit)

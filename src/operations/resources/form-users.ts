@@ -35,7 +35,7 @@ const ShownPassword = z
   .meta({ id: 'FormUserPassword' })
 const Removed = z.object({ revokedTokens: z.int() }).meta({ id: 'RemovedFormUser' })
 
-const usersPerTurn = 50
+const usersPerTurn = 25
 const path = '/auth/users/{username}'
 const forbidden = { 403: 'The caller is no administrator, or sends an API token.' }
 const none = { ...forbidden, 404: 'There is no such user, or the login form has no users of its own.' }

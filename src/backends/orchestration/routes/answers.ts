@@ -13,7 +13,7 @@ export function sendRecord(reply: FastifyReply, value: unknown): FastifyReply {
 }
 
 /** For so long records are read before others have their turn. */
-const sliceMs = 20
+const sliceMs = 10
 const chunkCharacters = 64 * 1024
 
 /**
