@@ -146,8 +146,8 @@ async function measurePath(options: BenchOptions, scratch: Scratch): Promise<voi
 }
 
 /**
- * One process and two workers, saturated, then at the same rate for each process. The load and the service need a part of the same
- * cores, which two workers feel and one does not; so the processor time of an answer tells what they would do on cores of their own.
+ * One process and two workers, saturated, then at the same rate for each process. All of them share one core, and the load has the other: so
+ * the processor time of an answer tells what they would do on cores of their own, whatever else the machine does.
  */
 async function measureWorkers(options: BenchOptions, scratch: Scratch): Promise<void> {
   const service = await startService(scratch.dir('service'))
@@ -162,6 +162,7 @@ async function measureWorkers(options: BenchOptions, scratch: Scratch): Promise<
       for (const endMs = performance.now() + 20_000; count > 1 && target.process.workers().length < count; await sleep(100)) {
         if (performance.now() > endMs) throw new Error('the workers do not start')
       }
+      target.process.pin(0)
       targets[targets.length - 1] = await logIn(target)
     }
     await sleep(idleSeconds * 1000)
@@ -170,7 +171,7 @@ async function measureWorkers(options: BenchOptions, scratch: Scratch): Promise<
     for (const target of targets) await warmUp(target, asked)
     const full = toRows(await measure(targets, options, asked), '1 worker')
     print(
-      '2 KB answers, 64 connections, session in a cookie; load and service on the same cores',
+      '2 KB answers, 64 connections, session in a cookie; one core for all workers',
       full.map(({ 'memory MiB': _memory, 'MB/s': _megabytes, ...row }) => row),
     )
     const perWorker = options.rate ?? 1000

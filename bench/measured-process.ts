@@ -73,9 +73,9 @@ export class MeasuredProcess {
     return { now: kilobytes('VmRSS') / 1024, own: kilobytes('RssAnon') / 1024, peak: kilobytes('VmHWM') / 1024 }
   }
 
-  /** Keeps all its threads on one core, where the system has the tool for that. */
+  /** Keeps all its threads and workers on one core, where the system has the tool for that. */
   pin(core: number): void {
-    spawnSync('taskset', ['-a', '-c', '-p', String(core), String(this.pid)])
+    for (const pid of [this.pid, ...this.workers()]) spawnSync('taskset', ['-a', '-c', '-p', String(core), String(pid)])
   }
 
   forgetPeak(): void {
