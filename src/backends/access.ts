@@ -1,5 +1,6 @@
 /** Rights of a user from the permission service; without that service everything is allowed. */
 import { fieldOf, isTrue, type JsonObject, objectsOf, textOf, textsOf } from '../json/values.ts'
+import { isRunning } from '../time-span.ts'
 import { type BackendContext, BackendError } from './backend.ts'
 import { foldName } from './document-store.ts'
 
@@ -55,7 +56,7 @@ export async function requireAccess(context: BackendContext, user: string): Prom
   caches.set(context, known)
   const version = permissionVersion()
   const before = known.get(user)
-  if (before !== undefined && before.version === version && before.untilMs > context.now()) return before.asked
+  if (before !== undefined && before.version === version && isRunning(context.now(), before.untilMs, cacheMs)) return before.asked
   if (known.size >= maxCached) known.clear()
   const asked = askFor(context, user)
   known.set(user, { asked, version, untilMs: context.now() + cacheMs })

@@ -7,6 +7,7 @@ import { createHash } from 'node:crypto'
 import { formatJson } from '../json/json.ts'
 import { isObject, isTrue, type JsonObject, objectsOf } from '../json/values.ts'
 import { inheritLists, isTemplateInstance, referenceOf, storedTemplate } from '../pipeline-templates/inheritance.ts'
+import { isRunning } from '../time-span.ts'
 import type { BackendContext } from './backend.ts'
 
 export interface EffectivePipeline {
@@ -64,7 +65,7 @@ export class EffectivePipelines {
   async #unlistedInstances(): Promise<JsonObject[]> {
     const { isEmbedded, call, now } = this.#context
     if (isEmbedded('front50')) return []
-    if (now() < this.#instancesUntilMs) return this.#instances
+    if (isRunning(now(), this.#instancesUntilMs, readAllEveryMs)) return this.#instances
     const { status, body } = await call('front50', { method: 'GET', path: '/pipelines?restricted=false' })
     if (status !== 200 && status !== 404) throw new Error(`The definition store answered ${status} when all pipelines were read.`)
     this.#instances = objectsOf(body).filter((pipeline) => isTemplateInstance(pipeline) && !isTrue(pipeline['disabled']))
@@ -121,7 +122,7 @@ export class EffectivePipelines {
       .update(formatJson([definition, template]))
       .digest('base64')
     const known = this.#plans.get(key)
-    if (known !== undefined && now() < known.untilMs) return known.lists
+    if (known !== undefined && isRunning(now(), known.untilMs, plannedForMs)) return known.lists
     const plan = await this.#plan(definition)
     if (plan === 'unavailable') return known?.lists ?? inherited
     const lists = plan === undefined ? inherited : this.#withKnownUsers(definition, inherited, plan)

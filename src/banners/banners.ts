@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import type { Logger } from 'pino'
 import { z } from 'zod'
 import { GatewayError } from '../errors.ts'
+import { isRunning } from '../time-span.ts'
 import type { BannerStore } from './banner-store.ts'
 
 /** As many banners may be stored. */
@@ -79,7 +80,7 @@ export class Banners {
   async active(): Promise<Banner[]> {
     const { settings, log, now } = this.#options
     if (!settings.enabled) return []
-    if (now() >= this.#dueAtMs) {
+    if (!isRunning(now(), this.#dueAtMs, settings.refreshMs)) {
       await this.refresh().catch((error: unknown) => {
         this.#dueAtMs = now() + settings.refreshMs
         log.warn({ err: error }, 'the banners cannot be read; the last list is shown')

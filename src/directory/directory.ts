@@ -1,5 +1,6 @@
 /** LDAP client: fails over between servers and keeps the manager's connection. */
 import type { FastifyBaseLogger } from 'fastify'
+import { elapsedMs } from '../time-span.ts'
 import { type Connection, DirectoryUnreachable, type Entry, openConnection, type SearchRequest } from './connection.ts'
 import type { DirectorySettings, LdapServer } from './settings.ts'
 
@@ -59,7 +60,7 @@ export class Directory {
   async #managerConnection(): Promise<Connection> {
     const known = this.#manager
     if (known !== undefined) {
-      const isFresh = this.#now() - known.usedMs < maxIdleMs
+      const isFresh = elapsedMs(this.#now(), known.usedMs) < maxIdleMs
       const connection = isFresh ? await known.connection.catch(() => undefined) : undefined
       if (connection?.usable) {
         known.usedMs = this.#now()

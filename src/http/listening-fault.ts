@@ -31,6 +31,9 @@ export function explainListeningFault({ code, address, port, key }: ListeningFau
     case 'ENOTFOUND':
     case 'EAI_AGAIN':
       return `The name ${address} has no address. Correct server.address.`
+    case 'EMFILE':
+    case 'ENFILE':
+      return `This process has too many open files to listen on ${address}. Raise the limit (ulimit -n, or LimitNOFILE of systemd).`
     default:
       return `Nothing can listen on ${address}:${port} (${code}). Correct server.address or ${key}.`
   }

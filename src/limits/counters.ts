@@ -1,5 +1,6 @@
 /** Counters of requests in periods of fixed length, in the memory of this process. */
 import { BoundedMap } from '../bounded-map.ts'
+import { isRunning } from '../time-span.ts'
 
 /** What one request uses up: its cost in each count of one window. A window begins with the first request in it. */
 export interface Charge {
@@ -63,8 +64,7 @@ export class MemoryCounters implements Counters {
 
   #windowOf(key: string, nowMs: number, periodMs: number): Window {
     const known = this.#windows.get(key)
-    // A window that ends later than a new one would is from before a step of the clock.
-    if (known !== undefined && known.untilMs > nowMs && known.untilMs <= nowMs + periodMs) return known
+    if (known !== undefined && isRunning(nowMs, known.untilMs, periodMs)) return known
     const window = { used: new Map<string, number>(), untilMs: nowMs + periodMs }
     this.#windows.set(key, window)
     return window

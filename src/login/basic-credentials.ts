@@ -1,6 +1,7 @@
 /** Reads `Authorization: Basic`, and remembers for some seconds which credentials were right. */
 import { createHmac, randomBytes } from 'node:crypto'
 import { BoundedMap } from '../bounded-map.ts'
+import { isRunning } from '../time-span.ts'
 
 export interface Credentials {
   readonly username: string
@@ -36,7 +37,7 @@ export class VerifiedCredentials<Result> {
   get(credentials: Credentials, verify: () => Promise<Result | undefined>): Promise<Result | undefined> {
     const key = this.#keyOf(credentials)
     const known = this.#results.get(key)
-    if (known !== undefined && known.untilMs > this.#now()) return known.result
+    if (known !== undefined && isRunning(this.#now(), known.untilMs, cacheMs)) return known.result
     const entry = { result: verify(), untilMs: this.#now() + cacheMs }
     const drop = () => {
       if (this.#results.get(key) === entry) this.#results.delete(key)

@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { isWrongType, type Redis } from '../redis/redis.ts'
 import { closeToOthers, writePrivateFile } from '../storage/private-files.ts'
+import { elapsedMs } from '../time-span.ts'
 
 export interface LoginKey {
   /** 4 bytes that distinguish keys. */
@@ -79,7 +80,7 @@ export function createRedisKeys(redis: Redis, now: () => number): LoginKeys {
     return key
   }
   return {
-    current: async () => (known[0] !== undefined && now() - readAtMs < rereadMs ? known[0] : reread()),
+    current: async () => (known[0] !== undefined && elapsedMs(now(), readAtMs) < rereadMs ? known[0] : reread()),
     find: async (id) => {
       const found = pick(known, id)
       if (found !== undefined) return found

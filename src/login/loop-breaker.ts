@@ -5,6 +5,7 @@
 import { createHash } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
 import { setCookie } from '../http/cookies.ts'
+import { elapsedMs } from '../time-span.ts'
 
 /**
  * What seems to be wrong. `cookie`: logins succeed, and the browser sends no cookie back. `session`: logins succeed, and the
@@ -93,7 +94,7 @@ export class LoopBreaker {
 
   #isTogether({ sent, completed }: Rounds): boolean {
     const [last, lastCompleted] = [sent.at(-1) ?? 0, completed.at(-1) ?? 0]
-    return last > lastCompleted && this.#options.now() - last < togetherMs
+    return last > lastCompleted && elapsedMs(this.#options.now(), last) < togetherMs
   }
 
   /** Undefined when the browser sent no such cookie, or an unreadable one. */

@@ -1,6 +1,7 @@
 /** Cache of users whose credentials come with every request. */
 import { BoundedMap } from '../bounded-map.ts'
 import type { User } from '../http/request-state.ts'
+import { isRunning } from '../time-span.ts'
 
 const cacheMs = 20_000
 const maxCached = 1000
@@ -8,6 +9,8 @@ const maxCached = 1000
 interface CacheEntry {
   readonly user: Promise<User>
   readonly untilMs: number
+  /** From when it was prepared until then. */
+  readonly lengthMs: number
 }
 
 export class PreparedUsers {
@@ -25,8 +28,8 @@ export class PreparedUsers {
    */
   get(key: string, prepare: () => Promise<User>, untilMs = this.#now() + cacheMs): Promise<User> {
     const known = this.#users.get(key)
-    if (known !== undefined && known.untilMs > this.#now()) return known.user
-    const entry: CacheEntry = { user: prepare(), untilMs }
+    if (known !== undefined && isRunning(this.#now(), known.untilMs, known.lengthMs)) return known.user
+    const entry: CacheEntry = { user: prepare(), untilMs, lengthMs: untilMs - this.#now() }
     entry.user.catch(() => {
       if (this.#users.get(key) === entry) this.#users.delete(key)
     })

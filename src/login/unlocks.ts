@@ -5,6 +5,7 @@ import { BoundedMap } from '../bounded-map.ts'
 import type { Redis } from '../redis/redis.ts'
 import { openDatabaseFor } from '../storage/database.ts'
 import { migrate } from '../storage/migrations.ts'
+import { isRunning } from '../time-span.ts'
 import { toUserKey } from '../user-name.ts'
 import { guessWindowMs } from './form/guess-limit.ts'
 
@@ -44,7 +45,7 @@ export class Unlocks {
     const user = toStoredKey(username)
     const nowMs = this.#now()
     const known = this.#found.get(user)
-    if (known !== undefined && known.untilMs > nowMs) return known.atMs
+    if (known !== undefined && isRunning(nowMs, known.untilMs, cacheMs)) return known.atMs
     const atMs = await this.#store.find(user)
     const recent = atMs !== undefined && atMs > nowMs - guessWindowMs ? atMs : undefined
     this.#found.set(user, { atMs: recent, untilMs: nowMs + cacheMs })

@@ -7,6 +7,7 @@ import type { Changes } from '../changes.ts'
 import { GatewayError } from '../errors.ts'
 import { pathTo } from '../http/encode-path.ts'
 import type { User } from '../http/request-state.ts'
+import { isRunning } from '../time-span.ts'
 import { anonymousIdentity } from '../upstreams/identity.ts'
 import {
   checkDone,
@@ -121,7 +122,8 @@ class FiatPermissions implements Permissions {
     const key = toUserKey(user.username)
     const version = this.#version()
     const cached = this.#views.get(key)
-    if (cached !== undefined && cached.untilMs > this.#now() && cached.version === version) return cached.answer
+    const isFresh = cached !== undefined && isRunning(this.#now(), cached.untilMs, this.#settings.cacheTtlMs)
+    if (isFresh && cached.version === version) return cached.answer
     return this.#ask(user, key, version)
   }
 

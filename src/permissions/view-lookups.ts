@@ -3,6 +3,7 @@
  * neither the time of the requests nor the connections.
  */
 import type { FastifyBaseLogger } from 'fastify'
+import { elapsedMs } from '../time-span.ts'
 import type { PermissionAnswer, PermissionView } from './permissions.ts'
 import type { PermissionSettings } from './settings.ts'
 
@@ -76,7 +77,7 @@ export class ViewLookups {
 
   /** Whether the service has failed a moment ago, and nothing has been heard from it since. */
   get isFailing(): boolean {
-    return !this.#options.isEmbedded && this.#options.now() - this.#failedAtMs < failureMemoryMs
+    return !this.#options.isEmbedded && elapsedMs(this.#options.now(), this.#failedAtMs) < failureMemoryMs
   }
 
   async find(key: string, question: ViewQuestion): Promise<PermissionAnswer> {
@@ -85,7 +86,7 @@ export class ViewLookups {
     const lookup = known ?? this.#start(key, question.username)
     if (lookup === undefined) return this.#findAfterOthers(key, question)
     if (lookup.givenUpAtMs !== undefined) {
-      if (this.#options.now() - lookup.givenUpAtMs < this.#momentMs) return silent()
+      if (elapsedMs(this.#options.now(), lookup.givenUpAtMs) < this.#momentMs) return silent()
       this.#askAgain(lookup)
     }
     await lookup.turn.promise

@@ -5,6 +5,7 @@ import type { FastifyBaseLogger } from 'fastify'
 import { BoundedMap } from '../bounded-map.ts'
 import type { Changes } from '../changes.ts'
 import type { Redis } from '../redis/redis.ts'
+import { isRunning } from '../time-span.ts'
 import { toUserKey } from '../user-name.ts'
 import { createRedisSessionStore } from './redis-session-store.ts'
 import { formatSession, parseSession, type Session, type SessionContent } from './session.ts'
@@ -99,7 +100,7 @@ export class Sessions {
     if (cached?.session === undefined) return this.#search(cookieHeader)
     const { session, untilMs } = cached
     const nowMs = this.#now()
-    const counts = untilMs > nowMs && session.expiresAtMs > nowMs && !this.#isTooOld(session.content)
+    const counts = isRunning(nowMs, untilMs, cacheMs) && session.expiresAtMs > nowMs && !this.#isTooOld(session.content)
     return counts && !this.#needsTouch(session) ? session : this.#search(cookieHeader)
   }
 
@@ -244,10 +245,11 @@ export class Sessions {
 
   async #read(key: string): Promise<Session | undefined> {
     const before = this.#cache.get(key)
-    if (before !== undefined && before.untilMs > this.#now()) return before.session
+    if (before !== undefined && isRunning(this.#now(), before.untilMs, cacheMs)) return before.session
     const stored = await askStore(() => this.#store.load(key))
     const meanwhile = this.#cache.get(key)
-    if (meanwhile !== undefined && meanwhile.session === undefined && meanwhile.untilMs > this.#now()) return undefined
+    if (meanwhile !== undefined && meanwhile.session === undefined && isRunning(this.#now(), meanwhile.untilMs, cacheMs))
+      return undefined
     const content = stored && parseSession(key, stored.content)
     if (stored === undefined || content === undefined) return undefined
     const session: Session = { key, content, expiresAtMs: stored.expiresAtMs }

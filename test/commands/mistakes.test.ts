@@ -561,3 +561,7 @@ function findOldNode(): string | undefined {
     .filter((file) => existsSync(file))
     .find((file) => Number.parseInt(spawnSync(file, ['--version'], { encoding: 'utf8' }).stdout.slice(1), 10) < 26)
 }
+test('a start without file descriptors names the limit', () => {
+  const error = Object.assign(new Error('listen EMFILE'), { code: 'EMFILE', syscall: 'listen', address: '/data/backends.sock' })
+  assert.match(explainFailure(error), /too many open files .*backends\.sock.*ulimit -n/)
+})

@@ -4,13 +4,14 @@ import { execFile } from 'node:child_process'
 import { connect } from 'node:net'
 import test from 'node:test'
 import { promisify } from 'node:util'
+import { openUsers } from '../../src/login/form/users.ts'
 import { Browser } from '../login/browser.ts'
 import { runGateway } from '../support/gateway.ts'
 import { startInstance } from '../support/instance.ts'
 import { program } from '../support/program.ts'
 import { openRawConnection } from '../support/raw-connection.ts'
 import { startServe } from '../support/serve.ts'
-import { startUpstream } from '../support/upstream.ts'
+import { Reply, startUpstream } from '../support/upstream.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
 test('exhausted descriptors refuse new connections until some are free', async (t) => {
@@ -74,6 +75,41 @@ test('a clock that jumps ends no session early or late', async (t) => {
   assert.notEqual(await status(), 200)
   await admin.login('admin', password)
   assert.equal(await status(), 200)
+})
+
+test('a clock that is set back keeps no rights that have ended', async (t) => {
+  let nowMs = Date.now()
+  const password = 'battery staple'
+  let applications = [{ name: 'web', authorizations: ['READ'] }]
+  const [orca, fiat] = await Promise.all([
+    startUpstream(t, () => []),
+    startUpstream(t, ({ method }) =>
+      method === 'GET'
+        ? { name: 'rita', admin: false, accounts: [], serviceAccounts: [], roles: [], applications }
+        : new Reply(200),
+    ),
+  ])
+  const { url, dataDir } = await runGateway(
+    t,
+    {
+      fairlead: { admin: { password } },
+      permissions: { enforce: 'gateway' },
+      services: { fiat: { enabled: true, baseUrl: fiat.url }, orca: { enabled: true, baseUrl: orca.url } },
+    },
+    { now: () => nowMs },
+  )
+  const users = openUsers(dataDir)
+  await users.add('rita', password, ['dev'])
+  users.close()
+  const rita = new Browser(url)
+  await rita.login('rita', password)
+  const status = async () => (await rita.visit('/applications/web/tasks')).status
+  assert.equal(await status(), 200)
+  nowMs -= 60 * 60_000
+  applications = []
+  assert.equal(await status(), 403)
+  nowMs += 5 * 60_000
+  assert.equal(await status(), 403)
 })
 
 test('a full disk refuses what has to be stored, until there is room', async (t) => {

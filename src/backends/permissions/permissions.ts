@@ -1,6 +1,7 @@
 /** Embedded permission service: it stores the roles of users and reports their permissions. */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { fieldOf, textOf } from '../../json/values.ts'
+import { isRunning } from '../../time-span.ts'
 import { findNameObjection, toUserKey } from '../../user-name.ts'
 import { type Backend, type BackendContext, BackendError } from '../backend.ts'
 import { foldName } from '../document-store.ts'
@@ -53,7 +54,7 @@ function shareWhileUnchanged<T>({ permissionVersion, now }: BackendContext, load
   if (permissionVersion === undefined) return load
   return () => {
     const version = permissionVersion()
-    if (shared?.version === version && shared.untilMs > now()) return shared.loaded
+    if (shared?.version === version && isRunning(now(), shared.untilMs, sharedMs)) return shared.loaded
     const loaded = load()
     const reading = { loaded, version, untilMs: now() + sharedMs }
     shared = reading

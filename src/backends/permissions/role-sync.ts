@@ -3,6 +3,8 @@
  *
  * An unavailable provider locks no user out: users keep their last roles, and the log reports it.
  */
+
+import { elapsedMs } from '../../time-span.ts'
 import { within } from '../../within.ts'
 import type { BackendContext } from '../backend.ts'
 import { type LoadedRoles, originOf, type RoleSource } from './role-source.ts'
@@ -145,7 +147,7 @@ export class RoleSync {
   }
 
   #isSilent(): boolean {
-    return this.#context.now() - this.#silentSinceMs < silentForMs
+    return elapsedMs(this.#context.now(), this.#silentSinceMs) < silentForMs
   }
 
   #apply({ roles, problem }: LoadedRoles): void {

@@ -6,6 +6,7 @@ import { GatewayError } from '../../errors.ts'
 import { isTrustedPeer, type OriginSettings } from '../../http/origin.ts'
 import type { User } from '../../http/request-state.ts'
 import type { LoginReport } from '../../permissions/permissions.ts'
+import { isRunning } from '../../time-span.ts'
 import { findNameObjection } from '../../user-name.ts'
 import type { EntryPoint, LoginMethod, LoginOutcome } from '../login-method.ts'
 import type { PrepareUser } from '../prepare-user.ts'
@@ -88,7 +89,7 @@ export class HeaderLogin implements LoginMethod {
   async #isServiceAccount(name: string): Promise<boolean> {
     const nowMs = this.#options.now()
     const known = this.#serviceAccounts.get(name)
-    if (known !== undefined && known.untilMs > nowMs) return known.isOne
+    if (known !== undefined && isRunning(nowMs, known.untilMs, this.#options.settings.serviceAccountsMs)) return known.isOne
     const isOne = await this.#options.isServiceAccount(name)
     this.#serviceAccounts.set(name, { isOne, untilMs: nowMs + this.#options.settings.serviceAccountsMs })
     return isOne

@@ -1,5 +1,6 @@
 /** Signing keys of a provider: cached, reloaded for unknown keys, with a rate limit. */
 import { type CompactVerifyGetKey, compactVerify, createLocalJWKSet, errors, type JSONWebKeySet } from 'jose'
+import { elapsedMs } from '../../time-span.ts'
 import { LoginFailure } from './login-failure.ts'
 import { type CallProvider, readObject } from './provider-http.ts'
 
@@ -53,14 +54,14 @@ export class KeySet {
   }
 
   #mayAskAgain(): boolean {
-    if (this.#now() - this.#askedForUnknownAtMs < pauseMs) return false
+    if (elapsedMs(this.#now(), this.#askedForUnknownAtMs) < pauseMs) return false
     this.#askedForUnknownAtMs = this.#now()
     return true
   }
 
   async #current(): Promise<CompactVerifyGetKey> {
     const known = this.#keys
-    if (known !== undefined && this.#now() - known.loadedAtMs < maxAgeMs) return known.find
+    if (known !== undefined && elapsedMs(this.#now(), known.loadedAtMs) < maxAgeMs) return known.find
     return this.#load()
   }
 

@@ -1,5 +1,6 @@
 /** Metadata of a provider: configured values, completed by discovery. */
 import type { FastifyBaseLogger } from 'fastify'
+import { elapsedMs } from '../../time-span.ts'
 import { within } from '../../within.ts'
 import { discover, type ProviderMetadata, WrongIssuer } from './discovery.ts'
 import { LoginFailure } from './login-failure.ts'
@@ -64,7 +65,7 @@ export class ProviderServer {
   async current(): Promise<Server> {
     const known = this.#known()
     if (known !== undefined) return known
-    if (this.#asking !== undefined || this.#options.now() - this.#askedAtMs >= askAgainAfterMs) await this.#ask()
+    if (this.#asking !== undefined || elapsedMs(this.#options.now(), this.#askedAtMs) >= askAgainAfterMs) await this.#ask()
     const found = this.#known()
     if (found === undefined) throw new LoginFailure('unavailable', 'the issuer has not said yet how to log in with it')
     return found
