@@ -3,8 +3,8 @@
  * Everything that the bundle contains comes along, so the package has no dependencies; their licences are collected.
  */
 import { chmodSync, existsSync, globSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { join, relative, resolve } from 'node:path'
-import { build, type Metafile } from 'esbuild'
+import { dirname, join, relative, resolve } from 'node:path'
+import { build, type Metafile, type Plugin } from 'esbuild'
 import { placeConsole } from './build-console.ts'
 
 const root = resolve(import.meta.dirname, '..')
@@ -55,8 +55,35 @@ export async function bundle(entryPoints: Record<string, string>, outDir: string
     banner: { js: requireBanner },
     metafile: true,
     logLevel: 'warning',
+    plugins: [leaveOut],
   })
   return metafile
+}
+
+/**
+ * Code that Fairlead never runs, and that would be source text in the memory of each thread: other languages of zod, and compilers of
+ * JSON schemas (src/http/without-schemas.ts).
+ */
+const leaveOut: Plugin = {
+  name: 'leave-out',
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /^\.\.\/locales\/index\.js$/ }, ({ importer, resolveDir }) =>
+      importer.includes('/node_modules/zod/')
+        ? { path: join(resolveDir, '../locales/en.js'), namespace: 'one-language' }
+        : undefined,
+    )
+    onLoad({ filter: /.*/, namespace: 'one-language' }, ({ path }) => ({
+      contents: `export { default as en } from ${JSON.stringify(path)}`,
+      resolveDir: dirname(path),
+    }))
+    onResolve({ filter: /^@fastify\/(?:ajv-compiler|fast-json-stringify-compiler)$/ }, ({ path }) => ({
+      path,
+      namespace: 'no-compiler',
+    }))
+    onLoad({ filter: /.*/, namespace: 'no-compiler' }, ({ path }) => ({
+      contents: `module.exports = () => { throw new Error(${JSON.stringify(`${path} is not part of the bundle`)}) }`,
+    }))
+  },
 }
 
 /** What the bundle has in the same place as the sources; any other file beside a source would be missing. */
@@ -74,12 +101,17 @@ const sharedAddresses = [
 
 function checkAddresses(metafile: Metafile): void {
   const address = /new URL\([^)]*import\.meta\.url\)|import\.meta\.(dirname|filename)/g
-  for (const file of Object.keys(metafile.inputs).filter((input) => !input.includes('node_modules/'))) {
+  for (const file of Object.keys(metafile.inputs).filter((input) => !input.includes('node_modules/') && !isReplaced(input))) {
     for (const [text] of readFileSync(join(root, file), 'utf8').matchAll(address)) {
       const isShared = sharedAddresses.some((shared) => text.includes(shared))
       if (!isShared) throw new Error(`${file} looks for a file beside itself, which the bundle does not have: ${text}`)
     }
   }
+}
+
+/** Whether it stands for something else, see `leaveOut`. */
+function isReplaced(input: string): boolean {
+  return /^[\w-]+:/.test(input)
 }
 
 /** A CommonJS package that is imported lazily has only a default export in the bundle, whatever Node makes of its names. */
@@ -101,7 +133,7 @@ function bundledPackages(metafile: Metafile): string[] {
   for (const output of Object.values(metafile.outputs)) {
     for (const [input, { bytesInOutput }] of Object.entries(output.inputs)) {
       const folder = /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(input)?.[0]
-      if (folder !== undefined && bytesInOutput > 0) folders.add(folder)
+      if (folder !== undefined && bytesInOutput > 0 && !isReplaced(input)) folders.add(folder)
     }
   }
   return [...folders].sort()

@@ -17,6 +17,11 @@ test('the packed package installs and serves alone', async (t) => {
   const [{ filename }] = JSON.parse(packed.slice(packed.indexOf('['))) as [{ filename: string }]
   await run('npm', ['install', `./${filename}`, '--prefer-offline', '--no-audit', '--no-fund'], folder)
 
+  const licences = readFileSync(join(folder, 'node_modules/fairlead/dist/THIRD-PARTY-LICENSES.txt'), 'utf8')
+  assert.match(licences, /^fastify \d/m)
+  // Each thread would hold their source text, and none runs it.
+  assert.doesNotMatch(licences, /^(?:ajv|@fastify\/ajv-compiler) \d/m)
+
   const { url } = await startInstance(t, {
     command: 'exec node_modules/.bin/fairlead serve',
     cwd: folder,

@@ -1,6 +1,7 @@
 /** One HTTP server for all embedded back ends, with their migrations and life cycles. */
 import type { DatabaseSync } from 'node:sqlite'
 import Fastify, { type FastifyBaseLogger, type FastifyError, type FastifyInstance, LogController } from 'fastify'
+import { withoutSchemas } from '../http/without-schemas.ts'
 import { formatJson, maxStoredJsonDepth } from '../json/json.ts'
 import { http } from '../node-http.ts'
 import { migrate } from '../storage/migrations.ts'
@@ -44,6 +45,7 @@ interface BackendServer {
 export function createBackendServer(options: BackendServerOptions): BackendServer {
   const server = Fastify({
     loggerInstance: options.log,
+    schemaController: withoutSchemas,
     logController: new LogController({ disableRequestLogging: true }),
     // Expressions to evaluate arrive in the query.
     http: { maxHeaderSize: maxHeaderBytes },

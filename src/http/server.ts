@@ -21,6 +21,7 @@ import type { Site } from './page.ts'
 import type { ListenerKind, RequestState, RequestStep, User } from './request-state.ts'
 import { readTarget } from './request-target.ts'
 import { anyPath, type FindRoute, maxParamLength, type Route } from './route.ts'
+import { withoutSchemas } from './without-schemas.ts'
 
 const clientGone = 499
 const slash = 0x2f
@@ -63,6 +64,7 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
   const serverFactory: FastifyServerFactory<Server> = (handler) => options.createMainServer(handler)
   const server = Fastify({
     serverFactory,
+    schemaController: withoutSchemas,
     // The framework would make a logger for each request and follow each answer to its end.
     childLoggerFactory: () => options.log,
     logController: new LogController({ disableRequestLogging: true }),

@@ -3,7 +3,6 @@ import { type Dirent, readdirSync, realpathSync } from 'node:fs'
 import { dirname, isAbsolute, join, normalize, sep } from 'node:path'
 import { pipeline, Readable } from 'node:stream'
 import { createGunzip } from 'node:zlib'
-import { UnpackSync } from 'tar'
 import { BackendError } from '../backend.ts'
 
 export interface UnpackBounds {
@@ -29,6 +28,7 @@ const kinds: ReadonlySet<string> = new Set([
  * @throws {BackendError} 400 for an archive that is damaged or hostile; 413 beyond the bounds
  */
 export async function unpackArchive(archive: AsyncIterable<Uint8Array>, folder: string, bounds: UnpackBounds): Promise<void> {
+  const { UnpackSync } = await import('tar')
   const guard = new EntryGuard(bounds)
   // It writes each piece before it takes the next, so nothing is pending when it returns.
   const unpack = new UnpackSync({

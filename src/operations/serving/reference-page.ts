@@ -1,6 +1,8 @@
 /** The page to browse the API: Scalar's reference, served from this origin. */
+
 import Fastify from 'fastify'
 import { escapeHtml, icon } from '../../http/page.ts'
+import { withoutSchemas } from '../../http/without-schemas.ts'
 import { DirectAnswer } from '../operation.ts'
 
 /** The page may reach this origin only, whatever its script would like to load. */
@@ -64,7 +66,7 @@ export async function referenceScript(): Promise<DirectAnswer> {
 /** The package offers its script through a plug-in only; a server that never listens hands it out. */
 async function loadScript(): Promise<Buffer> {
   const { default: plugin } = await import('@scalar/fastify-api-reference')
-  const server = Fastify()
+  const server = Fastify({ schemaController: withoutSchemas })
   await server.register(plugin, { routePrefix: '/reference', configuration: { url: '/openapi.json' } })
   const answer = await server.inject('/reference/js/scalar.js')
   await server.close()
