@@ -10,6 +10,7 @@ import { runGateway } from '../support/gateway.ts'
 import { startInstance } from '../support/instance.ts'
 import { program } from '../support/program.ts'
 import { openRawConnection } from '../support/raw-connection.ts'
+import { startRedis } from '../support/redis.ts'
 import { startServe } from '../support/serve.ts'
 import { Reply, startUpstream } from '../support/upstream.ts'
 import { waitUntil } from '../support/wait-until.ts'
@@ -110,6 +111,42 @@ test('a clock that is set back keeps no rights that have ended', async (t) => {
   assert.equal(await status(), 403)
   nowMs += 5 * 60_000
   assert.equal(await status(), 403)
+})
+
+test('Redis that restarts during logins loses none of them', async (t) => {
+  const redis = await startRedis(t)
+  if (redis === undefined) return
+  const password = 'battery staple'
+  const { url } = await runGateway(t, { fairlead: { admin: { password } }, redis: { connection: redis.url } })
+  const loggedIn: Browser[] = []
+  const statuses = new Set<number>()
+  let running = true
+  const clients = Array.from({ length: 3 }, async () => {
+    while (running) {
+      const browser = new Browser(url)
+      const { status } = await browser.login('admin', password)
+      statuses.add(status)
+      if (status === 302) loggedIn.push(browser)
+      statuses.add((await browser.visit('/auth/user')).status)
+    }
+  })
+  for (let turn = 1; turn <= 2; turn++) {
+    const before = loggedIn.length
+    await waitUntil(() => loggedIn.length > before + 3, 'logins')
+    await redis.kill()
+    await waitUntil(() => statuses.has(503), 'a refusal')
+    statuses.delete(503)
+    await redis.start()
+  }
+  const before = loggedIn.length
+  await waitUntil(() => loggedIn.length > before + 3, 'logins after the restart')
+  running = false
+  await Promise.all(clients)
+  assert.deepEqual(
+    [...statuses].filter((status) => ![200, 302, 401, 503].includes(status)),
+    [],
+  )
+  for (const browser of loggedIn) assert.equal((await browser.user())?.['username'], 'admin')
 })
 
 test('a full disk refuses what has to be stored, until there is room', async (t) => {
