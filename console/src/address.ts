@@ -18,6 +18,13 @@ export function formatQuery(query: Query): string {
   return given.length === 0 ? '' : `?${new URLSearchParams(given)}`
 }
 
+const maxPathPart = 200
+
+/** The gateway refuses other names in paths, also encoded ones. @see `PATH_REFUSED` */
+export function isPathPart(name: string): boolean {
+  return name.length <= maxPathPart && !/[/\\%;]|^\.*$/.test(name)
+}
+
 export const to = {
   home: () => basePath,
   applications: () => address(['applications']),
@@ -41,7 +48,11 @@ export const to = {
   settings: (application: string, query?: Query) => address(['applications', application, 'settings'], query),
   compare: (query?: Query) => address(['executions', 'compare'], query),
   projects: () => address(['projects']),
-  project: (name: string) => address(['projects', name]),
+  /** By its name, unless an address cannot have that; without an id it is found in the list. */
+  project: ({ name, id }: { readonly name: string; readonly id?: string | undefined }) => {
+    const part = isPathPart(name) ? name : id
+    return address(part === undefined ? ['projects'] : ['projects', part])
+  },
   infrastructure: (section: string, query?: Query) => address(['infrastructure', section], query),
   access: (section?: string, query?: Query) => address(section === undefined ? ['access'] : ['access', section], query),
   audit: (query?: Query) => address(['audit'], query),

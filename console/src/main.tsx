@@ -5,6 +5,7 @@ import { asApiError } from './api/api-error.ts'
 import { loadUser } from './api/session.ts'
 import { App } from './app.tsx'
 import { ErrorState } from './components/states.tsx'
+import { guardTexts } from './guard-texts.ts'
 import { loadRecents } from './model/recent.ts'
 import { words } from './words.ts'
 
@@ -23,4 +24,5 @@ async function start(): Promise<void> {
   }
 }
 
+guardTexts()
 void start()

@@ -1,9 +1,10 @@
-/** Lists that change while they are read, and where their rows lead. */
+/** Lists that change while they are read, where their rows lead, and names in them. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { findRevision, toRevisions } from '../../console/src/editor/history.ts'
 import { auditTargetOf } from '../../console/src/model/audit-target.ts'
 import { holdRows } from '../../console/src/model/held-rows.ts'
+import { cutMiddle, showDisguised, showHidden } from '../../console/src/model/names.ts'
 
 const keyOf = (row: string) => row.charAt(0)
 /** What is shown, with `-` after what is gone, and how many wait. */
@@ -53,4 +54,11 @@ test('a revision is found by the time of its save', () => {
     [found(undefined, undefined), found(undefined, 250), found('100', 250), found(undefined, 99), found('101', undefined)],
     ['300', '200', '100', undefined, undefined],
   )
+})
+
+test('a name hides and reorders nothing', () => {
+  assert.equal(showHidden('a\u202eb\u0007c\r\nd\n'), 'a␣202eb␣0007c ↵ d')
+  assert.equal(showDisguised('Start \u2066x\u202e?\n  second line'), 'Start ␣2066x␣202e?\n  second line')
+  assert.equal(showDisguised('👩\u200d🚢'), '👩\u200d🚢')
+  assert.equal([...cutMiddle('x'.repeat(10_000), 80)].length, 80)
 })

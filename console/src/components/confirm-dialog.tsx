@@ -5,7 +5,7 @@ import { useId, useRef, useState } from 'preact/hooks'
 import { type Change, judgeChange, submitTask } from '../api/actions.ts'
 import { words } from '../words.ts'
 import { Banner } from './banner.tsx'
-import { closeDialog, Dialog, openDialog } from './dialog.tsx'
+import { actionLabel, closeDialog, Dialog, openDialog } from './dialog.tsx'
 import { FailedAction } from './states.tsx'
 import { useSubmit } from './use-submit.ts'
 
@@ -74,7 +74,7 @@ function ConfirmDialog(confirmation: Confirmation) {
         aria-disabled={busy || !isComplete}
         aria-busy={busy}
       >
-        {isRefused ? words.tryAnyway : action}
+        {isRefused ? words.tryAnyway : actionLabel(action)}
       </button>
     </>
   )

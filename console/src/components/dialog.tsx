@@ -2,8 +2,17 @@
 import { signal } from '@preact/signals'
 import type { ComponentChildren, VNode } from 'preact'
 import { useId, useLayoutEffect, useRef } from 'preact/hooks'
+import { cutMiddle } from '../model/names.ts'
 import { words } from '../words.ts'
 import { Icon } from './icon.tsx'
+
+const maxTitle = 160
+const maxAction = 80
+
+/** Of a button whose words hold a name. */
+export function actionLabel(action: string): string {
+  return cutMiddle(action, maxAction)
+}
 
 const opened = signal<VNode | undefined>(undefined)
 
@@ -55,7 +64,7 @@ export function Dialog({ title, children, footer, onClose = closeDialog, class: 
   return (
     <dialog ref={element} class={`dialog ${style}`} aria-labelledby={id} onCancel={onCancel}>
       <header class="dialog-head">
-        <h2 id={id}>{title}</h2>
+        <h2 id={id}>{typeof title === 'string' ? cutMiddle(title, maxTitle) : title}</h2>
         {closable && (
           <button type="button" class="icon-button" aria-label={words.close} onClick={onClose}>
             <Icon name="close" />

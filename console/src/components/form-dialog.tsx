@@ -2,7 +2,7 @@
 import type { ComponentChildren, VNode } from 'preact'
 import { useId } from 'preact/hooks'
 import { words } from '../words.ts'
-import { closeDialog, Dialog, openDialog } from './dialog.tsx'
+import { actionLabel, closeDialog, Dialog, openDialog } from './dialog.tsx'
 import { FailedAction } from './states.tsx'
 import { useSubmit } from './use-submit.ts'
 
@@ -31,7 +31,7 @@ export function FormDialog({ title, action, children, isReady = true, wide = fal
         {words.cancel}
       </button>
       <button type="submit" form={id} class="button is-primary" aria-disabled={busy || !isReady} aria-busy={busy}>
-        {action}
+        {actionLabel(action)}
       </button>
     </>
   )

@@ -2,7 +2,7 @@
 import type { ComponentType } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
-import { to } from '../address.ts'
+import { isPathPart, to } from '../address.ts'
 import { type ApiError, asApiError } from '../api/api-error.ts'
 import { useLive } from '../api/live.ts'
 import { saveOperation, useRight } from '../api/rights.ts'
@@ -144,7 +144,7 @@ export function Editor({ draft, id, query }: EditorProps) {
 function useNewer(draft: Draft) {
   const [newer, setNewer] = useState<SaveOutcome | undefined>(undefined)
   const id = textOf(draft.stored.value?.definition['id'])
-  const isReadable = id !== undefined && !/[/\\%;]/.test(id)
+  const isReadable = id !== undefined && isPathPart(id)
   const parameters = isReadable ? { path: { application: draft.application, pipelineName: id } } : undefined
   const { body } = useLive('/applications/{application}/pipelineConfigs/{pipelineName}', parameters, { refresh: 'steady' })
     .reading.value

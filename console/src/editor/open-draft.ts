@@ -1,5 +1,6 @@
 /** Drafts of this tab: in memory while the page lives, and in `sessionStorage` for a reload and a login. */
 import { effect } from '@preact/signals'
+import { isPathPart } from '../address.ts'
 import { ApiError } from '../api/api-error.ts'
 import { client, unwrap } from '../api/client.ts'
 import { user } from '../api/session.ts'
@@ -58,8 +59,8 @@ export function forgetDraft(draft: Draft): void {
 /** @throws {ApiError} 404 as well when the application has no such pipeline */
 export async function readDefinition(application: string, id: string): Promise<Json> {
   const path = { application, pipelineName: id }
-  // Paths with these characters are refused; the list has every pipeline.
-  if (!/[/\\%;]|^\.+$/.test(id)) {
+  // The list has every pipeline.
+  if (isPathPart(id)) {
     return objectOf(await unwrap(client.GET('/applications/{application}/pipelineConfigs/{pipelineName}', { params: { path } })))
   }
   const all = await unwrap(client.GET('/applications/{application}/pipelineConfigs', { params: { path: { application } } }))

@@ -3,7 +3,7 @@ import { useMemo, useState } from 'preact/hooks'
 import type { ApiError } from '../api/api-error.ts'
 import { Banner } from '../components/banner.tsx'
 import { copyText } from '../components/copy-button.tsx'
-import { closeDialog, Dialog, openDialog } from '../components/dialog.tsx'
+import { actionLabel, closeDialog, Dialog, openDialog } from '../components/dialog.tsx'
 import { Icon } from '../components/icon.tsx'
 import { Name } from '../components/name.tsx'
 import { FailedAction } from '../components/states.tsx'
@@ -51,7 +51,7 @@ function SaveDialog({ draft, onSaved }: SaveDialogProps) {
         {commonWords.cancel}
       </button>
       <button type="button" class="button is-primary" aria-disabled={busy} aria-busy={busy} onClick={() => void save()}>
-        {words.savePipeline(name)}
+        {actionLabel(words.savePipeline(name))}
       </button>
     </>
   )

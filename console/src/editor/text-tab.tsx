@@ -51,7 +51,7 @@ export function TextTab({ draft }: TabProps) {
       <div class="toolbar">
         <Segments label={words.format} options={formats} selected={format} onSelect={choose} />
         <p class="muted grow">{words.textKeys}</p>
-        {!isReadOnly && <ImportFile draft={draft} onImported={showImport} />}
+        {!isReadOnly && <ImportFile draft={draft} readNow={readNow} onImported={showImport} />}
       </div>
       {format === 'yaml' && hasComments && <Banner tone="warning">{words.yamlComments}</Banner>}
       <Lazy
@@ -68,6 +68,8 @@ export function TextTab({ draft }: TabProps) {
                 type="button"
                 class="button small"
                 onClick={() => {
+                  // What was typed last would be read when the editor closes, and come back.
+                  readNow.current()
                   draft.unreadable.value = undefined
                   setGeneration(generation + 1)
                 }}
@@ -86,11 +88,12 @@ export function TextTab({ draft }: TabProps) {
 
 interface ImportFileProps {
   readonly draft: Draft
+  readonly readNow: { readonly current: () => void }
   readonly onImported: (format: TextFormat) => void
 }
 
 /** Replaces the draft by what a file says; it stays the same pipeline. */
-function ImportFile({ draft, onImported }: ImportFileProps) {
+function ImportFile({ draft, readNow, onImported }: ImportFileProps) {
   const input = useRef<HTMLInputElement>(null)
   const [error, setError] = useState<string | undefined>(undefined)
   const open = async (file: File | undefined) => {
@@ -98,6 +101,7 @@ function ImportFile({ draft, onImported }: ImportFileProps) {
     if (file === undefined) return
     try {
       const { text, format, parsed } = await readDefinitionFile(file)
+      readNow.current()
       if (parsed.kind === 'definition') {
         draft.unreadable.value = undefined
         draft.replace(toDraft(parsed.definition, draft.definition.peek()), editorWords.imported(file.name))

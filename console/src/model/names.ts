@@ -2,13 +2,22 @@
 
 /** Controls, and characters that change the direction of what follows them; those that join emoji are no danger. */
 const hidden = /(?!\u200d)[\p{Cc}\p{Cf}\u2028\u2029]/gu
+/** The same without controls, among which are the ends of lines. */
+const disguising = /(?!\u200d)[\p{Cf}\u2028\u2029]/gu
 
+/** In one line, with each hidden character as its number. */
 export function showHidden(text: string): string {
   // Ends of lines are no attack, and frequent in messages.
-  return text
-    .trimEnd()
-    .replace(/\r?\n/g, ' ↵ ')
-    .replace(hidden, (character) => `\u2423${(character.codePointAt(0) ?? 0).toString(16).padStart(4, '0')}`)
+  return text.trimEnd().replace(/\r?\n/g, ' ↵ ').replace(hidden, toMark)
+}
+
+/** A text of any kind in which a name may stand: nothing in it changes the direction of what follows. */
+export function showDisguised(text: string): string {
+  return text.replace(disguising, toMark)
+}
+
+function toMark(character: string): string {
+  return `\u2423${(character.codePointAt(0) ?? 0).toString(16).padStart(4, '0')}`
 }
 
 /** Beginning and end, which tell names apart. */

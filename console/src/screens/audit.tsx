@@ -26,6 +26,8 @@ import { words } from '../words.ts'
 type Event = Schemas['AuditEvent']
 type Filters = NonNullable<NonNullable<ReadParameters<'/audit/events'>['query']>>
 
+/** Operations are the longest that are read in whole. */
+const maxValue = 36
 const pageSize = 100
 const exportPage = 1000
 const maxExported = 10_000
@@ -284,7 +286,7 @@ function Value({ name, value }: { name: string; value: string | undefined }) {
       title={adminWords.filterBy(value)}
       onClick={() => change({ [name]: value })}
     >
-      <Name text={value} max={40} />
+      <Name text={value} max={maxValue} />
     </button>
   )
 }

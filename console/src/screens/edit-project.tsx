@@ -44,7 +44,7 @@ export function EditProject({ project }: { project: Project | undefined }) {
       object: objectKey('project', project?.id ?? saved.name),
     })
     refreshMatching('/projects')
-    if (saved.name !== project?.name) navigate(to.project(saved.name))
+    if (saved.name !== project?.name) navigate(to.project(saved))
     return undefined
   }
   return (

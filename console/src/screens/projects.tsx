@@ -69,7 +69,7 @@ function Row({ project }: { project: Project }) {
   return (
     <div class="run-row">
       <Icon name="project" />
-      <a class="row-link row-title" href={to.project(project.name)}>
+      <a class="row-link row-title" href={to.project(project)}>
         <Name text={project.name} max={60} />
       </a>
       <span class="grow muted cut">

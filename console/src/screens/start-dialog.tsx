@@ -6,7 +6,7 @@ import { to } from '../address.ts'
 import { ApiError, asApiError } from '../api/api-error.ts'
 import { actionHeaders, client, type Schemas, unwrap } from '../api/client.ts'
 import { refreshMatching, useLive } from '../api/live.ts'
-import { Dialog } from '../components/dialog.tsx'
+import { actionLabel, Dialog } from '../components/dialog.tsx'
 import { Field } from '../components/field.tsx'
 import { Name } from '../components/name.tsx'
 import { FailedAction } from '../components/states.tsx'
@@ -115,7 +115,7 @@ function Form({ pipeline, initial, onClose }: FormProps) {
         {words.cancel}
       </button>
       <button type="submit" form={id} class="button is-primary" aria-disabled={busy} aria-busy={busy}>
-        {words.startPipeline(pipeline.name)}
+        {actionLabel(words.startPipeline(pipeline.name))}
       </button>
     </>
   )
