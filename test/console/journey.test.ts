@@ -58,6 +58,11 @@ test('a person deploys and rolls back a program at the console', { timeout: 900_
     await click('button', 'Create application')
     await page.getByRole('dialog').getByRole('button', { name: 'Create application' }).click()
     await page.getByText('Letters, digits and hyphens, beginning with a letter.').last().waitFor()
+    assert.deepEqual(await page.evaluate(focusedField), [
+      'Name *',
+      'true',
+      'Letters, digits and hyphens, beginning with a letter.',
+    ])
     await page.getByLabel('Name').fill('web')
     await page.getByLabel('Owner’s email address').fill('ops@example.org')
     await page.getByRole('dialog').getByRole('button', { name: 'Create application' }).click()
@@ -91,7 +96,8 @@ test('a person deploys and rolls back a program at the console', { timeout: 900_
     assert.deepEqual(await findBarriers(page), [])
   })
 
-  await step('starts it again for the next version', async () => {
+  await step('starts it again for the next version, and hears each change once', async () => {
+    await page.evaluate(hear)
     await click('link', 'Start again')
     await page.getByLabel('Version').fill('1.1.0')
     await click('button', 'Start release')
@@ -100,6 +106,13 @@ test('a person deploys and rolls back a program at the console', { timeout: 900_
     await click('button', 'Continue')
     await click('button', 'Continue release')
     await page.locator('.page-title .status-badge', { hasText: 'succeeded' }).waitFor()
+    const heard = (await page.evaluate('heard')) as string[]
+    assert.equal(heard.at(-1), 'release succeeded')
+    assert.ok(heard.includes('release waiting for judgment'))
+    assert.ok(
+      heard.every((text, at) => text !== heard[at - 1]),
+      heard.join(', '),
+    )
   })
 
   await step('sees which version has the traffic', async () => {
@@ -259,6 +272,7 @@ test('a person deploys and rolls back a program at the console', { timeout: 900_
     assert.equal(await dialog.getByRole('button', { name: 'Try anyway' }).getAttribute('aria-disabled'), 'true')
     assert.deepEqual(await findBarriers(page), [])
     await dialog.getByRole('button', { name: 'Cancel' }).click()
+    assert.equal(await page.evaluate('document.activeElement.ariaLabel'), 'Actions of web-prod-v000', 'the focus returns')
     await changeAsAnother(fleet, { trafficGuards: [] })
   })
 
@@ -637,6 +651,20 @@ test('a person deploys and rolls back a program at the console', { timeout: 900_
 
   assert.deepEqual(complaints, [])
 })
+
+/** In the page: label, validity and last description of the field with the focus. */
+const focusedField = `(() => {
+  const field = document.activeElement
+  const described = (field.getAttribute('aria-describedby') ?? '').split(' ').at(-1)
+  return [field.labels[0].textContent, field.getAttribute('aria-invalid'), document.getElementById(described)?.textContent]
+})()`
+
+/** In the page: what a screen reader says by itself about the execution. */
+const hear = `
+  globalThis.heard = []
+  const region = [...document.querySelectorAll('[role="status"].visually-hidden')].at(-1)
+  new MutationObserver(() => heard.push(region.textContent)).observe(region, { childList: true, characterData: true, subtree: true })
+`
 
 /** Presses Tab until something with this text has the focus. */
 async function tabTo(page: Page, name: RegExp): Promise<void> {

@@ -1,8 +1,9 @@
-/** The colours of the console: every pair that carries text or a shape has enough contrast, in both themes. */
+/** How the console looks to everyone: contrast of every pair of colours, a shape for each state, movement only where it is wanted. */
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
+import { globSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { test } from 'node:test'
+import { build } from 'esbuild'
 
 const css = readFileSync(resolve(import.meta.dirname, '../../console/src/styles/tokens.css'), 'utf8')
 const states = ['succeeded', 'running', 'failed', 'warning', 'waiting', 'idle']
@@ -63,3 +64,54 @@ function luminance(color: string): number {
   })
   return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 }
+
+test('each state has a shape of its own, and a name where no word stands beside it', async () => {
+  const root = resolve(import.meta.dirname, '../..')
+  const built = await build({
+    stdin: {
+      contents: `
+        export { StatusMark } from './console/src/components/status-mark.tsx'
+        export { executionStatus, instanceStatus, waitingForJudgment } from './console/src/model/status.ts'
+      `,
+      resolveDir: root,
+    },
+    bundle: true,
+    write: false,
+    format: 'esm',
+    jsx: 'automatic',
+    jsxImportSource: 'preact',
+  })
+  const code = Buffer.from(built.outputFiles[0]?.contents ?? []).toString('base64')
+  const { StatusMark, executionStatus, instanceStatus, waitingForJudgment } = (await import(
+    `data:text/javascript;base64,${code}`
+  )) as {
+    StatusMark(props: { kind: string; label?: string }): { props: Record<string, unknown> }
+    executionStatus(status: string): { kind: string; word: string }
+    instanceStatus(health: string): { kind: string; word: string }
+    waitingForJudgment: { kind: string; word: string }
+  }
+  const runs = ['SUCCEEDED', 'RUNNING', 'TERMINAL', 'STOPPED', 'PAUSED', 'NOT_STARTED', 'SKIPPED', 'CANCELED', 'OTHER']
+  const kinds = [...runs.map(executionStatus), instanceStatus('OutOfService'), waitingForJudgment].map(({ kind }) => kind)
+  const shapes = kinds.map((kind) =>
+    JSON.stringify(StatusMark({ kind }).props['children'], ['type', 'props', 'children', 'class', 'd', 'cx']),
+  )
+  assert.equal(new Set(kinds).size, 11)
+  assert.equal(new Set(shapes).size, 11)
+  const { props } = StatusMark({ kind: 'failed', label: 'failed' })
+  assert.deepEqual([props['role'], props['aria-label']], ['img', 'failed'])
+})
+
+test('nothing moves for readers who want no movement', () => {
+  const sheets = globSync('console/src/styles/*.css', { cwd: resolve(import.meta.dirname, '../..') })
+  const styles = sheets.map((file) => readFileSync(resolve(import.meta.dirname, '../..', file), 'utf8')).join('\n')
+  const transitions = [...styles.matchAll(/transition:([^;]+);/g)].flatMap(([, value = '']) => value.split(','))
+  assert.ok(transitions.length > 0)
+  for (const transition of transitions) assert.match(transition, /var\(--quick\)|none/)
+  const still = [...styles.matchAll(/@media \(prefers-reduced-motion: reduce\) \{([\s\S]*?)\n\}/g)]
+    .map(([, rules]) => rules)
+    .join('\n')
+  assert.match(still, /--quick: 0ms/)
+  const moving = [...styles.matchAll(/\n\s*([^\n{}]+) \{[^{}]*\banimation: (?!none)/g)].map(([, selector = '']) => selector)
+  assert.ok(moving.length > 0)
+  for (const selector of moving) assert.ok(still.includes(`${selector} {`), `${selector} goes on moving`)
+})

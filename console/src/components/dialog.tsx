@@ -61,8 +61,11 @@ export function Dialog({ title, children, footer, onClose = closeDialog, class: 
     event.preventDefault()
     if (closable) onClose()
   }
+  // After the fields have said what is wrong with them.
+  const onSubmit = () =>
+    requestAnimationFrame(() => element.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus())
   return (
-    <dialog ref={element} class={`dialog ${style}`} aria-labelledby={id} onCancel={onCancel}>
+    <dialog ref={element} class={`dialog ${style}`} aria-labelledby={id} onCancel={onCancel} onSubmit={onSubmit}>
       <header class="dialog-head">
         <h2 id={id}>{typeof title === 'string' ? cutMiddle(title, maxTitle) : title}</h2>
         {closable && (
