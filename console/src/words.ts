@@ -38,6 +38,8 @@ export const words = {
   droppedOutput: 'The beginning of the output is no longer on this page.',
   outputOf: (name: string, lines: number) => `${name}, ${plural(lines, 'line')}`,
   whomToAsk: 'Ask the owner of the application or an administrator for the missing permission.',
+  rolesOf: (roles: readonly string[]) => (roles.length === 0 ? 'You have no role.' : `Your roles: ${roles.join(', ')}.`),
+  explainRights: 'Explain my rights',
   stale: (time: string, why: string, seconds: number) => `Data from ${time}. ${why} Next try in ${seconds} s.`,
   cut: (shown: number, total: number) => `Showing ${shown} of ${total.toLocaleString()}.`,
 
@@ -357,21 +359,28 @@ export const words = {
 } as const
 
 /** A failed call in words: what failed, and what helps. */
-export function describeError(error: ApiError): { title: string; advice: string } {
+export function describeError(error: ApiError, of: 'read' | 'change' = 'read'): { title: string; advice: string } {
   const { status, service, message, retryAfterMs } = error
-  if (status === 0) return { title: 'Fairlead does not answer.', advice: 'Check the connection; the page tries again by itself.' }
-  if (status === 403) return { title: message, advice: '' }
+  const isRead = of === 'read'
+  if (status === 0) {
+    const advice = isRead
+      ? 'Check the connection; the page tries again by itself.'
+      : 'Check the connection, and whether the change was made, before you try again.'
+    return { title: 'Fairlead does not answer.', advice }
+  }
   if (status === 404) return { title: message, advice: 'It was deleted, or you may not read it.' }
   if (status === 429 || status === 503) {
     const wait = retryAfterMs === undefined ? 'in a moment' : `in ${Math.ceil(retryAfterMs / 1000)} s`
-    return { title: message, advice: `The page tries again ${wait}.` }
+    return { title: message, advice: isRead ? `The page tries again ${wait}.` : `Try again ${wait}.` }
   }
-  if (status === 504)
-    return {
-      title: `${service ?? 'A service'} did not answer in time.`,
-      advice: 'A change may still have started: check the tasks before you try again.',
-    }
-  if (status === 502)
-    return { title: `${service ?? 'A service'} does not answer (${message})`, advice: 'Other parts of this page are current.' }
+  const mayHaveStarted = 'A change may still have started: check the tasks before you try again.'
+  if (status === 504) {
+    const advice = isRead ? 'The page tries again by itself.' : mayHaveStarted
+    return { title: `${service ?? 'A service'} did not answer in time.`, advice }
+  }
+  if (status === 502) {
+    const advice = isRead ? 'The page tries again by itself; what other services answer is current.' : mayHaveStarted
+    return { title: `${service ?? 'A service'} does not answer (${message}).`, advice }
+  }
   return { title: message, advice: '' }
 }

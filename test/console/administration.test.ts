@@ -2,13 +2,49 @@
 import assert from 'node:assert/strict'
 import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
-import type { Page } from 'playwright-core'
+import type { Page, Route } from 'playwright-core'
 import { findBarriers } from '../support/barriers.ts'
 import { type Chromium, openChromium } from '../support/chromium.ts'
 import { startGateway } from '../support/gateway.ts'
 
 const password = 'correct-horse-1'
 const hostile = 'e\u202evil<b>'
+
+const execution = '01KB3W6Y0TJ9Q4M8H5R2ZC7VXA'
+/** All but those that ask nothing before the user does. */
+const screensWithReads = [
+  '',
+  'applications',
+  'applications/web',
+  'applications/web/pipelines',
+  'applications/web/pipelines/release/edit',
+  'applications/web/tasks',
+  'applications/web/load-balancers',
+  'applications/web/settings',
+  'applications/web/server-groups/dev/east/web-v000',
+  'applications/web/instances/dev/east/i-1',
+  `executions/${execution}`,
+  `executions/compare?left=${execution}&right=${execution}`,
+  `tasks/${execution}`,
+  'projects',
+  'projects/none',
+  'infrastructure',
+  'infrastructure/images',
+  'infrastructure/security-groups',
+  'infrastructure/networks',
+  'infrastructure/accounts',
+  'access',
+  'access/tokens',
+  'access/logins',
+  'health',
+  'audit',
+  'users',
+]
+const refused = (status: number, more: object) => ({ status, json: { requestId: '5f3a9c0e-11aa', ...more } })
+const refusals = {
+  failed: refused(502, { code: 'UPSTREAM_FAILED', message: 'refused', upstream: { service: 'clouddriver' } }),
+  forbidden: refused(403, { code: 'PERMISSION_DENIED', message: 'This needs READ.' }),
+}
 
 /** Signs in, and returns the page at the console. */
 async function signIn(browser: Chromium, url: string, name: string, secret: string, options = {}): Promise<Page> {
@@ -106,6 +142,72 @@ test('an administrator works at the console', { timeout: 900_000 }, async (t) =>
     await page.getByLabel('Hash that you kept (optional)').fill('0'.repeat(64))
     await click('button', 'Verify the log')
     await page.getByText('The record with the hash that you kept is missing.').waitFor()
+  })
+
+  await t.test('each screen says what it waits for, what failed, and whom to ask', async () => {
+    let answer: 'hold' | 'pass' | keyof typeof refusals = 'hold'
+    const held: Route[] = []
+    const isApi = ({ pathname }: URL) => !pathname.startsWith('/console') && pathname !== '/auth/user'
+    await page.route(isApi, async (route) => {
+      if (answer === 'hold') held.push(route)
+      else if (answer === 'pass') await route.continue()
+      else await route.fulfill(refusals[answer])
+    })
+    const failed = page.locator('.state.is-failed:not(.is-forbidden)')
+    const forbidden = page.locator('.state.is-forbidden')
+    for (const path of screensWithReads) {
+      answer = 'hold'
+      await open(path)
+      await page.locator('#main [aria-busy="true"]').first().waitFor()
+      await page.locator('h1').first().waitFor()
+      assert.notEqual(await page.title(), 'Fairlead', path)
+
+      answer = 'failed'
+      await Promise.all(held.splice(0).map((route) => route.fulfill(refusals.failed)))
+      const text = (await failed.first().textContent()) ?? ''
+      assert.match(text, /clouddriver does not answer \(refused\)\. The page tries again.*Try again.*Request 5f3a9c0e/, path)
+
+      answer = 'forbidden'
+      await failed.first().getByRole('button', { name: 'Try again' }).click()
+      const refusal = (await forbidden.first().textContent()) ?? ''
+      assert.match(refusal, /This needs READ\. Your roles: .*Ask the owner.*Explain my rights/, path)
+
+      answer = 'pass'
+      for (let left = await forbidden.count(); left > 0; left = await forbidden.count()) {
+        await forbidden
+          .first()
+          .getByRole('button', { name: 'Try again' })
+          .click({ timeout: 5000 })
+          .catch(() => undefined)
+        await forbidden.nth(left - 1).waitFor({ state: 'detached' })
+      }
+    }
+    await page.unrouteAll({ behavior: 'ignoreErrors' })
+  })
+
+  await t.test('what was read stays while reads fail, and the focus with it', async () => {
+    const list = (...names: string[]) => ({ json: names.map((name) => ({ name, email: 'ops@example.org' })) })
+    let answer: Parameters<Route['fulfill']>[0] = list('api', 'web')
+    const isList = (url: string) => new URL(url).pathname === '/applications'
+    await page.route(
+      ({ href }) => isList(href),
+      (route) => route.fulfill(answer),
+    )
+    await open('applications')
+    const web = page.getByRole('link', { name: 'web', exact: true })
+    await web.focus()
+    answer = refusals.failed
+    for (let count = 0; count < 2; count++) {
+      const read = page.waitForResponse((response) => isList(response.url()))
+      await page.keyboard.press('r')
+      await read
+    }
+    await page.getByText(/Data from .* clouddriver does not answer \(refused\)\. Next try in \d+ s\./).waitFor()
+    answer = list('aaa', 'api', 'web')
+    await page.keyboard.press('r')
+    await page.getByText(/Data from/).waitFor({ state: 'detached' })
+    assert.equal(await page.evaluate('document.activeElement.textContent'), 'web')
+    await page.unrouteAll({ behavior: 'ignoreErrors' })
   })
 
   await t.test('meets no barrier on any screen, in light and dark', async () => {

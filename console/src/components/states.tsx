@@ -1,8 +1,10 @@
 /** Loading, empty, failed, forbidden and stale: what stands in a panel instead of, or above, its content. */
 import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
+import { to } from '../address.ts'
 import type { ApiError } from '../api/api-error.ts'
 import type { Live, Reading } from '../api/live.ts'
+import { user } from '../api/session.ts'
 import { formatClock, now } from '../model/time.ts'
 import { describeError, words } from '../words.ts'
 import { Banner } from './banner.tsx'
@@ -52,11 +54,20 @@ export function ErrorState({ error, onRetry }: { error: ApiError; onRetry: () =>
       <p>
         <strong>{title}</strong> {advice}
       </p>
-      {error.status === 403 && <p class="muted">{words.whomToAsk}</p>}
+      {error.status === 403 && (
+        <p class="muted">
+          {words.rolesOf(user.value?.roles ?? [])} {words.whomToAsk}
+        </p>
+      )}
       <div class="row">
         <button type="button" class="button" onClick={onRetry}>
           {words.tryAgain}
         </button>
+        {error.status === 403 && (
+          <a class="button" href={to.access('explain')}>
+            {words.explainRights}
+          </a>
+        )}
         <RequestId id={error.requestId} />
       </div>
     </div>
@@ -65,7 +76,7 @@ export function ErrorState({ error, onRetry }: { error: ApiError; onRetry: () =>
 
 /** In a dialog whose action has failed; its fields stay. */
 export function FailedAction({ error }: { error: ApiError }) {
-  const { title, advice } = describeError(error)
+  const { title, advice } = describeError(error, 'change')
   return (
     <Banner tone="failed">
       <strong>{title}</strong> {advice} <RequestId id={error.requestId} />
@@ -106,7 +117,14 @@ export function Loaded<Body>({ live, rows, title, children, empty }: LoadedProps
       </>
     )
   }
-  if (reading.readAtMs === undefined) return <Loading rows={rows} />
+  if (reading.readAtMs === undefined) {
+    return (
+      <>
+        {head}
+        <Loading rows={rows} />
+      </>
+    )
+  }
   if (body === undefined || body === null || (Array.isArray(body) && body.length === 0)) {
     return (
       <>

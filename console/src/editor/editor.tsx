@@ -55,16 +55,13 @@ export function EditPipeline({ params, query }: ScreenProps) {
     openDraft(application, id).then(setDraft, (cause: unknown) => setError(asApiError(cause)))
   }
   useEffect(open, [application, id])
-  if (error !== undefined) {
-    return (
-      <>
-        <PageHead tab={words.edit(id)} title={<Name text={id} max={80} />} crumbs={crumbsOf(application)} />
-        <ErrorState error={error} onRetry={open} />
-      </>
-    )
-  }
-  if (draft === undefined) return <Loading rows={8} />
-  return <Editor draft={draft} id={id} query={query} />
+  if (draft !== undefined) return <Editor draft={draft} id={id} query={query} />
+  return (
+    <>
+      <PageHead tab={words.edit(id)} title={<Name text={id} max={80} />} crumbs={crumbsOf(application)} />
+      {error === undefined ? <Loading rows={8} /> : <ErrorState error={error} onRetry={open} />}
+    </>
+  )
 }
 
 function crumbsOf(application: string) {

@@ -81,7 +81,11 @@ export function Home({ query }: ScreenProps) {
       />
       {isNew ? (
         <Panel title={words.homeEmpty}>
-          <EmptyState icon="pipeline" text={words.homeEmptyAdvice} />
+          <EmptyState icon="pipeline" text={words.homeEmptyAdvice}>
+            <a class="button" href={to.applications()}>
+              {words.applications}
+            </a>
+          </EmptyState>
         </Panel>
       ) : (
         <div class="stack">

@@ -34,7 +34,8 @@ const maxApplications = 50
 
 export function Images({ query }: ScreenProps) {
   const change = useQueryChange()
-  const providers = providersOf(useAccounts().reading.value.body ?? [])
+  const accounts = useAccounts()
+  const providers = providersOf(accounts.reading.value.body ?? [])
   const provider = query['provider'] ?? providers[0]
   const filter = query['q'] ?? ''
   return (
@@ -56,10 +57,14 @@ export function Images({ query }: ScreenProps) {
         )}
         <FilterField value={filter} label={adminWords.imagesFilter} />
       </div>
-      {provider === 'local' ? (
+      {provider === undefined ? (
+        <Loaded live={accounts} rows={6} empty={<EmptyState text={adminWords.imagesEmpty} />}>
+          {() => null}
+        </Loaded>
+      ) : provider === 'local' ? (
         <LocalImages filter={filter} chosen={query['image']} />
       ) : (
-        provider !== undefined && <FoundImages provider={provider} filter={filter} chosen={query['image']} />
+        <FoundImages provider={provider} filter={filter} chosen={query['image']} />
       )}
     </>
   )
