@@ -32,6 +32,7 @@ const dimensions: readonly Dimension[] = [
 /** A forwarded read of an embedded service. */
 const path = '/networks'
 const maxLogins = 30
+const settleMs = 5000
 
 /** Each amount with a fresh process on a copy of the same data. */
 export async function measureGrowth(options: BenchOptions, scratch: Scratch): Promise<void> {
@@ -59,6 +60,8 @@ async function measureAmount(
   const startMs = performance.now() - gateway.process.startedAt
   try {
     const target = await logInPatiently(gateway)
+    // Until what a start leaves behind is done.
+    await sleep(settleMs)
     const release = await dimension.hold?.(target, count)
     const request = await time(target, path, secondsEach)
     const list = dimension.list === undefined ? undefined : await time(target, dimension.list, secondsEach)

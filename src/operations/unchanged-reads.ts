@@ -32,8 +32,8 @@ interface UnchangedReadsOptions {
   readonly now?: () => number
 }
 
-const maxKnown = 5000
-const maxKeyLength = 2000
+const maxKnown = 2000
+const maxKeyLength = 1500
 /** Time alone changes little, such as which runs are too old for a list, and that is shown later by this much at most. */
 const keptMs = 30_000
 
