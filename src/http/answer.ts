@@ -167,7 +167,17 @@ export async function sendValue(
   return sendBytes(request, reply, status, bytes, contentType)
 }
 
+/** A value that is JSON already. Clients that want YAML do not get it. */
+export class JsonText {
+  readonly text: string
+
+  constructor(text: string) {
+    this.text = text
+  }
+}
+
 async function format(value: unknown, yaml: boolean): Promise<Buffer> {
+  if (value instanceof JsonText) return Buffer.from(value.text)
   return Buffer.from(yaml ? (await import('./yaml.ts')).formatYaml(value) : formatJson(value))
 }
 

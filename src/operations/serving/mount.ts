@@ -5,6 +5,7 @@ import { GatewayError } from '../../errors.ts'
 import {
   commonHeaders,
   type EchoedHeaders,
+  type JsonText,
   listValidatedHeaders,
   sendBytes,
   sendUnchanged,
@@ -50,6 +51,7 @@ import { type ForwardedCall, routeOf } from '../route.ts'
 import { nothing } from '../schemas.ts'
 import type { ConditionalRead } from '../unchanged-reads.ts'
 import { answerFormOf, checkValue, formOfCall } from './answer-form.ts'
+import { filterInPortions, longList } from './filter-portions.ts'
 import { createQueryRules, type ParsedQuery, parseQuery, type QueryRule } from './parse-query.ts'
 
 interface MountSettings extends Validation {
@@ -503,9 +505,30 @@ async function answerParsed(exchange: Exchange, parsed: ParsedCall, operationReq
     checkDone(answered, service)
     return sendValue(request, reply, operation.success ?? 200, undefined)
   }
+  if (filter !== undefined && operation.pick === undefined && answered.text.length > longList && !wantsYaml(request)) {
+    const filtered = await filterText(answered, parsed, form, filter)
+    if (filtered !== undefined) return sendDocument(exchange, filtered, tag)
+  }
   const whole = readJson(answered, service, operation.pick === undefined ? formOfCall(form, parsed.call) : undefined)
   const body = filter === undefined ? whole : filter.apply(whole)
   return sendDocument(exchange, operation.pick === undefined ? body : operation.pick(body, operationRequest), tag)
+}
+
+/** Undefined for what is no list, or not readable. */
+async function filterText(
+  { status, text }: UpstreamAnswer,
+  { call }: ParsedCall,
+  form: AnswerForm,
+  filter: AnswerFilter,
+): Promise<JsonText | undefined> {
+  const wanted = formOfCall(form, call)
+  if (status !== 200 || wanted.kind !== 'json' || !wanted.list) return undefined
+  try {
+    return await filterInPortions(text, filter)
+  } catch (error) {
+    if (error instanceof GatewayError) throw error
+    return undefined
+  }
 }
 
 /** Nothing is parsed for a client that has what the same rights have left of the same answer. */

@@ -95,6 +95,9 @@ test('validators of external services are passed on, and judged by them', async 
   assert.deepEqual([failed.status, failed.tag, failed.headers.get('cache-control')], [404, undefined, gateCaching])
 })
 
+/** Two of them make a list that is filtered in portions. */
+const longNote = 'é'.repeat(200_000)
+
 test('a validator does not outlive the rights it was given for', async (t) => {
   const applications = ['one', 'two'].map((name) => ({ name }))
   const readable: Record<string, string[]> = { rita: ['one', 'two'], sam: ['one'] }
@@ -103,7 +106,7 @@ test('a validator does not outlive the rights it was given for', async (t) => {
     startUpstream(t, ({ path, headers }) => {
       if (path === '/pipelines/e1') return new Reply(200, { id: 'e1', application: 'two' }, { etag: '"7"' })
       if (headers['if-none-match']?.includes('"8"')) return new Reply(304)
-      const runs = applications.map(({ name }) => ({ id: `in ${name}`, application: name }))
+      const runs = applications.map(({ name }) => ({ id: `in ${name}`, application: name, note: longNote }))
       return new Reply(200, runs, { etag: '"8"' })
     }),
   ])
@@ -141,7 +144,7 @@ test('a validator does not outlive the rights it was given for', async (t) => {
   const runs = '/applications/one/pipelines'
   const [ofRita, ofSam] = [await askAs('rita', runs), await askAs('sam', runs)]
   assert.equal(JSON.parse(ofRita.text).length, 2)
-  assert.deepEqual(JSON.parse(ofSam.text), [{ id: 'in one', application: 'one' }])
+  assert.deepEqual(JSON.parse(ofSam.text), [{ id: 'in one', application: 'one', note: longNote }])
   assert.notEqual(ofRita.tag, ofSam.tag)
   orca.requests.length = 0
   const again = await askAs('sam', runs, `"other", ${ofRita.tag}, ${ofSam.tag}`)
