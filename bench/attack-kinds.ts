@@ -54,8 +54,8 @@ function token(): string {
 }
 
 /** One chunk for each byte of a body. */
-function inChunks(body: string): string {
-  const head = `POST ${webhook} HTTP/1.1\r\nhost: a\r\ncontent-type: ${json}\r\ntransfer-encoding: chunked\r\n\r\n`
+function inChunks(body: string, path = webhook): string {
+  const head = `POST ${path} HTTP/1.1\r\nhost: a\r\ncontent-type: ${json}\r\ntransfer-encoding: chunked\r\n\r\n`
   return `${head}${[...body].map((character) => `1\r\n${character}\r\n`).join('')}0\r\n\r\n`
 }
 
@@ -193,6 +193,7 @@ export const attackKinds: readonly AttackKind[] = [
   { name: 'gzip that is none', bytes: () => post(webhook, json, 'no gzip'.repeat(1000), 'content-encoding: gzip\r\n') },
   { name: 'an unfinished document', bytes: () => post(webhook, json, '{"a":') },
   { name: 'chunks of one byte', bytes: () => inChunks(`[${'1,'.repeat(10_000)}1]`) },
+  { name: 'chunks of one byte without login', bytes: () => inChunks(`[${'1,'.repeat(10_000)}1]`, '/pipelines') },
   { name: 'a change without login', bytes: () => post('/pipelines', json, largeJson) },
   { name: 'a body that stays away', isSlow: true, bytes: () => post(webhook, json, '[', '').subarray(0, -1) },
   {

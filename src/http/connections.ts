@@ -8,6 +8,7 @@ import { type TLSSocket, Server as TlsServer } from 'node:tls'
 import type { FastifyBaseLogger } from 'fastify'
 import { GatewayError } from '../errors.ts'
 import { http } from '../node-http.ts'
+import { dropBody } from './drop-body.ts'
 import { awaitInvitation } from './expect-continue.ts'
 import { linger } from './linger.ts'
 import type { Overload } from './overload.ts'
@@ -171,7 +172,11 @@ export class Connections {
         if (turn.isRunning) overload.leave()
         this.#endTurn(connection)
       })
-      response.on('prefinish', () => this.#noteUnread(connection, response.writableLength))
+      response.on('prefinish', () => {
+        // No one has begun to read it.
+        if (!request.complete && request.readableFlowing === null) dropBody(request.socket)
+        this.#noteUnread(connection, response.writableLength)
+      })
       if (turns.length === maxPipelined) this.#makeLast(connection)
       if (turns.length === 1) this.#startTurn(connection)
     }

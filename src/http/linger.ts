@@ -1,6 +1,7 @@
 /** Lingering close: drops the rest of a request before the connection ends. */
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
+import { dropBody } from './drop-body.ts'
 
 interface LingerBounds {
   readonly maxBytes: number
@@ -35,22 +36,4 @@ export function linger(socket: Socket, request: IncomingMessage, { maxBytes, max
   dropBody(socket)
   socket.end()
   request.resume()
-}
-
-/** The place of its listener for pieces of bodies in the parser of Node. */
-const onBody = 3
-
-/**
- * Has the parser of a connection that ends skip the pieces of the body. Dropping each one would cost as much as reading it, and a
- * packet may have ten thousand.
- */
-function dropBody(socket: Socket & { parser?: Record<number, unknown> | null }): void {
-  const { parser } = socket
-  const listener = parser?.[onBody]
-  if (typeof listener !== 'function' || parser == null) return
-  parser[onBody] = undefined
-  // By then Node keeps the parser for another connection.
-  socket.once('close', () => {
-    parser[onBody] = listener
-  })
 }

@@ -415,6 +415,28 @@ test('a body in thousands of tiny chunks is rejected', async (t) => {
   }
 })
 
+test('a body that no one reads leaves the connection to later requests', async (t) => {
+  const { url, orca } = await startTarget(t)
+  const connection = await openRawConnection(t, url)
+  const unread = inChunks('/nothing/here', 'x'.repeat(20_000), 1)
+  const task = (type: string) => inChunks('/tasks', `{"application":"web","job":[{"type":"${type}"}]}`, 20)
+  // The end of the body and the next request are in one packet.
+  connection.send(unread.slice(0, -2000))
+  assert.equal((await connection.next()).status, 404)
+  connection.send(unread.slice(-2000) + task('first'))
+  assert.equal((await connection.next()).status, 200)
+  connection.send(unread + task('second'))
+  assert.equal((await connection.next()).status, 404)
+  assert.equal((await connection.next()).status, 200)
+  connection.socket.destroy()
+  await connection.ended
+  const other = await openRawConnection(t, url)
+  other.send(task('third'))
+  assert.equal((await other.next()).status, 200)
+  const types = orca.requests.flatMap(({ body }) => /"type":"(first|second|third)"/.exec(body)?.[1] ?? [])
+  assert.deepEqual(types, ['first', 'second', 'third'])
+})
+
 test('an empty body is enough where a body is optional', async (t) => {
   const { url, orca } = await startTarget(t)
   for (const type of [undefined, json, 'text/plain', yaml]) {
