@@ -331,9 +331,25 @@ test('a person deploys and rolls back a program at the console', { timeout: 900_
       await page.locator('.page-head .menu > button').click()
       await click('menuitem', action)
     }
+    // A second tab shows the same without a stream of its own, until the first one is closed.
+    const other = await page.context().newPage()
+    let streams = 0
+    other.on('request', (request) => {
+      if (request.url().endsWith('/events')) streams++
+    })
+    await other.goto(page.url())
+    await other.locator('.page-title .status-badge', { hasText: 'running' }).waitFor()
+    await page.bringToFront()
     await click('button', 'Pause')
     await dialog.getByRole('button', { name: /^Pause run/ }).click()
     await is('paused')
+    await other.locator('.page-title .status-badge', { hasText: 'paused' }).waitFor()
+    assert.equal(streams, 0)
+    const run = page.url()
+    await page.goto('about:blank')
+    await waitUntil(async () => streams > 0, 'the stream of the other tab')
+    await other.close()
+    await page.goto(run)
     await click('button', 'Resume')
     await is('running')
     await page.getByRole('button', { name: /^Long ?, running/ }).click()
