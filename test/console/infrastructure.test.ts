@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
   pipelinesThatDeploy,
+  toBakeLog,
   toBalancerDraft,
   toBalancerJob,
   toSecurityGroupDraft,
@@ -91,4 +92,9 @@ test('pipelines that deploy an image are found with the values of their paramete
       ['c', {}],
     ],
   )
+})
+
+test('the log of a bake has no markup of its own', () => {
+  assert.equal(toBakeLog('<pre>The bake begins.\n<pre>ours</pre>\n</pre>'), 'The bake begins.\n<pre>ours</pre>\n')
+  assert.deepEqual([toBakeLog({ logsContent: 'a' }), toBakeLog('b'), toBakeLog(undefined)], ['a', 'b', ''])
 })

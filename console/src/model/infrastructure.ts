@@ -196,3 +196,9 @@ function parametersFor(text: string, image: string, version: string, whole: stri
   if (text === found[0]) return { [parameter]: whole }
   return text === `${image}:${found[0]}` ? { [parameter]: version } : undefined
 }
+
+/** The log of a bake. The API wraps it for browsers that show it as a page. */
+export function toBakeLog(answer: unknown): string {
+  const text = textOf(objectOf(answer)['logsContent']) ?? textOf(answer) ?? ''
+  return /^<pre>([\s\S]*)<\/pre>\s*$/.exec(text)?.[1] ?? text
+}

@@ -211,7 +211,7 @@ function WaitingRow({ execution }: { execution: Execution }) {
       <span class="grow cut">
         {stage !== undefined && <Name text={textOf(stage.context['instructions']) ?? titleOf(stage)} max={80} />}
       </span>
-      <span class="muted">
+      <span class="muted aside">
         <Time at={stage?.startTime} />
       </span>
       <a class="button is-primary small" href={to.execution(execution.id, { stage: stage?.id })}>
@@ -233,7 +233,7 @@ function RunningRow({ execution }: { execution: Execution }) {
       </a>
       <span class="grow progress-cell">
         <Progress execution={execution} />
-        <span class="muted cut">{current === undefined ? words.queued : <Name text={titleOf(current)} max={40} />}</span>
+        <span class="muted cut">{current === undefined ? waitWord(execution) : <Name text={titleOf(current)} max={40} />}</span>
       </span>
       <span class="muted hide-phone">{words.stagesDone(done, total)}</span>
       <span class="muted hide-phone">
@@ -242,6 +242,11 @@ function RunningRow({ execution }: { execution: Execution }) {
       <Duration from={execution.startTime ?? execution.buildTime} />
     </div>
   )
+}
+
+/** Why nothing of it runs. */
+function waitWord(execution: Execution): string {
+  return execution.status === 'PAUSED' ? statusOf(execution).word : words.queued
 }
 
 const maxSegments = 24
@@ -278,7 +283,7 @@ function FailedRow({ execution }: { execution: Execution }) {
           </>
         )}
       </span>
-      <span class="muted">
+      <span class="muted aside">
         <Time at={execution.endTime ?? execution.startTime} />
       </span>
     </div>

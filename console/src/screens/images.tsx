@@ -18,7 +18,7 @@ import { Name } from '../components/name.tsx'
 import { Panel } from '../components/panel.tsx'
 import { EmptyState, Loaded } from '../components/states.tsx'
 import { Time } from '../components/time.tsx'
-import { pipelinesThatDeploy } from '../model/infrastructure.ts'
+import { pipelinesThatDeploy, toBakeLog } from '../model/infrastructure.ts'
 import { numberOf, objectOf, textOf, textsOf } from '../model/read.ts'
 import { accountOf, isEnabled, type ServerGroup, versionOf } from '../model/server-groups.ts'
 import type { ScreenProps } from '../screen.ts'
@@ -288,7 +288,7 @@ function BakeLog({ id }: { id: string }) {
     <details open>
       <summary>{adminWords.bakeLog}</summary>
       <Loaded live={live} rows={2}>
-        {() => <LogView text={textOf(objectOf(body)['logsContent']) ?? textOf(body) ?? ''} name={id} isEnded />}
+        {() => <LogView text={toBakeLog(body)} name={id} isEnded />}
       </Loaded>
     </details>
   )

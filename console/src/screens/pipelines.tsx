@@ -157,13 +157,14 @@ function RowWithRuns({ application, pipeline, batch, order }: RowWithRunsProps) 
     { query: { pipelineConfigIds: batch.join(','), limit: stripRuns, expand: false } },
     { refresh: 'live', isBusy: hasActive },
   ).reading.value.body
-  const own = useMemo(() => (runs ?? []).filter(({ pipelineConfigId }) => pipelineConfigId === pipeline.id), [runs, pipeline.id])
+  const own = useMemo(() => runs?.filter(({ pipelineConfigId }) => pipelineConfigId === pipeline.id), [runs, pipeline.id])
   return <Row application={application} pipeline={pipeline} runs={own} order={order} />
 }
 
 interface RowProps extends Pick<RowWithRunsProps, 'application' | 'order'> {
   readonly pipeline: Pipeline
-  readonly runs: readonly Execution[]
+  /** Undefined while they are not known. */
+  readonly runs: readonly Execution[] | undefined
 }
 
 function Row({ application, pipeline, runs, order }: RowProps) {
@@ -171,7 +172,7 @@ function Row({ application, pipeline, runs, order }: RowProps) {
   const id = pipeline.id ?? name
   const right = useRight({ operation: startOperation, application })
   const save = useRight({ operation: saveOperation, application })
-  const sorted = useMemo(() => newestFirst(runs), [runs])
+  const sorted = useMemo(() => newestFirst(runs ?? []), [runs])
   const [last] = sorted
   const denied = disabled === true ? words.pipelineDisabled : right.allowed ? undefined : right.reason
   return (
@@ -189,7 +190,8 @@ function Row({ application, pipeline, runs, order }: RowProps) {
       </div>
       <RunStrip runs={sorted} label={words.runsOf(name)} />
       <span class="grow last-run">
-        {last === undefined ? <span class="muted">{words.neverRan}</span> : <LastRun run={last} />}
+        {last !== undefined && <LastRun run={last} />}
+        {runs?.length === 0 && <span class="muted">{words.neverRan}</span>}
       </span>
       {denied === undefined ? (
         <a class="button small" data-key="s" href={to.startPipeline(application, id)} aria-label={words.startPipeline(name)}>
