@@ -332,6 +332,8 @@ test('a person deploys and rolls back a program at the console', { timeout: 900_
       await click('menuitem', action)
     }
     // A second tab shows the same without a stream of its own, until the first one is closed.
+    await page.waitForURL(/\/executions\//)
+    await is('running')
     const other = await page.context().newPage()
     let streams = 0
     other.on('request', (request) => {
