@@ -28,7 +28,7 @@ async function signIn(page: Page, name: string, secret: string): Promise<void> {
 }
 
 async function visit(browser: Chromium, url: string, name: string, secret: string): Promise<Person> {
-  const page = await browser.newPage({ reducedMotion: 'reduce' })
+  const page = await browser.newPage()
   const complaints: string[] = []
   page.on('pageerror', (error) => complaints.push(String(error)))
   page.on('console', (message) => {

@@ -650,7 +650,7 @@ test('a person deploys and rolls back a program at the console', { timeout: 900_
       'nowhere',
     ]
     // Colours on their way from light to dark are neither.
-    const visitor = await visit(browser, fleet.url(), { extraHTTPHeaders: asAlice, reducedMotion: 'reduce' })
+    const visitor = await visit(browser, fleet.url(), { extraHTTPHeaders: asAlice })
     for (const path of paths) {
       await visitor.page.setViewportSize({ width: 1440, height: 900 })
       await visitor.page.emulateMedia({ colorScheme: 'light' })

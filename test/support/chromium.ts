@@ -27,7 +27,9 @@ export async function openChromium(t: TestContext): Promise<Chromium | undefined
   started ??= chromium.launch({ executablePath, args: [...options, ...quiet], timeout: timeoutMs })
   const browser = await started
   const newContext: Chromium['newContext'] = async (contextOptions) => {
-    const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...contextOptions })
+    // Without animations, which cost half a core where there is no graphics processor.
+    const usual: BrowserContextOptions = { viewport: { width: 1280, height: 900 }, reducedMotion: 'reduce' }
+    const context = await browser.newContext({ ...usual, ...contextOptions })
     context.setDefaultTimeout(timeoutMs)
     t.after(() => context.close())
     return context
