@@ -36,10 +36,9 @@ interface FileResults extends Results {
 }
 
 const root = resolve(import.meta.dirname, '..')
-/** Processes at a time; most tests wait for timers and sockets, so two cores carry four. */
-const concurrency = 4
-/** Few enough that the last processes end at about the same time. */
-const filesPerProcess = 40
+/** Processes at a time; most tests wait for timers and sockets, so two cores carry three. */
+const concurrency = 3
+const filesPerProcess = 100
 /** A process without results for longer has a handle that it does not close, or waits for something that never comes. */
 const processTimeoutMs = 1_800_000
 const cache = resolve(root, 'node_modules/.cache')
