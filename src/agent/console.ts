@@ -21,8 +21,9 @@ export function rotateConsole(file: string, maxBytes: number): number {
   const former = statSync(`${file}.1`, { throwIfNoEntry: false })?.size ?? 0
   const start = readStart(file, former)
   const source = openSync(file, 'r+')
+  let end = size
   try {
-    copyTail(file, { source, from: size - half, start })
+    end = copyTail(file, { source, from: size - half, mostBytes: mostCopies * half, start })
   } catch (error) {
     // On a full disk there is no copy; the space is needed all the more, and what is lost counts.
     truncateSync(`${file}.1`)
@@ -32,29 +33,61 @@ export function rotateConsole(file: string, maxBytes: number): number {
     ftruncateSync(source)
     closeSync(source)
   }
-  return former + size - half
+  keepNewest(`${file}.1`, half)
+  return former + end - half
 }
 
-/** A process that writes without pause cannot hold up its rotation for ever. */
+/** A process that writes as fast as it is copied, or without pause, cannot hold up its rotation for ever. */
+const mostCopies = 8
 const mostLooks = 1_000
 
-/** @param from Offset in the source. @param start Offset of the source in all output */
-function copyTail(file: string, { source, from, start }: { source: number; from: number; start: number }): void {
+interface Tail {
+  readonly source: number
+  /** Offset in the source. */
+  readonly from: number
+  readonly mostBytes: number
+  /** Offset of the source in all output. */
+  readonly start: number
+}
+
+/** @returns the end of the source, of which everything from `from` on has been copied, or as much as may be */
+function copyTail(file: string, { source, from, mostBytes, start }: Tail): number {
   const copy = openSync(`${file}.1`, 'w', 0o600)
   try {
     const piece = Buffer.alloc(pieceBytes)
     let at = from
     // Processes write on meanwhile: their bytes follow until a look finds no more.
-    for (let look = 0; look < mostLooks; look++) {
-      for (let count = -1; count !== 0; at += count) {
+    for (let look = 0; look < mostLooks && at - from < mostBytes; look++) {
+      for (let count = -1; count !== 0 && at - from < mostBytes; at += count) {
         count = readSync(source, piece, 0, piece.length, at)
         writeSync(copy, piece, 0, count)
       }
       writeStart(file, start + at)
-      if (fstatSync(source).size === at) return
+      if (fstatSync(source).size === at) return at
     }
+    const end = fstatSync(source).size
+    writeStart(file, start + end)
+    return end
   } finally {
     closeSync(copy)
+  }
+}
+
+/** In place, so that it works on a full disk. */
+function keepNewest(file: string, bytes: number): void {
+  const descriptor = openSync(file, 'r+')
+  try {
+    const { size } = fstatSync(descriptor)
+    if (size <= bytes) return
+    const piece = Buffer.alloc(pieceBytes)
+    let at = 0
+    for (let count = -1; count !== 0; at += count) {
+      count = readSync(descriptor, piece, 0, piece.length, size - bytes + at)
+      writeSync(descriptor, piece, 0, count, at)
+    }
+    ftruncateSync(descriptor, at)
+  } finally {
+    closeSync(descriptor)
   }
 }
 

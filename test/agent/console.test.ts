@@ -63,9 +63,37 @@ test('bytes that arrive during a rotation are kept', (t) => {
   })
   rotateConsole(file, 1_000)
   write('after\n')
-  const part = partOf(file, 500)
-  assert.equal(part.output, `${'a'.repeat(500)}first\nsecond\nthird\nafter\n`)
-  assert.deepEqual([part.offset, part.lostBytes, part.endOffset], [500, 0, 1_025])
+  const part = partOf(file, 519)
+  assert.equal(part.output, `${'a'.repeat(481)}first\nsecond\nthird\nafter\n`)
+  assert.deepEqual([part.offset, part.lostBytes, part.endOffset], [519, 0, 1_025])
+})
+
+test('bytes that arrive during a rotation count for the bound', (t) => {
+  const { file, write } = openFile(t)
+  write('a'.repeat(1_000))
+  let bursts = 10
+  onWrite(t, () => {
+    if (bursts-- > 0) fs.appendFileSync(file, String(bursts).repeat(300))
+  })
+  const dropped = rotateConsole(file, 1_000)
+  assert.equal(fs.statSync(`${file}.1`).size, 500)
+  assert.equal(fs.statSync(file).size, 0)
+  const part = partOf(file, 3_500)
+  assert.equal(part.output, `${'1'.repeat(200)}${'0'.repeat(300)}`)
+  assert.deepEqual([dropped, part.lostBytes, part.endOffset], [3_500, 0, 4_000])
+})
+
+test('a process that writes without pause cannot hold up a rotation', (t) => {
+  const { file, write } = openFile(t)
+  write('a'.repeat(1_000))
+  onWrite(t, () => fs.appendFileSync(file, 'b'.repeat(300)))
+  rotateConsole(file, 1_000)
+  t.mock.restoreAll()
+  syncBuiltinESMExports()
+  assert.equal(fs.statSync(`${file}.1`).size, 500)
+  write('after\n')
+  const { endOffset } = partOf(file, 0)
+  assert.equal(partOf(file, endOffset - 6).output, 'after\n')
 })
 
 test('a rotation that fails counts what is lost', (t) => {
