@@ -1,5 +1,6 @@
 /** Requests to a running agent over its Unix socket. */
 import type { IncomingMessage } from 'node:http'
+import { readJsonLines } from '../json/json-lines.ts'
 import { http } from '../node-http.ts'
 
 export interface AgentAnswer {
@@ -39,12 +40,7 @@ export async function* readAgentLines(request: AgentRequest): AsyncGenerator<unk
   const answer = await promise
   if (answer.statusCode !== 200) throw new Error(`the agent answers ${path} with ${answer.statusCode}`)
   answer.setEncoding('utf8')
-  let rest = ''
-  for await (const piece of answer as AsyncIterable<string>) {
-    const lines = (rest + piece).split('\n')
-    rest = lines.pop() ?? ''
-    for (const line of lines) yield JSON.parse(line)
-  }
+  yield* readJsonLines(answer)
 }
 
 /** Whether a failed request means that no agent listens. */

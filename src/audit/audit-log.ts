@@ -1,5 +1,7 @@
 /** The audit log: queues events and writes them in batches. */
+
 import { randomBytes } from 'node:crypto'
+import { setImmediate } from 'node:timers/promises'
 import type { FastifyBaseLogger } from 'fastify'
 import { within } from '../within.ts'
 import type { AuditSink } from './audit-sink.ts'
@@ -183,7 +185,7 @@ export class AuditLog {
 
   async #writeAll(): Promise<void> {
     // Requests of the same turn are written together.
-    await new Promise((resolve) => setImmediate(resolve))
+    await setImmediate()
     while (this.#waiting.length > 0) await this.#write(this.#waiting.splice(0, maxBatch))
     this.#writing = undefined
   }

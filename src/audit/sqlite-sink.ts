@@ -1,6 +1,7 @@
 /** The audit log in a SQLite file, which can be searched. */
 
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite'
+import { setImmediate } from 'node:timers/promises'
 import { openPrivateDatabase } from '../storage/private-files.ts'
 import { toUserKey } from '../user-name.ts'
 import type { AuditSink } from './audit-sink.ts'
@@ -123,7 +124,7 @@ class SqliteSink implements AuditSink {
       if (tookMs < rangeMs / 2) size *= 2
       else if (tookMs > rangeMs) size = Math.max(minRange, Math.floor(size / 2))
       end = from
-      await new Promise((resolve) => setImmediate(resolve))
+      await setImmediate()
     }
   }
 
@@ -167,7 +168,7 @@ class SqliteSink implements AuditSink {
       'DELETE FROM events_1 WHERE sequence IN (SELECT sequence FROM events_1 WHERE sequence < ? ORDER BY sequence LIMIT ?)',
     )
     while (Number(remove.run(kept, removedAtOnce).changes) === removedAtOnce) {
-      await new Promise((resolve) => setImmediate(resolve))
+      await setImmediate()
     }
   }
 

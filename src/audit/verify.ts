@@ -1,4 +1,5 @@
 /** Verifies the chain of an audit log: records unaltered, none missing. */
+import { setImmediate } from 'node:timers/promises'
 import { type ChainHead, chainStart, formatCanonical, hashOf, parseRecord } from './chain.ts'
 
 interface ChainBreak {
@@ -48,7 +49,7 @@ export async function verifyChain(lines: AsyncIterable<string> | Iterable<string
     if (unreadable !== undefined && breaks.length < maxBreaks) breaks.push(unreadable)
     unreadable = undefined
     number++
-    if (number % linesPerTurn === 0) await new Promise((resolve) => setImmediate(resolve))
+    if (number % linesPerTurn === 0) await setImmediate()
     const record = parseRecord(line)
     if (record === undefined) {
       const problem = { line: number, problem: 'is not a record' }

@@ -44,7 +44,7 @@ export type EchoedHeaders = readonly string[]
 /**
  * Headers of every answer, streamed ones included: security, request id, and what steps decided.
  *
- * @see docs/contracts/http.md#headers-of-responses; docs/contracts/http.md#headers-of-responses
+ * @see docs/contracts/http.md#headers-of-responses
  */
 export function commonHeaders(
   request: FastifyRequest,

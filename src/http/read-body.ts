@@ -89,13 +89,12 @@ async function* receive(raw: IncomingMessage, { maxBytes, hold, settings }: Byte
   if (!hasBody(raw)) return
   if (Number(raw.headers['content-length'] ?? 0) > maxBytes) throw tooLarge(maxBytes, settings?.bytes)
   inviteBody(raw)
-  let size = 0
-  let pieces = 0
+  const count = new PieceCount()
   // Leaving the loop must not destroy the request: the connection is needed for the answer.
   for await (const chunk of raw.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
-    size += chunk.length
-    if (size > maxBytes) throw tooLarge(maxBytes, settings?.bytes)
-    checkPieces(++pieces, size)
+    count.add(chunk)
+    if (count.bytes > maxBytes) throw tooLarge(maxBytes, settings?.bytes)
+    count.check()
     hold?.(chunk.length)
     yield chunk
   }
@@ -108,20 +107,15 @@ async function* receive(raw: IncomingMessage, { maxBytes, hold, settings }: Byte
  */
 export function streamBody(raw: IncomingMessage, bounds: BodyBounds): Readable {
   const judge = new JsonJudge(bounds)
-  let size = 0
-  let pieces = 0
+  const count = new PieceCount()
+  const judged = (chunk: Buffer) => {
+    count.add(chunk)
+    count.check()
+    return judge.feed(chunk)
+  }
   const body = new Transform({
     transform(chunk: Buffer, _encoding, done) {
-      size += chunk.length
-      pieces++
-      after(
-        () => {
-          checkPieces(pieces, size)
-          return judge.feed(chunk)
-        },
-        done,
-        chunk,
-      )
+      after(() => judged(chunk), done, chunk)
     },
     flush(done) {
       after(() => judge.end(), done)
@@ -158,11 +152,22 @@ function connect(raw: IncomingMessage, body: Transform): Readable {
   return body
 }
 
-/** A chunk costs the same whatever its length, which may be a byte. @throws {GatewayError} UNREADABLE_BODY */
-function checkPieces(pieces: number, bytes: number): void {
-  if (pieces <= freePieces + bytes / minPieceBytes) return
-  const message = 'The body comes in very small chunks. Send it with Content-Length, or in chunks of some kilobytes.'
-  throw new GatewayError('UNREADABLE_BODY', message, endsConnection)
+/** A chunk costs the same whatever its length, which may be a byte. */
+class PieceCount {
+  bytes = 0
+  #pieces = 0
+
+  add(chunk: Buffer): void {
+    this.bytes += chunk.length
+    this.#pieces++
+  }
+
+  /** @throws {GatewayError} UNREADABLE_BODY */
+  check(): void {
+    if (this.#pieces <= freePieces + this.bytes / minPieceBytes) return
+    const message = 'The body comes in very small chunks. Send it with Content-Length, or in chunks of some kilobytes.'
+    throw new GatewayError('UNREADABLE_BODY', message, endsConnection)
+  }
 }
 
 function tooLarge(maxBytes: number, setting: string | undefined): GatewayError {

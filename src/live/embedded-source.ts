@@ -1,8 +1,10 @@
 /** Changes of the embedded engine: one connection to its feed for all streams of this process. */
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyBaseLogger } from 'fastify'
 import type { Dispatcher } from 'undici'
 import { GatewayError } from '../errors.ts'
 import { pathTo } from '../http/encode-path.ts'
+import { readJsonLines } from '../json/json-lines.ts'
 import { isObject } from '../json/values.ts'
 import { foldName } from '../permissions/fold-name.ts'
 import { jsonObject } from '../upstreams/answer-form.ts'
@@ -107,7 +109,7 @@ export class EmbeddedSource implements ChangeSource {
       // A closed feed has said so itself, and another one may be open by now.
       if (feed.signal.aborted) return
       for (const watcher of this.#lost()) watcher.stale(true)
-      await new Promise((resolve) => setTimeout(resolve, pauseMs).unref())
+      await sleep(pauseMs, undefined, { ref: false })
     }
   }
 
@@ -153,13 +155,7 @@ export class EmbeddedSource implements ChangeSource {
         throw new Error(`The feed of changes answered ${answer.statusCode}.`)
       }
       answer.body.setEncoding('utf8')
-      let text = ''
-      for await (const chunk of answer.body) {
-        text += chunk as string
-        const lines = text.split('\n')
-        text = lines.pop() ?? ''
-        for (const line of lines) if (line !== '') yield JSON.parse(line)
-      }
+      yield* readJsonLines(answer.body)
     } finally {
       endpoint.leave(connection)
     }

@@ -1,6 +1,8 @@
 /** Sessions: found by cookie, started and ended, with a short cache. */
+
 import { hash, randomBytes } from 'node:crypto'
 import { join } from 'node:path'
+import { setImmediate } from 'node:timers/promises'
 import type { FastifyBaseLogger } from 'fastify'
 import { BoundedMap } from '../bounded-map.ts'
 import type { Changes } from '../changes.ts'
@@ -201,7 +203,7 @@ export class Sessions {
       await Promise.all(ended.map((key) => this.#noteEnd(key)))
       count += ended.length
       // Requests get their turn in between.
-      await new Promise((resolve) => setImmediate(resolve))
+      await setImmediate()
     }
   }
 

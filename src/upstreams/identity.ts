@@ -27,6 +27,15 @@ export function identityOf(state: RequestState, headers: IncomingHttpHeaders): I
   return identity
 }
 
+/**
+ * Whether a service may answer otherwise because of this header.
+ *
+ * @param isByRights Users with the same rights get the same answers.
+ */
+export function decidesAnswer(name: string, isByRights: boolean): boolean {
+  return name !== 'X-SPINNAKER-REQUEST-ID' && !(isByRights && name === 'X-SPINNAKER-USER')
+}
+
 /** Up to hundreds of names for every call of a user with many accounts; the list of a session stays the same. */
 const accountLists = new WeakMap<readonly string[], string>()
 

@@ -1,6 +1,6 @@
 /** Identical reads at the same moment, which share one call to the service. */
 import type { IncomingHttpHeaders } from 'node:http'
-import type { IdentityHeaders } from './identity.ts'
+import { decidesAnswer, type IdentityHeaders } from './identity.ts'
 import type { ServiceName } from './services.ts'
 import type { UpstreamAnswer } from './upstreams.ts'
 
@@ -320,13 +320,12 @@ function isSameRead(a: Read, b: Read): boolean {
 
 const noHeaders = Object.freeze({})
 
-/** @param anyUser Users with the same rights count as the same user. */
-function isSameHeaders(a: IdentityHeaders, b: IdentityHeaders, anyUser: boolean): boolean {
+/** @param isByRights Users with the same rights count as the same user. */
+function isSameHeaders(a: IdentityHeaders, b: IdentityHeaders, isByRights: boolean): boolean {
   let count = 0
   for (const name in a) {
     count++
-    if (name === 'X-SPINNAKER-REQUEST-ID' || (anyUser && name === 'X-SPINNAKER-USER')) continue
-    if (a[name] !== b[name]) return false
+    if (a[name] !== b[name] && decidesAnswer(name, isByRights)) return false
   }
   for (const _ in b) count--
   return count === 0

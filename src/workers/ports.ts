@@ -1,6 +1,7 @@
 /** The ports of the primary: accepts connections and hands each one to the worker that has the fewest. */
 import { lookup } from 'node:dns/promises'
 import { createServer, type Server, type Socket } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { maxUnaccepted, takeInput } from '../http/connections.ts'
 import type { ListenerKind } from '../http/request-state.ts'
 import type { HttpSettings } from '../http/settings.ts'
@@ -77,7 +78,7 @@ export class Ports {
     for (const server of this.#servers) server.close()
     const unconfirmed = () => this.#takers().some((taker) => taker.unconfirmed > 0)
     for (const endMs = performance.now() + confirmMs; unconfirmed() && performance.now() < endMs; ) {
-      await new Promise((resolve) => setTimeout(resolve, pollMs))
+      await sleep(pollMs)
     }
     for (const { socket } of this.#waiting.splice(0)) socket.destroy()
   }

@@ -1,12 +1,11 @@
 /** Typed access to requests of the definition store, and its error responses. */
-import { Readable } from 'node:stream'
-import { setImmediate } from 'node:timers/promises'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { describeIssue } from '../../describe-issue.ts'
 import { isObject, type JsonObject } from '../../json/values.ts'
 import { BackendError, callerOf } from '../backend.ts'
 import type { DocumentStore } from '../document-store.ts'
+import { type Slice, sendSlices } from '../slices.ts'
 import { anonymous } from './collections.ts'
 
 /** Pieces of body schemas. They check only: what is stored is the body as it was sent. */
@@ -86,24 +85,19 @@ export function sendTexts(reply: FastifyReply, texts: readonly string[]): Fastif
   return reply.type('application/json; charset=utf-8').send(`[${texts.join(',')}]`)
 }
 
-/** Answers with everything in a store. A short list is sent as a whole; of a long one, others have their turn between two portions. */
+/** Answers with everything in a store. */
 export function sendAll(reply: FastifyReply, store: DocumentStore): FastifyReply {
-  const portions = store.portions()
-  const [first, second] = [portions.next().value ?? [], portions.next().value]
-  if (second === undefined) return sendTexts(reply, first)
-  return reply.type('application/json; charset=utf-8').send(Readable.from(inTurns([first, second], portions)))
+  return sendSlices(reply, listSlices(store.portions()))
 }
 
-async function* inTurns(begun: readonly string[][], rest: Iterable<string[]>): AsyncGenerator<string> {
-  let separator = '['
-  for (const portions of [begun, rest]) {
-    for (const texts of portions) {
-      yield separator + texts.join(',')
-      separator = ','
-      await setImmediate()
-    }
+/** One portion is read ahead, so that the last one is known as such. */
+function* listSlices(portions: Iterable<string[]>): Generator<Slice, void> {
+  let text: string | undefined
+  for (const texts of portions) {
+    if (text !== undefined) yield { text, isLast: false }
+    text = (text === undefined ? '[' : ',') + texts.join(',')
   }
-  yield ']'
+  yield { text: `${text ?? '['}]`, isLast: true }
 }
 
 /** Answers with one stored text. @throws {BackendError} 404 when there is none. */

@@ -2,9 +2,10 @@
 
 import { hash } from 'node:crypto'
 import { GatewayError } from '../../errors.ts'
+import type { User } from '../../http/request-state.ts'
 import { decide } from '../../permissions/decide.ts'
 import { digestOf, rightsOf } from '../../permissions/permission-view.ts'
-import type { Authorization } from '../../permissions/permissions.ts'
+import type { Authorization, PermissionView } from '../../permissions/permissions.ts'
 import { storedTemplate } from '../../pipeline-templates/inheritance.ts'
 import type { ServiceName } from '../../upstreams/services.ts'
 import { checksAtGateway, type Demand, type FilterField, isAlwaysDemanded } from '../demands.ts'
@@ -83,9 +84,8 @@ export class Guard {
   #isMetNow(judged: readonly Demand[], request: OperationRequest): boolean {
     const { user } = request.state
     if (user === undefined || !isDecided(this.#platform)) return false
-    const answer = this.#platform.permissions.lookUp(user)
-    if (answer instanceof Promise || answer.kind !== 'view') return false
-    const { view } = answer
+    const view = this.#knownView(user)
+    if (view === undefined) return false
     return judged.every((demand) => addressedNeeds(demand, request)?.needs.every((need) => decide(view, need).allowed) === true)
   }
 
@@ -152,16 +152,22 @@ export class Guard {
   /** What the caller may do, as one text, where the gateway has checked it; undefined: the service behind it does, or nothing is known. */
   rightsOf(operation: Operation, { user }: OperationRequest['state']): string | undefined {
     if (user === undefined || !this.#checks(operation)) return undefined
-    const answer = this.#platform.permissions.lookUp(user)
-    return answer instanceof Promise || answer.kind !== 'view' ? undefined : rightsOf(answer.view)
+    const view = this.#knownView(user)
+    return view && rightsOf(view)
   }
 
   /** What the caller may do, as one text; empty where permissions decide nothing; undefined: nothing is known. */
   stateOf({ user }: OperationRequest['state']): string | undefined {
     if (user === undefined) return undefined
     if (!isDecided(this.#platform)) return ''
+    const view = this.#knownView(user)
+    return view && rightsOf(view)
+  }
+
+  /** Undefined: the permission service has to be asked, or does not know the user, or cannot say. */
+  #knownView(user: User): PermissionView | undefined {
     const answer = this.#platform.permissions.lookUp(user)
-    return answer instanceof Promise || answer.kind !== 'view' ? undefined : rightsOf(answer.view)
+    return answer instanceof Promise || answer.kind !== 'view' ? undefined : answer.view
   }
 
   /** Whether the gateway itself checks this operation; otherwise the service behind it does. */

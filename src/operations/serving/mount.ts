@@ -1,62 +1,41 @@
 /** Turns the list of operations into routes. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { describeIssue } from '../../describe-issue.ts'
 import { GatewayError } from '../../errors.ts'
-import {
-  commonHeaders,
-  type EchoedHeaders,
-  type JsonText,
-  listValidatedHeaders,
-  sendBytes,
-  sendUnchanged,
-  sendValue,
-  type Validation,
-  writeUnchanged,
-} from '../../http/answer.ts'
-import { codingOf } from '../../http/content-coding.ts'
+import { commonHeaders, type JsonText, listValidatedHeaders, sendBytes, sendUnchanged, sendValue } from '../../http/answer.ts'
 import { formatQuery, type QueryValue } from '../../http/encode-path.ts'
-import type { BodyBounds, JudgedDocument } from '../../http/json-judge.ts'
 import { acceptsGzip, parseAccept } from '../../http/parse-accept.ts'
-import { toPathValues } from '../../http/path-template.ts'
-import {
-  bodyTypeOf,
-  hasBody,
-  passBody,
-  readBody,
-  readBytes,
-  readJudgedBytes,
-  streamBody,
-  unsupported,
-} from '../../http/read-body.ts'
 import { anyPath } from '../../http/route.ts'
 import { deriveTag, parseEntityTag, underlyingCondition } from '../../http/validators.ts'
-import { formatJson, isRawNumber } from '../../json/json.ts'
 import { eventStreamType } from '../../live/event-stream.ts'
 import { streamHeaders } from '../../live/event-streams.ts'
 import type { AnswerForm } from '../../upstreams/answer-form.ts'
-import type { CallClass } from '../../upstreams/endpoint.ts'
-import { type IdentityHeaders, identityOf } from '../../upstreams/identity.ts'
+import { identityOf } from '../../upstreams/identity.ts'
 import { type AnswerReceiver, passOn } from '../../upstreams/pass-on.ts'
 import type { ServiceName } from '../../upstreams/services.ts'
-import type { Read } from '../../upstreams/shared-reads.ts'
-import { checkDone, pathOf, readJson, type UpstreamAnswer, type UpstreamCall } from '../../upstreams/upstreams.ts'
+import { checkDone, readJson, type UpstreamAnswer, type UpstreamCall } from '../../upstreams/upstreams.ts'
 import { toUserKey } from '../../user-name.ts'
 import type { AnswerFilter } from '../access/answer-filter.ts'
 import { Guard } from '../access/guard.ts'
-import { provedBySender } from '../demands.ts'
 import { DirectAnswer, LiveAnswer, type Operation, type OperationRequest, StreamedAnswer } from '../operation.ts'
 import { checkServicePresent } from '../optional-service.ts'
 import type { Platform } from '../platform.ts'
-import { type ForwardedCall, routeOf } from '../route.ts'
+import type { ForwardedCall } from '../route.ts'
 import { nothing } from '../schemas.ts'
-import type { ConditionalRead } from '../unchanged-reads.ts'
-import { answerFormOf, checkValue, formOfCall } from './answer-form.ts'
+import { checkValue, formOfCall } from './answer-form.ts'
+import { declarationsOf, Exchange, type MountSettings, type Surroundings } from './exchange.ts'
 import { filterInPortions, longList } from './filter-portions.ts'
-import { createQueryRules, type ParsedQuery, parseQuery, type QueryRule } from './parse-query.ts'
-
-interface MountSettings extends Validation {
-  echoedHeaders: EchoedHeaders
-}
+import { answerIfKnown, noteIfUnchanged, noteUnchanged } from './known-unchanged.ts'
+import { attachBody, readDeclaredBody } from './request-body.ts'
+import {
+  AskedOperation,
+  type CallRecord,
+  callAs,
+  isRead,
+  recordCall,
+  sharedReadOf,
+  withClass,
+  withCondition,
+} from './service-calls.ts'
 
 /** Answers every operation, and HEAD for every GET. */
 export function mountOperations(
@@ -78,90 +57,6 @@ export function mountOperations(
   })
 }
 
-/** What an operation declares, worked out once. */
-interface Declarations {
-  readonly operation: Operation
-  readonly forward: ForwardedCall | undefined
-  readonly rules: readonly QueryRule[]
-  readonly form: AnswerForm
-  /** Which timeout its calls have; undefined for most reads. */
-  readonly callClass: CallClass | undefined
-}
-
-/** As many requests as a list over everything counts for. */
-const listCost = 5
-
-const declarations = new WeakMap<Operation, Declarations>()
-
-function declarationsOf(operation: Operation): Declarations {
-  return declarations.getOrInsertComputed(operation, () => ({
-    operation,
-    forward: routeOf(operation).forward,
-    rules: createQueryRules(operation.query),
-    form: answerFormOf(operation.answer),
-    callClass: callClassOf(operation),
-  }))
-}
-
-/** Lists over everything may take a service longer than other reads, and what a change reads belongs to it. */
-function callClassOf({ method, cost }: Operation): CallClass | undefined {
-  if (method !== 'GET') return { isForChange: true }
-  return cost === listCost ? { isList: true } : undefined
-}
-
-interface Surroundings {
-  readonly platform: Platform
-  readonly settings: MountSettings
-  readonly guard: Guard
-}
-
-/** A request for an operation. */
-class Exchange {
-  readonly declared: Declarations
-  readonly surroundings: Surroundings
-  readonly request: FastifyRequest
-  readonly reply: FastifyReply
-  /** Set where a 304 is kept. */
-  conditional: ConditionalRead | undefined = undefined
-  #gone: AbortController | undefined
-
-  constructor(declared: Declarations, surroundings: Surroundings, request: FastifyRequest, reply: FastifyReply) {
-    this.declared = declared
-    this.surroundings = surroundings
-    this.request = request
-    this.reply = reply
-  }
-
-  get operation(): Operation {
-    return this.declared.operation
-  }
-
-  get form(): AnswerForm {
-    return this.declared.form
-  }
-
-  get platform(): Platform {
-    return this.surroundings.platform
-  }
-
-  get guard(): Guard {
-    return this.surroundings.guard
-  }
-
-  /** Fires when the client goes away. Reads end then; what changes something is carried through. */
-  goneSignal(): AbortSignal {
-    if (this.#gone !== undefined) return this.#gone.signal
-    const { raw } = this.reply
-    const gone = new AbortController()
-    this.#gone = gone
-    if (raw.destroyed) gone.abort()
-    raw.on('close', () => {
-      if (!raw.writableFinished) gone.abort()
-    })
-    return gone.signal
-  }
-}
-
 /** A promise only where something has to be waited for: a read that is passed on is sent to its service before this returns. */
 function answer(exchange: Exchange): Promise<FastifyReply> | undefined {
   const { operation, request, guard } = exchange
@@ -175,7 +70,8 @@ function answer(exchange: Exchange): Promise<FastifyReply> | undefined {
 function carryOut(exchange: Exchange, asked: AskedOperation): Promise<FastifyReply> | undefined {
   const { declared, operation, request, platform, guard } = exchange
   const { forward } = declared
-  if (operation.polled === true && isKnownUnchanged(exchange)) return undefined
+  const kept = platform.unchangedReads
+  if (kept !== undefined && operation.polled === true && answerIfKnown(exchange, kept)) return undefined
   if (forward === undefined) return answerHandled(exchange, asked)
   if (operation.body !== undefined || 'whenDisabled' in operation || operation.missingWhenDisabled) {
     return answerForward(exchange, forward, asked)
@@ -187,59 +83,6 @@ function carryOut(exchange: Exchange, asked: AskedOperation): Promise<FastifyRep
   }
   stream(exchange, forward.service, toCall(forward, asked), asked)
   return undefined
-}
-
-/** Answers at once when the same conditional read was answered with 304, and nothing has changed since. */
-function isKnownUnchanged(exchange: Exchange): boolean {
-  const { request, reply, platform, surroundings } = exchange
-  const { unchangedReads } = platform
-  const key = unchangedReads && conditionalKeyOf(exchange)
-  const read = key === undefined ? undefined : unchangedReads?.begin(key)
-  if (read === undefined) return false
-  const tag = unchangedReads?.find(read)
-  if (tag === undefined) {
-    exchange.conditional = read
-    return false
-  }
-  const { echoedHeaders, browserCache } = surroundings.settings
-  // Where reads are recorded, they are noted, and not waited for.
-  void platform.audited?.beforeStream(request, 304)
-  writeUnchanged(reply, echoedHeaders, { tag, browserCache })
-  return true
-}
-
-/** Everything that the answer of a conditional read depends on, besides the state of embedded services; undefined: it is none. */
-function conditionalKeyOf({ operation, request, guard }: Exchange): string | undefined {
-  const { state, headers, method, url } = request
-  const condition = headers['if-none-match']
-  if (condition === undefined || method !== 'GET' || state.token !== undefined) return undefined
-  const rights = guard.stateOf(state)
-  if (rights === undefined) return undefined
-  const head = `${operation.id} ${url}\n${condition}\n${headers.accept ?? ''}\nrights ${rights}`
-  return head + formatIdentity(identityOf(state, headers), operation.shared === 'rights' && rights !== '')
-}
-
-/** @param isNameless Users with the same rights get the same */
-function formatIdentity(identity: IdentityHeaders, isNameless: boolean): string {
-  let text = ''
-  for (const name in identity) {
-    if (name === 'X-SPINNAKER-REQUEST-ID' || (isNameless && name === 'X-SPINNAKER-USER')) continue
-    text += `\n${name} ${identity[name]}`
-  }
-  return text
-}
-
-/** Keeps a 304, unless it is one of a service that had trouble. */
-function noteUnchanged({ conditional, platform, request }: Exchange, tag: string | undefined): void {
-  if (conditional === undefined || tag === undefined) return
-  const { upstreamCalls, answerHeaders } = request.state
-  const isSound = upstreamCalls.every(({ status }) => status === 200 || status === 304 || status === 404)
-  if (!isSound || 'warning' in answerHeaders || 'age' in answerHeaders) return
-  platform.unchangedReads?.note(
-    conditional,
-    tag,
-    upstreamCalls.map(({ service }) => service),
-  )
 }
 
 async function answerHandled(exchange: Exchange, asked: AskedOperation): Promise<FastifyReply> {
@@ -254,17 +97,6 @@ async function answerHandled(exchange: Exchange, asked: AskedOperation): Promise
   return answered
 }
 
-function noteIfUnchanged(exchange: Exchange): void {
-  const { conditional, reply } = exchange
-  // What is streamed is noted as it begins.
-  if (conditional !== undefined && reply.statusCode === 304) noteUnchanged(exchange, tagOf(reply))
-}
-
-function tagOf(reply: FastifyReply): string | undefined {
-  const tag = reply.getHeader('etag')
-  return typeof tag === 'string' ? tag : undefined
-}
-
 /**
  * Refuses a client that cannot read the answer before anything is done. A change whose sender names texts only is made, as by
  * Gate, and answered with JSON.
@@ -276,169 +108,6 @@ function checkAcceptable({ operation, form, request }: Exchange): void {
   const isDocument = form.kind === 'json' && operation.method === 'GET'
   if (parseAccept(request.headers.accept, isDocument ? ['json', 'yaml'] : ['json', 'yaml', 'text']) !== undefined) return
   throw new GatewayError('NOT_ACCEPTABLE', 'Answers are JSON, or YAML with "Accept: application/x-yaml".')
-}
-
-/** The request as operations and permission checks see it. */
-class AskedOperation implements OperationRequest {
-  readonly path: Readonly<Record<string, string>>
-  readonly query: ParsedQuery['query']
-  readonly otherQuery: ParsedQuery['otherQuery']
-  readonly headers: FastifyRequest['headers']
-  readonly state: FastifyRequest['state']
-  readonly #exchange: Exchange
-  #body: unknown
-  #search: URLSearchParams | undefined
-
-  constructor(exchange: Exchange) {
-    const { request, declared } = exchange
-    this.#exchange = exchange
-    this.path = toPathValues(request.params)
-    const isEmpty = declared.rules.length === 0 && !request.url.includes('?')
-    const { query, otherQuery } = isEmpty ? noQuery : parseQuery(declared.rules, this.search)
-    this.query = query
-    this.otherQuery = otherQuery
-    this.headers = request.headers
-    this.state = request.state
-  }
-
-  get body(): unknown {
-    return this.#body
-  }
-
-  get search(): URLSearchParams {
-    if (this.#search === undefined) {
-      const { url } = this.#exchange.request
-      const mark = url.indexOf('?')
-      this.#search = new URLSearchParams(mark === -1 ? '' : url.slice(mark))
-    }
-    return this.#search
-  }
-
-  get call(): OperationRequest['call'] {
-    return (service, call) => callAs(this.#exchange, service, call)
-  }
-
-  get json(): OperationRequest['json'] {
-    return async (service, call) => readJson(await this.call(service, call), service)
-  }
-
-  withBody(body: unknown): this {
-    this.#body = body
-    return this
-  }
-}
-
-const noQuery: ParsedQuery = { query: Object.freeze({}), otherQuery: Object.freeze({}) }
-
-function callAs(exchange: Exchange, service: ServiceName, unclassed: UpstreamCall) {
-  const call = withClass(exchange, unclassed)
-  const { request, platform } = exchange
-  const record = recordCall(request, service)
-  const identity = identityOf(request.state, request.headers)
-  const ask = (signal?: AbortSignal) =>
-    platform.upstreams.call(service, signal === undefined ? call : { ...call, signal }, identity)
-  const read = sharedReadOf(exchange, service, call, { identity, gzip: false })
-  const asked =
-    read === undefined || platform.sharedReads === undefined
-      ? ask(isRead(call) ? exchange.goneSignal() : undefined).finally(() => noteChange(platform, call))
-      : platform.sharedReads.call(read, exchange.goneSignal(), ask)
-  return asked
-    .then((answered) => {
-      record.call.status = answered.status
-      return answered
-    })
-    .finally(() => record.end())
-}
-
-/** Clients that have been told of a change never see what was before. */
-function noteChange({ sharedReads }: Platform, call: UpstreamCall): void {
-  if (!isRead(call)) sharedReads?.changed()
-}
-
-/**
- * The read that other requests may share; undefined: this one is made alone.
- *
- * @see docs/decisions/shared-reads.md
- */
-function sharedReadOf(
-  { operation, request, guard, platform }: Exchange,
-  service: ServiceName,
-  call: UpstreamCall,
-  { identity, gzip }: { identity: IdentityHeaders; gzip: boolean },
-): Read | undefined {
-  const { method = 'GET', headers } = call
-  if (platform.sharedReads === undefined || operation.shared === 'never') return undefined
-  if (operation.method !== 'GET' || request.method !== 'GET') return undefined
-  if (method !== 'GET' || call.body !== undefined || call.rawBody !== undefined) return undefined
-  const isByRights = operation.shared === 'rights' && !platform.upstreams.isSharded(service)
-  const rights = isByRights ? guard.rightsOf(operation, request.state) : undefined
-  return { service, path: pathOf(call), headers, identity, rights, gzip }
-}
-
-function withClass({ declared }: Exchange, call: UpstreamCall): UpstreamCall {
-  return declared.callClass === undefined ? call : { ...call, ...declared.callClass }
-}
-
-/** Enters a call to a service into the access line of the request; its status is set once there is one. */
-function recordCall({ state }: FastifyRequest, service: ServiceName): CallRecord {
-  const record = new CallRecord(service)
-  state.upstreamCalls.push(record.call)
-  return record
-}
-
-class CallRecord {
-  readonly call: { service: string; status: number | undefined; durationMs: number }
-  readonly #startedAtMs = performance.now()
-
-  constructor(service: string) {
-    this.call = { service, status: undefined, durationMs: 0 }
-  }
-
-  end(): void {
-    this.call.durationMs = Math.round(performance.now() - this.#startedAtMs)
-  }
-}
-
-function isRead({ method = 'GET' }: UpstreamCall): boolean {
-  return method === 'GET' || method === 'HEAD'
-}
-
-/** @throws {GatewayError} MISSING_BODY, UNREADABLE_BODY, UNSUPPORTED_MEDIA_TYPE, BODY_TOO_LARGE */
-async function readDeclaredBody(exchange: Exchange): Promise<JudgedDocument | undefined> {
-  const { operation, request } = exchange
-  const rule = operation.body
-  const bounds = boundsFor(exchange)
-  if (rule?.raw) {
-    const bytes = await (rule.mediaType === undefined ? readJudgedBytes : readBytes)(request.raw, bounds)
-    return bytes.length === 0 ? undefined : { value: bytes }
-  }
-  const document = await readBody(request.raw, bounds, { text: rule?.text })
-  const body = document?.value
-  if (body === undefined || body === null) {
-    if (rule?.required) throw missingBody()
-    return undefined
-  }
-  const checked = rule?.schema.safeParse(isRawNumber(body) ? Number(body) : body)
-  if (checked !== undefined && !checked.success) {
-    const [issue] = checked.error.issues
-    const where = issue === undefined || issue.path.length === 0 ? 'The body' : `"${issue.path.join('.')}" in the body`
-    throw new GatewayError(
-      'UNREADABLE_BODY',
-      `${where} is not usable: ${issue === undefined ? 'wrong shape' : describeIssue(issue)}.`,
-    )
-  }
-  return document
-}
-
-/** Requests on open paths without login may send less, even if no login is required. */
-function boundsFor({ operation, request, reply }: Exchange): BodyBounds {
-  const { user } = request.state
-  const isStranger = user === undefined || (user.method === 'anonymous' && operation.demands === provedBySender)
-  return request.server.boundsOf(isStranger ? 'open' : 'known', reply.raw)
-}
-
-function missingBody(): GatewayError {
-  return new GatewayError('MISSING_BODY', 'This operation needs a body. Send a JSON or YAML document.')
 }
 
 /** @param started What has been started already. */
@@ -562,51 +231,6 @@ function toCall(forward: ForwardedCall, { path, query, otherQuery }: OperationRe
   }
 }
 
-/** A JSON body goes on as a stream of bytes; YAML is read and rewritten. */
-async function attachBody(
-  exchange: Exchange,
-  call: UpstreamCall,
-  read: boolean,
-  operationRequest: OperationRequest,
-): Promise<void> {
-  const { operation, request } = exchange
-  const bounds = boundsFor(exchange)
-  const type = bodyTypeOf(request.headers['content-type'])
-  if (!hasBody(request.raw)) {
-    if (operation.body?.required) throw missingBody()
-    return
-  }
-  if (operation.body?.streams) {
-    call.rawBody = passBody(request.raw)
-    call.headers = describeBytes(request)
-    return
-  }
-  if (type === 'other') throw unsupported(request.headers['content-type'])
-  const length = request.headers['content-length']
-  // Without a length the limit could only be noticed halfway through the call.
-  if (
-    read ||
-    type !== 'json' ||
-    codingOf(request.raw) !== undefined ||
-    length === undefined ||
-    Number(length) > bounds.maxBytes
-  ) {
-    const document = await readDeclaredBody(exchange)
-    await exchange.guard.checkBody(operation, operationRequest, document?.value)
-    call.rawBody = document?.json ?? formatJson(document?.value)
-    call.headers = { 'content-type': 'application/json' }
-    return
-  }
-  call.rawBody = streamBody(request.raw, bounds)
-  call.headers = { 'content-type': 'application/json', 'content-length': length }
-}
-
-/** Headers about a body that goes on as it is. */
-function describeBytes({ headers }: FastifyRequest): Record<string, string> {
-  const names = ['content-type', 'content-length', 'content-digest'] as const
-  return Object.fromEntries(names.flatMap((name) => (headers[name] === undefined ? [] : [[name, String(headers[name])]])))
-}
-
 /** Streams the answer of a service to the client; errors before the first byte become ordinary error answers. */
 function stream(exchange: Exchange, service: ServiceName, call: UpstreamCall, asked: OperationRequest): void {
   const { operation, form, request, reply, platform } = exchange
@@ -687,13 +311,6 @@ function sendDocument(
 ): Promise<FastifyReply> {
   const validation = operation.polled ? { browserCache: surroundings.settings.browserCache, tag } : undefined
   return sendValue(request, reply, operation.success ?? 200, value, validation)
-}
-
-/** The service judges a condition on what is passed on as it is. */
-function withCondition({ headers, method }: FastifyRequest, call: UpstreamCall): UpstreamCall {
-  const condition = headers['if-none-match']
-  if (condition === undefined || (method !== 'GET' && method !== 'HEAD') || !isRead(call)) return call
-  return { ...call, headers: { ...call.headers, 'if-none-match': condition } }
 }
 
 async function answerValue(

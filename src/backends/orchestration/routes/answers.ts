@@ -1,9 +1,8 @@
 /** Responses with records, and list parameters, for all routes. */
-import { Readable } from 'node:stream'
-import { setImmediate } from 'node:timers/promises'
 import type { FastifyBaseLogger, FastifyReply } from 'fastify'
 import { describeChoice } from '../../../edit-distance.ts'
 import { BackendError } from '../../backend.ts'
+import { type Slice, sendSlices } from '../../slices.ts'
 import { isStatus, type Status, statuses } from '../statuses.ts'
 import { formatStored } from '../store.ts'
 
@@ -17,21 +16,12 @@ const sliceMs = 10
 const chunkCharacters = 64 * 1024
 
 /**
- * Sends a list record by record: it takes little memory, however long it is, and others have their turn in between. A short one is sent
- * as a whole, since a stream costs more than its records.
+ * Sends a list record by record.
  *
  * @param write JSON of a record; `undefined` leaves it out, as one that has gone meanwhile
  */
 export function sendRecords(reply: FastifyReply, ids: Iterable<string>, write: (id: string) => string | undefined): FastifyReply {
-  const slices = listSlices(ids, write, reply.log)
-  const { text = '', isLast } = slices.next().value ?? {}
-  reply.type('application/json; charset=utf-8')
-  return reply.send(isLast === true ? text : Readable.from(inTurns(text, slices)))
-}
-
-interface Slice {
-  readonly text: string
-  readonly isLast: boolean
+  return sendSlices(reply, listSlices(ids, write, reply.log))
 }
 
 function* listSlices(
@@ -58,13 +48,6 @@ function* listSlices(
     until = performance.now() + sliceMs
   }
   yield { text: `${text}]`, isLast: true }
-}
-
-async function* inTurns(first: string, others: Generator<Slice, void>): AsyncGenerator<string> {
-  for (let text: string | undefined = first; text !== undefined; text = others.next().value?.text) {
-    yield text
-    await setImmediate()
-  }
 }
 
 /** @throws {BackendError} 400 for a name that is not a status. */
