@@ -20,6 +20,10 @@ export const routes: readonly ScreenRoute[] = [
     load: () => import('./screens/application.tsx').then(({ ApplicationOverview }) => ApplicationOverview),
   },
   {
+    path: 'applications/:application/clusters/:account/:cluster',
+    load: () => import('./screens/cluster.tsx').then(({ ClusterScreen }) => ClusterScreen),
+  },
+  {
     path: 'applications/:application/server-groups/:account/:region/:name',
     load: () => import('./screens/server-group.tsx').then(({ ServerGroupScreen }) => ServerGroupScreen),
   },

@@ -156,6 +156,28 @@ export const words = {
   // Server groups
   clustersEmpty: 'Nothing is deployed. A pipeline with a deploy stage creates the first server group.',
   openPipelines: 'Open pipelines',
+  clusterEmpty: (name: string) => `${name} has no server group now.`,
+  overviewOf: (application: string) => `Overview of ${application}`,
+  filterClusters: 'Filter by cluster or account',
+  readInView: 'Server groups are read as their cluster comes into view.',
+  noClusterMatches: (filter: string) =>
+    `No cluster matches “${filter}”. Of so many clusters, the filter knows names and accounts only.`,
+  anyOf: { account: 'All accounts', region: 'All regions', stack: 'All stacks' },
+  stack: 'Stack',
+  healthFilter: 'Health',
+  anyHealth: 'Any health',
+  healthChoices: [
+    ['up', 'All instances up'],
+    ['down', 'Not all instances up'],
+  ] as const,
+  traffic: 'Traffic',
+  anyTraffic: 'Enabled and disabled',
+  trafficChoices: [
+    ['false', 'Enabled'],
+    ['true', 'Disabled'],
+  ] as const,
+  groupBy: 'Group by',
+  groupings: { cluster: 'By cluster', region: 'By region', image: 'By image' },
   noGroupMatches: (filter: string) => `No server group matches “${filter}”.`,
   noSuchGroup: (name: string) => `There is no server group ${name}. It may have been destroyed.`,
   noSuchInstance: (id: string) => `There is no instance ${id}. It may have been replaced.`,
@@ -238,6 +260,8 @@ export const words = {
 
   // Pipelines
   pipelinesEmpty: (application: string) => `${application} has no pipeline. Create one, or import JSON or YAML.`,
+  noSuchPipeline: (id: string, application: string) =>
+    `There is no pipeline ${id} in ${application}. It may have been deleted; start another one from the list.`,
   createPipeline: 'Create pipeline',
   noPipelineMatches: (filter: string) => `No pipeline matches “${filter}”.`,
   quietPeriod: 'A quiet period is active: triggers start nothing. Starts by hand work.',

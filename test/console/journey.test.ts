@@ -73,6 +73,8 @@ test('a person deploys and rolls back a program at the console', { timeout: 900_
 
   await step('starts a pipeline with parameters', async () => {
     await savePipelines(fleet)
+    await open('applications/web/pipelines/none/start')
+    await page.getByText('There is no pipeline none in web.').waitFor()
     await click('link', 'Pipelines')
     await click('link', 'Start release')
     await page.getByRole('button', { name: 'Start release' }).click()
@@ -116,7 +118,7 @@ test('a person deploys and rolls back a program at the console', { timeout: 900_
   })
 
   await step('sees which version has the traffic', async () => {
-    await page.getByRole('navigation', { name: 'Path' }).getByRole('link', { name: 'web' }).click()
+    await page.getByRole('navigation', { name: 'Path' }).getByRole('link', { name: 'web', exact: true }).click()
     const newest = page.locator('.group-row', { hasText: 'v001' })
     await newest.getByText('100 % of traffic').waitFor()
     await newest.getByText('shop:1.1.0').waitFor()
@@ -170,7 +172,7 @@ test('a person deploys and rolls back a program at the console', { timeout: 900_
       const now = await instances.allTextContents()
       return now.length === 2 && now.some((id) => !before.includes(id))
     }, 'another instance')
-    await page.getByRole('navigation', { name: 'Path' }).getByRole('link', { name: 'web' }).click()
+    await page.getByRole('navigation', { name: 'Path' }).getByRole('link', { name: 'web', exact: true }).click()
   })
 
   await step('must type the name of what is destroyed', async () => {
@@ -371,6 +373,7 @@ test('a person deploys and rolls back a program at the console', { timeout: 900_
     await inMenu(/^Cancel/)
     await dialog.getByRole('button', { name: /^Cancel run/ }).click()
     await is('cancelled')
+    assert.equal(await page.getByText(/Cancelled by alice\./).textContent(), 'Cancelled by alice. ')
     await inMenu('Delete the record')
     await page.getByLabel(/To confirm, type/).fill((await dialog.locator('code').textContent()) ?? '')
     await dialog.getByRole('button', { name: /^Delete the record/ }).click()

@@ -44,6 +44,16 @@ for (const [theme, tokens] of [
   })
 }
 
+test('lengths grow with the text size of the reader', () => {
+  const folder = resolve(import.meta.dirname, '../../console/src/styles')
+  const fixed = globSync('*.css', { cwd: folder }).flatMap((name) =>
+    readFileSync(resolve(folder, name), 'utf8')
+      .split('\n')
+      .filter((line) => [...line.matchAll(/([\d.]+)px/g)].some(([, length]) => Number(length) > 2)),
+  )
+  assert.deepEqual(fixed, [])
+})
+
 function readTokens(theme: 0 | 1): Record<string, string> {
   const pairs = css.matchAll(/--([\w-]+): light-dark\((#[0-9a-f]{6}), (#[0-9a-f]{6})\);/g)
   const tokens = Object.fromEntries([...pairs].map(([, name, ...values]) => [name, values[theme]]))

@@ -29,3 +29,36 @@ export function FilterField({
     />
   )
 }
+
+interface FilterSelectProps {
+  /** Of the query. */
+  readonly name: string
+  readonly label: string
+  readonly value: string | undefined
+  /** Values and their words. */
+  readonly options: readonly (readonly [value: string, text: string])[]
+  /** What leaves all, or is usual. */
+  readonly any: string
+}
+
+/** Absent where there is nothing to choose. */
+export function FilterSelect({ name, label, value, options, any }: FilterSelectProps) {
+  const change = useQueryChange()
+  if (options.length < 2 && value === undefined) return null
+  const isKnown = value === undefined || options.some(([option]) => option === value)
+  return (
+    <select
+      aria-label={label}
+      value={value ?? ''}
+      onChange={(event) => change({ [name]: event.currentTarget.value || undefined })}
+    >
+      <option value="">{any}</option>
+      {!isKnown && <option value={value}>{value}</option>}
+      {options.map(([option, text]) => (
+        <option key={option} value={option}>
+          {text}
+        </option>
+      ))}
+    </select>
+  )
+}

@@ -3,6 +3,7 @@ import type { ComponentChildren } from 'preact'
 import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { words } from '../words.ts'
 import { type Edge, GraphCanvas, neighbour, nodeSize, useLayout } from './graph-parts.tsx'
+import { rem } from './rem.ts'
 
 interface FlowNode {
   readonly id: string
@@ -56,7 +57,7 @@ export function FlowGraph({ nodes, selected, onSelect, edgeClass, onKey, handles
         const at = layout.places[id]
         if (at === undefined) return null
         return (
-          <div key={id} class={`node ${style}`} style={{ left: `${at.x}px`, top: `${at.y}px`, height: `${nodeSize.height}px` }}>
+          <div key={id} class={`node ${style}`} style={{ left: rem(at.x), top: rem(at.y), height: rem(nodeSize.height) }}>
             <button
               type="button"
               class="node-main"
@@ -72,7 +73,7 @@ export function FlowGraph({ nodes, selected, onSelect, edgeClass, onKey, handles
         )
       })}
       {place !== undefined && handles !== undefined && (
-        <div class="node-handles" style={{ left: `${place.x}px`, top: `${place.y}px` }}>
+        <div class="node-handles" style={{ left: rem(place.x), top: rem(place.y) }}>
           {handles}
         </div>
       )}

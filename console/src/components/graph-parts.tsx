@@ -3,6 +3,7 @@ import type { ComponentChildren, RefObject } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { type Layout, layoutGraph } from '../graph/layout.ts'
 import { words } from '../words.ts'
+import { rem } from './rem.ts'
 
 export const nodeSize = { width: 200, height: 52 } as const
 /** Where edges begin and end, from the top of a node. */
@@ -65,19 +66,25 @@ export function GraphCanvas<Drawn extends Edge>(props: GraphCanvasProps<Drawn>) 
   return (
     <div class="graph-frame">
       <div class="graph" ref={box}>
-        <div style={{ width: `${layout.width * zoom}px`, height: `${layout.height * zoom}px` }}>
+        <div style={{ width: rem(layout.width * zoom), height: rem(layout.height * zoom) }}>
           <div
             class={`graph-canvas ${style}`}
             role="group"
             aria-label={words.stages}
             style={{
-              width: `${layout.width}px`,
-              height: `${layout.height}px`,
+              width: rem(layout.width),
+              height: rem(layout.height),
               transform: zoom === 1 ? undefined : `scale(${zoom})`,
             }}
             onKeyDown={onKeyDown}
           >
-            <svg class="edges" width={layout.width} height={layout.height} aria-hidden="true">
+            <svg
+              class="edges"
+              width={rem(layout.width)}
+              height={rem(layout.height)}
+              viewBox={`0 0 ${layout.width} ${layout.height}`}
+              aria-hidden="true"
+            >
               {[...Map.groupBy(edges, (edge) => edgeClass(edge) ?? '')].map(([style, alike]) => (
                 <path key={style} class={style} d={alike.map(({ from, to }) => toPath(layout, from, to)).join('')} />
               ))}

@@ -1,4 +1,5 @@
 /** Icons of actions and places; states have `StatusMark`. */
+import { rem } from './rem.ts'
 
 /** Lines on a grid of 16. */
 const paths = {
@@ -54,7 +55,7 @@ export type IconName = keyof typeof paths
 /** Decoration: the word stands beside it, or the button has a name. */
 export function Icon({ name, size = 16 }: { name: IconName; size?: 16 | 20 }) {
   return (
-    <svg class={`icon is-${name}`} width={size} height={size} viewBox="0 0 16 16" aria-hidden="true" focusable="false">
+    <svg class={`icon is-${name}`} width={rem(size)} height={rem(size)} viewBox="0 0 16 16" aria-hidden="true" focusable="false">
       <path d={paths[name]} />
     </svg>
   )
@@ -63,7 +64,7 @@ export function Icon({ name, size = 16 }: { name: IconName; size?: 16 | 20 }) {
 /** The ring through which the line of a ship is led. */
 export function Mark({ size = 24 }: { size?: number }) {
   return (
-    <svg class="mark" viewBox="0 0 48 48" width={size} height={size} aria-hidden="true" focusable="false">
+    <svg class="mark" viewBox="0 0 48 48" width={rem(size)} height={rem(size)} aria-hidden="true" focusable="false">
       <circle cx="24" cy="24" r="15" fill="none" stroke="currentColor" stroke-width="6" />
       <path d="M2 31c9 0 13-14 22-14s13 14 22 14" fill="none" stroke="currentColor" stroke-width="3.5" stroke-linecap="round" />
     </svg>

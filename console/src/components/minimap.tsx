@@ -2,6 +2,7 @@
 import type { Layout } from '../graph/layout.ts'
 import { type GraphNode, kindOf } from '../model/stage-graph.ts'
 import { nodeSize } from './graph-parts.tsx'
+import { rem } from './rem.ts'
 
 export interface Box {
   readonly x: number
@@ -14,6 +15,7 @@ interface MinimapProps {
   readonly nodes: readonly GraphNode[]
   readonly layout: Layout
   readonly view: Box
+  /** Pixels on the screen for one of the layout. */
   readonly zoom: number
   readonly box: { readonly current: HTMLElement | null }
 }
@@ -28,15 +30,15 @@ export function Minimap({ nodes, layout, view, zoom, box }: MinimapProps) {
   const [width, height] = [layout.width * scale, Math.max(minHeight, layout.height * scale)]
   const moveTo = (event: PointerEvent) => {
     const frame = (event.currentTarget as Element).getBoundingClientRect()
-    const x = ((event.clientX - frame.left) / width) * layout.width
-    const y = ((event.clientY - frame.top) / height) * layout.height
+    const x = ((event.clientX - frame.left) / frame.width) * layout.width
+    const y = ((event.clientY - frame.top) / frame.height) * layout.height
     box.current?.scrollTo(x * zoom - view.width / 2, y * zoom - view.height / 2)
   }
   return (
     <svg
       class="minimap"
-      width={width}
-      height={height}
+      width={rem(width)}
+      height={rem(height)}
       preserveAspectRatio="none"
       viewBox={`0 0 ${layout.width} ${layout.height}`}
       aria-hidden="true"

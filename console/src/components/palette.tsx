@@ -256,7 +256,10 @@ function toHit(type: string, icon: IconName, result: Readonly<Record<string, unk
   const [account, region] = [value('account'), value('region')]
   const detail = [account, region].filter((part) => part !== '').join(' / ')
   if (application === '') return []
-  if (type === 'clusters') return [{ label: value('cluster'), detail, icon, href: to.application(application) }]
+  if (type === 'clusters') {
+    const cluster = value('cluster')
+    return [{ label: cluster, detail, icon, href: to.cluster(application, { account, cluster }) }]
+  }
   if (type === 'serverGroups')
     return [
       {
@@ -270,6 +273,14 @@ function toHit(type: string, icon: IconName, result: Readonly<Record<string, unk
     return [
       { label: value('instanceId'), detail, icon, href: to.instance(application, { account, region, id: value('instanceId') }) },
     ]
-  if (type === 'loadBalancers') return [{ label: value('loadBalancer'), detail, icon, href: to.application(application) }]
-  return [{ label: value('name'), detail, icon, href: to.application(application) }]
+  if (type === 'loadBalancers') return [{ label: value('loadBalancer'), detail, icon, href: to.loadBalancers(application) }]
+  const name = value('name')
+  return [
+    {
+      label: name,
+      detail,
+      icon,
+      href: to.infrastructure('security-groups', { provider: value('provider'), account, region, name }),
+    },
+  ]
 }

@@ -23,6 +23,7 @@ import { GraphCanvas, neighbour, nodeSize, useLayout } from './graph-parts.tsx'
 import { kept, useSteady } from './kept.tsx'
 import { type Box, Minimap } from './minimap.tsx'
 import { Name } from './name.tsx'
+import { rem, textScale } from './rem.ts'
 import { StatusMark } from './status-mark.tsx'
 
 const innerHeight = 28
@@ -51,17 +52,19 @@ export function StageGraph({ tree, graph, selected, onSelect, onFold, fallback }
     edges,
   )
   const [zoom, setZoom] = useState(1)
+  const scale = useMemo(textScale, [])
+  const drawn = zoom * scale
   const box = useRef<HTMLDivElement>(null)
   const [focused, setFocused] = useState<string | undefined>(undefined)
   const wanted = useRef<string | undefined>(undefined)
   const home = selected === undefined ? undefined : graph.nodeOf.get(selected)
-  const view = useView(box, home === undefined ? undefined : layout?.places[home], layout !== undefined)
+  const view = useView(box, home === undefined ? undefined : layout?.places[home], layout !== undefined, scale)
   const inFocus = nodes.some(({ id }) => id === focused) ? focused : (home ?? nodes[0]?.id)
   const passed = useMemo(() => passedNodes(tree, graph), [tree, graph])
   const names = useMemo(() => new Map(nodes.map((node) => [node.id, nameOf(node)])), [nodes])
   const before = useMemo(() => Map.groupBy(edges, ({ to }) => to), [edges])
   const [select, fold] = [useSteady(onSelect), useSteady(onFold)]
-  useKeptPlace(box, layout, home, zoom)
+  useKeptPlace(box, layout, home, drawn)
 
   // A node that was not drawn can be focused once it is.
   useLayoutEffect(() => {
@@ -82,7 +85,7 @@ export function StageGraph({ tree, graph, selected, onSelect, onFold, fallback }
 
   const longest = Math.max(1, ...nodes.map((node) => lengthOf(node, now.peek()) ?? 0))
   const isDrawn = ({ id }: GraphNode) =>
-    layout.places[id] !== undefined && (nodes.length <= manyNodes || id === inFocus || isInView(boxOf(layout, id), view, zoom))
+    layout.places[id] !== undefined && (nodes.length <= manyNodes || id === inFocus || isInView(boxOf(layout, id), view, drawn))
   const onKey = (event: KeyboardEvent) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return
     const target = event.target as HTMLElement
@@ -107,7 +110,7 @@ export function StageGraph({ tree, graph, selected, onSelect, onFold, fallback }
       edgeClass={(edge) => edgeClass(edge, passed)}
       onKey={onKey}
       class={zoom < 0.75 ? 'is-small' : ''}
-      overlay={nodes.length >= mapFrom && <Minimap nodes={nodes} layout={layout} view={view} zoom={zoom} box={box} />}
+      overlay={nodes.length >= mapFrom && <Minimap nodes={nodes} layout={layout} view={view} zoom={drawn} box={box} />}
     >
       {nodes.map((node, index) => {
         const place = layout.places[node.id]
@@ -203,7 +206,7 @@ const Node = kept(({ look, onSelect, onFold, onFocus }: NodeProps) => {
     <div
       class={`node is-${kind} kind-${of}`}
       data-place={id}
-      style={{ left: `${look.x}px`, top: `${look.y}px`, height: `${look.height}px` }}
+      style={{ left: rem(look.x), top: rem(look.y), height: rem(look.height) }}
       onFocusIn={() => onFocus(id)}
     >
       <button
@@ -299,6 +302,7 @@ function useView(
   box: { readonly current: HTMLElement | null },
   home: { readonly x: number; readonly y: number } | undefined,
   isReady: boolean,
+  scale: number,
 ): Box {
   const [view, setView] = useState<Box | undefined>(undefined)
   useLayoutEffect(() => {
@@ -317,7 +321,8 @@ function useView(
     const laidOut = new ResizeObserver(() => {
       const { clientWidth, clientHeight } = element
       if (!isPlaced && home !== undefined) {
-        element.scrollTo(home.x - (clientWidth - nodeSize.width) / 2, home.y - (clientHeight - nodeSize.height) / 2)
+        const [x, y] = [home.x + nodeSize.width / 2, home.y + nodeSize.height / 2]
+        element.scrollTo(x * scale - clientWidth / 2, y * scale - clientHeight / 2)
       }
       isPlaced = true
       read()
@@ -332,7 +337,7 @@ function useView(
   }, [isReady])
   const [width, height] = [innerWidth, innerHeight / 2]
   const { x, y } = home ?? { x: 0, y: 0 }
-  return view ?? { x: Math.max(0, x - width / 2), y: Math.max(0, y - height / 2), width, height }
+  return view ?? { x: Math.max(0, x * scale - width / 2), y: Math.max(0, y * scale - height / 2), width, height }
 }
 
 /** A fold that opens or closes elsewhere does not move the selected node away from where it is on the screen. */

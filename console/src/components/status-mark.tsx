@@ -1,6 +1,7 @@
 /** A state as a shape; colour never carries it alone. */
 import type { JSX } from 'preact'
 import type { Kind, Status } from '../model/status.ts'
+import { rem } from './rem.ts'
 
 const ring = 'M8 14.25A6.25 6.25 0 1 0 8 1.75a6.25 6.25 0 0 0 0 12.5'
 const diamond = 'M8 .75 15.25 8 8 15.250.75 8z'
@@ -64,7 +65,7 @@ interface StatusMarkProps {
 }
 
 export function StatusMark({ kind, label, size = 16 }: StatusMarkProps) {
-  const look = { class: `status-mark is-${kind}`, width: size, height: size, viewBox: '0 0 16 16' }
+  const look = { class: `status-mark is-${kind}`, width: rem(size), height: rem(size), viewBox: '0 0 16 16' }
   if (label === undefined) {
     return (
       <svg {...look} aria-hidden="true">

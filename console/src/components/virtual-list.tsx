@@ -9,14 +9,15 @@ import {
   windowScroll,
 } from '@tanstack/virtual-core'
 import type { ComponentChildren, RefObject } from 'preact'
-import { useLayoutEffect, useReducer, useRef } from 'preact/hooks'
+import { useLayoutEffect, useMemo, useReducer, useRef } from 'preact/hooks'
 import { NewRows, useHeldRows } from './held-rows.tsx'
 import { kept } from './kept.tsx'
+import { textScale } from './rem.ts'
 
 interface VirtualListProps<Item> {
   readonly items: readonly Item[]
   readonly keyOf: (item: Item) => string
-  /** Estimated; drawn rows are measured. */
+  /** Estimated, in pixels at the usual text size; drawn rows are measured. */
   readonly rowHeight: number | ((item: Item) => number)
   readonly row: (item: Item, index: number) => ComponentChildren
   readonly label?: string
@@ -70,11 +71,12 @@ function Windowed<Item>(props: DrawnListProps<Item>) {
   const { items, keyOf, rowHeight, row, label, class: style = '', boxed = false, overscan = 12, list, gone } = props
   const [, redraw] = useReducer((count: number) => count + 1, 0)
   const box = useRef<HTMLDivElement>(null)
+  const scale = useMemo(textScale, [])
   const margin = useRef(0)
   const virtualizer = useRef<Virtualizer<Window, Element> | Virtualizer<Element, Element> | undefined>(undefined)
   const shared = {
     count: items.length,
-    estimateSize: (index: number) => (typeof rowHeight === 'number' ? rowHeight : rowHeight(items[index] as Item)),
+    estimateSize: (index: number) => scale * (typeof rowHeight === 'number' ? rowHeight : rowHeight(items[index] as Item)),
     getItemKey: (index: number) => keyOf(items[index] as Item),
     overscan,
     onChange: () => redraw(undefined as never),

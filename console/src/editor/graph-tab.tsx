@@ -5,6 +5,7 @@ import { useQueryChange } from '../components/filter-field.tsx'
 import { FlowGraph } from '../components/flow-graph.tsx'
 import { Icon } from '../components/icon.tsx'
 import { Name } from '../components/name.tsx'
+import { phoneWidth } from '../components/rem.ts'
 import { announcement } from '../components/shell.tsx'
 import { EmptyState } from '../components/states.tsx'
 import { objectsOf, textOf } from '../model/read.ts'
@@ -29,7 +30,7 @@ export function GraphTab({ draft }: TabProps) {
   const definition = draft.definition.value
   const section = sections.find(({ id }) => id === query['section'])?.id
   const node = section === undefined ? stageOfKey(definition, query['stage']) : undefined
-  const isNarrow = matchMedia('(max-width: 599.98px)').matches
+  const isNarrow = matchMedia(phoneWidth).matches
   const select = (key: string | undefined) => {
     draft.endStep()
     change({ stage: key, section: undefined })

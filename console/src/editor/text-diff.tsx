@@ -9,7 +9,7 @@ import { withoutStamps } from './draft.ts'
 import { jsonText } from './json-text.ts'
 
 /** Side by side where there is room. */
-const wideQuery = '(min-width: 900px)'
+const wideQuery = '(min-width: 56.25em)'
 
 export interface TextDiffProps {
   readonly before: Json

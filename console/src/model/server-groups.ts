@@ -1,7 +1,8 @@
 /** Server groups as the overview of an application shows them. */
-import type { Schemas } from '../api/client.ts'
+import type { components } from '../api/schema.d.ts'
 import { numberOf, objectOf, objectsOf, textOf, textsOf } from './read.ts'
 
+type Schemas = components['schemas']
 export type ServerGroup = Schemas['ServerGroup']
 export type Instance = Schemas['Instance']
 
@@ -64,11 +65,22 @@ export function loadBalancersOf(group: ServerGroup): readonly string[] {
   return (group.loadBalancers ?? []).flatMap((balancer) => textOf(balancer) ?? textOf(objectOf(balancer)['name']) ?? [])
 }
 
-export function toClusters(groups: readonly ServerGroup[]): readonly Cluster[] {
-  const byCluster = Map.groupBy(
-    groups,
-    (group) => `${accountOf(group)}\n${group.cluster ?? group.moniker?.cluster ?? group.name}`,
-  )
+/** Details of a server group may lack what the list has. */
+export function clusterOf(group: ServerGroup): string {
+  return group.cluster ?? group.moniker?.cluster ?? group.name.replace(/-v\d{3,}$/, '')
+}
+
+/** What server groups are put together by. */
+export type Grouping = 'cluster' | 'region' | 'image'
+
+const groupings: Readonly<Record<Grouping, (group: ServerGroup) => string>> = {
+  cluster: clusterOf,
+  region: ({ region }) => region,
+  image: (group) => versionOf(group) ?? '',
+}
+
+export function toClusters(groups: readonly ServerGroup[], by: Grouping = 'cluster'): readonly Cluster[] {
+  const byCluster = Map.groupBy(groups, (group) => `${accountOf(group)}\n${groupings[by](group)}`)
   const clusters = [...byCluster].map(([key, members]): Cluster => {
     const [account = '', name = ''] = key.split('\n')
     const counts = members.filter(isEnabled).map(countsOf)
@@ -83,6 +95,71 @@ export function toClusters(groups: readonly ServerGroup[]): readonly Cluster[] {
   return clusters.toSorted((a, b) => a.name.localeCompare(b.name) || a.account.localeCompare(b.account))
 }
 
+/** Names of clusters, in the order of the list, as they are read: so many in one call. */
+export interface ClusterName {
+  readonly account: string
+  readonly name: string
+  /** `account:cluster` of this one and of its neighbours, comma-separated. */
+  readonly batch: string
+}
+
+const clustersPerCall = 10
+
+/** @param byAccount Names of clusters by account, as `GET /applications/{application}/clusters` has them. */
+export function toClusterNames(byAccount: Readonly<Record<string, readonly string[]>>): readonly ClusterName[] {
+  const all = Object.entries(byAccount).flatMap(([account, names]) => names.map((name) => ({ account, name })))
+  const sorted = all.toSorted((a, b) => a.name.localeCompare(b.name) || a.account.localeCompare(b.account))
+  return sorted.map(({ account, name }, at) => {
+    const first = at - (at % clustersPerCall)
+    const batch = sorted.slice(first, first + clustersPerCall).map((each) => `${each.account}:${each.name}`)
+    return { account, name, batch: batch.join() }
+  })
+}
+
+/** What the address of the overview leaves of its server groups; empty values leave all. */
+export interface GroupFilter {
+  readonly q?: string
+  readonly account?: string
+  readonly region?: string
+  readonly stack?: string
+  readonly health?: string
+  readonly disabled?: string
+}
+
+export function matches(group: ServerGroup, { q = '', account, region, stack, health, disabled }: GroupFilter): boolean {
+  const wanted = q.toLowerCase()
+  const texts = [group.name, accountOf(group), group.region, versionOf(group) ?? '']
+  const { total, up } = countsOf(group)
+  return (
+    texts.some((text) => text.toLowerCase().includes(wanted)) &&
+    (account === undefined || accountOf(group) === account) &&
+    (region === undefined || group.region === region) &&
+    (stack === undefined || stackOf(group) === stack) &&
+    (health === undefined || (health === 'up') === (up === total)) &&
+    (disabled === undefined || (disabled === 'true') !== isEnabled(group))
+  )
+}
+
+export function stackOf({ moniker }: ServerGroup): string {
+  return moniker?.stack ?? ''
+}
+
+/**
+ * Of clusters whose server groups are not read; a text may also be the name of a server group of theirs.
+ */
+export function matchesCluster({ account, name }: ClusterName, { q = '', account: chosen }: GroupFilter): boolean {
+  const wanted = q.toLowerCase()
+  const cluster = name.toLowerCase()
+  // Kubernetes puts a kind before the name, another one for the server group.
+  const base = cluster.slice(cluster.lastIndexOf(' ') + 1)
+  const version = wanted.slice(wanted.lastIndexOf(base) + base.length)
+  const isGroup = wanted.includes(base) && /^-v\d*$/.test(version)
+  return (
+    (chosen === undefined || account === chosen) &&
+    (cluster.includes(wanted) || account.toLowerCase().includes(wanted) || isGroup)
+  )
+}
+
 /** Groups of the same cluster in the same account and region. */
 export function siblingsOf(group: ServerGroup, all: readonly ServerGroup[]): readonly ServerGroup[] {
   return all.filter(
@@ -90,7 +167,7 @@ export function siblingsOf(group: ServerGroup, all: readonly ServerGroup[]): rea
       other.name !== group.name &&
       other.region === group.region &&
       accountOf(other) === accountOf(group) &&
-      other.cluster === group.cluster,
+      clusterOf(other) === clusterOf(group),
   )
 }
 

@@ -1,42 +1,32 @@
 /** The overview of an application: what serves now and what changes. */
+import { useMemo } from 'preact/hooks'
 import { to } from '../address.ts'
 import { pendingTasks } from '../api/actions.ts'
-import type { Schemas } from '../api/client.ts'
 import { useLive } from '../api/live.ts'
 import { ApplicationHead } from '../components/application-head.tsx'
-import { FilterField, useQueryChange } from '../components/filter-field.tsx'
-import { HealthMarks } from '../components/health-marks.tsx'
-import { Icon } from '../components/icon.tsx'
-import { Menu } from '../components/menu.tsx'
-import { Name } from '../components/name.tsx'
-import { PendingChip } from '../components/pending-chip.tsx'
+import { FilterField, FilterSelect, useQueryChange } from '../components/filter-field.tsx'
 import { EmptyState, Loaded } from '../components/states.tsx'
 import { StatusMark } from '../components/status-mark.tsx'
-import { Time } from '../components/time.tsx'
-import { VirtualList } from '../components/virtual-list.tsx'
-import { objectsOf, textOf } from '../model/read.ts'
 import {
   accountOf,
-  type Cluster,
-  instanceId,
-  isEnabled,
-  loadBalancersOf,
+  type ClusterName,
+  type GroupFilter,
+  type Grouping,
+  matches,
+  matchesCluster,
   type ServerGroup,
-  shortName,
+  stackOf,
+  toClusterNames,
   toClusters,
-  versionOf,
 } from '../model/server-groups.ts'
 import type { ScreenProps } from '../screen.ts'
 import { plural, words } from '../words.ts'
-import { groupKey, type ServerGroupContext, useServerGroupActions } from './server-group-actions.tsx'
+import { ClusterList, ClustersInView, type LoadBalancer } from './clusters.tsx'
 
-const rowHeight = 45
-/** With the distance to the next one. */
-const clusterHead = 62
+/** Above so many, the server groups of a cluster are read when it comes into view. */
+const maxWhole = 250
 
-type LoadBalancer = Schemas['LoadBalancer']
-
-export function ApplicationOverview({ params, query: { q = '' } }: ScreenProps) {
+export function ApplicationOverview({ params, query }: ScreenProps) {
   const application = params['application'] ?? ''
   const attributes = useLive(
     '/applications/{application}',
@@ -50,26 +40,39 @@ export function ApplicationOverview({ params, query: { q = '' } }: ScreenProps) 
   )
   const isChanging =
     (active.reading.value.body?.length ?? 0) > 0 || pendingTasks.value.some((pending) => pending.application === application)
+  const balancers = useLive('/applications/{application}/loadBalancers', { path: { application } }, { refresh: 'steady' })
+  const names = useLive(
+    '/applications/{application}/clusters',
+    { path: { application } },
+    { refresh: isChanging ? 'steady' : 'slow' },
+  )
+  const { body, error: namesError } = names.reading.value
+  const clusters = useMemo(() => toClusterNames(body ?? {}), [body])
+  const isLarge = clusters.length > maxWhole
+  const isKnown = body !== undefined || namesError !== undefined
   const groups = useLive(
     '/applications/{applicationName}/serverGroups',
-    { path: { applicationName: application } },
+    isKnown && !isLarge ? { path: { applicationName: application } } : undefined,
     { refresh: isChanging ? 'live' : 'steady', isBusy: () => isChanging },
   )
-  const balancers = useLive('/applications/{application}/loadBalancers', { path: { application } }, { refresh: 'steady' })
-  const context: ServerGroupContext = {
-    application,
-    groups: groups.reading.value.body ?? [],
-  }
+  const found = groups.reading.value.body ?? []
   const { error } = attributes.reading.value
+  const shared = { application, balancers: balancers.reading.value.body ?? [], query }
   return (
     <>
-      <ApplicationHead application={application} tab={words.overview} state={<Summary groups={context.groups} />} />
+      <ApplicationHead
+        application={application}
+        tab={words.overview}
+        state={isLarge ? <span class="count">{plural(clusters.length, 'cluster')}</span> : <Summary groups={found} />}
+      />
       {error?.status === 404 && attributes.reading.value.body === undefined ? (
         <EmptyState icon="search" text={words.noSuchApplication(application)}>
           <a class="button" href={to.applications()}>
             {words.applications}
           </a>
         </EmptyState>
+      ) : isLarge ? (
+        <LargeOverview {...shared} clusters={clusters} isChanging={isChanging} />
       ) : (
         <Loaded
           live={groups}
@@ -82,7 +85,7 @@ export function ApplicationOverview({ params, query: { q = '' } }: ScreenProps) 
             </EmptyState>
           }
         >
-          {(found) => <Clusters groups={found} balancers={balancers.reading.value.body ?? []} context={context} filter={q} />}
+          {(all) => <Overview {...shared} groups={all} />}
         </Loaded>
       )}
     </>
@@ -109,139 +112,118 @@ function Summary({ groups }: { groups: readonly ServerGroup[] }) {
   )
 }
 
-interface ClustersProps {
-  readonly groups: readonly ServerGroup[]
+interface OverviewProps {
+  readonly application: string
   readonly balancers: readonly LoadBalancer[]
-  readonly context: ServerGroupContext
-  readonly filter: string
+  readonly query: Readonly<Record<string, string>>
 }
 
-function Clusters({ groups, balancers, context, filter }: ClustersProps) {
-  const change = useQueryChange()
-  const wanted = filter.toLowerCase()
-  const matching = groups.filter((group) =>
-    [group.name, accountOf(group), group.region, versionOf(group) ?? ''].some((text) => text.toLowerCase().includes(wanted)),
+const groupings = ['cluster', 'region', 'image'] as const satisfies readonly Grouping[]
+
+function Overview({ application, groups, balancers, query }: OverviewProps & { readonly groups: readonly ServerGroup[] }) {
+  const filter: GroupFilter = query
+  const by = groupings.find((each) => each === query['group']) ?? 'cluster'
+  const clusters = useMemo(
+    () =>
+      toClusters(
+        groups.filter((group) => matches(group, filter)),
+        by,
+      ),
+    [groups, JSON.stringify(query)],
   )
-  const clusters = toClusters(matching)
+  const context = useMemo(() => ({ application, groups }), [application, groups])
+  const { q, account, region, stack, health, disabled } = filter
   return (
     <>
       <div class="filters">
-        <FilterField value={filter} />
+        <FilterField value={q} />
+        <FilterSelect {...choiceOf('account', account, groups.map(accountOf))} />
+        <FilterSelect
+          {...choiceOf(
+            'region',
+            region,
+            groups.map((group) => group.region),
+          )}
+        />
+        <FilterSelect {...choiceOf('stack', stack, groups.map(stackOf))} />
+        <FilterSelect
+          name="health"
+          label={words.healthFilter}
+          value={health}
+          any={words.anyHealth}
+          options={words.healthChoices}
+        />
+        <FilterSelect
+          name="disabled"
+          label={words.traffic}
+          value={disabled}
+          any={words.anyTraffic}
+          options={words.trafficChoices}
+        />
+        <FilterSelect
+          name="group"
+          label={words.groupBy}
+          value={by === 'cluster' ? undefined : by}
+          any={words.groupings.cluster}
+          options={groupings.slice(1).map((each) => [each, words.groupings[each]])}
+        />
       </div>
-      {clusters.length === 0 && (
-        <EmptyState icon="search" text={words.noGroupMatches(filter)}>
-          <button type="button" class="button" onClick={() => change({ q: undefined })}>
-            {words.clearFilters}
-          </button>
-        </EmptyState>
+      {clusters.length === 0 ? (
+        <NoMatch filter={filter} text={words.noGroupMatches} />
+      ) : (
+        <ClusterList clusters={clusters} balancers={balancers} context={context} filter={JSON.stringify(query)} by={by} />
       )}
-      <VirtualList
-        class="stack clusters"
-        heldOf={filter}
-        items={clusters}
-        keyOf={({ account, name }) => `${account}/${name}`}
-        rowHeight={({ groups: members }) => clusterHead + members.length * rowHeight}
-        drawAll={20}
-        overscan={3}
-        row={(cluster) => <ClusterCard cluster={cluster} balancers={balancers} context={context} filter={filter} />}
-      />
     </>
   )
 }
 
-function ClusterCard({ cluster, balancers, context, filter }: Omit<ClustersProps, 'groups'> & { readonly cluster: Cluster }) {
-  const names = new Set(cluster.groups.flatMap(loadBalancersOf))
-  const fronts = balancers.filter(({ name, account }) => name && names.has(name) && account === cluster.account)
+type LargeOverviewProps = OverviewProps & { readonly clusters: readonly ClusterName[]; readonly isChanging: boolean }
+
+function LargeOverview({ clusters, query, ...list }: LargeOverviewProps) {
+  const filter: GroupFilter = { ...(query['q'] && { q: query['q'] }), ...(query['account'] && { account: query['account'] }) }
+  const shown = useMemo(() => clusters.filter((cluster) => matchesCluster(cluster, filter)), [clusters, JSON.stringify(filter)])
+  const accounts = clusters.map(({ account }) => account)
   return (
-    <section class="panel is-flush cluster" aria-label={cluster.name}>
-      <header class="panel-head">
-        <h2>
-          <Icon name="box" />
-          <Name text={cluster.name} max={60} />
-          <span class="muted regular">{cluster.account}</span>
-        </h2>
-        <span class="row fronts">
-          {fronts.map((front) => (
-            <Front key={front.name} balancer={front} />
-          ))}
+    <>
+      <div class="filters">
+        <FilterField value={filter.q} label={words.filterClusters} />
+        <FilterSelect {...choiceOf('account', filter.account, accounts)} />
+        <span class="muted">
+          {shown.length === clusters.length ? words.readInView : words.cut(shown.length, clusters.length)}
         </span>
-      </header>
-      <VirtualList
-        heldOf={filter}
-        items={cluster.groups}
-        keyOf={(group) => `${group.region}/${group.name}`}
-        rowHeight={rowHeight}
-        row={(group) => <GroupRow group={group} serving={cluster.groups} context={context} />}
-      />
-    </section>
+      </div>
+      {shown.length === 0 ? (
+        <NoMatch filter={filter} text={words.noClusterMatches} />
+      ) : (
+        <ClustersInView {...list} clusters={shown} filter={JSON.stringify(filter)} />
+      )}
+    </>
   )
 }
 
-/** A load balancer with the ports where it is reached. */
-function Front({ balancer }: { balancer: LoadBalancer }) {
-  const listeners = objectsOf(balancer['listeners'])
-  return (
-    <span class="chip">
-      <Icon name="balance" />
-      <Name text={balancer.name ?? ''} max={30} />
-      {listeners.map((listener) => (
-        <span key={String(listener['externalPort'])} class="muted">
-          {`${textOf(listener['externalProtocol']) ?? ''} :${textOf(listener['externalPort']) ?? ''}`}
-        </span>
-      ))}
-    </span>
-  )
-}
-
-function GroupRow({
-  group,
-  serving,
-  context,
-}: {
-  group: ServerGroup
-  serving: readonly ServerGroup[]
-  context: ServerGroupContext
-}) {
-  const { application } = context
-  const place = { account: accountOf(group), region: group.region, name: group.name }
-  const actions = useServerGroupActions(group, context)
-  const enabled = isEnabled(group)
-  const version = versionOf(group)
-  return (
-    <div class={`run-row group-row ${enabled ? '' : 'is-off'}`}>
-      <a class="row-link row-title short-name" href={to.serverGroup(application, place)} aria-label={group.name}>
-        {shortName(group)}
-      </a>
-      <span class="version cut">{version === undefined ? <span class="muted">–</span> : <code>{version}</code>}</span>
-      <span class="muted hide-narrow aside">{group.region}</span>
-      <HealthMarks
-        group={group}
-        hrefOf={(instance) =>
-          to.instance(application, { account: place.account, region: place.region, id: instanceId(instance) })
-        }
-      />
-      <span class="grow">
-        <PendingChip object={groupKey(group)} />
-      </span>
-      <Traffic group={group} serving={serving} />
-      <span class="muted hide-phone aside">
-        <Time at={group.createdTime} />
-      </span>
-      <Menu label={words.actionsOf(group.name)} items={actions} />
-    </div>
-  )
-}
-
-/** Whether requests reach the group: the ribbon of the one that serves, a word for the others. */
-function Traffic({ group, serving }: { group: ServerGroup; serving: readonly ServerGroup[] }) {
-  if (!isEnabled(group)) {
-    return (
-      <span class="traffic is-disabled">
-        <StatusMark kind="disabled" size={12} /> {words.disabled}
-      </span>
-    )
+function choiceOf(name: 'account' | 'region' | 'stack', value: string | undefined, all: readonly string[]) {
+  const values = [...new Set(all)].filter((each) => each !== '').toSorted((a, b) => a.localeCompare(b))
+  return {
+    name,
+    label: words[name],
+    value,
+    any: words.anyOf[name],
+    options: values.map((each) => [each, each] as const),
   }
-  if (loadBalancersOf(group).length === 0) return <span class="traffic muted">{words.enabledNoBalancer}</span>
-  const rivals = serving.filter((other) => other.region === group.region && isEnabled(other) && loadBalancersOf(other).length > 0)
-  return <span class="traffic is-serving">{rivals.length === 1 ? words.allTraffic : words.sharesTraffic}</span>
+}
+
+function NoMatch({ filter, text }: { readonly filter: GroupFilter; readonly text: (filter: string) => string }) {
+  const change = useQueryChange()
+  const { q, account, region, stack, health, disabled } = filter
+  const wordOf = (choices: readonly (readonly [string, string])[], value: string | undefined) =>
+    choices.find(([choice]) => choice === value)?.[1]
+  const parts = [q, account, region, stack, wordOf(words.healthChoices, health), wordOf(words.trafficChoices, disabled)]
+  const none = { q: undefined, account: undefined, region: undefined, stack: undefined, health: undefined, disabled: undefined }
+  return (
+    <EmptyState icon="search" text={text(parts.filter(Boolean).join(', '))}>
+      <button type="button" class="button" onClick={() => change(none)}>
+        {words.clearFilters}
+      </button>
+    </EmptyState>
+  )
 }

@@ -15,6 +15,7 @@ import { JsonTree } from '../components/json-tree.tsx'
 import { Name } from '../components/name.tsx'
 import { PageHead } from '../components/page-head.tsx'
 import { Panel } from '../components/panel.tsx'
+import { phoneWidth } from '../components/rem.ts'
 import { EmptyState, ErrorState, Loaded } from '../components/states.tsx'
 import { StatusMark } from '../components/status-mark.tsx'
 import { type AuditTarget, auditTargetOf } from '../model/audit-target.ts'
@@ -84,7 +85,7 @@ function toFilters(query: ScreenProps['query']): Filters {
 }
 
 function FilterRow({ query }: Pick<ScreenProps, 'query'>) {
-  const [isWide] = useState(() => matchMedia('(min-width: 600px)').matches)
+  const [isWide] = useState(() => !matchMedia(phoneWidth).matches)
   const hasFilters = Object.keys(toFilters(query)).length > 0
   const change = useQueryChange()
   const choice = (name: 'kind' | 'decision', any: string, label: string, options: Readonly<Record<string, string>>) => (

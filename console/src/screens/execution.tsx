@@ -12,6 +12,7 @@ import { Menu } from '../components/menu.tsx'
 import { Name } from '../components/name.tsx'
 import { PageHead } from '../components/page-head.tsx'
 import { PlainText } from '../components/plain-text.tsx'
+import { phoneWidth } from '../components/rem.ts'
 import { announcement } from '../components/shell.tsx'
 import { StageGraph } from '../components/stage-graph.tsx'
 import { StageList } from '../components/stage-list.tsx'
@@ -85,7 +86,7 @@ function Run({ execution, query }: { execution: Execution; query: Readonly<Recor
     ? (failure?.path[0] ?? tree.top[0])
     : (waiting ?? tree.top.find((stage) => stage.status === 'RUNNING') ?? failure?.path[0] ?? tree.top[0])
   const selected = execution.stages.find((stage) => stage.id === query['stage']) ?? usual
-  const phone = matchMedia('(max-width: 599.98px)').matches
+  const phone = matchMedia(phoneWidth).matches
   const [opened, setOpened] = useState<ReadonlySet<string>>(new Set())
   const foldsChains = !isComplete(execution.status) || execution.status === 'TERMINAL'
   const graph = useMemo(() => toStageGraph(tree, opened, foldsChains), [tree, opened, foldsChains])

@@ -34,10 +34,13 @@ export function Pipelines({ params, query }: ScreenProps) {
   const application = params['application'] ?? ''
   const live = useLive('/applications/{application}/pipelineConfigs', { path: { application } }, { refresh: 'steady' })
   const quiet = useLive('/capabilities/quietPeriod', {}, { refresh: 'slow' }).reading.value.body
-  useStartAddress(params, query, live.reading.value.body)
+  const known = live.reading.value.body
+  const missing = params['id'] !== undefined && known !== undefined && findPipeline(known, params['id']) === undefined
+  useStartAddress(params, query, known)
   return (
     <>
       <ApplicationHead application={application} tab={words.pipelines} actions={<CreatePipeline application={application} />} />
+      {missing && <Banner tone="failed">{words.noSuchPipeline(params['id'] ?? '', application)}</Banner>}
       {quiet?.inQuietPeriod === true && <Banner tone="warning">{words.quietPeriod}</Banner>}
       <Loaded
         live={live}
@@ -72,6 +75,11 @@ function CreatePipeline({ application }: { application: string }) {
   )
 }
 
+/** Links may also have the name. */
+function findPipeline(pipelines: readonly Pipeline[], idOrName: string): Pipeline | undefined {
+  return pipelines.find(({ id }) => id === idOrName) ?? pipelines.find(({ name }) => name === idOrName)
+}
+
 /** The start of a pipeline has an address, which shows the dialog above the list. */
 function useStartAddress(
   params: ScreenProps['params'],
@@ -80,7 +88,7 @@ function useStartAddress(
 ): void {
   const { route: navigate } = useLocation()
   const { application = '', id } = params as { application?: string; id?: string }
-  const pipeline = id === undefined ? undefined : pipelines?.find((one) => one.id === id)
+  const pipeline = id === undefined ? undefined : findPipeline(pipelines ?? [], id)
   useEffect(() => {
     if (pipeline === undefined) return
     const close = () => {

@@ -21,7 +21,7 @@ import { plural, words } from '../words.ts'
 
 export interface ServerGroupContext {
   readonly application: string
-  /** Every group of the application, for what takes over. */
+  /** Those of its cluster at least, for what takes over. */
   readonly groups: readonly ServerGroup[]
 }
 

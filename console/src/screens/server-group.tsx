@@ -21,6 +21,7 @@ import { useLetters } from '../letter-keys.ts'
 import { objectOf, textOf } from '../model/read.ts'
 import {
   accountOf,
+  clusterOf,
   healthReason,
   type Instance,
   instanceId,
@@ -51,9 +52,11 @@ export function ServerGroupScreen({ params, query }: ScreenProps) {
     { path: { applicationName: application, account, region, serverGroupName: name } },
     { refresh: 'live', isBusy: (group) => pendingOf(groupKey(group)) !== undefined },
   )
+  const group = live.reading.value.body
+  const clusters = group === undefined ? undefined : `${account}:${clusterOf(group)}`
   const groups = useLive(
     '/applications/{applicationName}/serverGroups',
-    { path: { applicationName: application } },
+    clusters === undefined ? undefined : { path: { applicationName: application }, query: { clusters } },
     { refresh: 'steady' },
   )
   const context: ServerGroupContext = {
@@ -88,6 +91,10 @@ function Group({ group, context, tab }: { group: ServerGroup; context: ServerGro
         crumbs={[
           { label: words.applications, href: to.applications() },
           { label: <Name text={application} />, href: to.application(application) },
+          {
+            label: <Name text={clusterOf(group)} max={60} />,
+            href: to.cluster(application, { account: accountOf(group), cluster: clusterOf(group) }),
+          },
         ]}
         state={
           <span class="row">

@@ -384,14 +384,15 @@ test('orchestration-scenario 80: restarting a synthetic stage restarts its paren
 test('orchestration-scenario 81: a canceled execution can be restarted', async (t) => {
   const engine = await startEngine(t)
   const id = await engine.run({ stages: [W('1', 600)] })
-  await engine.ask('PUT', `/pipelines/${id}/cancel`)
+  await engine.ask('PUT', `/pipelines/${id}/cancel?reason=first`)
   await engine.ends(id, 'CANCELED')
 
   await restart(engine, id, '1')
   await engine.ends(id, 'RUNNING')
   engine.clock.pass(600)
 
-  assert.equal((await engine.ends(id, 'SUCCEEDED')).canceled, false)
+  const done = await engine.ends(id, 'SUCCEEDED')
+  assert.deepEqual([done.canceled, done.cancellationReason], [false, undefined])
 })
 
 test('orchestration-scenario 82: another branch that was canceled stays so until it is restarted', async (t) => {

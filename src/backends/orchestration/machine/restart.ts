@@ -60,6 +60,7 @@ export function resume(execution: Execution, turn: Turn): void {
   if (execution.status !== 'PAUSED') execution.status = 'RUNNING'
   execution.canceled = false
   execution.canceledBy = undefined
+  execution.cancellationReason = undefined
   execution.startTime = turn.now
   execution.endTime = undefined
   execution.engine.parkedAt = undefined

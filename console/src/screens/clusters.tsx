@@ -1,0 +1,245 @@
+/** Clusters with their server groups, as the overview and the screen of one cluster show them. */
+import { useMemo } from 'preact/hooks'
+import { to } from '../address.ts'
+import type { Schemas } from '../api/client.ts'
+import { useLive } from '../api/live.ts'
+import { HealthMarks } from '../components/health-marks.tsx'
+import { Icon } from '../components/icon.tsx'
+import { Menu } from '../components/menu.tsx'
+import { Name } from '../components/name.tsx'
+import { PendingChip } from '../components/pending-chip.tsx'
+import { EmptyState, Loaded } from '../components/states.tsx'
+import { StatusMark } from '../components/status-mark.tsx'
+import { Time } from '../components/time.tsx'
+import { VirtualList } from '../components/virtual-list.tsx'
+import { objectsOf, textOf } from '../model/read.ts'
+import {
+  accountOf,
+  type Cluster,
+  type ClusterName,
+  clusterOf,
+  type Grouping,
+  instanceId,
+  isEnabled,
+  loadBalancersOf,
+  type ServerGroup,
+  shortName,
+  siblingsOf,
+  toClusters,
+  versionOf,
+} from '../model/server-groups.ts'
+import { words } from '../words.ts'
+import { groupKey, type ServerGroupContext, useServerGroupActions } from './server-group-actions.tsx'
+
+const rowHeight = 45
+/** With the distance to the next one. */
+const clusterHead = 62
+/** Server groups of a cluster before they are read. */
+const usualGroups = 2
+
+export type LoadBalancer = Schemas['LoadBalancer']
+
+interface ClusterListProps {
+  readonly clusters: readonly Cluster[]
+  readonly balancers: readonly LoadBalancer[]
+  readonly context: ServerGroupContext
+  /** What the list is of. */
+  readonly filter: string
+  readonly by: Grouping
+}
+
+export function ClusterList({ clusters, filter, ...card }: ClusterListProps) {
+  return (
+    <VirtualList
+      class="stack clusters"
+      heldOf={filter}
+      items={clusters}
+      keyOf={({ account, name }) => `${account}/${name}`}
+      rowHeight={({ groups }) => clusterHead + groups.length * rowHeight}
+      drawAll={20}
+      overscan={3}
+      row={(cluster) => <ClusterCard cluster={cluster} filter={filter} {...card} />}
+    />
+  )
+}
+
+interface ClustersInViewProps extends Pick<ClusterListProps, 'balancers' | 'filter'> {
+  readonly clusters: readonly ClusterName[]
+  readonly application: string
+  readonly isChanging: boolean
+}
+
+/** Of so many clusters that only those near the view are read. */
+export function ClustersInView({ clusters, filter, ...card }: ClustersInViewProps) {
+  return (
+    <VirtualList
+      class="stack clusters"
+      heldOf={filter}
+      items={clusters}
+      keyOf={({ account, name }) => `${account}/${name}`}
+      rowHeight={clusterHead + usualGroups * rowHeight}
+      drawAll={0}
+      overscan={3}
+      row={(cluster) => <ClusterInView cluster={cluster} filter={filter} {...card} />}
+    />
+  )
+}
+
+type ClusterInViewProps = Omit<ClustersInViewProps, 'clusters'> & { readonly cluster: ClusterName }
+
+function ClusterInView({ cluster, application, isChanging, ...card }: ClusterInViewProps) {
+  const { account, name, batch } = cluster
+  const live = useLive(
+    '/applications/{applicationName}/serverGroups',
+    { path: { applicationName: application }, query: { clusters: batch } },
+    { refresh: isChanging ? 'live' : 'steady', isBusy: () => isChanging },
+  )
+  const { body } = live.reading.value
+  const groups = useMemo(
+    () => body?.filter((group) => accountOf(group) === account && clusterOf(group) === name) ?? [],
+    [body, account, name],
+  )
+  const context = useMemo(() => ({ application, groups }), [application, groups])
+  const [read] = useMemo(() => toClusters(groups), [groups])
+  if (read !== undefined) return <ClusterCard cluster={read} by="cluster" context={context} {...card} />
+  return (
+    <section class="panel is-flush cluster" aria-label={name}>
+      <ClusterHead application={application} account={account} name={name} />
+      <Loaded live={live} rows={usualGroups} empty={<EmptyState text={words.clusterEmpty(name)} />}>
+        {() => <EmptyState text={words.clusterEmpty(name)} />}
+      </Loaded>
+    </section>
+  )
+}
+
+type ClusterCardProps = Omit<ClusterListProps, 'clusters'> & { readonly cluster: Cluster }
+
+export function ClusterCard({ cluster, balancers, context, filter, by }: ClusterCardProps) {
+  const names = new Set(cluster.groups.flatMap(loadBalancersOf))
+  const fronts = balancers.filter(({ name, account }) => name && names.has(name) && account === cluster.account)
+  return (
+    <section class="panel is-flush cluster" aria-label={cluster.name}>
+      <ClusterHead
+        application={context.application}
+        account={cluster.account}
+        name={cluster.name}
+        fronts={fronts}
+        isLink={by === 'cluster'}
+      />
+      <VirtualList
+        heldOf={filter}
+        items={cluster.groups}
+        keyOf={(group) => `${group.region}/${group.name}`}
+        rowHeight={rowHeight}
+        row={(group) => <GroupRow group={group} context={context} isAlone={by !== 'cluster'} />}
+      />
+    </section>
+  )
+}
+
+interface ClusterHeadProps {
+  readonly application: string
+  readonly account: string
+  readonly name: string
+  readonly fronts?: readonly LoadBalancer[]
+  readonly isLink?: boolean
+}
+
+function ClusterHead({ application, account, name, fronts = [], isLink = true }: ClusterHeadProps) {
+  const title = <Name text={name === '' ? words.unknown : name} max={60} />
+  return (
+    <header class="panel-head">
+      <h2>
+        <Icon name="box" />
+        {isLink ? (
+          <a class="cluster-link" href={to.cluster(application, { account, cluster: name })}>
+            {title}
+          </a>
+        ) : (
+          title
+        )}
+        <span class="muted regular">{account}</span>
+      </h2>
+      <span class="row fronts">
+        {fronts.map((front) => (
+          <Front key={`${front.region} ${front.name}`} balancer={front} />
+        ))}
+      </span>
+    </header>
+  )
+}
+
+/** A load balancer with the ports where it is reached. */
+function Front({ balancer }: { balancer: LoadBalancer }) {
+  const listeners = objectsOf(balancer['listeners'])
+  return (
+    <span class="chip">
+      <Icon name="balance" />
+      <Name text={balancer.name ?? ''} max={30} />
+      {listeners.map((listener) => (
+        <span key={String(listener['externalPort'])} class="muted">
+          {`${textOf(listener['externalProtocol']) ?? ''} :${textOf(listener['externalPort']) ?? ''}`}
+        </span>
+      ))}
+    </span>
+  )
+}
+
+function GroupRow({
+  group,
+  context,
+  isAlone,
+}: {
+  group: ServerGroup
+  context: ServerGroupContext
+  /** Among groups of other clusters: with its whole name. */
+  isAlone: boolean
+}) {
+  const { application } = context
+  const place = { account: accountOf(group), region: group.region, name: group.name }
+  const actions = useServerGroupActions(group, context)
+  const enabled = isEnabled(group)
+  const serving = useMemo(() => [group, ...siblingsOf(group, context.groups)], [group, context.groups])
+  const version = versionOf(group)
+  return (
+    <div class={`run-row group-row ${enabled ? '' : 'is-off'}`}>
+      <a
+        class={`row-link row-title ${isAlone ? 'cut' : 'short-name'}`}
+        href={to.serverGroup(application, place)}
+        aria-label={group.name}
+      >
+        {isAlone ? <Name text={group.name} max={40} /> : shortName(group)}
+      </a>
+      <span class="version cut">{version === undefined ? <span class="muted">–</span> : <code>{version}</code>}</span>
+      <span class="muted hide-narrow aside">{group.region}</span>
+      <HealthMarks
+        group={group}
+        hrefOf={(instance) =>
+          to.instance(application, { account: place.account, region: place.region, id: instanceId(instance) })
+        }
+      />
+      <span class="grow">
+        <PendingChip object={groupKey(group)} />
+      </span>
+      <Traffic group={group} serving={serving} />
+      <span class="muted hide-phone aside">
+        <Time at={group.createdTime} />
+      </span>
+      <Menu label={words.actionsOf(group.name)} items={actions} />
+    </div>
+  )
+}
+
+/** Whether requests reach the group: the ribbon of the one that serves, a word for the others. */
+function Traffic({ group, serving }: { group: ServerGroup; serving: readonly ServerGroup[] }) {
+  if (!isEnabled(group)) {
+    return (
+      <span class="traffic is-disabled">
+        <StatusMark kind="disabled" size={12} /> {words.disabled}
+      </span>
+    )
+  }
+  if (loadBalancersOf(group).length === 0) return <span class="traffic muted">{words.enabledNoBalancer}</span>
+  const rivals = serving.filter((other) => isEnabled(other) && loadBalancersOf(other).length > 0)
+  return <span class="traffic is-serving">{rivals.length === 1 ? words.allTraffic : words.sharesTraffic}</span>
+}
