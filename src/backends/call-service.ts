@@ -1,7 +1,8 @@
 /** Calls from an embedded back end to other services, with the HTTP client of Node. */
 import type { IncomingMessage, RequestOptions } from 'node:http'
 import { parseEntityTag } from '../http/validators.ts'
-import { formatJson, parseJson } from '../json/json.ts'
+import { formatJson } from '../json/json.ts'
+import { parseInPortions } from '../json/list-portions.ts'
 import { http } from '../node-http.ts'
 import { https } from '../node-https.ts'
 import { isPage } from '../upstreams/answer-form.ts'
@@ -90,13 +91,13 @@ function send(
 async function readAnswer(answer: IncomingMessage, maxBytes: number): Promise<ServiceAnswer> {
   const text = await readAnswerText(answer, maxBytes, () => new Error(`the answer is larger than ${maxBytes} bytes`))
   const tag = parseEntityTag(answer.headers.etag)
-  return { status: answer.statusCode ?? 0, body: parseAnswer(text), ...(tag !== undefined && { tag }) }
+  return { status: answer.statusCode ?? 0, body: await parseAnswer(text), ...(tag !== undefined && { tag }) }
 }
 
-function parseAnswer(text: string): unknown {
+async function parseAnswer(text: string): Promise<unknown> {
   if (text === '') return undefined
   try {
-    return parseJson(text)
+    return await parseInPortions(text)
   } catch {
     return text
   }

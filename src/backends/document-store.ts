@@ -1,6 +1,7 @@
 /** Store of one kind of JSON documents, each with the history of its versions. */
 import { randomUUID } from 'node:crypto'
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import { setImmediate } from 'node:timers/promises'
 import { formatJson, parseJson } from '../json/json.ts'
 import type { JsonObject } from '../json/values.ts'
 import { foldName } from '../permissions/fold-name.ts'
@@ -88,22 +89,35 @@ export class DocumentStore {
 
   /** The same in portions, for lists that grow with the installation. What is written meanwhile may be missing. */
   *portions(): Generator<string[], void> {
+    for (const rows of this.#rows()) yield rows.map(({ document }) => String(document))
+  }
+
+  *#rows(): Generator<Record<string, unknown>[], void> {
     for (let after = ''; ; ) {
       const rows = this.#statements.portion.all(this.#collection.kind, after, portionSize)
       if (rows.length === 0) return
-      yield rows.map(({ document }) => String(document))
+      yield rows
       after = String(rows.at(-1)?.['key'])
     }
   }
 
-  /** The stored JSON texts, by key and in its order. */
-  textsByKey(): Map<string, string> {
-    const rows = this.#statements.all.all(this.#collection.kind)
-    return new Map(rows.map(({ key, document }) => [String(key), String(document)]))
+  /** The stored JSON texts by key and in its order, read in portions: each is what it was at some moment of the call. */
+  async textsByKey(): Promise<Map<string, string>> {
+    const texts = new Map<string, string>()
+    for (const rows of this.#rows()) {
+      for (const { key, document } of rows) texts.set(String(key), String(document))
+      await setImmediate()
+    }
+    return texts
   }
 
   all(): JsonObject[] {
     return this.texts().map(parseDocument)
+  }
+
+  /** The stored JSON texts of an application, by name. */
+  textsOfApplication(application: string): string[] {
+    return textsOf(this.#statements.ofApplication, this.#collection.kind, foldName(application))
   }
 
   /** Documents whose text contains `part`: a coarse filter that spares parsing all of them. */
@@ -112,7 +126,7 @@ export class DocumentStore {
   }
 
   ofApplication(application: string): JsonObject[] {
-    return textsOf(this.#statements.ofApplication, this.#collection.kind, foldName(application)).map(parseDocument)
+    return this.textsOfApplication(application).map(parseDocument)
   }
 
   /** Documents with this name, ignoring case; the one spelled exactly so comes first. */

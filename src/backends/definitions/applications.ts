@@ -1,12 +1,13 @@
 /** Applications: their routes, the fields that the store owns, and what disappears together with one. */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { z } from 'zod'
-import { formatJson, parseJson } from '../../json/json.ts'
+import { formatJson } from '../../json/json.ts'
 import type { JsonObject } from '../../json/values.ts'
 import { findApplicationNameObjection, pluginApplication } from '../../permissions/application-name.ts'
 import { mayCreateApplication } from '../access.ts'
 import { BackendError } from '../backend.ts'
-import { foldName } from '../document-store.ts'
+import { foldName, parseDocument } from '../document-store.ts'
+import { flatMapInTurns } from '../in-turns.ts'
 import { isUnchanged } from '../unchanged.ts'
 import { accessOf, checkAdministrator, checkWriter } from './authorization.ts'
 import type { Definitions } from './collections.ts'
@@ -23,6 +24,7 @@ import {
   queryCount,
   refusal,
   sendHistory,
+  sendTexts,
   userOf,
 } from './requests.ts'
 import { containment, rankByCloseness } from './search.ts'
@@ -59,16 +61,23 @@ const notFilters = new Set(['restricted', 'pageSize'])
 export function applicationRoutes(app: FastifyInstance, definitions: Definitions): void {
   const { applications, permissions } = definitions
 
-  app.get('/v2/applications', (request, reply) => {
+  app.get('/v2/applications', async (request, reply) => {
     const filters = filtersOf(request)
     const count = queryCount(request, 'pageSize')
     if (filters.length === 0) {
       if (isUnchanged(request, reply, `${applications.version()}-${permissions.version()}-${count}`)) return reply
-      return reply.type('application/json; charset=utf-8').send(writeAll(definitions, count))
+      return sendTexts(reply, await writeAll(definitions, count))
     }
-    const all = applications.all().sort((a, b) => compareText(String(a['name']), String(b['name'])))
+    const all = await flatMapInTurns(applications.texts(), (text) => {
+      const application = parseDocument(text)
+      return closeness(application, filters) === undefined ? [] : [application]
+    })
+    all.sort((a, b) => compareText(String(a['name']), String(b['name'])))
     const found = rankByCloseness(all, (application) => closeness(application, filters))
-    return found.slice(0, count).map((application) => withPermissions(definitions, application))
+    const written = await flatMapInTurns(found.slice(0, count), (application) => [
+      formatJson(withPermissions(definitions, application)),
+    ])
+    return sendTexts(reply, written)
   })
 
   app.get('/v2/applications/:name', (request) => {
@@ -196,16 +205,16 @@ function checkNewName(name: string, request: FastifyRequest): void {
 }
 
 /** All applications by name, as they are stored: thousands of them are not parsed to be written again. */
-function writeAll({ applications, permissions }: Definitions, count: number | undefined): string {
-  const restrictions = permissions.textsByKey()
-  const all = [...applications.textsByKey()].sort(([one], [other]) => compareText(one.toUpperCase(), other.toUpperCase()))
-  const written = all.slice(0, count).map(([key, text]) => {
+async function writeAll({ applications, permissions }: Definitions, count: number | undefined): Promise<string[]> {
+  const all = [...(await applications.textsByKey())].map(([key, text]) => ({ key, text, name: key.toUpperCase() }))
+  all.sort((one, other) => compareText(one.name, other.name))
+  const restrictions = await permissions.textsByKey()
+  return flatMapInTurns(all.slice(0, count), ({ key, text }) => {
     const record = restrictions.get(key)
-    if (record === undefined) return text
-    const parsed = parseJson(record) as JsonObject
-    return isRestricted(parsed) ? `${text.slice(0, -1)},"permissions":${formatJson(parsed['permissions'])}}` : text
+    if (record === undefined) return [text]
+    const parsed = parseDocument(record)
+    return [isRestricted(parsed) ? `${text.slice(0, -1)},"permissions":${formatJson(parsed['permissions'])}}` : text]
   })
-  return `[${written.join(',')}]`
 }
 
 /** Permissions are shown on an application only when they restrict it (docs/contracts/definitions.md#applications). */

@@ -1,12 +1,14 @@
 /** Permissions of applications: which roles may do what. The application itself need not exist yet. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { formatJson } from '../../json/json.ts'
 import type { JsonObject } from '../../json/values.ts'
 import { findApplicationNameObjection } from '../../permissions/application-name.ts'
 import { PermissionFields } from '../application-permissions.ts'
-import { foldName } from '../document-store.ts'
+import { foldName, parseDocument } from '../document-store.ts'
+import { flatMapInTurns } from '../in-turns.ts'
 import { accessOf, checkWriter } from './authorization.ts'
 import type { Definitions } from './collections.ts'
-import { checkBody, param, refusal, sendText, userOf } from './requests.ts'
+import { checkBody, param, refusal, sendText, sendTexts, userOf } from './requests.ts'
 import { refreshRoles } from './role-refresh.ts'
 
 type RolesByRight = Record<string, string[]>
@@ -19,11 +21,14 @@ export function isRestricted(record: JsonObject): boolean {
 export function permissionRoutes(app: FastifyInstance, definitions: Definitions): void {
   const { permissions, applications } = definitions
 
-  app.get('/permissions/applications', () => {
-    const records = permissions.all()
-    const known = new Set(records.map((record) => foldName(String(record['name']))))
-    const open = applications.all().filter((application) => !known.has(foldName(String(application['name']))))
-    return [...records, ...open.map((application) => generatedRecord(application['name']))]
+  app.get('/permissions/applications', async (_request, reply) => {
+    const records = await permissions.textsByKey()
+    const others = [...(await applications.textsByKey())].filter(([key]) => !records.has(key))
+    // An application without a record is open, so records that were written meanwhile count.
+    const generated = await flatMapInTurns(others, ([key, text]) => [
+      permissions.text(key) ?? formatJson(generatedRecord(parseDocument(text)['name'])),
+    ])
+    return sendTexts(reply, [...records.values(), ...generated])
   })
 
   app.get('/permissions/removedApplications', () => removedRestrictions(definitions))

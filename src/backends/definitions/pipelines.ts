@@ -1,8 +1,10 @@
 /** Routes of pipelines: lists, single reads, saves, renames and the order within an application. */
 import { setImmediate } from 'node:timers/promises'
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { JsonObject } from '../../json/values.ts'
 import { foldName, parseDocument } from '../document-store.ts'
+import { flatMapInTurns } from '../in-turns.ts'
+import { sendList } from '../slices.ts'
 import { isUnchanged } from '../unchanged.ts'
 import { checkSaver, checkWriter } from './authorization.ts'
 import type { Definitions } from './collections.ts'
@@ -46,9 +48,9 @@ function pipelineReads(app: FastifyInstance, definitions: Definitions): void {
     return reply.send(found)
   })
 
-  app.get('/pipelines/:application', (request, reply) => {
+  app.get('/pipelines/:application', async (request, reply) => {
     if (isUnchanged(request, reply, pipelines.version())) return reply
-    return listOfApplication(request, pipelines.ofApplication(param(request, 'application')))
+    return sendOfApplication(request, reply, pipelines.textsOfApplication(param(request, 'application')))
   })
 
   app.get('/pipelines/:application/name/:name', (request) => namedByPath(request, pipelines))
@@ -132,12 +134,15 @@ function filterOf(request: FastifyRequest): TriggerFilter {
 }
 
 /** Filter, order, limit, then number: the index counts what is in the answer. */
-function listOfApplication(request: FastifyRequest, pipelines: JsonObject[]): JsonObject[] {
+async function sendOfApplication(request: FastifyRequest, reply: FastifyReply, texts: readonly string[]): Promise<FastifyReply> {
   const enabled = queryFlag(request, 'enabledPipelines')
   const namePart = (queryTexts(request, 'pipelineNameFilter')[0] ?? '').toLowerCase()
-  const kept = pipelines.filter(
-    (pipeline) =>
-      (enabled === undefined || isEnabled(pipeline) === enabled) && String(pipeline['name']).toLowerCase().includes(namePart),
-  )
-  return reindexed(inOrder(kept).slice(0, queryCount(request, 'pipelineLimit')))
+  const limit = queryCount(request, 'pipelineLimit')
+  const kept = await flatMapInTurns(texts, (text) => {
+    const pipeline = parseDocument(text)
+    const isWanted =
+      (enabled === undefined || isEnabled(pipeline) === enabled) && String(pipeline['name']).toLowerCase().includes(namePart)
+    return isWanted ? [pipeline] : []
+  })
+  return sendList(reply, reindexed(inOrder(kept).slice(0, limit)))
 }

@@ -5,7 +5,7 @@ import { describeIssue } from '../../describe-issue.ts'
 import { isObject, type JsonObject } from '../../json/values.ts'
 import { BackendError, callerOf } from '../backend.ts'
 import type { DocumentStore } from '../document-store.ts'
-import { type Slice, sendSlices } from '../slices.ts'
+import { type Slice, sendList, sendSlices } from '../slices.ts'
 import { anonymous } from './collections.ts'
 
 /** Pieces of body schemas. They check only: what is stored is the body as it was sent. */
@@ -82,16 +82,16 @@ export function queryCount(request: FastifyRequest, name: string): number | unde
 
 /** Answers with an array of stored texts; nothing is parsed. */
 export function sendTexts(reply: FastifyReply, texts: readonly string[]): FastifyReply {
-  return reply.type('application/json; charset=utf-8').send(`[${texts.join(',')}]`)
+  return sendList(reply, texts, (text) => text)
 }
 
 /** Answers with everything in a store. */
 export function sendAll(reply: FastifyReply, store: DocumentStore): FastifyReply {
-  return sendSlices(reply, listSlices(store.portions()))
+  return sendSlices(reply, storeSlices(store.portions()))
 }
 
 /** One portion is read ahead, so that the last one is known as such. */
-function* listSlices(portions: Iterable<string[]>): Generator<Slice, void> {
+function* storeSlices(portions: Iterable<string[]>): Generator<Slice, void> {
   let text: string | undefined
   for (const texts of portions) {
     if (text !== undefined) yield { text, isLast: false }

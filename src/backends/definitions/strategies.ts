@@ -1,7 +1,9 @@
 /** Deployment strategies: pipelines in a collection of their own, with fewer rules (docs/contracts/definitions.md#strategies). */
 import type { FastifyInstance } from 'fastify'
 import type { JsonObject } from '../../json/values.ts'
-import { foldName } from '../document-store.ts'
+import { foldName, parseDocument } from '../document-store.ts'
+import { flatMapInTurns } from '../in-turns.ts'
+import { sendList } from '../slices.ts'
 import { isUnchanged } from '../unchanged.ts'
 import { checkAdministrator, checkSaver, checkWriter } from './authorization.ts'
 import type { Definitions } from './collections.ts'
@@ -24,9 +26,10 @@ export function strategyRoutes(app: FastifyInstance, definitions: Definitions): 
   const { strategies, write } = definitions
 
   app.get('/strategies', (_request, reply) => sendAll(reply, strategies))
-  app.get('/strategies/:application', (request, reply) => {
+  app.get('/strategies/:application', async (request, reply) => {
     if (isUnchanged(request, reply, strategies.version())) return reply
-    return inOrder(strategies.ofApplication(param(request, 'application')))
+    const texts = strategies.textsOfApplication(param(request, 'application'))
+    return sendList(reply, inOrder(await flatMapInTurns(texts, (text) => [parseDocument(text)])))
   })
   app.get('/strategies/:id/history', (request, reply) => sendHistory(request, reply, strategies, foldName(param(request, 'id'))))
 

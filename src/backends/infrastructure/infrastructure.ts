@@ -1,6 +1,7 @@
 /** The embedded infrastructure service: the paths of its contract, a table per subject, over the providers. */
 import { type AgentClient, type AgentClientOptions, openAgent } from '../../agent/client.ts'
 import type { Backend, BackendContext, OpenBackend } from '../backend.ts'
+import { isSlices, sendSlices } from '../slices.ts'
 import { isUnchanged } from '../unchanged.ts'
 import { accountRoutes } from './accounts.ts'
 import { applicationRoutes } from './applications.ts'
@@ -79,6 +80,7 @@ export function openInfrastructure(context: BackendContext, providers: readonly 
             const known = version?.(request, infrastructure)
             if (known !== undefined && isUnchanged(request, reply, known)) return reply
             const body = await answer(request, infrastructure)
+            if (isSlices(body)) return sendSlices(reply, body)
             if (!(body instanceof WrittenList)) return reply.send(body)
             if (isUnchanged(request, reply, body.version)) return reply
             return reply.type('application/json; charset=utf-8').send(body.json)

@@ -26,7 +26,7 @@ export interface InfrastructureRoute {
   reads?: readonly ('application' | 'account')[]
   /** Of the answer, where one is known without it. */
   version?: (request: FastifyRequest, infrastructure: Infrastructure) => string | undefined
-  /** The body of a 200; anything else is thrown as a BackendError. */
+  /** The body of a 200, or slices of its JSON; anything else is thrown as a BackendError. */
   answer: (request: FastifyRequest, infrastructure: Infrastructure) => unknown
 }
 

@@ -1,11 +1,14 @@
 /** Search: applications and projects of the definition store, and everything that providers report. */
 import type { FastifyRequest } from 'fastify'
+import { formatJson } from '../../json/json.ts'
 import { type JsonObject, objectOf, objectsOf, textOf, textsOf } from '../../json/values.ts'
 import type { Access } from '../access.ts'
 import { type BackendContext, BackendError } from '../backend.ts'
+import { flatMapInTurns } from '../in-turns.ts'
 import { parseMoniker } from '../moniker.ts'
+import { listSlices } from '../slices.ts'
 import { groupsByApplication } from './clusters.ts'
-import type { Instance, ServerGroup } from './model.ts'
+import type { Instance, LoadBalancer, SecurityGroup, ServerGroup } from './model.ts'
 import {
   accessOf,
   type Infrastructure,
@@ -30,22 +33,20 @@ const search: InfrastructureRoute['answer'] = async (request, infrastructure) =>
   const filters = filtersOf(request)
   const wanted = query === '' ? ([...filters.values()][0]?.[0] ?? '') : query
   const access = await accessOf(request, infrastructure)
-  const found = (await Promise.all(types.map((type) => find(infrastructure, type, wanted))))
-    .flat()
-    .filter((result) => matches(result, filters))
-    .filter(({ application }) => typeof application !== 'string' || access.mayOnApplication(application, 'READ'))
-    .filter(({ account }) => typeof account !== 'string' || access.mayOnAccount(account, 'READ'))
-    .map((result) => withReadableAccounts(result, access))
-  return [
-    {
-      pageNumber,
-      pageSize,
-      query,
-      platform: queryValue(request, 'platform') ?? '',
-      totalMatches: found.length,
-      results: found.slice((pageNumber - 1) * pageSize, pageNumber * pageSize),
-    },
-  ]
+  const isShown = (hit: Hit) => mayRead(access, hit) && (filters.size === 0 || matches(hit.toResult(), filters))
+  const ranked: Hit[][] = []
+  for (const type of new Set(types)) ranked.push(await find(infrastructure, type, { wanted, isShown }))
+  const found = ranked.flat()
+  const page = found.slice((pageNumber - 1) * pageSize, pageNumber * pageSize)
+  const platform = queryValue(request, 'platform') ?? ''
+  const set = formatJson({ pageNumber, pageSize, query, platform, totalMatches: found.length })
+  const write = (hit: Hit) => formatJson(withReadableAccounts(hit.toResult(), access))
+  return listSlices(page, { write, head: `[${set.slice(0, -1)},"results":[`, tail: ']}]' })
+}
+
+function mayRead(access: Access, { application, account }: Hit): boolean {
+  if (application != null && !access.mayOnApplication(application, 'READ')) return false
+  return account == null || access.mayOnAccount(account, 'READ')
 }
 
 /** Applications name the accounts where they run. */
@@ -71,16 +72,34 @@ function matches(result: JsonObject, filters: ReadonlyMap<string, string[]>): bo
 
 interface Hit {
   /** What the query is looked for in. */
-  keys: string[]
-  result: JsonObject
+  readonly keys: readonly string[]
+  /** Whose readers see it; null: of all users. */
+  readonly application?: string | null
+  readonly account?: string | null
+  readonly toResult: () => JsonObject
 }
 
 type Source = (infrastructure: Infrastructure) => Hit[] | Promise<Hit[]>
 
-async function find(infrastructure: Infrastructure, type: string, query: string): Promise<JsonObject[]> {
+interface Wanted {
+  /** In any case. */
+  readonly wanted: string
+  readonly isShown: (hit: Hit) => boolean
+}
+
+/** Hits by the position of the query in their keys, then by key. */
+async function find(infrastructure: Infrastructure, type: string, { wanted, isShown }: Wanted): Promise<Hit[]> {
   const source = sources[type]
   if (source === undefined || !Object.hasOwn(sources, type)) return []
-  return rank(await source(infrastructure), query)
+  const part = wanted.toLowerCase()
+  const found = await flatMapInTurns(await source(infrastructure), (hit) => {
+    const keys = hit.keys.map((key) => key.toLowerCase())
+    if (!keys.some((key) => key.includes(part)) || !isShown(hit)) return []
+    const text = keys.join(' ')
+    return [{ hit, text, at: text.indexOf(part) }]
+  })
+  found.sort((one, other) => one.at - other.at || (one.text < other.text ? -1 : 1))
+  return found.map(({ hit }) => hit)
 }
 
 const sources: Readonly<Record<string, Source>> = {
@@ -88,8 +107,14 @@ const sources: Readonly<Record<string, Source>> = {
   projects: async ({ context }) =>
     (await loadAll(context, '/v2/projects')).map((stored) => {
       const applications = textsOf(objectOf(stored['config'])['applications'])
-      const result = { ...stored, type: 'projects', provider: '', applications, url: `/projects/${String(stored['id'])}` }
-      return { keys: [textOf(stored['name']) ?? '', ...applications], result }
+      const toResult = () => ({
+        ...stored,
+        type: 'projects',
+        provider: '',
+        applications,
+        url: `/projects/${String(stored['id'])}`,
+      })
+      return { keys: [textOf(stored['name']) ?? '', ...applications], toResult }
     }),
   clusters: (infrastructure) => {
     const byCluster = Map.groupBy(serverGroupsOf(infrastructure), ({ account, moniker, provider }) =>
@@ -104,64 +129,43 @@ const sources: Readonly<Record<string, Source>> = {
       provider.detachedInstances().map((instance) => toInstanceHit(instance, undefined, provider.id)),
     ),
   ],
-  loadBalancers: (infrastructure) =>
-    loadBalancersOf(infrastructure).map(({ provider, account, region, name, vpcId, loadBalancerType }) => {
-      const { app, stack, detail } = parseMoniker(name)
-      return {
-        keys: [name],
-        result: {
-          type: 'loadBalancers',
-          provider,
-          account,
-          region,
-          loadBalancer: name,
-          application: app,
-          stack,
-          detail,
-          vpcId,
-          loadBalancerType,
-          url: `/${provider}/loadBalancers/${encodeURIComponent(name)}`,
-        },
-      }
-    }),
-  securityGroups: (infrastructure) =>
-    securityGroupsOf(infrastructure).map(({ provider, account, region, id, name, vpcId }) => {
-      const url = `/securityGroups/${[account, provider, name].map(encodeURIComponent).join('/')}?region=${encodeURIComponent(region)}`
-      const application = parseMoniker(name).app
-      return {
-        keys: [name, id],
-        result: { type: 'securityGroups', provider, account, region, id, name, application, vpcId, url },
-      }
-    }),
+  loadBalancers: (infrastructure) => loadBalancersOf(infrastructure).map(toLoadBalancerHit),
+  securityGroups: (infrastructure) => securityGroupsOf(infrastructure).map(toSecurityGroupHit),
 }
 
 /** Stored ones, and those that only run. */
 async function findApplications(infrastructure: Infrastructure): Promise<Hit[]> {
   const stored = await loadAll(infrastructure.context, '/v2/applications?restricted=false')
   const running = groupsByApplication(infrastructure)
-  const known = new Set(stored.map(({ name }) => (textOf(name) ?? '').toLowerCase()))
-  const others = [...running.keys()].filter((name) => !known.has(name)).map((name): JsonObject => ({ name }))
-  return [...stored, ...others].map((attributes) => {
+  const known = new Set<string>()
+  const toHit = (attributes: JsonObject): Hit => {
     const application = (textOf(attributes['name']) ?? '').toLowerCase()
-    const accounts = [...new Set(running.get(application)?.map(({ account }) => account))]
-    const url = `/applications/${application}`
-    return { keys: [application], result: { ...attributes, type: 'applications', provider: '', application, accounts, url } }
-  })
+    known.add(application)
+    const toResult = () => {
+      const accounts = [...new Set(running.get(application)?.map(({ account }) => account))]
+      const url = `/applications/${application}`
+      return { ...attributes, type: 'applications', provider: '', application, accounts, url }
+    }
+    return { keys: [application], application, toResult }
+  }
+  const hits = await flatMapInTurns(stored, (attributes) => [toHit(attributes)])
+  const others = [...running.keys()].filter((name) => !known.has(name))
+  return [...hits, ...others.map((name) => toHit({ name }))]
 }
 
 function toClusterHit({ provider, account, moniker }: ServerGroup): Hit {
   const { app: application, stack, detail } = moniker
   const cluster = moniker.cluster ?? ''
   const url = clusterUrl(application, account, cluster)
-  return { keys: [cluster], result: { type: 'clusters', provider, account, application, cluster, stack, detail, url } }
+  const toResult = () => ({ type: 'clusters', provider, account, application, cluster, stack, detail, url })
+  return { keys: [cluster], application, account, toResult }
 }
 
 function toServerGroupHit({ provider, account, region, name, moniker }: ServerGroup): Hit {
   const { app: application, stack, detail, cluster, sequence } = moniker
-  const path = `${clusterUrl(application, account, cluster ?? '')}/${provider}/serverGroups/${encodeURIComponent(name)}`
-  return {
-    keys: [name],
-    result: {
+  const toResult = () => {
+    const path = `${clusterUrl(application, account, cluster ?? '')}/${provider}/serverGroups/${encodeURIComponent(name)}`
+    return {
       type: 'serverGroups',
       provider,
       account,
@@ -173,8 +177,28 @@ function toServerGroupHit({ provider, account, region, name, moniker }: ServerGr
       detail,
       sequence: sequence === null ? null : String(sequence),
       url: `${path}?region=${encodeURIComponent(region)}`,
-    },
+    }
   }
+  return { keys: [name], application, account, toResult }
+}
+
+function toLoadBalancerHit({ provider, account, region, name, vpcId, loadBalancerType }: LoadBalancer): Hit {
+  const { app: application, stack, detail } = parseMoniker(name)
+  const toResult = () => {
+    const url = `/${provider}/loadBalancers/${encodeURIComponent(name)}`
+    const place = { type: 'loadBalancers', provider, account, region, loadBalancer: name }
+    return { ...place, application, stack, detail, vpcId, loadBalancerType, url }
+  }
+  return { keys: [name], application, account, toResult }
+}
+
+function toSecurityGroupHit({ provider, account, region, id, name, vpcId }: SecurityGroup): Hit {
+  const application = parseMoniker(name).app
+  const toResult = () => {
+    const url = `/securityGroups/${[account, provider, name].map(encodeURIComponent).join('/')}?region=${encodeURIComponent(region)}`
+    return { type: 'securityGroups', provider, account, region, id, name, application, vpcId, url }
+  }
+  return { keys: [name, id], application, account, toResult }
 }
 
 function clusterUrl(application: string | null, account: string, cluster: string): string {
@@ -182,21 +206,14 @@ function clusterUrl(application: string | null, account: string, cluster: string
 }
 
 function toInstanceHit({ id, account, region }: Instance, group: ServerGroup | undefined, provider = group?.provider): Hit {
-  const owner = group && { application: group.moniker.app, cluster: group.moniker.cluster, serverGroup: group.name }
-  return { keys: [id, group?.name ?? ''], result: { type: 'instances', provider, account, region, instanceId: id, ...owner } }
+  const application = group?.moniker.app ?? null
+  const toResult = () => {
+    const owner = group && { application, cluster: group.moniker.cluster, serverGroup: group.name }
+    return { type: 'instances', provider, account, region, instanceId: id, ...owner }
+  }
+  return { keys: [id, group?.name ?? ''], application, account, toResult }
 }
 
-/** Hits by the position of the query in them, then by key. */
-function rank(hits: readonly Hit[], query: string): JsonObject[] {
-  const wanted = query.toLowerCase()
-  return hits
-    .map((hit) => ({ ...hit, text: hit.keys.join(' ').toLowerCase() }))
-    .filter(({ keys }) => keys.some((key) => key.toLowerCase().includes(wanted)))
-    .sort((one, other) => one.text.indexOf(wanted) - other.text.indexOf(wanted) || (one.text < other.text ? -1 : 1))
-    .map(({ result }) => result)
-}
-
-/** A source that fails contributes nothing. */
 interface KeptList {
   readonly tag: string
   readonly list: JsonObject[]
@@ -207,6 +224,7 @@ interface KeptList {
 const keptMs = 30_000
 const keptLists = new WeakMap<BackendContext, Map<string, KeptList>>()
 
+/** A source that fails contributes nothing. */
 async function loadAll(context: BackendContext, path: string): Promise<JsonObject[]> {
   const kept = keptLists.getOrInsertComputed(context, () => new Map())
   const before = kept.get(path)

@@ -2,6 +2,7 @@
 import { isObject, type JsonObject, objectOf, objectsOf, textOf, textsOf } from '../../json/values.ts'
 import { type BackendContext, BackendError } from '../backend.ts'
 import { foldName } from '../document-store.ts'
+import { flatMapInTurns } from '../in-turns.ts'
 import { permissionsByRule } from './application-rules.ts'
 import { addPermissions, authorizations, type Permissions } from './authorizations.ts'
 import { toRoles } from './roles.ts'
@@ -73,14 +74,14 @@ async function loadApplications(
     matters ? loadOptional(context, 'clouddriver', '/applications?restricted=false&expand=false') : [],
   ])
   const byName = new Map<string, Resource>()
-  for (const { name, permissions } of [...removed, ...restricted].flatMap(toResource)) {
+  for (const { name, permissions } of await flatMapInTurns([...removed, ...restricted], toResource)) {
     byName.set(foldName(name), { name, permissions: settings.applicationsOwn ? permissions : {} })
   }
-  for (const { name } of [...defined, ...(running ?? [])].flatMap(toResource)) {
+  for (const { name } of await flatMapInTurns([...defined, ...(running ?? [])], toResource)) {
     if (!byName.has(foldName(name))) byName.set(foldName(name), { name, permissions: {} })
   }
   return {
-    applications: [...byName.values()].map((application) => withRules(application, settings)),
+    applications: await flatMapInTurns([...byName.values()], (application) => [withRules(application, settings)]),
     // One that runs may be the subject of a rule; while it is unknown which ones run, no unknown application is open.
     unknownApplications: allowsUnknown && running !== undefined,
   }

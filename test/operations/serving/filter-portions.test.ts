@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { filterInPortions } from '../../../src/operations/serving/filter-portions.ts'
+import { countTurns } from '../../support/turns.ts'
 
 interface Entry {
   readonly id: number
@@ -25,16 +26,8 @@ test('entries that stay keep their text, in portions', async () => {
     { length: 3000 },
     (_, id) => `{ "id": ${id}, "big": 12345678901234567890, "text": "${'x'.repeat(100)}]," }`,
   )
-  let turns = 0
-  let isOver = false
-  const count = () => {
-    turns++
-    if (!isOver) setImmediate(count)
-  }
-  setImmediate(count)
-
-  const { text } = await filterInPortions(`[ ${entries.join(', ')}]`, filter)
-  isOver = true
+  const { result, turns } = await countTurns(() => filterInPortions(`[ ${entries.join(', ')}]`, filter))
+  const { text } = result
 
   assert.ok(text === `[${entries.filter((_, id) => id % 3 !== 0).join(',')}]`, text.slice(0, 300))
   assert.ok(turns > 3, `${turns} turns`)
