@@ -5,7 +5,7 @@ import { parentPort, workerData } from 'node:worker_threads'
 import pino, { type Logger } from 'pino'
 import { keepTickShape } from '../node-ticks.ts'
 import { openDatabase } from '../storage/database.ts'
-import { giveBackMemoryOnceSettled } from '../telemetry/memory.ts'
+import { giveBackMemoryOnceIdle } from '../telemetry/memory.ts'
 import type { EngineState } from '../telemetry/metrics.ts'
 import type { ServiceAddress, ServiceName } from '../upstreams/services.ts'
 import { countStateChange, countWrites, statePartOf } from '../upstreams/state-counts.ts'
@@ -57,7 +57,7 @@ if (port !== null) {
     onOrder: (obey) => port.on('message', obey),
     onClosed: () => port.close(),
   })
-  giveBackMemoryOnceSettled()
+  giveBackMemoryOnceIdle()
 }
 
 /** The connection between the back ends and the gateway, which are in different threads. */

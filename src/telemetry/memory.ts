@@ -14,13 +14,41 @@ export function giveBackMemory(): void {
 
 /** By then the first lists, or the first state, have been loaded. */
 const settledMs = 2500
+/** Of the time; a thread that does more has requests that would wait for the collection. */
+const idleShare = 0.05
 
-/** The same, once what is loaded at the start is there. @param before What else is done then. */
-export function giveBackMemoryOnceSettled(before = () => {}): void {
-  setTimeout(() => {
-    before()
-    giveBackMemory()
-  }, settledMs).unref()
+interface IdleWatch {
+  readonly everyMs?: number
+  readonly collect?: () => void
+  /** Share of the time since the call before that the thread was busy, 0 to 1. */
+  readonly busyShare?: () => number
+}
+
+/**
+ * The same, once what is loaded at the start is there, and the thread has been idle for a while: requests would wait for it.
+ *
+ * @param before What else is done then.
+ */
+export function giveBackMemoryOnceIdle(
+  before = () => {},
+  { everyMs = settledMs, collect = giveBackMemory, busyShare = watchLoop() }: IdleWatch = {},
+): void {
+  const later = () =>
+    setTimeout(() => {
+      if (busyShare() > idleShare) return later()
+      before()
+      collect()
+    }, everyMs).unref()
+  later()
+}
+
+function watchLoop(): () => number {
+  let last = performance.eventLoopUtilization()
+  return () => {
+    const { utilization } = performance.eventLoopUtilization(last)
+    last = performance.eventLoopUtilization()
+    return utilization
+  }
 }
 
 const growthFactor = 16
