@@ -1,5 +1,5 @@
-/** Memory that only the start needed is given back while nothing else happens. */
 import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { giveBackMemoryOnceIdle } from '../../src/telemetry/memory.ts'
@@ -16,4 +16,28 @@ test('a busy thread collects garbage once it is idle', { timeout: 60_000 }, asyn
   while (!steps.includes('collect')) await sleep(1)
   await sleep(10)
   assert.deepEqual(steps, ['busy 1', 'busy 0.5', 'busy 0.2', 'busy 0.01', 'before', 'collect'])
+})
+
+const file = JSON.stringify(new URL('../../src/telemetry/memory.ts', import.meta.url).href)
+
+/** Allocates objects, some of which survive, until the young generation has its full size. @returns how many it took */
+function countUntilGrown(preparation: string): number {
+  const program = `
+    import { getHeapSpaceStatistics } from 'node:v8'
+    import { growWithLoad } from ${file}
+    ${preparation}
+    const sizeOf = () => getHeapSpaceStatistics().find((space) => space.space_name === 'new_space').space_size
+    const kept = []
+    let count = 0
+    for (; sizeOf() < 24 * 1024 * 1024 && count < 10_000_000; count += 5000)
+      for (let index = 0; index < 5000; index++) kept[index % 3000] = { text: 'x' + index, list: [index] }
+    console.log(count)`
+  const { stdout } = spawnSync(process.execPath, ['--input-type=module', '-e', program], { encoding: 'utf8' })
+  return Number(stdout)
+}
+
+test('the young generation grows with the first load', () => {
+  const usual = countUntilGrown('')
+  const count = countUntilGrown('growWithLoad()')
+  assert.ok(count > 0 && count < usual / 2, `${count} instead of ${usual}`)
 })
