@@ -4,6 +4,7 @@ import { fstatSync } from 'node:fs'
 import { getCompileCacheDir } from 'node:module'
 import type { Duplex, Readable } from 'node:stream'
 import type { MetricSnapshot } from '../telemetry/bound-metrics.ts'
+import { youngAllocation } from '../telemetry/memory.ts'
 import { Channel } from './channel.ts'
 import type { AcceptedConnection, ConnectionTaker } from './ports.ts'
 import type { HandedConnection, PrimaryDuties, WorkerDuties, WorkerStart } from './protocol.ts'
@@ -65,6 +66,7 @@ export class WorkerProcess implements ConnectionTaker {
     this.number = start.number
     this.#child = fork(program, [], {
       stdio: ['ignore', writesToFile() ? 'inherit' : 'pipe', 'inherit', 'ipc', 'pipe'],
+      execArgv: [...process.execArgv, youngAllocation],
       // Settings contain more than JSON can express.
       serialization: 'advanced',
       env: {

@@ -41,3 +41,28 @@ test('the young generation grows with the first load', () => {
   const count = countUntilGrown('growWithLoad()')
   assert.ok(count > 0 && count < usual / 2, `${count} instead of ${usual}`)
 })
+
+/** Whether objects that a function makes are young, after all of the former ones have survived. */
+function allocatesYoung(preparation: string): unknown {
+  const program = `
+    import { allocateYoung } from ${file};
+    ${preparation};
+    const kept = [];
+    const make = (index) => ({ index, pair: [index, 1.5] });
+    %PrepareFunctionForOptimization(make);
+    for (let turn = 0; turn < 3; turn++) {
+      for (let index = 0; index < 1000; index++) kept.push(make(index));
+      gc({ type: 'minor' });
+    }
+    %OptimizeFunctionOnNextCall(make);
+    const made = make(0);
+    console.log(JSON.stringify([%InYoungGeneration(made), %InYoungGeneration(made.pair)]))`
+  const size = ['--min-semi-space-size=16', '--max-semi-space-size=16']
+  const options = ['--allow-natives-syntax', '--expose-gc', ...size, '--input-type=module', '-e', program]
+  return JSON.parse(spawnSync(process.execPath, options, { encoding: 'utf8' }).stdout)
+}
+
+test('objects are allocated in the young generation', () => {
+  assert.deepEqual(allocatesYoung(''), [false, false])
+  assert.deepEqual(allocatesYoung('allocateYoung()'), [true, true])
+})
