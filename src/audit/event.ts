@@ -1,4 +1,5 @@
 /** Events of the audit log: who did what, from where, with which decision. */
+import { foldName } from '../fold-name.ts'
 import { toUserKey } from '../user-name.ts'
 
 /** `interrupted`: begun, with unknown outcome. */
@@ -20,6 +21,7 @@ export interface AuditEvent {
   readonly method?: string | undefined
   /** Id of the operation. */
   readonly operation?: string | undefined
+  /** As the request spells it; of a change to several, all of them, with commas between. */
   readonly application?: string | undefined
   /** What it is about: values of the path by name, of a change also what its query and body name. */
   readonly resource?: Readonly<Record<string, string>> | undefined
@@ -76,14 +78,22 @@ export interface AuditPage {
 export function matchesQuery(record: AuditRecord, query: AuditQuery): boolean {
   const atMs = Date.parse(record.at)
   return (
-    (['kind', 'address', 'operation', 'application', 'decision'] as const).every(
+    (['kind', 'address', 'operation', 'decision'] as const).every(
       (name) => query[name] === undefined || record[name] === query[name],
     ) &&
+    (query.application === undefined ||
+      (record.application !== undefined && namesApplication(record.application, query.application))) &&
     (query.user === undefined || toUserKey(record.user ?? '') === toUserKey(query.user)) &&
     atMs >= (query.fromMs ?? -Infinity) &&
     atMs < (query.toMs ?? Infinity) &&
     record.sequence < (query.before ?? Infinity)
   )
+}
+
+/** Whether what a record says is the application in any spelling, alone or among several. No name holds a comma. */
+export function namesApplication(recorded: string, application: string): boolean {
+  const wanted = foldName(application)
+  return recorded.split(',').some((name) => foldName(name) === wanted)
 }
 
 /** A page from matching records, the newest first, of which there may be one more than fits. */

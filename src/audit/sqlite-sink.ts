@@ -6,7 +6,7 @@ import { openPrivateDatabase } from '../storage/private-files.ts'
 import { toUserKey } from '../user-name.ts'
 import type { AuditSink } from './audit-sink.ts'
 import { type ChainHead, chainStart, formatCanonical, parseRecord, sealEvents } from './chain.ts'
-import { type AuditEvent, type AuditPage, type AuditQuery, type AuditRecord, toPage } from './event.ts'
+import { type AuditEvent, type AuditPage, type AuditQuery, type AuditRecord, namesApplication, toPage } from './event.ts'
 
 /** The columns beside the record serve the search; `readAuditFile` compares them with it. */
 const schema = `
@@ -23,7 +23,7 @@ const schema = `
   DROP INDEX IF EXISTS events_1_by_user;
   CREATE INDEX IF NOT EXISTS events_1_by_user_2 ON events_1 (user COLLATE NOCASE) WHERE user IS NOT NULL;
   CREATE INDEX IF NOT EXISTS events_1_by_operation ON events_1 (operation) WHERE operation IS NOT NULL;
-  CREATE INDEX IF NOT EXISTS events_1_by_application ON events_1 (application) WHERE application IS NOT NULL;
+  DROP INDEX IF EXISTS events_1_by_application;
   CREATE INDEX IF NOT EXISTS events_1_refused ON events_1 (decision) WHERE decision <> 'allowed';
 `
 
@@ -45,6 +45,7 @@ export function openSqliteSink(file: string): AuditSink {
     db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA busy_timeout = 200; PRAGMA cache_size = -256')
     db.exec(schema)
     db.function('user_key', (name) => toUserKey(String(name)))
+    db.function('names_application', (name, wanted) => Number(namesApplication(String(name), String(wanted))))
     return new SqliteSink(db, file)
   } catch (error) {
     db?.close()
@@ -88,10 +89,10 @@ class SqliteSink implements AuditSink {
 
   async find(query: AuditQuery): Promise<AuditPage> {
     const conditions: [string, SQLInputValue | undefined][] = [
-      ...columns
-        .filter((name) => name !== 'user')
-        .map((name): [string, SQLInputValue | undefined] => [`${name} = ?`, query[name]]),
       ofUser(query.user),
+      ['operation = ?', query.operation],
+      ['application IS NOT NULL AND names_application(application, ?)', query.application],
+      ['decision = ?', query.decision],
       ["record ->> 'kind' = ?", query.kind],
       ["record ->> 'address' = ?", query.address],
       ['at_ms >= ?', query.fromMs],

@@ -2,9 +2,9 @@
 import { randomUUID } from 'node:crypto'
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { setImmediate } from 'node:timers/promises'
+import { foldName } from '../fold-name.ts'
 import { formatJson, parseJson } from '../json/json.ts'
 import type { JsonObject } from '../json/values.ts'
-import { foldName } from '../permissions/fold-name.ts'
 
 /** Names, ids and applications are kept as they are judged. */
 export { foldName }

@@ -1,5 +1,5 @@
 /** Decides from the view of a user whether a need is met. Calls no service. */
-import { foldName } from './fold-name.ts'
+import { foldName } from '../fold-name.ts'
 import { grantsOnAccount, grantsOnApplication, isListed } from './permission-view.ts'
 import type { Authorization, PermissionView } from './permissions.ts'
 

@@ -1,7 +1,7 @@
 /** Parses the permissions of a user, and answers questions about them without a call. */
 import { hash } from 'node:crypto'
 import { z } from 'zod'
-import { foldName } from './fold-name.ts'
+import { foldName } from '../fold-name.ts'
 import type { Authorization, PermissionView, ResourceView } from './permissions.ts'
 
 /** Words and fields that this version does not know are tolerated; entries without a name are left out. */

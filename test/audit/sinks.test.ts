@@ -8,6 +8,7 @@ import { type TestContext, test } from 'node:test'
 import pino from 'pino'
 import type { AuditSink } from '../../src/audit/audit-sink.ts'
 import { formatCanonical } from '../../src/audit/chain.ts'
+import type { AuditEvent } from '../../src/audit/event.ts'
 import { listAuditFiles, openFileSink } from '../../src/audit/file-sink.ts'
 import { linesOf } from '../../src/audit/lines.ts'
 import { createOutputSink } from '../../src/audit/open-sink.ts'
@@ -97,6 +98,20 @@ for (const [name, openPlace] of Object.entries(places)) {
     assert.deepEqual(await found({ kind: 'change', user: 'bob' }), [12, 11, 10, 9, 8, 7, 6, 5])
     assert.deepEqual([await found({ kind: 'login' }), await found({ address: '10.0.0.1' })], [[], []])
     assert.deepEqual(await found({ user: "x' OR 1=1 --" }), [])
+  })
+
+  test(`${name}: an application is found in every spelling, and among several`, async (t) => {
+    const place = await openPlace(t)
+    if (place === undefined) return
+    const sink = await place.open()
+    t.after(() => sink.close())
+    const [event] = eventsOf(1)
+    const spellings = ['web', 'WEB', ' Web ', 'shop, weB', 'website', 'web-shop', undefined]
+    for (const application of spellings) await sink.append([{ ...event, application } as AuditEvent])
+    const found = async (application: string) =>
+      (await sink.find?.({ limit: 50, application }))?.records.map(({ sequence }) => sequence)
+    assert.deepEqual([await found('web'), await found('WEB '), await found('shop')], [[4, 3, 2, 1], [4, 3, 2, 1], [4]])
+    assert.deepEqual([await found(''), await found('null')], [[], []])
   })
 
   test(`${name}: old records are removed, the last one never`, async (t) => {

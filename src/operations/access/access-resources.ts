@@ -1,7 +1,8 @@
 /** Permissions of applications, accounts and build services, as the services that own them declare them. */
+
+import { foldName } from '../../fold-name.ts'
 import { pathTo } from '../../http/encode-path.ts'
 import { isObject, type JsonObject, textsOf } from '../../json/values.ts'
-import { foldName } from '../../permissions/fold-name.ts'
 import type { ServiceName } from '../../upstreams/services.ts'
 import { readJson, type UpstreamAnswer } from '../../upstreams/upstreams.ts'
 import type { AccessSubject } from './judge-access.ts'

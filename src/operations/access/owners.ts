@@ -1,10 +1,10 @@
 /** Look-up of the applications that own what a request names by id. */
 
 import { BoundedMap } from '../../bounded-map.ts'
+import { foldName } from '../../fold-name.ts'
 import { pathTo } from '../../http/encode-path.ts'
 import { isObject, type JsonObject, objectOf } from '../../json/values.ts'
 import type { Need } from '../../permissions/decide.ts'
-import { foldName } from '../../permissions/fold-name.ts'
 import type { Authorization } from '../../permissions/permissions.ts'
 import { undecorated } from '../../pipeline-templates/references.ts'
 import { jsonList, objectOrList } from '../../upstreams/answer-form.ts'

@@ -1,8 +1,8 @@
 /** Limits of API tokens: a filter on needs, apart from the user's permissions. */
 import { GatewayError } from '../../errors.ts'
+import { foldName } from '../../fold-name.ts'
 import type { PresentedToken, RequestState } from '../../http/request-state.ts'
 import type { Need } from '../../permissions/decide.ts'
-import { foldName } from '../../permissions/fold-name.ts'
 import type { Demand } from '../demands.ts'
 import type { Operation } from '../operation.ts'
 import { routeOf } from '../route.ts'

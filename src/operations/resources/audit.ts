@@ -75,7 +75,7 @@ export const auditOperations: Operation[] = [
       user: text.optional(),
       address: text.optional(),
       operation: text.optional().describe('Id of the operation.'),
-      application: text.optional(),
+      application: text.optional().describe('In any spelling.'),
       decision: z.enum(decisions).optional(),
       from: text.optional().describe('ISO 8601 with time zone; included.'),
       to: text.optional().describe('ISO 8601 with time zone; not included.'),

@@ -1,8 +1,8 @@
 /** Snapshots of what an application runs in an account. */
 import { z } from 'zod'
 import { GatewayError } from '../../errors.ts'
+import { foldName } from '../../fold-name.ts'
 import type { JsonObject } from '../../json/values.ts'
-import { foldName } from '../../permissions/fold-name.ts'
 import { readsApplicationOnAccount } from '../demands.ts'
 import { Snapshot } from '../models/applications.ts'
 import type { Operation, OperationRequest } from '../operation.ts'
