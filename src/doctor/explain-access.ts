@@ -6,7 +6,14 @@ import type { User } from '../http/request-state.ts'
 import { loadResourcePermissions, type ResourcePermissions } from '../operations/access/access-resources.ts'
 import { judgeCreation, toSubject } from '../operations/access/explain-access.ts'
 import { findOperation } from '../operations/access/find-operation.ts'
-import { type AccessSubject, type AccessVerdict, enforcementOf, judgeAccess } from '../operations/access/judge-access.ts'
+import {
+  type AccessSubject,
+  type AccessVerdict,
+  enforcementOf,
+  judgeAccess,
+  judgeUndecided,
+  type Reason,
+} from '../operations/access/judge-access.ts'
 import { explainRoles } from '../operations/access/role-origins.ts'
 import { allOperations } from '../operations/all.ts'
 import { formatDemands } from '../operations/demands.ts'
@@ -40,10 +47,6 @@ export async function explainAccess(config: Config, question: AccessQuestion): P
   const { operation } = found
   const demands = `${operation.id} (${operation.method} ${operation.path}) demands ${formatDemands(operation.demands)}`
   const services = toAddresses(config.upstreams, socketPathFor(config.backends.dataDir, 'backends.sock'))
-  if (config.login.anonymous || services.fiat === undefined) {
-    const why = config.login.anonymous ? 'anonymous.enabled serves every request' : 'there is no permission service'
-    return { decision: 'allowed', lines: [demands, `Allowed: ${why}.`] }
-  }
   const upstreams = openQuestions(services, timeoutMs)
   const settings = { ...config.permissions, retry: { ...config.permissions.retry, maxElapsedMs: 0 } }
   const permissions = openPermissions({ settings, upstreams, log: pino({ level: 'silent' }) })
@@ -53,6 +56,13 @@ export async function explainAccess(config: Config, question: AccessQuestion): P
     isEmbedded: (service) => upstreams.isEmbedded(service),
   })
   try {
+    if (config.login.anonymous || !permissions.enabled) {
+      const judged = judgeUndecided(operation, !config.login.anonymous)
+      return {
+        decision: judged.decision,
+        lines: [demands, ...judged.reasons.map(describeReason), `Decision: ${judged.decision}`],
+      }
+    }
     const { view, mayCreate } = await ask({ permissions, upstreams, operation, username: question.username, subject })
     const judged = judgeAccess(operation, { view, subject, mayCreate })
     const call = (service: ServiceName, asked: UpstreamCall) => upstreams.call(service, asked, anonymousIdentity)
@@ -62,7 +72,7 @@ export async function explainAccess(config: Config, question: AccessQuestion): P
         demands,
         ...describeUser(question.username, view),
         ...(await loadResourcePermissions(call, subject)).map(describeResource),
-        ...judged.reasons.map(({ need, allowed, rule }) => `${allowed ? 'yes' : 'no '} ${need}: ${rule}`),
+        ...judged.reasons.map(describeReason),
         ...judged.open.map((what) => `?   to be added: ${toOption(what)}`),
         ...judged.optional.map((what) => `    may be added: ${toOption(what)}`),
         ...(enforcement === undefined ? [] : [`Checked by ${enforcement.by}: ${enforcement.note}`]),
@@ -105,6 +115,10 @@ function describeUser(username: string, view: PermissionView | undefined): strin
 function describeResource({ kind, name, permissions }: ResourcePermissions): string {
   const lists = Object.entries(permissions).map(([authorization, roles]) => `${authorization} ${roles.join(', ')}`)
   return `Permissions of the ${kind} ${name}: ${lists.length === 0 ? 'not restricted' : lists.join('; ')}`
+}
+
+function describeReason({ need, allowed, rule }: Reason): string {
+  return `${allowed ? 'yes' : 'no '} ${need}: ${rule}`
 }
 
 /** `buildService=NAME: …` as the command line writes it. */

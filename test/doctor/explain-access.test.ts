@@ -6,6 +6,7 @@ import test from 'node:test'
 import { loadConfig } from '../../src/config/config.ts'
 import { explainAccess } from '../../src/doctor/explain-access.ts'
 import { openUsers } from '../../src/login/form/users.ts'
+import { temporaryFolder } from '../audit/support.ts'
 import { basic } from '../login/support.ts'
 import { runGateway } from '../support/gateway.ts'
 
@@ -37,4 +38,21 @@ test('an access is explained by demand, roles and rule', async (t) => {
   assert.equal(unnamed.decision, 'depends')
   assert.match(unnamed.lines.join('\n'), /to be added: --build-service NAME: the build service/)
   await assert.rejects(ask('unheardOf'), /There is no operation "unheardOf"\. Did you mean/)
+})
+
+test('while no permission service decides, only what needs an administrator is denied', async (t) => {
+  const home = temporaryFolder(t)
+  mkdirSync(join(home, 'config'))
+  const unreachable = { baseUrl: 'http://127.0.0.1:1' }
+  const off = { fiat: { enabled: false }, services: { fiat: unreachable } }
+  const without = { services: { fiat: { enabled: false } } }
+  for (const settings of [off, without]) {
+    writeFileSync(join(home, 'config', 'gate.yml'), JSON.stringify(settings))
+    const { config } = await loadConfig({ cwd: home, env: {}, homeDir: home })
+    const ask = (operation: string) => explainAccess(config, { username: 'rita', operation, application: 'web' })
+    const denied = await ask('syncUsingPOST')
+    assert.equal(denied.decision, 'denied')
+    assert.match(denied.lines.join('\n'), /no {2}an administrator: there is no permission service, so no user is/)
+    assert.equal((await ask('savePipelineUsingPOST')).decision, 'allowed')
+  }
 })

@@ -295,6 +295,29 @@ test('a token learns what it may not do', async (t) => {
   assert.equal((await explain(save, await create({ applications: ['web'] }))).decision, 'allowed')
 })
 
+test('a limited token of an administrator tells nothing of others, nor who has permissions', async (t) => {
+  const { url, explain } = await startInFront(t)
+  const create = async (limits: Record<string, unknown>) => {
+    const answer = await fetch(`${url}/auth/apiTokens`, {
+      method: 'POST',
+      headers: { ...root, 'content-type': 'application/json' },
+      body: JSON.stringify({ name: Object.keys(limits).join(' and '), ...limits }),
+    })
+    return { 'x-spinnaker-token': ((await answer.json()) as { token: string }).token }
+  }
+  const own = { operation: 'POST /pipelines', application: 'web' }
+  const other = { ...own, username: 'alice' }
+  for (const limits of [{ applications: ['shop'] }, { operations: ['getApplicationUsingGET'] }]) {
+    const token = await create(limits)
+    const { status, message } = await explain(other, token)
+    assert.deepEqual([status, /limited in use/.test(message)], [403, true])
+    assert.equal((await explain(own, token)).resources, undefined)
+  }
+  for (const limits of [{ readOnly: true }, { readOnly: true, operations: ['explainAccessUsingGET'] }]) {
+    assert.equal((await explain(other, await create(limits))).resources?.length, 1)
+  }
+})
+
 test('only administrators ask about others, and nobody else learns who exists', async (t) => {
   const { url, explain } = await startInFront(t)
   const question = { operation: 'POST /pipelines', application: 'web' }

@@ -11,10 +11,17 @@ import { nonEmpty, text } from '../schemas.ts'
 import { applicationExists, loadResourcePermissions } from './access-resources.ts'
 import { isDecided, loadView, requireAdministrator } from './application-access.ts'
 import { type FoundOperation, findOperation } from './find-operation.ts'
-import { type AccessSubject, type AccessVerdict, enforcementOf, judgeAccess, type Reason } from './judge-access.ts'
+import {
+  type AccessSubject,
+  type AccessVerdict,
+  enforcementOf,
+  judgeAccess,
+  judgeUndecided,
+  type Reason,
+} from './judge-access.ts'
 import { accountsInPath, applicationsInPath } from './parameters.ts'
 import { explainRoles } from './role-origins.ts'
-import { explainTokenLimits } from './token-limits.ts'
+import { explainTokenLimits, isLimitedToUse, tokenLimited } from './token-limits.ts'
 
 const AccessExplanation = z
   .object({
@@ -62,7 +69,7 @@ const maxQuestions = 50
 const Questions = z.object({ questions: z.array(z.object(question)).min(1).max(maxQuestions) }).meta({ id: 'AccessQuestions' })
 
 const errors = {
-  403: 'Only administrators may ask about others.',
+  403: 'Only administrators may ask about others, and with no token that is limited to applications or other operations.',
   404: 'There is no such operation; the nearest ones are named.',
 }
 
@@ -112,7 +119,9 @@ async function explainAccess(
   const own = state.user?.username ?? 'anonymous'
   const username = textOf(query['username']) ?? own
   const isOwn = toUserKey(username) === toUserKey(own)
-  if (!isOwn) await requireAdministrator(request.state, platform)
+  if (!isOwn) await requireAdministrator(state, platform)
+  const isLimited = isLimitedToUse(state)
+  if (!isOwn && isLimited) throw tokenLimited('it is limited in use, and so tells only of its own user')
   const found = findOperation(operations, String(query['operation']))
   const { operation } = found
   const known = {
@@ -121,14 +130,16 @@ async function explainAccess(
     username,
     demands: formatDemands(operation.demands),
   }
-  if (!isDecided(platform)) return { ...known, ...undecided, ...(lacksAdministrators(operation, platform) && noAdministrators) }
+  if (!isDecided(platform)) {
+    return { ...known, known: true, admin: false, roles: [], ...judgeUndecided(operation, platform.login.active) }
+  }
   const subject = toSubject(found, query)
   const user = isOwn && state.user !== undefined ? state.user : toUser(username)
   const view = await loadView({ user }, platform)
   const { call } = request
   const mayCreate = await judgeCreation({ call, permissions: platform.permissions, operation, user, view, subject })
   const judged = judgeAccess(operation, { view, subject, mayCreate })
-  const mayLook = isOwn ? view?.admin === true : true
+  const mayLook = !isOwn || (view?.admin === true && !isLimited)
   return {
     ...known,
     known: view !== undefined,
@@ -138,27 +149,6 @@ async function explainAccess(
     ...(mayLook && { resources: await loadResourcePermissions(call, subject) }),
     ...enforcedBy(operation, platform),
   }
-}
-
-const undecided = {
-  known: true,
-  admin: false,
-  roles: [],
-  decision: 'allowed' as const,
-  reasons: [
-    { need: 'nothing', allowed: true, rule: 'nothing to decide: no login is required, or there is no permission service' },
-  ],
-  open: [],
-  optional: [],
-}
-
-const noAdministrators = {
-  decision: 'denied' as const,
-  reasons: [{ need: 'an administrator', allowed: false, rule: 'there is no permission service, so no user is an administrator' }],
-}
-
-function lacksAdministrators({ demands }: Operation, { login }: Platform): boolean {
-  return login.active && demands.some((demand) => demand.kind === 'admin' && demand.withoutService === 'nobody')
 }
 
 /** What the question says wins over the path of a request that it names. */

@@ -52,6 +52,24 @@ export function judgeAccess(operation: Operation, { view, subject, mayCreate }: 
   return { decision: conclude(reasons, open), reasons, open, optional: [...found.optional] }
 }
 
+/** The verdict while no permission service decides: nobody is an administrator, and everything else is allowed. */
+export function judgeUndecided({ demands }: Operation, hasLogin: boolean): AccessVerdict {
+  const isForNobody = hasLogin && demands.some((demand) => demand.kind === 'admin' && demand.withoutService === 'nobody')
+  const reason = isForNobody ? noAdministrators : nothingDecided
+  return { decision: conclude([reason], []), reasons: [reason], open: [], optional: [] }
+}
+
+const noAdministrators: Reason = {
+  need: 'an administrator',
+  allowed: false,
+  rule: 'there is no permission service, so no user is an administrator',
+}
+const nothingDecided: Reason = {
+  need: 'nothing',
+  allowed: true,
+  rule: 'nothing to decide: no login is required, or there is no permission service',
+}
+
 function conclude(reasons: readonly Reason[], open: readonly string[]): AccessVerdict['decision'] {
   if (reasons.some(({ allowed }) => !allowed)) return 'denied'
   return open.length > 0 ? 'depends' : 'allowed'

@@ -36,6 +36,11 @@ export function isLimitedToApplications({ token }: Pick<RequestState, 'token'>):
   return token?.applications !== undefined
 }
 
+/** Whether the operation of the request is none of those for which its token is meant, though it reaches every token. */
+export function isLimitedToUse({ token, operation = '' }: Pick<RequestState, 'token' | 'operation'>): boolean {
+  return token?.applications !== undefined || token?.operations?.includes(operation) === false
+}
+
 /** A token that is meant for some applications meets what is needed on them. Accounts and the like are for its user to meet. */
 export function isMetByToken(token: PresentedToken | undefined, need: Need): boolean {
   if (token?.applications === undefined) return true
