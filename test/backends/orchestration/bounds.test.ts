@@ -279,3 +279,14 @@ test('an execution whose turn keeps failing is abandoned alone', async (t) => {
   assert.deepEqual({ ...row() }, { status: 'TERMINAL', next_due: null })
   await engine.ends(other, 'SUCCEEDED')
 })
+
+for (const waitTime of [1.2345, 1e300]) {
+  test(`a wait of ${waitTime} s does not hold up its neighbours`, async (t) => {
+    const engine = await startEngine(t)
+
+    const id = await engine.run({ stages: [W('1', waitTime), W('2', 0)] })
+    await engine.clock.settled()
+
+    assert.equal((await engine.stage(id, '2')).status, 'SUCCEEDED')
+  })
+}

@@ -183,7 +183,10 @@ export function wakeTasks(execution: Execution, now: number): void {
   }
 }
 
-/** When the engine has to look at the execution next; tasks in flight announce themselves. */
+/** No date is later; the store keeps moments as whole numbers. */
+const lastMoment = 8.64e15
+
+/** When the engine has to look at the execution next, in whole milliseconds; tasks in flight announce themselves. */
 export function nextDue(execution: Execution, isInFlight: (run: string) => boolean): number | undefined {
   const { followUps, unfinishedAt } = execution.engine
   let next = Infinity
@@ -197,5 +200,5 @@ export function nextDue(execution: Execution, isInFlight: (run: string) => boole
       }
     }
   }
-  return next === Infinity ? undefined : next
+  return next === Infinity ? undefined : Math.min(Math.ceil(next), lastMoment)
 }
