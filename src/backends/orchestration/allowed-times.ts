@@ -53,13 +53,15 @@ function minuteOfDay(hour: unknown, minute: unknown): number {
  */
 export function nextAllowedTime(window: ExecutionWindow, now: number, timeZone: string): number {
   const zone = createZone(timeZone)
+  const today = midnightBefore(now, zone)
   for (let days = 0; days <= 8; days++) {
-    const day = localDay(now + days * dayMs, zone)
-    if (!window.days.includes(day.weekday)) continue
+    // Dates are counted, not hours: the day on which clocks change has 23 or 25 of them.
+    const midnight = today + days * dayMs
+    if (!window.days.includes(weekdayOf(midnight))) continue
     let opening = Infinity
     for (const { from, to } of window.spans) {
-      const start = epochOf(day.midnight, from, zone)
-      const end = epochOf(day.midnight, to + 1, zone)
+      const start = epochOf(midnight, from, zone)
+      const end = epochOf(midnight, to + 1, zone)
       if (start <= now && now < end) return now
       if (start > now) opening = Math.min(opening, start)
     }
@@ -68,16 +70,13 @@ export function nextAllowedTime(window: ExecutionWindow, now: number, timeZone: 
   throw new Error('The execution window does not open within eight days.')
 }
 
-interface LocalDay {
-  /** Midnight of the date as if it were in UTC. */
-  midnight: number
-  weekday: number
+/** Midnight of the date that clocks of the zone show, as if it were in UTC. */
+function midnightBefore(moment: number, zone: Zone): number {
+  return Math.floor((moment + offsetMs(moment, zone)) / dayMs) * dayMs
 }
 
-function localDay(moment: number, zone: Zone): LocalDay {
-  const local = moment + offsetMs(moment, zone)
-  const midnight = Math.floor(local / dayMs) * dayMs
-  return { midnight, weekday: new Date(midnight).getUTCDay() + 1 }
+function weekdayOf(midnight: number): number {
+  return new Date(midnight).getUTCDay() + 1
 }
 
 /** The moment at which clocks of the zone show a time; the offset is looked up twice because it may change in between. */

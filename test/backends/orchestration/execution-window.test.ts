@@ -31,6 +31,14 @@ for (const [what, window, zone, opens] of cases) {
   })
 }
 
+test('an execution window opens on the day that clocks change', () => {
+  const lateOnSaturday = Date.UTC(2026, 2, 28, 22, 30)
+
+  const opens = nextAllowedTime(parseWindow({ days: [1] }), lateOnSaturday, 'Europe/Berlin')
+
+  assert.equal(opens, Date.UTC(2026, 2, 28, 23))
+})
+
 test('a window with impossible days or times is refused', () => {
   assert.throws(() => parseWindow({ days: [9] }), /Days/)
   assert.throws(() => parseWindow({ whitelist: [{ startHour: 25, endHour: 26 }] }), /time of day/)
