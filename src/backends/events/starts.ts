@@ -128,9 +128,22 @@ export class Starts {
   async #carryOut(executionId: string, start: Start): Promise<void> {
     const problem = start.problem ?? (await this.#start(executionId, start))
     if (problem !== undefined && !this.#closed) await this.#recordFailure(executionId, start, problem)
-    if (!this.#closed) this.#remove.run(executionId)
+    await this.#write(executionId, () => this.#remove.run(executionId))
     this.#waitingLength -= this.#waiting.get(executionId) ?? 0
     this.#waiting.delete(executionId)
+  }
+
+  /** Goes on until the store, whose disk may be full, takes it. */
+  async #write(executionId: string, write: () => void): Promise<void> {
+    while (!this.#closed) {
+      try {
+        write()
+        return
+      } catch (error) {
+        this.#context.log.error({ err: error, executionId }, 'what became of a start could not be stored and is tried again')
+      }
+      await this.#pause(this.#pauses.orchestratorMs)
+    }
   }
 
   /** Tries until the orchestrator decides. @returns why the pipeline cannot be started, unless it was. */
@@ -157,7 +170,7 @@ export class Starts {
     const { log, now } = this.#context
     const facts = { executionId, pipeline: start.pipeline['id'], problem }
     log.warn(facts, 'a pipeline could not be started')
-    if (start.problem === undefined) this.#fail.run(problem, executionId)
+    if (start.problem === undefined) await this.#write(executionId, () => this.#fail.run(problem, executionId))
     const begunMs = now()
     for (let pauseMs = this.#pauses.orchestratorMs; ; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {
       const outcome = await this.#tryToRecord(executionId, start, problem)
