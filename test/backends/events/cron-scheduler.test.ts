@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
 import { createEventsBackend } from '../../../src/backends/events/events.ts'
 import type { JsonObject } from '../../../src/json/values.ts'
@@ -128,4 +129,28 @@ test('a pipeline that was deleted does not fire', async (t) => {
   const cron = await startCron(t, [pipelineWith(everyFive)])
   cron.recording.pipelines.length = 0
   await moveTo(cron, '12:05:00', 0)
+})
+
+test('a start that fails neither repeats others nor is retried without a pause', async (t) => {
+  const dataDir = mkdtempSync(join(tmpdir(), 'fairlead-cron-'))
+  t.after(() => rmSync(dataDir, { recursive: true, force: true }))
+  const cron = await startCron(t, [pipelineWith(everyFive), { ...pipelineWith(everyFive), id: 'p2' }], { dataDir })
+  const db = new DatabaseSync(join(dataDir, 'backends.db'))
+  db.exec(`CREATE TRIGGER full BEFORE INSERT ON events_cron WHEN NEW.trigger_key LIKE '%p2%'
+           BEGIN SELECT RAISE(ABORT, 'disk full'); END`)
+  db.close()
+  let tries = 0
+  const { call } = cron.recording
+  cron.recording.call = async (service, request) => {
+    if (request.path === '/pipelines/p2/get') tries++
+    if (request.path === '/pipelines/p1/get') await settle()
+    return call(service, request)
+  }
+
+  await moveTo(cron, '12:05:00', 1)
+
+  await settle()
+  assert.equal(cron.recording.starts.length, 1)
+  assert.equal(cron.recording.starts[0]!.body['id'], 'p1')
+  assert.ok(tries < 40, `${tries} tries within about 90 ms`)
 })

@@ -5,6 +5,7 @@ import { isTrue, type JsonObject, textOf } from '../../../json/values.ts'
 import { inTransaction } from '../../../storage/database.ts'
 import type { BackendContext } from '../../backend.ts'
 import type { EffectivePipeline, EffectivePipelines } from '../../effective-pipelines.ts'
+import { callInTurns } from '../../in-turns.ts'
 import { toIdentity } from '../identity.ts'
 import { loadFreshPipeline, loadTriggeredPipelines } from '../pipelines.ts'
 import type { Start } from '../start.ts'
@@ -89,16 +90,29 @@ export class CronScheduler {
   }
 
   async #look(): Promise<void> {
-    try {
+    const failed = await this.#mayFail(async () => {
       if (this.#mustRead()) await this.#read()
-      await this.#fireDue()
-    } catch (error) {
-      this.#context.log.error({ err: error }, 'cron triggers failed and are retried')
-    }
+      return this.#fireDue()
+    })
     if (this.#closed) return
-    const nextMs = Math.min(...[...this.#schedule.values()].map(({ dueMs }) => dueMs ?? Number.POSITIVE_INFINITY))
-    const waitMs = Math.max(1, Math.min(nextMs - this.#context.now(), this.#lookEveryMs))
-    this.#timer = setTimeout(() => void this.#look(), waitMs)
+    const waitMs = failed ? this.#lookEveryMs : Math.min(this.#nextMs() - this.#context.now(), this.#lookEveryMs)
+    this.#timer = setTimeout(() => void this.#look(), Math.max(1, waitMs))
+  }
+
+  #nextMs(): number {
+    let nextMs = Number.POSITIVE_INFINITY
+    for (const { dueMs = nextMs } of this.#schedule.values()) nextMs = Math.min(nextMs, dueMs)
+    return nextMs
+  }
+
+  /** @returns whether it has failed, or says so itself. */
+  async #mayFail(work: () => Promise<boolean>, pipeline?: unknown): Promise<boolean> {
+    try {
+      return await work()
+    } catch (error) {
+      this.#context.log.error({ err: error, pipeline }, 'cron triggers failed and are retried')
+      return true
+    }
   }
 
   #mustRead(): boolean {
@@ -154,13 +168,21 @@ export class CronScheduler {
     this.#context.log.warn({ pipeline: pipeline['id'], expression, reason }, 'A cron trigger is ignored.')
   }
 
-  async #fireDue(): Promise<void> {
-    const due = [...this.#schedule.values()].filter(({ dueMs }) => dueMs !== undefined && dueMs <= this.#context.now())
-    await Promise.all(due.map((entry) => this.#fire(entry, entry.dueMs as number)))
+  /** One that fails stays due and does not keep the others back. @returns whether any has failed. */
+  async #fireDue(): Promise<boolean> {
+    const now = this.#context.now()
+    const due = [...this.#schedule.values()].filter(({ dueMs }) => dueMs !== undefined && dueMs <= now)
+    const failures = await callInTurns(due, (entry) =>
+      this.#mayFail(async () => {
+        await this.#fire(entry, entry.dueMs as number, now)
+        return false
+      }, entry.pipeline['id']),
+    )
+    return failures.includes(true)
   }
 
-  async #fire(entry: ScheduleEntry, dueMs: number): Promise<void> {
-    const missed = this.#context.now() - dueMs > maxLateMs
+  async #fire(entry: ScheduleEntry, dueMs: number, now: number): Promise<void> {
+    const missed = now - dueMs > maxLateMs
     const start = missed ? undefined : await this.#toStart(entry)
     if (this.#closed) return
     if (missed)
