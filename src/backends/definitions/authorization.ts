@@ -8,6 +8,7 @@ import { pipelineOf } from '../../pipeline-templates/inheritance.ts'
 import { type Access, checkOnApplication, describeMissing, requireAccess } from '../access.ts'
 import { BackendError, callerOf } from '../backend.ts'
 import { type DocumentStore, foldName } from '../document-store.ts'
+import { callInTurns } from '../in-turns.ts'
 import type { Definitions } from './collections.ts'
 import { createTriggersOf, type TriggersOf } from './effective-triggers.ts'
 
@@ -30,7 +31,7 @@ export function learnRights(app: FastifyInstance, { context, templates }: Defini
     const access = await requireAccess(context, user)
     const triggersOf = createTriggersOf(templates)
     const names = runAsUsers(request.body, triggersOf)
-    const accounts = await Promise.all(names.map((name) => requireAccess(context, name)))
+    const accounts = await callInTurns(names, (name) => requireAccess(context, name))
     rights.set(request, {
       access,
       triggersOf,

@@ -1,6 +1,7 @@
 /** Start request for the orchestrator: the definition, its trigger and its build. */
 import { isObject, type JsonObject, objectOf, objectsOf, textOf } from '../../json/values.ts'
 import type { CallService } from '../backend.ts'
+import { callInTurns } from '../in-turns.ts'
 import type { Start } from './start.ts'
 
 export interface StartRequest {
@@ -49,19 +50,17 @@ export function toFailedStart(executionId: string, { pipeline, trigger }: Start,
 
 /** Artifacts that name a registry's package are replaced by what the registry knows of it; they stay as given when it knows nothing. */
 async function completeArtifacts(call: CallService, artifacts: JsonObject[]): Promise<JsonObject[]> {
-  return Promise.all(
-    artifacts.map(async (artifact) => {
-      const parts = [artifact['location'], artifact['name'], artifact['version']].map(textOf)
-      if (parts.includes(undefined)) return artifact
-      try {
-        const path = `/artifacts/${parts.map((part) => encodeURIComponent(part as string)).join('/')}`
-        const answer = await call('igor', { method: 'GET', path })
-        return answer.status === 200 && isObject(answer.body) ? answer.body : artifact
-      } catch {
-        return artifact
-      }
-    }),
-  )
+  return callInTurns(artifacts, async (artifact) => {
+    const parts = [artifact['location'], artifact['name'], artifact['version']].map(textOf)
+    if (parts.includes(undefined)) return artifact
+    try {
+      const path = `/artifacts/${parts.map((part) => encodeURIComponent(part as string)).join('/')}`
+      const answer = await call('igor', { method: 'GET', path })
+      return answer.status === 200 && isObject(answer.body) ? answer.body : artifact
+    } catch {
+      return artifact
+    }
+  })
 }
 
 interface Build {

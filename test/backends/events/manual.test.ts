@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
 import { createEventsBackend } from '../../../src/backends/events/events.ts'
 import type { JsonObject } from '../../../src/json/values.ts'
@@ -139,6 +140,25 @@ test('a registry completes artifacts of a manual start', async (t) => {
   assert.deepEqual(recording.starts[0]!.body['receivedArtifacts'], [{ name: 'lib', reference: 'r' }, other, { name: 'plain' }])
 })
 
+test('a registry is not asked for thousands of artifacts at once', async (t) => {
+  const { recording, startManually } = await startEvents(t, [build])
+  const { call } = recording
+  let [open, most] = [0, 0]
+  recording.call = async (service, request) => {
+    most = Math.max(most, ++open)
+    await new Promise(setImmediate)
+    open--
+    return call(service, request)
+  }
+  const artifacts = Array.from({ length: 1000 }, (_, index) => ({ name: `lib-${index}`, version: '1', location: 'maven' }))
+
+  await startManually('build', { artifacts })
+
+  await recording.untilStarts(1)
+  assert.deepEqual(recording.starts[0]!.body['receivedArtifacts'], artifacts)
+  assert.ok(most <= 32, `${most} calls at once`)
+})
+
 test('a start is retried until the orchestrator accepts it', async (t) => {
   const { recording, startManually } = await startEvents(t, [build])
   let asked = 0
@@ -218,6 +238,24 @@ test('a failure is recorded once the orchestrator returns', async (t) => {
   await after.recording.untilStarts(1)
   assert.equal(after.recording.starts[0]!.path, '/fail')
   assert.match(String(after.recording.starts[0]!.body['errorMessage']), /cannot be reached: connection refused/)
+})
+
+test('a start is done once the store takes that again', async (t) => {
+  const dataDir = mkdtempSync(join(tmpdir(), 'fairlead-events-'))
+  t.after(() => rmSync(dataDir, { recursive: true, force: true }))
+  const { recording, startManually } = await startEvents(t, [build], dataDir)
+  const db = new DatabaseSync(join(dataDir, 'backends.db'))
+  t.after(() => db.close())
+  db.exec("CREATE TRIGGER full BEFORE DELETE ON events_starts BEGIN SELECT RAISE(ABORT, 'disk full'); END")
+  await startManually('build')
+  await recording.untilStarts(1)
+  await new Promise((resolve) => setTimeout(resolve, 30))
+
+  db.exec('DROP TRIGGER full')
+
+  const kept = () => db.prepare('SELECT count(*) AS kept FROM events_starts').get()?.['kept']
+  await waitUntil(() => kept() === 0, 'the start to be forgotten')
+  assert.equal(recording.starts.length, 1)
 })
 
 test('an accepted start keeps its execution id across restarts', async (t) => {
