@@ -56,7 +56,9 @@ export function createServiceCalls(settings: CallServiceSettings): ServiceCalls 
         ...(text !== undefined && { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(text)) }),
         ...Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, toHeaderText(value)])),
       },
-      ...(address.kind === 'embedded' ? { socketPath: address.socketPath } : { hostname: url.hostname, port: url.port }),
+      ...(address.kind === 'embedded'
+        ? { socketPath: address.socketPath }
+        : { hostname: withoutBrackets(url.hostname), port: url.port }),
     }
     const answer = await send(protocol === 'https:' ? https.request : http.request, options, text, settings.maxAnswerBytes)
     if (answer.status < 300 && typeof answer.body === 'string' && isPage(answer.body)) {
@@ -70,6 +72,11 @@ export function createServiceCalls(settings: CallServiceSettings): ServiceCalls 
     for (const agent of Object.values(agents)) agent.destroy()
   }
   return { call, close }
+}
+
+/** The parts of a request name an IPv6 address as it is; only URLs have it in brackets. */
+function withoutBrackets(hostname: string): string {
+  return hostname.replace(/^\[|\]$/g, '')
 }
 
 function send(
