@@ -112,7 +112,9 @@ function createJudge({ hostNames, schemes, allowed, rejected, rejects }: Outside
     }
     if (!matchesWhole(hostNames, host, createRegexMeter()))
       throw forbidden(url.host, 'its name is not allowed', 'allowedHostnamesRegex')
-    const isLocalName = !host.includes('.') || localSuffixes.some((suffix) => host.endsWith(suffix))
+    // A dot at the end says that the name is complete.
+    const name = host.replace(/\.$/, '')
+    const isLocalName = !name.includes('.') || localSuffixes.some((suffix) => name.endsWith(suffix))
     if (isLocalName && rejects.localhost && allowed.length === 0)
       throw forbidden(url.host, 'its name is one of the local network', 'allowedAddresses')
     return url

@@ -179,6 +179,7 @@ const internal = [
   'http://2130706433/',
   'http://93.184.216.34/',
   'http://service.internal/',
+  'http://service.internal./',
   'http://front50/',
   'ftp://example.org/',
   'file:///etc/passwd',
