@@ -123,7 +123,25 @@ export const words = {
 
   // Home
   homeEmpty: 'Nothing has run yet.',
-  homeEmptyAdvice: 'Create an application, then a pipeline; its runs appear here.',
+  homeEmptyAdvice: 'Create an application, or deploy the example program in a minute.',
+  deployExample: 'Deploy the example',
+  exampleTitle: 'Deploy the example?',
+  exampleLead: (application: string) =>
+    `Fairlead deploys a small web program to this machine. It creates the application ${application} with:`,
+  exampleParts: (application: string, balancer: string, pipeline: string) => [
+    `two images of the program, ${application}:1 and ${application}:2;`,
+    `a load balancer, ${balancer}, which answers on a port of this machine;`,
+    `a pipeline, ${pipeline}, which is started with version 1.`,
+  ],
+  exampleEnd: (application: string) =>
+    `Start the pipeline again with version 2 to see it replace version 1 without a lost request. To remove everything, destroy the server groups, then delete ${application} in its settings.`,
+  examplePort: 'Port of the load balancer',
+  examplePortHelp: 'It must be free on this machine.',
+  portRule: 'Enter a number from 1 to 65535.',
+  exampleTask: (name: string) => `Create ${name}`,
+  exampleVersion: 'Version',
+  examplePipeline: (port: number) =>
+    `Deploys the example program, which answers at http://localhost:${port}/. Start it with version 2 to replace version 1.`,
   waitingForYou: 'Waiting for you',
   running: 'Running',
   failedLately: 'Failed in the last 24 hours',
@@ -319,7 +337,9 @@ export const words = {
   outputs: 'Outputs',
   log: 'Log',
   noOutputs: 'This stage has no outputs.',
-  noSteps: 'This stage has not begun.',
+  notBegun: 'This stage has not begun.',
+  noSteps: 'This stage has no steps of its own; those of its inner stages are there.',
+  deployed: 'Deployed',
   started: 'Started',
   length: 'Duration',
   left: 'Left',
@@ -392,7 +412,8 @@ export function describeError(error: ApiError, of: 'read' | 'change' = 'read'): 
       : 'Check the connection, and whether the change was made, before you try again.'
     return { title: 'Fairlead does not answer.', advice }
   }
-  if (status === 404) return { title: message, advice: 'It was deleted, or you may not read it.' }
+  // A suggestion is advice enough.
+  if (status === 404) return { title: message, advice: message.endsWith('?') ? '' : 'It was deleted, or you may not read it.' }
   if (status === 429 || status === 503) {
     const wait = retryAfterMs === undefined ? 'in a moment' : `in ${Math.ceil(retryAfterMs / 1000)} s`
     return { title: message, advice: isRead ? `The page tries again ${wait}.` : `Try again ${wait}.` }

@@ -53,6 +53,24 @@ test('a person deploys and rolls back a program at the console', { timeout: 900_
   const click = (role: 'button' | 'link' | 'menuitem' | 'radio', name: string | RegExp) =>
     page.getByRole(role, { name }).first().click()
 
+  await step('deploys the example of a new installation', async () => {
+    const port = await freePort()
+    await open('')
+    await click('button', 'Deploy the example')
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('Port of the load balancer').fill('port')
+    await dialog.getByText('Enter a number from 1 to 65535.').waitFor()
+    assert.deepEqual(await findBarriers(page), [])
+    await dialog.getByLabel('Port of the load balancer').fill(String(port))
+    await dialog.getByRole('button', { name: 'Deploy the example' }).click()
+    await heading(/^ship/)
+    await page.locator('.page-title .status-badge', { hasText: 'succeeded' }).waitFor()
+    assert.match(await (await fetch(`http://127.0.0.1:${port}/`)).text(), /^Hello from version 1/)
+    await click('link', 'hello-v000')
+    await heading('hello-v000')
+    await page.getByText('2 of 2 up').waitFor()
+  })
+
   await step('creates an application', async () => {
     await open('applications')
     await click('button', 'Create application')
@@ -663,9 +681,19 @@ test('a person deploys and rolls back a program at the console', { timeout: 900_
       assert.deepEqual(await findBarriers(visitor.page), [], path)
       await visitor.page.emulateMedia({ colorScheme: 'dark' })
       assert.deepEqual(await findBarriers(visitor.page, ['color-contrast']), [], `${path} in dark`)
-      await visitor.page.setViewportSize({ width: 320, height: 900 })
-      const wide = await visitor.page.evaluate('document.documentElement.scrollWidth - innerWidth')
-      assert.ok(Number(wide) <= 0, `${path} is ${wide} px wider than a screen of 320`)
+      for (const width of [320, 390]) {
+        await visitor.page.setViewportSize({ width, height: 900 })
+        const wide = await visitor.page.evaluate('document.documentElement.scrollWidth - innerWidth')
+        assert.ok(Number(wide) <= 0, `${path} is ${wide} px wider than a screen of ${width}`)
+      }
+      // Twice the text size, and what WCAG 1.4.12 says of the distances of text.
+      await setTextSize(visitor.page, 32)
+      await visitor.page.setViewportSize({ width: 1280, height: 900 })
+      await visitor.page.evaluate(spacious)
+      const { wide, cut } = (await visitor.page.evaluate(lostText)) as { wide: number; cut: string[] }
+      assert.ok(wide <= 0, `${path} with large text is ${wide} px wider than the screen`)
+      assert.deepEqual(cut, [], `${path} cuts large text`)
+      await setTextSize(visitor.page, 16)
     }
     assert.deepEqual(visitor.complaints, [])
   })
@@ -678,6 +706,34 @@ const focusedField = `(() => {
   const field = document.activeElement
   const described = (field.getAttribute('aria-describedby') ?? '').split(' ').at(-1)
   return [field.labels[0].textContent, field.getAttribute('aria-invalid'), document.getElementById(described)?.textContent]
+})()`
+
+/** As a reader sets it in the browser. */
+async function setTextSize(page: Page, standard: number): Promise<void> {
+  const devtools = await page.context().newCDPSession(page)
+  await devtools.send('Page.setFontSizes', { fontSizes: { standard } })
+  await devtools.detach()
+}
+
+/** @see WCAG 2.2, 1.4.12 */
+const spacious = `(() => {
+  const sheet = new CSSStyleSheet()
+  sheet.replaceSync('* { line-height: 1.5 !important; letter-spacing: 0.12em !important; word-spacing: 0.16em !important }')
+  document.adoptedStyleSheets = [...document.adoptedStyleSheets, sheet]
+})()`
+
+/** In the page: controls, headings and paragraphs whose text is cut, other than names that are cut on purpose. */
+const lostText = `(() => {
+  const cut = [...document.querySelectorAll('button, h1, h2, h3, p, label, th, .chip, .status-badge')].filter((element) => {
+    if (element.closest('.cut, .visually-hidden, .graph, .cm-editor, [hidden]') || element.querySelector('.cut')) return false
+    const style = getComputedStyle(element)
+    const hides = style.overflow !== 'visible' || style.overflowX !== 'visible'
+    return hides && element.clientWidth > 1 && (element.scrollWidth > element.clientWidth + 1 || element.scrollHeight > element.clientHeight + 1)
+  })
+  return {
+    wide: document.documentElement.scrollWidth - innerWidth,
+    cut: cut.map((element) => element.className + ': ' + element.textContent.slice(0, 60)),
+  }
 })()`
 
 /** In the page: what a screen reader says by itself about the execution. */

@@ -2,6 +2,7 @@
 import { useLocation } from 'preact-iso/router'
 import { formatQuery } from '../address.ts'
 import { words } from '../words.ts'
+import { EmptyState } from './states.tsx'
 
 /** Replaces values of the query in the address of the page. */
 export function useQueryChange(): (changes: Readonly<Record<string, string | undefined>>) => void {
@@ -60,5 +61,24 @@ export function FilterSelect({ name, label, value, options, any }: FilterSelectP
         </option>
       ))}
     </select>
+  )
+}
+
+interface NoMatchProps {
+  /** Names the filter. */
+  readonly text: string
+  /** Values of the query that are the filter. */
+  readonly filters?: readonly string[]
+}
+
+/** Instead of a list that the filter leaves empty. */
+export function NoMatch({ text, filters = ['q'] }: NoMatchProps) {
+  const change = useQueryChange()
+  return (
+    <EmptyState icon="search" text={text}>
+      <button type="button" class="button" onClick={() => change(Object.fromEntries(filters.map((name) => [name, undefined])))}>
+        {words.clearFilters}
+      </button>
+    </EmptyState>
   )
 }

@@ -1,8 +1,6 @@
 /** A list of many rows below its filter, which the address holds. */
 import type { VNode } from 'preact'
-import { words } from '../words.ts'
-import { FilterField, useQueryChange } from './filter-field.tsx'
-import { EmptyState } from './states.tsx'
+import { FilterField, NoMatch } from './filter-field.tsx'
 import { VirtualList } from './virtual-list.tsx'
 
 interface FilteredListProps<Item> {
@@ -18,18 +16,13 @@ interface FilteredListProps<Item> {
 }
 
 export function FilteredList<Item>({ filter, items, noMatch, ...list }: FilteredListProps<Item>) {
-  const change = useQueryChange()
   return (
     <>
       <div class="filters">
         <FilterField value={filter} />
       </div>
       {items.length === 0 ? (
-        <EmptyState icon="search" text={noMatch}>
-          <button type="button" class="button" onClick={() => change({ q: undefined })}>
-            {words.clearFilters}
-          </button>
-        </EmptyState>
+        <NoMatch text={noMatch} />
       ) : (
         <div class="panel is-flush">
           <VirtualList items={items} heldOf={filter} {...list} />

@@ -1,5 +1,5 @@
 /** The instances of a server group: a mark each up to 60, above that a bar with counts. */
-import { countsOf, type Instance, instanceId, instancesOf, type ServerGroup } from '../model/server-groups.ts'
+import { countsOf, type Instance, instanceId, instancesOf, isEnabled, type ServerGroup } from '../model/server-groups.ts'
 import { instanceStatus } from '../model/status.ts'
 import { words } from '../words.ts'
 import { StatusMark } from './status-mark.tsx'
@@ -34,7 +34,7 @@ export function HealthMarks({ group, hrefOf }: { group: ServerGroup; hrefOf?: (i
           </span>
         )}
       </span>
-      <span class={`number ${up < total ? 'is-short' : ''}`}>{words.upOf(up, total)}</span>
+      <span class={`number ${up < total && isEnabled(group) ? 'is-short' : ''}`}>{words.upOf(up, total)}</span>
     </span>
   )
 }

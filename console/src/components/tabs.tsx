@@ -12,11 +12,16 @@ interface LinkTab {
 export function LinkTabs({ label, tabs }: { label: string; tabs: readonly LinkTab[] }) {
   const { path } = useLocation()
   const list = useRef<HTMLElement>(null)
+  // What stands above a screen, such as the start of a pipeline, has an address below it.
+  const current = tabs.reduce<string | undefined>(
+    (found, { href }) => (`${path}/`.startsWith(`${href}/`) && href.length > (found?.length ?? 0) ? href : found),
+    undefined,
+  )
   useVisibleTab(list, path)
   return (
     <nav class="tabs" aria-label={label} ref={list}>
       {tabs.map(({ label: text, href }) => (
-        <a key={href} href={href} aria-current={path === href ? 'page' : undefined}>
+        <a key={href} href={href} aria-current={href === current ? 'page' : undefined}>
           {text}
         </a>
       ))}

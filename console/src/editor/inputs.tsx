@@ -211,7 +211,7 @@ export function TextsInput({ tied, value, onChange, choices }: InputProps & { ch
   return (
     <div class="texts-input">
       {texts.length > 0 && (
-        <ul class="chips">
+        <ul class="removable-chips">
           {texts.map((text, index) => (
             <li key={text} class="chip">
               <Name text={labelOf(text)} max={40} />

@@ -27,3 +27,9 @@ export function cutMiddle(text: string, max = 80): string {
   const end = Math.floor(max / 3)
   return `${characters.slice(0, max - end - 1).join('')}…${characters.slice(-end).join('')}`
 }
+
+/** `waitForUpInstances` as people say it. */
+export function stepWords(name: string): string {
+  const text = name.replace(/([a-z])([A-Z])/g, '$1 $2').toLowerCase()
+  return text.charAt(0).toUpperCase() + text.slice(1)
+}

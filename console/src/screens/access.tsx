@@ -8,7 +8,7 @@ import { changeOperation, startOperation, useRight } from '../api/rights.ts'
 import { user } from '../api/session.ts'
 import { confirm } from '../components/confirm-dialog.tsx'
 import { DataTable } from '../components/data-table.tsx'
-import { FilterField } from '../components/filter-field.tsx'
+import { FilterField, NoMatch } from '../components/filter-field.tsx'
 import { Icon } from '../components/icon.tsx'
 import { KeyValue } from '../components/key-value.tsx'
 import { Name } from '../components/name.tsx'
@@ -116,11 +116,7 @@ function Rights({ filter }: { filter: string }) {
                 <FilterField value={filter} />
                 {matching.length > shown.length && <span>{words.cut(shown.length, matching.length)}</span>}
               </div>
-              {shown.length === 0 ? (
-                <EmptyState icon="search" text={words.noApplicationMatches(filter)} />
-              ) : (
-                <Matrix applications={shown} />
-              )}
+              {shown.length === 0 ? <NoMatch text={words.noApplicationMatches(filter)} /> : <Matrix applications={shown} />}
             </>
           )
         }}

@@ -4,7 +4,7 @@ import { useLive } from '../api/live.ts'
 import { changeOperation, useRight } from '../api/rights.ts'
 import { ApplicationHead } from '../components/application-head.tsx'
 import { openDialog } from '../components/dialog.tsx'
-import { FilterField } from '../components/filter-field.tsx'
+import { FilterField, NoMatch } from '../components/filter-field.tsx'
 import { Icon } from '../components/icon.tsx'
 import { RightButton } from '../components/right-button.tsx'
 import { EmptyState, Loaded } from '../components/states.tsx'
@@ -35,9 +35,7 @@ export function ApplicationLoadBalancers({ params, query: { q = '' } }: ScreenPr
               <div class="filters">
                 <FilterField value={q} />
               </div>
-              {shown.length === 0 && (
-                <EmptyState icon="search" text={adminWords.noMatch(adminWords.loadBalancers.toLowerCase(), q)} />
-              )}
+              {shown.length === 0 && <NoMatch text={adminWords.noMatch(adminWords.loadBalancers.toLowerCase(), q)} />}
               <div class="stack">
                 {shown.map((balancer) => (
                   <BalancerPanel key={`${balancer.account} ${balancer.region} ${balancer.name}`} balancer={balancer} />

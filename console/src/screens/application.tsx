@@ -4,7 +4,7 @@ import { to } from '../address.ts'
 import { pendingTasks } from '../api/actions.ts'
 import { useLive } from '../api/live.ts'
 import { ApplicationHead } from '../components/application-head.tsx'
-import { FilterField, FilterSelect, useQueryChange } from '../components/filter-field.tsx'
+import { FilterField, FilterSelect, NoMatch } from '../components/filter-field.tsx'
 import { EmptyState, Loaded } from '../components/states.tsx'
 import { StatusMark } from '../components/status-mark.tsx'
 import {
@@ -118,6 +118,7 @@ interface OverviewProps {
   readonly query: Readonly<Record<string, string>>
 }
 
+const filterNames = ['q', 'account', 'region', 'stack', 'health', 'disabled']
 const groupings = ['cluster', 'region', 'image'] as const satisfies readonly Grouping[]
 
 function Overview({ application, groups, balancers, query }: OverviewProps & { readonly groups: readonly ServerGroup[] }) {
@@ -169,7 +170,7 @@ function Overview({ application, groups, balancers, query }: OverviewProps & { r
         />
       </div>
       {clusters.length === 0 ? (
-        <NoMatch filter={filter} text={words.noGroupMatches} />
+        <NoGroup filter={filter} text={words.noGroupMatches} />
       ) : (
         <ClusterList clusters={clusters} balancers={balancers} context={context} filter={JSON.stringify(query)} by={by} />
       )}
@@ -193,7 +194,7 @@ function LargeOverview({ clusters, query, ...list }: LargeOverviewProps) {
         </span>
       </div>
       {shown.length === 0 ? (
-        <NoMatch filter={filter} text={words.noClusterMatches} />
+        <NoGroup filter={filter} text={words.noClusterMatches} />
       ) : (
         <ClustersInView {...list} clusters={shown} filter={JSON.stringify(filter)} />
       )}
@@ -212,18 +213,10 @@ function choiceOf(name: 'account' | 'region' | 'stack', value: string | undefine
   }
 }
 
-function NoMatch({ filter, text }: { readonly filter: GroupFilter; readonly text: (filter: string) => string }) {
-  const change = useQueryChange()
+function NoGroup({ filter, text }: { readonly filter: GroupFilter; readonly text: (filter: string) => string }) {
   const { q, account, region, stack, health, disabled } = filter
   const wordOf = (choices: readonly (readonly [string, string])[], value: string | undefined) =>
     choices.find(([choice]) => choice === value)?.[1]
   const parts = [q, account, region, stack, wordOf(words.healthChoices, health), wordOf(words.trafficChoices, disabled)]
-  const none = { q: undefined, account: undefined, region: undefined, stack: undefined, health: undefined, disabled: undefined }
-  return (
-    <EmptyState icon="search" text={text(parts.filter(Boolean).join(', '))}>
-      <button type="button" class="button" onClick={() => change(none)}>
-        {words.clearFilters}
-      </button>
-    </EmptyState>
-  )
+  return <NoMatch text={text(parts.filter(Boolean).join(', '))} filters={filterNames} />
 }

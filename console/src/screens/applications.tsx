@@ -4,10 +4,9 @@ import { useId, useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
 import { to } from '../address.ts'
 import { completeTask, objectKey } from '../api/actions.ts'
-import { ApiError } from '../api/api-error.ts'
+import { type ApiError, asApiError } from '../api/api-error.ts'
 import type { Schemas } from '../api/client.ts'
 import { refreshMatching, useLive } from '../api/live.ts'
-import { Banner } from '../components/banner.tsx'
 import { closeDialog, Dialog, openDialog } from '../components/dialog.tsx'
 import { Field } from '../components/field.tsx'
 import { FilteredList } from '../components/filtered-list.tsx'
@@ -15,12 +14,13 @@ import { Icon } from '../components/icon.tsx'
 import { Name } from '../components/name.tsx'
 import { PageHead } from '../components/page-head.tsx'
 import { PermissionsField } from '../components/permissions-field.tsx'
-import { EmptyState, Loaded } from '../components/states.tsx'
+import { EmptyState, FailedAction, Loaded } from '../components/states.tsx'
 import { Time } from '../components/time.tsx'
 import { numberOf } from '../model/read.ts'
 import type { ScreenProps } from '../screen.ts'
 import { settingsWords } from '../settings-words.ts'
-import { describeError, words } from '../words.ts'
+import { words } from '../words.ts'
+import { FirstSteps } from './first-steps.tsx'
 
 type Application = Schemas['ApplicationAttributes']
 
@@ -47,7 +47,7 @@ export function Applications({ query: { q = '' } }: ScreenProps) {
         rows={8}
         empty={
           <EmptyState icon="apps" text={words.applicationsEmpty}>
-            {create}
+            <FirstSteps />
           </EmptyState>
         }
       >
@@ -102,11 +102,12 @@ function Row({ application: { name, email, description, accounts, updateTs } }: 
 
 const validName = /^[a-z][a-z0-9-]*$/i
 
-function CreateApplication() {
+export function CreateApplication() {
   const { route: navigate } = useLocation()
   const [values, setValues] = useState({ name: '', email: '', description: '' })
   const [permissions, setPermissions] = useState<Record<string, readonly string[]>>({})
-  const [problem, setProblem] = useState<{ field?: 'name' | 'email'; text: string } | undefined>(undefined)
+  const [problem, setProblem] = useState<{ field: 'name' | 'email'; text: string } | undefined>(undefined)
+  const [failure, setFailure] = useState<ApiError | undefined>(undefined)
   const [busy, setBusy] = useState(false)
   const id = useId()
   const set = (field: keyof typeof values) => (event: { currentTarget: { value: string } }) =>
@@ -118,6 +119,7 @@ function CreateApplication() {
     if (values.email.trim() === '') return setProblem({ field: 'email', text: words.emailNeeded })
     setBusy(true)
     setProblem(undefined)
+    setFailure(undefined)
     try {
       const application = {
         name,
@@ -135,7 +137,7 @@ function CreateApplication() {
       closeDialog()
       navigate(to.application(name))
     } catch (error) {
-      setProblem({ text: error instanceof ApiError ? describeError(error).title : String(error) })
+      setFailure(asApiError(error))
       setBusy(false)
     }
   }
@@ -169,7 +171,7 @@ function CreateApplication() {
           <summary>{settingsWords.permissions}</summary>
           <PermissionsField application={values.name || words.application} permissions={{}} onChange={setPermissions} />
         </details>
-        {problem !== undefined && problem.field === undefined && <Banner tone="failed">{problem.text}</Banner>}
+        {failure !== undefined && <FailedAction error={failure} />}
       </form>
     </Dialog>
   )

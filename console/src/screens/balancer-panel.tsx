@@ -27,8 +27,10 @@ export function BalancerPanel({ balancer }: { balancer: Balancer }) {
   const application = textOf(objectOf(balancer.moniker)['app'])
   const right = useRight(application === undefined ? undefined : { operation: changeOperation, application, account })
   const groups = objectsOf(balancer.serverGroups)
-  const instances = groups.flatMap(instancesOf)
-  const inService = instances.filter(isInService).length
+  const inService = groups.flatMap(instancesOf).filter(isInService).length
+  // A disabled group takes no traffic on purpose.
+  const expected = groups.filter((group) => group['isDisabled'] !== true).flatMap(instancesOf)
+  const missing = expected.filter((instance) => !isInService(instance)).length
   const check = objectOf(balancer['healthCheck'])
   const problems = textsOf(balancer['problems'])
   const key = objectKey('loadBalancer', account, region, name)
@@ -72,9 +74,9 @@ export function BalancerPanel({ balancer }: { balancer: Balancer }) {
               <StatusMark kind="succeeded" /> {adminWords.inService(inService)}
             </span>
           )}
-          {instances.length > inService && (
+          {missing > 0 && (
             <span class="status-badge is-failed">
-              <StatusMark kind="failed" /> {adminWords.notInService(instances.length - inService)}
+              <StatusMark kind="failed" /> {adminWords.notInService(missing)}
             </span>
           )}
           {application !== undefined && (
@@ -177,7 +179,7 @@ function Group({ group, balancer, application, denied }: GroupProps) {
             <span class="grow muted">
               <Name text={textOf(objectOf(instance['health'])['description']) ?? ''} max={160} />
             </span>
-            <Move id={textOf(instance['id']) ?? ''} isOut={false} {...context} />
+            {!isDisabled && <Move id={textOf(instance['id']) ?? ''} isOut={false} {...context} />}
           </li>
         ))}
         {textsOf(group['detachedInstances']).map((id) => (

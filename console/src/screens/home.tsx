@@ -32,6 +32,7 @@ import { foldKind } from '../model/stage-graph.ts'
 import { executionStatus } from '../model/status.ts'
 import type { ScreenProps } from '../screen.ts'
 import { words } from '../words.ts'
+import { FirstSteps } from './first-steps.tsx'
 
 const path = '/applications/{application}/executions/search'
 const dayMs = 86_400_000
@@ -82,9 +83,7 @@ export function Home({ query }: ScreenProps) {
       {isNew ? (
         <Panel title={words.homeEmpty}>
           <EmptyState icon="pipeline" text={words.homeEmptyAdvice}>
-            <a class="button" href={to.applications()}>
-              {words.applications}
-            </a>
+            <FirstSteps />
           </EmptyState>
         </Panel>
       ) : (

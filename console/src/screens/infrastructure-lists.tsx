@@ -9,7 +9,7 @@ import { useLive } from '../api/live.ts'
 import { changeOperation, useRight } from '../api/rights.ts'
 import { type Column, DataTable } from '../components/data-table.tsx'
 import { openDialog } from '../components/dialog.tsx'
-import { FilterField } from '../components/filter-field.tsx'
+import { FilterField, NoMatch } from '../components/filter-field.tsx'
 import { Icon } from '../components/icon.tsx'
 import { JsonTree } from '../components/json-tree.tsx'
 import { KeyValue } from '../components/key-value.tsx'
@@ -58,7 +58,7 @@ function List<Row>({ label, empty, filter, rows, textOfRow, keyOf, columns }: Li
         {shown.length > maxShown && <span class="muted">{words.cut(maxShown, shown.length)}</span>}
       </div>
       {shown.length === 0 ? (
-        <EmptyState icon="search" text={adminWords.noMatch(label.toLowerCase(), filter)} />
+        <NoMatch text={adminWords.noMatch(label.toLowerCase(), filter)} />
       ) : (
         <div class="panel is-flush">
           <div class="panel-body">

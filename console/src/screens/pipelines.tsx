@@ -9,7 +9,7 @@ import { saveOperation, startOperation, useRight } from '../api/rights.ts'
 import { ApplicationHead } from '../components/application-head.tsx'
 import { Banner } from '../components/banner.tsx'
 import { closeDialog, openDialog } from '../components/dialog.tsx'
-import { FilterField, useQueryChange } from '../components/filter-field.tsx'
+import { FilterField, NoMatch } from '../components/filter-field.tsx'
 import { Icon } from '../components/icon.tsx'
 import { LastRun } from '../components/last-run.tsx'
 import { Menu } from '../components/menu.tsx'
@@ -107,7 +107,6 @@ interface ListProps {
 }
 
 function List({ application, pipelines, filter }: ListProps) {
-  const change = useQueryChange()
   const wanted = filter.toLowerCase()
   const shown = pipelines.filter(({ name }) => name.toLowerCase().includes(wanted))
   const order = wanted === '' ? pipelines.flatMap(({ id }) => id ?? []) : undefined
@@ -121,11 +120,7 @@ function List({ application, pipelines, filter }: ListProps) {
         <FilterField value={filter} />
       </div>
       {shown.length === 0 ? (
-        <EmptyState icon="search" text={words.noPipelineMatches(filter)}>
-          <button type="button" class="button" onClick={() => change({ q: undefined })}>
-            {words.clearFilters}
-          </button>
-        </EmptyState>
+        <NoMatch text={words.noPipelineMatches(filter)} />
       ) : (
         <div class="panel is-flush">
           <VirtualList

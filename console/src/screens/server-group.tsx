@@ -6,6 +6,7 @@ import { useLive } from '../api/live.ts'
 import { type Column, DataTable } from '../components/data-table.tsx'
 import { useQueryChange } from '../components/filter-field.tsx'
 import { HealthMarks } from '../components/health-marks.tsx'
+import { Icon } from '../components/icon.tsx'
 import { JsonTree } from '../components/json-tree.tsx'
 import { KeyValue } from '../components/key-value.tsx'
 import { Menu } from '../components/menu.tsx'
@@ -13,6 +14,7 @@ import { Name } from '../components/name.tsx'
 import { PageHead } from '../components/page-head.tsx'
 import { Panel } from '../components/panel.tsx'
 import { PendingChip } from '../components/pending-chip.tsx'
+import { RightButton } from '../components/right-button.tsx'
 import { EmptyState, Loaded } from '../components/states.tsx'
 import { StatusMark, StatusText } from '../components/status-mark.tsx'
 import { Tabs } from '../components/tabs.tsx'
@@ -108,9 +110,20 @@ function Group({ group, context, tab }: { group: ServerGroup; context: ServerGro
           </span>
         }
         actions={
-          <Menu label={words.actionsOf(group.name)} items={actions} class="button">
-            {words.actions}
-          </Menu>
+          <>
+            {actions
+              .filter(({ destructive }) => destructive !== true)
+              .map(({ label, icon, denied, onSelect }) => (
+                <span key={label} class="hide-narrow">
+                  <RightButton right={{ allowed: denied === undefined, reason: denied }} onClick={() => onSelect?.()}>
+                    {icon !== undefined && <Icon name={icon} />} {label}
+                  </RightButton>
+                </span>
+              ))}
+            <Menu label={words.actionsOf(group.name)} items={actions} class="button">
+              {words.actions}
+            </Menu>
+          </>
         }
       >
         <p class="muted">

@@ -16,7 +16,8 @@ import { StatusMark, StatusText } from '../components/status-mark.tsx'
 import { Tabs } from '../components/tabs.tsx'
 import { Duration, Time } from '../components/time.tsx'
 import { type Execution, isWaiting, reasonOf, remainingWait, type Stage, stageStatus, titleOf } from '../model/execution.ts'
-import { objectOf, objectsOf, textOf } from '../model/read.ts'
+import { stepWords } from '../model/names.ts'
+import { objectOf, objectsOf, textOf, textsOf } from '../model/read.ts'
 import { executionStatus, isFailed } from '../model/status.ts'
 import { formatDuration, now } from '../model/time.ts'
 import { words } from '../words.ts'
@@ -109,6 +110,7 @@ function Summary({ execution, stage, inner }: { execution: Execution; stage: Sta
   const reason = reasonOf(stage)
   const child = textOf(stage.context['executionId'])
   const left = remainingWait(stage, now.value)
+  const groups = deployedBy([stage, ...inner]).filter(({ account }) => account !== '')
   return (
     <>
       {reason !== undefined && (
@@ -126,11 +128,35 @@ function Summary({ execution, stage, inner }: { execution: Execution; stage: Sta
           [words.judgedWith, textOf(stage.context['judgmentInput'])],
           [words.account, textOf(stage.context['account']) ?? textOf(stage.context['credentials'])],
           [words.startedExecution, child === undefined ? undefined : <a href={to.execution(child)}>{child}</a>],
+          [words.deployed, groups.length > 0 && <Deployed key="deployed" application={execution.application} groups={groups} />],
           [words.why, textOf(stage.context['skipReason'])],
         ]}
       />
       {inner.length > 0 && <Inner execution={execution} inner={inner} />}
     </>
+  )
+}
+
+/** Server groups that the stage or one of its inner stages has created. */
+function deployedBy(stages: readonly Stage[]): readonly { account: string; region: string; name: string }[] {
+  const found = stages.flatMap(({ context }) => {
+    const account = textOf(context['account']) ?? textOf(context['credentials']) ?? ''
+    return Object.entries(objectOf(context['deploy.server.groups'])).flatMap(([region, names]) =>
+      textsOf(names).map((name) => ({ account, region, name })),
+    )
+  })
+  return [...new Map(found.map((group) => [`${group.region} ${group.name}`, group])).values()]
+}
+
+function Deployed({ application, groups }: { application: string; groups: ReturnType<typeof deployedBy> }) {
+  return (
+    <span class="row">
+      {groups.map((group) => (
+        <a key={`${group.region} ${group.name}`} href={to.serverGroup(application, group)}>
+          <Name text={group.name} max={60} />
+        </a>
+      ))}
+    </span>
   )
 }
 
@@ -161,7 +187,7 @@ function Inner({ execution, inner }: { execution: Execution; inner: readonly Sta
 }
 
 function Steps({ stage }: { stage: Stage }) {
-  if (stage.tasks.length === 0) return <p class="quiet">{words.noSteps}</p>
+  if (stage.tasks.length === 0) return <p class="quiet">{stage.startTime ? words.noSteps : words.notBegun}</p>
   return (
     <ol class="rows boxed-rows">
       {stage.tasks.map((task) => {
@@ -170,7 +196,7 @@ function Steps({ stage }: { stage: Stage }) {
         return (
           <li key={task.id} class="run-row">
             <StatusMark kind={kind} label={word} />
-            <span>{toWords(task.name)}</span>
+            <span>{stepWords(task.name)}</span>
             <span class="grow cut muted">{error !== undefined && <Name text={error} max={160} />}</span>
             <span class="muted hide-phone">
               <Time at={task.startTime} />
@@ -181,12 +207,6 @@ function Steps({ stage }: { stage: Stage }) {
       })}
     </ol>
   )
-}
-
-/** `waitForUpInstances` as people say it. */
-function toWords(name: string): string {
-  const text = name.replace(/([a-z])([A-Z])/g, '$1 $2').toLowerCase()
-  return text.charAt(0).toUpperCase() + text.slice(1)
 }
 
 /** Output of a command or a job, else the history of the operations. */

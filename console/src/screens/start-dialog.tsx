@@ -146,7 +146,11 @@ function Form({ pipeline, initial, onClose }: FormProps) {
 }
 
 /** @throws {ApiError} @returns the id of the execution, once it can be read */
-async function startPipeline(pipeline: Pipeline, parameters: Record<string, string>, dryRun: boolean): Promise<string> {
+export async function startPipeline(
+  pipeline: Pipeline,
+  parameters: Readonly<Record<string, string>>,
+  dryRun: boolean,
+): Promise<string> {
   const path = { application: pipeline.application, pipelineNameOrId: pipeline.id ?? pipeline.name }
   const body = { type: 'manual', parameters, ...(dryRun && { dryRun }) }
   const answer = await unwrap(

@@ -13,6 +13,7 @@ import { RightButton } from '../components/right-button.tsx'
 import { EmptyState, Loaded } from '../components/states.tsx'
 import { StatusMark } from '../components/status-mark.tsx'
 import { Duration, Time } from '../components/time.tsx'
+import { stepWords } from '../model/names.ts'
 import { executionStatus, isComplete } from '../model/status.ts'
 import type { ScreenProps } from '../screen.ts'
 import { words } from '../words.ts'
@@ -83,7 +84,7 @@ function Details({ task }: { task: Task }) {
               return (
                 <li key={step.id} class="run-row">
                   <StatusMark kind={kind} label={word} />
-                  <span class="grow">{step.name}</span>
+                  <span class="grow">{stepWords(step.name)}</span>
                   <span class="muted hide-phone">
                     <Time at={step.startTime} />
                   </span>

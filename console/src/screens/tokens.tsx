@@ -1,5 +1,6 @@
 /** API tokens: create, rotate and revoke; a secret is shown once. */
 import { useSignal } from '@preact/signals'
+import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
 import { adminWords } from '../admin-words.ts'
 import { client, type Schemas, unwrap } from '../api/client.ts'
@@ -69,15 +70,22 @@ export function Tokens({ query }: ScreenProps) {
         </div>
       )}
       {denied !== undefined && <p class="quiet">{denied}</p>}
-      {showsAll ? <All /> : <Mine />}
+      {showsAll ? <All /> : <Mine create={create} />}
     </>
   )
 }
 
-function Mine() {
+function Mine({ create }: { create: VNode }) {
   const live = useLive('/auth/apiTokens', {}, { refresh: 'slow' })
   return (
-    <Loaded live={live} empty={<EmptyState icon="lock" text={adminWords.tokensEmpty} />}>
+    <Loaded
+      live={live}
+      empty={
+        <EmptyState icon="lock" text={adminWords.tokensEmpty}>
+          {create}
+        </EmptyState>
+      }
+    >
       {(tokens) => <List tokens={tokens} />}
     </Loaded>
   )

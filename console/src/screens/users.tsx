@@ -9,7 +9,7 @@ import { confirm } from '../components/confirm-dialog.tsx'
 import { DataTable } from '../components/data-table.tsx'
 import { openDialog } from '../components/dialog.tsx'
 import { Field } from '../components/field.tsx'
-import { FilterField } from '../components/filter-field.tsx'
+import { FilterField, NoMatch } from '../components/filter-field.tsx'
 import { FormDialog } from '../components/form-dialog.tsx'
 import { Icon } from '../components/icon.tsx'
 import { Menu } from '../components/menu.tsx'
@@ -71,7 +71,7 @@ function List({ users, filter }: { users: readonly User[]; filter: string }) {
         <FilterField value={filter} />
       </div>
       {shown.length === 0 ? (
-        <EmptyState icon="search" text={adminWords.noMatch(adminWords.userName.toLowerCase(), filter)} />
+        <NoMatch text={adminWords.noMatch(adminWords.userName.toLowerCase(), filter)} />
       ) : (
         <div class="panel is-flush">
           <DataTable
