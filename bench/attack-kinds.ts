@@ -1,14 +1,18 @@
 /** Requests that a client without a session may send, as bytes on a new connection. */
+import type { SecureContextOptions } from 'node:tls'
 import { deflateSync, gzipSync } from 'node:zlib'
+import { keyPairOf } from '../test/support/self-signed.ts'
 
 export interface AttackKind {
   readonly name: string
   /** TLS, on the port that has it: a whole handshake, and the bytes within it. */
-  readonly tls?: true
+  readonly tls?: true | SecureContextOptions
   /** The bytes go to the port of TLS as they are. */
   readonly isHandshake?: true
   /** For a gateway with this login; the others have a form. */
-  readonly login?: 'saml' | 'oauth2'
+  readonly login?: 'saml' | 'oauth2' | 'x509'
+  /** TLS is negotiated again, as often as the gateway lets it. */
+  readonly renegotiates?: true
   /** What it costs is a wait: no response comes before a timeout. */
   readonly isSlow?: true
   bytes(): string | Buffer
@@ -33,6 +37,10 @@ function post(path: string, type: string, body: string | Buffer, headers = ''): 
 /** As many as fit into the headers of a request. */
 function fill(piece: string, reserved = 0): string {
   return piece.repeat(Math.floor((headerBytes - reserved) / piece.length))
+}
+
+function numbered(count: number, piece: (at: number) => string): string {
+  return Array.from({ length: count }, (_, at) => piece(at)).join('')
 }
 
 function header(name: string, piece: string): string {
@@ -65,6 +73,40 @@ function forgedCookies(prefix: string): string {
 
 const upgrade = 'connection: upgrade\r\nupgrade: '
 const clientHello = Buffer.concat([Buffer.from('160301020001000001fc0303', 'hex'), Buffer.alloc(200, 7)])
+/** One of TLS 1.2, in which client certificates are not encrypted. */
+const wholeHello = handshake(
+  1,
+  Buffer.concat([
+    Buffer.from('0303', 'hex'),
+    Buffer.alloc(32, 7),
+    Buffer.from('000008c02bc02fc02cc0300100', 'hex'),
+    Buffer.from('0016000a00060004001d0017000d00080006040308040401', 'hex'),
+  ]),
+)
+
+/** A message in a record of its own. */
+function handshake(type: number, content: Buffer): Buffer {
+  const { length } = content
+  const message = Buffer.concat([Buffer.from([type, length >> 16, (length >> 8) & 255, length & 255]), content])
+  const records: Buffer[] = []
+  for (let at = 0; at < message.length; at += 16_000) {
+    const part = message.subarray(at, at + 16_000)
+    records.push(Buffer.from([0x16, 3, 3, part.length >> 8, part.length & 255]), part)
+  }
+  return Buffer.concat(records)
+}
+
+/** The certificate message of a client: lengths in three bytes, of the list and of each certificate. */
+function certificates(each: Buffer, count: number): Buffer {
+  const sized = (bytes: Buffer) =>
+    Buffer.concat([Buffer.from([bytes.length >> 16, (bytes.length >> 8) & 255, bytes.length & 255]), bytes])
+  return handshake(11, sized(Buffer.concat(Array.from({ length: count }, () => sized(each)))))
+}
+
+function ownCertificate(name: string, count: number): SecureContextOptions {
+  const { certificate, keyPem } = keyPairOf(name, 'ec')
+  return { cert: certificate.repeat(count), key: keyPem, maxVersion: 'TLSv1.2' }
+}
 
 export const attackKinds: readonly AttackKind[] = [
   { name: 'a read without login', bytes: () => get('/networks') },
@@ -128,6 +170,62 @@ export const attackKinds: readonly AttackKind[] = [
   { name: 'the preface of HTTP/2', bytes: () => 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n' },
   { name: 'CONNECT', bytes: () => 'CONNECT a:1 HTTP/1.1\r\nhost: a\r\n\r\n' },
   { name: 'no HTTP at all', bytes: () => 'no HTTP at all\r\n\r\n' },
+  { name: '10,000 requests in one go', bytes: () => get('/networks').repeat(10_000) },
+  { name: 'a thousand requests for health', bytes: () => get('/health').repeat(1000) },
+  { name: 'an invitation without a body', bytes: () => post(webhook, json, '[1]', 'expect: 100-continue\r\n').subarray(0, -3) },
+  { name: 'an unknown expectation', bytes: () => get('/networks', 'expect: cake\r\n') },
+  {
+    name: '2,000 names of headers',
+    bytes: () =>
+      get(
+        '/networks',
+        numbered(2000, (at) => `x-a${at}: b\r\n`),
+      ),
+  },
+  {
+    name: '1,500 names of identity headers',
+    bytes: () =>
+      get(
+        '/networks',
+        numbered(1500, (at) => `x-spinnaker-${at}:b\r\n`),
+      ),
+  },
+  { name: 'thousands of hops', bytes: () => get('/networks', header('forwarded', 'for=10.0.0.1;proto=http, ')) },
+  { name: 'one hop that does not end', bytes: () => get('/networks', header('forwarded', 'for="\\\\')) },
+  {
+    name: 'thousands of hosts',
+    bytes: () =>
+      get('/login', fill('x-forwarded-host: a.example, b\r\nx-forwarded-proto: https,http\r\nx-forwarded-port: 1,2\r\n')),
+  },
+  { name: 'thousands of cookies with a session each', bytes: () => get('/auth/user', header('cookie', 'SESSION=YWJj; ')) },
+  { name: 'thousands of types for a page', bytes: () => get('/login', header('accept', 'text/html;q=0.001, ')) },
+  {
+    name: 'thousands of languages',
+    bytes: () => get('/login', `accept: text/html\r\n${header('accept-language', 'de;q=0.1, ')}`),
+  },
+  { name: 'thousands of ranges of a file', bytes: () => get('/openapi.json', header('range: bytes=', '0-1,')) },
+  { name: 'thousands of weak tags', bytes: () => get('/console/', header('if-none-match', 'W/"a", ')) },
+  { name: 'an unfinished tag', bytes: () => get('/openapi.json', header('if-none-match', '"a')) },
+  { name: 'percent signs in a path', bytes: () => get(`/applications/${fill('%', 100)}/pipelines`) },
+  { name: 'wrong percent-encoding in a path', bytes: () => get(`/applications/${fill('%ff', 100)}/pipelines`) },
+  { name: 'percent signs in a query', bytes: () => get(`/auth/user?${fill('%=%&', 100)}`) },
+  { name: 'wrong percent-encoding in a query', bytes: () => get(`/login?${fill('%ff', 100)}`) },
+  { name: 'a redirect of 30 KB', bytes: () => get(`/auth/redirect?to=${fill('https://a/', 100)}`) },
+  { name: 'a logout of 30 KB', bytes: () => get(`/auth/logout?${fill('a=b&', 100)}`) },
+  { name: 'plugins of a long path', bytes: () => get(`/plugins/deck${fill('/x', 100)}`) },
+  {
+    name: 'a preflight for thousands of headers',
+    bytes: () =>
+      `OPTIONS /networks HTTP/1.1\r\nhost: a\r\norigin: https://b\r\naccess-control-request-method: PUT\r\n${header('access-control-request-headers', 'x-a, ')}\r\n`,
+  },
+  { name: 'thousands of content codings', bytes: () => post(webhook, json, '[1]', header('content-encoding', 'gzip, ')) },
+  { name: 'a media type of 30 KB', bytes: () => post(webhook, `${json}; ${fill('a=b; ', 200)}`, '[1]') },
+  { name: 'gzip of deep JSON', bytes: () => post(webhook, json, gzipSync('['.repeat(900_000)), 'content-encoding: gzip\r\n') },
+  {
+    name: 'gzip of many values',
+    bytes: () => post(webhook, json, gzipSync(`[${'1,'.repeat(450_000)}1]`), 'content-encoding: gzip\r\n'),
+  },
+  { name: 'gzip in gzip', bytes: () => post(webhook, json, gzipSync(gzipSync('[1]')), 'content-encoding: gzip, gzip\r\n') },
   { name: '60 requests in one packet', bytes: () => get('/networks').repeat(60) },
   { name: 'a login with a wrong password', bytes: () => post('/login', form, `username=u${Math.random()}&password=wrong`) },
   { name: 'a login of 100,000 fields', bytes: () => post('/login', form, 'a=&'.repeat(300_000)) },
@@ -138,6 +236,32 @@ export const attackKinds: readonly AttackKind[] = [
     bytes: () => get(`/login/oauth2/code/idp?state=${'A'.repeat(400)}&code=${crypto.randomUUID()}`),
   },
   { login: 'saml', name: 'an assertion of garbage', bytes: () => post('/saml/SSO', form, `SAMLResponse=${'A'.repeat(100_000)}`) },
+  {
+    login: 'oauth2',
+    name: 'an unanswered callback',
+    bytes: () => get(`/login/oauth2/code/idp?error=access_denied&error_description=${fill('%3Cb%3E', 200)}`),
+  },
+  {
+    login: 'oauth2',
+    name: 'a callback with cookies',
+    bytes: () => get('/login/oauth2/code/idp?state=a&code=b', `cookie: ${forgedCookies('SESSION_LOGIN_')}\r\n`),
+  },
+  {
+    login: 'saml',
+    name: 'an assertion with a relay state of 1 MB',
+    bytes: () => post('/saml/SSO', form, `SAMLResponse=AAAA&RelayState=${'A'.repeat(900_000)}`),
+  },
+  {
+    login: 'saml',
+    name: 'an assertion that begins only',
+    isSlow: true,
+    bytes: () => post('/saml/SSO', form, 'SAMLResponse=AAAA').subarray(0, -2),
+  },
+  {
+    login: 'saml',
+    name: '20,000 assertions in one form',
+    bytes: () => post('/saml/SSO', form, 'SAMLResponse=AAAA&'.repeat(20_000)),
+  },
   {
     login: 'saml',
     name: 'an assertion of 10,000 levels',
@@ -203,6 +327,28 @@ export const attackKinds: readonly AttackKind[] = [
   },
   { name: 'headers that do not end', isSlow: true, bytes: () => 'GET /networks HTTP/1.1\r\nhost: a\r\nx-slow: ' },
   { name: 'a TLS connection', tls: true, bytes: () => get('/networks', 'connection: close\r\n') },
+  { name: 'a TLS session that is negotiated again', renegotiates: true, tls: { maxVersion: 'TLSv1.2' }, bytes: () => '' },
+  { name: 'half a handshake of TLS 1.2', isHandshake: true, bytes: () => wholeHello },
+  { login: 'x509', name: 'an unknown client certificate', tls: ownCertificate('stranger', 1), bytes: () => get('/networks') },
+  {
+    login: 'x509',
+    name: 'a client certificate of 60 KB',
+    tls: ownCertificate('n'.repeat(30_000), 1),
+    bytes: () => get('/networks'),
+  },
+  { login: 'x509', name: 'a chain of 150 certificates', tls: ownCertificate('stranger', 150), bytes: () => get('/networks') },
+  {
+    login: 'x509',
+    name: 'client certificates of garbage',
+    isHandshake: true,
+    bytes: () => Buffer.concat([wholeHello, certificates(Buffer.alloc(300, 0x30), 200)]),
+  },
+  {
+    login: 'x509',
+    name: 'a client certificate of nested DER',
+    isHandshake: true,
+    bytes: () => Buffer.concat([wholeHello, certificates(Buffer.from('3080'.repeat(20_000), 'hex'), 1)]),
+  },
   { name: 'a handshake that does not end', isHandshake: true, isSlow: true, bytes: () => clientHello },
   { name: 'no TLS at all', isHandshake: true, bytes: () => get('/networks') },
   { name: 'bytes instead of a handshake', isHandshake: true, bytes: () => Buffer.alloc(20_000, 22) },

@@ -3,7 +3,7 @@
  * what it sent.
  */
 import { connect, type Socket } from 'node:net'
-import { connect as connectTls } from 'node:tls'
+import { connect as connectTls, type TLSSocket } from 'node:tls'
 import { type AttackKind, attackKinds } from './attack-kinds.ts'
 
 export interface AttackedPorts {
@@ -27,8 +27,20 @@ export async function attackOnce(kind: AttackKind, ports: AttackedPorts): Promis
 
 function open(kind: AttackKind, ports: AttackedPorts): Socket {
   const host = '127.0.0.1'
-  if (kind.tls === true) return connectTls({ host, port: ports.tls, rejectUnauthorized: false })
+  if (kind.tls !== undefined) {
+    const own = kind.tls === true ? {} : kind.tls
+    const socket = connectTls({ host, port: ports.tls, rejectUnauthorized: false, ...own })
+    if (kind.renegotiates === true) socket.once('secureConnect', () => renegotiate(socket))
+    return socket
+  }
   return connect(kind.isHandshake === true ? ports.tls : ports.plain, host)
+}
+
+function renegotiate(socket: TLSSocket): void {
+  socket.renegotiate({}, (error) => {
+    if (error === null) renegotiate(socket)
+    else socket.destroy()
+  })
 }
 
 interface Attackers {

@@ -145,6 +145,11 @@ async function startAttacked({ dist }: BenchOptions, scratch: Scratch, login: At
     ...(login === 'saml' && { SAML_ENABLED: 'true', SAML_METADATAURL: files.metadata }),
     NODE_OPTIONS: `--import=${resolve(import.meta.dirname, 'loop-probe.ts')}`,
     LOOP_PROBE_FILE: join(dir, 'loop.json'),
+    ...(login === 'x509' && {
+      X509_ENABLED: 'true',
+      SERVER_SSL_CLIENTAUTH: 'want',
+      SERVER_SSL_TRUSTCERTIFICATE: files.certificate,
+    }),
     ...(login === 'oauth2' && oauthSettings(`http://127.0.0.1:${service.port}`)),
   }
   const gateway = await startGateway({ dir, dist, service, env, port: plain })
@@ -154,7 +159,7 @@ async function startAttacked({ dist }: BenchOptions, scratch: Scratch, login: At
 /** 50 connections without a session send whatever for a minute; logged-in users and probes must hardly notice. */
 export async function measureAttacks(options: BenchOptions, scratch: Scratch): Promise<void> {
   const costs: KindCost[] = []
-  for (const login of ['saml', 'oauth2', undefined] as const) {
+  for (const login of ['saml', 'oauth2', 'x509', undefined] as const) {
     const attacked = await startAttacked(options, scratch, login)
     const { gateway, service, ports } = attacked
     // By then the start is over.

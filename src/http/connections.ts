@@ -8,7 +8,7 @@ import { type TLSSocket, Server as TlsServer } from 'node:tls'
 import type { FastifyBaseLogger } from 'fastify'
 import { GatewayError } from '../errors.ts'
 import { http } from '../node-http.ts'
-import { dropBody } from './drop-body.ts'
+import { dropBody, dropRequests } from './drop-input.ts'
 import { awaitInvitation } from './expect-continue.ts'
 import { linger } from './linger.ts'
 import type { Overload } from './overload.ts'
@@ -153,7 +153,7 @@ export class Connections {
   inTurn(handle: RequestListener): RequestListener {
     return (request, response) => {
       const connection = this.#connections.get(request.socket)
-      if (connection === undefined || connection.last) return void request.socket.pause()
+      if (connection === undefined || connection.last) return dropRequests(request.socket)
       const { turns } = connection
       const { overload } = this.#options
       const turn: Turn = {

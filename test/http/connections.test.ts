@@ -141,9 +141,11 @@ test('what a client does not finish', { concurrency: true }, async (t) => {
 
 test('pipelined requests are worked on one after the other', async (t) => {
   const clouddriver = await startUpstream(t, { 'GET /networks': silence })
-  const { url } = await runGateway(t, { services: { clouddriver: { baseUrl: clouddriver.url } } })
+  const { url, gateway } = await runGateway(t, { services: { clouddriver: { baseUrl: clouddriver.url } } })
+  let parsed = 0
+  gateway.server.server.on('request', () => parsed++)
   const connection = await openRawConnection(t, url)
-  connection.send(`GET /networks HTTP/1.1\r\n${head}\r\n`.repeat(300))
+  connection.send(`GET /networks HTTP/1.1\r\n${head}\r\n`.repeat(3000))
   const answers: RawAnswer[] = []
   while (answers.at(-1)?.headers['connection'] !== 'close') {
     await waitUntil(() => clouddriver.requests.length === answers.length + 1, 'the next one is asked for')
@@ -153,6 +155,7 @@ test('pipelined requests are worked on one after the other', async (t) => {
   await connection.ended
   assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200]))
   assert.equal(answers.length, 64)
+  assert.equal(parsed, 65, 'the rest is skipped')
   assert.equal((await fetch(`${url}/health`)).status, 200)
   assert.equal(clouddriver.requests.length, 64, 'what is not answered is not done')
 })

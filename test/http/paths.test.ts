@@ -289,6 +289,17 @@ test('headers that exceed the limit are refused with 431', async (t) => {
   assert.equal((JSON.parse(answer.body) as { code: string }).code, 'HEADERS_TOO_LARGE')
 })
 
+test('a query of more than 1,000 parameters is rejected', async (t) => {
+  const { url } = await runGateway(t, {})
+  const { status } = await fetch(`${url}/version?${'a&'.repeat(999)}a`)
+  assert.equal(status, 200)
+  for (const path of ['/version', '/login', '/nothing']) {
+    const answer = await fetch(`${url}${path}?${'a&'.repeat(1000)}a`)
+    assert.equal(answer.status, 400, path)
+    assert.match(await answer.text(), /more than 1000 parameters/)
+  }
+})
+
 test('an overlong path value is rejected with 400', async (t) => {
   const front50 = await startUpstream(t, {})
   const gateway = await startGateway(t, { services: { front50: { baseUrl: front50.url } } })
