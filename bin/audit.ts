@@ -14,10 +14,10 @@ export const usage = `Usage: fairlead audit verify FILE…             files of 
        fairlead audit verify --sqlite [FILE]     the database; by default that of the data directory
        fairlead audit verify --redis             the stream in the Redis of the configuration
 
-  --expect HASH   hash of a record that must still be there, such as the last one of an earlier examination
+  --expect HASH   hash of a record that must be present, such as the last one of an earlier verification
   --config FILE   another configuration file; may be repeated, later wins
 
-A gateway may write meanwhile. Ends with 1 when a record was altered or is missing.
+A gateway may write meanwhile. Exits with 1 if a record was altered or is missing.
 `
 
 const options = {

@@ -7,8 +7,8 @@ export const usage = `Usage: fairlead check [options]
 
   --config FILE   another configuration file; may be repeated, later wins
 
-Reads the configuration, opens every file that it names and looks at the data directory and the ports. Starts and changes
-nothing; a gateway may run meanwhile. Ends with 1 when a start would fail.
+Reads the configuration, opens every file that it names, and checks the data directory and the ports. Starts and changes nothing; a
+gateway may run meanwhile. Exits with 1 if a start would fail; a port or a data directory in use is a note only.
 `
 
 export async function check(args: readonly string[]): Promise<number> {

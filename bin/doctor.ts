@@ -11,10 +11,10 @@ export const usage = `Usage: fairlead doctor [options]
 
   --public-url URL   address of the gateway as browsers see it (default: http.publicUrl, or what redirect addresses say)
   --proxy ADDRESS    address from which the proxy in front connects (default: ${usualProxyAddress})
-  --json             for programs
+  --json             prints JSON
   --config FILE      another configuration file; may be repeated, later wins
 
-Starts nothing; a gateway may run meanwhile. Ends with 1 when there is a problem.
+Starts nothing; a gateway may run meanwhile. Exits with 1 if there is a problem.
 `
 
 const options = {

@@ -7,13 +7,13 @@ export const usage = `Usage: fairlead explain access --user NAME --operation OPE
 
   --user NAME              the user
   --operation OPERATION    an id such as savePipelineUsingPOST, or a request such as "POST /pipelines"
-  --application NAME       the application that it would be about
-  --account NAME           the account that it would be about
-  --build-service NAME     the build service that it would be about
-  --service-account NAME   the service account that a trigger would run as
+  --application NAME       the application of the request
+  --account NAME           the account of the request
+  --build-service NAME     the build service of the request
+  --service-account NAME   the service account in runAsUser of a trigger
   --config FILE            another configuration file; may be repeated, later wins
 
-Nothing is carried out. Ends with 1 when the answer is no.
+The operation is not executed. Exits with 1 if the user may not call it.
 `
 
 const options = {

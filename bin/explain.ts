@@ -14,19 +14,19 @@ import { readPassword } from './read-password.ts'
 const usage = `Usage: fairlead explain login <credentials> [options]
 
   --user NAME              a user of the form, a directory or a trusted header
-  --password               with --user: the password is read from standard input; without it, only searches are made
+  --password               with --user: read the password from standard input and try it; without it, only search
   --token TOKEN            an API token or a bearer token; - reads it from standard input
   --certificate FILE       a client certificate, PEM
   --saml-response FILE     the SAMLResponse of a browser, base64 or XML
   --id-token FILE          an ID token of the provider
   --claims FILE            what a provider says about a user, JSON
-  --registration ID        with --id-token and --claims: of which provider (default: the first)
+  --registration ID        with --id-token and --claims: the registration of the provider (default: the first)
   --public-url URL         with --saml-response: address of the gateway as browsers see it
-  --at TIME                judge as of this time, such as 2026-01-31T12:00:00Z
-  --json                   for programs
+  --at TIME                check as of this time, such as 2026-01-31T12:00:00Z
+  --json                   prints JSON
   --config FILE            another configuration file; may be repeated, later wins
 
-The command logs no user in and uses nothing up. It ends with 1 when the login would fail.
+The command logs no user in, and credentials stay usable. It exits with 1 if the login would fail.
 `
 
 const explanations = { login: { run: explainLoginCommand, usage }, access: { run: explainAccessCommand, usage: accessUsage } }

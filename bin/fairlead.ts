@@ -17,20 +17,20 @@ const usage = `Usage: fairlead <command> [options]
   check                      check the configuration without starting
   doctor                     examine the installation: addresses to register, services, logins, certificates, balancer
   explain login              explain a login step by step
-  explain access             show whether a user may use an operation, and by which rule
+  explain access             show whether a user may call an operation, and which rule decides
   openapi                    print the OpenAPI document of everything that is served
   user add|passwd|roles|unlock|list|remove   manage the users of the login form
   token create|list|rotate|revoke            manage API tokens of users and service accounts
   image push|list|show|remove                manage the images of this machine
-  audit verify               examine the audit log: whether a record was altered or is missing
+  audit verify               verify that no record of the audit log was altered or is missing
   version                    print the version
 
 Options
   --config FILE              another configuration file; may be repeated, later wins
   --help                     this text, or the options of a command: fairlead token --help
 
-Settings come from spinnaker.yml, gate.yml and fairlead.yml in config/ and ~/.spinnaker, and from the environment:
-SERVER_PORT=8084 fairlead serve. The directory docs/ describes all of them.
+Settings come from spinnaker.yml, gate.yml and fairlead.yml in config/, ~/.spinnaker and /opt/spinnaker/config, and from the
+environment: SERVER_PORT=8084 fairlead serve. docs/reference/settings.md of the repository lists all of them.
 `
 
 /** Each command answers with the exit status of the process; undefined while it goes on working. */

@@ -21,15 +21,16 @@ export const usage = `Usage: fairlead image <action> [options]
   push NAME:VERSION PATH      store a directory, or a tar archive, as an image; .git stays out
       --account NAME…         accounts that get it; all unless given
       --region NAME…          regions that get it; all unless given
-      --label NAME=VALUE…     facts about its making, such as commit=1a2b3c
+      --label NAME=VALUE…     facts about the build, such as commit=1a2b3c
       --tag NAME=VALUE…       marks that can be changed later, such as stage=test
   list                        the images, the newest first
-  show NAME:VERSION           everything about one
-  remove NAME:VERSION         delete one that nothing runs
+  show NAME:VERSION           all details of an image
+  remove NAME:VERSION         delete an image that no server group uses
 
   --url URL                   the Fairlead of another machine, with the API token in FAIRLEAD_TOKEN
+  --config FILE               another configuration file; may be repeated, later wins
 
-Without --url, the Fairlead that uses the configured data directory is asked, with the rights of its owner.
+Without --url, the command calls the Fairlead that uses the configured data directory, with the rights of its owner.
 `
 
 const options = {

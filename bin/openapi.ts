@@ -6,7 +6,7 @@ import { packageVersion } from './version.ts'
 
 export const usage = `Usage: fairlead openapi
 
-Prints the OpenAPI document of everything that is served, as JSON. It reads no configuration.
+Prints the OpenAPI document of all operations, as JSON. It reads no configuration.
 `
 
 export async function openapi(args: readonly string[]): Promise<number> {

@@ -18,8 +18,7 @@ export const usage = `Usage: fairlead serve [options]
 
   --config FILE   another configuration file; may be repeated, later wins
 
-Starts the gateway. It runs until SIGTERM or SIGINT (Ctrl-C), which let it finish what is in flight. SIGHUP reads the configuration
-again.
+Starts the gateway. On SIGTERM or SIGINT (Ctrl-C) it finishes running requests and exits. On SIGHUP it reads the configuration again.
 `
 
 /** One folder above this file, in the repository and in the published package. */

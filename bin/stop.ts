@@ -11,10 +11,10 @@ import { findServer } from './server-process.ts'
 
 export const usage = `Usage: fairlead stop [options]
 
-  --all           also ends the deployed programs and the load balancers of this machine; the next start brings them back
+  --all           also stops the deployed programs and load balancers of this machine; the next start starts them again
   --config FILE   another configuration file; may be repeated, later wins
 
-Ends the Fairlead that uses the configured data directory, after the requests in flight. What it has deployed goes on without it.
+Stops the Fairlead that uses the configured data directory, after its running requests. Deployed programs keep running.
 `
 
 const options = { all: { type: 'boolean', default: false }, ...configOption } as const

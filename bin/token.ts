@@ -11,17 +11,19 @@ import { configOption, readConfig } from './read-config.ts'
 
 export const usage = `Usage: fairlead token <action> [options]
 
-  create NAME --user USER              create a token with which a program is USER
-  create NAME --service-account NAME   create a token with which a program is a service account
-      --days N               days that the token lives
-      --read-only            allows reading and the evaluation of expressions only
-      --application NAME…    allows only what is about these applications
-      --operation ID…        allows only the operations with these ids
+  create NAME --user USER              create a token for a user
+  create NAME --service-account NAME   create a token for a service account
+      --days N               lifetime in days; by default the maximum for users, unlimited for service accounts
+      --read-only            allow reading and the evaluation of expressions only
+      --application NAME…    allow only requests for these applications
+      --operation ID…        allow only the operations with these ids
   list [--user USER | --service-account NAME]
-  rotate ID [--overlap-hours N]        replace the secret; the former one is accepted a while longer
-  revoke ID                            end a token, at once
+  rotate ID [--overlap-hours N]        replace the secret; the former one stays valid for N hours (default: 24)
+  revoke ID                            revoke a token at once
 
-A new secret is written to standard output, alone, and cannot be shown again.
+  --config FILE              another configuration file; may be repeated, later wins
+
+The command writes only the new secret to standard output. It cannot be shown again.
 `
 
 const options = {

@@ -18,15 +18,17 @@ export const usage = `Usage: fairlead user <action> [NAME] [options]
 
   add NAME [--role ROLE]…     create a user; the password is read from standard input
   passwd NAME                 set a new password, read from standard input
-      --revoke-tokens         and end the API tokens of the user
-      --keep-tokens           and keep them; without either, a terminal is asked, and else they are kept
+      --revoke-tokens         also revoke the API tokens of the user
+      --keep-tokens           keep them; without either option, a terminal prompts, and otherwise they are kept
   roles NAME [--role ROLE]…   replace the roles of a user
-  unlock NAME                 forget wrong passwords, so that the user need not wait after too many
+  unlock NAME                 reset the count of wrong passwords, so that the user need not wait
   list                        names and roles of all users
   remove NAME                 delete a user, with the API tokens
 
-A running gateway sees the change at once: sessions of a user whose password, roles or account changed end.
-With Redis, unlock reaches all replicas, and with LDAP it takes the name that the user types.
+  --config FILE               another configuration file; may be repeated, later wins
+
+A running gateway applies changes at once, and ends the sessions of a user whose password, roles or account changed.
+With Redis, unlock applies to all replicas. With LDAP, it takes the name that the user types.
 `
 
 interface CommandInput {
