@@ -194,15 +194,15 @@ async function openPasswordSource(options: MethodOptions, now: () => number): Pr
   return form.enabled ? openFormSource(options, now) : undefined
 }
 
-/** Without permission checks, or without the names, no user is a service account. */
+/** Undefined without permission checks, or while the names are not known. */
 function createServiceAccountCheck({ permissions, serviceAccounts, log }: MethodOptions) {
-  return async (name: string): Promise<boolean> => {
-    if (!permissions.enabled) return false
+  return async (name: string): Promise<boolean | undefined> => {
+    if (!permissions.enabled) return undefined
     try {
       return (await serviceAccounts()).some((known) => toUserKey(known) === toUserKey(name))
     } catch (error) {
       log.warn({ err: error }, 'the service accounts are not known; the one that logs in counts as a person')
-      return false
+      return undefined
     }
   }
 }

@@ -18,7 +18,7 @@ interface HeaderLoginOptions {
   settings: HeaderSettings
   origin: OriginSettings
   prepareUser: PrepareUser
-  isServiceAccount: (name: string) => Promise<boolean>
+  isServiceAccount: (name: string) => Promise<boolean | undefined>
   /** Milliseconds since the epoch. */
   now: () => number
 }
@@ -86,11 +86,13 @@ export class HeaderLogin implements LoginMethod {
     return this.#options.prepareUser(toUser(name), report)
   }
 
+  /** An answer counts for a while; that there was none does not. */
   async #isServiceAccount(name: string): Promise<boolean> {
     const nowMs = this.#options.now()
     const known = this.#serviceAccounts.get(name)
     if (known !== undefined && isRunning(nowMs, known.untilMs, this.#options.settings.serviceAccountsMs)) return known.isOne
     const isOne = await this.#options.isServiceAccount(name)
+    if (isOne === undefined) return false
     this.#serviceAccounts.set(name, { isOne, untilMs: nowMs + this.#options.settings.serviceAccountsMs })
     return isOne
   }

@@ -17,7 +17,7 @@ import type { IapSettings } from './settings.ts'
 interface IapLoginOptions {
   settings: IapSettings
   prepareUser: PrepareUser
-  isServiceAccount: (name: string) => Promise<boolean>
+  isServiceAccount: (name: string) => Promise<boolean | undefined>
   /** Milliseconds since the epoch. */
   now: () => number
 }

@@ -15,7 +15,7 @@ interface OpenOAuth2Options {
   site: Site
   prepareUser: PrepareUser
   /** Whether a name is that of a service account of the platform. */
-  isServiceAccount: (name: string) => Promise<boolean>
+  isServiceAccount: (name: string) => Promise<boolean | undefined>
   log: FastifyBaseLogger
   keep: Keep
   /** Milliseconds since the epoch. */

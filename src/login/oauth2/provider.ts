@@ -21,7 +21,7 @@ interface ProviderOptions extends ProviderServerOptions {
   /** Audiences of bearer tokens; empty: whatever the user-info address accepts. */
   audiences: readonly string[]
   /** Whether a name is that of a service account of the platform. */
-  isServiceAccount: (name: string) => Promise<boolean>
+  isServiceAccount: (name: string) => Promise<boolean | undefined>
 }
 
 /** A user who may log in. */

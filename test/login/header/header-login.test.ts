@@ -101,6 +101,23 @@ test('the permission service learns of users, not service accounts', async (t) =
   assert.deepEqual(logins(), ['POST /roles/bob', 'POST /roles/bob'])
 })
 
+test('a service account that could not be looked up is looked up again', async (t) => {
+  const view = { name: 'robot', admin: false, roles: [], applications: [], accounts: [] }
+  const fiat = await startUpstream(t, ({ method }) => (method === 'GET' ? view : {}))
+  const front50 = await startUpstream(t, () => new Reply(400, {}))
+  const clock = createClock(Date.now())
+  const services = { fiat: { enabled: true, baseUrl: fiat.url }, front50: { baseUrl: front50.url } }
+  const url = await startGateway(t, { ...header, services }, { now: clock.now })
+  const reports = () => fiat.background.filter(({ method }) => method === 'POST').length
+  const robot = new Browser(url, { 'X-SPINNAKER-USER': 'robot' })
+
+  await robot.user()
+  front50.answer({ 'GET /serviceAccounts': [{ name: 'robot', memberOf: [] }] })
+  clock.nowMs += 21_000
+  await robot.user()
+  assert.equal(reports(), 1)
+})
+
 test('while the permission service cannot be told, protected paths are 503', async (t) => {
   const fiat = await startUpstream(t, () => new Reply(500, {}))
   const services = { fiat: { enabled: true, baseUrl: fiat.url, retry: { maxBackoffMillis: 10 } } }
