@@ -115,12 +115,12 @@ export class Tokens {
       limits: checkLimits(wanted.limits),
       secret: { hash: hashToken(text), sinceMs: nowMs, former: undefined },
     }
-    const others = await this.listOf(wanted.principal)
-    const stale = others.find(({ name, expiresAtMs = Number.POSITIVE_INFINITY }) => name === token.name && expiresAtMs <= nowMs)
-    if (stale !== undefined) await ask(() => this.#store.remove(stale.id))
-    if (others.length >= maxPerPrincipal) {
-      throw new GatewayError('CONFLICT', `${wanted.principal.id} has ${others.length} tokens. Revoke some that are not needed.`)
+    const present = await this.listOf(wanted.principal)
+    const stale = present.find(({ name, expiresAtMs = Number.POSITIVE_INFINITY }) => name === token.name && expiresAtMs <= nowMs)
+    if (present.length - (stale === undefined ? 0 : 1) >= maxPerPrincipal) {
+      throw new GatewayError('CONFLICT', `${wanted.principal.id} has ${present.length} tokens. Revoke some that are not needed.`)
     }
+    if (stale !== undefined) await ask(() => this.#store.remove(stale.id))
     if (!(await ask(() => this.#store.insert(token)))) {
       throw new GatewayError('CONFLICT', `${wanted.principal.id} has a token "${token.name}" already. Choose another name.`)
     }

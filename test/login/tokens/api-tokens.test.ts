@@ -149,6 +149,19 @@ test('the name of an expired token is free again', async (t) => {
   await createToken(await logIn('alice'), { name: 'ci' })
 })
 
+test('among as many tokens as there may be, an expired one makes room for its successor alone', async (t) => {
+  const clock = createClock(Date.now())
+  const { logIn } = await startWithTokens(t, {}, { now: clock.now })
+  const alice = await logIn('alice', ['dev'])
+  const expiresAt = new Date(clock.nowMs + 1000).toISOString()
+  await createToken(alice, { name: 'ci', expiresAt })
+  for (let number = 2; number <= 100; number++) await createToken(alice, { name: `ci${number}` })
+  clock.nowMs += 1000
+  assert.equal((await sendJson(alice, 'POST', '/auth/apiTokens', { name: 'other' })).status, 409)
+  await createToken(alice, { name: 'ci' })
+  assert.equal((JSON.parse((await alice.visit('/auth/apiTokens')).text) as unknown[]).length, 100)
+})
+
 test('only minting roles create their own tokens', async (t) => {
   const { logIn } = await startWithTokens(t)
   const dev = await logIn('alice', ['dev'])
