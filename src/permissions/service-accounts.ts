@@ -1,9 +1,11 @@
 /** Service accounts, and those that a user may use for an application. */
 import { setTimeout as wait } from 'node:timers/promises'
+import { foldName } from '../fold-name.ts'
 import { jsonList } from '../upstreams/answer-form.ts'
 import { anonymousIdentity } from '../upstreams/identity.ts'
 import { readJson, type UpstreamAnswer, type Upstreams } from '../upstreams/upstreams.ts'
 import { parsePermissionView } from './permission-view.ts'
+import type { PermissionView } from './permissions.ts'
 
 const attempts = 3
 const pauseMs = 50
@@ -24,7 +26,7 @@ export async function loadServiceAccounts(
     try {
       const answer = await load()
       if (answer.status >= 400 && answer.status < 500) return undefined
-      return fittingAccounts(readJson(answer, 'fiat', jsonList), application.trim().toLowerCase(), authorizations)
+      return fittingAccounts(readJson(answer, 'fiat', jsonList), application, authorizations)
     } catch {
       if (attempt < attempts) await wait(pauseMs)
     }
@@ -32,17 +34,27 @@ export async function loadServiceAccounts(
   return undefined
 }
 
+/** Entries that are no permission views are left out. */
 function fittingAccounts(body: unknown, application: string, authorizations: readonly string[]): string[] {
   if (!Array.isArray(body)) return []
+  const wanted = foldName(application)
   return body
-    .map((entry) => parsePermissionView(entry, ''))
+    .flatMap((entry) => findPermissionView(entry) ?? [])
     .filter(({ applications }) =>
       applications.some(
-        (entry) => entry.name.toLowerCase() === application && entry.authorizations.some((word) => authorizations.includes(word)),
+        (entry) => foldName(entry.name) === wanted && entry.authorizations.some((word) => authorizations.includes(word)),
       ),
     )
     .map(({ name }) => name)
     .filter((name) => name !== '')
+}
+
+function findPermissionView(entry: unknown): PermissionView | undefined {
+  try {
+    return parsePermissionView(entry, '')
+  } catch {
+    return undefined
+  }
 }
 
 /** Names of all service accounts that the definitions hold. @throws {GatewayError} when they cannot be asked */

@@ -96,11 +96,14 @@ const expanded = [
   view({ name: 'sa1', applications: [{ name: 'App', authorizations: ['EXECUTE'] }] }),
   view({ name: 'sa2', applications: [{ name: 'App', authorizations: ['READ'] }] }),
 ]
+const dotless = [view({ name: 'sa1', applications: [{ name: 'I', authorizations: ['EXECUTE'] }] })]
 const expandedPath = 'GET /authorize/admin/serviceAccounts'
 
 const serviceAccountCases: [number, string, string, unknown, string[], number][] = [
   [20, 'all of the user', '', expanded, ['sa1', 'sa2'], 0],
   [21, 'those that may use the application', '?application=app', expanded, ['sa1'], 1],
+  [21, 'those that may, whatever else the list holds', '?application=app', [null, view({ name: 3 }), ...expanded], ['sa1'], 1],
+  [21, 'those that may use the application, in every spelling', '?application=%C4%B1%20', dotless, ['sa1'], 1],
   [22, 'all of the user when none fits', '?application=zzz', expanded, ['sa1', 'sa2'], 1],
   [23, 'all of the user when the expanded list fails three times', '?application=app', new Reply(500), ['sa1', 'sa2'], 3],
   [23, 'those that fit at the third try', '?application=app', new InTurn(new Reply(500), new Reply(500), expanded), ['sa1'], 3],

@@ -2,6 +2,7 @@
 
 import { z } from 'zod'
 import { GatewayError } from '../../errors.ts'
+import { foldName } from '../../fold-name.ts'
 import { pathTo } from '../../http/encode-path.ts'
 import { isObject, type JsonObject } from '../../json/values.ts'
 import { allowedAccounts } from '../../permissions/allowed-accounts.ts'
@@ -125,8 +126,8 @@ async function createWriteCheck(
   const { user } = request.state
   if (user === undefined) return () => false
   const view = permissions.enabled ? await permissions.viewOf(user) : 'off'
-  const writable = new Set(allowedAccounts(view, accounts.list(), user.roles).map((name) => name.toLowerCase()))
-  return (account) => writable.has(account.name.toLowerCase())
+  const writable = new Set(allowedAccounts(view, accounts.list(), user.roles).map(foldName))
+  return (account) => writable.has(foldName(account.name))
 }
 
 /** Role names by authorization, lower case; the older list of groups stands for READ and WRITE. */
