@@ -89,6 +89,7 @@ function formatMetrics(): string {
   metrics.watch({
     upstreams: { pending: () => [], endpoints: () => [] },
     eventStreams: () => 0,
+    missingLogLines: () => ({}),
     workers: () => 1,
     liveSessions: () => 0,
     redis: { isReachable: () => true },

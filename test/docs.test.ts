@@ -42,6 +42,16 @@ for (const file of globSync('docs/guides/*.md', { cwd: root }).sort()) {
   }
 }
 
+test('every metric is in the reference', () => {
+  const read = (file: string) => readFileSync(join(root, file), 'utf8')
+  const names = new Set(read('src/telemetry/metrics.ts').match(/\bfairlead_\w+/g))
+  const reference = read('docs/reference/metrics.md')
+  assert.deepEqual(
+    [...names].filter((name) => !reference.includes(`\`${name}\``)),
+    [],
+  )
+})
+
 test('the image file of the guide is accepted as it stands', () => {
   const [file = ''] = blocksOf(readFileSync(join(root, 'docs/guides/run-a-server.md'), 'utf8'), 'yml')
   assert.deepEqual(parseImageFile(file).command, ['node', 'server.mjs'])

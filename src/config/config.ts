@@ -295,7 +295,7 @@ function toConfig(context: BindContext, notices: string[], { cwd, profiles, ...s
       portSettings(http).map(([, port]) => port),
     )
   } else if (report.isSet('local')) {
-    report.notice('Passed over, since clouddriver is not embedded: local.')
+    report.notice('Ignored, because clouddriver is not embedded: local.')
   }
   backends.bakery = toBakerySettings(bindKeys(BakeryKeys, context), report, {
     isPrivate: upstreams.standalone && isLoopback(http.address),

@@ -175,7 +175,9 @@ export const taskOperations: Operation[] = [
     path: '/tasks/cancel',
     demands: application('EXECUTE', 'task', 'ids'),
     summary: 'Cancel several tasks',
-    description: 'Cancels several tasks. Those that the caller may not cancel are skipped.',
+    description:
+      'Cancels several tasks. One that the caller may not cancel has the gateway reject the request; where only the services ' +
+      'check (`permissions.enforce`), Orca skips it.',
     query: { ids: nonEmptyList },
     handle: cancelSeveral,
     answer: nothing,
