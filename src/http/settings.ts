@@ -105,7 +105,7 @@ export const HttpKeys = z.strictObject({
     .boolean()
     .default(true)
     .describe(
-      'Identical reads at the same moment, by callers with the same rights, share one call to the service. See decisions/shared-reads.md.',
+      'Identical reads at the same moment, by callers with the same rights, share one call to the service ([decision](../decisions/shared-reads.md)).',
     ),
   'http.overload.enabled': z
     .boolean()

@@ -23,7 +23,7 @@ const AssertingParty = z
           .pipe(z.enum(['redirect', 'post']))
           .optional()
           .meta({ description: 'How requests get there.', type: 'redirect or post' }),
-        'sign-request': z.boolean().optional().describe('Whether requests are signed. Default: as the metadata wants it.'),
+        'sign-request': z.boolean().optional().describe('Whether requests are signed. Default: as the metadata requests.'),
       })
       .optional(),
     singlelogout: withoutEffect('Logging out here does not log out at the identity provider.'),

@@ -39,7 +39,12 @@ export const X509Keys = z.strictObject({
     .boolean()
     .default(false)
     .describe('Report users to the permission service periodically instead of with each request.'),
-  'x509.loginDebounce.debounceWindowSeconds': z.int().min(1).max(86_400).default(300).describe('How often then.'),
+  'x509.loginDebounce.debounceWindowSeconds': z
+    .int()
+    .min(1)
+    .max(86_400)
+    .default(300)
+    .describe('Seconds between two reports of a user.'),
   'x509.certificateHeader': z
     .string()
     .regex(/^[A-Za-z0-9-]+$/, 'must be the name of a header')
