@@ -3,7 +3,9 @@ import { z } from 'zod'
 import { describeIssue } from '../describe-issue.ts'
 import { describeChoice } from '../edit-distance.ts'
 
-const roles = z.array(z.string()).nullish()
+/** As Fiat stores at most. */
+const maxRoleLength = 255
+const roles = z.array(z.string().max(maxRoleLength)).nullish()
 const grants = { READ: roles, WRITE: roles, EXECUTE: roles, CREATE: roles }
 export const PermissionFields = z.looseObject({
   name: z.string().nullish(),

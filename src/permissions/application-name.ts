@@ -6,6 +6,11 @@ import { findCharacterObjection } from '../user-name.ts'
 /** The application in whose name plugins are managed; who may write to it may change them. */
 export const pluginApplication = 'spinnakerplugins'
 
+/** As Front50 has it where a provider has no bound of its own. */
+const maxLength = 250
+/** Of a name that is not accepted, what an error repeats. */
+const maxQuoted = 100
+
 /** Rules for permissions end in a star, lists are separated by commas, and expressions are replaced. */
 const signs = /[*,/\\{}]/
 
@@ -15,6 +20,7 @@ const signs = /[*,/\\{}]/
  */
 export function findApplicationNameObjection(given: string): string | undefined {
   const name = given.trim()
+  if (name.length > maxLength) return `has ${name.length} characters; ${maxLength} are the most`
   const sign = signs.exec(name)?.[0]
   if (sign !== undefined) return `holds the sign ${sign}, which rules, lists or addresses read as their own`
   const character = findCharacterObjection(name)
@@ -22,4 +28,9 @@ export function findApplicationNameObjection(given: string): string | undefined 
   if (foldName(name) !== name.toLowerCase()) return `is compared as ${foldName(name)}, which is another name`
   if (name === '.' || name === '..') return 'consists of dots'
   return name in {} || foldName(name) in {} ? 'is one that programs keep for themselves' : undefined
+}
+
+/** The name in quotes, as an error repeats it. */
+export function quoteName(name: string): string {
+  return JSON.stringify(name.length > maxQuoted ? `${name.slice(0, maxQuoted)}…` : name)
 }

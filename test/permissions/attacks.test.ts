@@ -427,10 +427,11 @@ test('attacks on an application that somebody has no right on', async (t) => {
       '..',
       'a/b',
       'we\u200Bb',
+      'n'.repeat(10_000),
     ]) {
       const { status, text } = await ask('admin', 'POST /tasks', create(name))
       assert.equal(status, 400, `${name}: ${text}`)
-      assert.match(text, /The application name .* (?:holds|is|consists)/)
+      assert.match(text, /The application name .* (?:holds|has|is|consists)/)
     }
     await forbidden('POST /tasks', create('SpinnakerPlugins'))
     assert.equal((await ask('mallory', 'POST /tasks', create('My-app_2'))).status, 200)

@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { formatJson } from '../../json/json.ts'
 import type { JsonObject } from '../../json/values.ts'
-import { findApplicationNameObjection, pluginApplication } from '../../permissions/application-name.ts'
+import { findApplicationNameObjection, pluginApplication, quoteName } from '../../permissions/application-name.ts'
 import { mayCreateApplication } from '../access.ts'
 import { BackendError } from '../backend.ts'
 import { foldName, parseDocument } from '../document-store.ts'
@@ -199,7 +199,7 @@ function save(
 function checkNewName(name: string, request: FastifyRequest): void {
   const objection = findApplicationNameObjection(name)
   if (objection !== undefined) {
-    throw refusal(`The application name ${JSON.stringify(name)} ${objection}. Choose letters, digits, hyphens and underscores.`)
+    throw refusal(`The application name ${quoteName(name)} ${objection}. Choose letters, digits, hyphens and underscores.`)
   }
   if (foldName(name) === pluginApplication) checkAdministrator(request)
 }

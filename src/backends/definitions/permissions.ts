@@ -2,7 +2,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { formatJson } from '../../json/json.ts'
 import type { JsonObject } from '../../json/values.ts'
-import { findApplicationNameObjection } from '../../permissions/application-name.ts'
+import { findApplicationNameObjection, quoteName } from '../../permissions/application-name.ts'
 import { PermissionFields } from '../application-permissions.ts'
 import { foldName, parseDocument } from '../document-store.ts'
 import { flatMapInTurns } from '../in-turns.ts'
@@ -47,7 +47,7 @@ export function permissionRoutes(app: FastifyInstance, definitions: Definitions)
     }
     const stored = permissions.get(foldName(name))
     const objection = stored === undefined && !applications.has(foldName(name)) ? findApplicationNameObjection(name) : undefined
-    if (objection !== undefined) throw refusal(`The application name ${JSON.stringify(name)} ${objection}.`)
+    if (objection !== undefined) throw refusal(`The application name ${quoteName(name)} ${objection}.`)
     const record = { name: given, permissions: grantedBy(body) }
     const before = rolesOf(stored)
     const saved = definitions.write(() => permissions.put(foldName(name), record, userOf(request)))

@@ -6,7 +6,7 @@ import { describeMissing } from '../access.ts'
 import { type DocumentStore, foldName } from '../document-store.ts'
 import { accessOf, checkWriter } from './authorization.ts'
 import type { Definitions } from './collections.ts'
-import { checkBody, incomplete, missing, optionalText, refusal, userOf } from './requests.ts'
+import { checkBody, incomplete, missing, nameText, optionalText, refusal, userOf } from './requests.ts'
 
 /** Those with an index first, by index; ties and the others by name ignoring case, or by id when there is no name. */
 export function inOrder(pipelines: readonly JsonObject[]): JsonObject[] {
@@ -49,7 +49,7 @@ export function reorder({ write }: Definitions, store: DocumentStore, request: F
   })
 }
 
-const MoveFields = z.looseObject({ application: z.string(), from: z.string(), to: z.string() })
+const MoveFields = z.looseObject({ application: z.string(), from: z.string(), to: nameText })
 
 /** Gives a pipeline or strategy another name and keeps everything else (docs/contracts/definitions.md#rename-and-move). */
 export function move({ write }: Definitions, store: DocumentStore, request: FastifyRequest): void {

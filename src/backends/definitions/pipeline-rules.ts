@@ -14,20 +14,29 @@ import { type DocumentStore, foldName } from '../document-store.ts'
 import { defaultPipelineLimits, describeExcess, describeOversize } from '../limits.ts'
 import { describeStageCycle } from '../orchestration/submission/stage-cycle.ts'
 import type { Definitions } from './collections.ts'
-import { checkBody, incomplete, jsonObject, optionalFlag, optionalObjects, optionalText, refusal } from './requests.ts'
+import {
+  checkBody,
+  incomplete,
+  jsonObject,
+  optionalFlag,
+  optionalName,
+  optionalObjects,
+  optionalText,
+  refusal,
+} from './requests.ts'
 import { checkStages } from './runnable-stages.ts'
 import { checkPatterns } from './trigger-patterns.ts'
 import { checkTriggers } from './usable-triggers.ts'
 
 const PipelineFields = z.looseObject({
-  id: optionalText,
-  name: optionalText,
+  id: optionalName,
+  name: optionalName,
   application: optionalText,
   schema: optionalText,
   type: optionalText,
   stages: optionalObjects,
   triggers: optionalObjects,
-  parameterConfig: optionalObjects,
+  parameterConfig: z.array(z.looseObject({ name: optionalName })).nullish(),
   expectedArtifacts: optionalObjects,
   notifications: optionalObjects,
   index: z.number().nullish(),

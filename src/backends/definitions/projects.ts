@@ -12,6 +12,8 @@ import {
   incomplete,
   jsonObject,
   missing,
+  nameText,
+  optionalName,
   optionalText,
   param,
   queryCount,
@@ -21,11 +23,11 @@ import {
 } from './requests.ts'
 import { containment, rankByCloseness } from './search.ts'
 
-const names = z.array(z.string()).nullish()
+const names = z.array(nameText).nullish()
 const Cluster = z.looseObject({ account: optionalText, stack: optionalText, detail: optionalText, applications: names })
 const ProjectFields = z.looseObject({
-  id: optionalText,
-  name: optionalText,
+  id: optionalName,
+  name: optionalName,
   email: optionalText,
   config: z
     .looseObject({

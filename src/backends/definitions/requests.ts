@@ -11,6 +11,10 @@ import { anonymous } from './collections.ts'
 /** Pieces of body schemas. They check only: what is stored is the body as it was sent. */
 export const jsonObject = z.custom<JsonObject>(isObject, 'it must be an object')
 export const optionalText = z.string().nullish()
+/** As the tables of Front50 have it. */
+export const maxNameLength = 255
+export const nameText = z.string().max(maxNameLength)
+export const optionalName = nameText.nullish()
 export const optionalObjects = z.array(jsonObject).nullish()
 const flagText = 'it must be true or false'
 /** Older clients send booleans as text. */
@@ -19,14 +23,14 @@ export const optionalFlag = z.union([z.boolean(), z.string().regex(/^(true|false
 /**
  * Checks a body without copying it, so that unknown fields and large numbers stay as they are.
  *
- * @throws {BackendError} 400 that names each field of the wrong type.
+ * @throws {BackendError} 400 that names each field that does not fit.
  */
 export function checkBody<T>(schema: z.ZodType<T>, body: unknown): T & JsonObject {
   if (!isObject(body)) throw refusal('The body must be a JSON object.')
   const checked = schema.safeParse(body)
   if (checked.success) return body as T & JsonObject
   const faults = checked.error.issues.map((issue) => `${issue.path.join('.')}: ${describeIssue(issue)}`)
-  throw refusal(`The body does not have the declared types. ${faults.join('; ')}.`)
+  throw refusal(`The body does not fit its declaration. ${faults.join('; ')}.`)
 }
 
 /** @throws {BackendError} 400 when the body is not an array. */

@@ -5,10 +5,10 @@ import type { JsonObject } from '../../json/values.ts'
 import { foldName } from '../document-store.ts'
 import { checkAdministrator } from './authorization.ts'
 import { anonymous, type Definitions } from './collections.ts'
-import { checkBody, missing, param, refusal, sendAll, userOf } from './requests.ts'
+import { checkBody, missing, nameText, param, refusal, sendAll, userOf } from './requests.ts'
 import { refreshRoles } from './role-refresh.ts'
 
-const ServiceAccountFields = z.looseObject({ name: z.string(), memberOf: z.array(z.string()).nullish() })
+const ServiceAccountFields = z.looseObject({ name: nameText, memberOf: z.array(nameText).nullish() })
 
 export function serviceAccountRoutes(app: FastifyInstance, definitions: Definitions): void {
   const { serviceAccounts, context } = definitions

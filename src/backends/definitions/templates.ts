@@ -10,6 +10,7 @@ import {
   checkBody,
   incomplete,
   missing,
+  optionalName,
   optionalText,
   param,
   queryFlag,
@@ -20,9 +21,9 @@ import {
 } from './requests.ts'
 
 export const TemplateFields = z.looseObject({
-  id: optionalText,
+  id: optionalName,
   schema: optionalText,
-  tag: optionalText,
+  tag: optionalName,
   source: optionalText,
   metadata: z.looseObject({ scopes: z.array(z.string()).nullish() }).nullish(),
 })

@@ -6,7 +6,7 @@ import { GatewayError } from '../../errors.ts'
 import { foldName } from '../../fold-name.ts'
 import { pathTo } from '../../http/encode-path.ts'
 import { isObject, type JsonObject } from '../../json/values.ts'
-import { findApplicationNameObjection, pluginApplication } from '../../permissions/application-name.ts'
+import { findApplicationNameObjection, pluginApplication, quoteName } from '../../permissions/application-name.ts'
 import { checkDone } from '../../upstreams/upstreams.ts'
 import { applicationExists } from '../access/access-resources.ts'
 import { requireAdministrator } from '../access/application-access.ts'
@@ -248,7 +248,7 @@ async function checkNewName(request: OperationRequest, platform: Platform, name:
   const isReserved = foldName(name) === pluginApplication
   if ((objection === undefined && !isReserved) || (await applicationExists(request.call, name)) === true) return
   if (objection !== undefined) {
-    const message = `The application name ${JSON.stringify(name)} ${objection}. Choose letters, digits, hyphens and underscores.`
+    const message = `The application name ${quoteName(name)} ${objection}. Choose letters, digits, hyphens and underscores.`
     throw new GatewayError('BAD_ARGUMENT', message)
   }
   await requireAdministrator(request.state, platform, 'everybody')
