@@ -111,6 +111,7 @@ class Poll {
   close(): void {
     this.#closed = true
     clearTimeout(this.#timer)
+    this.#first.reject(new Error('Nobody listens any more.'))
   }
 
   async snapshot(since: string | undefined): Promise<Snapshot> {

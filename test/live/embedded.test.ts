@@ -75,6 +75,8 @@ test('streams in front of the embedded engine', async (t) => {
     const first = await listen(t, `${url}/applications/web/executions/events`)
     const ready = await first.find(({ name }) => name === 'ready')
     first.close()
+    const job = [{ type: 'upsertApplication', application: { name: 'web' } }]
+    const task = await send('POST', '/tasks', { application: 'web', job })
     const id = await run('web', wait(0))
     const second = await listen(t, `${url}/applications/web/executions/events`, { 'last-event-id': String(ready.id) })
     const { id: seen } = await second.find(({ data }) => data['id'] === id && data['status'] === 'SUCCEEDED')
@@ -82,6 +84,8 @@ test('streams in front of the embedded engine', async (t) => {
       second.events.some(({ name }) => name === 'resync' || name === 'ready'),
       false,
     )
+    const isOfTask = second.events.some(({ data }) => task?.ref.endsWith(String(data['id'])))
+    assert.equal(isOfTask, false, 'a task is no execution of a pipeline')
     second.close()
     const other = await run('web', wait(0))
     const third = await listen(t, `${url}/applications/web/executions/events`, { 'last-event-id': String(seen) })

@@ -26,7 +26,7 @@ export function changeRoutes(app: FastifyInstance, engine: Engine): void {
   const { changes } = engine
   const { store } = engine.options
 
-  /** The present state of one execution or task, or what has changed in an application since a version. */
+  /** The present state of one execution or task, or which executions of an application have changed since a version. */
   app.get<{ Querystring: ChangesQuery }>('/changes', (request) => {
     const { id, application = '', since } = request.query
     const version = changes.version()
@@ -37,7 +37,8 @@ export function changeRoutes(app: FastifyInstance, engine: Engine): void {
       return { version, isComplete: true, changes: [{ ...line, summary: summaryOf(found) }] }
     }
     if (since === undefined) return { version, isComplete: true, changes: [] }
-    const missed = changes.since(since)?.filter((change) => foldName(change.application) === foldName(application))
+    const wanted = foldName(application)
+    const missed = changes.since(since)?.filter((one) => one.type === 'PIPELINE' && foldName(one.application) === wanted)
     if (missed === undefined || missed.length > maxMissed) return { version, isComplete: false, changes: [] }
     return { version, isComplete: true, changes: missed.map((change) => describe(change, summaryNow(change))) }
   })
