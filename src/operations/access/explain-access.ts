@@ -82,7 +82,7 @@ export function createAccessOperations(operations: () => readonly Operation[]): 
       path: '/auth/explain',
       demands: tellsWhoAsks,
       summary: 'Explain access to an operation',
-      description: 'Whether the caller may use an operation, and by which rule. Nothing of it is carried out.',
+      description: 'Whether the caller may call an operation, and which rule decides. Nothing is executed.',
       query: question,
       handle: (request, platform) => explainAccess(request, request.query, platform, operations()),
       answer: AccessExplanation,
@@ -95,7 +95,7 @@ export function createAccessOperations(operations: () => readonly Operation[]): 
       demands: tellsWhoAsks,
       changesNothing: true,
       summary: 'Explain access to several operations',
-      description: `Up to ${maxQuestions} questions at once, answered in their order. Nothing of it is carried out.`,
+      description: `Up to ${maxQuestions} questions at once, answered in their order. Nothing is executed.`,
       body: { schema: Questions, required: true },
       handle: async (request, platform) => {
         const { questions } = request.body as z.infer<typeof Questions>

@@ -25,7 +25,7 @@ export const adminOperations: Operation[] = [
     path: '/admin',
     demands: ownAffair,
     summary: 'Check for administrator',
-    description: 'Who is asking, and whether that is an administrator.',
+    description: 'The name of the caller, and whether the caller is an administrator.',
     handle: async (request, platform) => ({
       username: usernameOf(request),
       isAdmin: await platform.permissions.isAdmin(request.state.user),

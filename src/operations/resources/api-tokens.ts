@@ -127,7 +127,7 @@ export const apiTokenOperations: Operation[] = [
     demands: rotatesItself,
     summary: 'Rotate an API token',
     description:
-      'Gives a token another secret; the former one is accepted a while longer. A token may rotate itself, without a longer life.',
+      'Gives a token another secret; the former one is accepted a while longer. A token may rotate itself, which does not extend its lifetime.',
     body: { schema: RotateToken, required: false },
     handle: rotate,
     answer: IssuedToken,

@@ -69,7 +69,7 @@ export const auditOperations: Operation[] = [
     path: '/audit/events',
     demands: adminOnly,
     summary: 'List audit events',
-    description: 'What the audit log holds: changes, logins and refusals. For administrators.',
+    description: 'Records of the audit log: changes, logins and refusals. For administrators.',
     query: {
       kind: z.enum(kinds).optional(),
       user: text.optional(),
@@ -93,7 +93,7 @@ export const auditOperations: Operation[] = [
     demands: adminOnly,
     summary: 'Verify the audit log',
     description:
-      'Whether every record is unaltered and none is missing between the first and the last, as `fairlead audit verify` tells it. Keep the hash of the last record elsewhere: it shows later whether the newest records were removed.',
+      'Whether every record is unaltered and none is missing between the first and the last, as `fairlead audit verify` reports it. Keep the hash of the last record elsewhere: it shows later whether the newest records were removed.',
     query: { expect: RecordHash.optional().describe('Hash of a record that must still be there.') },
     cost: 10,
     handle: verifyLog,

@@ -39,7 +39,7 @@ export const bannerOperations: Operation[] = [
     method: 'DELETE',
     path: '/banners',
     summary: 'Delete all announcements',
-    description: 'The response header `X-Deleted-Count` has their number.',
+    description: 'Deletes all banners. The response header `X-Deleted-Count` has their number.',
     handle: async (_request, { banners }) =>
       new DirectAnswer(204, undefined, { 'x-deleted-count': String(await banners.removeAll()) }),
     success: 204,

@@ -47,7 +47,7 @@ export const executionStreamOperations: Operation[] = [
     demands: streamsExecution,
     summary: 'Follow an execution',
     description:
-      'Each event `execution` has the whole summary: its state and that of its stages, without contexts and outputs. The first comes at once.',
+      'Streams the changes of an execution. Each event `execution` has the whole summary: its state and that of its stages, without contexts and outputs. The first comes at once.',
     unknown: 'There is no execution with this id.',
     subject: ({ id = '' }) => ({ kind: 'execution', name: id }),
   }),
@@ -57,7 +57,7 @@ export const executionStreamOperations: Operation[] = [
     demands: streamsApplication,
     summary: 'Follow executions of an application',
     description:
-      'Begins with `ready`. Each event `execution` has the summary of an execution that has changed or is new; `removed` has the id of one that was deleted.',
+      'Streams the changes of the executions of an application. Begins with `ready`. Each event `execution` has the summary of an execution that has changed or is new; `removed` has the id of one that was deleted.',
     subject: ({ application = '' }) => ({ kind: 'application', name: application }),
   }),
 ]
@@ -68,7 +68,8 @@ export const taskStreamOperations: Operation[] = [
     path: '/tasks/{id}/events',
     demands: streamsTask,
     summary: 'Follow a task',
-    description: 'Each event `task` has the whole summary: its state and that of its steps. The first comes at once.',
+    description:
+      'Streams the changes of a task. Each event `task` has the whole summary: its state and that of its steps. The first comes at once.',
     unknown: 'There is no task with this id.',
     subject: ({ id = '' }) => ({ kind: 'task', name: id }),
   }),

@@ -164,8 +164,7 @@ export const executionOperations: Operation[] = [
     path: '/applications/{application}/pipelines/{id}/cancel',
     demands: executesExecution,
     summary: 'Cancel an execution (older address)',
-    description:
-      'Cancels an execution; the older address. The application is not looked at, and may be the text `{application}`.',
+    description: 'Cancels an execution; the older address. The application is ignored, and may be the text `{application}`.',
     query: { reason: text.optional() },
     handle: cancelAtOlderAddress,
     answer: nothing,
@@ -228,7 +227,7 @@ export const executionOperations: Operation[] = [
     summary: 'Search executions',
     description:
       'Executions of an application by trigger, user, time and status, newest first. `*` searches all that the caller may read. ' +
-      'An external Orca knows no search by user: Fairlead asks it for executions whose `trigger.user` matches, and leaves out of the ' +
+      'An external Orca cannot search by user: Fairlead asks it for executions whose `trigger.user` matches, and leaves out of the ' +
       'page what is not of this user.',
     query: searchQuery,
     handle: search,
@@ -241,7 +240,7 @@ export const executionOperations: Operation[] = [
     path: '/executions/failedStages',
     demands: application('READ', 'execution', 'executionId'),
     summary: 'List failed stages',
-    description: 'The stages that made an execution fail, looked for in the pipelines that it started, too.',
+    description: 'The stages that made an execution fail, including those of the pipelines that it started.',
     query: {
       executionId: nonEmpty,
       deckOrigin: text.optional().describe('Address of the web UI, for links.'),

@@ -40,7 +40,7 @@ const ofExecution: Operation[] = methods.map((method) => {
         id,
         method,
         demands: readsExecution,
-        description: 'The expression is the body as text, the field `expression` of a JSON body, or the query parameter.',
+        description: 'Evaluates an expression: the body as text, the field `expression` of a JSON body, or the query parameter.',
         query: { expression: expression.optional() },
         body: { schema: z.union([z.string(), AnyObject]), shown: ExpressionRequest, required: false, text: true },
         handle: (request) => evaluate(request, expressionOf(request)),

@@ -115,7 +115,7 @@ export const formUserOperations: Operation[] = [
     path: `${path}/unlock`,
     demands: adminInPerson,
     summary: 'Unlock a user',
-    description: 'Forgets the wrong passwords of a user, who need not wait any more.',
+    description: 'Resets the count of wrong passwords of a user, who then need not wait.',
     handle: async (request, platform) => {
       const { name } = administered(platform).find(request.path['username'] as string)
       await platform.login.unlock(name)

@@ -110,7 +110,7 @@ export const imageOperations: Operation[] = [
     path: localImage,
     demands: decidedByService,
     summary: 'Delete an image of this machine',
-    description: 'Needs WRITE on the accounts that have it.',
+    description: 'Deletes an image of this machine. Needs WRITE on the accounts that have it.',
     forward: 'clouddriver',
     answer: nothing,
     errors: { 404: 'There is no such image.', 409: 'Something runs it.' },

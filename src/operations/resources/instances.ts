@@ -33,7 +33,7 @@ export const instanceOperations: Operation[] = [
     summary: 'Get console output',
     description:
       'Output of an instance or a job. With `tail` or `offset`, the embedded service answers a part with its offsets: bytes since the ' +
-      'instance first started, which stay the same when old output is dropped. To follow, ask with `tail`, then again and again with ' +
+      'instance first started, which stay the same when old output is dropped. To follow, ask with `tail`, then repeatedly with ' +
       '`offset` as `nextOffset` said. An `offset` beyond the end reads from the oldest output. An external service does not know these ' +
       'parameters: its answer has no `nextOffset` and holds all.',
     query: {

@@ -69,7 +69,7 @@ const applications: Operation[] = [
     path: `${applicationPath}/pause`,
     demands: writesApplication,
     summary: 'Resume management of an application',
-    description: 'Goes on managing an application.',
+    description: 'Resumes the management of an application.',
     forward: { service: 'keel', path: '/application/{application}/pause' },
     answer: nothing,
   },

@@ -52,7 +52,7 @@ export const managedResourceOperations: Operation[] = [
     path: '/managed/resources/{resourceId}/pause',
     demands: decidedByService,
     summary: 'Resume management of a resource',
-    description: 'Goes on managing a resource.',
+    description: 'Resumes the management of a resource.',
     forward: { service: 'keel', path: '/resources/{resourceId}/pause' },
     answer: nothing,
   },

@@ -164,7 +164,7 @@ export const pipelineOperations: Operation[] = [
     path: '/pipelines/bulksave',
     demands: writesDefinitions,
     summary: 'Save several pipelines',
-    description: 'Saves many pipeline definitions at once, and reports which of them were refused.',
+    description: 'Saves many pipeline definitions at once, and reports which of them were rejected.',
     query: { application: text.default('bulk_save_placeholder_app') },
     body: { schema: ObjectList, shown: z.array(Pipeline), required: true },
     handle: savePipelines,

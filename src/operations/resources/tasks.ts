@@ -69,7 +69,7 @@ export const taskOperations: Operation[] = [
     cost: 5,
     summary: 'Judge a task without running it',
     description:
-      'What a task would be refused for and what it would do, as things are now: stage types, fields, accounts, the requirements of its ' +
+      'Why a task would be rejected and what it would do, as things are now: stage types, fields, accounts, the requirements of its ' +
       'operations, traffic guards. Nothing is stored and nothing changes. With an external Orca, Fairlead judges the rights and the form alone.',
     body: { schema: AnyObject, shown: TaskRequest, required: true },
     handle: (request, platform) => {
@@ -87,7 +87,7 @@ export const taskOperations: Operation[] = [
     path: '/applications/{application}/tasks/{id}',
     demands: readsTask,
     summary: 'Get a task (older address)',
-    description: 'One task; the older address. The application is not looked at.',
+    description: 'One task; the older address. The application is ignored.',
     forward: { service: 'orca', path: '/tasks/{id}' },
     answer: Task,
     errors: unknownTask,
@@ -176,7 +176,7 @@ export const taskOperations: Operation[] = [
     demands: application('EXECUTE', 'task', 'ids'),
     summary: 'Cancel several tasks',
     description:
-      'Cancels several tasks. One that the caller may not cancel has the gateway reject the request; where only the services ' +
+      'Cancels several tasks. If the caller may not cancel one of them, the gateway rejects the request; where only the services ' +
       'check (`permissions.enforce`), Orca skips it.',
     query: { ids: nonEmptyList },
     handle: cancelSeveral,
