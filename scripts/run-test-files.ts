@@ -1,23 +1,22 @@
 /**
- * Runs the test files that are its arguments, one after the other in this process, and reports each test to its parent.
+ * Runs the test files that its parent names, one after the other in this process, and reports each test.
  * Loading the sources once for several files costs less than a process for each.
  */
 import asyncHooks from 'node:async_hooks'
-import { readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
 import type { run } from 'node:test'
 import { inspect } from 'node:util'
 
-/** A test that ended, or a line that a file wants to be shown. */
+/** A test that ended, a line that a file wants to be shown, or that all results so far are told and the next file is awaited. */
 export type Report =
-  | ({ kind: 'passed' | 'skipped' } & Ended)
-  | ({ kind: 'failed'; message: string } & Ended)
+  | { kind: 'passed' | 'skipped'; file: string }
+  | { kind: 'failed'; file: string; message: string }
   | { kind: 'note'; file: string; text: string }
+  | { kind: 'next' }
 
-interface Ended {
-  file: string
-  ms: number
-  /** Processor time since the report before, of this process and of the children that have ended. */
-  processorMs: number
+/** What the parent answers to `next`: no file when there is none left. */
+export interface Order {
+  file?: string | undefined
 }
 
 type Runner = typeof run
@@ -27,14 +26,15 @@ type Started = Extract<TestEvent, { type: 'test:dequeue' }>['data']
 
 /** What the runner reports about itself; every other diagnostic is one that a test wants to be seen. */
 const countOfRunner = /^(?:tests|suites|pass|fail|cancelled|skipped|todo|duration_ms) /
+/** Its tests load the files; a file that cannot be loaded fails one of them. */
+const queue = resolve(import.meta.dirname, 'queued-test-files.ts')
 
-let reportedMs = processorMs()
 let running: Started | undefined
 
 const runFiles = await loadRunner()
 process.on('uncaughtException', endWithFailure)
 process.on('unhandledRejection', endWithFailure)
-for await (const event of runFiles({ files: process.argv.slice(2), isolation: 'none' })) {
+for await (const event of runFiles({ files: [queue], isolation: 'none' })) {
   if (event.type === 'test:dequeue') running = event.data
   const report = toReport(event)
   if (report !== undefined) process.send?.(report)
@@ -60,42 +60,23 @@ function endWithFailure(error: unknown): void {
   const message = `✗ an error that no code caught, while "${name}" ran\n  ${file}\n\n${inspect(error, { depth: 10 })}`
   if (process.send === undefined) console.error(message)
   const end = () => process.exit(1)
-  process.send?.({ kind: 'failed', file, ms: 0, processorMs: 0, message } satisfies Report, end) ?? end()
+  process.send?.({ kind: 'failed', file, message } satisfies Report, end) ?? end()
 }
 
 function toReport(event: TestEvent): Report | undefined {
   if (event.type === 'test:pass' || event.type === 'test:fail') return toResult(event)
+  if (event.type === 'test:dequeue') return event.data.file === queue ? { kind: 'next' } : undefined
   if (event.type !== 'test:diagnostic' || countOfRunner.test(event.data.message)) return undefined
   return { kind: 'note', file: event.data.file ?? '', text: event.data.message }
 }
 
 function toResult({ type, data }: Finished): Report | undefined {
   const { file = '', name, line, details, skip } = data
-  // Only the outermost tests count for the duration of their file.
-  const ms = data.nesting === 0 ? details.duration_ms : 0
-  if (details.type === 'suite' && type === 'test:pass') return undefined
-  const before = reportedMs
-  reportedMs = processorMs()
-  const ended = { file, ms, processorMs: reportedMs - before }
-  if (skip !== undefined && skip !== false) return { kind: 'skipped', ...ended }
-  if (type === 'test:pass') return { kind: 'passed', ...ended }
+  if (type === 'test:pass' && (details.type === 'suite' || file === queue)) return undefined
+  if (skip !== undefined && skip !== false) return { kind: 'skipped', file }
+  if (type === 'test:pass') return { kind: 'passed', file }
   const { error } = data.details
   const text =
     'failureType' in error && error.failureType === 'subtestsFailed' ? '' : inspect(error.cause ?? error, { depth: 10 })
-  return { kind: 'failed', ...ended, message: `✗ ${name}\n  ${file}${line === undefined ? '' : `:${line}`}\n\n${text}` }
-}
-
-/** Of this process and, on Linux, of its children that have ended. */
-function processorMs(): number {
-  const { user, system } = process.cpuUsage()
-  return (user + system) / 1000 + childrenMs()
-}
-
-/** @see proc_pid_stat(5): cutime and cstime, in hundredths of a second */
-function childrenMs(): number {
-  if (process.platform !== 'linux') return 0
-  const fields = readFileSync('/proc/self/stat', 'utf8')
-    .replace(/^.*\) /s, '')
-    .split(' ')
-  return 10 * (Number(fields[13]) + Number(fields[14]))
+  return { kind: 'failed', file, message: `✗ ${name}\n  ${file}${line === undefined ? '' : `:${line}`}\n\n${text}` }
 }
