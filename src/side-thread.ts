@@ -95,13 +95,14 @@ export class SideThread<Job, Reply> {
   #start(): Worker {
     const { file, name, maxOldGenerationSizeMb } = this.#options
     const thread = new Worker(file, { name, resourceLimits: { maxOldGenerationSizeMb } })
-    thread.unref()
     thread.on('message', (reply: Reply) => {
       if (thread === this.#thread) this.#finish()?.resolve(reply)
     })
     thread.on('error', (cause) => {
       if (thread === this.#thread) this.#giveUp('failed', 'it takes too much memory', cause)
     })
+    // A listener for messages would count again as work to wait for.
+    thread.unref()
     return thread
   }
 

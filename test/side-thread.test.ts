@@ -50,3 +50,12 @@ test('a retained thread keeps what it knows', async () => {
   assert.equal(thread.isRunning, true)
   thread.release()
 })
+
+test('an idle thread keeps no process from ending', async () => {
+  const ports = () => process.getActiveResourcesInfo().filter((name) => name === 'MessagePort').length
+  const before = ports()
+  const thread = new SideThread<Job, number>(options)
+  assert.equal(await thread.run('echo'), 1)
+  assert.ok(ports() <= before)
+  assert.equal(thread.isRunning, true)
+})
