@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { setTimeout as pause } from 'node:timers/promises'
 import type { TLSSocket } from 'node:tls'
 import { Agent, request } from 'undici'
 import { createFiles, createIssuers } from '../login/x509/support.ts'
@@ -35,7 +36,10 @@ async function capacityAt(url: string): Promise<string | null> {
   return answer.headers.get('x-ratelimit-capacity')
 }
 
-/** Clients that keep their connection, and some that open one for each request. `stop` gives what was no good answer. */
+/**
+ * Clients that keep their connection, and some that open one for each request, with pauses in which the processes can start. `stop` gives
+ * what was no good answer.
+ */
 function startClients(url: string): { stop(): Promise<string[]> } {
   let running = true
   const failures: string[] = []
@@ -45,6 +49,7 @@ function startClients(url: string): { stop(): Promise<string[]> } {
       (error: Error) => String(error.cause ?? error),
     )
     if (outcome !== '200 true') failures.push(outcome)
+    await pause(5)
   }
   const kept = [1, 2].map(async () => {
     const dispatcher = new Agent({ connections: 1 })

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
+import { setTimeout as pause } from 'node:timers/promises'
 import { Agent, request } from 'undici'
 import { Browser } from '../login/browser.ts'
 import { waitUntil } from '../support/wait-until.ts'
@@ -191,7 +192,7 @@ suite('two workers', () => {
     let killed = false
     let running = true
     const failures: string[] = []
-    /** Each request has a connection of its own. */
+    /** Each request has a connection of its own, and pauses leave the successor time to start. */
     const load = async () => {
       while (running) {
         const counts = killed
@@ -199,6 +200,7 @@ suite('two workers', () => {
         const outcome = await new Browser(workers.url, {}, dispatcher).ask('/version').then(({ status }) => `${status}`, String)
         await dispatcher.destroy()
         if (counts && outcome !== '401') failures.push(outcome)
+        await pause(5)
       }
     }
     const work = [1, 2, 3, 4].map(load)
@@ -206,6 +208,7 @@ suite('two workers', () => {
       while (running) {
         const { status } = await second.browser.ask('/version')
         if (status !== 200) failures.push(`survivor ${status}`)
+        await pause(5)
       }
     })()
 

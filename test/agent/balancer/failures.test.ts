@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { Agent, type IncomingMessage, request as nodeRequest } from 'node:http'
 import type { Socket } from 'node:net'
 import { test } from 'node:test'
+import { setTimeout as pause } from 'node:timers/promises'
 import { freePort } from '../../support/free-port.ts'
 import { openRawConnection } from '../../support/raw-connection.ts'
 import { waitUntil } from '../../support/wait-until.ts'
@@ -26,6 +27,8 @@ for (const keepAlive of [true, false]) {
       while (!isOver) {
         const name = await askOnce(rig.url, agent)
         answered.set(name, (answered.get(name) ?? 0) + 1)
+        // Instances that start need the processor, too.
+        await pause(3)
       }
     }
     const load = Promise.all(Array.from({ length: 12 }, ask))
