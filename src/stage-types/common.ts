@@ -14,7 +14,7 @@ export const stageFields: readonly Field[] = [
     help: 'References of the stages that must have ended first.',
     expression: false,
   },
-  { name: 'alias', kind: 'text', help: 'The stage type that runs, when `type` is a name of the own.', expression: false },
+  { name: 'alias', kind: 'text', help: 'The stage type that runs, when `type` is a name of your own.', expression: false },
   { name: 'comments', kind: 'long-text', help: 'Notes for readers.' },
   {
     name: 'stageEnabled',
@@ -87,7 +87,7 @@ export const stageFields: readonly Field[] = [
   {
     name: 'backoffPeriodMs',
     kind: 'number',
-    help: 'Pause between two looks at what the stage waits for, in milliseconds; unless given, the engine decides.',
+    help: 'Pause between two checks of what the stage waits for, in milliseconds; unless given, the engine decides.',
   },
   { name: 'canManuallySkip', kind: 'flag', default: false, help: 'Users may skip the stage while it runs.' },
   { name: 'notifications', kind: 'json', help: 'Messages about the stage: a list with type, address and when.' },
@@ -139,7 +139,7 @@ export const application: Field = {
 export const healthTypes: Field = {
   name: 'interestingHealthProviderNames',
   kind: 'texts',
-  help: 'Health checks that count; all unless given, none with an empty list.',
+  help: 'Health checks to wait for; all unless given, none with an empty list.',
 }
 
 export const healthyShare: Field = {

@@ -236,7 +236,7 @@ export const controlStages: readonly StageDescription[] = [
       {
         name: 'retryStatusCodes',
         kind: 'json',
-        help: 'Further status codes of the status address after which it is asked again.',
+        help: 'Further status codes of the status address after which it is polled again.',
       },
       { name: 'waitBeforeMonitor', kind: 'number', default: 0, help: 'Seconds before the status address is first asked.' },
       { name: 'monitorOnly', kind: 'flag', default: false, help: 'Only follows the status address; nothing is sent first.' },

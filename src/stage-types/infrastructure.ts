@@ -20,7 +20,7 @@ const strategyFields: readonly Field[] = [
     kind: 'choice',
     choices: ['', 'highlander', 'redblack', 'rollingredblack', 'custom'],
     default: '',
-    help: 'What happens to the server groups before. highlander removes them, redblack disables them, rollingredblack does so step by step.',
+    help: 'What happens to the previous server groups. highlander removes them, redblack disables them, rollingredblack does so step by step.',
   },
   { name: 'maxRemainingAsgs', kind: 'number', default: 0, help: 'redblack: server groups that stay; 0 keeps all.' },
   { name: 'allowDeleteActive', kind: 'flag', default: false, help: 'redblack: also removes server groups that take traffic.' },
@@ -87,13 +87,13 @@ const newGroupFields: readonly Field[] = [
     name: 'useSourceCapacity',
     kind: 'flag',
     default: false,
-    help: 'Takes the capacity of the server group before; fails without one.',
+    help: 'Takes the capacity of the previous server group; fails without one.',
   },
   { name: 'preferSourceCapacity', kind: 'flag', default: false, help: 'The same, and uses `capacity` without one.' },
   {
     name: 'source',
     kind: 'object',
-    help: 'The server group before; unless given, the newest enabled one of the cluster.',
+    help: 'The previous server group; unless given, the newest enabled one of the cluster.',
     fields: [
       { name: 'account', kind: 'text', choicesFrom: 'accounts', help: 'Its account.' },
       { name: 'region', kind: 'text', choicesFrom: 'regions', help: 'Its region.' },
@@ -254,7 +254,7 @@ export const infrastructureStages: readonly StageDescription[] = [
         kind: 'choice',
         choices: ['EXPLICIT', 'PREVIOUS_IMAGE'],
         default: 'EXPLICIT',
-        help: 'EXPLICIT restores a server group that exists; PREVIOUS_IMAGE creates one with the image before.',
+        help: 'EXPLICIT restores a server group that exists; PREVIOUS_IMAGE creates one with the previous image.',
       },
       {
         name: 'rollbackContext',
