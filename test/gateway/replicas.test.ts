@@ -10,7 +10,7 @@ import { createClock } from '../sessions/support.ts'
 import type { GatewayOptions, GatewaySettings } from '../support/gateway.ts'
 import { startIdentityProvider } from '../support/identity-provider.ts'
 import { documentedUser, type RedisOptions, type RedisServer, startRedis } from '../support/redis.ts'
-import { startUpstream } from '../support/upstream.ts'
+import { Reply, startUpstream } from '../support/upstream.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
 test('auth-scenario 70: sessions begin and end at all replicas', async (t) => {
@@ -209,6 +209,45 @@ test('auth-scenario 31: deleting the session cache deletes spring:session* and n
 
   assert.deepEqual(((await redis.ask('keys', '*')) as string[]).sort(), ['api-token:hash:1', 'fairlead:login:key', 'springtime'])
   assert.equal(await browsers[0]?.user(), undefined)
+})
+
+test('a change through one replica ends the 304s of both', async (t) => {
+  let version = 1
+  const service = await startUpstream(t, ({ method, path, headers }) => {
+    if (method === 'PUT') version++
+    if (method === 'PUT' || path.startsWith('/health')) return {}
+    const tag = `"v${version}"`
+    if (headers['if-none-match']?.includes(tag) === true) return new Reply(304, '', { etag: tag })
+    return new Reply(200, JSON.stringify([{ id: 'p', name: `version ${version}`, application: 'web' }]), {
+      'content-type': 'application/json',
+      etag: tag,
+    })
+  })
+  const external = { baseUrl: service.url }
+  const replicas = await startReplicas(t, { services: { orca: external, front50: external } })
+  if (replicas === undefined) return
+  const [first, second] = [replicas.first.open(), replicas.second.open()]
+  await first.login('admin', 'secret')
+  second.plant('SESSION', first.session as string)
+  for (const path of ['/applications/web/pipelines?limit=5', '/applications/web/pipelineConfigs', '/applications/web/tasks']) {
+    for (const changer of [first, second]) {
+      const tags: string[] = []
+      for (const browser of [first, second]) {
+        const tag = String((await browser.ask(path)).headers.get('etag'))
+        for (let repeated = 0; repeated < 2; repeated++) {
+          assert.equal((await browser.ask(path, { headers: { 'if-none-match': tag } })).status, 304, path)
+        }
+        tags.push(tag)
+      }
+      assert.equal(tags[0], tags[1], 'a client may change its replica')
+      assert.equal((await changer.ask('/pipelines/1/pause', { method: 'PUT' })).status, 200)
+      for (const browser of [first, second]) {
+        const { status, text } = await browser.ask(path, { headers: { 'if-none-match': tags[0] as string } })
+        assert.equal(status, 200, path)
+        assert.ok(text.includes(`version ${version}`), text)
+      }
+    }
+  }
 })
 
 test('the documented Redis rights suffice', async (t) => {

@@ -130,6 +130,44 @@ suite('two workers', () => {
     }
   })
 
+  test('a change through one worker ends every 304 of both', async () => {
+    const ask = async ({ browser }: PinnedBrowser, path: string, tag?: string) =>
+      browser.ask(path, { headers: tag === undefined ? {} : { 'if-none-match': tag } })
+    const run = async ({ browser }: PinnedBrowser, type: string, description: string) => {
+      const application = { name: 'tags', email: 'a@example.com', description }
+      const task = { application: 'tags', description, job: [{ type, application }] }
+      const { ref } = JSON.parse((await post(browser, '/tasks', task)).text) as { ref: string }
+      await waitUntil(async () => JSON.parse((await browser.ask(ref)).text).status === 'SUCCEEDED', type)
+    }
+    const save = async ({ browser }: PinnedBrowser, description: string) =>
+      post(browser, '/pipelines', { application: 'tags', name: 'p', id: 'tags-p', description, stages: [], triggers: [] })
+    const changes: Record<string, (by: PinnedBrowser, word: string) => Promise<unknown>> = {
+      '/applications/tags/pipelineConfigs': save,
+      '/applications/tags': (by, word) => run(by, 'updateApplication', word),
+      '/applications': (by, word) => run(by, 'updateApplication', word),
+      '/applications/tags/tasks': (by, word) => run(by, 'updateApplication', word),
+    }
+    await run(one, 'createApplication', 'first')
+    await save(one, 'first')
+    for (const [path, change] of Object.entries(changes)) {
+      for (const [round, changer] of [one, two, one].entries()) {
+        const tags = new Map<PinnedBrowser, string>()
+        for (const worker of [one, two]) {
+          const tag = String((await ask(worker, path)).headers.get('etag'))
+          for (let repeated = 0; repeated < 2; repeated++) assert.equal((await ask(worker, path, tag)).status, 304, path)
+          tags.set(worker, tag)
+        }
+        const word = `round ${round} of ${path}`
+        await change(changer, word)
+        for (const worker of [one, two]) {
+          const { status, text } = await ask(worker, path, tags.get(worker))
+          assert.equal(status, 200, `${path}, changed by ${changer.worker}, read from ${worker.worker}`)
+          assert.ok(text.includes(word), `${path}, changed by ${changer.worker}, read from ${worker.worker}: ${text}`)
+        }
+      }
+    }
+  })
+
   test('a revoked token ends the event streams of both workers', async () => {
     const issued = JSON.parse((await post(one.browser, '/auth/apiTokens', { name: 'feed' })).text)
     const authorization = `Bearer ${issued.token}`
