@@ -1,7 +1,8 @@
 /** Reads of entity tags. */
 import { fieldOf, type JsonObject, objectsOf, textOf } from '../../json/values.ts'
+import { BackendError } from '../backend.ts'
 import { applicationsOf } from './entity-tag-store.ts'
-import { accessOf, checkReadable, type InfrastructureRoute, missing, pathValue, queryValue, queryValues } from './route.ts'
+import { accessOf, type InfrastructureRoute, mayRead, missing, pathValue, queryValue, queryValues } from './route.ts'
 
 const defaultMaxResults = 5000
 
@@ -54,8 +55,11 @@ const one: InfrastructureRoute['answer'] = async (request, infrastructure) => {
   const found = infrastructure.entityTags.get(pathValue(request, '*'))
   if (found === undefined) throw missing(request, 'Entity tags', '*')
   const access = await accessOf(request, infrastructure)
-  checkReadable(access, applicationOf(found), 'application')
-  for (const account of accountsOf(found)) checkReadable(access, account, 'account')
+  const isReadable =
+    mayRead(access, applicationOf(found), 'application') &&
+    accountsOf(found).every((account) => mayRead(access, account, 'account'))
+  // The names are those of the tags, which the caller may not know.
+  if (!isReadable) throw new BackendError(403, 'Access is denied.', { exception: 'AccessDenied' })
   return found
 }
 

@@ -87,11 +87,22 @@ export function accessOf(request: FastifyRequest, { context }: Infrastructure): 
   return loadAccess(context, callerOf(request).user ?? 'anonymous')
 }
 
-/** @throws {BackendError} 403 with a text that tells nothing about what exists */
+/**
+ * @param name As the caller has named it: the text repeats it, whether or not it exists.
+ * @throws {BackendError} 403
+ */
 export function checkReadable(access: Access, name: string, kind: 'application' | 'account'): void {
-  const may = kind === 'application' ? access.mayOnApplication(name, 'READ') : access.mayOnAccount(name, 'READ')
-  if (!may) throw new BackendError(403, 'Access is denied.', { exception: 'AccessDenied' })
+  if (mayRead(access, name, kind)) return
+  const advice = access.user === 'anonymous' ? ` ${anonymousAdvice}` : ''
+  const message = `Access denied to ${kind} ${name}: ${access.user} has no READ.${advice}`
+  throw new BackendError(403, message, { exception: 'AccessDenied' })
 }
+
+export function mayRead(access: Access, name: string, kind: 'application' | 'account'): boolean {
+  return kind === 'application' ? access.mayOnApplication(name, 'READ') : access.mayOnAccount(name, 'READ')
+}
+
+const anonymousAdvice = 'A pipeline that no user starts acts for a service account if its trigger has runAsUser.'
 
 export function providerOf({ providers }: Infrastructure, id: string): Provider | undefined {
   return providers.find((provider) => provider.id === id.toLowerCase())

@@ -229,7 +229,13 @@ test('infrastructure-scenario 168: operations without WRITE are refused with the
     await refusal(infra, 'destroyServerGroup', { serverGroupName: 'vault-v000' }, 'bob'),
     'Access denied to application vault',
   )
-  assert.equal((await infra.ask('GET', '/applications/vault/serverGroups', undefined, 'bob')).status, 403)
+  const read = await infra.ask('GET', '/applications/vault/serverGroups', undefined, 'bob')
+  assert.deepEqual(
+    [read.status, (read.body as JsonObject)['message']],
+    [403, 'Access denied to application vault: bob has no READ.'],
+  )
+  const unnamed = await infra.ask('GET', '/applications/vault/serverGroups', undefined, 'anonymous')
+  assert.match(String((unnamed.body as JsonObject)['message']), /: anonymous has no READ\. .* runAsUser\.$/)
   const upload = await infra.ask('PUT', '/local/images/shop/1?accounts=prod', 'x', 'bob')
   assert.equal(upload.status, 403)
 })
