@@ -51,15 +51,17 @@ function watchLoop(): () => number {
   }
 }
 
-const growthFactor = 16
-
 /**
  * Has the young generation of V8 grow to its full size with the first load, instead of by doubling. While it is small, most of
- * what a request allocates is copied several times, and then collected at length. An idle process shrinks it again.
+ * what a request allocates is copied several times, and then collected at length. A process that idles for half a minute shrinks
+ * it again, and drops machine code that no object of a request is left for.
  */
 export function growWithLoad(): void {
-  setFlagsFromString(`--semi-space-growth-factor=${growthFactor}`)
+  for (const option of optionsForLoad) setFlagsFromString(option)
 }
+
+/** The memory reducer of V8 would wait for eight seconds. */
+export const optionsForLoad = ['--semi-space-growth-factor=16', '--memory-reducer-delay-ms=30000']
 
 /** An option of Node. See `allocateYoung`. */
 export const youngAllocation = '--no-allocation-site-pretenuring'

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { giveBackMemoryOnceIdle } from '../../src/telemetry/memory.ts'
+import { giveBackMemoryOnceIdle, optionsForLoad, youngAllocation } from '../../src/telemetry/memory.ts'
 
 test('a busy thread collects garbage once it is idle', { timeout: 60_000 }, async () => {
   const shares = [1, 0.5, 0.2, 0.01]
@@ -65,4 +65,11 @@ function allocatesYoung(preparation: string): unknown {
 test('objects are allocated in the young generation', () => {
   assert.deepEqual(allocatesYoung(''), [false, false])
   assert.deepEqual(allocatesYoung('allocateYoung()'), [true, true])
+})
+
+test('this Node has all options that are set', () => {
+  const { stdout } = spawnSync(process.execPath, ['--v8-options'], { encoding: 'utf8' })
+  const known = new Set([...stdout.matchAll(/^ {2}--([a-z0-9-]+) /gm)].map(([, name]) => name))
+  const missing = [...optionsForLoad, youngAllocation].filter((option) => !known.has(option.replace(/^--(no-)?|=.*/g, '')))
+  assert.deepEqual(missing, [])
 })
