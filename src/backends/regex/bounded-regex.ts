@@ -9,6 +9,8 @@ import { parseRegex, RegexError } from './regex-syntax.ts'
 
 const longestPattern = 2000
 const mostCompiled = 500
+/** Parts of all programs that are kept: some dozen megabytes. */
+const mostParts = 500_000
 /** What patterns may take that are matched for one purpose: some hundred milliseconds. */
 const mostSteps = 1_000_000
 
@@ -126,7 +128,8 @@ function expand(replacement: string, slots: Slots, text: string, meter: Meter): 
 }
 
 /** Newest last; patterns of triggers meet one event after another. */
-const compiled = new Map<string, Program>()
+const compiled = new Map<string, ReturnType<typeof toProgram>>()
+let partsKept = 0
 
 function compile(pattern: string, meter: Meter): Program {
   if (pattern.length > longestPattern) {
@@ -134,12 +137,16 @@ function compile(pattern: string, meter: Meter): Program {
   }
   meter.spend()
   const known = compiled.get(pattern)
-  if (known !== undefined) return known
+  if (known !== undefined) return known.program
   meter.spend(pattern.length)
-  const program = toProgram(parseRegex(pattern))
-  meter.spend(program.length / instructionsPerStep)
-  const [oldest] = compiled.keys()
-  if (compiled.size >= mostCompiled && oldest !== undefined) compiled.delete(oldest)
-  compiled.set(pattern, program)
-  return program
+  const made = toProgram(parseRegex(pattern))
+  meter.spend(made.size / instructionsPerStep)
+  compiled.set(pattern, made)
+  partsKept += made.size
+  for (const [oldest, { size }] of compiled) {
+    if (compiled.size <= mostCompiled && partsKept <= mostParts) break
+    compiled.delete(oldest)
+    partsKept -= size
+  }
+  return made.program
 }

@@ -16,52 +16,64 @@ export type Program = readonly Instruction[]
 
 /** Instructions that cost as much as one step of a meter. */
 export const instructionsPerStep = 2
-const mostInstructions = 20_000
+const mostParts = 20_000
+
+/** What of a pattern has been emitted, with all repetitions and what it looks ahead to; also what has no instructions. */
+interface Parts {
+  count: number
+}
 
 /** @throws {RegexError} when it would be too large */
-export function toProgram(root: RegexNode): Program {
+export function toProgram(root: RegexNode): { program: Program; size: number } {
+  const parts = { count: 0 }
+  const program = programOf(root, parts)
+  return { program, size: parts.count }
+}
+
+function programOf(root: RegexNode, parts: Parts): Program {
   const program: Instruction[] = []
-  emit({ kind: 'group', inner: root, number: 0 }, program)
+  emit({ kind: 'group', inner: root, number: 0 }, program, parts)
   program.push({ kind: 'match' })
   return program
 }
 
-function emit(node: RegexNode, program: Instruction[]): void {
-  if (program.length > mostInstructions) throw new RegexError('unsupported', 'The regular expression is too large.')
+function emit(node: RegexNode, program: Instruction[], parts: Parts): void {
+  parts.count++
+  if (parts.count > mostParts) throw new RegexError('unsupported', 'The regular expression is too large.')
   switch (node.kind) {
     case 'characters':
       program.push({ kind: 'characters', test: node.test, cost: node.cost })
       return
     case 'sequence':
-      for (const part of node.parts) emit(part, program)
+      for (const part of node.parts) emit(part, program, parts)
       return
     case 'choice':
-      emitChoice(node.options, program)
+      emitChoice(node.options, program, parts)
       return
     case 'repeat':
-      emitRepeat(node, program)
+      emitRepeat(node, program, parts)
       return
     case 'group':
       if (node.number !== undefined) program.push({ kind: 'save', slot: 2 * node.number })
-      emit(node.inner, program)
+      emit(node.inner, program, parts)
       if (node.number !== undefined) program.push({ kind: 'save', slot: 2 * node.number + 1 })
       return
     case 'look':
-      program.push({ kind: 'look', program: toProgram(node.inner), isNegated: node.isNegated, longest: node.longest })
+      program.push({ kind: 'look', program: programOf(node.inner, parts), isNegated: node.isNegated, longest: node.longest })
       return
     default:
       program.push({ kind: 'position', what: node.kind })
   }
 }
 
-function emitChoice(options: readonly RegexNode[], program: Instruction[]): void {
+function emitChoice(options: readonly RegexNode[], program: Instruction[], parts: Parts): void {
   const jumps: { kind: 'jump'; to: number }[] = []
   for (const [index, option] of options.entries()) {
-    if (index === options.length - 1) emit(option, program)
+    if (index === options.length - 1) emit(option, program, parts)
     else {
       const fork = { kind: 'fork' as const, first: program.length + 1, second: 0 }
       program.push(fork)
-      emit(option, program)
+      emit(option, program, parts)
       const jump = { kind: 'jump' as const, to: 0 }
       program.push(jump)
       jumps.push(jump)
@@ -71,12 +83,12 @@ function emitChoice(options: readonly RegexNode[], program: Instruction[]): void
   for (const jump of jumps) jump.to = program.length
 }
 
-function emitRepeat(node: Extract<RegexNode, { kind: 'repeat' }>, program: Instruction[]): void {
-  for (let count = 0; count < node.least; count++) emit(node.inner, program)
+function emitRepeat(node: Extract<RegexNode, { kind: 'repeat' }>, program: Instruction[], parts: Parts): void {
+  for (let count = 0; count < node.least; count++) emit(node.inner, program, parts)
   if (node.most === Infinity) {
     const start = program.length
     const fork = emitFork(program)
-    emit(node.inner, program)
+    emit(node.inner, program, parts)
     program.push({ kind: 'jump', to: start })
     direct(fork, start + 1, program.length, node.greedy)
     return
@@ -84,7 +96,7 @@ function emitRepeat(node: Extract<RegexNode, { kind: 'repeat' }>, program: Instr
   const forks: [fork: Extract<Instruction, { kind: 'fork' }>, inner: number][] = []
   for (let count = node.least; count < node.most; count++) {
     forks.push([emitFork(program), program.length])
-    emit(node.inner, program)
+    emit(node.inner, program, parts)
   }
   for (const [fork, inner] of forks) direct(fork, inner, program.length, node.greedy)
 }

@@ -1,6 +1,8 @@
 /** Verdicts and places are those of java.util.regex (Java 17). */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import {
   createRegexMeter,
   findRegexProblem,
@@ -119,4 +121,28 @@ test('patterns that share a meter share its limit', () => {
   for (const greedy of ['(?<=a{0,1000}x)b', '(?=(?=(?=.*)*)*)*x', '(a|b|c|d|e|f){1,500}z', '(?:a?){900}z']) {
     assert.throws(() => occursIn(greedy, long.repeat(100), new Meter(40_000, () => new Error('over'))), /over/, greedy)
   }
+})
+
+test('patterns are refused by their size with all repetitions', () => {
+  const nested = '(?:(?:(?:){1000}){1000}){1000}'
+  const ahead = '(?=(?:a{1000}){19})'.repeat(100)
+  for (const pattern of [nested, ahead]) assert.match(findRegexProblem(pattern)?.message ?? '', /too large/, pattern.slice(0, 40))
+  assert.equal(findRegexProblem('(?:a{1000}){19}'), undefined)
+})
+
+test('compiled patterns are kept within some dozen megabytes', () => {
+  setFlagsFromString('--expose-gc')
+  const collect = runInNewContext('gc') as () => void
+  const usedAfter = (work: () => void) => {
+    work()
+    collect()
+    return process.memoryUsage().heapUsed
+  }
+  const before = usedAfter(() => {})
+
+  const after = usedAfter(() => {
+    for (let count = 0; count < 400; count++) findRegexProblem(`(?:a{1000}){19}${count}`)
+  })
+
+  assert.ok(after - before < 100_000_000, `${after - before} bytes`)
 })
