@@ -10,6 +10,8 @@ class Client extends EventEmitter {
   written = ''
   reads = true
   isDestroyed = false
+  /** Before the stream was opened. */
+  destroyed = false
   write(text: string): boolean {
     this.written += text
     return this.reads
@@ -23,10 +25,11 @@ class Client extends EventEmitter {
   }
 }
 
-function open({ maxHeld = 1_000_000, judge = async () => {} } = {}) {
+function open({ maxHeld = 1_000_000, judge = async () => {}, hasLeft = false } = {}) {
   const client = new Client()
+  client.destroyed = hasLeft
   const allowance: Allowance = { held: 0, maxHeld }
-  const state = { nowMs: 0, rights: 1, judged: 0 }
+  const state = { nowMs: 0, rights: 1, judged: 0, closed: 0 }
   const stream = new EventStream({
     client: client as unknown as ServerResponse,
     allowance,
@@ -37,7 +40,9 @@ function open({ maxHeld = 1_000_000, judge = async () => {} } = {}) {
     rightsVersion: () => state.rights,
     now: () => state.nowMs,
     onWrite: () => {},
-    onClose: () => {},
+    onClose: () => {
+      state.closed++
+    },
   })
   const push = (run: string, version: number, data = '{}') =>
     stream.push(run, { version: `e.${version}`, text: formatEvent('execution', data, `e.${version}`) })
@@ -155,4 +160,13 @@ test('a judgement is repeated after three seconds', async () => {
   }
   assert.equal(state.judged, 2)
   assert.equal(idsIn(client.written).length, 10)
+})
+
+test('a client that had left before its stream began is released', async () => {
+  const { state, stream } = open({ hasLeft: true })
+
+  await new Promise(setImmediate)
+
+  assert.equal(stream.hasEnded, true)
+  assert.equal(state.closed, 1)
 })
