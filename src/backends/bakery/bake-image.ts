@@ -1,7 +1,8 @@
 /** The image of a bake: its name, its description, and its content from the folder of the builder. */
-import { lstatSync, readFileSync, renameSync, rmdirSync, writeFileSync } from 'node:fs'
+import { lstatSync, renameSync, rmdirSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { fieldOf, textOf } from '../../json/values.ts'
+import { readForeignFile } from '../../storage/foreign-files.ts'
 import { BackendError } from '../backend.ts'
 import { imageFileName } from '../images/image-file.ts'
 import { type ImageDescription, type ImageStore, parseImageId, type StoredImage } from '../images/image-store.ts'
@@ -18,9 +19,12 @@ export function adoptImage(
 ): Promise<StoredImage> {
   return images.addFolder(
     async (target) => {
+      const made = join(folder, imageFolder)
+      if (!lstatSync(made).isDirectory())
+        throw new BackendError(400, `The steps of the bake have replaced ${imageFolder} by a link or file.`)
       // In one step: after a crash in the middle of it, nothing is left that looks like a result.
       rmdirSync(target)
-      renameSync(join(folder, imageFolder), target)
+      renameSync(made, target)
       if (template?.image !== undefined) addImageFile(target, template.image)
     },
     describeImage(bake, readCommit(folder)),
@@ -76,10 +80,8 @@ const maxReportBytes = 10_000
 /** The builder's steps may have written the report. */
 function readCommit(folder: string): string | undefined {
   try {
-    const file = join(folder, reportFile)
-    const found = lstatSync(file)
-    if (!found.isFile() || found.size > maxReportBytes) return undefined
-    const commit = textOf(fieldOf(JSON.parse(readFileSync(file, 'utf8')), 'commit'))
+    const report = readForeignFile(join(folder, reportFile), maxReportBytes)
+    const commit = textOf(fieldOf(JSON.parse(report ?? '{}'), 'commit'))
     return commit !== undefined && /^[0-9a-f]{40,64}$/.test(commit) ? commit : undefined
   } catch {
     return undefined

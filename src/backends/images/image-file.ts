@@ -1,12 +1,13 @@
 /** `fairlead-image.yml`, the file at the root of an image that says how it runs. */
-import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parse } from 'yaml'
 import { z } from 'zod'
 import { describeIssue } from '../../describe-issue.ts'
+import { readForeignFile } from '../../storage/foreign-files.ts'
 import { BackendError } from '../backend.ts'
 
 export const imageFileName = 'fairlead-image.yml'
+const maxBytes = 64 * 1024
 
 const variable = z
   .string()
@@ -57,11 +58,12 @@ export type ImageFile = z.infer<typeof ImageFile>
 
 /** @param folder An unpacked image @throws {BackendError} 400 that says what is wrong with it */
 export function loadImageFile(folder: string): ImageFile {
-  let text: string
-  try {
-    text = readFileSync(join(folder, imageFileName), 'utf8')
-  } catch {
-    throw new BackendError(400, `The image has no ${imageFileName} at its root. Add one with "command: [program, argument]".`)
+  const text = readForeignFile(join(folder, imageFileName), maxBytes)
+  if (text === undefined) {
+    throw new BackendError(
+      400,
+      `The image has no ${imageFileName} at its root, of at most ${maxBytes} bytes. Add one with "command: [program, argument]".`,
+    )
   }
   return parseImageFile(text)
 }
@@ -70,7 +72,8 @@ export function loadImageFile(folder: string): ImageFile {
 export function parseImageFile(text: string): ImageFile {
   let document: unknown
   try {
-    document = parse(text, { maxAliasCount: 10 })
+    // The library would compare each key with every other one.
+    document = parse(text, { maxAliasCount: 10, uniqueKeys: false })
   } catch (error) {
     throw new BackendError(400, `${imageFileName} is not YAML: ${(error as Error).message.split('\n')[0]}`)
   }

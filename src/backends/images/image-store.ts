@@ -120,8 +120,8 @@ export function openImageStore({ db, dataDir, now, bounds, keepsUnfinished }: Im
   /** Moves a finished folder to its place. */
   async function adopt(folder: string, description: ImageDescription): Promise<StoredImage> {
     checkLinks(folder)
-    const program = loadImageFile(folder)
     const tree = await measureTree(folder, bounds)
+    const program = loadImageFile(folder)
     const id = `${description.name}:${description.version}`
     const before = get(id)
     if (before !== undefined && before.digest !== tree.digest) {

@@ -1,11 +1,12 @@
 /** The provider `local`: server groups are processes of this machine, load balancers its listeners. */
 import { randomUUID } from 'node:crypto'
 import { realpathSync } from 'node:fs'
-import { readFile } from 'node:fs/promises'
 import { dirname, join, sep } from 'node:path'
-import { parse } from 'yaml'
 import type { AgentClient } from '../../../agent/client.ts'
+import { parseYaml } from '../../../http/yaml.ts'
+import { parseJson } from '../../../json/json.ts'
 import { isObject, type JsonObject } from '../../../json/values.ts'
+import { readForeignFile } from '../../../storage/foreign-files.ts'
 import { createUlids } from '../../../storage/ulid.ts'
 import type { BackendContext } from '../../backend.ts'
 import { imageMigrations, openImageStore } from '../../images/image-store.ts'
@@ -39,6 +40,8 @@ const consoleBytes = 256 * 1024
 /** The same of an answer that names offsets: what is beyond follows with the next one. */
 const partBytes = 1024 * 1024
 const maxPropertyFileBytes = 1024 * 1024
+/** Reading YAML takes long, and nothing else is done meanwhile. */
+const maxYamlLength = 128 * 1024
 
 /** @param openAgent Opens the client of the agent for a data directory */
 export function openLocalProvider(
@@ -121,7 +124,7 @@ export function openLocalProvider(
       )
     },
     jobs: () => readings.jobs(),
-    jobFile: (job, name) => readProperties(join(dataDir, 'instances', job.id, 'work'), name),
+    jobFile: async (job, name) => readProperties(join(dataDir, 'instances', job.id, 'work'), name),
     removeJob({ id }: Job) {
       const job = desired.get('jobs', id)
       if (job !== undefined && isListed(job)) {
@@ -187,11 +190,11 @@ function toInstanceTypeViews(account: LocalAccountSettings, region: string, { in
 }
 
 /** A file of JSON, YAML or `name=value` lines in the working directory of a job; undefined when there is none. */
-async function readProperties(folder: string, name: string): Promise<JsonObject | undefined> {
+function readProperties(folder: string, name: string): JsonObject | undefined {
   const path = resolveWithin(folder, name)
   if (path === undefined) return undefined
-  const text = await readFile(path, 'utf8').catch(() => undefined)
-  if (text === undefined || text.length > maxPropertyFileBytes) return undefined
+  const text = readForeignFile(path, maxPropertyFileBytes)
+  if (text === undefined) return undefined
   const lines = text.split('\n').filter((line) => line.trim() !== '' && !line.trim().startsWith('#'))
   if (!/\.(?:ya?ml|json)$/.test(name) && lines.every((line) => line.includes('='))) {
     return Object.fromEntries(
@@ -199,11 +202,16 @@ async function readProperties(folder: string, name: string): Promise<JsonObject 
     )
   }
   try {
-    const document: unknown = parse(text, { maxAliasCount: 10 })
+    const document = parseDocument(text, name)
     return isObject(document) ? document : undefined
   } catch {
     return undefined
   }
+}
+
+function parseDocument(text: string, name: string): unknown {
+  if (name.endsWith('.json')) return parseJson(text)
+  return text.length > maxYamlLength ? undefined : parseYaml(text)
 }
 
 /** Undefined for a path that leads out of the folder, through a link as well, or to nothing. */
