@@ -3,6 +3,7 @@
  * store has everything that memory has, so a restart continues where the last step ended.
  */
 
+import { isDeepStrictEqual } from 'node:util'
 import { summarizeExecution } from '../../live/summary.ts'
 import { inTransaction } from '../../storage/database.ts'
 import { timeOfUlid } from '../../storage/ulid.ts'
@@ -16,9 +17,10 @@ import { runFollowUp } from './follow-ups.ts'
 import { advance } from './machine/advance.ts'
 import { StageError } from './machine/failure.ts'
 import { graphOf } from './machine/graph.ts'
+import { steeringKeys } from './machine/operations.ts'
 import { applyFailure, applyResult, giveUp, isWanted, nextDue, stepOf, takeDueTasks } from './machine/run-task.ts'
 import { createTurn, isSpent, type StepRun } from './machine/turn.ts'
-import type { Execution, ExecutionType, FollowUp } from './model.ts'
+import type { Execution, ExecutionType, FollowUp, Stage } from './model.ts'
 import type { TaskResult } from './stages/stage-type.ts'
 import { isComplete } from './statuses.ts'
 import { createTaskContext } from './task-context.ts'
@@ -255,7 +257,7 @@ export class Engine implements EngineParts {
     if (!('execute' in step)) return
     this.#inFlight.add(run.run)
     Promise.try(() => step.execute(createTaskContext(this, run))).then(
-      (result) => this.#land(run, (fresh, unit) => this.#apply(fresh, result, unit)),
+      (result) => this.#land(run, (fresh, unit) => this.#apply(fresh, heeding(fresh.stage, run.stage, result), unit)),
       (error: unknown) => this.#land(run, (fresh) => applyFailure(fresh, error)),
     )
   }
@@ -336,4 +338,11 @@ export class Engine implements EngineParts {
     const pause = Math.min(Math.max(next - this.options.now(), 0), longestTimerMs)
     this.#timer = setTimeout(() => this.drain(), pause)
   }
+}
+
+/** A user who steers a stage while its step is out has the last word, and is heard at once. */
+function heeding(stage: Stage, launched: Stage, result: TaskResult): TaskResult {
+  if (result.status !== 'RUNNING' || isDeepStrictEqual(stage.lastModified, launched.lastModified)) return result
+  const context = Object.fromEntries(Object.entries(result.context ?? {}).filter(([key]) => !steeringKeys.has(key)))
+  return { ...result, context, pollMs: 0 }
 }

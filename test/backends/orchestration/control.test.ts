@@ -79,6 +79,27 @@ test('orchestration-scenario 51: a judgment needs one of the required roles', as
   await engine.ends(id, 'SUCCEEDED')
 })
 
+test('a judgment counts that comes while roles of an earlier one are asked for', async (t) => {
+  const { promise: asked, resolve: ask } = Promise.withResolvers<void>()
+  const { promise: answered, resolve: answer } = Promise.withResolvers<void>()
+  const engine = await startEngine(t, {
+    others: async (_service, { path }) => {
+      if (path.endsWith('/bob')) return { status: 200, body: { roles: [{ name: 'ops' }] } }
+      ask()
+      await answered
+      return { status: 200, body: { roles: [] } }
+    },
+  })
+  const id = await engine.run({ stages: [{ ...J('1'), requiredJudgmentRoles: ['ops'] }] })
+  await patch(engine, id, '1', { judgmentStatus: 'continue' }, 'ann')
+  await asked
+
+  await patch(engine, id, '1', { judgmentStatus: 'continue' }, 'bob')
+  answer()
+
+  await engine.ends(id, 'SUCCEEDED')
+})
+
 for (const [hands, user] of [
   [true, 'bob'],
   [false, 'ann'],

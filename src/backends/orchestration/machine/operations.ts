@@ -62,7 +62,7 @@ interface Modifier {
 }
 
 /** Keys with which people steer a stage without changing what it does (docs/contracts/orchestration.md#stage-operations). */
-const steeringKeys = new Set([
+export const steeringKeys: ReadonlySet<string> = new Set([
   'judgmentStatus',
   'judgmentInput',
   'skipRemainingWait',
