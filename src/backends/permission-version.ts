@@ -1,8 +1,9 @@
 /** Count of permission changes by embedded services, which invalidates caches elsewhere. */
 import type { FastifyInstance } from 'fastify'
 
-/** Writes that change the rights of users: to applications, their permissions, service accounts, and roles. */
-const permissionWrites = /^\/(?:front50\/(?:v2\/applications|permissions|serviceAccounts)|fiat\/roles)(?:[/?]|$)/
+/** Writes that change the rights of users: to applications, their permissions, service accounts, also of pipelines, and roles. */
+const permissionWrites =
+  /^(?:\S+ \/(?:front50\/(?:v2\/applications|permissions|serviceAccounts|admin\/recover)|fiat\/roles)|DELETE \/front50\/(?:pipelines|strategies))(?:[/?]|$)/
 
 /** A number in memory that the worker and the gateway share. */
 export function createPermissionVersion(): SharedArrayBuffer {
@@ -29,7 +30,7 @@ export function countPermissionWrites(
   announce: (() => Promise<void>) | undefined,
 ): void {
   server.addHook('onSend', (request, _reply, _payload, done) => {
-    if (request.method === 'GET' || !permissionWrites.test(request.url)) return done()
+    if (request.method === 'GET' || !permissionWrites.test(`${request.method} ${request.url}`)) return done()
     countPermissionChange(memory)
     if (announce === undefined) return done()
     void announce().then(() => done())
