@@ -1,6 +1,6 @@
 /** Secrets that users send with stages: stages receive them, and no view of an execution shows them. */
 import { isRawNumber, parseJson } from '../../json/json.ts'
-import { isObject, type JsonObject } from '../../json/values.ts'
+import { fieldOf, isObject, type JsonObject } from '../../json/values.ts'
 import { looksSecret, looksSecretHeader, mask, withoutSecrets } from '../secret-names.ts'
 import type { Execution, Stage } from './model.ts'
 
@@ -178,7 +178,7 @@ export function maskExecution(execution: Execution): Execution {
 
 /** A client that sends back what it has read sends masks: the values stay. */
 export function keepMasked(changes: JsonObject, before: JsonObject): JsonObject {
-  return Object.fromEntries(Object.entries(changes).map(([key, value]) => [key, kept(value, before[key])]))
+  return Object.fromEntries(Object.entries(changes).map(([key, value]) => [key, kept(value, fieldOf(before, key))]))
 }
 
 function kept(value: unknown, before: unknown): unknown {

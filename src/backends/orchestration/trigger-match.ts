@@ -1,6 +1,6 @@
 /** Comparison of a trigger with the pattern of a search. @see docs/contracts/orchestration.md#search */
 
-import { parseJson } from '../../json/json.ts'
+import { isRawNumber, parseJson } from '../../json/json.ts'
 import { isObject, type JsonObject } from '../../json/values.ts'
 import { BackendError } from '../backend.ts'
 import { matchesWhole } from '../regex/bounded-regex.ts'
@@ -39,6 +39,7 @@ function matches(value: unknown, wanted: unknown, meter: Meter): boolean {
   if (isObject(value) && isObject(wanted)) {
     return Object.entries(wanted).every(([key, member]) => Object.hasOwn(value, key) && matches(value[key], member, meter))
   }
+  if (isRawNumber(value) && isRawNumber(wanted)) return String(value) === String(wanted)
   return value === wanted
 }
 

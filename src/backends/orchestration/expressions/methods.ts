@@ -108,7 +108,8 @@ function numeric(value: unknown): number {
 }
 
 function wholePart(value: unknown): bigint {
-  const number = numeric(value)
+  const number = numberOf(value)?.value ?? Number.NaN
+  if (typeof number === 'bigint') return number
   if (!Number.isFinite(number)) throw new ExpressionError(`${describe(value)} has no whole part.`)
   return BigInt(Math.trunc(number))
 }

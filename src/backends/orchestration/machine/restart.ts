@@ -39,6 +39,7 @@ function resetStage(stage: Stage, turn: Turn): void {
     exception: _exception,
     beforeStagePlanningFailed: _before,
     afterStagePlanningFailed: _after,
+    onFailureStagePlanningFailed: _onFailure,
     ...context
   } = stage.context
   stage.context = {

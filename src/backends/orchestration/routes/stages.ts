@@ -1,6 +1,7 @@
 /** One stage of an execution: changing its context, restarting it (docs/contracts/orchestration.md#stage-operations). */
 import type { FastifyInstance } from 'fastify'
 import { describeChoice, nearestName } from '../../../edit-distance.ts'
+import { parseJson } from '../../../json/json.ts'
 import { isObject, isTrue, type JsonObject } from '../../../json/values.ts'
 import { BackendError, callerOf } from '../../backend.ts'
 import { executionFactor } from '../../limits.ts'
@@ -45,7 +46,7 @@ export function stageRoutes(app: FastifyInstance, engine: Engine): void {
     const before = engine.transact((unit) => {
       const execution = unit.require(request.params.id, 'PIPELINE')
       const stage = requireStage(execution, request.params.stageId)
-      const before = JSON.parse(formatStored(executionView(execution)))
+      const before = parseJson(formatStored(executionView(execution)))
       restartStage(unit, { execution, stage, restartedBy, definition })
       return before
     })

@@ -1,6 +1,6 @@
 /** Pipeline templates for the editor of an instance, and the expansion of an instance. */
 import type { FastifyInstance } from 'fastify'
-import { isObject, type JsonObject } from '../../../json/values.ts'
+import { fieldOf, isObject, type JsonObject } from '../../../json/values.ts'
 import { storedTemplate } from '../../../pipeline-templates/inheritance.ts'
 import { BackendError, callerOf } from '../../backend.ts'
 import type { SubmissionSources } from '../submission/sources.ts'
@@ -59,7 +59,7 @@ function merge(parent: unknown, child: unknown): unknown {
   if (child === undefined) return parent
   if (isObject(parent) && isObject(child)) {
     const keys = new Set([...Object.keys(parent), ...Object.keys(child)])
-    return Object.fromEntries([...keys].map((key) => [key, merge(parent[key], child[key])]))
+    return Object.fromEntries([...keys].map((key) => [key, merge(fieldOf(parent, key), fieldOf(child, key))]))
   }
   if (!Array.isArray(parent) || !Array.isArray(child)) return child
   const replaced = new Set<unknown>(child.map(keyOf).filter((key) => key !== undefined))

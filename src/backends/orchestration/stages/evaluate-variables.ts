@@ -13,7 +13,11 @@ export const evaluateVariablesStage: StageType = {
   // Its own step evaluates them one after another, each with those above it in scope.
   unevaluatedKeys: (_stage, execution) => (execution.spelEvaluator === 'v4' ? ['variables'] : []),
   prepareRestart(stage) {
-    stage.context = { ...stage.context, variables: variablesOf(stage).map(withSource) }
+    const { variables } = stage.context
+    // What is no variable stays as it is, and fails the stage again.
+    if (Array.isArray(variables)) {
+      stage.context = { ...stage.context, variables: variables.map((each) => (isObject(each) ? withSource(each) : each)) }
+    }
     stage.outputs = {}
   },
 }

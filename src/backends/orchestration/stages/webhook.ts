@@ -119,7 +119,9 @@ function fixedSettings(
   { parameters, type: _type, label: _label, ...fixed }: PreconfiguredWebhook,
 ): JsonObject {
   const given = objectOf(context['parameterValues'])
-  const values = Object.fromEntries(parameters.map(({ name, defaultValue }) => [name, given[name] ?? defaultValue ?? '']))
+  const values = Object.fromEntries(
+    parameters.map(({ name, defaultValue }) => [name, fieldOf(given, name) ?? defaultValue ?? '']),
+  )
   const fill = (value: unknown): unknown => {
     if (typeof value === 'string') {
       return value.replace(/\$\{\s*parameterValues(?:\.([\w-]+)|\[['"]([^'"\]]+)['"]\])\s*\}/g, (text, dotted, quoted) => {
@@ -255,10 +257,8 @@ async function monitorWebhook(context: TaskContext): Promise<TaskResult> {
       ? failed({ ...webhook, monitor: { error: answer.message } }, answer.message)
       : again({ error: answer.message })
   }
-  const pastStatusCodes = [
-    ...((objectOf(webhook['monitor'])['pastStatusCodes'] as number[] | undefined) ?? []),
-    answer.status,
-  ].slice(-100)
+  const past = objectOf(webhook['monitor'])['pastStatusCodes']
+  const pastStatusCodes = [...(Array.isArray(past) ? past : []), answer.status].slice(-100)
   const body = parseBody(answer.text)
   const seen: JsonObject = { ...shownAnswer(answer, body), pastStatusCodes, ...progressOf(settings, body) }
   const retried = codesOf(settings['retryStatusCodes']) ?? []

@@ -1,5 +1,5 @@
 /** Completion of the trigger of a submission, and of its parameters. @see docs/contracts/orchestration.md#trigger */
-import { isObject, isTrue, type JsonObject, objectOf } from '../../../json/values.ts'
+import { fieldOf, isObject, isTrue, type JsonObject, objectOf } from '../../../json/values.ts'
 import { checkOnApplication } from '../../access.ts'
 import type { Caller } from '../../backend.ts'
 import { executionView } from '../execution-view.ts'
@@ -76,7 +76,7 @@ export function withDefaultParameters(given: JsonObject, declared: unknown): Jso
   for (const parameter of listOf(declared)) {
     if (!isObject(parameter) || typeof parameter['name'] !== 'string') continue
     const { name, default: value } = parameter
-    if ((given[name] === undefined || given[name] === null) && value !== undefined && value !== null) defaults.push([name, value])
+    if ((fieldOf(given, name) ?? undefined) === undefined && value !== undefined && value !== null) defaults.push([name, value])
   }
   return { ...given, ...Object.fromEntries(defaults) }
 }

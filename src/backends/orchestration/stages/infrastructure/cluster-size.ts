@@ -18,7 +18,7 @@ export async function checkClusterSize(context: TaskContext): Promise<TaskResult
   const place = requireClusterPlace(settings, context)
   const expected = numberOf(settings['expected'])
   const comparison = textOf(settings['comparison']) ?? '=='
-  const holds = comparisons[comparison]
+  const holds = Object.hasOwn(comparisons, comparison) ? comparisons[comparison] : undefined
   if (expected === undefined) throw new StageError(['The precondition names no size: set "expected".'])
   if (holds === undefined)
     throw new StageError([`The comparison "${comparison}" is unknown: use ${Object.keys(comparisons).join(', ')}.`])

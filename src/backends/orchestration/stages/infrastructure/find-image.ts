@@ -1,5 +1,5 @@
 /** Stages that find an image for later stages: of a cluster, or by tags. */
-import { type JsonObject, objectOf, objectsOf, textOf } from '../../../../json/values.ts'
+import { fieldOf, type JsonObject, objectOf, objectsOf, textOf } from '../../../../json/values.ts'
 import { StageError } from '../../machine/failure.ts'
 import { isFalse } from '../../model.ts'
 import type { StageType, TaskContext, TaskResult } from '../stage-type.ts'
@@ -25,7 +25,7 @@ async function findImage(context: TaskContext): Promise<TaskResult> {
   const place = requireClusterPlace(stage.context, context)
   const { provider, account, cluster } = place
   const selection = textOf(stage.context['selectionStrategy']) ?? 'NEWEST'
-  const target = strategies[selection]
+  const target = textOf(fieldOf(strategies, selection))
   if (target === undefined)
     throw new StageError([`The selection strategy "${selection}" is unknown: use ${Object.keys(strategies).join(', ')}.`])
   const onlyEnabled = !isFalse(stage.context['onlyEnabled'])
