@@ -29,6 +29,23 @@ for (const file of globSync(['*.md', 'docs/**/*.md', 'examples/**/*.md'], { cwd:
   })
 }
 
+test('every source that a page names exists', () => {
+  for (const file of globSync(['*.md', 'docs/**/*.md'], { cwd: root })) {
+    const text = readFileSync(join(root, file), 'utf8')
+    for (const [, path = ''] of text.matchAll(/`((?:src|bin|test|scripts|bench|console|examples)\/[\w./-]+)`/g)) {
+      assert.ok(existsSync(join(root, path)), `${file} names ${path}, which does not exist`)
+    }
+  }
+})
+
+test('the index of the guides names each of them', () => {
+  const index = readFileSync(join(root, 'docs/guides/README.md'), 'utf8')
+  for (const file of globSync('docs/guides/*.md', { cwd: root })) {
+    const name = file.replace('docs/guides/', '')
+    assert.ok(name === 'README.md' || index.includes(`](${name})`), `docs/guides/README.md lacks ${name}`)
+  }
+})
+
 for (const file of globSync('docs/guides/*.md', { cwd: root }).sort()) {
   for (const [index, yaml] of blocksOf(readFileSync(join(root, file), 'utf8'), 'yaml').entries()) {
     test(`configuration ${index + 1} of ${file} is accepted as it stands`, async (t) => {
