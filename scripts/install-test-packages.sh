@@ -4,7 +4,7 @@
 set -euo pipefail
 
 # Each package and the program that it brings; test/support/debian.ts looks for the same programs.
-packages=(slapd:slapd ldap-utils:ldapadd redis-server:redis-server chromium:chromium nginx-light:nginx)
+packages=(slapd:slapd ldap-utils:ldapadd redis-server:redis-server chromium-headless-shell:chromium-headless-shell nginx-light:nginx)
 PATH=$PATH:/usr/sbin:/sbin
 
 missing=()

@@ -10,7 +10,7 @@ import { waitUntil } from '../support/wait-until.ts'
 type Json = Readonly<Record<string, unknown>>
 
 const password = 'correct-horse-1'
-const hostile = `<script>alert(1)</script>\u202e\u0007 “🚢” ${'x'.repeat(300)}`
+const hostile = `<script>alert(1)</script>\u202e\u0007 “🚢” ${'x'.repeat(200)}`
 const settings = { fairlead: { admin: { password } } }
 
 interface Person {

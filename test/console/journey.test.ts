@@ -11,7 +11,7 @@ import { Reply, startUpstream } from '../support/upstream.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
 const asAlice = { 'X-SPINNAKER-USER': 'alice' }
-const hostile = `<script>alert(1)</script>\u202e\u0007 “🚢” ${'x'.repeat(300)}`
+const hostile = `<script>alert(1)</script>\u202e\u0007 “🚢” ${'x'.repeat(200)}`
 
 interface Visitor {
   readonly page: Page

@@ -8,8 +8,9 @@ const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.mi
 
 /** @param rules Those to check; all unless given. */
 export async function findBarriers(page: Page, rules?: readonly string[]): Promise<string[]> {
-  await page.evaluate(axe)
-  const options = rules === undefined ? { rules: { 'target-size': { enabled: true } } } : { runOnly: rules }
+  if (await page.evaluate('globalThis.axe === undefined')) await page.evaluate(axe)
+  const wanted = rules === undefined ? { rules: { 'target-size': { enabled: true } } } : { runOnly: rules }
+  const options = { ...wanted, resultTypes: ['violations'] }
   const results = (await page.evaluate(`axe.run(${JSON.stringify(options)})`)) as AxeResults
   const found = results.violations.map(({ id, nodes }) => {
     const places = nodes.filter(

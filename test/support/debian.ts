@@ -3,17 +3,17 @@ import { accessSync, constants } from 'node:fs'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 
-/** `scripts/install-test-packages.sh` installs the packages that hold them. */
-export type Program = 'slapd' | 'ldapadd' | 'redis-server' | 'chromium' | 'nginx'
+/** `scripts/install-test-packages.sh` installs the packages that hold them, except for the whole Chromium. */
+export type Program = 'slapd' | 'ldapadd' | 'redis-server' | 'chromium-headless-shell' | 'chromium' | 'nginx'
 
 /**
- * The path of a program that the test cannot do without. Where it is missing the test is skipped and must return; in CI
+ * The path of a program that the test cannot do without, or of another one that will do. Where it is missing the test is skipped and must return; in CI
  * nothing may be skipped, so it fails.
  *
  * @throws {Error} in CI, when the program is missing.
  */
-export function needs(t: TestContext, program: Program): string | undefined {
-  const path = findProgram(program)
+export function needs(t: TestContext, program: Program, other = program): string | undefined {
+  const path = findProgram(program) ?? findProgram(other)
   if (path !== undefined) return path
   if (process.env['CI'] === 'true') throw new Error(`${program} is missing: run scripts/install-test-packages.sh as root`)
   t.skip(`${program} is not installed`)
