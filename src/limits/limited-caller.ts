@@ -35,11 +35,11 @@ const maxNameLength = 200
 export function createCallerIndex(
   settings: RateLimitSettings,
 ): (identified: CallerIdentity, token: PresentedToken | undefined, runTime: RunTimeLimits) => LimitedCaller | undefined {
-  const capacities = new Map(Object.entries(settings.capacities).map(([name, value]) => [toListed(name), value]))
-  const periodsMs = new Map(Object.entries(settings.periodsMs))
+  const capacities = byName(settings.capacities)
+  const periodsMs = byName(settings.periodsMs)
   const tokenCapacities = new Map(Object.entries(settings.tokenCapacities))
-  const enforcing = new Set(settings.enforcing.map(toListed))
-  const ignoring = new Set(settings.ignoring.map(toListed))
+  const enforcing = new Set(settings.enforcing.flatMap(toListed))
+  const ignoring = new Set(settings.ignoring.flatMap(toListed))
 
   function countToken(token: PresentedToken | undefined): LimitedCaller['counts'] {
     const capacity = token && (tokenCapacities.get(token.id) ?? settings.tokenCapacity)
@@ -102,9 +102,17 @@ export function identifyCaller(request: FastifyRequest): CallerIdentity {
   return { kind: 'address', name: `anonymous-${clientAddress}`, key, names: ['anonymous', ...programs], isUi }
 }
 
-/** Names of programs are compared without regard to case, as Gate does. */
-function toListed(name: string): string {
-  return name.startsWith('app:') ? name.toLowerCase() : name
+/** Names under which settings are found: of a program without regard to case, as Gate does, of a user in every spelling. */
+function toListed(name: string): string[] {
+  return name.startsWith('app:') ? [name.toLowerCase()] : [name, toUserKey(name)]
+}
+
+/** What is said about a user in the very spelling counts before what is said in another. */
+function byName(values: Readonly<Record<string, number>>): Map<string, number> {
+  const found = new Map<string, number>()
+  for (const [name, value] of Object.entries(values)) for (const listed of toListed(name)) found.getOrInsert(listed, value)
+  for (const [name, value] of Object.entries(values)) if (found.has(name)) found.set(name, value)
+  return found
 }
 
 function appOf({ headers }: FastifyRequest): string | undefined {

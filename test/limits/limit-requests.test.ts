@@ -135,6 +135,13 @@ test('a user may have a period of its own', async (t) => {
   assert.deepEqual(await statuses(1), [200])
 })
 
+test('what is said about a user counts in every spelling', async (t) => {
+  const limits = { capacityByPrincipal: [{ principal: 'Alice', override: 7 }], enforcing: ['ALICE'], learning: true }
+  const { ask } = await start(t, { limits })
+  const { headers } = await ask()
+  assert.deepEqual([headers.get('x-ratelimit-capacity'), headers.get('x-ratelimit-learning')], ['7', 'false'])
+})
+
 test('expensive operations cost several requests, probes none', async (t) => {
   const { ask, statuses } = await start(t, { limits: { capacity: 7 } })
 
