@@ -254,6 +254,11 @@ test('attacks on an application that somebody has no right on', async (t) => {
       })
     }
     await forbidden('POST /v2/pipelineTemplates/create?tag=stable', template('theirs', 'mine'))
+    const expression = encodeURIComponent(`\${'theirs'}`)
+    for (const request of [`DELETE /v2/pipelineTemplates/${expression}`, `DELETE /pipelineTemplates/${expression}`]) {
+      const { status, text } = await ask('mallory', `${request}?application=mine`)
+      assert.match(`${status} ${text}`, /^400 .*holds an expression/, request)
+    }
     for (const path of ['/pipelineTemplates/theirs', '/v2/pipelineTemplates/theirs', '/v2/pipelineTemplates/theirs?tag=latest']) {
       await forbidden(`GET ${path}`)
     }

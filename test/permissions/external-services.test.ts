@@ -99,6 +99,14 @@ test('unchecked services are protected by the gateway', async (t) => {
       const { status, text } = await ask(request, body)
       assert.equal(status, 403, `${request}: ${text}`)
     }
+    const own = { application: 'web', account: 'test' }
+    for (const entityRef of [
+      { ...own, [`\${'account'}`]: 'prod' },
+      { ...own, entityId: `\${'x'}` },
+    ]) {
+      const { status, text } = await ask('POST /batch/tags?application=web', [{ entityRef, tags }])
+      assert.match(`${status} ${text}`, /^400 .*holds an expression/)
+    }
     assert.equal(changes(), 0)
     assert.equal((await ask(`POST /tags?${entity}&application=web&account=test`, tags)).status, 202)
     assert.equal(changes(), 1)

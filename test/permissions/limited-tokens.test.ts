@@ -65,6 +65,24 @@ test('a token reaches its own application only', async (t) => {
     assert.equal((await withToken(`POST /pipelines/${runs.web}/evaluateVariables`, variables)).status, 200)
   })
 
+  await t.test('by no expression in an address that stands for a template of another application', async () => {
+    const template = (id: string, scope: string) => ({
+      id,
+      schema: 'v2',
+      metadata: { name: 'theirs', scopes: [scope] },
+      pipeline: {},
+    })
+    const made = await ask('olga', 'POST /v2/pipelineTemplates/create', template('theirs', 'shop'))
+    assert.equal(made.status, 202, made.text)
+    const { id: _, ...given } = template('', 'web')
+    const expression = encodeURIComponent(`\${'theirs'}`)
+    await refused('POST /v2/pipelineTemplates/update/theirs', given)
+    for (const path of ['/v2/pipelineTemplates/update', '/pipelineTemplates']) {
+      const { status, text } = await withToken(`POST ${path}/${expression}`, given)
+      assert.match(`${status} ${text}`, /^400 .*holds an expression/, path)
+    }
+  })
+
   await t.test('while its own application is served', async () => {
     const [web] = (await ask('olga', 'GET /applications/web/pipelineConfigs')).json() as { id: string }[]
     const own = { ...child, pipeline: web?.id }

@@ -8,7 +8,7 @@ import { EntityTag, EntityTags } from '../models/infrastructure.ts'
 import { type Operation, type OperationRequest, StreamedAnswer } from '../operation.ts'
 import type { Platform } from '../platform.ts'
 import { flag, Ref, text } from '../schemas.ts'
-import { submitTask } from './task-polling.ts'
+import { checkPlain, submitTask } from './task-polling.ts'
 
 export const entityTagOperations: Operation[] = [
   {
@@ -88,6 +88,7 @@ function tagsPath(id: string): string {
 async function addTags(request: OperationRequest, platform: Platform): Promise<unknown> {
   const { isPartial, ...given } = request.query
   const entityRef = { ...given }
+  checkPlain(entityRef)
   await checkMayWrite(request, platform, [entityRef])
   const application = (given['application'] as string | undefined) ?? 'spinnaker'
   const description = `Update entity tags on ${given['entityId'] as string}`
@@ -98,6 +99,7 @@ async function addTags(request: OperationRequest, platform: Platform): Promise<u
 /** An entity without tags is a 404 of the infrastructure service, and no task. */
 async function removeTags(request: OperationRequest, platform: Platform): Promise<unknown> {
   const { id, tag } = request.path as { id: string; tag: string }
+  checkPlain({ id, tag })
   const stored = (await request.json('clouddriver', { path: tagsPath(id) })) as
     | { id?: string; entityRef?: { application?: unknown; account?: unknown } }
     | undefined
@@ -111,6 +113,7 @@ async function removeTags(request: OperationRequest, platform: Platform): Promis
 
 async function addManyTags(request: OperationRequest, platform: Platform): Promise<unknown> {
   const entities = request.body as z.infer<typeof EntityTags>[]
+  for (const fields of [request.query, ...entities.flatMap((entity) => [entity, entity.entityRef])]) checkPlain(fields)
   await checkMayWrite(
     request,
     platform,

@@ -4,6 +4,7 @@ import { GatewayError } from '../../errors.ts'
 import { pathTo } from '../../http/encode-path.ts'
 import { formatJson } from '../../json/json.ts'
 import type { JsonObject } from '../../json/values.ts'
+import { isHidden } from '../access/subject.ts'
 import type { OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
 import { checkObject } from '../upstream-shape.ts'
@@ -41,6 +42,19 @@ const ended: ReadonlySet<unknown> = new Set(['SUCCEEDED', 'FAILED_CONTINUE', 'SK
 /** How jobs carry definitions and other documents: their JSON text, UTF-8, base64. */
 export function toBase64Json(value: unknown): string {
   return Buffer.from(formatJson(value)).toString('base64')
+}
+
+/**
+ * For what becomes a part of a job and says what that is about: the orchestrator would replace an expression, in names of fields
+ * as well, after rights have been checked.
+ *
+ * @throws {GatewayError} BAD_ARGUMENT
+ */
+export function checkPlain(fields: Readonly<Record<string, unknown>>): void {
+  for (const [name, value] of Object.entries(fields)) {
+    if (isHidden(name) || isHidden(value))
+      throw new GatewayError('BAD_ARGUMENT', `"${name}" holds an expression. Write in plain text what it stands for.`)
+  }
 }
 
 /** Submits a task without waiting. @throws {GatewayError} the orchestrator's refusal */

@@ -19,7 +19,7 @@ import type { Operation, OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
 import { AnyObject, flag, list, nonEmpty, Ref, text } from '../schemas.ts'
 import { usernameOf } from './caller.ts'
-import { type Task as FinishedTask, runTask, submitTask, type TaskSubmission, toBase64Json } from './task-polling.ts'
+import { checkPlain, type Task as FinishedTask, runTask, submitTask, type TaskSubmission, toBase64Json } from './task-polling.ts'
 
 type Template = z.infer<typeof PipelineTemplate>
 
@@ -243,7 +243,9 @@ function updateTemplate(request: OperationRequest, type: string): TaskSubmission
   return submissionFor(request, 'Update', { type, id, skipPlanDependents: request.query['skipPlanDependents'] })
 }
 
+/** @throws {GatewayError} BAD_ARGUMENT */
 function submissionFor(request: OperationRequest, verb: string, job: Record<string, unknown>): TaskSubmission {
+  checkPlain({ ...request.query, ...request.path })
   const isSecondVersion = String(job['type']).includes('V2')
   const template = isSecondVersion ? { schema: 'v2', ...(request.body as Template) } : (request.body as Template)
   const name = template.metadata?.name ?? template.id ?? request.path['id'] ?? 'without a name'
@@ -260,7 +262,9 @@ function applicationOf({ metadata }: Template): string {
   return only === undefined || others.length > 0 || only === 'global' ? 'spinnaker' : only
 }
 
+/** @throws {GatewayError} BAD_ARGUMENT */
 function deleteTemplate(request: OperationRequest, type: string): TaskSubmission {
+  checkPlain({ ...request.query, ...request.path })
   const id = request.path['id'] as string
   const { application, tag, digest } = request.query as { application: string; tag?: string; digest?: string }
   return {
