@@ -46,6 +46,7 @@ export const to = {
   task: (id: string) => address(['tasks', id]),
   loadBalancers: (application: string) => address(['applications', application, 'load-balancers']),
   settings: (application: string, query?: Query) => address(['applications', application, 'settings'], query),
+  search: (q: string) => address(['search'], { q }),
   compare: (query?: Query) => address(['executions', 'compare'], query),
   projects: () => address(['projects']),
   /** By its name, unless an address cannot have that; without an id it is found in the list. */

@@ -244,6 +244,7 @@ export const adminWords = {
   loadBalancersEmpty: 'No load balancer. Without one, instances are reached by their own ports.',
   servesNothing: 'serves nothing',
   inService: (count: number) => `${count} in service`,
+  isInService: 'in service',
   notInService: (count: number) => `${count} not`,
   receivesNone: 'No server group is attached.',
   disabledGroup: 'disabled: takes no traffic',

@@ -47,6 +47,7 @@ export const routes: readonly ScreenRoute[] = [
     path: 'applications/:application/pipelines/:id/start',
     load: () => import('./screens/pipelines.tsx').then(({ Pipelines }) => Pipelines),
   },
+  { path: 'search', load: () => import('./screens/search.tsx').then(({ Search }) => Search) },
   { path: 'executions/compare', load: () => import('./screens/compare.tsx').then(({ Compare }) => Compare) },
   {
     path: 'executions/:id',

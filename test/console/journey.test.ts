@@ -69,6 +69,15 @@ test('a person deploys and rolls back a program at the console', { timeout: 900_
     await click('link', 'hello-v000')
     await heading('hello-v000')
     await page.getByText('2 of 2 up').waitFor()
+    const [pipeline] = await fleet.read<[{ id: string }]>('/applications/hello/pipelineConfigs')
+    const read = page.waitForResponse(/\/applications\/hello\/loadBalancers$/)
+    await open(`applications/hello/pipelines/${pipeline.id}/edit?stage=1`)
+    await (await read).finished()
+    const chip = page.locator('.removable-chips .chip')
+    await chip.first().waitFor()
+    // Until what was read is shown.
+    await page.locator('datalist option[value="dev"]').first().waitFor({ state: 'attached' })
+    assert.deepEqual(await chip.allTextContents(), ['hello-front'])
   })
 
   await step('creates an application', async () => {
@@ -506,6 +515,22 @@ test('a person deploys and rolls back a program at the console', { timeout: 900_
     await page.keyboard.press('Enter')
     await heading('web')
     await page.getByRole('link', { name: 'Start release' }).waitFor()
+  })
+
+  await step('finds everything of a name at an address', async () => {
+    await open('search?q=web-prod')
+    await heading('Search')
+    const found = page.getByRole('list', { name: 'Server groups' })
+    await found.getByRole('link', { name: 'web-prod-v000' }).waitFor()
+    assert.deepEqual(await findBarriers(page), [])
+    await page.getByRole('list', { name: 'Clusters' }).getByRole('link', { name: 'web-prod' }).click()
+    await heading('web-prod')
+    await open('applications/web/tasks?status=CANCELED')
+    await page.getByText('No task matches “Cancelled”.').waitFor()
+    await click('button', 'Clear filters')
+    await page.getByRole('link', { name: 'Destroy web-prod-v001' }).waitFor()
+    await open('applications')
+    await page.getByRole('group', { name: 'Last run of each pipeline of web' }).getByRole('link').first().waitFor()
   })
 
   await step('reads names that are markup, control or very long', async () => {

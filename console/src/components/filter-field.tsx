@@ -40,12 +40,14 @@ interface FilterSelectProps {
   readonly options: readonly (readonly [value: string, text: string])[]
   /** What leaves all, or is usual. */
   readonly any: string
+  /** Offered from so many options on; usually one is no choice. */
+  readonly leastOptions?: number
 }
 
 /** Absent where there is nothing to choose. */
-export function FilterSelect({ name, label, value, options, any }: FilterSelectProps) {
+export function FilterSelect({ name, label, value, options, any, leastOptions = 2 }: FilterSelectProps) {
   const change = useQueryChange()
-  if (options.length < 2 && value === undefined) return null
+  if (options.length < leastOptions && value === undefined) return null
   const isKnown = value === undefined || options.some(([option]) => option === value)
   return (
     <select

@@ -1,5 +1,5 @@
 /** A list of many rows below its filter, which the address holds. */
-import type { VNode } from 'preact'
+import type { ComponentChildren, VNode } from 'preact'
 import { FilterField, NoMatch } from './filter-field.tsx'
 import { VirtualList } from './virtual-list.tsx'
 
@@ -13,16 +13,20 @@ interface FilteredListProps<Item> {
   readonly rowHeight: number
   readonly label: string
   readonly row: (item: Item) => VNode
+  /** Further filters, and their names in the query. */
+  readonly more?: ComponentChildren
+  readonly filters?: readonly string[]
 }
 
-export function FilteredList<Item>({ filter, items, noMatch, ...list }: FilteredListProps<Item>) {
+export function FilteredList<Item>({ filter, items, noMatch, more, filters, ...list }: FilteredListProps<Item>) {
   return (
     <>
       <div class="filters">
         <FilterField value={filter} />
+        {more}
       </div>
       {items.length === 0 ? (
-        <NoMatch text={noMatch} />
+        <NoMatch text={noMatch} {...(filters !== undefined && { filters })} />
       ) : (
         <div class="panel is-flush">
           <VirtualList items={items} heldOf={filter} {...list} />

@@ -243,6 +243,7 @@ const Node = kept(({ look, onSelect, onFold, onFocus }: NodeProps) => {
         <button
           type="button"
           class="node-fold"
+          aria-label={`${words.inner(look.innerCount)} ${words.stagesOf(look.name)}`}
           tabIndex={-1}
           aria-expanded={inner.length === look.innerCount}
           onClick={() => onFold(id)}

@@ -7,6 +7,7 @@ import { attemptsOf, axisOf, type Segment, segmentsOf } from '../model/timing.ts
 import { words } from '../words.ts'
 import { kept, useGradually, useSteady } from './kept.tsx'
 import { Name } from './name.tsx'
+import { rem } from './rem.ts'
 import { StatusMark } from './status-mark.tsx'
 import { Duration } from './time.tsx'
 
@@ -22,6 +23,8 @@ interface StageListProps {
 interface Row {
   readonly stage: Stage
   readonly depth: number
+  /** Title of the stage that it belongs to. */
+  readonly within: string | undefined
 }
 
 /** Rows that are drawn before the browser paints: a screen full of them. */
@@ -36,10 +39,11 @@ export function StageList({ execution, tree, selected, onSelect, showsTime }: St
   const axis = axisOf(execution, nowMs)
   return (
     <ol class="stage-list" aria-label={words.stages}>
-      {rows.slice(0, count).map(({ stage, depth }) => {
+      {rows.slice(0, count).map(({ stage, depth, within }) => {
         const look = {
           ...stageStatus(stage),
           depth,
+          within,
           title: titleOf(stage),
           type: stage.type,
           from: stage.startTime,
@@ -60,6 +64,7 @@ interface Look {
   readonly kind: Kind
   readonly word: string
   readonly depth: number
+  readonly within: string | undefined
   readonly title: string
   readonly type: string
   readonly from: number | null | undefined
@@ -82,7 +87,7 @@ interface StageRowProps {
 }
 
 const StageRow = kept(({ id, look, onSelect }: StageRowProps) => {
-  const { kind, word, depth, title, type, from, length, isRunning, attempts, isSelected, segments, hasEnded } = look
+  const { kind, word, depth, within, title, type, from, length, isRunning, attempts, isSelected, segments, hasEnded } = look
   return (
     <li>
       <button
@@ -91,12 +96,13 @@ const StageRow = kept(({ id, look, onSelect }: StageRowProps) => {
         aria-pressed={isSelected}
         onClick={() => onSelect(id)}
       >
-        <span class="stage-name" style={{ paddingInlineStart: `${depth * 20}px` }}>
+        <span class="stage-name" style={{ paddingInlineStart: rem(depth * 20) }}>
           <StatusMark kind={kind} />
           <span class="cut">
             <Name text={title} max={60} />
           </span>
           <span class="muted hide-phone node-type">{type}</span>
+          {within !== undefined && <span class="visually-hidden">{words.withinStage(within)}</span>}
         </span>
         {segments === undefined ? (
           <span class="grow" />
@@ -127,10 +133,10 @@ const StageRow = kept(({ id, look, onSelect }: StageRowProps) => {
 /** What runs before a stage, the stage, what runs after it. */
 function toRows({ top, inner }: StageTree): readonly Row[] {
   const rows: Row[] = []
-  const add = (stage: Stage, depth: number): void => {
-    rows.push({ stage, depth })
+  const add = (stage: Stage, depth: number, within?: string): void => {
+    rows.push({ stage, depth, within })
     if (depth > 20) return
-    for (const child of inner.get(stage.id) ?? []) add(child, depth + 1)
+    for (const child of inner.get(stage.id) ?? []) add(child, depth + 1, titleOf(stage))
   }
   for (const stage of top) add(stage, 0)
   return rows

@@ -9,8 +9,10 @@ import { stagesOf } from './stages.ts'
 
 export interface Choice {
   readonly value: string
-  /** Beside the value, such as the name behind an id. */
+  /** Stands for the value: the name behind an id. */
   readonly label?: string | undefined
+  /** Beside the value where it is offered, such as a region. */
+  readonly note?: string | undefined
 }
 
 /** Where a field is: its siblings narrow its choices. */
@@ -41,7 +43,7 @@ const groupsRead = {
 } as const
 
 const sources: Readonly<Record<string, Source>> = {
-  accounts: { ...accountsRead, choices: (body) => accountsOf(body).map(({ name, type }) => choice(name, type)) },
+  accounts: { ...accountsRead, choices: (body) => accountsOf(body).map(({ name, type }) => ({ value: name, note: type })) },
   providers: { ...accountsRead, choices: (body) => accountsOf(body).map(({ type }) => choice(type)) },
   'docker-accounts': {
     ...accountsRead,
@@ -59,15 +61,15 @@ const sources: Readonly<Record<string, Source>> = {
     parameters: inApplication,
     choices: (body) => Object.values(objectOf(body)).flatMap((names) => textsOf(names).map((name) => choice(name))),
   },
-  'server-groups': { ...groupsRead, choices: (body) => named(body, 'name', 'region') },
+  'server-groups': { ...groupsRead, choices: (body) => noted(body, 'name', ({ region }) => textOf(region)) },
   instances: {
     ...groupsRead,
-    choices: (body) => objectsOf(body).flatMap(({ instances, name }) => named(instances, 'id', undefined, textOf(name))),
+    choices: (body) => objectsOf(body).flatMap(({ instances, name }) => noted(instances, 'id', () => textOf(name))),
   },
   'load-balancers': {
     path: '/applications/{application}/loadBalancers',
     parameters: inApplication,
-    choices: (body) => named(body, 'name', 'region'),
+    choices: (body) => noted(body, 'name', ({ region }) => textOf(region)),
   },
   'security-groups': {
     path: '/securityGroups',
@@ -83,7 +85,8 @@ const sources: Readonly<Record<string, Source>> = {
   'base-images': {
     path: '/bakery/options',
     parameters: () => ({}),
-    choices: (body) => objectsOf(body).flatMap(({ baseImages }) => named(baseImages, 'id', 'shortDescription')),
+    choices: (body) =>
+      objectsOf(body).flatMap(({ baseImages }) => noted(baseImages, 'id', ({ shortDescription }) => textOf(shortDescription))),
   },
   'instance-types': { path: '/instanceTypes', parameters: () => ({}), choices: (body) => named(body, 'name') },
   executions: {
@@ -108,7 +111,7 @@ const sources: Readonly<Record<string, Source>> = {
   subscriptions: {
     path: '/pubsub/subscriptions',
     parameters: () => ({}),
-    choices: (body) => named(body, 'subscriptionName', 'pubsubSystem'),
+    choices: (body) => noted(body, 'subscriptionName', ({ pubsubSystem }) => textOf(pubsubSystem)),
   },
   'notification-types': {
     path: '/notifications/metadata',
@@ -178,8 +181,12 @@ function choice(value: string, label?: string): Choice {
   return { value, label: label === value ? undefined : label }
 }
 
-function named(body: unknown, key: string, label?: string, same?: string): readonly Choice[] {
-  return objectsOf(body).map((item) => choice(textOf(item[key]) ?? '', label === undefined ? same : textOf(item[label])))
+function named(body: unknown, key: string, label?: string): readonly Choice[] {
+  return objectsOf(body).map((item) => choice(textOf(item[key]) ?? '', label === undefined ? undefined : textOf(item[label])))
+}
+
+function noted(body: unknown, key: string, noteOf: (item: Json) => string | undefined): readonly Choice[] {
+  return objectsOf(body).map((item) => ({ value: textOf(item[key]) ?? '', note: noteOf(item) }))
 }
 
 interface Account {

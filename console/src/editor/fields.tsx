@@ -305,7 +305,9 @@ function ValueInput({ kind, choices, label, ...input }: ValueInputProps) {
     case 'choice':
       return <SelectInput {...input} choices={choices} />
     case 'texts':
-      return choices.length > 0 && choices.length <= 5 && choices.every(({ label: text }) => text === undefined) ? (
+      return choices.length > 0 &&
+        choices.length <= 5 &&
+        choices.every(({ label: text, note }) => (text ?? note) === undefined) ? (
         <ChecksInput value={input.value} onChange={input.onChange} choices={choices} label={label} />
       ) : (
         <TextsInput {...input} choices={choices} />

@@ -80,8 +80,8 @@ export function SuggestInput({ tied, value, onChange, choices }: InputProps & { 
 function Suggestions({ id, choices }: { id: string; choices: readonly Choice[] }) {
   return (
     <datalist id={id}>
-      {choices.map(({ value, label }) => (
-        <option key={value} value={value} label={label} />
+      {choices.map(({ value, label, note }) => (
+        <option key={value} value={value} label={label ?? note} />
       ))}
     </datalist>
   )
@@ -97,7 +97,7 @@ export function SelectInput({ tied, value, onChange, choices }: InputProps & { c
       {isOther && <option value={text}>{text}</option>}
       {choices.map((choice) => (
         <option key={choice.value} value={choice.value}>
-          {choice.value === '' ? words.none : (choice.label ?? choice.value)}
+          {choice.value === '' ? words.none : [choice.label ?? choice.value, choice.note].filter(Boolean).join(', ')}
         </option>
       ))}
     </select>

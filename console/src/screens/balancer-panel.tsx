@@ -16,6 +16,7 @@ import { Panel } from '../components/panel.tsx'
 import { PendingChip } from '../components/pending-chip.tsx'
 import { StatusMark } from '../components/status-mark.tsx'
 import { type Json, numberOf, objectOf, objectsOf, textOf, textsOf } from '../model/read.ts'
+import { instanceStatus } from '../model/status.ts'
 import { words } from '../words.ts'
 import { EditBalancer } from './balancer-dialog.tsx'
 import { askToDelete } from './deletion.tsx'
@@ -173,7 +174,7 @@ function Group({ group, balancer, application, denied }: GroupProps) {
           <li key={textOf(instance['id'])}>
             <StatusMark
               kind={isInService(instance) ? 'succeeded' : isDisabled ? 'disabled' : 'failed'}
-              label={textOf(objectOf(instance['health'])['state']) ?? words.unknown}
+              label={stateWord(textOf(objectOf(instance['health'])['state']))}
             />
             <InstanceName id={textOf(instance['id']) ?? ''} {...context} />
             <span class="grow muted">
@@ -278,6 +279,11 @@ function instancesOf(group: Json): readonly Json[] {
 function isInService(instance: Json): boolean {
   const state = textOf(objectOf(instance['health'])['state'])
   return state === 'InService' || state === 'Up' || state === 'healthy'
+}
+
+/** Load balancers say it in words of their own. */
+function stateWord(state: string | undefined): string {
+  return state === 'InService' ? adminWords.isInService : instanceStatus(state).word
 }
 
 function listenerText(listener: Json): string {

@@ -52,6 +52,7 @@ export function ClusterList({ clusters, filter, ...card }: ClusterListProps) {
   return (
     <VirtualList
       class="stack clusters"
+      label={words.clusters}
       heldOf={filter}
       items={clusters}
       keyOf={({ account, name }) => `${account}/${name}`}
@@ -74,6 +75,7 @@ export function ClustersInView({ clusters, filter, ...card }: ClustersInViewProp
   return (
     <VirtualList
       class="stack clusters"
+      label={words.clusters}
       heldOf={filter}
       items={clusters}
       keyOf={({ account, name }) => `${account}/${name}`}
@@ -127,6 +129,7 @@ export function ClusterCard({ cluster, balancers, context, filter, by }: Cluster
         isLink={by === 'cluster'}
       />
       <VirtualList
+        label={words.serverGroupsOf(cluster.name)}
         heldOf={filter}
         items={cluster.groups}
         keyOf={(group) => `${group.region}/${group.name}`}

@@ -6,6 +6,7 @@ import { refreshMatching, useLive } from '../api/live.ts'
 import { changeOperation, useRight } from '../api/rights.ts'
 import { ApplicationHead } from '../components/application-head.tsx'
 import { confirm } from '../components/confirm-dialog.tsx'
+import { FilterSelect, NoMatch } from '../components/filter-field.tsx'
 import { FilteredList } from '../components/filtered-list.tsx'
 import { Icon } from '../components/icon.tsx'
 import { Name } from '../components/name.tsx'
@@ -20,23 +21,48 @@ import { words } from '../words.ts'
 
 const rowHeight = 45
 const limit = 100
+const filterNames = ['q', 'status']
 
-export function Tasks({ params, query: { q = '' } }: ScreenProps) {
+function stateWord(status: string): string {
+  return words.taskStates.find(([state]) => state === status)?.[1] ?? status
+}
+
+export function Tasks({ params, query: { q = '', status } }: ScreenProps) {
   const application = params['application'] ?? ''
   const live = useLive(
     '/applications/{application}/tasks',
-    { path: { application }, query: { limit } },
+    { path: { application }, query: { limit, ...(status !== undefined && { statuses: status }) } },
     { refresh: 'live', isBusy: hasActive },
   )
   return (
     <>
       <ApplicationHead application={application} tab={words.tasks} />
-      <Loaded live={live} rows={8} empty={<EmptyState icon="task" text={words.tasksEmpty} />}>
+      <Loaded
+        live={live}
+        rows={8}
+        empty={
+          status === undefined ? (
+            <EmptyState icon="task" text={words.tasksEmpty} />
+          ) : (
+            <NoMatch text={words.noTaskMatches(stateWord(status))} filters={filterNames} />
+          )
+        }
+      >
         {(tasks) => (
           <FilteredList
             filter={q}
             items={tasks.filter(({ name }) => (name ?? '').toLowerCase().includes(q.toLowerCase()))}
-            noMatch={words.noTaskMatches(q)}
+            noMatch={words.noTaskMatches([q, status && stateWord(status)].filter(Boolean).join(', '))}
+            filters={filterNames}
+            more={
+              <FilterSelect
+                name="status"
+                label={words.taskState}
+                value={status}
+                any={words.anyTaskState}
+                options={words.taskStates}
+              />
+            }
             keyOf={({ id }) => id}
             rowHeight={rowHeight}
             label={words.tasks}

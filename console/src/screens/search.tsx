@@ -1,0 +1,67 @@
+/** All that a search finds, at an address of its own. */
+import { useId } from 'preact/hooks'
+import { FilterField, FilterSelect } from '../components/filter-field.tsx'
+import { Icon } from '../components/icon.tsx'
+import { Name } from '../components/name.tsx'
+import { PageHead } from '../components/page-head.tsx'
+import { Panel } from '../components/panel.tsx'
+import { type HitGroup, minRemote, useHits } from '../components/search-hits.ts'
+import { EmptyState } from '../components/states.tsx'
+import { VirtualList } from '../components/virtual-list.tsx'
+import type { ScreenProps } from '../screen.ts'
+import { words } from '../words.ts'
+
+const rowHeight = 45
+
+export function Search({ query: { q = '', type } }: ScreenProps) {
+  const text = q.trim()
+  const groups = useHits(text, false)
+  const shown = groups.filter(({ title, hits, failed }) => (hits.length > 0 || failed) && (type === undefined || title === type))
+  const note = text === '' ? words.searchStart : text.length < minRemote ? words.searchShort : undefined
+  return (
+    <>
+      <PageHead tab={words.searchTitle(text)} title={words.search} />
+      <div class="filters">
+        <FilterField value={q} label={words.searchPlaceholder} />
+        <FilterSelect
+          name="type"
+          label={words.kindOfHit}
+          value={type}
+          any={words.anyKind}
+          options={groups.filter(({ hits }) => hits.length > 0).map(({ title }) => [title, title])}
+        />
+        {note !== undefined && <span class="muted">{note}</span>}
+      </div>
+      <div class="stack">
+        {shown.map((group) => (
+          <Group key={group.title} group={group} />
+        ))}
+      </div>
+      {shown.length === 0 && text !== '' && <EmptyState icon="search" text={words.noHit(text)} />}
+    </>
+  )
+}
+
+function Group({ group: { title, hits, failed } }: { group: HitGroup }) {
+  const id = useId()
+  return (
+    <Panel title={title} count={hits.length} flush>
+      {failed === true && <p class="panel-note">{words.searchFailed(title)}</p>}
+      <VirtualList
+        label={title}
+        items={hits}
+        keyOf={({ href, label }) => href ?? `${id} ${label}`}
+        rowHeight={rowHeight}
+        row={({ label, detail, icon, href }) => (
+          <div class="run-row">
+            <Icon name={icon} />
+            <a class="row-link row-title" href={href}>
+              <Name text={label} max={80} />
+            </a>
+            <span class="grow cut muted">{detail !== undefined && <Name text={detail} max={60} />}</span>
+          </div>
+        )}
+      />
+    </Panel>
+  )
+}
