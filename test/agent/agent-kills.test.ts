@@ -13,7 +13,7 @@ import { openTestAgent, type TestAgent, toInstance } from '../support/agent.ts'
 import { createRandom } from '../support/random.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
-const rounds = Number(process.env['AGENT_KILLS'] ?? 12)
+const rounds = Number(process.env['AGENT_KILLS'] ?? 8)
 const seed = Number(process.env['AGENT_KILLS_SEED'] ?? randomInt(1_000_000))
 /** Two of these: the program, and a child in a session of its own. */
 const program = ['sh', '-c', 'setsid sleep 1000 & exec sleep 1000']
