@@ -1,7 +1,7 @@
 /** Processes that run test files side by side, each taking the next file when it has finished one, and what they tell. */
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
+import { statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { processorMs } from './processor-time.ts'
 import type { Order, Report } from './run-test-files.ts'
@@ -39,8 +39,6 @@ const concurrency = 4
 /** A process without results for longer has a handle that it does not close, or waits for something that never comes. */
 const timeoutMs = 1_800_000
 const shownAsDear = 10
-/** What a file imports that takes long, most first. */
-const slow = ['support/chromium.ts', 'support/deployments.ts', 'support/serve.ts', 'support/instance.ts']
 
 /** Runs the test files, a line for each. Failures are shown in full at the end. */
 export async function runTests(files: string[]): Promise<Results> {
@@ -55,14 +53,10 @@ export async function runTests(files: string[]): Promise<Results> {
   return run.results
 }
 
-/** What takes long comes first, so that no process runs alone at the end. */
+/** The largest first: they take longest, as a rule, and so no process runs alone at the end. */
 function inOrder(files: string[]): string[] {
-  const ranks = files.map((file) => {
-    const source = readFileSync(join(root, file), 'utf8')
-    const rank = slow.findIndex((name) => source.includes(name))
-    return { file, rank: rank === -1 ? slow.length : rank }
-  })
-  return ranks.toSorted((a, b) => a.rank - b.rank).map(({ file }) => file)
+  const sized = files.map((file) => ({ file, size: statSync(join(root, file)).size }))
+  return sized.toSorted((a, b) => b.size - a.size).map(({ file }) => file)
 }
 
 class TestProcess {
