@@ -83,13 +83,11 @@ export class EventStreams {
    * Opens a stream; it goes on after the promise has been resolved.
    *
    * @throws {GatewayError} TOO_MANY_STREAMS, SHUTTING_DOWN, NOT_FOUND, and those of calls to services, before anything was written
-   * @throws {Error} when the client has left
+   * @throws {Error} when the client has left meanwhile
    */
   async open(listener: Listener): Promise<void> {
-    const { subject, client, lastEventId } = listener
-    // While its rights were judged; nothing will tell again that it has gone.
-    if (client.destroyed) throw new Error('The client has left before its event stream began.')
     const release = this.#reserve(listener.caller)
+    const { subject, client, lastEventId } = listener
     const stream = new EventStream({
       client,
       allowance: this.#allowance,
