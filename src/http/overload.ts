@@ -47,15 +47,23 @@ const soonMs = 20
  * Of the time, what rejections may take. A rejection costs about half of an answer, and the client asks again: without a bound, most of
  * the processor would go to rejections at three times the capacity. Requests that are not rejected wait on, and are served late.
  */
-const rejectionShare = 0.03
+const rejectionShare = 0.05
+/** Iterations of the event loop after which it is known how fast requests get their turn: a single pause says nothing. */
+const minIterations = 20
+const maxIterations = 200
 /** Of unused time, what is kept for a burst. */
 const maxRejectionMs = 5
 const message =
   'Fairlead is overloaded. Try again in a moment; requests with a header X-Spinnaker-Priority other than low go first.'
 const body = JSON.stringify({ message })
-const head = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body), 'retry-after': '1' }
+const head = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) }
+
+/** Seconds. Clients are told to stay away for longer while they come faster than they can be rejected. */
+const maxRetryAfter = 10
+const retryAfterStepMs = 1000
 
 interface Waiting {
+  readonly queue: Waiting[]
   readonly sinceMs: number
   readonly response: ServerResponse
   readonly start: () => void
@@ -92,6 +100,16 @@ export class Overload {
   #rejectionMs = maxRejectionMs
   #rejectionsAtMs: number
   #isLookingAtHeld = false
+  /** Seconds that a rejected client is told to stay away. */
+  #retryAfter = 1
+  #retryAfterSinceMs: number
+  #rejections = 0
+  /** Whether a rejection had to wait since then. */
+  #hasPutOff = false
+  /** Since requests wait, the older ones counting less: iterations, their length, and turns given. */
+  #iterations = 0
+  #iterationsMs = 0
+  #given = 0
   #sliceMs = maxSliceMs
   #sliceBeganMs = Number.NEGATIVE_INFINITY
   #sliceIteration = -1
@@ -108,6 +126,7 @@ export class Overload {
     this.#later = surroundings.later ?? ((run) => void setImmediate(run))
     this.#soon = surroundings.soon ?? ((run) => void setTimeout(run, soonMs).unref())
     this.#rejectionsAtMs = this.#now()
+    this.#retryAfterSinceMs = this.#rejectionsAtMs
   }
 
   get running(): number {
@@ -127,12 +146,19 @@ export class Overload {
     const nowMs = this.#now()
     if ((this.#turnsGivenMs === undefined && this.#hasTime(nowMs) && this.#hasRoom()) || this.#isServedAlways(request)) {
       this.#start(start)
-    } else if (this.#hasRoom() && this.#hasRoomIn(this.#queueOf(request))) {
-      this.#queueOf(request).push({ sinceMs: nowMs, response, start })
-      if (this.#turnsGivenMs === undefined) this.#giveTurnsLater(nowMs)
-    } else {
-      this.#hold({ sinceMs: nowMs, response, start })
+      return
     }
+    const queue = this.#queueOf(request)
+    const waiting = { queue, sinceMs: nowMs, response, start }
+    // Those that are held came before.
+    if (!this.#hasRoom() || !this.#hasRoomIn(queue) || this.#held[0]?.queue === queue) this.#hold(waiting)
+    else if (this.#isTooLate(queue, nowMs) && this.#mayReject(nowMs)) this.#reject(response, 'delay')
+    else this.#wait(waiting)
+  }
+
+  #wait(waiting: Waiting): void {
+    waiting.queue.push(waiting)
+    if (this.#turnsGivenMs === undefined) this.#giveTurnsLater(this.#now())
   }
 
   leave(): void {
@@ -168,6 +194,30 @@ export class Overload {
     return (headers['x-spinnaker-priority'] ?? 'low') === 'low' ? this.#low : this.#high
   }
 
+  /** Whether its turn would come after the bound: a client that hears so at once has lost no time. */
+  #isTooLate(queue: Waiting[], nowMs: number): boolean {
+    if (this.#iterations < minIterations || this.#held.length > 0) return false
+    const expectedMs = Math.max((this.waiting * this.#iterationsMs) / this.#given, nowMs - (queue[0]?.sinceMs ?? nowMs))
+    return expectedMs > this.#settings.maxDelayMs * (queue === this.#high ? 2 : 1)
+  }
+
+  #mayReject(nowMs: number): boolean {
+    this.#earnRejections(nowMs)
+    if (this.#rejectionMs > 0) return true
+    this.#hasPutOff = true
+    return false
+  }
+
+  #reject(response: ServerResponse, reason: 'delay' | 'concurrency'): void {
+    const beganMs = this.#now()
+    this.#surroundings.onShed?.(reason)
+    if (reason === 'delay') this.#noteOverload()
+    // Not all at the same moment.
+    const seconds = this.#retryAfter + (++this.#rejections % (1 + Math.floor(this.#retryAfter / 2)))
+    response.writeHead(503, { ...head, 'retry-after': String(seconds) }).end(body)
+    this.#rejectionMs -= this.#now() - beganMs
+  }
+
   #giveTurnsLater(nowMs: number): void {
     this.#turnsGivenMs = nowMs
     this.#later(() => this.#giveTurns())
@@ -182,12 +232,36 @@ export class Overload {
     this.#expire(this.#strangers, nowMs - maxDelayMs)
     this.#expire(this.#low, nowMs - maxDelayMs)
     this.#expire(this.#high, nowMs - 2 * maxDelayMs)
+    let given = 0
     for (let next = this.#takeNext(); next !== undefined; next = this.#takeNext()) {
       if (!next.response.destroyed) this.#start(next.start)
+      given++
       if (this.#now() - nowMs >= this.#sliceMs) break
     }
-    if (this.waiting > 0) this.#giveTurnsLater(nowMs)
-    else this.#turnsGivenMs = undefined
+    this.#noteTurns(given, nowMs)
+    if (this.waiting > 0) {
+      this.#giveTurnsLater(nowMs)
+    } else {
+      this.#turnsGivenMs = undefined
+      this.#forgetTurns()
+    }
+  }
+
+  #noteTurns(given: number, nowMs: number): void {
+    if (this.#iterations === maxIterations) {
+      this.#iterations /= 2
+      this.#iterationsMs /= 2
+      this.#given /= 2
+    }
+    this.#iterations++
+    this.#iterationsMs += nowMs - (this.#turnsGivenMs ?? nowMs)
+    this.#given += given
+  }
+
+  #forgetTurns(): void {
+    this.#iterations = 0
+    this.#iterationsMs = 0
+    this.#given = 0
   }
 
   #takeNext(): Waiting | undefined {
@@ -200,14 +274,12 @@ export class Overload {
   /** Those that have waited long are told at once: they were slow to be refused already. */
   #expire(queue: Waiting[], untilMs: number, reason: 'delay' | 'concurrency' = 'delay'): void {
     while ((queue[0]?.sinceMs ?? Number.POSITIVE_INFINITY) < untilMs) {
-      if (queue[0]?.response.destroyed !== true && this.#rejectionMs <= 0) return
+      if (queue[0]?.response.destroyed !== true && this.#rejectionMs <= 0) {
+        this.#hasPutOff = true
+        return
+      }
       const { response } = queue.shift() as Waiting
-      if (response.destroyed) continue
-      const beganMs = this.#now()
-      this.#surroundings.onShed?.(reason)
-      if (reason === 'delay') this.#noteOverload()
-      response.writeHead(503, head).end(body)
-      this.#rejectionMs -= this.#now() - beganMs
+      if (!response.destroyed) this.#reject(response, reason)
     }
   }
 
@@ -237,11 +309,21 @@ export class Overload {
   #hold(held: Waiting): void {
     if (this.#held.length >= this.#settings.maxRequests * heldShare) {
       this.#surroundings.onShed?.('concurrency')
-      held.response.writeHead(503, { ...head, connection: 'close' }).end(body)
+      held.response.writeHead(503, { ...head, 'retry-after': String(this.#retryAfter), connection: 'close' }).end(body)
       return
     }
     this.#held.push(held)
     this.#lookAtHeldSoon()
+  }
+
+  /** Those for which there is room by now. */
+  #admitHeld(): void {
+    while (this.#hasRoom()) {
+      const [first] = this.#held
+      if (first === undefined || !this.#hasRoomIn(first.queue)) return
+      this.#held.shift()
+      if (!first.response.destroyed) this.#wait(first)
+    }
   }
 
   #lookAtHeldSoon(): void {
@@ -251,6 +333,7 @@ export class Overload {
       this.#isLookingAtHeld = false
       const nowMs = this.#now()
       this.#earnRejections(nowMs)
+      this.#admitHeld()
       this.#expire(this.#held, nowMs - holdMs, 'concurrency')
       this.#lookAtHeldSoon()
     })
@@ -259,5 +342,9 @@ export class Overload {
   #earnRejections(nowMs: number): void {
     this.#rejectionMs = Math.min(maxRejectionMs, this.#rejectionMs + (nowMs - this.#rejectionsAtMs) * rejectionShare)
     this.#rejectionsAtMs = nowMs
+    if (nowMs - this.#retryAfterSinceMs < retryAfterStepMs) return
+    this.#retryAfter = this.#hasPutOff ? Math.min(maxRetryAfter, this.#retryAfter * 2) : Math.max(1, this.#retryAfter >> 1)
+    this.#retryAfterSinceMs = nowMs
+    this.#hasPutOff = false
   }
 }

@@ -127,16 +127,33 @@ interface Costs {
 const simulatedMs = 12_000
 const serviceMs = 5
 
+interface Simulation {
+  readonly clients: number
+  /** Between the requests of a client. */
+  readonly paceMs: number
+  readonly costs: Costs
+  /** Whether clients wait as long as `Retry-After` says. */
+  readonly isPatient?: boolean
+  readonly lastsMs?: number
+}
+
+interface Outcomes {
+  /** How long clients waited for each response, in milliseconds. */
+  readonly answered: number[]
+  readonly rejected: number[]
+}
+
 /**
  * Clients that wait for the response to a request before they send the next one, at best after `paceMs`, on a processor of its own
  * time. Counts the second half.
  */
-function simulate(clients: number, paceMs: number, { read, answer, reject }: Costs): { answered: number; rejected: number } {
+function simulate({ clients, paceMs, costs, isPatient = false, lastsMs = simulatedMs }: Simulation): Outcomes {
+  const { read, answer, reject } = costs
   let nowMs = 0
   let iteration = 0
   let next: (() => void)[] = []
   const calendar = new Calendar()
-  const counts = { answered: 0, rejected: 0 }
+  const outcomes: Outcomes = { answered: [], rejected: [] }
   const overload = new Overload(
     { enabled: true, maxDelayMs: 1000, maxRequests: 5000 },
     {
@@ -151,17 +168,19 @@ function simulate(clients: number, paceMs: number, { read, answer, reject }: Cos
   const socket = {} as Socket
   noteProven(socket)
   const request = { method: 'GET', url: '/tasks', headers: {}, socket } as unknown as IncomingMessage
-  const isCounted = () => nowMs > simulatedMs / 2
+  const isCounted = () => nowMs > lastsMs / 2
   const send = (sentAtMs: number) => {
-    const finish = (outcome: 'answered' | 'rejected', atMs: number) => {
-      if (isCounted()) counts[outcome]++
-      sendAt(Math.max(atMs, sentAtMs + paceMs))
+    const finish = (outcome: keyof Outcomes, atMs: number, retryAfterMs = 0) => {
+      if (isCounted()) outcomes[outcome].push(atMs - sentAtMs)
+      sendAt(Math.max(atMs + retryAfterMs, sentAtMs + paceMs))
     }
-    const end = () => {
-      nowMs += reject
-      finish('rejected', nowMs)
-    }
-    overload.enter(request, { once: () => {}, writeHead: () => ({ end }) } as unknown as ServerResponse, () => {
+    const writeHead = (_status: number, headers: Record<string, string>) => ({
+      end: () => {
+        nowMs += reject
+        finish('rejected', nowMs, isPatient ? 1000 * Number(headers['retry-after']) : 0)
+      },
+    })
+    overload.enter(request, { once: () => {}, writeHead } as unknown as ServerResponse, () => {
       nowMs += answer
       const atMs = nowMs + serviceMs
       calendar.add(atMs, () => {
@@ -177,7 +196,7 @@ function simulate(clients: number, paceMs: number, { read, answer, reject }: Cos
     })
   }
   for (let client = 0; client < clients; client++) sendAt((paceMs * client) / clients)
-  for (; nowMs < simulatedMs; iteration++) {
+  for (; nowMs < lastsMs; iteration++) {
     const beganMs = nowMs
     calendar.pass(beganMs)
     const runs = next
@@ -186,7 +205,7 @@ function simulate(clients: number, paceMs: number, { read, answer, reject }: Cos
     if (nowMs === beganMs) nowMs += 0.5
   }
   overload.close()
-  return counts
+  return outcomes
 }
 
 /** What happens when, to a millisecond. */
@@ -208,20 +227,49 @@ class Calendar {
   }
 }
 
+const slowest = (waits: readonly number[]) => waits.reduce((longest, ms) => Math.max(longest, ms), 0)
+
+function offerThreeTimes(clients: number, costs: Costs, more: Partial<Simulation> = {}): { share: number; over: Outcomes } {
+  const peak = simulate({ clients: 50, paceMs: 0, costs, ...more })
+  const ratePerMs = (3 * peak.answered.length) / ((more.lastsMs ?? simulatedMs) / 2)
+  const over = simulate({ clients, paceMs: clients / ratePerMs, costs, ...more })
+  return { share: over.answered.length / peak.answered.length, over }
+}
+
+const fast = { read: 0.04, answer: 0.15, reject: 0.06 }
+const slow = { read: 0.15, answer: 0.6, reject: 0.25 }
+
 for (const [machine, costs] of [
-  ['a fast machine', { read: 0.04, answer: 0.15, reject: 0.06 }],
-  ['a slow machine', { read: 0.15, answer: 0.6, reject: 0.25 }],
+  ['a fast machine', fast],
+  ['a slow machine', slow],
 ] as const) {
   for (const clients of [3000, 12_000]) {
     test(`${clients} clients on ${machine} leave nine tenths of the goodput`, () => {
-      const peak = simulate(50, 0, costs)
-      const ratePerMs = (3 * peak.answered) / (simulatedMs / 2)
-      const over = simulate(clients, clients / ratePerMs, costs)
-      assert.ok(over.answered >= 0.9 * peak.answered, JSON.stringify({ peak, over }))
-      if (clients > 5000) assert.ok(over.rejected > 0)
+      const { share, over } = offerThreeTimes(clients, costs)
+      assert.ok(share >= 0.9, String(share))
+      if (clients > 5000) assert.ok(over.rejected.length > 0)
     })
   }
 }
+
+test('a request whose turn would come too late is rejected at once', () => {
+  const { over } = offerThreeTimes(3000, slow)
+  assert.ok(over.rejected.length > 500)
+  assert.ok(slowest(over.rejected) < 50, `${slowest(over.rejected)} ms`)
+})
+
+test('clients that wait as told are answered within the bound', () => {
+  const { share, over } = offerThreeTimes(3000, slow, { isPatient: true, lastsMs: 40_000 })
+  assert.ok(share >= 0.9, String(share))
+  assert.ok(slowest(over.answered) < 2000, `${slowest(over.answered)} ms`)
+  assert.ok(slowest(over.rejected) < 2000, `${slowest(over.rejected)} ms`)
+})
+
+test('clients beyond the bound are served in order', () => {
+  const { share, over } = offerThreeTimes(12_000, slow, { lastsMs: 40_000 })
+  assert.ok(share >= 0.9, String(share))
+  assert.ok(slowest(over.rejected) < 12_000, `${slowest(over.rejected)} ms`)
+})
 
 test('switched off, every request is served at once', () => {
   const { send, outcomes } = create({ enabled: false, maxRequests: 3 })
