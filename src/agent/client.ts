@@ -45,6 +45,7 @@ const firstPauseMs = 25
 const longestPauseMs = 1_000
 /** A start takes a moment; after this time without an agent, Fairlead reports it. */
 const reconnectGraceMs = 5_000
+
 export function openAgent({ dataDir: folder, log, version, agentFile = ownAgentFile() }: AgentClientOptions): AgentClient {
   const dataDir = resolve(folder)
   const socketPath = socketPathFor(dataDir, 'agent.sock')

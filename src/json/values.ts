@@ -12,6 +12,11 @@ export function objectOf(value: unknown): JsonObject {
   return isObject(value) ? value : {}
 }
 
+/** The value if it is a list, else an empty one. */
+export function listOf(value: unknown): unknown[] {
+  return Array.isArray(value) ? value : []
+}
+
 /** The objects of a list; everything else in it, and anything that is no list, is left out. */
 export function objectsOf(value: unknown): JsonObject[] {
   return Array.isArray(value) ? value.filter(isObject) : []

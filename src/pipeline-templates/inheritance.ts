@@ -1,8 +1,6 @@
 /** Inheritance of pipelines from their template (second schema). */
-import { isObject, type JsonObject, objectOf } from '../json/values.ts'
-import { undecorated } from './references.ts'
-
-const storePrefix = 'spinnaker://'
+import { isObject, type JsonObject, listOf, objectOf } from '../json/values.ts'
+import { idInStore, undecorated } from './references.ts'
 
 /** Lists that an instance adds to, by what it calls them when it excludes those of the template, and the key of an entry. */
 const inherited = [
@@ -33,8 +31,8 @@ interface StoredTemplate {
 
 /** Where a reference such as `spinnaker://web`, `spinnaker://web:stable` or `spinnaker://web@sha256:…` leads. */
 export function storedTemplate(reference: unknown): StoredTemplate | undefined {
-  if (typeof reference !== 'string' || !reference.toLowerCase().startsWith(storePrefix)) return undefined
-  const name = reference.slice(storePrefix.length)
+  const name = idInStore(reference)
+  if (name === undefined) return undefined
   const id = undecorated(name)
   if (id === '') return undefined
   return { name, id, path: `/v2/pipelineTemplates/${encodeURIComponent(id.toWellFormed())}${queryOf(name.slice(id.length))}` }
@@ -68,8 +66,4 @@ export function inheritLists(template: JsonObject, instance: JsonObject): Record
 
 function keyOf(entry: unknown, key: string): unknown {
   return isObject(entry) ? entry[key] : undefined
-}
-
-function listOf(value: unknown): unknown[] {
-  return Array.isArray(value) ? value : []
 }

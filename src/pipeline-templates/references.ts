@@ -22,7 +22,8 @@ export function undecorated(id: string): string {
   return id.replace(/@sha256:[0-9a-f]+$/i, '').replace(/:(?:latest|stable|unstable|experimental|test|canary)$/i, '')
 }
 
-function idInStore(reference: unknown): string | undefined {
+/** What a reference such as `spinnaker://web:stable` says after its scheme; undefined for one that leads elsewhere. */
+export function idInStore(reference: unknown): string | undefined {
   if (typeof reference !== 'string' || !reference.toLowerCase().startsWith(storePrefix)) return undefined
   return reference.slice(storePrefix.length)
 }

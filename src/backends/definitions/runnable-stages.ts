@@ -9,9 +9,8 @@ import { refusal } from './requests.ts'
 
 /**
  * Refuses stages of types that do not exist, references that would keep every run from starting, and values that their types
- * cannot use; logs types that only the
- * services of Spinnaker run. An external engine may know any type, a disabled pipeline does not run, and the stages of an instance
- * come from its template: they are left alone.
+ * cannot use; logs types that only the services of Spinnaker run. An external engine may know any type, a disabled pipeline does not
+ * run, and the stages of an instance come from its template: they are left alone.
  *
  * @throws {BackendError} 400 with the stages, and what to do
  */

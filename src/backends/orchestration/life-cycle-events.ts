@@ -4,7 +4,7 @@
  * @see docs/contracts/orchestration.md#life-cycle-events
  */
 import type { FastifyBaseLogger } from 'fastify'
-import { isObject, type JsonObject, objectsOf } from '../../json/values.ts'
+import { isObject, type JsonObject, listOf, objectsOf } from '../../json/values.ts'
 import type { CallService } from '../backend.ts'
 import { executionView } from './execution-view.ts'
 import { identityHeaders } from './identity.ts'
@@ -159,8 +159,4 @@ function uncovered(entry: JsonObject, ofPipeline: readonly unknown[]): JsonObjec
 
 function hasSameTarget(one: JsonObject, other: JsonObject): boolean {
   return one['type'] === other['type'] && one['address'] === other['address'] && one['publisherName'] === other['publisherName']
-}
-
-function listOf(value: unknown): unknown[] {
-  return Array.isArray(value) ? value : []
 }

@@ -3,9 +3,8 @@
  *
  * To add a type, export a `StageType` from a file of this folder (`wait.ts` decides, `delete-pipeline.ts` calls a service,
  * `pipeline.ts` polls, restarts and cancels), list it in `registry.ts`, describe its fields in `src/stage-types/`, and delete its name
- * from `unknown-types.ts`. A step reads
- * the stage by its `TaskContext`, acts by `call`, and returns a `TaskResult`: `RUNNING` runs it again after its pause, an error
- * fails the task, `RetryableError` repeats it. `StageError` gives the texts that users see.
+ * from `unknown-types.ts`. A step reads the stage by its `TaskContext`, acts by `call`, and returns a `TaskResult`: `RUNNING` runs it
+ * again after its pause, an error fails the task, `RetryableError` repeats it. `StageError` gives the texts that users see.
  */
 
 import type { JsonObject } from '../../../json/values.ts'
@@ -103,7 +102,7 @@ export interface TaskContext {
    *
    * @param expected Error statuses that the step deals with itself.
    * @throws {RetryableError} when the step should run again after its pause: docs/contracts/orchestration.md#retries-of-calls
-   * @throws {CollaboratorError} when the service answers with any other error.
+   * @throws {StageError} when the service answers with any other error.
    */
   call(service: ServiceName, request: CollaboratorRequest, expected?: readonly number[]): Promise<ServiceAnswer>
   /** Calls an address that the author of the pipeline chose. */

@@ -1,5 +1,5 @@
 /** Conversion of a start request into an execution. @see docs/contracts/orchestration.md#submission */
-import { isObject, isTrue, type JsonObject, textOf } from '../../../json/values.ts'
+import { isObject, isTrue, type JsonObject, listOf, textOf } from '../../../json/values.ts'
 import { isTemplateInstance } from '../../../pipeline-templates/inheritance.ts'
 import { isExecutionId } from '../../../storage/ulid.ts'
 import { checkOnApplication } from '../../access.ts'
@@ -15,7 +15,7 @@ import { commonParts } from './prepare-task.ts'
 import { checkGraph, checkStageList, referencedStages, stageFrom } from './references.ts'
 import type { SubmissionSources } from './sources.ts'
 import { expandTemplate } from './template-instance.ts'
-import { checkParentReadable, listOf, normaliseTrigger, withDefaultParameters } from './trigger.ts'
+import { checkParentReadable, normaliseTrigger, withDefaultParameters } from './trigger.ts'
 
 type PreparedPipeline =
   | { kind: 'run'; execution: Execution }

@@ -1,11 +1,11 @@
 /** Conversion of an ad-hoc task into an execution whose stages run in sequence. */
-import { isObject, type JsonObject, objectOf, textOf } from '../../../json/values.ts'
+import { isObject, type JsonObject, listOf, objectOf, textOf } from '../../../json/values.ts'
 import { BackendError, type Caller } from '../../backend.ts'
 import { describeOversize, executionFactor } from '../../limits.ts'
 import type { Execution, Stage } from '../model.ts'
 import { checkGraph, checkStageList, referencedStages, stageFrom } from './references.ts'
 import type { SubmissionSources } from './sources.ts'
-import { checkParentReadable, listOf, normaliseTrigger } from './trigger.ts'
+import { checkParentReadable, normaliseTrigger } from './trigger.ts'
 
 /** @throws {BackendError} 400 when the body is not a task. */
 export async function prepareTask(body: unknown, caller: Caller, sources: SubmissionSources): Promise<Execution> {

@@ -1,5 +1,5 @@
 /** Expansion of an instance of a pipeline template of the second schema. */
-import { isObject, type JsonObject, objectOf } from '../../../json/values.ts'
+import { isObject, type JsonObject, listOf, objectOf } from '../../../json/values.ts'
 import {
   inheritedFields,
   inheritLists,
@@ -10,7 +10,6 @@ import {
 import { BackendError } from '../../backend.ts'
 import { ArtifactError } from './artifacts.ts'
 import type { SubmissionSources } from './sources.ts'
-import { listOf } from './trigger.ts'
 
 /** What only an instance has. */
 const instanceFields = ['type', 'schema', 'template', 'variables', 'exclude', 'stages', ...inheritedFields]

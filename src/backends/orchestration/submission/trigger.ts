@@ -1,5 +1,5 @@
 /** Completion of the trigger of a submission, and of its parameters. @see docs/contracts/orchestration.md#trigger */
-import { fieldOf, isObject, isTrue, type JsonObject, objectOf } from '../../../json/values.ts'
+import { fieldOf, isObject, isTrue, type JsonObject, listOf, objectOf } from '../../../json/values.ts'
 import { checkOnApplication } from '../../access.ts'
 import type { Caller } from '../../backend.ts'
 import { executionView } from '../execution-view.ts'
@@ -64,10 +64,6 @@ function withParent(trigger: JsonObject, sources: TriggerSources): JsonObject {
 
 function textOr(value: unknown, otherwise: string): string {
   return typeof value === 'string' && value !== '' ? value : otherwise
-}
-
-export function listOf(value: unknown): unknown[] {
-  return Array.isArray(value) ? value : []
 }
 
 /** Missing parameters take their defaults; an empty text is a value. */
