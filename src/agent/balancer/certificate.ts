@@ -66,8 +66,12 @@ export function watchCertificate(
 function stampOf({ certificateFile, keyFile }: CertificateFiles): string {
   return [certificateFile, keyFile]
     .map((file) => {
-      const stat = statSync(file, { throwIfNoEntry: false })
-      return stat === undefined ? 'missing' : `${stat.ino} ${stat.size} ${stat.mtimeMs}`
+      try {
+        const { ino, size, mtimeMs } = statSync(file)
+        return `${ino} ${size} ${mtimeMs}`
+      } catch (error) {
+        return (error as NodeJS.ErrnoException).code
+      }
     })
     .join(', ')
 }
