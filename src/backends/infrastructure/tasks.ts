@@ -1,9 +1,11 @@
 /** Tasks: operations in order, recorded so that a crash leaves none half-done. */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyBaseLogger } from 'fastify'
 import { formatJson, parseJson } from '../../json/json.ts'
 import type { JsonObject } from '../../json/values.ts'
 import { inTransaction } from '../../storage/database.ts'
+import { storageFaultOf } from '../../storage/database-fault.ts'
 import { createUlids } from '../../storage/ulid.ts'
 import type { OperationRun, OperationType } from './operation-type.ts'
 
@@ -61,13 +63,16 @@ const orchestration = 'ORCHESTRATION'
 /** Retries of a request come within minutes, and users look at the details of a deployment for days. */
 const keptMs = 7 * 24 * 3600_000
 
+/** Pause after the store refused a step: locked, or its disk is full. */
+const storeRetryMs = 1000
+
 export class Tasks {
   readonly #options: TaskOptions
   readonly #ids: () => string
   readonly #statements: Record<'insert' | 'update' | 'get' | 'byRequest' | 'running' | 'prune', StatementSync>
   /** Operations change the same places, so tasks run one after the other. */
   #queue: Promise<void> = Promise.resolve()
-  #isClosed = false
+  readonly #closing = new AbortController()
 
   constructor(options: TaskOptions) {
     const { db } = options
@@ -119,7 +124,7 @@ export class Tasks {
 
   /** Resolves when the operation that runs has ended; what follows is done after the next start. */
   async close(): Promise<void> {
-    this.#isClosed = true
+    this.#closing.abort()
     await this.#queue
   }
 
@@ -135,15 +140,42 @@ export class Tasks {
 
   #enqueue(task: Task): void {
     this.#queue = this.#queue
-      .then(() => this.#run(task))
+      .then(() => this.#complete(task))
       .catch((error: unknown) => {
         this.#options.log.error({ err: error, task: task.id }, 'a task of the infrastructure could not be recorded')
       })
   }
 
+  /** A store that is locked or full for a while does not end a task: what it has not recorded is done again. */
+  async #complete(task: Task): Promise<void> {
+    const { signal } = this.#closing
+    for (let known = task; !signal.aborted; ) {
+      try {
+        return await this.#run(known)
+      } catch (error) {
+        if (storageFaultOf(error) === undefined) throw error
+        this.#options.log.error(
+          { err: error, task: task.id },
+          'a task of the infrastructure could not be recorded and goes on later',
+        )
+      }
+      await sleep(storeRetryMs, undefined, { signal }).catch(() => {})
+      known = this.#stored(task.id) ?? known
+    }
+  }
+
+  /** As it was last recorded; undefined while that cannot be read. */
+  #stored(id: string): Task | undefined {
+    try {
+      return parseJson(String(this.#statements.get.get(id)?.['document'])) as Task
+    } catch {
+      return undefined
+    }
+  }
+
   async #run(task: Task): Promise<void> {
     for (const operation of task.operations.slice(task.done)) {
-      if (this.#isClosed) return
+      if (this.#closing.signal.aborted) return
       const failure = await this.#carryOut(task, operation)
       if (failure !== undefined) return this.#fail(task, operation, failure)
     }
