@@ -55,3 +55,14 @@ test('a stage whose variables are no list can be restarted', async (t) => {
 
   assert.equal(answer.status, 200)
 })
+
+for (const key of ['application', 'id']) {
+  test(`a start whose ${key} has half of a character is refused`, async (t) => {
+    const { ask } = await startEngine(t)
+
+    const answer = await ask('POST', '/orchestrate', { application: 'app', name: 'p', stages: [], [key]: 'x\ud800' })
+
+    assert.equal(answer.status, 400)
+    assert.match(String(at(answer.body, 'message')), /half of a character/)
+  })
+}

@@ -70,6 +70,8 @@ function checkDefinition(body: unknown, limits: PipelineLimits): JsonObject {
   if (body['errors'] !== undefined && body['errors'] !== null) {
     throw new BackendError(400, 'The definition has errors of its own.', { errors: body['errors'] })
   }
+  const broken = ['application', 'id'].find((key) => textOf(body[key])?.isWellFormed() === false)
+  if (broken !== undefined) throw new BackendError(400, `"${broken}" of the pipeline contains half of a character.`)
   const { trigger, ...definition } = body
   const excess =
     describeOversize('The definition', definition, limits.bytes) ??
