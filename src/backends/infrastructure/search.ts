@@ -239,8 +239,10 @@ async function loadAll(context: BackendContext, path: string): Promise<JsonObjec
       const list = objectsOf(answer.body)
       clearTimeout(before?.forgetting)
       kept.delete(path)
-      const forgetting = () => setTimeout(() => kept.delete(path), keptMs).unref()
-      if (answer.tag !== undefined) kept.set(path, { tag: answer.tag, list, forgetting: forgetting() })
+      if (answer.tag !== undefined) {
+        const forgetting = setTimeout(() => kept.delete(path), keptMs).unref()
+        kept.set(path, { tag: answer.tag, list, forgetting })
+      }
       return list
     }
     context.log.warn({ status: answer.status }, 'the definition store cannot be searched')
