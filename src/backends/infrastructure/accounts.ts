@@ -2,7 +2,7 @@
 import type { FastifyRequest } from 'fastify'
 import { BackendError } from '../backend.ts'
 import type { Account } from './model.ts'
-import { accessOf, type Infrastructure, type InfrastructureRoute, pathValue, queryFlag } from './route.ts'
+import { accessOf, denied, type Infrastructure, type InfrastructureRoute, pathValue, queryFlag } from './route.ts'
 import { toAccountView } from './views.ts'
 
 /** Unfiltered: the permission service reads them to know who may use them. */
@@ -23,7 +23,7 @@ const account: InfrastructureRoute['answer'] = (request, infrastructure) =>
 const authorizedAccount: InfrastructureRoute['answer'] = async (request, infrastructure) => {
   const found = requireAccount(request, infrastructure)
   const access = await accessOf(request, infrastructure)
-  if (!access.mayOnAccount(found.name, 'WRITE')) throw new BackendError(403, 'Access is denied.', { exception: 'AccessDenied' })
+  if (!access.mayOnAccount(found.name, 'WRITE')) throw denied(access, { kind: 'account', name: found.name, right: 'WRITE' })
   return toAccountView(found, infrastructure.marks, true)
 }
 

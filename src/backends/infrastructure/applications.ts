@@ -8,6 +8,7 @@ import type { Instance, Job, ServerGroup } from './model.ts'
 import {
   accessOf,
   checkReadable,
+  denied,
   type Infrastructure,
   type InfrastructureRoute,
   loadBalancersOf,
@@ -196,8 +197,10 @@ function requireJob(request: FastifyRequest, { providers }: Infrastructure) {
 const removeJob: InfrastructureRoute['answer'] = async (request, infrastructure) => {
   const access = await accessOf(request, infrastructure)
   const { job: found, provider } = requireJob(request, infrastructure)
-  const mayRemove = access.mayOnApplication(found.application, 'EXECUTE') && access.mayOnAccount(found.account, 'WRITE')
-  if (!mayRemove) throw new BackendError(403, 'Access is denied.', { exception: 'AccessDenied' })
+  const { application, account } = found
+  if (!access.mayOnApplication(application, 'EXECUTE'))
+    throw denied(access, { kind: 'application', name: application, right: 'EXECUTE' })
+  if (!access.mayOnAccount(account, 'WRITE')) throw denied(access, { kind: 'account', name: account, right: 'WRITE' })
   provider.removeJob(found)
   return ''
 }

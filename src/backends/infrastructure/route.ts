@@ -87,18 +87,26 @@ export function accessOf(request: FastifyRequest, { context }: Infrastructure): 
   return loadAccess(context, callerOf(request).user ?? 'anonymous')
 }
 
-/**
- * @param name As the caller has named it: the text repeats it, whether or not it exists.
- * @throws {BackendError} 403
- */
-export function checkReadable(access: Access, name: string, kind: 'application' | 'account'): void {
-  if (mayRead(access, name, kind)) return
-  const advice = access.user === 'anonymous' ? ` ${anonymousAdvice}` : ''
-  const message = `Access denied to ${kind} ${name}: ${access.user} has no READ.${advice}`
-  throw new BackendError(403, message, { exception: 'AccessDenied' })
+/** @throws {BackendError} 403 */
+export function checkReadable(access: Access, name: string, kind: Denied['kind']): void {
+  if (!mayRead(access, name, kind)) throw denied(access, { kind, name, right: 'READ' })
 }
 
-export function mayRead(access: Access, name: string, kind: 'application' | 'account'): boolean {
+interface Denied {
+  readonly kind: 'application' | 'account'
+  /** As the caller has named it: the text repeats it, whether or not it exists. */
+  readonly name: string
+  readonly right: 'READ' | 'WRITE' | 'EXECUTE'
+}
+
+export function denied({ user }: Access, { kind, name, right }: Denied): BackendError {
+  const advice = user === 'anonymous' ? ` ${anonymousAdvice}` : ''
+  return new BackendError(403, `Access denied to ${kind} ${name}: ${user} has no ${right}.${advice}`, {
+    exception: 'AccessDenied',
+  })
+}
+
+export function mayRead(access: Access, name: string, kind: Denied['kind']): boolean {
   return kind === 'application' ? access.mayOnApplication(name, 'READ') : access.mayOnAccount(name, 'READ')
 }
 
