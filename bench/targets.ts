@@ -23,7 +23,7 @@ const root = resolve(import.meta.dirname, '..')
 /** Of every user. */
 export const password = 'for-the-benchmark-only'
 /** As `npm start` runs it. */
-const nodeOptions = ['--max-semi-space-size=16']
+const nodeOptions = ['--max-semi-space-size=16', '--v8-pool-size=2']
 
 export interface Scratch {
   dir(name: string): string
