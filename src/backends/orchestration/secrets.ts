@@ -133,26 +133,46 @@ function textOfScalar(value: unknown): string | undefined {
 
 /** The same value with masks; itself where there are no secrets. */
 export function maskIn<T>(value: T, secrets: readonly string[]): T {
-  return secrets.length === 0 ? value : (masked(value, recognisable(secrets)) as T)
+  return secrets.length === 0 ? value : (masked(value, createMasker(secrets)) as T)
 }
 
 /** Masks copies only, whatever the names of members. */
 export function maskCopies<T>(value: T, secrets: readonly string[]): T {
-  return secrets.length === 0 ? value : (masked(value, recognisable(secrets), nothing) as T)
+  return secrets.length === 0 ? value : (masked(value, createMasker(secrets), nothing) as T)
 }
 
-function recognisable(secrets: readonly string[]): readonly string[] {
-  return secrets.filter((secret) => secret.length >= minLength)
+type Masker = (text: string) => string
+
+/** So many are looked for one by one. */
+const few = 32
+
+/** Many secrets are found by their first characters: a user may have written thousands, and each view has as many texts. */
+function createMasker(secrets: readonly string[]): Masker {
+  const recognisable = secrets.filter((secret) => secret.length >= minLength)
+  if (recognisable.length <= few) return (text) => withoutSecrets(text, recognisable)
+  const starts = new Set(recognisable.map((secret) => secret.slice(0, minLength)))
+  return (text) => {
+    const found = new Set<string>()
+    for (let at = 0; at + minLength <= text.length; at++) {
+      const start = text.slice(at, at + minLength)
+      if (starts.has(start)) found.add(start)
+    }
+    if (found.size === 0) return text
+    return withoutSecrets(
+      text,
+      recognisable.filter((secret) => found.has(secret.slice(0, minLength))),
+    )
+  }
 }
 
 /** @param isSecret Of the carrier that holds the value. */
-function masked(value: unknown, secrets: readonly string[], isSecret?: NamesSecret): unknown {
+function masked(value: unknown, maskText: Masker, isSecret?: NamesSecret): unknown {
   const text = textOfScalar(value)
   if (text !== undefined) {
-    const shown = withoutSecrets(text, secrets)
+    const shown = maskText(text)
     return shown === text ? value : shown
   }
-  if (Array.isArray(value)) return value.map((each) => masked(each, secrets, isSecret))
+  if (Array.isArray(value)) return value.map((each) => masked(each, maskText, isSecret))
   if (!isObject(value)) return value
   return Object.fromEntries(
     Object.entries(value).map(([key, member]) => {
@@ -160,9 +180,9 @@ function masked(value: unknown, secrets: readonly string[], isSecret?: NamesSecr
       // What started the run is no body of a call, although its name is the same.
       if (key === 'trigger' && isObject(member) && isObject(member['payload'])) {
         const { payload, ...trigger } = member
-        return [key, { ...(masked(trigger, secrets) as JsonObject), payload: masked(payload, secrets, nothing) }]
+        return [key, { ...(masked(trigger, maskText) as JsonObject), payload: masked(payload, maskText, nothing) }]
       }
-      return [key, masked(member, secrets, isSecret ?? carrierOf(key, member))]
+      return [key, masked(member, maskText, isSecret ?? carrierOf(key, member))]
     }),
   )
 }

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { CallService } from '../../../src/backends/backend.ts'
+import { maskIn } from '../../../src/backends/orchestration/secrets.ts'
 import { createCloudService } from './infrastructure/cloud-service.ts'
 import { J, startEngine, V } from './support.ts'
 
@@ -86,4 +87,18 @@ test('secrets of a task are masked in its variables and steps', async (t) => {
     const text = JSON.stringify((await engine.ask('GET', path)).body)
     assert.ok(text.includes('******') && !/s3cr3t|hunter/.test(text), `${path}: ${text}`)
   }
+})
+
+test('thousands of secrets are masked in thousands of texts within a moment', () => {
+  const secrets = Array.from({ length: 5000 }, (_, index) => `s3cret-of-part-${index}`).toSorted(
+    (one, other) => other.length - one.length,
+  )
+  const texts = Array.from({ length: 20_000 }, (_, index) => `line ${index}`)
+  const begun = performance.now()
+
+  const shown = maskIn([...texts, 'with s3cret-of-part-4711.', 's3cre'], secrets)
+  const tookMs = performance.now() - begun
+
+  assert.deepEqual(shown, [...texts, 'with ******.', 's3cre'])
+  assert.ok(tookMs < 1500, `${tookMs} ms`)
 })
