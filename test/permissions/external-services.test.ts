@@ -45,7 +45,10 @@ async function startScene(t: TestContext) {
     'GET /securityGroups/test/aws/eu/web': { id: 'sg-1', name: 'web', accountName: 'test' },
     'GET /securityGroups/prod/aws/eu/web': { id: 'sg-2', name: 'web', accountName: 'prod' },
   })
-  const front50 = await startUpstream(t, { 'POST /pipelines/move': new Reply(200) })
+  const front50 = await startUpstream(t, {
+    'POST /pipelines/move': new Reply(200),
+    'POST /notifications/application/web': new Reply(200),
+  })
   const orca = await startUpstream(t, { 'POST /ops': { ref: '/tasks/1' }, 'GET /executions/activeByInstance': runs })
   const own = { id: 'own', applications: ['web'] }
   const theirs = { id: 'theirs', applications: ['web', 'secret'] }
@@ -110,6 +113,22 @@ test('unchecked services are protected by the gateway', async (t) => {
     assert.equal(changes(), 0)
     assert.equal((await ask(`POST /tags?${entity}&application=web&account=test`, tags)).status, 202)
     assert.equal(changes(), 1)
+  })
+
+  await t.test('notifications of all applications need an administrator', async () => {
+    const before = changes()
+    for (const [request, body] of [
+      ['POST /notifications/global/web', {}],
+      ['POST /notifications/GLOBAL/web', {}],
+      ['DELETE /notifications/global/web', undefined],
+    ] as const) {
+      const { status, text } = await ask(request, body)
+      assert.equal(status, 403, `${request}: ${text}`)
+    }
+    assert.equal(changes(), before)
+    const saved = await ask('POST /notifications/application/web', { slack: [] })
+    assert.equal(saved.status, 200, saved.text)
+    assert.equal(changes(), before + 1)
   })
 
   await t.test('a map of lists shows what the caller may read', async () => {

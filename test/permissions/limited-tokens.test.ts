@@ -83,6 +83,18 @@ test('a token reaches its own application only', async (t) => {
     }
   })
 
+  await t.test('not even of an administrator, by the notifications of all applications', async () => {
+    const made = await ask('admin', 'POST /auth/apiTokens', { name: 'ci', applications: ['web'] })
+    const { token: ofAdmin } = made.json() as { token: string }
+    for (const type of ['global', 'Global']) {
+      const headers = { authorization: `Bearer ${ofAdmin}` }
+      const { status, text } = await ask(undefined, `POST /notifications/${type}/web`, { slack: [] }, headers)
+      assert.match(`${status} ${text}`, /^403 .*TOKEN_LIMITED/, type)
+    }
+    const own = await withToken('POST /notifications/application/web', { slack: [] })
+    assert.equal(own.status, 200, own.text)
+  })
+
   await t.test('while its own application is served', async () => {
     const [web] = (await ask('olga', 'GET /applications/web/pipelineConfigs')).json() as { id: string }[]
     const own = { ...child, pipeline: web?.id }

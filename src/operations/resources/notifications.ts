@@ -4,9 +4,12 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { z } from 'zod'
 import { pathTo } from '../../http/encode-path.ts'
 import type { ServiceName } from '../../upstreams/services.ts'
+import { requireAdministrator } from '../access/application-access.ts'
+import { isLimitedToApplications, tokenLimited } from '../access/token-limits.ts'
 import { provedBySender, readsApplication, sharedKnowledge, writesApplication } from '../demands.ts'
 import { NotificationSettings } from '../models/pipelines.ts'
 import { type Operation, type OperationRequest, StreamedAnswer } from '../operation.ts'
+import type { Platform } from '../platform.ts'
 import { AnyObject, nothing } from '../schemas.ts'
 
 const settingsPath = '/notifications/{type}/{application}'
@@ -33,9 +36,10 @@ export const notificationOperations: Operation[] = [
     path: settingsPath,
     demands: writesApplication,
     summary: 'Save notification settings',
-    description: 'Replaces the notification settings of an application.',
+    description:
+      'Replaces the notification settings of an application. With the type `global`, those of all; for administrators.',
     body: { schema: AnyObject, shown: NotificationSettings, required: true },
-    forward: 'front50',
+    handle: (request, platform) => changeSettings(request, platform, { method: 'POST', body: request.body }),
     answer: nothing,
   },
   {
@@ -44,8 +48,8 @@ export const notificationOperations: Operation[] = [
     path: settingsPath,
     demands: writesApplication,
     summary: 'Delete notification settings',
-    description: 'Removes the notification settings of an application.',
-    forward: 'front50',
+    description: 'Removes the notification settings of an application. With the type `global`, those of all; for administrators.',
+    handle: (request, platform) => changeSettings(request, platform, { method: 'DELETE' }),
     answer: nothing,
   },
   {
@@ -72,6 +76,24 @@ export const notificationOperations: Operation[] = [
     answer: z.unknown(),
   },
 ]
+
+/**
+ * The service takes `global` for the settings of all applications, whichever one the path names besides.
+ *
+ * @throws {GatewayError} TOKEN_LIMITED, PERMISSION_DENIED, PERMISSIONS_UNAVAILABLE
+ */
+async function changeSettings(
+  request: OperationRequest,
+  platform: Platform,
+  change: { method: 'POST' | 'DELETE'; body?: unknown },
+): Promise<void> {
+  const { type = '', application = '' } = request.path
+  if (type.toLowerCase() !== 'application') {
+    if (isLimitedToApplications(request.state)) throw tokenLimited('the settings are those of all applications')
+    if (platform.permissions.enforcement !== 'services') await requireAdministrator(request.state, platform, 'everybody')
+  }
+  await request.json('front50', { ...change, path: pathTo`/notifications/${type}/${application}` })
+}
 
 /** Relays body and headers, which together carry the signature of the chat tool. */
 export function relayCallback(request: OperationRequest, service: ServiceName, path: string): StreamedAnswer {
