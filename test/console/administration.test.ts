@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
 import type { Page, Route } from 'playwright-core'
-import { findBarriers } from '../support/barriers.ts'
+import { findBarriers, findLostText } from '../support/barriers.ts'
 import { type Chromium, openChromium } from '../support/chromium.ts'
 import { startGateway } from '../support/gateway.ts'
 
@@ -240,6 +240,7 @@ test('an administrator works at the console', { timeout: 900_000 }, async (t) =>
       await page.setViewportSize({ width: 320, height: 900 })
       const wide = await page.evaluate('document.documentElement.scrollWidth - innerWidth')
       assert.ok(Number(wide) <= 0, `${path} is ${wide} px wider than 320`)
+      assert.deepEqual(await findLostText(page), [], path)
     }
   })
 

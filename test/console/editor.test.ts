@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { Page } from 'playwright-core'
-import { findBarriers } from '../support/barriers.ts'
+import { findBarriers, findLostText } from '../support/barriers.ts'
 import { type Chromium, openChromium } from '../support/chromium.ts'
 import { startGateway } from '../support/gateway.ts'
 import { waitUntil } from '../support/wait-until.ts'
@@ -430,6 +430,7 @@ test('pipelines are written at the editor', { timeout: 900_000 }, async (t) => {
       const wide = await page.evaluate('document.documentElement.scrollWidth - innerWidth')
       assert.ok(Number(wide) <= 0, `${view} is ${wide} px wider than a screen of 320`)
       assert.deepEqual(await findBarriers(page), [], `${view} on a phone`)
+      assert.deepEqual(await findLostText(page), [], view)
     }
   })
 

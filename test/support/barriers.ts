@@ -48,3 +48,43 @@ async function findNameless(page: Page): Promise<string[]> {
     ...missing.map((id) => `nothing has the id ${id}`),
   ]
 }
+
+/**
+ * What a page loses at twice the text size, with the distances of WCAG 1.4.12: width, and text of controls and headings.
+ *
+ * @see WCAG 2.2, 1.4.4 and 1.4.12
+ */
+export async function findLostText(page: Page): Promise<string[]> {
+  const devtools = await page.context().newCDPSession(page)
+  const setTextSize = (standard: number) => devtools.send('Page.setFontSizes', { fontSizes: { standard } })
+  await setTextSize(32)
+  await page.setViewportSize({ width: 1280, height: 900 })
+  await page.evaluate(spacious)
+  const lost = (await page.evaluate(lostText)) as string[]
+  await page.evaluate('document.adoptedStyleSheets = document.adoptedStyleSheets.slice(0, -1)')
+  await setTextSize(16)
+  await devtools.detach()
+  return lost
+}
+
+const spacious = `(() => {
+  const sheet = new CSSStyleSheet()
+  sheet.replaceSync('* { line-height: 1.5 !important; letter-spacing: 0.12em !important; word-spacing: 0.16em !important }')
+  document.adoptedStyleSheets = [...document.adoptedStyleSheets, sheet]
+})()`
+
+/** In the page. Names are cut on purpose, and graphs and editors scroll. */
+const lostText = `(() => {
+  const wide = document.documentElement.scrollWidth - innerWidth
+  const cut = [...document.querySelectorAll('button, h1, h2, h3, p, label, th, .chip, .status-badge')].filter((element) => {
+    if (element.closest('.cut, .visually-hidden, .graph, .cm-editor, [hidden]') || element.querySelector('.cut')) return false
+    const { overflowX, overflowY } = getComputedStyle(element)
+    const hides = overflowX !== 'visible' || overflowY !== 'visible'
+    const { scrollWidth, clientWidth, scrollHeight, clientHeight } = element
+    return hides && clientWidth > 1 && (scrollWidth > clientWidth + 1 || scrollHeight > clientHeight + 1)
+  })
+  return [
+    ...(wide > 0 ? [wide + ' px wider than the screen'] : []),
+    ...cut.map((element) => 'cut: ' + element.className + ' ' + element.textContent.slice(0, 60)),
+  ]
+})()`
