@@ -25,3 +25,27 @@ export async function callInTurns<T, U>(all: readonly T[], call: (one: T) => Pro
   }
   return answers
 }
+
+/** Does so many pieces of work at a time, in order; before each further one, other requests have their turn. */
+export class WorkLine {
+  readonly #places: number
+  readonly #waiting: (() => void)[] = []
+  #running = 0
+
+  constructor(places: number) {
+    this.#places = places
+  }
+
+  /** @throws what `work` throws */
+  async run<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#running < this.#places) this.#running++
+    else await new Promise<void>((resolve) => this.#waiting.push(resolve))
+    try {
+      return await work()
+    } finally {
+      const next = this.#waiting.shift()
+      if (next === undefined) this.#running--
+      else void setImmediate().then(next)
+    }
+  }
+}

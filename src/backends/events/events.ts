@@ -6,6 +6,7 @@ import { inTransaction } from '../../storage/database.ts'
 import { acceptBytes } from '../accept-bodies.ts'
 import { type Backend, type BackendContext, BackendError, type Caller, callerOf, type OpenBackend } from '../backend.ts'
 import { EffectivePipelines } from '../effective-pipelines.ts'
+import { WorkLine } from '../in-turns.ts'
 import { CronScheduler, cronMigrations } from './cron/scheduler.ts'
 import { validateWithTimes } from './cron/validation.ts'
 import { type Event, toEvent } from './event.ts'
@@ -32,14 +33,18 @@ export function createEventsBackend(pauses: EventPauses = { orchestratorMs: 5_00
 
 export const eventsBackend: Backend = createEventsBackend()
 
+/** Events that are looked at together; each may be compared with thousands of triggers. */
+const maxEvents = 4
+
 function openEvents(context: BackendContext, pauses: EventPauses): OpenBackend {
+  const line = new WorkLine(maxEvents)
   const starts = new Starts(context, pauses)
   const pipelines = new EffectivePipelines(context)
   const scheduler = new CronScheduler({ context, starts, pipelines, lookEveryMs: pauses.cronMs })
 
   /** Stores all starts at once before any is sent: what was answered with 200 happens, also after a crash. */
   async function handle(event: Event, caller: Caller): Promise<void> {
-    const caused = await toStarts(context, pipelines, event, caller)
+    const caused = await line.run(() => toStarts(context, pipelines, event, caller))
     if (caused.length === 0) return
     const ids = inTransaction(context.db, () => caused.map((start) => starts.store(start)))
     for (const [index, id] of ids.entries()) starts.send(id, caused[index] as Start)

@@ -7,6 +7,7 @@ import { formatJson, parseJson } from '../../json/json.ts'
 import { fieldOf, textOf } from '../../json/values.ts'
 import { createUlid, isExecutionId } from '../../storage/ulid.ts'
 import { type BackendContext, BackendError, type ServiceAnswer, type ServiceCall } from '../backend.ts'
+import { WorkLine } from '../in-turns.ts'
 import { SharedParts, sharedPartsMigration } from '../shared-parts.ts'
 import { prepareStart, toFailedStart } from './prepare-start.ts'
 import type { Start } from './start.ts'
@@ -46,6 +47,9 @@ const maxWaiting = 10_000
 /** The same in characters of what was stored. */
 const maxWaitingLength = 128_000_000
 
+/** As many are on their way at once: thousands of webhooks must not delay all other requests of the back ends. */
+const maxSent = 4
+
 export class Starts {
   readonly #context: BackendContext
   readonly #pauses: StartPauses
@@ -54,6 +58,7 @@ export class Starts {
   readonly #remove: StatementSync
   readonly #list: StatementSync
   readonly #timers = new Set<NodeJS.Timeout>()
+  readonly #line = new WorkLine(maxSent)
   readonly #parts: SharedParts
   /** What each start that waits has added to the store, in characters. */
   readonly #waiting = new Map<string, number>()
@@ -204,7 +209,7 @@ export class Starts {
 
   #ask(executionId: string, start: Start, request: ServiceCall): Promise<ServiceAnswer> {
     const headers = { ...start.identity, 'x-spinnaker-execution-id': executionId }
-    return this.#context.call('orca', { ...request, headers })
+    return this.#line.run(() => this.#context.call('orca', { ...request, headers }))
   }
 
   /** Never resolves once the service is closed: what waits is resumed at the next start of the process. */

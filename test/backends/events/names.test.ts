@@ -67,7 +67,7 @@ test('events of every kind start pipelines of any name', async (t) => {
     now: () => now.ms,
     others: async () => ({ status: 404, body: undefined }),
   })
-  const all = [...names.slice(0, 4), 'nul\u0000 and\nline', '🚀'.repeat(2_500), `${'x'.repeat(3_000)}%`]
+  const all = [...names.slice(0, 4), 'nul\u0000 and\nline', '🚀'.repeat(127), `${'x'.repeat(254)}%`]
   const post = async (path: string, body: unknown, headers: Record<string, string> = {}) => {
     const answer = await ask('echo', 'POST', path, body, headers)
     assert.equal(answer.status, 200, JSON.stringify(answer.body))

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
-import type { BackendSettings, ServiceAnswer } from '../../../src/backends/backend.ts'
+import type { BackendSettings, CallService, ServiceAnswer } from '../../../src/backends/backend.ts'
 import { createEventsBackend } from '../../../src/backends/events/events.ts'
 import { pushedArtifacts } from '../../../src/backends/events/pushed-artifacts.ts'
 import type { JsonObject } from '../../../src/json/values.ts'
@@ -417,4 +417,22 @@ test('a small push never becomes a large list of artifacts', () => {
     const event = { source, payload } as unknown as Parameters<typeof pushedArtifacts>[0]
     assert.ok(JSON.stringify(pushedArtifacts(event)).length < 1_000_000, source)
   }
+})
+
+test('a burst of webhooks starts a few pipelines at a time', async (t) => {
+  const recording = createRecording([pipelineWith(ci)])
+  const released = Promise.withResolvers<void>()
+  let [running, most] = [0, 0]
+  const others: CallService = async (service, call) => {
+    if (service !== 'orca') return recording.call(service, call)
+    most = Math.max(most, ++running)
+    await released.promise
+    return recording.call(service, call).finally(() => running--)
+  }
+  const backends = await startBackends(t, [createEventsBackend({ orchestratorMs: 10, buildMs: 1, cronMs: 1_000 })], { others })
+  const answers = await Promise.all(Array.from({ length: 60 }, () => backends.ask('echo', 'POST', '/webhooks/webhook/ci', {})))
+  assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200]))
+  released.resolve()
+  await recording.untilStarts(60)
+  assert.equal(most, 4)
 })
