@@ -431,8 +431,8 @@ class Exchange implements Dispatcher.DispatchHandler, Leader, Follower {
       this.#fail(misfit(form, service, verdict.found))
       return
     }
-    const isNull = verdict.kind === 'null'
-    const whole = isNull ? { status: head.status, headers: { 'content-length': '0' }, bytes: noBytes } : head
+    const isEmpty = verdict.kind === 'null' || head.bytes.length === 0
+    const whole = isEmpty ? { status: head.status, headers: { 'content-length': '0' }, bytes: noBytes } : head
     this.#led?.begin(whole.status, whole.headers)
     this.#led?.collect(whole.bytes)
     this.#led?.end()
@@ -465,7 +465,9 @@ class Exchange implements Dispatcher.DispatchHandler, Leader, Follower {
 
   #finish(): void {
     this.#led?.end()
-    const sink = this.#transform ?? this.#options.client
+    const { client, gzip } = this.#options
+    // An empty body cannot be unpacked.
+    const sink = this.#bytes === 0 && !gzip ? client : (this.#transform ?? client)
     if (!sink.writableEnded && !this.#clientIsGone) sink.end()
     this.#succeed()
   }
@@ -513,19 +515,19 @@ class Exchange implements Dispatcher.DispatchHandler, Leader, Follower {
       return
     }
     const length = headers['content-length'] === undefined ? undefined : Number(headers['content-length'])
-    const unpacks = encoding === 'gzip' && !gzip
+    const unpacks = encoding === 'gzip' && !gzip && !empty
     const packs = isPlain(encoding) && gzip && !empty && isCompressible(type) && (length === undefined || length > minGzipBytes)
     const tag = etag !== undefined && (packs || unpacks) ? weakened(etag) : etag
     const out = receiver.begin(gzip ? 'Accept-Encoding' : undefined, status === 200 ? tag : undefined)
     if (!empty) out.push('content-type', toAnswerType(type))
-    if (unpacks) this.#transform = createGunzip()
-    else if (encoding !== undefined && encoding !== 'identity') out.push('content-encoding', encoding)
-    else if (packs) {
-      this.#transform = createGzip({ level: zlibConstants.Z_BEST_SPEED })
+    if (unpacks) {
+      if (!headersOnly) this.#transform = createGunzip()
+    } else if (packs) {
+      if (!headersOnly) this.#transform = createGzip({ level: zlibConstants.Z_BEST_SPEED })
       out.push('content-encoding', 'gzip')
-    }
+    } else if (encoding !== undefined && encoding !== 'identity' && !empty) out.push('content-encoding', encoding)
     if (empty) out.push('content-length', '0')
-    else if (this.#transform === undefined && length !== undefined) {
+    else if (!packs && !unpacks && length !== undefined) {
       this.#length = length
       out.push('content-length', String(length))
     }

@@ -257,6 +257,30 @@ test('JSON is forwarded under any media type', async (t) => {
   assert.deepEqual([empty.status, await empty.text()], [200, ''])
 })
 
+test('an empty response in gzip is empty for every client', async (t) => {
+  const packed = { 'content-encoding': 'gzip', 'content-type': 'application/json' }
+  const service = createServer(({ url }, outgoing) => {
+    if (url === '/networks') return void outgoing.writeHead(204, packed).end()
+    outgoing.writeHead(200, packed).flushHeaders()
+    outgoing.end()
+  })
+  await new Promise<void>((resolve) => service.listen(0, '127.0.0.1', resolve))
+  t.after(() => void service.close())
+  const baseUrl = `http://127.0.0.1:${(service.address() as AddressInfo).port}`
+  const gateway = await startGateway(t, { services: { clouddriver: { baseUrl }, keel: { baseUrl } } })
+  for (const [path, ...methods] of [
+    ['/networks', 'GET', 'HEAD'],
+    ['/managed/reports/onboarding', 'GET', 'HEAD'],
+    ['/managed/application/web/config', 'DELETE'],
+  ] as const) {
+    for (const [method, coding] of methods.flatMap((one) => [[one, 'identity'] as const, [one, 'gzip'] as const])) {
+      const asked = request(gateway + path, { method, headers: { 'accept-encoding': coding }, agent: false }).end()
+      const [answer] = (await once(asked, 'response')) as [IncomingMessage]
+      assert.deepEqual([answer.statusCode, await readAll(answer)], [200, 0], `${method} ${path} ${coding}`)
+    }
+  }
+})
+
 test('a response reaches the client while the service sends', async (t) => {
   const { promise: read, resolve: haveRead } = Promise.withResolvers<void>()
   const clouddriver = await startService(t, async (_incoming, outgoing) => {
