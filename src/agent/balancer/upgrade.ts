@@ -71,7 +71,7 @@ class Upgrade implements ConnectionUser, InstanceSeeker, Swept {
     this.#connection = connection
     this.#movedMs = sweep.nowMs
     sweep.add(this)
-    connection.begin(this, false)
+    connection.begin(this, this.#parts.head.method === 'HEAD')
   }
 
   onNoInstance(): void {

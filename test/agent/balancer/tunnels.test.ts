@@ -81,6 +81,22 @@ for (const [name, bounds] of [
 
 const handshake = 'Host: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 1\r\n\r\n'
 
+test('a refused upgrade by HEAD ends with its head', async (t) => {
+  const instance = await startInstance(t, 'a')
+  instance.server.on('upgrade', (_request, socket: Socket) => {
+    socket.write('HTTP/1.1 426 Upgrade Required\r\nContent-Length: 3\r\n\r\n')
+  })
+  const rig = await openRig(t, { members: [instance.member] })
+  await rig.untilUp('a')
+  const connection = await openRawConnection(t, rig.url)
+
+  connection.send(`HEAD /chat HTTP/1.1\r\n${handshake}`)
+  const answer = await connection.next({ toHead: true })
+
+  assert.equal(answer.status, 426)
+  await connection.ended
+})
+
 test('an upgrade that the instance refuses is an ordinary response', async (t) => {
   const instance = await startInstance(t, 'a')
   instance.server.on('upgrade', (_request, socket: Socket) => {
