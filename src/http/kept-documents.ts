@@ -39,7 +39,8 @@ export class KeptDocument implements Sendable {
 
   constructor(value: object) {
     this.#value = value
-    const sum = createHash('sha1')
+    // A list of one object is another document than the object.
+    const sum = createHash('sha1').update(Array.isArray(value) ? '[' : '')
     let size = 2
     for (const { text, digest } of this.#written()) {
       sum.update(digest)
@@ -110,6 +111,8 @@ function gzippedOnce(tag: string, bytes: () => Buffer): Promise<Buffer> {
   gzippedByTag.set(tag, entry)
   entry.gzipped.then(
     ({ length }) => {
+      // It was evicted while it was packed.
+      if (gzippedByTag.get(tag) !== entry) return
       entry.size = length
       gzippedBytes += length
       for (const [oldest, { size }] of gzippedByTag) {

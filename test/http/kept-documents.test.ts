@@ -31,6 +31,14 @@ test('lists with equal entries share validator and compressed bytes', async () =
   }
 })
 
+test('an object and a list of it alone are two documents', async () => {
+  const entry = Object.freeze({ name: 'x'.repeat(3000) })
+  const [list, object] = [documentOf([entry]), documentOf(entry)]
+  assert.notEqual(list.tag, object.tag)
+  assert.deepEqual(JSON.parse(gunzipSync(await list.gzipped()).toString()), [entry])
+  assert.deepEqual(JSON.parse(gunzipSync(await object.gzipped()).toString()), entry)
+})
+
 test('a value that may change is not kept', () => {
   assert.equal(keptDocumentOf([shared]), undefined)
   assert.equal(keptDocumentOf('text'), undefined)
