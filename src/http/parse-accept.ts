@@ -52,9 +52,13 @@ function weightOf(parameters: readonly string[]): number {
   return Number.isFinite(weight) ? weight : 0
 }
 
-/** Whether gzip is among the codings that the client accepts. */
+/** Whether gzip is among the codings that the client accepts. What it says of gzip counts before what it says of all codings. */
 export function acceptsGzip(header: string | string[] | undefined): boolean {
   if (header === undefined) return false
-  const match = /(?:^|,)\s*(?:gzip|\*)\s*(?:;\s*q=([\d.]+)\s*)?(?:,|$)/i.exec(String(header))
-  return match !== null && Number(match[1] ?? 1) > 0
+  const text = String(header)
+  const weight = gzipRange.exec(text) ?? anyRange.exec(text)
+  return weight !== null && Number(weight[1] ?? 1) > 0
 }
+
+const gzipRange = /(?:^|,)\s*gzip\s*(?:;\s*q=([\d.]+)\s*)?(?:,|$)/i
+const anyRange = /(?:^|,)\s*\*\s*(?:;\s*q=([\d.]+)\s*)?(?:,|$)/i

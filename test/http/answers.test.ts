@@ -81,7 +81,12 @@ test('large responses are compressed for gzip clients only', async (t) => {
   const packed = await raw('/networks', 'gzip, deflate')
   assert.equal(packed.encoding, 'gzip')
   assert.equal(gunzipSync(packed.bytes).toString(), body)
-  assert.deepEqual((await raw('/networks', 'identity')).encoding, undefined)
+  for (const refusing of ['identity', '*, gzip;q=0', 'br, *;q=0.5, gzip;q=0.0', '*;q=0']) {
+    assert.equal((await raw('/networks', refusing)).encoding, undefined, refusing)
+  }
+  for (const accepting of ['*', '*;q=0, gzip', 'identity;q=0, br;q=1.0, GZIP;q=0.1']) {
+    assert.equal((await raw('/networks', accepting)).encoding, 'gzip', accepting)
+  }
   assert.deepEqual((await raw('/networks/aws', 'gzip')).encoding, undefined)
 })
 
