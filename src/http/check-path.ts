@@ -33,7 +33,8 @@ function refused(reason: string, advice = encodeNames): GatewayError {
   return new GatewayError('PATH_REFUSED', `The path is refused because ${reason}. ${advice}`)
 }
 
-function isDecodable(path: string): boolean {
+/** Whether the percent-encoding is well-formed UTF-8. */
+export function isDecodable(path: string): boolean {
   try {
     decodeURIComponent(path)
     return true

@@ -15,6 +15,7 @@ import { offeredMethods } from '../telemetry/methods.ts'
 import type { RequestSpan } from '../telemetry/tracing.ts'
 import { commonHeaders, type EchoedHeaders, sendError } from './answer.ts'
 import type { BoundsOf } from './body-bounds.ts'
+import { isDecodable } from './check-path.ts'
 import { listenerOf } from './listeners.ts'
 import { type OriginSettings, originOf } from './origin.ts'
 import type { Site } from './page.ts'
@@ -77,7 +78,7 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
     rewriteUrl: (raw) => {
       const target = readTarget(raw)
       if ('problem' in target) Object.assign(raw, { [misdirected]: target.problem })
-      const url = 'url' in target ? target.url : '/'
+      const url = 'url' in target ? withDecodablePath(target.url) : '/'
       if (contextPath === '' && isInner(url)) return url
       const { path, query } = splitUrl(url)
       const inner = innerPath(path, contextPath, options)
@@ -99,7 +100,14 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
 
   const tellEnded = createEndedQueue(options)
   server.addHook('onRequest', (request, reply, done) => {
-    request.state = createState(request, routeTo(request, options), options)
+    let route: Route | undefined
+    let fault: unknown
+    try {
+      route = routeTo(request, options)
+    } catch (error) {
+      fault = error
+    }
+    request.state = createState(request, route, options)
     options.onReceived()
     const span = options.startSpan?.(request)
     if (span !== undefined) request.state.span = span
@@ -108,6 +116,7 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
     const { [misdirected]: problem } = request.raw as { [misdirected]?: string }
     if (problem !== undefined) throw new GatewayError('BAD_ARGUMENT', problem, { headers: { connection: 'close' } })
     if (outside in request.raw) throw noRoute(request)
+    if (fault !== undefined) throw fault
     // No login would change this answer.
     if (!offeredMethods.has(request.method)) throw notOffered(request, options.methodsOf(request.state.path))
     takeSteps(options, { request, reply, done }, 0)
@@ -200,6 +209,16 @@ function noRoute(request: FastifyRequest): GatewayError {
 function splitUrl(url: string): { path: string; query: string } {
   const mark = url.indexOf('?')
   return mark === -1 ? { path: url, query: '' } : { path: url.slice(0, mark), query: url.slice(mark) }
+}
+
+/**
+ * The framework rejects a path that it cannot decode before any hook: without log line, metrics and common headers. With its percent signs
+ * encoded, the path passes to the step that rejects ambiguous ones.
+ */
+function withDecodablePath(url: string): string {
+  if (!url.includes('%')) return url
+  const { path, query } = splitUrl(url)
+  return isDecodable(path) ? url : path.replaceAll('%', '%25') + query
 }
 
 /** Whether a path without a context path is taken as it is. */

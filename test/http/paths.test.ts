@@ -6,6 +6,7 @@ import { toErrorAnswer } from '../../src/http/error-answer.ts'
 import { runGateway, startGateway } from '../support/gateway.ts'
 import { openRawConnection } from '../support/raw-connection.ts'
 import { startUpstream } from '../support/upstream.ts'
+import { waitUntil } from '../support/wait-until.ts'
 
 /** Sends the path as it stands: `fetch` would tidy it. */
 function rawGet(
@@ -64,6 +65,7 @@ test('an ambiguous path is rejected before any service', async (t) => {
     const body = JSON.parse(answer.body) as { code: string; message: string }
     assert.equal(body.code, 'PATH_REFUSED', path)
     assert.ok(body.message.length > 20, path)
+    assert.equal(answer.headers['x-content-type-options'], 'nosniff', path)
   }
   const asked = clouddriver.requests
     .slice(before)
@@ -302,7 +304,9 @@ test('a query of more than 1,000 parameters is rejected', async (t) => {
 
 test('an overlong path value is rejected with 400', async (t) => {
   const front50 = await startUpstream(t, {})
-  const gateway = await startGateway(t, { services: { front50: { baseUrl: front50.url } } })
+  const statuses: unknown[] = []
+  const log = (line: Record<string, unknown>) => line['msg'] === 'request' && statuses.push(line['status'])
+  const gateway = await startGateway(t, { services: { front50: { baseUrl: front50.url } } }, { log })
   for (const [length, status] of [
     [8000, 404],
     [9000, 400],
@@ -310,4 +314,7 @@ test('an overlong path value is rejected with 400', async (t) => {
     const answer = await rawGet(gateway, `/projects/${'x'.repeat(length)}`)
     assert.equal(answer.status, status, answer.body)
   }
+  assert.equal((await rawGet(gateway, '/projects/%zz')).status, 400)
+  await waitUntil(() => statuses.length === 3, 'each request to be logged')
+  assert.deepEqual(statuses, [404, 400, 400])
 })
