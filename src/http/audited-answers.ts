@@ -5,6 +5,7 @@ import type { AuditLog } from '../audit/audit-log.ts'
 import type { AuditDecision, AuditEvent } from '../audit/event.ts'
 import { BoundedMap } from '../bounded-map.ts'
 import { GatewayError } from '../errors.ts'
+import { foldName } from '../fold-name.ts'
 import { concealSecrets } from '../telemetry/conceal-secrets.ts'
 import { formatError } from './answer.ts'
 import { namesInBody, namesInQuery } from './audited-names.ts'
@@ -197,8 +198,10 @@ export class AuditedAnswers {
   /** Of bodies and queries, which may hold secrets, no more than what they name. */
   #toEvent(request: FastifyRequest, more: Pick<AuditEvent, 'kind' | 'decision'> & Partial<AuditEvent>): AuditEvent {
     const { state, method } = request
-    const names = changesNothing(request) ? {} : { ...namesInQuery(request.url), ...this.#named.get(request) }
-    const resource: Record<string, string> = { ...names, ...toResource(request) }
+    const inQuery = changesNothing(request) ? {} : namesInQuery(request.url)
+    const inBody = changesNothing(request) ? undefined : this.#named.get(request)
+    const inPath = toResource(request)
+    const resource: Record<string, string> = { ...inQuery, ...inBody, ...inPath }
     const upstream = state.upstreamCalls.map(({ service, status }) => ({ service, status }))
     return {
       atMs: this.#options.now(),
@@ -209,7 +212,9 @@ export class AuditedAnswers {
       requestId: concealSecrets(state.requestId),
       method,
       operation: operationOf(request),
-      application: resource['application'] ?? applicationOf(state),
+      // What the query says may have no effect.
+      application:
+        listApplications([inPath['application'], applicationOf(state), inBody?.['application']]) ?? inQuery['application'],
       ...(Object.keys(resource).length > 0 && { resource }),
       ...(upstream.length > 0 && { upstream }),
       ...(state.errorCode !== undefined && { error: state.errorCode }),
@@ -220,7 +225,7 @@ export class AuditedAnswers {
 }
 
 function changesNothing({ method, state }: FastifyRequest): boolean {
-  return readMethods.has(method) || state.route?.changesNothing === true
+  return state.route?.changesNothing ?? readMethods.has(method)
 }
 
 function decide(note: AuditNote | undefined, status: number, errorCode: string | undefined): AuditDecision {
@@ -270,6 +275,13 @@ function applicationOf({ application, applicationSegment }: RequestState): strin
   } catch {
     return undefined
   }
+}
+
+/** Each once, as it is spelled first. */
+function listApplications(lists: readonly (string | undefined)[]): string | undefined {
+  const names = new Map<string, string>()
+  for (const name of lists.flatMap((list) => list?.split(', ') ?? [])) names.getOrInsert(foldName(name), name)
+  return names.size === 0 ? undefined : [...names.values()].join(', ')
 }
 
 /** What the client would have got, a session among it, stays here. */

@@ -3,7 +3,10 @@ import { isObject } from '../json/values.ts'
 import { concealSecrets } from '../telemetry/conceal-secrets.ts'
 
 const maxLength = 300
-const maxListed = 20
+/** Who searches for an application must find what was done to it, also where many were changed at once. */
+const maxApplicationsLength = 10_000
+/** Of the words for names that are not shown. */
+const moreLength = 20
 
 const namedByQuery: ReadonlySet<string> = new Set([
   'account',
@@ -21,7 +24,7 @@ const namedByQuery: ReadonlySet<string> = new Set([
   'tag',
   'username',
 ])
-const namedByBody = ['application', 'id', 'name'] as const
+const namedByBody = ['id', 'name'] as const
 
 /** @param url With its query */
 export function namesInQuery(url: string): Record<string, string> {
@@ -34,22 +37,52 @@ export function namesInQuery(url: string): Record<string, string> {
   return toShown(found)
 }
 
-/** Of one object or several; of a task, also which kinds of jobs it has. */
+/** Of one object or several; of a task, also which kinds of jobs it has, and their applications. */
 export function namesInBody(body: unknown): Record<string, string> {
-  const objects = (Array.isArray(body) ? body.slice(0, maxListed) : [body]).filter(isObject)
+  const objects = (Array.isArray(body) ? body : [body]).filter(isObject)
+  const jobs = objects.flatMap((one) => (Array.isArray(one['job']) ? one['job'] : [])).filter(isObject)
   const found: Record<string, string> = {}
-  for (const name of namedByBody) {
-    const values = new Set(objects.flatMap((one) => textOf(one, name)))
-    if (values.size > 0) found[name] = [...values].join(', ')
+  const note = (name: string, values: readonly string[]) => {
+    if (values.length > 0) found[name] = toList(new Set(values), name === 'application' ? maxApplicationsLength : maxLength)
   }
-  const jobs = objects.flatMap((one) => (Array.isArray(one['job']) ? one['job'].slice(0, maxListed) : []))
-  const types = new Set(jobs.filter(isObject).flatMap((job) => textOf(job, 'type')))
-  if (types.size > 0) found['jobs'] = [...types].join(', ')
-  return toShown(found)
+  for (const name of namedByBody)
+    note(
+      name,
+      objects.flatMap((one) => textOf(one, name)),
+    )
+  note('application', [...objects, ...jobs].flatMap(applicationsOf))
+  note(
+    'jobs',
+    jobs.flatMap((job) => textOf(job, 'type')),
+  )
+  return found
+}
+
+/** A job may hold the application itself. */
+function applicationsOf(object: Record<string, unknown>): string[] {
+  const application = Object.hasOwn(object, 'application') ? object['application'] : undefined
+  return isObject(application) ? textOf(application, 'name') : textOf(object, 'application')
+}
+
+/** @param maxCharacters Names beyond are counted only. */
+function toList(names: ReadonlySet<string>, maxCharacters: number): string {
+  let text = ''
+  let shown = 0
+  for (const name of names) {
+    const added = `${text === '' ? '' : ', '}${conceal(name)}`
+    if (shown > 0 && text.length + added.length > maxCharacters - moreLength) break
+    text += added
+    shown++
+  }
+  return shown === names.size ? text : `${text}, and ${names.size - shown} more`
+}
+
+function conceal(text: string): string {
+  return concealSecrets(text).slice(0, maxLength)
 }
 
 function toShown(found: Readonly<Record<string, string>>): Record<string, string> {
-  return Object.fromEntries(Object.entries(found).map(([name, value]) => [name, concealSecrets(value).slice(0, maxLength)]))
+  return Object.fromEntries(Object.entries(found).map(([name, value]) => [name, conceal(value)]))
 }
 
 function textOf(object: Record<string, unknown>, name: string): string[] {

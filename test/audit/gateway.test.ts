@@ -15,14 +15,14 @@ import { askEvents } from './support.ts'
 const admin = basic('admin', 'secret')
 const known = { name: 'admin', admin: true, accounts: [], roles: [], applications: [], serviceAccounts: [] }
 
-async function startAudited(t: TestContext, settings: Record<string, unknown> = {}) {
+async function startAudited(t: TestContext, settings: Record<string, unknown> = {}, more: Record<string, unknown> = {}) {
   const fiat = await startUpstream(t, ({ path }) => (path.startsWith('/authorize/') ? known : {}))
   const orca = await startUpstream(t, {
     'PUT /pipelines/p1/cancel': new Reply(200),
     'PUT /pipelines/p2/cancel': new Reply(500, { message: 'no' }),
     'POST /ops': { ref: '/tasks/1' },
   })
-  const services = { fiat: { enabled: true, baseUrl: fiat.url }, orca: { baseUrl: orca.url } }
+  const services = { fiat: { enabled: true, baseUrl: fiat.url }, orca: { baseUrl: orca.url }, ...more }
   const guarded = await startGuarded(t, { services, ...settings })
   return { ...guarded, fiat, orca, events: async (query = '') => (await askEvents(guarded.url, query, admin)).events }
 }
@@ -200,6 +200,23 @@ test('a change names its object from path, query or body', async (t) => {
     found.map(({ resource }) => resource),
   )
   assert.ok(!JSON.stringify([found, begun]).includes('c4n4ry'))
+})
+
+test('a query cannot hide which application was changed', async (t) => {
+  const { url, events, orca } = await startAudited(t)
+  orca.answer({ 'GET /pipelines/p1': { application: 'web' }, 'PUT /pipelines/p1/cancel': new Reply(200) })
+  await fetch(`${url}/pipelines/p1/cancel?application=decoy`, { method: 'PUT', headers: admin })
+  assert.deepEqual(
+    (await events()).map(({ application }) => application),
+    ['web'],
+  )
+})
+
+test('a GET that changes something is a change', async (t) => {
+  const swabbie = await startUpstream(t, () => ({}))
+  const { url, events } = await startAudited(t, {}, { swabbie: { enabled: true, baseUrl: swabbie.url } })
+  await fetch(`${url}/cleanup/resources/web/r1/optOut`, { headers: admin })
+  assert.deepEqual(shown(await events()), [['change', 'allowed', 'admin', 'optOutUsingGET', 200]])
 })
 
 test('administrators page through the log by its filters, others may not', async (t) => {

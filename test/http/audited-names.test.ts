@@ -22,6 +22,17 @@ for (const [what, body, names] of [
     ],
     { application: 'web', name: 'a, b' },
   ],
+  [
+    'a task about another application',
+    {
+      application: 'web',
+      job: [
+        { type: 'updateApplication', application: { name: 'shop' } },
+        { type: 'deploy', application: 'web' },
+      ],
+    },
+    { application: 'web, shop', jobs: 'updateApplication, deploy' },
+  ],
   ['what is no text', { application: 7, name: {}, id: null, job: 'x' }, {}],
   ['nothing', undefined, {}],
   ['a text', 'name', {}],
@@ -36,7 +47,12 @@ for (const [what, body, names] of [
 test('a long name and a long list are cut off', () => {
   assert.equal(namesInBody({ name: 'x'.repeat(5000) })['name']?.length, 300)
   const many = Array.from({ length: 5000 }, (_, index) => ({ name: `n${index}` }))
-  assert.ok((namesInBody(many)['name']?.length ?? 0) <= 300)
+  assert.match(namesInBody(many)['name'] ?? '', /^n0, n1, .{200,270}, and 49\d\d more$/)
+})
+
+test('of a long list, every application counts', () => {
+  const many = Array.from({ length: 500 }, (_, index) => ({ application: `app${index}` }))
+  assert.equal(namesInBody(many)['application']?.split(', ').length, 500)
 })
 
 test('of a query, ids and names and nothing else', () => {

@@ -3,6 +3,7 @@ import findMyWay from 'find-my-way'
 import { GatewayError } from '../../errors.ts'
 import { decodeSegment } from '../../http/encode-path.ts'
 import { type FindRoute, maxParamLength, type Route } from '../../http/route.ts'
+import { isRead } from '../access/token-limits.ts'
 import type { Operation } from '../operation.ts'
 import { routeOf } from '../route.ts'
 
@@ -55,9 +56,9 @@ function buildRouter(operations: readonly Operation[]): Router {
     onMaxParamLength: () => {},
   })
   for (const operation of operations) {
-    const { method, id, cost = 1, changesNothing = false } = operation
+    const { method, id, cost = 1 } = operation
     const url = routeOf(operation).path.route
-    router.on(method, url, () => {}, { url, operation: id, cost, changesNothing } satisfies Route)
+    router.on(method, url, () => {}, { url, operation: id, cost, changesNothing: isRead(operation) } satisfies Route)
   }
   return router
 }
