@@ -65,10 +65,11 @@ export async function runAgent({ dataDir: folder, version, log, inherited = new 
   function apply(state: DesiredState): boolean {
     if (state.revision < revision || isStopping) return false
     if (state.revision > revision) {
-      revision = state.revision
       // First, so that no request goes to an instance that is about to be stopped.
       balancers.apply(state.loadBalancers)
       supervisor.apply(state.instances)
+      // Last, so that a state that failed on its way is taken when the client sends it again.
+      revision = state.revision
     }
     return true
   }

@@ -1,6 +1,6 @@
 /** Fairlead's side of the agent: starts it, sends the desired state, follows the observed state. */
 import type { ChildProcess } from 'node:child_process'
-import { existsSync, readdirSync } from 'node:fs'
+import { readdirSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { socketPathFor } from '../storage/socket-path.ts'
@@ -146,7 +146,12 @@ export function openAgent({ dataDir: folder, log, version, agentFile = ownAgentF
     if (desired === undefined) return false
     if (desired.instances.length + desired.loadBalancers.length > 0) return true
     const instances = join(dataDir, instancesFolderName)
-    return existsSync(instances) && readdirSync(instances).length > 0
+    try {
+      return readdirSync(instances).length > 0
+    } catch (error) {
+      // A folder that cannot be read may hold something.
+      return (error as NodeJS.ErrnoException).code !== 'ENOENT'
+    }
   }
 
   /** Works with one agent until it fails or this client is closed. */
@@ -194,7 +199,10 @@ export function openAgent({ dataDir: folder, log, version, agentFile = ownAgentF
       if (desired === sent) await changed
       end.throwIfAborted()
       sent = desired
-      if (sent !== undefined) setProblem(explainRefusal(sent, await put('PUT', '/desired', JSON.stringify(sent))))
+      if (sent === undefined) continue
+      const answer = await put('PUT', '/desired', JSON.stringify(sent))
+      if (answer.status >= 500) throw new Error(`it failed at revision ${sent.revision} of the desired state: ${answer.text}`)
+      setProblem(explainRefusal(sent, answer))
     }
   }
 

@@ -57,6 +57,8 @@ const firstProbePauseMs = 25
 /** An instance that is not ready after so many intervals has a reason to be looked for. */
 const readinessIntervals = 10
 const diskIntervalMs = 2_000
+/** Until work that failed in the agent is tried again, such as a search for processes without a free descriptor. */
+const faultPauseMs = 1_000
 /** Measuring a folder may take this part of the time. */
 const diskShare = 0.05
 const defaultGraceMs = 10_000
@@ -314,8 +316,9 @@ export class Instance {
     const over = new AbortController()
     this.#run = run
     const { timeLimitMs, restart, program } = this.#desired as DesiredInstance
-    const background = [this.#watchReadiness(run, over.signal)]
-    if (program.limits.diskBytes !== undefined) background.push(this.#watchDisk(run, program.limits.diskBytes, over.signal))
+    const { diskBytes } = program.limits
+    const background = [this.#insist(() => this.#watchReadiness(run, over.signal), over.signal)]
+    if (diskBytes !== undefined) background.push(this.#insist(() => this.#watchDisk(run, diskBytes, over.signal), over.signal))
     const limit =
       timeLimitMs === undefined || restart === 'always'
         ? undefined
@@ -352,7 +355,21 @@ export class Instance {
   #condemn(run: Run, verdict: string, graceMs = 0): void {
     if (run.verdict !== undefined || this.#context.isOver()) return
     run.verdict = verdict
-    void this.#endAll(graceMs)
+    const over = new AbortController()
+    void run.ended.then(() => over.abort())
+    void this.#insist(() => this.#endAll(graceMs), over.signal)
+  }
+
+  /** Does what failed again, until the signal ends it. */
+  async #insist(work: () => Promise<void>, signal: AbortSignal): Promise<void> {
+    while (!signal.aborted && !this.#context.isOver()) {
+      try {
+        return await work()
+      } catch (err) {
+        this.#context.log.error({ err, instance: this.id }, 'an instance cannot be looked after')
+      }
+      await sleep(faultPauseMs, undefined, { signal }).catch(() => {})
+    }
   }
 
   /** After the leader's end: ends what it left behind, and decides how it goes on. */
@@ -410,7 +427,7 @@ export class Instance {
   async #watchReadiness(run: Run, signal: AbortSignal): Promise<void> {
     const before = this.#record.quickEnds > 0 ? this.#reason : undefined
     let failures = 0
-    this.#show('starting', before)
+    if (run.readyAt === undefined) this.#show('starting', before)
     for (let pauseMs = firstProbePauseMs; !signal.aborted; ) {
       const target = this.#desired?.readiness
       if (target === undefined) return this.#becomeReady(run, before)

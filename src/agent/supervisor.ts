@@ -7,13 +7,15 @@ import { Instance, type InstanceContext } from './instance.ts'
 import { parseMark } from './instance-processes.ts'
 import type { AgentLog } from './log.ts'
 import { instancesFolderName, markOfDataDir } from './places.ts'
-import { openProcessTable, signalProcess } from './processes.ts'
+import { openProcessTable, type ProcessTable, signalProcess } from './processes.ts'
 import type { DesiredInstance, ObservedInstance } from './protocol.ts'
 
 export interface SupervisorOptions {
   readonly dataDir: string
   readonly log: AgentLog
   readonly onChange: () => void
+  /** By default the processes of this machine. */
+  readonly table?: ProcessTable
 }
 
 /** How often ends of adopted processes and the size of consoles are looked at. */
@@ -32,14 +34,14 @@ export class Supervisor {
   #sweeps = 0
   #isOver = false
 
-  constructor({ dataDir, log, onChange }: SupervisorOptions) {
+  constructor({ dataDir, log, onChange, table = openProcessTable() }: SupervisorOptions) {
     const agentMark = markOfDataDir(dataDir)
     this.#context = {
       dataDir,
       instancesFolder: join(dataDir, instancesFolderName),
       agentMark,
       controlGroups: openControlGroups(`fairlead-${agentMark}`),
-      table: openProcessTable(),
+      table,
       log,
       changed: onChange,
       isOver: () => this.#isOver,
@@ -84,10 +86,10 @@ export class Supervisor {
 
   #begin(): void {
     mkdirSync(this.#context.instancesFolder, { recursive: true, mode: 0o700 })
-    this.#timer = setInterval(() => this.#sweep(), sweepMs)
     for (const id of this.#findLeftIds()) {
       if (!this.#desired.has(id)) this.#instances.set(id, new Instance(id, this.#context))
     }
+    this.#timer = setInterval(() => this.#sweep(), sweepMs)
   }
 
   /** Instances that agents before this one have left: by their folders, control groups and processes. */
@@ -126,17 +128,18 @@ export class Supervisor {
 
   #sweep(): void {
     this.#sweeps += 1
-    for (const instance of this.#instances.values()) this.#sweepInstance(instance)
-    if (this.#sweeps % measureEvery === 0) this.#measure()
-    if (this.#sweeps % searchEvery === 0 || this.#sweeps === secondSearch) this.#endStrangers()
+    for (const instance of this.#instances.values()) this.#attempt(() => instance.sweep(), instance)
+    if (this.#sweeps % measureEvery === 0) this.#attempt(() => this.#measure())
+    if (this.#sweeps % searchEvery === 0 || this.#sweeps === secondSearch) this.#attempt(() => this.#endStrangers())
   }
 
-  /** A fault of one, such as a full disk, does not reach the others. */
-  #sweepInstance(instance: Instance): void {
+  /** A fault, such as a full disk or too many open files, reaches neither other instances nor the agent. */
+  #attempt(work: () => void, instance?: Instance): void {
     try {
-      instance.sweep()
+      work()
     } catch (err) {
-      this.#context.log.error({ err, instance: instance.id }, 'an instance cannot be looked after')
+      if (instance === undefined) this.#context.log.error({ err }, 'the processes of instances cannot be checked')
+      else this.#context.log.error({ err, instance: instance.id }, 'an instance cannot be looked after')
     }
   }
 
@@ -144,7 +147,7 @@ export class Supervisor {
     const watched = [...this.#instances.values()].filter(({ isWatched }) => isWatched)
     if (watched.length === 0) return
     const entries = this.#context.table.list()
-    for (const instance of watched) instance.measure(entries)
+    for (const instance of watched) this.#attempt(() => instance.measure(entries), instance)
   }
 
   /** Ends marked processes that belong to no run of an instance. */
