@@ -309,10 +309,10 @@ export class Bakes {
 
   async #watchAll(): Promise<void> {
     const { times, context } = this.#options
-    for (;;) {
-      const running = this.#store.running().filter(({ id }) => !this.#starting.has(id))
-      if (running.length === 0 || this.#closing.signal.aborted) return
-      for (const bake of running) {
+    while (!this.#closing.signal.aborted) {
+      const running = this.#watched()
+      if (running?.length === 0) return
+      for (const bake of running ?? []) {
         try {
           const view = await this.#builds.look(bake.id)
           if (view === undefined || hasEnded(view)) await this.#settle(bake)
@@ -321,6 +321,16 @@ export class Bakes {
         }
       }
       await sleep(times.pollMs, undefined, { signal: this.#closing.signal }).catch(() => {})
+    }
+  }
+
+  /** Bakes that run and have been started; undefined while the store cannot be read. */
+  #watched(): Bake[] | undefined {
+    try {
+      return this.#store.running().filter(({ id }) => !this.#starting.has(id))
+    } catch (error) {
+      this.#options.context.log.warn({ err: error }, 'bakes cannot be followed at the moment')
+      return undefined
     }
   }
 
