@@ -4,7 +4,7 @@ import { execFile } from 'node:child_process'
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { type TestContext, test } from 'node:test'
+import { suite, type TestContext, test } from 'node:test'
 import { promisify } from 'node:util'
 import type { AuditRecord } from '../../src/audit/event.ts'
 import { listAuditFiles } from '../../src/audit/file-sink.ts'
@@ -114,56 +114,59 @@ async function startIn(t: TestContext, { settings }: Place, required: boolean) {
   }
 }
 
-for (const [what, openPlace] of Object.entries(places)) {
-  test(`${what}: with audit.required, changes fail until the sink recovers`, async (t) => {
-    const place = await openPlace(t)
-    if (place === undefined) return
-    const gateway = await startIn(t, place, true)
-    assert.equal((await gateway.cancel()).status, 200)
-    await place.break()
+/** Most of them wait for Redis. */
+suite('a sink in trouble', { concurrency: 4 }, () => {
+  for (const [what, openPlace] of Object.entries(places)) {
+    test(`${what}: with audit.required, changes fail until the sink recovers`, async (t) => {
+      const place = await openPlace(t)
+      if (place === undefined) return
+      const gateway = await startIn(t, place, true)
+      assert.equal((await gateway.cancel()).status, 200)
+      await place.break()
 
-    for (let time = 0; time < 3; time++) {
-      const { status, text, headers } = await gateway.cancel()
-      assert.deepEqual([status, headers.get('retry-after')], [503, '10'], text)
-      const { code, message } = JSON.parse(text) as { code: string; message: string }
-      assert.equal(code, 'AUDIT_UNAVAILABLE')
-      assert.match(message, /nothing was changed\. Try again later/)
-    }
-    assert.equal(gateway.cancelled(), 1)
-    assert.equal((await gateway.ask('/version')).status, 200)
-    await place.repair()
-    await waitUntil(async () => (await gateway.cancel()).status === 200, 'the audit log')
-    assert.deepEqual((await verifyChain(place.lines())).breaks, [])
-  })
+      for (let time = 0; time < 3; time++) {
+        const { status, text, headers } = await gateway.cancel()
+        assert.deepEqual([status, headers.get('retry-after')], [503, '10'], text)
+        const { code, message } = JSON.parse(text) as { code: string; message: string }
+        assert.equal(code, 'AUDIT_UNAVAILABLE')
+        assert.match(message, /nothing was changed\. Try again later/)
+      }
+      assert.equal(gateway.cancelled(), 1)
+      assert.equal((await gateway.ask('/version')).status, 200)
+      await place.repair()
+      await waitUntil(async () => (await gateway.cancel()).status === 200, 'the audit log')
+      assert.deepEqual((await verifyChain(place.lines())).breaks, [])
+    })
 
-  test(`${what}: without audit.required, changes succeed and losses are reported`, async (t) => {
-    const place = await openPlace(t)
-    if (place === undefined) return
-    const gateway = await startIn(t, place, false)
-    assert.equal((await gateway.cancel()).status, 200)
-    await place.break()
+    test(`${what}: without audit.required, changes succeed and losses are reported`, async (t) => {
+      const place = await openPlace(t)
+      if (place === undefined) return
+      const gateway = await startIn(t, place, false)
+      assert.equal((await gateway.cancel()).status, 200)
+      await place.break()
 
-    for (let time = 0; time < 3; time++) assert.equal((await gateway.cancel()).status, 200)
-    assert.equal(gateway.cancelled(), 4)
-    assert.equal(gateway.told(50), 1)
-    assert.match((await gateway.ask('/metrics')).text, /^fairlead_audit_failures_total [1-9]/m)
-    const { troubles } = JSON.parse((await gateway.ask('/health/readiness')).text) as { troubles: string[] }
-    assert.match(troubles[0] ?? '', /^the audit log cannot be written: \d+ events are missing so far$/)
-    assert.deepEqual(JSON.parse(await (await fetch(`${gateway.url}/readyz`)).text()), { status: 'UP' })
+      for (let time = 0; time < 3; time++) assert.equal((await gateway.cancel()).status, 200)
+      assert.equal(gateway.cancelled(), 4)
+      assert.equal(gateway.told(50), 1)
+      assert.match((await gateway.ask('/metrics')).text, /^fairlead_audit_failures_total [1-9]/m)
+      const { troubles } = JSON.parse((await gateway.ask('/health/readiness')).text) as { troubles: string[] }
+      assert.match(troubles[0] ?? '', /^the audit log cannot be written: \d+ events are missing so far$/)
+      assert.deepEqual(JSON.parse(await (await fetch(`${gateway.url}/readyz`)).text()), { status: 'UP' })
 
-    await place.repair()
-    await waitUntil(async () => {
-      await gateway.cancel()
-      return gateway.told(40) === 1
-    }, 'the audit log')
-    assert.deepEqual(JSON.parse((await gateway.ask('/health/readiness')).text), { status: 'UP' })
-    const records: AuditRecord[] = []
-    for await (const line of place.lines()) records.push(JSON.parse(line) as AuditRecord)
-    const missing = records.reduce((sum, { lost = 0 }) => sum + lost, 0)
-    assert.ok(missing >= 3, `${missing} are told to be missing`)
-    assert.deepEqual((await verifyChain(place.lines())).breaks, [])
-  })
-}
+      await place.repair()
+      await waitUntil(async () => {
+        await gateway.cancel()
+        return gateway.told(40) === 1
+      }, 'the audit log')
+      assert.deepEqual(JSON.parse((await gateway.ask('/health/readiness')).text), { status: 'UP' })
+      const records: AuditRecord[] = []
+      for await (const line of place.lines()) records.push(JSON.parse(line) as AuditRecord)
+      const missing = records.reduce((sum, { lost = 0 }) => sum + lost, 0)
+      assert.ok(missing >= 3, `${missing} are told to be missing`)
+      assert.deepEqual((await verifyChain(place.lines())).breaks, [])
+    })
+  }
+})
 
 for (const [what, take] of [
   ['removed with its folder', (file: string) => rmSync(dirname(file), { recursive: true })],
