@@ -6,7 +6,7 @@ import { GatewayError } from '../errors.ts'
 import type { IdentityHeaders } from '../upstreams/identity.ts'
 import { type Allowance, EventStream, eventStreamType, formatEvent } from './event-stream.ts'
 import type { LiveSettings } from './settings.ts'
-import type { ChangeSource, LiveSubject, RunChange, Snapshot, Watch } from './source.ts'
+import { type ChangeSource, isOlder, type LiveSubject, type RunChange, type Snapshot, type Watch } from './source.ts'
 
 interface EventStreamsOptions {
   source: ChangeSource
@@ -47,6 +47,15 @@ interface Topic {
   watch: Watch
   /** Up to which all listeners were told. */
   version: string | undefined
+  /** While a snapshot for all listeners is being read. */
+  recovery: Recovery | undefined
+}
+
+interface Recovery {
+  /** Up to which all listeners had been told when the source lost count. */
+  readonly since: string | undefined
+  /** Versions that listeners were told meanwhile, by run. */
+  readonly told: Map<string, string>
 }
 
 /** Headers of a stream: no cache or proxy keeps, packs or buffers it. */
@@ -174,6 +183,7 @@ export class EventStreams {
     topic.watch = this.#options.source.watch(subject, {
       changed: (change) => {
         this.#options.onChanged()
+        topic.recovery?.told.set(change.id, change.version)
         tell(topic, change)
       },
       lost: () => void this.#recover(topic),
@@ -201,13 +211,22 @@ export class EventStreams {
 
   /** Brings all listeners to the present state after the source has lost count. */
   async #recover(topic: Topic): Promise<void> {
+    const { since, told } = topic.recovery ?? { since: topic.version, told: new Map<string, string>() }
+    const recovery: Recovery = { since, told }
+    topic.recovery = recovery
     try {
-      const { version, isComplete, changes } = await topic.watch.snapshot(topic.version)
+      const { version, isComplete, changes } = await topic.watch.snapshot(since)
+      // The source has lost count again: the later snapshot has what this one has.
+      if (topic.recovery !== recovery) return
+      topic.recovery = undefined
       this.#options.onChanged()
-      for (const change of changes) tell(topic, change)
-      topic.version = version
+      const newest = newestOf(version, topic.version)
+      for (const change of changes) if (!isOlder(change.version, told.get(change.id) ?? change.version)) tell(topic, change)
+      topic.version = newest
       if (!isComplete) for (const stream of topic.streams.keys()) stream.resync(version, 'gap')
     } catch (error) {
+      if (topic.recovery !== recovery) return
+      topic.recovery = undefined
       this.#options.log.info({ err: error, subject: topic.subject }, 'event streams end, since their state cannot be read')
       for (const stream of topic.streams.keys()) stream.end('unavailable')
     }
@@ -247,6 +266,10 @@ function tell(topic: Topic, change: RunChange): void {
     if (change.summary === undefined && subject.kind !== 'application') stream.end('removed', event.text)
     else stream.push(change.id, event)
   }
+}
+
+function newestOf(version: string, other: string | undefined): string {
+  return other !== undefined && isOlder(version, other) ? other : version
 }
 
 function toEvent({ kind }: LiveSubject, { id, version, summary }: RunChange): { version: string; text: string } {

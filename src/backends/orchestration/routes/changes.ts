@@ -47,6 +47,8 @@ export function changeRoutes(app: FastifyInstance, engine: Engine): void {
   app.get('/changes/feed', (_request, reply) => {
     reply.hijack()
     const { raw } = reply
+    // A connection that is closed already does not say so again.
+    if (raw.destroyed) return
     raw.writeHead(200, { 'content-type': lineType })
     const write = (line: unknown) => {
       raw.write(`${JSON.stringify(line)}\n`)
