@@ -80,7 +80,9 @@ export function startEmbedded(options: EmbeddedOptions): Embedded {
   let closing = false
   let pauseMs = 100
   let timer: NodeJS.Timeout | undefined
-  let observers: ((state: EngineState | undefined) => void)[] = []
+  const observers = new Set<(state: EngineState | undefined) => void>()
+  /** The worker has been asked for its state and has not answered. */
+  let isAsked = false
 
   function start(): void {
     worker = startThread(input, { name: 'backends', resourceLimits: { maxYoungGenerationSizeMb } })
@@ -120,20 +122,23 @@ export function startEmbedded(options: EmbeddedOptions): Embedded {
   }
 
   function answerObservers(state: EngineState | undefined): void {
-    const asking = observers
-    observers = []
-    for (const answer of asking) answer(state)
+    isAsked = false
+    for (const answer of [...observers]) answer(state)
   }
 
   function observe(): Promise<EngineState | undefined> {
     const { promise, resolve } = Promise.withResolvers<EngineState | undefined>()
     if (!listening || closing) return Promise.resolve(undefined)
-    const limit = setTimeout(() => resolve(undefined), observeMs)
-    observers.push((state) => {
+    const answer = (state: EngineState | undefined) => {
       clearTimeout(limit)
+      observers.delete(answer)
       resolve(state)
-    })
-    order('observe')
+    }
+    const limit = setTimeout(answer, observeMs, undefined)
+    observers.add(answer)
+    // A worker that hangs would have to answer every question once it goes on.
+    if (!isAsked) order('observe')
+    isAsked = true
     return promise
   }
 
