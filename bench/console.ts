@@ -20,7 +20,7 @@ const output = 'applications/fleet/instances/dev/east/i-0-0?tab=console'
 export async function measureConsole(options: BenchOptions, scratch: Scratch): Promise<void> {
   await refreshConsole()
   print('Console: what a browser loads, gzip', toChunks())
-  const executablePath = findProgram('chromium')
+  const executablePath = findProgram('chromium') ?? findProgram('chromium-headless-shell')
   if (executablePath === undefined) {
     console.log('chromium is not installed; only sizes are measured.')
     return
