@@ -36,9 +36,8 @@ const unchangedHeaders = new PreparedHeaders(unchangedValues)
 const keptUnchangedHeaders = new PreparedHeaders({ ...unchangedValues, 'cache-control': keptByBrowser })
 const forPreflightsOnly = new Set(['access-control-allow-methods', 'access-control-allow-headers', 'access-control-max-age'])
 const strictTransport = 'max-age=31536000 ; includeSubDomains'
-const requestIdName = 'X-SPINNAKER-REQUEST-ID'
 
-/** Names of the request headers that are echoed, `interceptors.responseHeader.fields`; only the request id by default. */
+/** Lower-case names of the request headers that are echoed, `interceptors.responseHeader.fields`; only the request id by default. */
 export type EchoedHeaders = readonly string[]
 
 /**
@@ -124,9 +123,7 @@ export function writeUnchanged(
 }
 
 function echoedValue({ state, headers }: FastifyRequest, name: string): string | undefined {
-  if (name === requestIdName) return state.requestId
-  const lower = name.toLowerCase()
-  const value = lower === 'x-spinnaker-request-id' ? state.requestId : headers[lower]
+  const value = name === 'x-spinnaker-request-id' ? state.requestId : headers[name]
   return typeof value === 'string' ? value : undefined
 }
 

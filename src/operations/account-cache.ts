@@ -24,14 +24,23 @@ export function createAccountCache(upstreams: Upstreams, refreshMs: number, log:
   let accounts: readonly Account[] = []
   let timer: NodeJS.Timeout | undefined
   let closed = false
+  let lastStarted = 0
+  /** The refresh that the list comes from. */
+  let lastRead = 0
 
   async function refresh(): Promise<void> {
     if (!upstreams.isEnabled('clouddriver')) return
+    const number = ++lastStarted
     try {
       const answer = await upstreams.call('clouddriver', { path: '/credentials', query: { expand: 'true' } }, anonymousIdentity)
-      accounts = checkList(readJson(answer, 'clouddriver'), 'clouddriver').filter(isAccount)
+      const read = checkList(readJson(answer, 'clouddriver'), 'clouddriver').filter(isAccount)
+      // A slow answer may be from before a change that a later refresh has read.
+      if (number < lastRead) return
+      lastRead = number
+      accounts = read
       freshness.loaded()
     } catch (error) {
+      if (number < lastRead) return
       freshness.failed()
       if (!closed) log.warn({ err: error, service: 'clouddriver' }, 'the account list could not be refreshed')
     }
