@@ -18,7 +18,7 @@ Stops the Fairlead that uses the configured data directory, after its running re
 `
 
 const options = { all: { type: 'boolean', default: false }, ...configOption } as const
-/** Beyond the configured drain. */
+/** Beyond the drain and the time for running requests, as configured. */
 const stopGraceMs = 60_000
 const pauseMs = 50
 
@@ -26,7 +26,8 @@ export async function stop(args: readonly string[]): Promise<number> {
   const { values } = readArguments(args, { command: 'stop', options })
   const { config } = await readConfig(args)
   const { dataDir } = config.backends
-  const isStopped = await stopServer(dataDir, config.http.drainMs + stopGraceMs)
+  const { drainMs, shutdownGraceMs } = config.http
+  const isStopped = await stopServer(dataDir, drainMs + shutdownGraceMs + stopGraceMs)
   if (!isStopped || !values.all) return isStopped ? 0 : 1
   // Only the agent itself has something to log.
   const silent = { info: () => {}, warn: () => {}, error: () => {} }

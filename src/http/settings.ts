@@ -20,8 +20,8 @@ const privateAddresses = [
 
 /** Kubernetes and balancers take a few seconds to turn away from a replica. */
 const usualDrainMs = 5000
-/** As far as a timer reaches. */
-const maxTimerMs = 2_147_483_647
+/** As far as a timer reaches, less what is added to some of these times. A longer timer would fire at once. */
+const maxTimerMs = 2_147_000_000
 
 const contextPath = z.string().regex(/^(?:\/|(?:\/[A-Za-z0-9._~-]+)*\/?)$/, 'must be a path such as /gate')
 const headerName = z.string().regex(/^[A-Za-z0-9-]*$/, 'must be the name of a header')

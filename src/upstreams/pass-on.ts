@@ -248,7 +248,7 @@ class Exchange implements Dispatcher.DispatchHandler, Leader, Follower {
     const endpoint = this.#endpoint as Endpoint
     this.#failed ??= []
     // What was read of a streamed body is gone.
-    const attempt = call.rawBody === undefined ? this.#failed.length + 1 : Number.POSITIVE_INFINITY
+    const attempt = call.rawBody instanceof Readable ? Number.POSITIVE_INFINITY : this.#failed.length + 1
     const delayMs =
       client.destroyed || client.headersSent
         ? undefined

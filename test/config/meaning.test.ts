@@ -224,6 +224,17 @@ test('settings of the back ends can be handed to a worker', async (t) => {
   assert.deepEqual(backends.serviceAccounts, [{ name: 'deploy', memberOf: ['ops'] }])
 })
 
+test('a time longer than any timer leaves room for what is added', async (t) => {
+  const { http } = (
+    await load(t, { settings: { 'spring.lifecycle.timeout-per-shutdown-phase': '365d', 'server.drain-ms': '365d' } })
+  ).config
+  for (const ms of [http.shutdownGraceMs, http.drainMs]) {
+    assert.ok(ms > 24 * 86_400_000)
+    // The primary of several workers ends them after this time and ten seconds.
+    assert.ok(ms + 60_000 < 2 ** 31)
+  }
+})
+
 for (const [where, places, settings, drainMs] of [
   ['on a machine of its own', {}, {}, 0],
   ['in a container', { inContainer: true }, {}, 5000],
