@@ -1,6 +1,7 @@
 /** Limits of pipelines and of starts by one another, for the embedded store and engine. */
 import { z } from 'zod'
 import { formatJson } from '../json/json.ts'
+import type { JsonObject } from '../json/values.ts'
 import { byteCount } from '../setting.ts'
 
 export const PipelineLimitKeys = z.strictObject({
@@ -17,6 +18,14 @@ export const PipelineLimitKeys = z.strictObject({
     .min(1)
     .default(10_000)
     .describe('Maximum number of dependencies among the stages of a pipeline: the entries of every `requisiteStageRefIds`.'),
+  'pipelines.max-entries': z
+    .int()
+    .min(1)
+    .default(1000)
+    .describe(
+      'Maximum number of entries of each other list in a pipeline, strategy, template, project or record of notifications: triggers, ' +
+        'parameters, applications and so on.',
+    ),
   'pipelines.max-size': byteCount
     .prefault('4MB')
     .describe(
@@ -40,6 +49,8 @@ export interface PipelineLimits {
   readonly stages: number
   /** Entries of all `requisiteStageRefIds`. */
   readonly requisites: number
+  /** Entries of each list but the stages. */
+  readonly entries: number
   /** Bytes of a definition as JSON. */
   readonly bytes: number
   readonly depth: number
@@ -50,6 +61,7 @@ export function toPipelineLimits(keys: z.infer<typeof PipelineLimitKeys>): Pipel
   return {
     stages: keys['pipelines.max-stages'],
     requisites: keys['pipelines.max-requisites'],
+    entries: keys['pipelines.max-entries'],
     bytes: keys['pipelines.max-size'],
     depth: keys['pipelines.max-depth'],
     descendants: keys['pipelines.max-descendants'],
@@ -84,4 +96,18 @@ export function describeExcess(stages: readonly Record<string, unknown>[], limit
     `The stages have ${requisites} dependencies (requisiteStageRefIds); ${limits.requisites} are allowed. ` +
     'Leave out those that follow from others, or raise pipelines.max-requisites.'
   )
+}
+
+/**
+ * What is wrong with the length of a list that a document has, other than its stages: a sentence that says what to do, or
+ * undefined. Each event goes through all triggers of a pipeline, and each run through its parameters and artifacts.
+ *
+ * @param what What has the list: `pipeline`.
+ */
+export function describeLongList(what: string, document: JsonObject, { entries: most }: PipelineLimits): string | undefined {
+  for (const [name, list] of Object.entries(document)) {
+    if (name === 'stages' || !Array.isArray(list) || list.length <= most) continue
+    return `"${name}" of the ${what} has ${list.length} entries; ${most} are allowed. Split it, or raise pipelines.max-entries.`
+  }
+  return undefined
 }

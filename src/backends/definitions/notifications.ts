@@ -5,13 +5,20 @@ import type { JsonObject } from '../../json/values.ts'
 import { foldName } from '../document-store.ts'
 import { checkAdministrator, checkWriter } from './authorization.ts'
 import type { Definitions } from './collections.ts'
+import { checkLists } from './pipeline-rules.ts'
 import { checkArray, checkBody, optionalText, param, refusal, sendAll, userOf } from './requests.ts'
 
 const NotificationFields = z.looseObject({ application: optionalText })
 
 const globalKey = 'global'
 
-export function notificationRoutes(app: FastifyInstance, { notifications, write }: Definitions): void {
+export function notificationRoutes(app: FastifyInstance, definitions: Definitions): void {
+  const { notifications, write } = definitions
+  const checkRecord = (body: unknown) => {
+    const record = checkBody(NotificationFields, body)
+    checkLists(definitions, 'record of notifications', record)
+    return record
+  }
   const put = (key: string, document: JsonObject, user: string) => write(() => notifications.put(key, document, user))
 
   app.get('/notifications', (_request, reply) => sendAll(reply, notifications))
@@ -19,7 +26,7 @@ export function notificationRoutes(app: FastifyInstance, { notifications, write 
   app.get('/notifications/global', () => notifications.get(globalKey) ?? {})
   app.post('/notifications/global', (request, reply) => {
     checkAdministrator(request)
-    put(globalKey, checkBody(NotificationFields, request.body), userOf(request))
+    put(globalKey, checkRecord(request.body), userOf(request))
     return reply.send()
   })
 
@@ -27,7 +34,7 @@ export function notificationRoutes(app: FastifyInstance, { notifications, write 
   app.post('/notifications/:type/:name', (request, reply) => {
     const key = keyOf(request)
     checkChanger(request, key)
-    const body = checkBody(NotificationFields, request.body)
+    const body = checkRecord(request.body)
     put(key, key === globalKey ? body : { ...body, application: param(request, 'name') }, userOf(request))
     return reply.send()
   })
@@ -40,7 +47,7 @@ export function notificationRoutes(app: FastifyInstance, { notifications, write 
 
   app.post('/notifications/batchUpdate', (request, reply) => {
     checkAdministrator(request)
-    const records = checkArray(request.body).map((body) => checkBody(NotificationFields, body))
+    const records = checkArray(request.body).map(checkRecord)
     if (records.some((record) => !record.application?.trim())) throw refusal('Every record needs the field "application".')
     write(() => {
       for (const record of records) notifications.put(applicationKey(record.application as string), record, userOf(request))

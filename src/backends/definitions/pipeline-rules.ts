@@ -7,11 +7,11 @@ import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
 import { formatJson } from '../../json/json.ts'
 import type { JsonObject } from '../../json/values.ts'
-import { isTrue } from '../../json/values.ts'
+import { isTrue, objectsOf } from '../../json/values.ts'
 import { templateOf } from '../../pipeline-templates/references.ts'
 import type { BackendError } from '../backend.ts'
 import { type DocumentStore, foldName } from '../document-store.ts'
-import { defaultPipelineLimits, describeExcess, describeOversize } from '../limits.ts'
+import { defaultPipelineLimits, describeExcess, describeLongList, describeOversize } from '../limits.ts'
 import { describeStageCycle } from '../orchestration/submission/stage-cycle.ts'
 import type { Definitions } from './collections.ts'
 import {
@@ -98,8 +98,16 @@ export function checkPipeline(definitions: Definitions, body: PipelineBody, { st
 /** @throws {BackendError} 400 when the engine would refuse to run it for its size. */
 export function checkBounds({ context }: Definitions, definition: JsonObject): void {
   const limits = context.settings.limits ?? defaultPipelineLimits
-  const stages = Array.isArray(definition['stages']) ? definition['stages'] : []
-  const excess = describeExcess(stages, limits) ?? describeOversize('The definition', definition, limits.bytes)
+  const excess =
+    describeExcess(objectsOf(definition['stages']), limits) ??
+    describeLongList('pipeline', definition, limits) ??
+    describeOversize('The definition', definition, limits.bytes)
+  if (excess !== undefined) throw refusal(excess, [excess])
+}
+
+/** @throws {BackendError} 400 when a list of the object is too long. */
+export function checkLists({ context }: Definitions, what: string, object: JsonObject): void {
+  const excess = describeLongList(what, object, context.settings.limits ?? defaultPipelineLimits)
   if (excess !== undefined) throw refusal(excess, [excess])
 }
 

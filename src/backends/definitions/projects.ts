@@ -3,9 +3,10 @@
 import { randomUUID } from 'node:crypto'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { z } from 'zod'
-import type { JsonObject } from '../../json/values.ts'
+import { type JsonObject, objectOf } from '../../json/values.ts'
 import { foldName } from '../document-store.ts'
 import type { Definitions } from './collections.ts'
+import { checkLists } from './pipeline-rules.ts'
 import {
   checkArray,
   checkBody,
@@ -102,13 +103,16 @@ export function projectRoutes(app: FastifyInstance, definitions: Definitions): v
 }
 
 /** Writes the project under `id`. */
-function save({ projects }: Definitions, body: Project, id: string, user: string): JsonObject {
+function save(definitions: Definitions, body: Project, id: string, user: string): JsonObject {
+  const { projects } = definitions
   const key = foldName(id)
   const name = (body.name ?? '').trim()
   if (name === '') throw incomplete('A project needs a name.')
   if (projects.named(name).some((other) => foldName(String(other['id'])) !== key)) {
     throw refusal(`A project named "${name}" exists already.`)
   }
+  checkLists(definitions, 'project', objectOf(body.config))
+  for (const cluster of clustersOf(body)) checkLists(definitions, 'project', cluster)
   return projects.put(key, { ...body, id, name }, user)
 }
 

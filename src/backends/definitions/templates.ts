@@ -1,11 +1,13 @@
 /** Pipeline templates of the first schema, and what both schemas share: scopes and dependents. */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { z } from 'zod'
-import type { JsonObject } from '../../json/values.ts'
+import { type JsonObject, objectOf } from '../../json/values.ts'
+import { pipelineOf } from '../../pipeline-templates/inheritance.ts'
 import { parentOf, templateOf } from '../../pipeline-templates/references.ts'
 import { foldName } from '../document-store.ts'
 import { checkTemplateReader, checkTemplateTriggers, checkTemplateWriter } from './authorization.ts'
 import type { Definitions } from './collections.ts'
+import { checkBounds, checkLists } from './pipeline-rules.ts'
 import {
   checkBody,
   incomplete,
@@ -50,6 +52,7 @@ export function templateRoutes(app: FastifyInstance, definitions: Definitions): 
     const id = checkTemplateId(body)
     checkTemplateWriter(request, [body])
     checkTemplateTriggers(request, body)
+    checkTemplateBounds(definitions, body)
     write(() => {
       if (templates.has(foldName(id))) throw refusal(`A pipeline template with the id "${id}" exists already.`)
       templates.put(foldName(id), body, userOf(request))
@@ -59,6 +62,7 @@ export function templateRoutes(app: FastifyInstance, definitions: Definitions): 
 
   app.put('/pipelineTemplates/:id', (request) => {
     const body = checkBody(TemplateFields, request.body)
+    checkTemplateBounds(definitions, body)
     const id = param(request, 'id')
     if (foldName(body.id ?? '') !== foldName(id))
       throw refusal(`The id in the body, "${body.id ?? ''}", is not that of the path, "${id}".`)
@@ -88,6 +92,13 @@ export function templateRoutes(app: FastifyInstance, definitions: Definitions): 
 export function checkTemplateId(template: z.infer<typeof TemplateFields>): string {
   if (!template.id?.trim()) throw incomplete('A pipeline template needs an id.')
   return template.id
+}
+
+/** @throws {BackendError} 400 when no instance could run for its size, in either schema */
+export function checkTemplateBounds(definitions: Definitions, template: JsonObject): void {
+  checkBounds(definitions, template)
+  checkBounds(definitions, pipelineOf(template))
+  checkLists(definitions, 'template', objectOf(template['configuration']))
 }
 
 /** Templates that belong to any of the scopes asked for, ignoring case; all of them when none is asked for. */

@@ -11,7 +11,7 @@ import { checkTemplateReader, checkTemplateTriggers, checkTemplateWriter } from 
 import type { Definitions } from './collections.ts'
 import { checkBody, missing, param, queryTexts, refusal, userOf } from './requests.ts'
 import { checkStages } from './runnable-stages.ts'
-import { checkTemplateId, checkUnused, inScopes, pipelinesUsing, TemplateFields } from './templates.ts'
+import { checkTemplateBounds, checkTemplateId, checkUnused, inScopes, pipelinesUsing, TemplateFields } from './templates.ts'
 import { checkPatterns } from './trigger-patterns.ts'
 import { checkTriggers } from './usable-triggers.ts'
 
@@ -46,7 +46,7 @@ export function versionedTemplateRoutes(app: FastifyInstance, definitions: Defin
   app.post('/v2/pipelineTemplates', (request, reply) => {
     const body = checkBody(TemplateFields, request.body)
     const id = undecorated(checkTemplateId(body))
-    checkTemplatePipeline(definitions, pipelineOf(body))
+    checkTemplatePipeline(definitions, body)
     const tag = checkTag(queryTexts(request, 'tag')[0] || body.tag || undefined)
     write(() => {
       if (templates.has(foldName(versionId(id, tag))))
@@ -61,7 +61,7 @@ export function versionedTemplateRoutes(app: FastifyInstance, definitions: Defin
   app.put('/v2/pipelineTemplates/:id', (request) => {
     const body = checkBody(TemplateFields, request.body)
     const id = undecorated(param(request, 'id'))
-    checkTemplatePipeline(definitions, pipelineOf(body))
+    checkTemplatePipeline(definitions, body)
     if (body.id != null && foldName(undecorated(body.id)) !== foldName(id)) {
       throw refusal(`The id in the body, "${body.id}", is not that of the path, "${id}".`)
     }
@@ -115,7 +115,9 @@ function sorted(value: unknown): unknown {
 }
 
 /** @throws {BackendError} 400 when no instance could run it as it is */
-function checkTemplatePipeline(definitions: Definitions, pipeline: JsonObject): void {
+function checkTemplatePipeline(definitions: Definitions, template: JsonObject): void {
+  checkTemplateBounds(definitions, template)
+  const pipeline = pipelineOf(template)
   checkStages(definitions, pipeline)
   checkPatterns(pipeline)
   checkTriggers(definitions, pipeline)

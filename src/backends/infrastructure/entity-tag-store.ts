@@ -12,6 +12,8 @@ export const entityTagMigrations = [
 ] as const
 
 const maxBulk = 1000
+/** Of one entity: each read of its tags returns all. */
+const maxTags = 1000
 
 export interface EntityTagStore {
   readonly operations: OperationTypes
@@ -35,6 +37,10 @@ export function openEntityTags(db: DatabaseSync, now: () => number): EntityTagSt
   const upsert = (description: JsonObject, run: OperationRun): string => {
     const id = idOf(description)
     const merged = mergeTags(get(id), { ...description, id }, { user: run.user, nowMs: now() })
+    const { length } = objectsOf(merged['tags'])
+    if (length > maxTags) {
+      throw new Error(`The entity ${id} would have ${length} tags; ${maxTags} are allowed. Delete some, and submit these again.`)
+    }
     statements.put.run(id, formatJson(merged))
     return id
   }
@@ -100,6 +106,7 @@ function checkTags(description: JsonObject): string[] {
       .filter((name) => textOf(entityRef[name]) === undefined)
       .map((name) => `entityRef.${name}: it is missing.`),
     ...(objectsOf(tags).length === 0 ? ['tags: it is missing or empty.'] : []),
+    ...(objectsOf(tags).length > maxTags ? [`tags: it has ${objectsOf(tags).length} entries; ${maxTags} are allowed.`] : []),
     ...objectsOf(tags).flatMap((tag) => (textOf(tag['name']) === undefined ? ['tags: a tag has no name.'] : [])),
   ]
 }

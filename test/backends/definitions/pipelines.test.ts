@@ -376,7 +376,7 @@ for (const { fact, stages, named } of graphs) {
 }
 
 test('what the engine would refuse for its size is not saved', async (t) => {
-  const limits = { ...defaultPipelineLimits, stages: 3, requisites: 4, bytes: 1000 }
+  const limits = { ...defaultPipelineLimits, stages: 3, requisites: 4, entries: 2, bytes: 1000 }
   const store = await startStore(t, { settings: { limits } })
   const refs = ['1', '2', '3', '4']
   for (const path of ['/pipelines', '/strategies']) {
@@ -388,8 +388,38 @@ test('what the engine would refuse for its size is not saved', async (t) => {
       const refused = await store.fails(400, 'POST', path, { application: 'demo', name: 'large', stages })
       assert.match(refused['message'] as string, named)
     }
+    for (const list of ['triggers', 'parameterConfig', 'notifications', 'expectedArtifacts']) {
+      const three = ['a', 'b', 'c'].map((name) => ({ type: 'cron', name }))
+      const refused = await store.fails(400, 'POST', path, { application: 'demo', name: 'long', [list]: three })
+      assert.match(
+        String(refused['message']),
+        new RegExp(`"${list}" of the pipeline has 3 entries; 2 are.*pipelines\\.max-entries`),
+      )
+    }
     assert.deepEqual(await store.ok('GET', path), [])
   }
+})
+
+test('templates, projects and notifications have short lists', async (t) => {
+  const store = await startStore(t, { settings: { limits: { ...defaultPipelineLimits, stages: 3, entries: 2 } } })
+  const three = ['a', 'b', 'c']
+  const triggers = three.map((id) => ({ type: 'webhook', id }))
+  const stages = ['1', '2', '3', '4'].map((ref) => stage(ref))
+  const scopes = { metadata: { scopes: ['global'] } }
+  for (const [path, body, named] of [
+    ['/v2/pipelineTemplates', { id: 't', schema: 'v2', ...scopes, pipeline: { triggers } }, /"triggers" .* 3 entries/],
+    ['/v2/pipelineTemplates', { id: 't', schema: 'v2', ...scopes, pipeline: { stages } }, /4 stages; 3 are allowed/],
+    ['/v2/pipelineTemplates', { id: 't', schema: 'v2', ...scopes, variables: three, pipeline: {} }, /"variables"/],
+    ['/pipelineTemplates', { id: 't', ...scopes, configuration: { triggers } }, /"triggers" of the template/],
+    ['/pipelineTemplates', { id: 't', ...scopes, stages }, /4 stages/],
+    ['/v2/projects', { name: 'p', config: { applications: three } }, /"applications" of the project/],
+    ['/v2/projects', { name: 'p', config: { clusters: [{ account: 'a', applications: three }] } }, /"applications" of/],
+    ['/notifications/application/demo', { email: three.map((address) => ({ address })) }, /"email" of the record/],
+  ] as const) {
+    const refused = await store.fails(400, 'POST', path, body)
+    assert.match(String(refused['message']), named)
+  }
+  for (const path of ['/pipelineTemplates', '/v2/projects', '/notifications']) assert.deepEqual(await store.ok('GET', path), [])
 })
 
 test('patterns that can never match are refused with their places', async (t) => {

@@ -170,6 +170,16 @@ test('operations are checked before they run', async (t) => {
         ['a', '3'],
       ],
     )
+
+    const many = (count: number) => Array.from({ length: count }, (_each, index) => ({ name: `n${index}`, value: '1' }))
+    const upsertAll = (tags: JsonObject[]) => infra.ask('POST', '/ops', [{ upsertEntityTags: { entityRef, tags } }])
+    const refused = await upsertAll(many(1001))
+    assert.equal(refused.status, 400)
+    assert.match(String((refused.body as JsonObject)['message']), /1001 entries; 1000 are allowed/)
+    const { body } = await upsertAll(many(999))
+    const { status } = await followTask((path) => infra.read(path), String((body as JsonObject)['id']))
+    assert.match(String((status as JsonObject)['status']), /would have 1001 tags; 1000 are allowed/)
+    assert.equal((await infra.read<JsonObject[]>('/tags?tag:n0=*')).length, 0)
   })
 })
 

@@ -147,7 +147,7 @@ test('reading many keys looks at the graph once', () => {
 })
 
 test('what is too large to run is refused with words', async (t) => {
-  const { ask } = await startEngine(t, { limits: { stages: 10, requisites: 20, bytes: 5000 } })
+  const { ask } = await startEngine(t, { limits: { stages: 10, requisites: 20, entries: 2, bytes: 5000 } })
   const many = Array.from({ length: 11 }, (_each, index) => W(String(index), 0))
   const refs = Array.from({ length: 8 }, (_each, index) => String(index))
   const dense = refs.map((ref, index) => W(ref, 0, ...refs.slice(0, index)))
@@ -155,6 +155,7 @@ test('what is too large to run is refused with words', async (t) => {
   for (const [path, body, words] of [
     ['/orchestrate', { ...start, stages: many }, /11 stages; 10 are allowed.*pipelines\.max-stages/],
     ['/orchestrate', { ...start, stages: dense }, /28 dependencies.*20 are allowed.*pipelines\.max-requisites/],
+    ['/orchestrate', { ...start, stages: [], expectedArtifacts: [{}, {}, {}] }, /"expectedArtifacts" .* 3 entries; 2 are/],
     ['/ops', { application: 'app', job: many }, /11 stages/],
     ['/orchestrate', { ...start, stages: [{ ...W('1', 0), pad: 'x'.repeat(6000) }] }, /definition has \d+ bytes; 5000/],
     ['/orchestrate', { ...start, stages: [], trigger: { pad: 'x'.repeat(21_000) } }, /trigger has \d+ bytes; 20000/],

@@ -5,7 +5,7 @@ import { isExecutionId } from '../../../storage/ulid.ts'
 import { checkOnApplication } from '../../access.ts'
 import { BackendError, type Caller } from '../../backend.ts'
 import { foldName } from '../../document-store.ts'
-import { describeOversize, executionFactor, type PipelineLimits } from '../../limits.ts'
+import { describeLongList, describeOversize, executionFactor, type PipelineLimits } from '../../limits.ts'
 import { evaluateDefinition, evaluateExpectedArtifacts } from '../expressions/definition-evaluation.ts'
 import type { Execution, Trigger } from '../model.ts'
 import { describeFieldProblems } from '../stages/described-fields.ts'
@@ -74,6 +74,7 @@ function checkDefinition(body: unknown, limits: PipelineLimits): JsonObject {
   if (broken !== undefined) throw new BackendError(400, `"${broken}" of the pipeline contains half of a character.`)
   const { trigger, ...definition } = body
   const excess =
+    describeLongList('pipeline', { ...definition, receivedArtifacts: undefined }, limits) ??
     describeOversize('The definition', definition, limits.bytes) ??
     describeOversize('The trigger', trigger, executionFactor * limits.bytes)
   if (excess !== undefined) throw new BackendError(400, excess)
