@@ -70,7 +70,7 @@ export function commonHeaders(
  * @param vary What else the answer depends on.
  * @returns names and values in turn, for `writeHead`, which adds those that are prepared
  */
-export function listCommonHeaders(
+function listCommonHeaders(
   { request, raw }: FastifyReply,
   echoed: EchoedHeaders,
   vary: string | undefined,

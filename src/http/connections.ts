@@ -173,7 +173,7 @@ export class Connections {
         this.#endTurn(connection)
       })
       response.on('prefinish', () => {
-        // No one has begun to read it.
+        // The handler has not begun to read the body.
         if (!request.complete && request.readableFlowing === null) dropBody(request.socket)
         this.#noteUnread(connection, response.writableLength)
       })

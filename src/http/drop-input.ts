@@ -1,4 +1,4 @@
-/** Has the parser of Node skip what no one reads: the rest of a body, or requests that get no answer. */
+/** Has the parser of Node skip unread input: the rest of a body, or requests that get no answer. */
 import type { Socket } from 'node:net'
 
 /** Places of its listeners in the parser, see `HTTPParser` of Node. */

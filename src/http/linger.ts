@@ -11,7 +11,7 @@ interface LingerBounds {
   readonly farewellMs: number
 }
 
-/** Node has no event for what arrives while no one reads it. */
+/** Node emits no event for unread input. */
 const checkMs = 50
 
 /**

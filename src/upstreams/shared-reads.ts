@@ -39,7 +39,7 @@ export interface Leader {
 }
 
 /** Longer answers are streamed to one client, and the others call the service themselves. */
-export const maxSharedBytes = 1024 * 1024
+const maxSharedBytes = 1024 * 1024
 /** A read joins a call that is at most this old, so that it is never answered by an older state than that. */
 const maxJoinMs = 1000
 

@@ -233,7 +233,7 @@ class WorkerSupervisor {
     await Promise.all(
       others.map(async (worker) => {
         const noted = worker.channel.ask('noteChange', change).catch(() => {})
-        // One that starts remembers nothing yet.
+        // A worker that starts has cached nothing yet.
         if (worker.phase !== 'starting') await within(confirmMs, noted)
       }),
     )
@@ -356,7 +356,7 @@ class WorkerSupervisor {
     clearTimeout(limit)
   }
 
-  /** One that has not answered for twenty seconds in which this process ran will not; its connections wait in vain. */
+  /** Ends a worker that has not answered for twenty seconds in which this process ran: its connections would wait for ever. */
   #ping(): void {
     for (const worker of this.#workers) {
       if (worker.phase === 'starting') continue
