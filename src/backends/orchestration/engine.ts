@@ -23,6 +23,7 @@ import { createTurn, isSpent, type StepRun } from './machine/turn.ts'
 import type { Execution, ExecutionType, FollowUp, Stage } from './model.ts'
 import type { TaskResult } from './stages/stage-type.ts'
 import { isComplete } from './statuses.ts'
+import type { AbandonedExecution } from './store.ts'
 import { createTaskContext } from './task-context.ts'
 import { UnitOfWork } from './unit-of-work.ts'
 
@@ -157,10 +158,21 @@ export class Engine implements EngineParts {
       try {
         const abandoned = store.abandon(id, reason, now())
         this.#queue.set(id, undefined)
-        if (abandoned !== undefined) this.changes.note(abandoned, () => summarizeExecution({ ...abandoned, status: 'TERMINAL' }))
+        if (abandoned === undefined) return
+        this.changes.note(abandoned, () => summarizeExecution({ ...abandoned, status: 'TERMINAL' }))
+        this.#releaseAfter(abandoned)
       } catch (refusal) {
         log.error({ err: refusal, execution: id }, 'an execution could not be marked as ended and is tried again')
       }
+    }
+  }
+
+  #releaseAfter({ id, type, pipelineConfigId }: AbandonedExecution): void {
+    if (type !== 'PIPELINE' || pipelineConfigId === undefined) return
+    try {
+      this.transact((unit) => unit.releaseAfterUnreadable(pipelineConfigId))
+    } catch (error) {
+      this.options.log.error({ err: error, execution: id }, 'executions that wait for an abandoned one could not be started')
     }
   }
 

@@ -19,7 +19,7 @@ export interface ExecutionStore {
   /** Bytes of a record that has not been read, its trigger included. */
   storedBytes(id: string): number
   /** Ends a record that cannot be read: its text is changed in place. @returns undefined when there is none */
-  abandon(id: string, reason: string, now: number): Pick<Execution, 'id' | 'type' | 'application'> | undefined
+  abandon(id: string, reason: string, now: number): AbandonedExecution | undefined
   /** Counts that the engine has ended before the execution got on; returns how often in a row. */
   countInterruption(id: string): number
   clearInterruptions(id: string): void
@@ -68,6 +68,8 @@ interface TaskQuery {
   limit: number
 }
 
+export type AbandonedExecution = Pick<Execution, 'id' | 'type' | 'application' | 'pipelineConfigId'>
+
 export interface SearchQuery {
   application: string | undefined
   name: string | undefined
@@ -110,7 +112,7 @@ export function openExecutionStore(db: DatabaseSync): ExecutionStore {
         json_set(body, '$.status', 'TERMINAL', '$.endTime', ?, '$.canceled', json('true'), '$.canceledBy', 'spinnaker',
           '$.cancellationReason', ?, '$.engine.followUps', json('[]'))
         ELSE body END
-    WHERE id = ? RETURNING type, application`)
+    WHERE id = ? RETURNING type, application, config_id`)
   const interrupt = db.prepare(
     'UPDATE orchestration_executions SET interruptions = interruptions + 1 WHERE id = ? RETURNING interruptions',
   )
@@ -206,7 +208,9 @@ export function openExecutionStore(db: DatabaseSync): ExecutionStore {
     storedBytes: (id) => Number(measure.get(id)?.['bytes'] ?? 0),
     abandon(id, reason, now) {
       const row = abandon.get(now, reason, id)
-      return row && { id, type: row['type'] as ExecutionType, application: String(row['application']) }
+      if (row === undefined) return undefined
+      const pipelineConfigId = (row['config_id'] ?? undefined) as string | undefined
+      return { id, type: row['type'] as ExecutionType, application: String(row['application']), pipelineConfigId }
     },
     countInterruption: (id) => Number(interrupt.get(id)?.['interruptions'] ?? 0),
     clearInterruptions(id) {

@@ -120,6 +120,12 @@ export class UnitOfWork {
     return [...places].sort(([, one], [, other]) => (one < other ? -1 : 1)).map(([id]) => id)
   }
 
+  /** Lets waiting executions of a pipeline start after the end of one whose record cannot be read. */
+  releaseAfterUnreadable(configId: string): void {
+    const newest = this.parked(configId).at(-1)
+    if (newest !== undefined) releaseWaiting(this, configId, this.require(newest).keepWaitingPipelines)
+  }
+
   /** Deals with what was completed, then writes everything. Returns what was touched with its next due time. */
   finish(): { id: string; due: number | undefined }[] {
     do {

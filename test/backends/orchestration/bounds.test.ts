@@ -224,10 +224,12 @@ test('an execution that crashes the engine repeatedly fails', async (t) => {
   assert.equal((await engine.execution(other)).status, 'RUNNING')
 })
 
-test('a record too large to read is ended', async (t) => {
+test('a record too large to read ends and blocks no other', async (t) => {
   const dataDir = createDataDir(t)
   const before = await startEngine(t, { dataDir })
-  const large = await before.run({ stages: [{ ...W('1', 1), pad: 'x'.repeat(20_000) }, W('2', 0, '1')] })
+  const limited = { id: 'C', limitConcurrent: true }
+  const large = await before.run({ ...limited, stages: [{ ...W('1', 1), pad: 'x'.repeat(20_000) }, W('2', 0, '1')] })
+  const waiting = await before.run({ ...limited, stages: [W('1', 1)] })
   const small = await before.run({ stages: [W('1', 1)] })
   await before.backends.stop()
 
@@ -238,6 +240,7 @@ test('a record too large to read is ended', async (t) => {
   const ended = await after.ends(large, 'TERMINAL')
   assert.match(String(ended.cancellationReason), /record has \d+ bytes.*pipelines\.max-size/)
   assert.ok(ended.endTime)
+  assert.equal((await after.execution(waiting)).status, 'RUNNING')
 })
 
 test('an execution full of expensive expressions does not hold up others', async (t) => {
