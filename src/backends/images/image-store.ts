@@ -95,7 +95,6 @@ export function parseImageId(id: string): { name: string; version: string } | un
 export function openImageStore({ db, dataDir, now, bounds, keepsUnfinished }: ImageStoreOptions): ImageStore {
   const root = join(dataDir, 'images')
   openPrivateFolder(root)
-  if (!keepsUnfinished) clearUnfinished(root)
   const statements = {
     all: db.prepare('SELECT document FROM infrastructure_images ORDER BY created_ms DESC, name, version DESC'),
     get: db.prepare('SELECT document FROM infrastructure_images WHERE name = ? AND version = ?'),
@@ -103,6 +102,8 @@ export function openImageStore({ db, dataDir, now, bounds, keepsUnfinished }: Im
     remove: db.prepare('DELETE FROM infrastructure_images WHERE name = ? AND version = ?'),
     ofDigest: db.prepare('SELECT 1 FROM infrastructure_images WHERE digest = ? LIMIT 1'),
   }
+
+  if (!keepsUnfinished) clearLeftovers(root, (digest) => statements.ofDigest.get(digest) !== undefined)
 
   const folderOf: ImageStore['folderOf'] = ({ digest }) => join(root, digest.replace('sha256:', ''))
 
@@ -190,9 +191,14 @@ function checkNames({ name, version }: ImageDescription): void {
   }
 }
 
-/** A process that ended while it stored an image left its folder. */
-function clearUnfinished(root: string): void {
-  for (const name of readdirSync(root)) if (name.startsWith('.new-')) rmSync(join(root, name), { recursive: true, force: true })
+const contentPattern = /^[0-9a-f]{64}$/
+
+/** A process that ended while it stored or removed an image left its folder, perhaps with a part of the content. */
+function clearLeftovers(root: string, isUsed: (digest: string) => boolean): void {
+  for (const name of readdirSync(root)) {
+    const isLeft = name.startsWith('.new-') || (contentPattern.test(name) && !isUsed(`sha256:${name}`))
+    if (isLeft) rmSync(join(root, name), { recursive: true, force: true })
+  }
 }
 
 async function* hashed(archive: AsyncIterable<Uint8Array>, hash: Hash): AsyncIterable<Uint8Array> {
