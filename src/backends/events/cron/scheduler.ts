@@ -57,7 +57,8 @@ export class CronScheduler {
   readonly #changes: StatementSync
   readonly #remember: StatementSync
   readonly #lastFired: StatementSync
-  readonly #warned = new Set<string>()
+  /** Triggers that the latest definitions have and that are ignored. */
+  #warned: ReadonlySet<string> = new Set()
   #schedule = new Map<string, ScheduleEntry>()
   #timer: NodeJS.Timeout | undefined
   #closed = false
@@ -129,7 +130,9 @@ export class CronScheduler {
     try {
       const pipelines = await loadTriggeredPipelines(this.#context.call, this.#pipelines, ['cron'])
       if (this.#closed) return
-      const entries = pipelines.flatMap((pipeline) => this.#entriesOf(pipeline))
+      const warned = new Set<string>()
+      const entries = pipelines.flatMap((pipeline) => this.#entriesOf(pipeline, warned))
+      this.#warned = warned
       this.#schedule = new Map(entries.map((entry) => [entry.key, entry]))
     } catch (error) {
       this.#context.log.warn({ err: error }, 'the definitions cannot be read; cron triggers stay unchanged')
@@ -138,7 +141,14 @@ export class CronScheduler {
     this.#readTookMs = this.#readAt - begun
   }
 
-  #entriesOf({ definition: pipeline, triggers }: EffectivePipeline): ScheduleEntry[] {
+  /** @param warned Takes the keys of triggers that are ignored. */
+  #entriesOf({ definition: pipeline, triggers }: EffectivePipeline, warned: Set<string>): ScheduleEntry[] {
+    const ignore = (key: string, expression: string, reason: string) => {
+      if (!this.#warned.has(key) && !warned.has(key)) {
+        this.#context.log.warn({ pipeline: pipeline['id'], expression, reason }, 'A cron trigger is ignored.')
+      }
+      warned.add(key)
+    }
     return triggers.flatMap((trigger): ScheduleEntry[] => {
       if (!isActive(trigger)) return []
       const expression = String(trigger['cronExpression'] ?? '')
@@ -148,10 +158,10 @@ export class CronScheduler {
       try {
         const cron = parseCron(withoutSpread(expression, textOf(trigger['id']) ?? ''))
         const dueMs = this.#nextDue(cron, key)
-        if (dueMs === undefined) this.#warnOnce(key, pipeline, expression, 'it never comes true')
+        if (dueMs === undefined) ignore(key, expression, 'it never comes true')
         return [{ key, pipeline, trigger, cron, dueMs }]
       } catch (error) {
-        this.#warnOnce(key, pipeline, expression, (error as Error).message)
+        ignore(key, expression, (error as Error).message)
         return []
       }
     })
@@ -160,12 +170,6 @@ export class CronScheduler {
   #nextDue(cron: CronExpression, key: string): number | undefined {
     const fired = Number(this.#lastFired.get(key)?.['fired_ms'] ?? 0)
     return nextTime(cron, Math.max(this.#context.now(), fired), this.#clock)
-  }
-
-  #warnOnce(key: string, pipeline: JsonObject, expression: string, reason: string): void {
-    if (this.#warned.has(key)) return
-    this.#warned.add(key)
-    this.#context.log.warn({ pipeline: pipeline['id'], expression, reason }, 'A cron trigger is ignored.')
   }
 
   /** One that fails stays due and does not keep the others back. @returns whether any has failed. */
