@@ -20,7 +20,10 @@ export function checkPath(path: string): void {
   if (path.includes('//')) throw refused('it has two slashes in a row')
   if (rawForms.test(path)) throw refused('it has a character that must be percent-encoded, or ";" or "\\"')
   if (encodedForms.test(path)) {
-    throw refused('it has an encoded slash, dot, semicolon, backslash, percent or control character', unfitName)
+    throw refused(
+      'it has an encoded slash, dot, semicolon, backslash, percent or control character, or is not percent-encoded UTF-8',
+      unfitName,
+    )
   }
   if (dotSegments.test(path)) throw refused('it has a "." or ".." segment')
   if (path.includes('%') && !isDecodable(path)) throw refused('its percent-encoding is not valid UTF-8')
