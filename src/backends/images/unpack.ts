@@ -38,14 +38,19 @@ export async function unpackArchive(archive: AsyncIterable<Uint8Array>, folder: 
     noMtime: true,
     filter: (path, entry) => guard.admits(path, entry as Entry),
   })
+  let isOver = false
+  unpack.on('eof', () => {
+    isOver = true
+  })
   let fault: Error | undefined
   unpack.on('error', (error: Error) => {
     fault ??= error
   })
   try {
     for await (const chunk of guard.watched(plainTar(archive))) {
-      // What follows a fault is read and dropped: a client that is still sending would not see the answer.
-      if (fault === undefined) unpack.write(Buffer.from(chunk))
+      // What follows a fault is read and dropped: a client that is still sending would not see the answer. So is what follows the
+      // end of the archive, which the library would collect, copying all of it with each piece.
+      if (fault === undefined && !isOver) unpack.write(Buffer.from(chunk))
     }
   } catch (error) {
     fault ??= error as Error

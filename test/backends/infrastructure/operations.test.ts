@@ -1,12 +1,15 @@
 /** Operations of the provider `local`: names, checks, permissions, security groups, hostile images. Server groups are empty here. */
 import assert from 'node:assert/strict'
+import { readdirSync } from 'node:fs'
 import { test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { Header } from 'tar'
 import { ImageFile } from '../../../src/backends/images/image-file.ts'
+import { unpackArchive } from '../../../src/backends/images/unpack.ts'
 import { toProgram, toProgramView } from '../../../src/backends/infrastructure/local/program.ts'
 import type { JsonObject } from '../../../src/json/values.ts'
 import { followTask, somePorts, startInfrastructure, type TestInfrastructure } from '../../support/infrastructure.ts'
+import { createFolder, removeFolder } from '../../support/temporary-folder.ts'
 
 const place = { credentials: 'dev', region: 'east', cloudProvider: 'local' }
 const none = { min: 0, max: 0, desired: 0 }
@@ -324,6 +327,24 @@ test('hostile archives are refused and leave nothing behind', async (t) => {
       assert.match(message, says)
     })
   }
+  await t.test('what follows the end is neither kept nor copied', async (t) => {
+    let copied = 0
+    const concat = Buffer.concat.bind(Buffer)
+    t.mock.method(Buffer, 'concat', (...[list, length]: Parameters<typeof Buffer.concat>) => {
+      const joined = concat(list, length)
+      copied += joined.length
+      return joined
+    })
+    async function* padded() {
+      yield archive(image)
+      for (let piece = 0; piece < 50; piece++) yield Buffer.alloc(65_536)
+    }
+    const folder = createFolder('padded')
+    t.after(() => removeFolder(folder))
+    await unpackArchive(padded(), folder, { maxBytes: 10_000_000, maxEntries: 10 })
+    assert.deepEqual(readdirSync(folder), ['fairlead-image.yml'])
+    assert.ok(copied < 65_536, `${copied} bytes copied`)
+  })
   await t.test('a digest that does not fit', async () => {
     const wrong = `sha-256=:${Buffer.alloc(32).toString('base64')}:`
     assert.match((await put(archive(image), { 'content-digest': wrong })).message, /digest/)
