@@ -221,7 +221,11 @@ function toCall(forward: ForwardedCall, { path, query, otherQuery }: OperationRe
   const sent: Record<string, QueryValue> = { ...forward.constants }
   for (const name of forward.query) sent[name] = query[name] ?? path[name]
   if (forward.otherQuery) {
-    for (const [name, value] of Object.entries(otherQuery)) sent[name] ??= value
+    for (const [name, value] of Object.entries(otherQuery)) {
+      // Every object has a `constructor`, which is none of the client's.
+      if (!Object.hasOwn(sent, name)) sent[name] = value
+      else sent[name] ??= value
+    }
   }
   return {
     // The gateway answers HEAD itself, from what GET finds.

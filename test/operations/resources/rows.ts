@@ -238,8 +238,8 @@ export const infrastructureRows: Row[] = [
   { id: 'getRolesUsingGET', ask: 'GET /roles/ecs', call: 'clouddriver GET /roles/ecs', gives: list },
   {
     id: 'findCloudMetricsUsingGET',
-    ask: 'GET /cloudMetrics/aws/prod/us-east-1?namespace=AWS%2FELB',
-    call: 'clouddriver GET /cloudMetrics/aws/prod/us-east-1?namespace=AWS%2FELB',
+    ask: 'GET /cloudMetrics/aws/prod/us-east-1?namespace=AWS%2FELB&constructor=x',
+    call: 'clouddriver GET /cloudMetrics/aws/prod/us-east-1?namespace=AWS%2FELB&constructor=x',
     gives: list,
   },
   {
