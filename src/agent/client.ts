@@ -224,10 +224,13 @@ export function openAgent({ dataDir: folder, log, version, agentFile = ownAgentF
       listeners.add(listener)
       return () => void listeners.delete(listener)
     },
-    console: (instanceId, tailBytes) => askConsole(`/console/${encodeURIComponent(instanceId)}?tailBytes=${tailBytes}`),
+    console: (instanceId, tailBytes) =>
+      askConsole(`/console/${encodeURIComponent(instanceId.toWellFormed())}?tailBytes=${tailBytes}`),
     async consolePart(instanceId, wish, maxBytes) {
       const wanted = 'tail' in wish ? `tail=${wish.tail}` : `offset=${wish.offset}`
-      const text = await askConsole(`/console-part/${encodeURIComponent(instanceId)}?${wanted}&maxBytes=${maxBytes}`)
+      const text = await askConsole(
+        `/console-part/${encodeURIComponent(instanceId.toWellFormed())}?${wanted}&maxBytes=${maxBytes}`,
+      )
       return text === undefined ? undefined : (JSON.parse(text) as ConsolePart)
     },
     async close() {

@@ -1,4 +1,5 @@
 /** Rights of a user from the permission service; without that service everything is allowed. */
+import { pathTo } from '../http/encode-path.ts'
 import { fieldOf, isTrue, type JsonObject, objectsOf, textOf, textsOf } from '../json/values.ts'
 import { isRunning } from '../time-span.ts'
 import { type BackendContext, BackendError } from './backend.ts'
@@ -67,7 +68,7 @@ export async function requireAccess(context: BackendContext, user: string): Prom
 /** Whether a user may create an application that does not exist. @throws {BackendError} 503 */
 export async function mayCreateApplication(context: BackendContext, access: Access, name: string): Promise<boolean> {
   if (context.settings.authorization !== true || access.isAdmin) return true
-  const path = `/authorize/${encodeURIComponent(access.user)}/applications/create`
+  const path = pathTo`/authorize/${access.user}/applications/create`
   const { status } = await ask(context, { method: 'POST', path, body: { name } })
   return status < 300
 }
@@ -111,7 +112,7 @@ function nothing(user: string): Access {
 }
 
 async function askFor(context: BackendContext, user: string): Promise<Access> {
-  const { status, body } = await ask(context, { method: 'GET', path: `/authorize/${encodeURIComponent(user)}` })
+  const { status, body } = await ask(context, { method: 'GET', path: pathTo`/authorize/${user}` })
   if (status === 200) return toAccess(user, body)
   if (status === 404) return nothing(user)
   throw unavailable(`it answered ${status}`)

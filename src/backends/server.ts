@@ -1,6 +1,8 @@
 /** One HTTP server for all embedded back ends, with their migrations and life cycles. */
+
 import type { DatabaseSync } from 'node:sqlite'
 import Fastify, { type FastifyBaseLogger, type FastifyError, type FastifyInstance, LogController } from 'fastify'
+import { GatewayError } from '../errors.ts'
 import { withoutSchemas } from '../http/without-schemas.ts'
 import { formatJson, maxStoredJsonDepth } from '../json/json.ts'
 import { http } from '../node-http.ts'
@@ -58,7 +60,7 @@ export function createBackendServer(options: BackendServerOptions): BackendServe
   server.setReplySerializer(formatJson)
   server.setErrorHandler<FastifyError>((thrown, _request, reply) => {
     const error = toStorageError(thrown)
-    const status = error instanceof BackendError ? error.status : (error.statusCode ?? 500)
+    const status = error instanceof BackendError || error instanceof GatewayError ? error.status : (error.statusCode ?? 500)
     // An error of a back end itself, such as an unavailable directory, goes to the caller, who logs it as a failure.
     if (thrown instanceof BackendError) {
       if (status >= 500) options.log.info({ status, problem: thrown.message }, 'an embedded back end refused what it was asked')

@@ -22,7 +22,8 @@ export function decodeSegment(segment: string): string {
 
 const needsNoCode = /^[\w.*-]*$/
 
-function encodeValue(value: string): string {
+/** The same for what is only shown, or stands in a query: `.` and `..` are kept. Lone surrogates are replaced. */
+export function encodeValue(value: string): string {
   if (needsNoCode.test(value)) return value
   return encodeURIComponent(value.toWellFormed()).replace(
     /[!~'()]/g,

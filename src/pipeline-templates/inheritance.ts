@@ -1,4 +1,5 @@
 /** Inheritance of pipelines from their template (second schema). */
+import { encodeValue } from '../http/encode-path.ts'
 import { isObject, type JsonObject, listOf, objectOf } from '../json/values.ts'
 import { idInStore, undecorated } from './references.ts'
 
@@ -35,13 +36,13 @@ export function storedTemplate(reference: unknown): StoredTemplate | undefined {
   if (name === undefined) return undefined
   const id = undecorated(name)
   if (id === '') return undefined
-  return { name, id, path: `/v2/pipelineTemplates/${encodeURIComponent(id.toWellFormed())}${queryOf(name.slice(id.length))}` }
+  return { name, id, path: `/v2/pipelineTemplates/${encodeValue(id)}${queryOf(name.slice(id.length))}` }
 }
 
 /** @param decoration Empty, `:tag` or `@digest`. */
 function queryOf(decoration: string): string {
   if (decoration === '') return ''
-  return `?${decoration.startsWith(':') ? 'tag' : 'digest'}=${encodeURIComponent(decoration.slice(1).replace(/^sha256:/i, ''))}`
+  return `?${decoration.startsWith(':') ? 'tag' : 'digest'}=${encodeValue(decoration.slice(1).replace(/^sha256:/i, ''))}`
 }
 
 /** The pipeline inside a template. */

@@ -1,4 +1,5 @@
 /** Current pipeline definitions from the definition store. */
+import { pathTo } from '../../http/encode-path.ts'
 import { fieldOf, isObject, isTrue, type JsonObject, objectsOf, textOf } from '../../json/values.ts'
 import { BackendError, type CallService } from '../backend.ts'
 import type { EffectivePipeline, EffectivePipelines } from '../effective-pipelines.ts'
@@ -17,7 +18,7 @@ export async function loadPipeline(
   nameOrId: string,
   identity: Record<string, string>,
 ): Promise<JsonObject | undefined> {
-  const path = `/pipelines/${encodeURIComponent(application)}`
+  const path = pathTo`/pipelines/${application}`
   const listed = objectsOf(await readList(call, path, identity))
     .filter((pipeline) => pipeline['application'] === application)
     .sort((one, other) => Number(isTrue(one['disabled'])) - Number(isTrue(other['disabled'])))
@@ -60,7 +61,7 @@ export async function loadFreshPipeline(
 ): Promise<JsonObject | undefined> {
   if (typeof listed['id'] !== 'string') return listed
   try {
-    const path = `/pipelines/${encodeURIComponent(listed['id'])}/get`
+    const path = pathTo`/pipelines/${listed['id']}/get`
     const answer = await call('front50', { method: 'GET', path, headers: identity })
     if (answer.status === 404) return undefined
     return answer.status === 200 && isObject(answer.body) ? answer.body : listed

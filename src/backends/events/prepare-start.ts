@@ -1,4 +1,5 @@
 /** Start request for the orchestrator: the definition, its trigger and its build. */
+import { encodeSegment, encodeValue, pathTo } from '../../http/encode-path.ts'
 import { isObject, type JsonObject, objectOf, objectsOf, textOf } from '../../json/values.ts'
 import type { CallService } from '../backend.ts'
 import { callInTurns } from '../in-turns.ts'
@@ -54,7 +55,7 @@ async function completeArtifacts(call: CallService, artifacts: JsonObject[]): Pr
     const parts = [artifact['location'], artifact['name'], artifact['version']].map(textOf)
     if (parts.includes(undefined)) return artifact
     try {
-      const path = `/artifacts/${parts.map((part) => encodeURIComponent(part as string)).join('/')}`
+      const path = `/artifacts/${parts.map((part) => encodeSegment(part as string)).join('/')}`
       const answer = await call('igor', { method: 'GET', path })
       return answer.status === 200 && isObject(answer.body) ? answer.body : artifact
     } catch {
@@ -88,16 +89,16 @@ async function loadBuild(call: CallService, trigger: JsonObject, pause: Pause, p
       build.problems.push(`The ${what} of ${job} ${number} on ${host} cannot be read: ${outcome.problem}`)
     return outcome.body
   }
-  const at = `${encodeURIComponent(host)}?job=${encodeURIComponent(job)}`
+  const at = `${encodeValue(host)}?job=${encodeValue(job)}`
   const info = await read('build', `/builds/status/${number}/${at}`)
   if (!isObject(info)) return build
   build.fields['buildInfo'] = info
   const propertyFile = textOf(trigger['propertyFile'])
   if (propertyFile !== undefined) {
-    const properties = await read('property file', `/builds/properties/${number}/${encodeURIComponent(propertyFile)}/${at}`)
+    const properties = await read('property file', `/builds/properties/${number}/${encodeValue(propertyFile)}/${at}`)
     if (isObject(properties)) build.fields['properties'] = properties
   }
-  const file = propertyFile === undefined ? '' : `&propertyFile=${encodeURIComponent(propertyFile)}`
+  const file = propertyFile === undefined ? '' : pathTo`&propertyFile=${propertyFile}`
   build.artifacts = objectsOf(await read('artifacts', `/builds/artifacts/${number}/${at}${file}`))
   return build
 }

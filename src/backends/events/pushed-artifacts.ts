@@ -1,4 +1,5 @@
 /** Artifacts in webhooks of registries and source control. @see docs/contracts/events.md#webhooks */
+import { encodeValue } from '../../http/encode-path.ts'
 import { fieldOf, isObject, type JsonObject, objectOf, objectsOf, textOf, textsOf } from '../../json/values.ts'
 import type { Event } from './event.ts'
 
@@ -35,7 +36,7 @@ const extractors: Record<string, (payload: JsonObject) => JsonObject[]> = {
       reference:
         origin === undefined || path === undefined
           ? undefined
-          : `${origin}/api/v4/projects/${encodeURIComponent(path)}/repository/files/${encodeURIComponent(name)}/raw`,
+          : `${origin}/api/v4/projects/${encodeValue(path)}/repository/files/${encodeValue(name)}/raw`,
     }))
   },
   dockerhub: (payload) => {

@@ -1,4 +1,5 @@
 /** Clusters of a project: its definition, joined with the running server groups. */
+import { pathTo } from '../../http/encode-path.ts'
 import { fieldOf, type JsonObject, objectsOf, textOf, textsOf } from '../../json/values.ts'
 import { type BackendContext, BackendError } from '../backend.ts'
 import { addCounts, type InstanceCounts } from './health.ts'
@@ -69,7 +70,7 @@ function lastPushOf(groups: readonly ServerGroup[]): number {
 }
 
 async function loadProject(context: BackendContext, project: string): Promise<unknown> {
-  const answer = await context.call('front50', { method: 'GET', path: `/v2/projects/${encodeURIComponent(project)}` })
+  const answer = await context.call('front50', { method: 'GET', path: pathTo`/v2/projects/${project}` })
   if (answer.status === 404) throw new BackendError(404, `Project not found (id: ${project})`)
   if (answer.status !== 200) throw new BackendError(502, `The definition store answered ${answer.status} for a project.`)
   return answer.body

@@ -1,5 +1,7 @@
 /** Search: applications and projects of the definition store, and everything that providers report. */
+
 import type { FastifyRequest } from 'fastify'
+import { encodeValue } from '../../http/encode-path.ts'
 import { formatJson } from '../../json/json.ts'
 import { type JsonObject, objectOf, objectsOf, textOf, textsOf } from '../../json/values.ts'
 import type { Access } from '../access.ts'
@@ -164,7 +166,7 @@ function toClusterHit({ provider, account, moniker }: ServerGroup): Hit {
 function toServerGroupHit({ provider, account, region, name, moniker }: ServerGroup): Hit {
   const { app: application, stack, detail, cluster, sequence } = moniker
   const toResult = () => {
-    const path = `${clusterUrl(application, account, cluster ?? '')}/${provider}/serverGroups/${encodeURIComponent(name)}`
+    const path = `${clusterUrl(application, account, cluster ?? '')}/${provider}/serverGroups/${encodeValue(name)}`
     return {
       type: 'serverGroups',
       provider,
@@ -176,7 +178,7 @@ function toServerGroupHit({ provider, account, region, name, moniker }: ServerGr
       stack,
       detail,
       sequence: sequence === null ? null : String(sequence),
-      url: `${path}?region=${encodeURIComponent(region)}`,
+      url: `${path}?region=${encodeValue(region)}`,
     }
   }
   return { keys: [name], application, account, toResult }
@@ -185,7 +187,7 @@ function toServerGroupHit({ provider, account, region, name, moniker }: ServerGr
 function toLoadBalancerHit({ provider, account, region, name, vpcId, loadBalancerType }: LoadBalancer): Hit {
   const { app: application, stack, detail } = parseMoniker(name)
   const toResult = () => {
-    const url = `/${provider}/loadBalancers/${encodeURIComponent(name)}`
+    const url = `/${provider}/loadBalancers/${encodeValue(name)}`
     const place = { type: 'loadBalancers', provider, account, region, loadBalancer: name }
     return { ...place, application, stack, detail, vpcId, loadBalancerType, url }
   }
@@ -195,14 +197,14 @@ function toLoadBalancerHit({ provider, account, region, name, vpcId, loadBalance
 function toSecurityGroupHit({ provider, account, region, id, name, vpcId }: SecurityGroup): Hit {
   const application = parseMoniker(name).app
   const toResult = () => {
-    const url = `/securityGroups/${[account, provider, name].map(encodeURIComponent).join('/')}?region=${encodeURIComponent(region)}`
+    const url = `/securityGroups/${[account, provider, name].map(encodeValue).join('/')}?region=${encodeValue(region)}`
     return { type: 'securityGroups', provider, account, region, id, name, application, vpcId, url }
   }
   return { keys: [name, id], application, account, toResult }
 }
 
 function clusterUrl(application: string | null, account: string, cluster: string): string {
-  return `/applications/${encodeURIComponent(application ?? '')}/clusters/${[account, cluster].map(encodeURIComponent).join('/')}`
+  return `/applications/${encodeValue(application ?? '')}/clusters/${[account, cluster].map(encodeValue).join('/')}`
 }
 
 function toInstanceHit({ id, account, region }: Instance, group: ServerGroup | undefined, provider = group?.provider): Hit {

@@ -3,6 +3,7 @@
  *
  * @see docs/contracts/orchestration.md#dependent-pipelines
  */
+import { pathTo } from '../../http/encode-path.ts'
 import { isTrue, type JsonObject, objectsOf } from '../../json/values.ts'
 import { BackendError } from '../backend.ts'
 import { foldName } from '../document-store.ts'
@@ -54,7 +55,7 @@ export async function prepareDependents(
 }
 
 async function loadDependents({ options }: EngineParts, parent: Execution, word: string): Promise<EffectivePipeline[]> {
-  const path = `/pipelines/triggeredBy/${encodeURIComponent(parent.pipelineConfigId as string)}/${word}?restricted=false`
+  const path = `${pathTo`/pipelines/triggeredBy/${parent.pipelineConfigId as string}/${word}`}?restricted=false`
   const answer = await options.call('front50', { method: 'GET', path, headers: identityHeaders({ execution: parent }) })
   if (answer.status === 404) return []
   if (answer.status >= 400) throw new Error(`front50 answered ${answer.status} when asked for dependent pipelines.`)

@@ -3,7 +3,9 @@
  *
  * @see docs/contracts/orchestration.md#life-cycle-events
  */
+
 import type { FastifyBaseLogger } from 'fastify'
+import { pathTo } from '../../http/encode-path.ts'
 import { isObject, type JsonObject, listOf, objectsOf } from '../../json/values.ts'
 import type { CallService } from '../backend.ts'
 import { executionView } from './execution-view.ts'
@@ -104,8 +106,9 @@ async function executionContent(
   call: CallService,
   headers: Record<string, string>,
 ): Promise<object> {
-  const path = `/notifications/application/${encodeURIComponent(execution.application)}`
-  const ofApplication = await call('front50', { method: 'GET', path, headers }).then(
+  const ofApplication = await Promise.try(() =>
+    call('front50', { method: 'GET', path: pathTo`/notifications/application/${execution.application}`, headers }),
+  ).then(
     (answer) => (answer.status === 200 ? answer.body : undefined),
     () => undefined,
   )

@@ -66,3 +66,14 @@ for (const key of ['application', 'id']) {
     assert.match(String(at(answer.body, 'message')), /half of a character/)
   })
 }
+
+test('a stage asks no service for a path above its own', async (t) => {
+  const engine = await startEngine(t)
+
+  const { execution } = await engine.taskEnds(
+    await engine.task({ type: 'deletePipeline', pipeline: { application: '..', name: 'applications' } }),
+    'TERMINAL',
+  )
+
+  assert.match(JSON.stringify(execution.stages[0]), /cannot be used as a name in a path/)
+})

@@ -1,4 +1,5 @@
 /** Finished builds. docs/contracts/events.md#builds. */
+import { formatQuery, pathTo } from '../../../http/encode-path.ts'
 import { fieldOf, isObject, type JsonObject, objectOf, objectsOf, textOf } from '../../../json/values.ts'
 import { satisfies } from '../constraints.ts'
 import type { Event } from '../event.ts'
@@ -33,11 +34,11 @@ export const buildKind: TriggerKind = {
 async function satisfiesProperties(trigger: JsonObject, number: unknown, { call, patterns }: MatchContext): Promise<boolean> {
   const constraints = trigger['payloadConstraints']
   if (!isObject(constraints) || Object.keys(constraints).length === 0) return true
-  const [host, job, file] = [trigger['master'], trigger['job'], trigger['propertyFile']].map((part) =>
-    encodeURIComponent(String(part ?? '')),
-  )
+  const [host, job, file] = ['master', 'job', 'propertyFile'].map((key) => String(trigger[key] ?? '')) as [string, string, string]
   if (file === '') return false
-  const path = `/builds/properties/${encodeURIComponent(String(number))}/${file}/${host}?job=${job}`
-  const answer = await call('igor', { method: 'GET', path }).catch(() => undefined)
+  const answer = await Promise.try(() => {
+    const path = pathTo`/builds/properties/${String(number)}/${file}/${host}` + formatQuery({ job })
+    return call('igor', { method: 'GET', path })
+  }).catch(() => undefined)
   return answer?.status === 200 && isObject(answer.body) && satisfies(constraints, answer.body, { paths: false, patterns })
 }

@@ -6,6 +6,7 @@
 import { setImmediate } from 'node:timers/promises'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { BoundedMap } from '../../../bounded-map.ts'
+import { pathTo } from '../../../http/encode-path.ts'
 import { isObject, type JsonObject, objectsOf, textOf } from '../../../json/values.ts'
 import { type BackendContext, BackendError, type Caller, callerOf } from '../../backend.ts'
 import { createRegexMeter } from '../../regex/bounded-regex.ts'
@@ -119,7 +120,7 @@ export function listRoutes(app: FastifyInstance, engine: Engine, context: Backen
     const limit = wholeNumber(request.query.limit, 'limit', 5)
     const statuses = wantedStatuses(request.query.statuses)
     if (limit <= 0) return sendRecord(reply, [])
-    const path = `/v2/projects/${encodeURIComponent(request.params.projectId)}`
+    const path = pathTo`/v2/projects/${request.params.projectId}`
     const answer = await context.call('front50', { method: 'GET', path, headers: callerOf(request).identity })
     if (answer.status !== 200 && answer.status !== 404) throw new BackendError(500, 'The project could not be read.')
     return send(request, reply, newestOf(projectConfigIds(answer.body), limit, statuses, false), executionView)
@@ -150,11 +151,12 @@ async function configIdsOf(
   context: BackendContext,
 ): Promise<string[] | undefined> {
   const most = wholeNumber(query.pipelineLimit, 'pipelineLimit', Infinity)
-  const name = encodeURIComponent(application)
   const wanted = (query.pipelineNameFilter ?? '').toLowerCase()
   try {
     const kinds = ['pipelines', 'strategies']
-    const lists = await Promise.all(kinds.map((kind) => loadStored(context, `/${kind}/${name}?refresh=false`, caller)))
+    const lists = await Promise.all(
+      kinds.map((kind) => loadStored(context, `${pathTo`/${kind}/${application}`}?refresh=false`, caller)),
+    )
     const named = lists.flat().filter((each) => each.name.toLowerCase().includes(wanted))
     return named.slice(0, most).flatMap(({ id }) => id ?? [])
   } catch (error) {

@@ -1,5 +1,7 @@
 /** Starting work: pipelines and ad-hoc tasks (docs/contracts/orchestration.md#submission). */
+
 import type { FastifyInstance } from 'fastify'
+import { pathTo } from '../../../http/encode-path.ts'
 import { isObject, isTrue, type JsonObject } from '../../../json/values.ts'
 import { BackendError, type Caller, callerOf } from '../../backend.ts'
 import type { Engine } from '../engine.ts'
@@ -74,7 +76,7 @@ function bodyOf(body: unknown): JsonObject {
 }
 
 async function storedDefinition(configId: string, caller: Caller, sources: SubmissionSources): Promise<JsonObject> {
-  const path = `/pipelines/${encodeURIComponent(configId)}/get`
+  const path = pathTo`/pipelines/${configId}/get`
   const answer = await sources.call('front50', { method: 'GET', path, headers: caller.identity })
   if (answer.status === 200 && isObject(answer.body)) return answer.body
   throw new BackendError(answer.status === 404 ? 404 : 500, `There is no stored pipeline with the id ${configId}.`)

@@ -2,6 +2,7 @@
  * `deleteApplication`: removes an application that has no clusters and no security groups any more.
  * @see docs/contracts/orchestration.md#jobs
  */
+import { formatQuery, pathTo } from '../../../http/encode-path.ts'
 import { isObject } from '../../../json/values.ts'
 import { StageError } from '../machine/failure.ts'
 import type { StageType, TaskContext, TaskResult } from './stage-type.ts'
@@ -26,13 +27,13 @@ async function verifyNoDependencies(context: TaskContext): Promise<TaskResult> {
 }
 
 async function clusterNames(context: TaskContext, name: string): Promise<string[]> {
-  const path = `/applications/${encodeURIComponent(name)}/clusters`
+  const path = pathTo`/applications/${name}/clusters`
   const { body } = await context.call('clouddriver', { method: 'GET', path }, [404])
   return isObject(body) ? Object.values(body).flatMap((names) => (Array.isArray(names) ? names.map(String) : [])) : []
 }
 
 async function securityGroupNames(context: TaskContext, name: string): Promise<string[]> {
-  const path = `/search?q=${encodeURIComponent(name)}&type=securityGroups&pageSize=10000&page=1`
+  const path = `/search${formatQuery({ q: name, type: 'securityGroups', pageSize: 10_000, page: 1 })}`
   const { body } = await context.call('clouddriver', { method: 'GET', path }, [404])
   const sets = Array.isArray(body) ? body : []
   const hits = sets.flatMap((set: unknown) => (isObject(set) && Array.isArray(set['results']) ? set['results'] : []))
@@ -43,11 +44,11 @@ async function securityGroupNames(context: TaskContext, name: string): Promise<s
 async function deleteApplication(context: TaskContext): Promise<TaskResult> {
   const name = nameOf(context)
   const told = { 'notification.type': 'deleteapplication', 'application.name': name }
-  const path = `/v2/applications/${encodeURIComponent(name)}`
+  const path = pathTo`/v2/applications/${name}`
   const found = await context.call('front50', { method: 'GET', path }, [404])
   if (found.status === 404) return { status: 'SUCCEEDED', context: told }
   await context.call('front50', { method: 'DELETE', path }, [404])
-  await context.call('front50', { method: 'DELETE', path: `/permissions/applications/${encodeURIComponent(name)}` }, [404])
+  await context.call('front50', { method: 'DELETE', path: pathTo`/permissions/applications/${name}` }, [404])
   return { status: 'SUCCEEDED', context: { ...told, previousState: found.body } }
 }
 

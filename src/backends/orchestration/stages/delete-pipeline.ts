@@ -1,4 +1,5 @@
 /** `deletePipeline`: removes a stored pipeline by application and name (docs/contracts/orchestration.md#jobs). */
+import { pathTo } from '../../../http/encode-path.ts'
 import { StageError } from '../machine/failure.ts'
 import { decodeObject } from './encoded-payload.ts'
 import type { StageType, TaskContext, TaskResult } from './stage-type.ts'
@@ -14,7 +15,7 @@ async function deletePipeline(context: TaskContext): Promise<TaskResult> {
   if (typeof application !== 'string' || typeof name !== 'string') {
     throw new StageError(['The pipeline to delete needs an application and a name.'])
   }
-  const path = `/pipelines/${encodeURIComponent(application)}/${encodeURIComponent(name)}`
+  const path = pathTo`/pipelines/${application}/${name}`
   await context.call('front50', { method: 'DELETE', path })
   return {
     status: 'SUCCEEDED',

@@ -1,4 +1,5 @@
 /** `manualJudgment`: waits until a user continues or stops the run. */
+import { pathTo } from '../../../http/encode-path.ts'
 import type { StageType, TaskContext, TaskResult } from './stage-type.ts'
 
 export const judgments = ['continue', 'stop'] as const
@@ -51,7 +52,7 @@ function requiredRoles(settings: Record<string, unknown>): string[] {
 
 /** Administrators pass. A user that the permission service does not know has no roles. */
 async function hasAnyRole(context: TaskContext, user: string, wanted: readonly string[]): Promise<boolean> {
-  const path = `/authorize/${encodeURIComponent(user)}`
+  const path = pathTo`/authorize/${user}`
   const { body } = await context.call('fiat', { method: 'GET', path }, [404])
   const permission = (body ?? {}) as { admin?: unknown; roles?: unknown }
   if (permission.admin === true) return true

@@ -1,4 +1,5 @@
 /** Jobs that create, update and delete pipeline templates of both versions (docs/contracts/orchestration.md#jobs). */
+import { pathTo } from '../../../http/encode-path.ts'
 import { StageError } from '../machine/failure.ts'
 import { decodeObject } from './encoded-payload.ts'
 import type { CollaboratorRequest, StageType, TaskContext } from './stage-type.ts'
@@ -20,14 +21,14 @@ const jobs: readonly TemplateJob[] = [
     type: 'updatePipelineTemplate',
     request: (context) => {
       const { id, body } = templateOf(context)
-      return { id, request: { method: 'PUT', path: `/pipelineTemplates/${encodeURIComponent(id)}`, body } }
+      return { id, request: { method: 'PUT', path: pathTo`/pipelineTemplates/${id}`, body } }
     },
   },
   {
     type: 'deletePipelineTemplate',
     request: (context) => {
       const id = idOf(context)
-      return { id, request: { method: 'DELETE', path: `/pipelineTemplates/${encodeURIComponent(id)}` } }
+      return { id, request: { method: 'DELETE', path: pathTo`/pipelineTemplates/${id}` } }
     },
   },
   {
@@ -41,7 +42,7 @@ const jobs: readonly TemplateJob[] = [
     type: 'updateV2PipelineTemplate',
     request: (context) => {
       const { id, body } = templateOf(context)
-      const path = `/v2/pipelineTemplates/${encodeURIComponent(id)}${versionQuery(context)}`
+      const path = pathTo`/v2/pipelineTemplates/${id}` + versionQuery(context)
       return { id, request: { method: 'PUT', path, body } }
     },
   },
@@ -49,7 +50,7 @@ const jobs: readonly TemplateJob[] = [
     type: 'deleteV2PipelineTemplate',
     request: (context) => {
       const id = idOf(context)
-      const path = `/v2/pipelineTemplates/${encodeURIComponent(id)}${versionQuery(context)}`
+      const path = pathTo`/v2/pipelineTemplates/${id}` + versionQuery(context)
       return { id, request: { method: 'DELETE', path } }
     },
   },

@@ -1,5 +1,6 @@
 /** `pipeline`: runs another stored pipeline and, unless told otherwise, waits for it. */
 
+import { pathTo } from '../../../http/encode-path.ts'
 import { isObject, isTrue, type JsonObject, objectOf, objectsOf } from '../../../json/values.ts'
 import { executionView } from '../execution-view.ts'
 import { errorTexts, StageError } from '../machine/failure.ts'
@@ -62,13 +63,13 @@ function childOf({ execution, stage, findExecution }: TaskContext): Execution | 
 async function storedPipeline(context: TaskContext, id: string): Promise<JsonObject> {
   const { isStrategy, application } = context.stage.context
   if (isTrue(isStrategy)) {
-    const path = typeof application === 'string' ? `/strategies/${encodeURIComponent(application)}` : '/strategies'
+    const path = typeof application === 'string' ? pathTo`/strategies/${application}` : '/strategies'
     const { body } = await context.call('front50', { method: 'GET', path }, [404])
     const strategy = objectsOf(body).find((each) => each['id'] === id)
     if (strategy !== undefined) return strategy
     throw new StageError([`There is no strategy with the id "${id}".`])
   }
-  const answer = await context.call('front50', { method: 'GET', path: `/pipelines/${encodeURIComponent(id)}/get` }, [404])
+  const answer = await context.call('front50', { method: 'GET', path: pathTo`/pipelines/${id}/get` }, [404])
   if (answer.status === 200 && isObject(answer.body)) return answer.body
   throw new StageError([`There is no pipeline with the id "${id}".`])
 }

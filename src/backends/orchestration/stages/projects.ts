@@ -1,4 +1,5 @@
 /** `upsertProject` and `deleteProject` (docs/contracts/orchestration.md#jobs). */
+import { pathTo } from '../../../http/encode-path.ts'
 import { isObject, type JsonObject } from '../../../json/values.ts'
 import { StageError } from '../machine/failure.ts'
 import type { StageType, TaskContext, TaskResult } from './stage-type.ts'
@@ -18,7 +19,7 @@ async function upsertProject(context: TaskContext): Promise<TaskResult> {
   const id = project['id']
   const request =
     typeof id === 'string' && id !== ''
-      ? { method: 'PUT', path: `/v2/projects/${encodeURIComponent(id)}`, body: project }
+      ? { method: 'PUT', path: pathTo`/v2/projects/${id}`, body: project }
       : { method: 'POST', path: '/v2/projects', body: project }
   await context.call('front50', request)
   return { status: 'SUCCEEDED', context: { 'notification.type': 'upsertproject' } }
@@ -27,7 +28,7 @@ async function upsertProject(context: TaskContext): Promise<TaskResult> {
 async function deleteProject(context: TaskContext): Promise<TaskResult> {
   const id = projectOf(context)['id']
   if (typeof id !== 'string' || id === '') throw new StageError(['The job does not say the id of the project.'])
-  await context.call('front50', { method: 'DELETE', path: `/v2/projects/${encodeURIComponent(id)}` }, [404])
+  await context.call('front50', { method: 'DELETE', path: pathTo`/v2/projects/${id}` }, [404])
   return { status: 'SUCCEEDED', context: { 'notification.type': 'deleteproject' } }
 }
 

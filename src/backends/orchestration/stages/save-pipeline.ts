@@ -1,5 +1,7 @@
 /** `savePipeline`: stores one pipeline, or several at once (docs/contracts/orchestration.md#jobs). */
+
 import { createHash } from 'node:crypto'
+import { pathTo } from '../../../http/encode-path.ts'
 import { isObject, isTrue, type JsonObject } from '../../../json/values.ts'
 import { StageError } from '../machine/failure.ts'
 import type { Stage } from '../model.ts'
@@ -61,11 +63,7 @@ function derivedId(stage: Stage): string {
 async function storedPlace(context: TaskContext, given: JsonObject): Promise<{ index?: unknown }> {
   const { id, index } = given
   if (typeof id !== 'string' || id === '' || (index !== undefined && index !== null)) return {}
-  const { status, body } = await context.call(
-    'front50',
-    { method: 'GET', path: `/pipelines/${encodeURIComponent(id)}/get` },
-    [404],
-  )
+  const { status, body } = await context.call('front50', { method: 'GET', path: pathTo`/pipelines/${id}/get` }, [404])
   return status === 200 && isObject(body) && body['index'] !== undefined ? { index: body['index'] } : {}
 }
 

@@ -1,4 +1,5 @@
 /** `updatePipeline`: replaces a stored pipeline (docs/contracts/orchestration.md#jobs). */
+import { pathTo } from '../../../http/encode-path.ts'
 import { isTrue } from '../../../json/values.ts'
 import { StageError } from '../machine/failure.ts'
 import { decodeObject } from './encoded-payload.ts'
@@ -15,7 +16,7 @@ async function updatePipeline(context: TaskContext): Promise<TaskResult> {
   const { id } = pipeline
   if (typeof id !== 'string' || id === '') throw new StageError(['The pipeline has no id; save it first.'])
   const staleCheck = isTrue(context.stage.context['staleCheck'])
-  const path = `/pipelines/${encodeURIComponent(id)}?staleCheck=${staleCheck}`
+  const path = `${pathTo`/pipelines/${id}`}?staleCheck=${staleCheck}`
   await context.call('front50', { method: 'PUT', path, body: pipeline })
   return {
     status: 'SUCCEEDED',

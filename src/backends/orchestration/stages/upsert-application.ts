@@ -2,6 +2,7 @@
  * `createApplication`, `updateApplication`, `upsertApplication`: all three create or update an application.
  * @see docs/contracts/orchestration.md#jobs
  */
+import { pathTo } from '../../../http/encode-path.ts'
 import { isObject, type JsonObject } from '../../../json/values.ts'
 import { describePermissionsProblem } from '../../application-permissions.ts'
 import { StageError } from '../machine/failure.ts'
@@ -21,7 +22,7 @@ export const upsertApplicationStages: readonly StageType[] = ['createApplication
 async function upsertApplication(context: TaskContext): Promise<TaskResult> {
   const { permissions, ...application } = checkApplication(context.stage.context['application'])
   const { name } = application
-  const path = `/v2/applications/${encodeURIComponent(name)}`
+  const path = pathTo`/v2/applications/${name}`
   const found = await context.call('front50', { method: 'GET', path }, [404])
   const isNew = found.status === 404
   // A repeated run of this step remembers what was there before its first one.
@@ -32,7 +33,7 @@ async function upsertApplication(context: TaskContext): Promise<TaskResult> {
   )
   if (permissions !== undefined || isNew) {
     const body = { name, permissions: permissions ?? {} }
-    await context.call('front50', { method: 'PUT', path: `/permissions/applications/${encodeURIComponent(name)}`, body })
+    await context.call('front50', { method: 'PUT', path: pathTo`/permissions/applications/${name}`, body })
   }
   return {
     status: 'SUCCEEDED',

@@ -1,4 +1,5 @@
 /** Judgement of an ad-hoc task without running it: refusals, effects, and what only the run can tell. */
+import { encodeSegment } from '../../../http/encode-path.ts'
 import { isObject, type JsonObject, objectOf, textOf, textsOf } from '../../../json/values.ts'
 import { BackendError, type Caller } from '../../backend.ts'
 import type { EngineParts } from '../engine-parts.ts'
@@ -177,7 +178,7 @@ class TaskJudge {
   async #judgeOperations({ operations }: Submission, context: TaskContext, job: number): Promise<void> {
     if (operations.length === 0) return
     const { stage } = context
-    const path = judgementPath + encodeURIComponent(providerOf(stage.context))
+    const path = judgementPath + encodeSegment(providerOf(stage.context))
     const answer = await context.call('clouddriver', { method: 'POST', path, body: operations }, unknownThere)
     const known = objectOf(answer.body)
     if (answer.status === 200 && Array.isArray(known['errors'])) {

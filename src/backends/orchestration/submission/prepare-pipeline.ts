@@ -1,4 +1,5 @@
 /** Conversion of a start request into an execution. @see docs/contracts/orchestration.md#submission */
+import { pathTo } from '../../../http/encode-path.ts'
 import { isObject, isTrue, type JsonObject, listOf, textOf } from '../../../json/values.ts'
 import { isTemplateInstance } from '../../../pipeline-templates/inheritance.ts'
 import { isExecutionId } from '../../../storage/ulid.ts'
@@ -107,7 +108,7 @@ function checkUnchanged(given: JsonObject, evaluated: JsonObject): void {
 }
 
 async function ownerOf(id: string, { identity }: Caller, { call }: SubmissionSources): Promise<string | undefined> {
-  const request = { method: 'GET', path: `/pipelines/${encodeURIComponent(id)}/get`, headers: identity }
+  const request = { method: 'GET', path: pathTo`/pipelines/${id}/get`, headers: identity }
   const { status, body } = await call('front50', request).catch(() => ({ status: 503, body: undefined }))
   if (status >= 500)
     throw new BackendError(503, 'The pipeline cannot be started now: the definition store cannot be asked whose it is.')
@@ -222,7 +223,7 @@ async function checkStoredDefinition(
   sources: SubmissionSources,
 ): Promise<void> {
   if (execution.pipelineConfigId === undefined || isTrue(execution.initialConfig['enabled'])) return
-  const path = `/pipelines/${encodeURIComponent(execution.pipelineConfigId)}/get`
+  const path = pathTo`/pipelines/${execution.pipelineConfigId}/get`
   try {
     const answer = await sources.call('front50', { method: 'GET', path, headers })
     if (answer.status !== 200 || !isObject(answer.body) || !isTrue(answer.body['disabled'])) return

@@ -1,5 +1,7 @@
 /** Snapshot operations: the infrastructure of an application, saved in the definition store and restored. */
+
 import { z } from 'zod'
+import { encodeValue } from '../../../../http/encode-path.ts'
 import { type JsonObject, objectOf, textOf } from '../../../../json/values.ts'
 import { parseMoniker } from '../../../moniker.ts'
 import type { OperationRun, OperationTypes } from '../../operation-type.ts'
@@ -79,7 +81,7 @@ export function snapshotOperations(parts: OperationParts): OperationTypes {
 
   /** @throws {Error} when there is none */
   async function loadSnapshot(fields: SnapshotFields, account: string, run: OperationRun): Promise<Infrastructure> {
-    const id = encodeURIComponent(`${nameOf(fields)}-${account}`)
+    const id = encodeValue(`${nameOf(fields)}-${account}`)
     const time = fields.snapshotTimestamp ?? undefined
     const { status, body } = await callStore(run, 'GET', `/snapshots/${id}${time === undefined ? '' : `/${time}?limit=1000`}`)
     if (status !== 200) throw new Error(`There is no such snapshot of ${nameOf(fields)} in ${account}.`)

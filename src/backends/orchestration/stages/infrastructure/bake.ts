@@ -1,4 +1,5 @@
 /** `bake`: images from a bakery, embedded or external, one child stage per region (docs/contracts/bakery.md#stage). */
+import { pathTo } from '../../../../http/encode-path.ts'
 import { fieldAt, fieldOf, isTrue, type JsonObject, objectOf, objectsOf, textOf, textsOf } from '../../../../json/values.ts'
 import { failureRecord, StageError } from '../../machine/failure.ts'
 import type { Execution, Stage } from '../../model.ts'
@@ -69,7 +70,7 @@ function statusIdOf({ stage }: TaskContext): string | undefined {
 }
 
 function ask(context: TaskContext, method: string, what: string, id: string, expected: readonly number[] = []) {
-  const path = `/api/v1/${encodeURIComponent(regionOf(context))}/${what}/${encodeURIComponent(id)}`
+  const path = pathTo`/api/v1/${regionOf(context)}/${what}/${id}`
   return context.call('rosco', { method, path }, expected)
 }
 
@@ -107,7 +108,7 @@ async function checkBaseImage(context: TaskContext): Promise<void> {
   const id = textOf(stage.context['baseOs'])
   const provider = providerOf(stage.context)
   if (id === undefined || provider === undefined) return
-  const path = `/bakeOptions/${encodeURIComponent(provider)}/baseImages/${encodeURIComponent(id)}`
+  const path = pathTo`/bakeOptions/${provider}/baseImages/${id}`
   const { status, body } = await context.call('rosco', { method: 'GET', path }, [404])
   if (status === 404) {
     const [message] = textsOf(fieldOf(body, 'messages'))
@@ -121,7 +122,7 @@ function providerOf(context: JsonObject): string | undefined {
 }
 
 async function requestBake(context: TaskContext, isRebake: boolean): Promise<JsonObject> {
-  const path = `/api/v1/${encodeURIComponent(regionOf(context))}/bake${isRebake ? '?rebake=1' : ''}`
+  const path = `${pathTo`/api/v1/${regionOf(context)}/bake`}${isRebake ? '?rebake=1' : ''}`
   const { body } = await context.call('rosco', { method: 'POST', path, body: toRequest(context) })
   const id = textOf(fieldOf(body, 'id'))
   if (id === undefined) throw new StageError(['rosco accepted the bake and named no status id.'])

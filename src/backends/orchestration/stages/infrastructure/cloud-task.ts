@@ -1,4 +1,5 @@
 /** Steps that submit operations to the infrastructure service and follow them (docs/contracts/infrastructure.md#operations). */
+import { formatQuery, pathTo } from '../../../../http/encode-path.ts'
 import { fieldOf, isObject, isTrue, type JsonObject, objectOf, objectsOf, textOf, textsOf } from '../../../../json/values.ts'
 import { failureRecord, StageError } from '../../machine/failure.ts'
 import type { Step, Submission, TaskContext, TaskResult } from '../stage-type.ts'
@@ -54,7 +55,7 @@ export function submitStep(
       const requestId = `${stage.id}-${stage.startTime ?? 0}-${name}`
       const answer = await context.call('clouddriver', {
         method: 'POST',
-        path: `/${encodeURIComponent(provider)}/ops?clientRequestId=${encodeURIComponent(requestId)}`,
+        path: pathTo`/${provider}/ops` + formatQuery({ clientRequestId: requestId }),
         body: operations,
         isRecognized: true,
       })
@@ -79,7 +80,7 @@ export function monitorStep(name = 'monitorTask', { expectsResult = false, read 
     execute: async (context) => {
       const id = textOf(fieldOf(context.stage.context['kato.last.task.id'], 'id'))
       if (id === undefined) return { status: 'SUCCEEDED' }
-      const answer = await context.call('clouddriver', { method: 'GET', path: `/task/${encodeURIComponent(id)}` }, [404])
+      const answer = await context.call('clouddriver', { method: 'GET', path: pathTo`/task/${id}` }, [404])
       if (answer.status === 404) return toleratedAbsence(context, id)
       const task = objectOf(answer.body)
       const shown = {
@@ -134,7 +135,7 @@ export function refreshStep(name: string, type: string, details: (context: TaskC
     timeoutMs: 12 * minuteMs,
     execute: async (context) => {
       const { stage } = context
-      const place = `/cache/${encodeURIComponent(providerOf(stage.context))}/${type}`
+      const place = pathTo`/cache/${providerOf(stage.context)}/${type}`
       const pending = stage.context['refresh.pending']
       if (pending === undefined) {
         const answers = await Promise.all(
@@ -162,7 +163,7 @@ function isWaiting(entry: JsonObject, ours: readonly JsonObject[], since: number
 }
 
 /** Server groups by place, of the results of creating ones: `serverGroupNames` holds `region:name`. */
-export function deployedServerGroups(results: readonly JsonObject[]): Record<string, string[]> {
+export function serverGroupNamesByRegion(results: readonly JsonObject[]): Record<string, string[]> {
   const groups: Record<string, string[]> = {}
   const add = (region: string, name: string) => {
     groups[region] ??= []

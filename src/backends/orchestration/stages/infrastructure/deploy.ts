@@ -5,7 +5,7 @@ import { StageError } from '../../machine/failure.ts'
 import type { Execution, Stage } from '../../model.ts'
 import type { NewStage, StageType, Step, TaskContext, TaskResult } from '../stage-type.ts'
 import { accountOf, locationOf, placesOf, providerOf, requireAccount, type ServerGroupTarget } from './cloud-context.ts'
-import { deployedServerGroups, monitorStep, submitStep } from './cloud-task.ts'
+import { monitorStep, serverGroupNamesByRegion, submitStep } from './cloud-task.ts'
 import { refreshServerGroups, withoutNotes } from './server-group-operations.ts'
 import { inPlace, loadCluster, loadServerGroup, newestFirst, type ServerGroup } from './server-groups.ts'
 import { failureStages, strategyOf, strategyStages } from './strategies.ts'
@@ -126,7 +126,7 @@ function created({ stage }: TaskContext): ServerGroupTarget[] {
 }
 
 function readDeployment(results: readonly JsonObject[], { stage }: TaskContext): JsonObject {
-  const groups = deployedServerGroups(results)
+  const groups = serverGroupNamesByRegion(results)
   const [first] = Object.values(groups).flat()
   return {
     'deploy.server.groups': groups,

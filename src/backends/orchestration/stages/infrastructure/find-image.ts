@@ -1,4 +1,5 @@
 /** Stages that find an image for later stages: of a cluster, or by tags. */
+import { pathTo } from '../../../../http/encode-path.ts'
 import { fieldOf, type JsonObject, objectOf, objectsOf, textOf } from '../../../../json/values.ts'
 import { StageError } from '../../machine/failure.ts'
 import { isFalse } from '../../model.ts'
@@ -93,7 +94,7 @@ async function findByTags(context: TaskContext): Promise<TaskResult> {
     for (const [tag, value] of tags) query.set(`tag:${tag}`, String(value))
     const answer = await context.call(
       'clouddriver',
-      { method: 'GET', path: `/${encodeURIComponent(provider)}/images/find?${query}` },
+      { method: 'GET', path: `${pathTo`/${provider}/images/find`}?${query}` },
       [404],
     )
     const [newest] = objectsOf(answer.body).toSorted((one, other) => createdAt(other) - createdAt(one))

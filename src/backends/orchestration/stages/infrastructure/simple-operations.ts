@@ -1,5 +1,5 @@
 /** Stages of one operation without further waiting: load balancers, security groups, images, snapshots, tags. */
-import { pathTo } from '../../../../http/encode-path.ts'
+import { formatQuery, pathTo } from '../../../../http/encode-path.ts'
 import { fieldOf, type JsonObject, objectOf, objectsOf, textOf } from '../../../../json/values.ts'
 import { StageError } from '../../machine/failure.ts'
 import type { StageType, Step, TaskContext } from '../stage-type.ts'
@@ -77,7 +77,7 @@ function entityTagsStage(type: string): StageType {
           const { stage } = context
           const answer = await context.call('clouddriver', {
             method: 'POST',
-            path: `/ops?clientRequestId=${encodeURIComponent(`${stage.id}-${stage.startTime ?? 0}-${type}`)}`,
+            path: `/ops${formatQuery({ clientRequestId: `${stage.id}-${stage.startTime ?? 0}-${type}` })}`,
             body: [{ [type]: withoutNotes(stage.context) }],
             isRecognized: true,
           })

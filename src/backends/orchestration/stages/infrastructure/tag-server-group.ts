@@ -1,4 +1,5 @@
 /** Tags a new server group with its author and predecessor, for rollbacks. */
+import { formatQuery } from '../../../../http/encode-path.ts'
 import { isTrue, type JsonObject, objectOf, objectsOf, textOf } from '../../../../json/values.ts'
 import type { Step } from '../stage-type.ts'
 import { loadServerGroup } from './server-groups.ts'
@@ -55,7 +56,7 @@ export function tagStep(targets: TargetsOf): Step {
         const requestId = `${stage.id}-${stage.startTime ?? 0}-tag-${target.region}-${target.name}`
         await context.call('clouddriver', {
           method: 'POST',
-          path: `/ops?clientRequestId=${encodeURIComponent(requestId)}`,
+          path: `/ops${formatQuery({ clientRequestId: requestId })}`,
           body: [{ upsertEntityTags: { entityRef, tags, isPartial: true } }],
           isRecognized: true,
         })

@@ -1,4 +1,5 @@
 /** Traffic guards: protect the last healthy instances of a cluster. @see docs/contracts/infrastructure.md#traffic-guards */
+import { pathTo } from '../../../../http/encode-path.ts'
 import { isTrue, type JsonObject, numberOf, objectOf, objectsOf, textOf } from '../../../../json/values.ts'
 import { parseMoniker } from '../../../moniker.ts'
 import { StageError } from '../../machine/failure.ts'
@@ -62,11 +63,7 @@ async function isGuarded(
   application: string,
   { account, region, name }: ServerGroupTarget,
 ): Promise<boolean> {
-  const answer = await context.call(
-    'front50',
-    { method: 'GET', path: `/v2/applications/${encodeURIComponent(application)}` },
-    [404],
-  )
+  const answer = await context.call('front50', { method: 'GET', path: pathTo`/v2/applications/${application}` }, [404])
   if (answer.status === 404) return false
   const moniker = parseMoniker(name)
   return objectsOf(objectOf(answer.body)['trafficGuards']).some(
