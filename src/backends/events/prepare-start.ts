@@ -1,5 +1,5 @@
 /** Start request for the orchestrator: the definition, its trigger and its build. */
-import { encodeSegment, encodeValue, pathTo } from '../../http/encode-path.ts'
+import { encodeSegment, encodeValue } from '../../http/encode-path.ts'
 import { isObject, type JsonObject, objectOf, objectsOf, textOf } from '../../json/values.ts'
 import type { CallService } from '../backend.ts'
 import { callInTurns } from '../in-turns.ts'
@@ -98,7 +98,7 @@ async function loadBuild(call: CallService, trigger: JsonObject, pause: Pause, p
     const properties = await read('property file', `/builds/properties/${number}/${encodeValue(propertyFile)}/${at}`)
     if (isObject(properties)) build.fields['properties'] = properties
   }
-  const file = propertyFile === undefined ? '' : pathTo`&propertyFile=${propertyFile}`
+  const file = propertyFile === undefined ? '' : `&propertyFile=${encodeValue(propertyFile)}`
   build.artifacts = objectsOf(await read('artifacts', `/builds/artifacts/${number}/${at}${file}`))
   return build
 }
