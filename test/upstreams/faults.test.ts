@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { createServer, type RequestListener, type ServerResponse } from 'node:http'
 import type { AddressInfo, LookupFunction } from 'node:net'
 import test, { type TestContext } from 'node:test'
@@ -434,4 +436,79 @@ test('cached lists state their age while a service is away', async (t) => {
   front50.answer({ 'GET /v2/applications': [{ name: 'web' }, { name: 'new' }] })
   await waitUntil(async () => (await read('/applications')).names.length === 2, 'recovery')
   assert.deepEqual(await read('/applications'), { ...fresh, names: ['web', 'new'] })
+})
+
+/** A service as a process of its own, which a signal stops: the kernel then still accepts connections and keeps the open ones. */
+async function startProcess(t: TestContext, answers: Record<string, unknown>) {
+  const program = `
+    const answers = ${JSON.stringify(answers)}
+    const server = require('node:http').createServer((incoming, outgoing) => {
+      const answer = answers[incoming.url.split('?')[0]]
+      outgoing.writeHead(answer === undefined ? 404 : 200, { 'content-type': 'application/json' }).end(JSON.stringify(answer ?? {}))
+    })
+    server.keepAliveTimeout = 600_000
+    server.listen(0, '127.0.0.1', () => console.log(server.address().port))`
+  const child = spawn(process.execPath, ['-e', program], { stdio: ['ignore', 'pipe', 'inherit'] })
+  t.after(async () => {
+    const ended = once(child, 'close')
+    child.kill('SIGKILL')
+    await ended
+  })
+  const [port] = (await once(child.stdout, 'data')) as [Buffer]
+  return { url: `http://127.0.0.1:${String(port).trim()}`, signal: (name: NodeJS.Signals) => child.kill(name) }
+}
+
+test('a stopped process of one service leaves the others alone', { timeout: 120_000 }, async (t) => {
+  const clouddriver = await startProcess(t, {
+    '/networks': { aws: [] },
+    '/credentials': [{ name: 'prod' }],
+    '/applications': [],
+    '/applications/web': { name: 'web', clusters: { prod: [{ name: 'web-main' }] } },
+    '/search': [{ results: [] }],
+  })
+  const front50 = await startUpstream(t, {
+    'GET /v2/applications': [{ name: 'web' }],
+    'GET /v2/applications/web': { name: 'web' },
+    'GET /v2/projects': [{ id: '1', name: 'shop' }],
+    'GET /pipelines/web': [{ id: 'p', name: 'main' }],
+  })
+  const orca = await startUpstream(t, () => [])
+  const gateway = await startGateway(t, {
+    services: {
+      clouddriver: { baseUrl: clouddriver.url, readTimeoutMs: 300 },
+      front50: { baseUrl: front50.url, applicationRefreshIntervalMs: 10 },
+      orca: { baseUrl: orca.url },
+    },
+  })
+  const read = async (path: string) => {
+    const answer = await fetch(gateway + path)
+    return { path, status: answer.status, body: (await answer.json()) as unknown, age: answer.headers.get('age') }
+  }
+  const readAll = (paths: readonly string[]) => Promise.all(paths.map(read))
+  const cached = ['/applications', '/credentials']
+  const others = ['/projects', '/applications/web/pipelineConfigs', '/applications/*/executions/search', ...cached]
+  // More than one, so that several connections stay open and idle.
+  const dependent = ['/networks', '/networks', '/search?q=web&type=applications']
+  await waitUntil(async () => (await readAll(cached)).every(({ body }) => (body as unknown[]).length === 1), 'both lists')
+  const before = await readAll(others)
+  const detail = await read('/applications/web')
+  const statusesOf = (answers: { status: number }[]) => answers.map(({ status }) => status)
+  assert.deepEqual(statusesOf(await readAll(dependent)), [200, 200, 200])
+
+  clouddriver.signal('SIGSTOP')
+  assert.deepEqual(statusesOf(await readAll([...dependent, '/networks'])), [504, 504, 504, 504])
+  const calls = front50.requests.length + orca.requests.length
+  const withoutAge = (answers: { age: unknown }[]) => answers.map((answer) => ({ ...answer, age: null }))
+  assert.deepEqual(withoutAge(await readAll(others)), before)
+  assert.equal(front50.requests.length + orca.requests.length - calls, 3)
+  await waitUntil(async () => (await read('/applications')).age !== null, 'the age of the list')
+  const whileStopped = await read('/applications/web')
+  const { clusters, ...definition } = whileStopped.body as { clusters: unknown }
+  assert.deepEqual([whileStopped.status, clusters, definition], [200, {}, { name: 'web', attributes: { name: 'web' } }])
+
+  clouddriver.signal('SIGCONT')
+  await waitUntil(async () => (await read('/networks')).status === 200, 'the service')
+  const resumed = await read('/applications/web')
+  assert.deepEqual(resumed, detail)
+  assert.deepEqual(Object.keys((resumed.body as { clusters: object }).clusters), ['prod'])
 })
