@@ -128,7 +128,7 @@ test('of a server group only the instance that changed is read again', () => {
 test('a reading follows everything that it shows', () => {
   const { desired, agent, read, report } = openReadings()
   report({ inFlight: 7 })
-  assert.match(read().shown, /7 requests run/)
+  assert.match(read().shown, /7 requests in flight/)
 
   agent.problem = () => 'The agent cannot be reached.'
   assert.match(read().shown, /The agent cannot be reached/)

@@ -179,7 +179,12 @@ function registrationOf(
     return { state: 'OutOfService', healthState: 'Starting', reasonCode: 'Starting', description }
   }
   if (member.health === 'up') {
-    return { state: 'InService', healthState: 'Up', reasonCode: 'N/A', description: `${member.inFlight} requests run.` }
+    return {
+      state: 'InService',
+      healthState: 'Up',
+      reasonCode: 'N/A',
+      description: `${member.inFlight} ${member.inFlight === 1 ? 'request' : 'requests'} in flight.`,
+    }
   }
   return {
     state: 'OutOfService',
