@@ -25,8 +25,15 @@ export function isPathPart(name: string): boolean {
   return name.length <= maxPathPart && !/[/\\%;]|^\.*$/.test(name)
 }
 
+interface Place {
+  readonly provider: string
+  readonly account: string
+  readonly region: string
+  readonly name: string
+}
+
 export const to = {
-  home: () => basePath,
+  home: (query: Query = {}) => basePath + formatQuery(query),
   applications: () => address(['applications']),
   application: (application: string) => address(['applications', application]),
   serverGroup: (application: string, place: { account: string; region: string; name: string }, query?: Query) =>
@@ -45,6 +52,14 @@ export const to = {
   tasks: (application: string) => address(['applications', application, 'tasks']),
   task: (id: string) => address(['tasks', id]),
   loadBalancers: (application: string) => address(['applications', application, 'load-balancers']),
+  securityGroups: (application: string) => address(['applications', application, 'security-groups']),
+  securityGroup: (application: string, { provider, account, region, name }: Place) =>
+    [account, region, name].every(isPathPart)
+      ? address(['applications', application, 'security-groups', account, region, name], { provider })
+      : address(['infrastructure', 'security-groups'], { provider, account, region, name }),
+  jobs: (application: string) => address(['applications', application, 'jobs']),
+  job: (application: string, place: { account: string; region: string; id: string }, query?: Query) =>
+    address(['applications', application, 'jobs', place.account, place.region, place.id], query),
   settings: (application: string, query?: Query) => address(['applications', application, 'settings'], query),
   search: (q: string) => address(['search'], { q }),
   compare: (query?: Query) => address(['executions', 'compare'], query),

@@ -323,6 +323,12 @@ export const adminWords = {
   labels: 'Labels',
   bakeLog: 'Bake log',
   noBakeLog: 'The log of this bake is no longer kept.',
+  applicationSecurityGroupsEmpty: (application: string) =>
+    `${application} has no security group. Names of its groups begin with ${application}-.`,
+  jobsEmpty: 'No job. A job is a command that a pipeline runs once.',
+  noSuchJob: (id: string) => `There is no job ${id}. Its record may have been removed.`,
+  ended: 'Ended',
+  exitCode: 'Exit code',
   securityGroupsEmpty: 'No security group. Without one, load balancers accept connections from every network.',
   rules: 'Inbound rules',
   outbound: 'Outbound rules',

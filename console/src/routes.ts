@@ -60,6 +60,15 @@ export const routes: readonly ScreenRoute[] = [
     load: () =>
       import('./screens/application-load-balancers.tsx').then(({ ApplicationLoadBalancers }) => ApplicationLoadBalancers),
   },
+  ...['', '/:account/:region/:name'].map((below) => ({
+    path: `applications/:application/security-groups${below}`,
+    load: () => import('./screens/security-groups.tsx').then(({ ApplicationSecurityGroups }) => ApplicationSecurityGroups),
+  })),
+  { path: 'applications/:application/jobs', load: () => import('./screens/jobs.tsx').then(({ Jobs }) => Jobs) },
+  {
+    path: 'applications/:application/jobs/:account/:region/:id',
+    load: () => import('./screens/jobs.tsx').then(({ JobScreen }) => JobScreen),
+  },
   {
     path: 'applications/:application/settings',
     load: () => import('./screens/application-settings.tsx').then(({ ApplicationSettings }) => ApplicationSettings),
@@ -83,7 +92,7 @@ export const routes: readonly ScreenRoute[] = [
   { path: 'infrastructure/images', load: () => import('./screens/images.tsx').then(({ Images }) => Images) },
   {
     path: 'infrastructure/security-groups',
-    load: () => import('./screens/infrastructure-lists.tsx').then(({ SecurityGroups }) => SecurityGroups),
+    load: () => import('./screens/security-groups.tsx').then(({ SecurityGroups }) => SecurityGroups),
   },
   {
     path: 'infrastructure/networks',

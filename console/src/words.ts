@@ -41,6 +41,13 @@ export const words = {
   rolesOf: (roles: readonly string[]) => (roles.length === 0 ? 'You have no role.' : `Your roles: ${roles.join(', ')}.`),
   explainRights: 'Explain my rights',
   stale: (time: string, why: string, seconds: number) => `Data from ${time}. ${why} Next try in ${seconds} s.`,
+  connections: { connected: 'Live', polling: 'Polling', reconnecting: 'Reconnecting', stale: 'Stale' },
+  connectionHelp: {
+    connected: 'Fairlead reports changes as they happen.',
+    polling: 'This page reads changes every few seconds.',
+    reconnecting: 'The connection to Fairlead broke off; this page tries again.',
+    stale: 'Fairlead does not answer; this page shows older data.',
+  },
   cut: (shown: number, total: number) => `Showing ${shown} of ${total.toLocaleString()}.`,
 
   // Frame
@@ -149,6 +156,7 @@ export const words = {
   exampleVersion: 'Version',
   examplePipeline: (port: number) =>
     `Deploys the example program, which answers at http://localhost:${port}/. Start it with version 2 to replace version 1.`,
+  waiting: 'Waiting',
   waitingForYou: 'Waiting for you',
   running: 'Running',
   failedLately: 'Failed in the last 24 hours',
@@ -180,6 +188,7 @@ export const words = {
   overview: 'Overview',
   tasks: 'Tasks',
   settings: 'Settings',
+  jobs: 'Jobs',
 
   // Server groups
   clustersEmpty: 'Nothing is deployed. A pipeline with a deploy stage creates the first server group.',
@@ -256,6 +265,10 @@ export const words = {
   process: 'Process',
   checks: 'Health checks',
   events: 'Events',
+  event: 'Event',
+  eventsEmpty: 'Its provider reports no events.',
+  scalingActivities: 'Scaling',
+  scalingEmpty: 'It has not been scaled.',
   unknown: 'unknown',
   resize: 'Resize',
   disable: 'Disable',
@@ -301,6 +314,18 @@ export const words = {
     `There is no pipeline ${id} in ${application}. It may have been deleted; start another one from the list.`,
   createPipeline: 'Create pipeline',
   noPipelineMatches: (filter: string) => `No pipeline matches “${filter}”.`,
+  pipelineState: 'Last run',
+  anyPipelineState: 'Any last run',
+  pipelineStates: [
+    ['RUNNING', 'Running'],
+    ['SUCCEEDED', 'Succeeded'],
+    ['TERMINAL', 'Failed'],
+    ['CANCELED', 'Cancelled'],
+    ['NEVER', 'Has not run yet'],
+    ['DISABLED', 'Disabled'],
+  ] as const,
+  tag: 'Tag',
+  anyTag: 'Any tag',
   quietPeriod: 'A quiet period is active: triggers start nothing. Starts by hand work.',
   pipelineDisabled: 'The pipeline is disabled.',
   neverRan: 'has not run yet',
@@ -418,6 +443,8 @@ export const words = {
   noTaskMatches: (filter: string) => `No task matches “${filter}”.`,
   noSuchTask: 'There is no such task, or you may not read it.',
   variables: 'Variables',
+  savedPipeline: (name: string, application: string | undefined) =>
+    `The definition of ${name}${application === undefined ? '' : ` in ${application}`}`,
   cancelTask: 'Cancel task',
   cancelTaskTitle: (name: string) => `Cancel “${name}”?`,
   cancelTaskEffect: 'The task stops at its next step. What it has sent is not undone.',

@@ -203,9 +203,19 @@ test('an administrator works at the console', { timeout: 900_000 }, async (t) =>
       await read
     }
     await page.getByText(/Data from .* clouddriver does not answer \(refused\)\. Next try in \d+ s\./).waitFor()
+    const indicator = page.getByRole('banner').getByText(/^(Live|Polling|Reconnecting|Stale)$/)
+    const said = page.locator('[role="status"].visually-hidden').last()
+    assert.deepEqual(
+      [await indicator.textContent(), await said.textContent()],
+      ['Stale', 'Fairlead does not answer; this page shows older data.'],
+    )
     answer = list('aaa', 'api', 'web')
     await page.keyboard.press('r')
     await page.getByText(/Data from/).waitFor({ state: 'detached' })
+    assert.deepEqual(
+      [await indicator.textContent(), await said.textContent()],
+      ['Polling', 'This page reads changes every few seconds.'],
+    )
     assert.equal(await page.evaluate('document.activeElement.textContent'), 'web')
     await page.unrouteAll({ behavior: 'ignoreErrors' })
   })
@@ -226,6 +236,8 @@ test('an administrator works at the console', { timeout: 900_000 }, async (t) =>
       'infrastructure/networks',
       'infrastructure/accounts',
       'applications/nothing/load-balancers',
+      'applications/nothing/security-groups',
+      'applications/nothing/jobs',
       'executions/compare',
     ]
     for (const path of paths) {
@@ -242,6 +254,23 @@ test('an administrator works at the console', { timeout: 900_000 }, async (t) =>
       assert.ok(Number(wide) <= 0, `${path} is ${wide} px wider than 320`)
       assert.deepEqual(await findLostText(page), [], path)
     }
+  })
+
+  await t.test('a phone says on every screen how many runs wait', async () => {
+    const stage = { id: 's', type: 'manualJudgment', name: 'Ship it?', status: 'RUNNING', context: {} }
+    const run = { id: 'r', application: 'web', name: 'release', type: 'PIPELINE', status: 'RUNNING', stages: [stage] }
+    const isSearch = (url: URL) => url.pathname.endsWith('/executions/search') && url.searchParams.has('statuses')
+    await page.route(isSearch, (route) => route.fulfill({ json: [run] }))
+    await page.setViewportSize({ width: 390, height: 844 })
+    await open('projects')
+    await page.getByRole('link', { name: 'Waiting 1' }).click()
+    await page.getByRole('heading', { level: 1, name: 'Waiting for you' }).waitFor()
+    await page.getByRole('link', { name: 'Judge' }).waitFor()
+    assert.equal(await page.getByRole('heading', { name: 'Running' }).count(), 0)
+    assert.deepEqual(await page.locator('.rail [aria-current]').allTextContents(), ['Waiting 1'])
+    assert.deepEqual(await findBarriers(page), [])
+    await page.unrouteAll({ behavior: 'ignoreErrors' })
+    await page.setViewportSize({ width: 1280, height: 900 })
   })
 
   await t.test('another user is offered nothing of administration', async () => {

@@ -420,6 +420,11 @@ test('a person deploys and rolls back a program at the console', { timeout: 900_
     await dialog.getByRole('button', { name: 'Create security group' }).click()
     await click('link', 'web-office')
     await page.getByRole('row', { name: /tcp.*80/ }).waitFor()
+    await open('applications/web/security-groups')
+    await click('link', 'web-office')
+    await page.getByRole('row', { name: /tcp.*80/ }).waitFor()
+    assert.equal(new URL(page.url()).pathname, '/console/applications/web/security-groups/dev/east/web-office')
+    assert.deepEqual(await findBarriers(page), [])
 
     await open('applications/web/load-balancers')
     await click('button', 'Create load balancer')
@@ -450,6 +455,21 @@ test('a person deploys and rolls back a program at the console', { timeout: 900_
     await page.getByLabel(/To confirm, type/).fill('web-extra')
     await dialog.getByRole('button', { name: 'Delete web-extra' }).click()
     await extra.waitFor({ state: 'detached' })
+  })
+
+  await step('reads how a job has ended, and what it wrote', async () => {
+    await open('applications/web/jobs')
+    await page.getByText('No job.').waitFor()
+    const imageId = 'shop:1.0.0'
+    await fleet.run({ type: 'runJob', application: 'web', name: 'migrate', imageId, command: 'echo to do; exit 3' }, 'TERMINAL')
+    await page.keyboard.press('r')
+    await click('link', 'migrate')
+    await heading('migrate')
+    await page.getByText('It ended with exit code 3').waitFor()
+    await page.getByRole('tab', { name: 'Console output' }).click()
+    await page.getByText('to do').waitFor()
+    await open('applications/web/jobs/dev/east/none')
+    await page.getByText('There is no job none.').waitFor()
   })
 
   await step('deploys an image, and removes the one that runs nowhere', async () => {
@@ -538,6 +558,23 @@ test('a person deploys and rolls back a program at the console', { timeout: 900_
     const row = page.locator('.pipeline-row', { hasText: 'alert(1)' })
     await row.waitFor()
     assert.match((await row.textContent()) ?? '', /<script>alert\(1\)<\/script>␣202e␣0007 “🚢” ?x*…x+/)
+  })
+
+  await step('filters pipelines by tag and last run', async () => {
+    const names = () => page.locator('.pipeline-row .row-title').allTextContents()
+    const list = page.getByRole('link', { name: 'Start slow' })
+    await page.getByLabel('Tag').selectOption('team: shop')
+    await list.waitFor({ state: 'detached' })
+    assert.deepEqual(await names(), ['release'])
+    assert.equal(new URL(page.url()).searchParams.get('tag'), 'team: shop')
+    await page.getByLabel('Last run', { exact: true }).selectOption('Failed')
+    await page.getByText('No pipeline matches “Failed, team: shop”.').waitFor()
+    assert.deepEqual(await findBarriers(page), [])
+    await click('button', 'Clear filters')
+    await list.waitFor()
+    await open('applications/web/pipelines?status=SUCCEEDED')
+    await page.getByRole('link', { name: 'Start release' }).waitFor()
+    assert.ok(!(await names()).includes('slow'))
   })
 
   await step('edits a pipeline as text and sees the difference', async () => {
@@ -680,6 +717,9 @@ test('a person deploys and rolls back a program at the console', { timeout: 900_
       'applications/web/pipelines/release/start',
       ...['text', 'diff', 'history', 'dry-run'].map((tab) => `applications/web/pipelines/release/edit?tab=${tab}`),
       'applications/web/pipelines/hostile/edit?tab=text&format=yaml',
+      'applications/web/pipelines?status=SUCCEEDED',
+      'applications/web/security-groups',
+      'applications/web/jobs',
       'applications/web/tasks',
       'projects',
       'projects/none',
@@ -789,6 +829,7 @@ async function savePipelines(fleet: Deployments): Promise<void> {
     id: 'release',
     application: 'web',
     name: 'release',
+    tags: [{ name: 'team', value: 'shop' }],
     parameterConfig: [{ name: 'version', label: 'Version', required: true }],
     stages: [
       {

@@ -50,6 +50,14 @@ function answerTo({ path, query }: RecordedRequest): unknown {
     const { cluster: _, ...details } = replicaSet(name.replace('replicaSet', 'deployment').slice(0, -5), Number(name.at(-1)))
     return details
   }
+  if (path.endsWith('/events')) return [{ createdAt: '2026-11-20T10:00:00Z', message: 'Scaled up replica set', status: 'Normal' }]
+  if (path.endsWith('/scalingActivities')) return []
+  if (path === '/securityGroups') {
+    const summary = (name: string, app: string) => ({ id: name, name, moniker: { app } })
+    const groups = [summary('networkPolicy shop', 'shop'), summary('shop-like', 'cart')]
+    return { 'k8s-prod': { kubernetes: { 'shop-namespace': groups } } }
+  }
+  if (path.startsWith('/securityGroups/')) return { name: 'networkPolicy shop', inboundRules: [], region: 'shop-namespace' }
   if (path === '/credentials/k8s-prod') return { name: 'k8s-prod', type: 'kubernetes' }
   if (path === '/credentials') return [{ name: 'k8s-prod', type: 'kubernetes', cloudProvider: 'kubernetes' }]
   if (path === '/health') return { status: 'UP' }
@@ -106,6 +114,21 @@ test('of very many clusters only those in view are read', { timeout: 300_000 }, 
     .getByRole('option', { name: /replicaSet shop-c123-v000/ })
     .waitFor({ state: 'attached' })
   await page.getByRole('button', { name: 'Cancel' }).click()
+
+  await page.getByRole('tab', { name: 'Events' }).click()
+  await page.getByRole('row', { name: /Scaled up replica set Normal/ }).waitFor()
+  await page.getByText('It has not been scaled.').waitFor()
+  assert.match(page.url(), /tab=events/)
+  assert.deepEqual(await findBarriers(page), [])
+
+  await page.goto(`${url}/console/applications/shop/security-groups`)
+  await page.getByRole('link', { name: 'networkPolicy shop' }).waitFor()
+  assert.equal(await page.getByRole('link', { name: 'shop-like' }).count(), 0, 'it belongs to another application')
+  await page.getByRole('link', { name: 'networkPolicy shop' }).click()
+  await page.getByRole('heading', { level: 2, name: 'networkPolicy shop' }).waitFor()
+  assert.match(page.url(), /security-groups\/k8s-prod\/shop-namespace\/networkPolicy%20shop\?provider=kubernetes/)
+  await page.goBack()
+  await page.goBack()
 
   await page.getByRole('link', { name: 'deployment shop-c123' }).click()
   await page.getByRole('heading', { level: 1, name: 'deployment shop-c123' }).waitFor()

@@ -3,8 +3,12 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { findRevision, toRevisions } from '../../console/src/editor/history.ts'
 import { auditTargetOf } from '../../console/src/model/audit-target.ts'
+import { toEvents } from '../../console/src/model/events.ts'
 import { holdRows } from '../../console/src/model/held-rows.ts'
+import { securityGroupsOf } from '../../console/src/model/infrastructure.ts'
 import { cutMiddle, showDisguised, showHidden } from '../../console/src/model/names.ts'
+import { matchesPipeline, tagsOfPipelines } from '../../console/src/model/pipelines.ts'
+import { readableVariables } from '../../console/src/model/task-variables.ts'
 
 const keyOf = (row: string) => row.charAt(0)
 /** What is shown, with `-` after what is gone, and how many wait. */
@@ -61,4 +65,71 @@ test('a name hides and reorders nothing', () => {
   assert.equal(showDisguised('Start \u2066x\u202e?\n  second line'), 'Start ␣2066x␣202e?\n  second line')
   assert.equal(showDisguised('👩\u200d🚢'), '👩\u200d🚢')
   assert.equal([...cutMiddle('x'.repeat(10_000), 80)].length, 80)
+})
+
+test('pipelines are found by the state of their last run, and by tag', () => {
+  const pipeline = (id: string, tags?: unknown, disabled = false) => ({ id, name: id, application: 'web', tags, disabled })
+  const pipelines = [
+    pipeline('build', [{ name: 'team', value: 'shop' }, { name: 'nightly' }, { value: 'x' }, 'team']),
+    pipeline('deploy', 'team: shop'),
+    pipeline('none', null, true),
+  ]
+  const run = (pipelineConfigId: string, status: string, buildTime: number) => ({
+    id: `${pipelineConfigId}${buildTime}`,
+    application: 'web',
+    type: 'PIPELINE',
+    pipelineConfigId,
+    status,
+    buildTime,
+    stages: [],
+  })
+  const runs = [run('build', 'TERMINAL', 1), run('build', 'PAUSED', 2), run('deploy', 'SUCCEEDED', 3), run('gone', 'TERMINAL', 4)]
+  const found = (filter: { q?: string; status?: string; tag?: string }) =>
+    pipelines.filter((one) => matchesPipeline(one, { q: '', ...filter }, runs)).map(({ id }) => id)
+  assert.deepEqual(tagsOfPipelines(pipelines), ['nightly', 'team: shop'])
+  assert.deepEqual(found({ tag: 'team: shop' }), ['build'])
+  assert.deepEqual(found({ status: 'RUNNING' }), ['build'], 'a paused run has not ended')
+  assert.deepEqual(found({ status: 'TERMINAL' }), [], 'an older run does not count')
+  assert.deepEqual(found({ status: 'SUCCEEDED', q: 'DEP' }), ['deploy'])
+  assert.deepEqual([found({ status: 'NEVER' }), found({ status: 'DISABLED' }), found({ q: '' })].map(String), [
+    'none',
+    'none',
+    'build,deploy,none',
+  ])
+})
+
+test('a task says which pipeline it saves, instead of its encoded definition', () => {
+  const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64')
+  const shown = (value: unknown) => readableVariables([{ key: 'pipeline', value }])['pipeline']
+  assert.equal(shown(encode({ name: 'größer', application: 'web' })), 'The definition of größer in web')
+  assert.deepEqual(['no base64!', encode([1]), { name: 'x' }].map(shown), ['no base64!', encode([1]), { name: 'x' }])
+  assert.deepEqual(readableVariables([{ key: 'x', value: encode({ name: 'y' }) }]), { x: encode({ name: 'y' }) })
+})
+
+test('events of any provider have a time and a text, newest first', () => {
+  const events = [
+    { startTime: 1, description: 'Launching', cause: 'capacity', statusCode: 'Successful' },
+    { createdAt: '1970-01-01T00:00:03Z', message: 'steady state' },
+    { at: 'soon' },
+    'text',
+  ]
+  const instance = { id: 'i-1', name: 'i-1', events: [{ at: 2000, text: 'started' }] }
+  assert.deepEqual(
+    toEvents(events, [instance]).map(({ atMs, text, cause, state, instance }) => [atMs, text, cause, state, instance]),
+    [
+      [3000, 'steady state', undefined, undefined, undefined],
+      [2000, 'started', undefined, undefined, 'i-1'],
+      [1, 'Launching', 'capacity', 'Successful', undefined],
+      [undefined, '', undefined, undefined, undefined],
+    ],
+  )
+  assert.deepEqual(toEvents(undefined), [])
+})
+
+test('a security group belongs to the application that its record or its name says', () => {
+  const groups = [{ name: 'web-a' }, { name: 'x', moniker: { app: 'web' } }, { name: 'web-b', application: 'cart' }, { id: 'y' }]
+  assert.deepEqual(
+    securityGroupsOf({ dev: { local: { east: groups } }, prod: null }).map(({ name, application }) => `${name} ${application}`),
+    ['web-a web', 'x web', 'web-b cart'],
+  )
 })

@@ -48,6 +48,15 @@ export interface Live<Body> {
   refresh(): void
 }
 
+/**
+ * How current the page is. `connected`: a stream reports changes; `polling`: reads at intervals do; `reconnecting`: a read has failed,
+ * or a stream has broken off while what it follows runs; `stale`: two reads in a row have failed.
+ */
+export type Connection = 'connected' | 'polling' | 'reconnecting' | 'stale'
+
+/** Of everything that the page shows. */
+export const connection = signal<Connection>('polling')
+
 const batchMs = 250
 const busyMs = 2000
 const intervals: Readonly<Record<Refresh, number>> = {
@@ -116,14 +125,23 @@ function applySoon(change: () => void): void {
   setTimeout(flush, Math.max(0, lastFlushMs + batchMs - performance.now()))
 }
 
+/** What the page shows has changed, though no answer has. */
+function judgeSoon(): void {
+  applySoon(() => {})
+}
+
 function flush(): void {
   isFlushing = false
   lastFlushMs = performance.now()
   const changes = pending.splice(0)
   batch(() => {
     for (const change of changes) change()
+    const states = new Set([...resources.values()].map((resource) => resource.connection()))
+    connection.value = gravest.find((state) => states.has(state)) ?? 'polling'
   })
 }
+
+const gravest: readonly Connection[] = ['stale', 'reconnecting', 'connected']
 
 class Resource<Body> implements Live<Body> {
   readonly reading = signal<Reading<Body>>(noReading())
@@ -140,6 +158,7 @@ class Resource<Body> implements Live<Body> {
   #latest: Reading<Body> = noReading()
   #stopEvents: (() => void) | undefined
   #isFollowing = false
+  #wasFollowing = false
 
   constructor(key: string, path: ReadPath, parameters: unknown) {
     this.#key = key
@@ -162,7 +181,10 @@ class Resource<Body> implements Live<Body> {
       clearTimeout(this.#timer)
       this.#stopEvents?.()
       this.#stopEvents = undefined
+      this.#isFollowing = false
+      this.#wasFollowing = false
       this.#forgetLater()
+      judgeSoon()
     }
   }
 
@@ -175,9 +197,19 @@ class Resource<Body> implements Live<Body> {
   #follow(path: string): () => void {
     const onState = (isFollowing: boolean) => {
       this.#isFollowing = isFollowing
+      this.#wasFollowing ||= isFollowing
       this.#schedule()
+      judgeSoon()
     }
     return followEvents(path, () => this.refresh(), onState)
+  }
+
+  connection(): Connection | undefined {
+    if (this.#subscribers.size === 0) return undefined
+    const { error, failures } = this.#latest
+    if (error !== undefined && isOutage(error)) return failures > 1 ? 'stale' : 'reconnecting'
+    if (this.#isFollowing) return 'connected'
+    return this.#wasFollowing && this.#isBusy() ? 'reconnecting' : 'polling'
   }
 
   refresh(): void {
@@ -258,9 +290,13 @@ class Resource<Body> implements Live<Body> {
 
   #livePace(): number {
     if (this.#isFollowing) return intervals.steady
+    return this.#isBusy() ? busyMs : intervals.live
+  }
+
+  #isBusy(): boolean {
     const { body } = this.#latest
     const questions = new Set([...this.#subscribers].flatMap(({ refresh, isBusy }) => (refresh === 'live' && isBusy) || []))
-    return body !== undefined && [...questions].some((isBusy) => isBusy(body)) ? busyMs : intervals.live
+    return body !== undefined && [...questions].some((isBusy) => isBusy(body))
   }
 
   #schedule(): void {
@@ -285,6 +321,11 @@ class Resource<Body> implements Live<Body> {
       if (this.#subscribers.size === 0 && resources.get(this.#key) === (this as unknown)) resources.delete(this.#key)
     }, keptMs)
   }
+}
+
+/** Refusals and missing things are answers. */
+function isOutage({ status }: ApiError): boolean {
+  return status === 0 || status >= 500
 }
 
 type UntypedGet = (

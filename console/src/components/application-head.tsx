@@ -32,6 +32,8 @@ export function ApplicationHead({ application, tab, state, actions }: Applicatio
           { label: words.overview, href: to.application(application) },
           { label: words.pipelines, href: to.pipelines(application) },
           { label: words.loadBalancers, href: to.loadBalancers(application) },
+          { label: words.securityGroups, href: to.securityGroups(application) },
+          { label: words.jobs, href: to.jobs(application) },
           { label: words.tasks, href: to.tasks(application) },
           { label: words.settings, href: to.settings(application) },
         ]}

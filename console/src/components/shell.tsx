@@ -1,9 +1,13 @@
 /** The frame of every screen: rail or bottom bar, top line, dialogs. */
 import { signal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
 import { apiPath, basePath, to } from '../address.ts'
+import { type Connection, connection } from '../api/live.ts'
 import { user } from '../api/session.ts'
+import { useActiveExecutions, waitingOf } from '../api/waiting.ts'
+import type { Kind } from '../model/status.ts'
 import { routes } from '../routes.ts'
 import { words } from '../words.ts'
 import { DialogOutlet } from './dialog.tsx'
@@ -12,6 +16,8 @@ import { openKeys } from './keys-dialog.tsx'
 import { LoginEndedDialog } from './login-ended.tsx'
 import { Menu } from './menu.tsx'
 import { openPalette } from './palette.tsx'
+import { phoneWidth } from './rem.ts'
+import { StatusMark } from './status-mark.tsx'
 import { chooseTheme, theme, themes } from './theme.ts'
 
 /** Said once and politely to screen readers: states of the open execution, counts of what waits. */
@@ -53,8 +59,34 @@ function TopLine() {
         <span class="grow">{words.searchHint}</span>
         <kbd>Ctrl K</kbd>
       </button>
+      <LiveIndicator />
       <UserMenu />
     </header>
+  )
+}
+
+const connectionMarks: Readonly<Record<Connection, Kind>> = {
+  connected: 'succeeded',
+  polling: 'queued',
+  reconnecting: 'running',
+  stale: 'warning',
+}
+
+/** How current the page is. Screen readers are told when it falls behind, and when it no longer does. */
+function LiveIndicator() {
+  const state = connection.value
+  const wasStale = useRef(false)
+  useEffect(() => {
+    // Neither good again nor worse.
+    if (state === 'reconnecting' || wasStale.current === (state === 'stale')) return
+    wasStale.current = state === 'stale'
+    announcement.value = words.connectionHelp[state]
+  }, [state])
+  return (
+    <span class={`live-state is-${state}`} title={words.connectionHelp[state]}>
+      <StatusMark kind={connectionMarks[state]} />
+      <span class="live-word">{words.connections[state]}</span>
+    </span>
   )
 }
 
@@ -91,14 +123,15 @@ function UserMenu() {
 
 /** At the left of wide screens, at the bottom of phones. */
 function Rail() {
-  const { path } = useLocation()
+  const { path, query } = useLocation()
+  const showsWaiting = query['show'] === 'waiting'
   const entries = routes.filter(({ rail }) => rail !== undefined && (rail.adminOnly !== true || user.value?.isAdmin === true))
   return (
     <nav class="rail" aria-label={words.rail}>
       <ul>
         {entries.map((route) => {
           const href = basePath + route.path
-          const here = route.path === '' ? path === basePath.replace(/\/$/, '') : path.startsWith(href)
+          const here = route.path === '' ? isHome(path) && !showsWaiting : path.startsWith(href)
           return (
             <li key={href} class={route.rail?.isLess ? 'hide-phone' : ''}>
               <a href={href} aria-current={here ? 'page' : undefined}>
@@ -113,6 +146,9 @@ function Rail() {
             <Icon name="search" size={20} />
             <span>{words.search}</span>
           </button>
+        </li>
+        <li class="phone-only">
+          <WaitingLink isHere={isHome(path) && showsWaiting} />
         </li>
         <li class="phone-only more-menu">
           <Menu
@@ -131,5 +167,23 @@ function Rail() {
         <a href={`${apiPath}/swagger-ui/index.html`}>{words.apiReference}</a>
       </p>
     </nav>
+  )
+}
+
+function isHome(path: string): boolean {
+  return path === basePath || path === basePath.replace(/\/$/, '')
+}
+
+/** On phones, where the bar is: what waits is counted on every screen. */
+function WaitingLink({ isHere }: { isHere: boolean }) {
+  const [isPhone] = useState(() => matchMedia(phoneWidth).matches)
+  const count = waitingOf(useActiveExecutions('steady', isPhone).reading.value.body).length
+  return (
+    <a href={to.home({ show: 'waiting' })} aria-current={isHere ? 'page' : undefined}>
+      <Icon name="user" size={20} />
+      <span>
+        {words.waiting} {count > 0 && <span class="count">{count.toLocaleString()}</span>}
+      </span>
+    </a>
   )
 }

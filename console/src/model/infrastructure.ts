@@ -163,6 +163,30 @@ export function toSecurityGroupJob(draft: SecurityGroupDraft): Json & { readonly
   }
 }
 
+/** @param byAccount By account, provider and region. */
+export function securityGroupsOf(byAccount: unknown) {
+  return Object.entries(objectOf(byAccount)).flatMap(([account, byProvider]) =>
+    Object.entries(objectOf(byProvider)).flatMap(([provider, byRegion]) =>
+      Object.entries(objectOf(byRegion)).flatMap(([region, groups]) =>
+        objectsOf(groups).flatMap((group) => {
+          const name = textOf(group['name'])
+          return name === undefined ? [] : [{ provider, account, region, name, application: ownerOf(group, name) }]
+        }),
+      ),
+    ),
+  )
+}
+
+/** Providers write no owner to most summaries: names begin with it. */
+function ownerOf(group: Json, name: string): string {
+  return textOf(group['application']) ?? textOf(objectOf(group['moniker'])['app']) ?? applicationOf(name)
+}
+
+/** The names of groups and load balancers begin with that of their application. */
+export function applicationOf(name: string): string {
+  return name.trim().split('-')[0] ?? ''
+}
+
 export interface DeployingPipeline {
   readonly id: string
   readonly name: string

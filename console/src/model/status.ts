@@ -38,6 +38,7 @@ const ofInstances: Readonly<Record<string, Status>> = {
   Down: { kind: 'failed', word: 'down' },
   Failed: { kind: 'failed', word: 'failed' },
   Starting: { kind: 'running', word: 'starting' },
+  Running: { kind: 'running', word: 'running' },
   OutOfService: { kind: 'disabled', word: 'out of service' },
   Draining: { kind: 'disabled', word: 'draining' },
   Succeeded: { kind: 'succeeded', word: 'succeeded' },

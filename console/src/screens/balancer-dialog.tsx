@@ -11,11 +11,18 @@ import { CheckField, ChoiceField, TextField } from '../components/form-fields.ts
 import { Name } from '../components/name.tsx'
 import { RecordRows } from '../components/record-rows.tsx'
 import { isSame } from '../model/edits.ts'
-import { type BalancerDraft, type ListenerDraft, newListener, toBalancerDraft, toBalancerJob } from '../model/infrastructure.ts'
+import {
+  applicationOf,
+  type BalancerDraft,
+  type ListenerDraft,
+  newListener,
+  toBalancerDraft,
+  toBalancerJob,
+} from '../model/infrastructure.ts'
 import { objectOf, objectsOf, textOf } from '../model/read.ts'
 import { words } from '../words.ts'
 import type { Balancer } from './balancer-panel.tsx'
-import { applicationOf, PlaceFields, useLocalPlaces } from './place-fields.tsx'
+import { PlaceFields, useLocalPlaces } from './place-fields.tsx'
 
 interface EditBalancerProps {
   /** Undefined: the name decides, because it begins with the application. */

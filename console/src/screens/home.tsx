@@ -5,6 +5,7 @@ import { useLocation } from 'preact-iso/router'
 import { to } from '../address.ts'
 import { useLive } from '../api/live.ts'
 import { user } from '../api/session.ts'
+import { activeStatuses, isAny, search, searchPath, useActiveExecutions, waitingOf } from '../api/waiting.ts'
 import { Icon } from '../components/icon.tsx'
 import { Name } from '../components/name.tsx'
 import { PageHead } from '../components/page-head.tsx'
@@ -26,7 +27,7 @@ import {
   titleOf,
   toStageTree,
 } from '../model/execution.ts'
-import { textOf, textsOf } from '../model/read.ts'
+import { textOf } from '../model/read.ts'
 import { recents } from '../model/recent.ts'
 import { foldKind } from '../model/stage-graph.ts'
 import { executionStatus } from '../model/status.ts'
@@ -34,7 +35,6 @@ import type { ScreenProps } from '../screen.ts'
 import { words } from '../words.ts'
 import { FirstSteps } from './first-steps.tsx'
 
-const path = '/applications/{application}/executions/search'
 const dayMs = 86_400_000
 const rowHeight = 45
 
@@ -42,22 +42,21 @@ export function Home({ query }: ScreenProps) {
   const { route: navigate } = useLocation()
   const scope = query['scope'] === 'mine' ? 'mine' : 'all'
   const since = useMemo(() => Math.floor(Date.now() / 60_000) * 60_000 - dayMs, [])
-  const isBusy = (found: readonly Execution[]) => found.length > 0
-  const statuses = 'RUNNING,PAUSED,NOT_STARTED'
-  // What waits for the reader was often started by another user.
-  const active = useLive(path, search({ statuses }), { refresh: 'live', isBusy })
+  const onlyWaiting = query['show'] === 'waiting'
+  const active = useActiveExecutions('live')
   const starter = scope === 'mine' ? user.value?.username : undefined
-  const own = useLive(path, search({ statuses, user: starter }), { refresh: 'live', isBusy })
-  const failed = useLive(path, search({ statuses: 'TERMINAL', triggerTimeStartBoundary: String(since), user: starter }), {
-    refresh: 'steady',
+  const own = useLive(searchPath, onlyWaiting ? undefined : search({ statuses: activeStatuses, user: starter }), {
+    refresh: 'live',
+    isBusy: isAny,
   })
-  const anything = useLive(path, search({ size: 1 }), { refresh: 'open' })
+  const failedQuery = search({ statuses: 'TERMINAL', triggerTimeStartBoundary: String(since), user: starter })
+  const failed = useLive(searchPath, onlyWaiting ? undefined : failedQuery, { refresh: 'steady' })
+  const anything = useLive(searchPath, search({ size: 1 }), { refresh: 'open' })
   const running = own.reading.value.body ?? []
-  const waiting = (active.reading.value.body ?? []).filter((execution) =>
-    execution.stages.some((stage) => isWaiting(stage) && mayJudge(stage.context)),
-  )
-  const isNew = anything.reading.value.body?.length === 0 && active.reading.value.body?.length === 0
+  const waiting = waitingOf(active.reading.value.body)
+  const isNew = !onlyWaiting && anything.reading.value.body?.length === 0 && active.reading.value.body?.length === 0
 
+  const title = onlyWaiting ? words.waitingForYou : words.home
   const choose = (id: 'mine' | 'all') => navigate(id === 'all' ? to.home() : `${to.home()}?scope=${id}`, true)
   useLetters({
     m: () => choose(scope === 'mine' ? 'all' : 'mine'),
@@ -66,18 +65,20 @@ export function Home({ query }: ScreenProps) {
   return (
     <>
       <PageHead
-        tab={waiting.length === 0 ? words.home : `(${waiting.length}) ${words.home}`}
-        title={words.home}
+        tab={waiting.length === 0 ? title : `(${waiting.length}) ${title}`}
+        title={title}
         actions={
-          <Segments
-            label={words.scope}
-            options={[
-              { id: 'mine', label: words.mine },
-              { id: 'all', label: words.all },
-            ]}
-            selected={scope}
-            onSelect={choose}
-          />
+          !onlyWaiting && (
+            <Segments
+              label={words.scope}
+              options={[
+                { id: 'mine', label: words.mine },
+                { id: 'all', label: words.all },
+              ]}
+              selected={scope}
+              onSelect={choose}
+            />
+          )
         }
       />
       {isNew ? (
@@ -99,35 +100,39 @@ export function Home({ query }: ScreenProps) {
               }
             </Loaded>
           </Panel>
-          <Panel title={words.running} count={running.length} flush={running.length > 0}>
-            <Loaded live={own} rows={3} empty={<p class="quiet">{words.nothingRuns}</p>}>
-              {() =>
-                running.length === 0 ? (
-                  <p class="quiet">{words.nothingRuns}</p>
-                ) : (
-                  <Rows executions={running} scope={scope} label={words.running} row={RunningRow} />
-                )
-              }
-            </Loaded>
-          </Panel>
-          <Panel
-            title={words.failedLately}
-            count={(failed.reading.value.body ?? []).length}
-            flush={(failed.reading.value.body ?? []).length > 0}
-          >
-            <Loaded live={failed} rows={3} empty={<p class="quiet">{words.nothingFailed}</p>}>
-              {(found) =>
-                found.length === 0 ? (
-                  <p class="quiet">{words.nothingFailed}</p>
-                ) : (
-                  <Rows executions={found} scope={scope} label={words.failedLately} row={FailedRow} />
-                )
-              }
-            </Loaded>
-          </Panel>
+          {!onlyWaiting && (
+            <>
+              <Panel title={words.running} count={running.length} flush={running.length > 0}>
+                <Loaded live={own} rows={3} empty={<p class="quiet">{words.nothingRuns}</p>}>
+                  {() =>
+                    running.length === 0 ? (
+                      <p class="quiet">{words.nothingRuns}</p>
+                    ) : (
+                      <Rows executions={running} scope={scope} label={words.running} row={RunningRow} />
+                    )
+                  }
+                </Loaded>
+              </Panel>
+              <Panel
+                title={words.failedLately}
+                count={(failed.reading.value.body ?? []).length}
+                flush={(failed.reading.value.body ?? []).length > 0}
+              >
+                <Loaded live={failed} rows={3} empty={<p class="quiet">{words.nothingFailed}</p>}>
+                  {(found) =>
+                    found.length === 0 ? (
+                      <p class="quiet">{words.nothingFailed}</p>
+                    ) : (
+                      <Rows executions={found} scope={scope} label={words.failedLately} row={FailedRow} />
+                    )
+                  }
+                </Loaded>
+              </Panel>
+            </>
+          )}
         </div>
       )}
-      {recents.value.length > 0 && (
+      {!onlyWaiting && recents.value.length > 0 && (
         <p class="recents">
           <span class="muted">{words.recent}</span>
           {recents.value.map(({ label, href, kind }) => (
@@ -148,24 +153,6 @@ function toBlock(at: number): void {
   const target = block?.querySelector<HTMLElement>('.row-link') ?? block?.querySelector<HTMLElement>('h2')
   if (target?.tagName === 'H2') target.tabIndex = -1
   target?.focus()
-}
-
-interface SearchQuery {
-  readonly statuses?: string
-  readonly triggerTimeStartBoundary?: string
-  readonly size?: number
-  readonly user?: string | undefined
-}
-
-function search(query: SearchQuery) {
-  return { path: { application: '*' }, query: { size: 100, expand: true, ...query } }
-}
-
-/** Without required roles, all users who may execute the pipeline judge. */
-function mayJudge(context: Readonly<Record<string, unknown>>): boolean {
-  const required = textsOf(context['selectedStageRoles'] ?? context['requiredJudgmentRoles'])
-  const roles = user.value?.roles ?? []
-  return required.length === 0 || user.value?.isAdmin === true || required.some((role) => roles.includes(role))
 }
 
 interface RowsProps {

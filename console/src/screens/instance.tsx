@@ -1,15 +1,14 @@
 /** One instance: its checks, what happened to it, and its output. */
 import { to } from '../address.ts'
 import { useLive } from '../api/live.ts'
-import { useOutput } from '../api/output.ts'
 import { useQueryChange } from '../components/filter-field.tsx'
 import { JsonTree } from '../components/json-tree.tsx'
 import { KeyValue } from '../components/key-value.tsx'
-import { LogView } from '../components/log-view.tsx'
 import { Name } from '../components/name.tsx'
 import { PageHead } from '../components/page-head.tsx'
 import { Panel } from '../components/panel.tsx'
-import { EmptyState, ErrorState, Loaded, Loading } from '../components/states.tsx'
+import { ProgramOutput } from '../components/program-output.tsx'
+import { EmptyState, Loaded } from '../components/states.tsx'
 import { StatusMark } from '../components/status-mark.tsx'
 import { Tabs } from '../components/tabs.tsx'
 import { Time } from '../components/time.tsx'
@@ -17,7 +16,7 @@ import { numberOf, objectOf, objectsOf, textOf } from '../model/read.ts'
 import { type Instance, instanceId } from '../model/server-groups.ts'
 import { instanceStatus } from '../model/status.ts'
 import type { ScreenProps } from '../screen.ts'
-import { describeError, words } from '../words.ts'
+import { words } from '../words.ts'
 
 const tabs = [
   { id: 'details', label: words.details },
@@ -67,7 +66,7 @@ export function InstanceScreen({ params, query }: ScreenProps) {
             >
               {selected === 'details' && <Details instance={instance} />}
               {selected === 'console' && (
-                <Output account={account} region={region} id={id} provider={instance.cloudProvider ?? undefined} />
+                <ProgramOutput account={account} region={region} id={id} provider={instance.cloudProvider ?? undefined} />
               )}
               {selected === 'raw' && (
                 <Panel title={words.rawRecord}>
@@ -143,24 +142,5 @@ function Details({ instance }: { instance: Instance }) {
         </Panel>
       )}
     </div>
-  )
-}
-
-interface OutputProps {
-  readonly account: string
-  readonly region: string
-  readonly id: string
-  readonly provider: string | undefined
-}
-
-function Output(place: OutputProps) {
-  const { text, dropped, error } = useOutput(place).value
-  if (text === undefined)
-    return error === undefined ? <Loading rows={8} /> : <ErrorState error={error} onRetry={() => location.reload()} />
-  return (
-    <>
-      {error !== undefined && <p class="stale">{describeError(error).title}</p>}
-      <LogView text={text} name={place.id} dropped={dropped} />
-    </>
   )
 }

@@ -9,7 +9,7 @@ import { saveOperation, startOperation, useRight } from '../api/rights.ts'
 import { ApplicationHead } from '../components/application-head.tsx'
 import { Banner } from '../components/banner.tsx'
 import { closeDialog, openDialog } from '../components/dialog.tsx'
-import { FilterField, NoMatch } from '../components/filter-field.tsx'
+import { FilterField, FilterSelect, NoMatch } from '../components/filter-field.tsx'
 import { Icon } from '../components/icon.tsx'
 import { LastRun } from '../components/last-run.tsx'
 import { Menu } from '../components/menu.tsx'
@@ -19,6 +19,7 @@ import { EmptyState, Loaded } from '../components/states.tsx'
 import { VirtualList } from '../components/virtual-list.tsx'
 import { pipelineActions } from '../editor/pipeline-actions.tsx'
 import { type Execution, hasActive, newestFirst } from '../model/execution.ts'
+import { matchesPipeline, type PipelineFilter, tagsOfPipelines } from '../model/pipelines.ts'
 import type { ScreenProps } from '../screen.ts'
 import { words } from '../words.ts'
 import { StartDialog } from './start-dialog.tsx'
@@ -51,7 +52,7 @@ export function Pipelines({ params, query }: ScreenProps) {
           </EmptyState>
         }
       >
-        {(pipelines) => <List application={application} pipelines={pipelines} filter={query['q'] ?? ''} />}
+        {(pipelines) => <List application={application} pipelines={pipelines} filter={filterOf(query)} />}
       </Loaded>
     </>
   )
@@ -103,45 +104,81 @@ function useStartAddress(
 interface ListProps {
   readonly application: string
   readonly pipelines: readonly Pipeline[]
-  readonly filter: string
+  readonly filter: PipelineFilter
+}
+
+const filterNames = ['q', 'status', 'tag']
+
+function filterOf({ q = '', status, tag }: ScreenProps['query']): PipelineFilter {
+  return { q, ...(status && { status }), ...(tag && { tag }) }
+}
+
+function describeFilter({ q, status, tag }: PipelineFilter): string {
+  const state = words.pipelineStates.find(([value]) => value === status)?.[1] ?? status
+  return [q, state, tag].filter(Boolean).join(', ')
 }
 
 function List({ application, pipelines, filter }: ListProps) {
-  const wanted = filter.toLowerCase()
-  const shown = pipelines.filter(({ name }) => name.toLowerCase().includes(wanted))
-  const order = wanted === '' ? pipelines.flatMap(({ id }) => id ?? []) : undefined
+  // Rows read their runs as they come into view; this filter needs the last run of all.
+  const last = useLive(
+    '/applications/{application}/pipelines',
+    filter.status === undefined ? undefined : { path: { application }, query: { limit: 1, expand: false } },
+    { refresh: 'live', isBusy: hasActive },
+  )
+  return (
+    <>
+      <div class="filters">
+        <FilterField value={filter.q} />
+        <FilterSelect
+          name="status"
+          label={words.pipelineState}
+          value={filter.status}
+          any={words.anyPipelineState}
+          options={words.pipelineStates}
+        />
+        <FilterSelect
+          name="tag"
+          label={words.tag}
+          value={filter.tag}
+          any={words.anyTag}
+          options={tagsOfPipelines(pipelines).map((tag) => [tag, tag])}
+          leastOptions={1}
+        />
+      </div>
+      {filter.status === undefined ? (
+        <Rows application={application} pipelines={pipelines} filter={filter} />
+      ) : (
+        <Loaded live={last} rows={6} empty={<Rows application={application} pipelines={pipelines} filter={filter} />}>
+          {(runs) => <Rows application={application} pipelines={pipelines} filter={filter} runs={runs} />}
+        </Loaded>
+      )}
+    </>
+  )
+}
+
+/** @param runs The last run of each pipeline; read for the filter by state only. */
+function Rows({ application, pipelines, filter, runs = [] }: ListProps & { readonly runs?: readonly Execution[] }) {
+  const shown = pipelines.filter((pipeline) => matchesPipeline(pipeline, filter, runs))
+  const order = describeFilter(filter) === '' ? pipelines.flatMap(({ id }) => id ?? []) : undefined
   const batches = useMemo(() => {
     const ids = shown.flatMap(({ id }) => id ?? [])
     return new Map(ids.map((id, at) => [id, ids.slice(at - (at % idsPerCall), at - (at % idsPerCall) + idsPerCall)]))
   }, [shown.map(({ id }) => id).join()])
+  if (shown.length === 0) return <NoMatch text={words.noPipelineMatches(describeFilter(filter))} filters={filterNames} />
   return (
-    <>
-      <div class="filters">
-        <FilterField value={filter} />
-      </div>
-      {shown.length === 0 ? (
-        <NoMatch text={words.noPipelineMatches(filter)} />
-      ) : (
-        <div class="panel is-flush">
-          <VirtualList
-            items={shown}
-            keyOf={({ id, name }) => id ?? name}
-            rowHeight={rowHeight}
-            label={words.pipelines}
-            drawAll={20}
-            overscan={3}
-            row={(pipeline) => (
-              <RowWithRuns
-                application={application}
-                pipeline={pipeline}
-                batch={batches.get(pipeline.id ?? '') ?? []}
-                order={order}
-              />
-            )}
-          />
-        </div>
-      )}
-    </>
+    <div class="panel is-flush">
+      <VirtualList
+        items={shown}
+        keyOf={({ id, name }) => id ?? name}
+        rowHeight={rowHeight}
+        label={words.pipelines}
+        drawAll={20}
+        overscan={3}
+        row={(pipeline) => (
+          <RowWithRuns application={application} pipeline={pipeline} batch={batches.get(pipeline.id ?? '') ?? []} order={order} />
+        )}
+      />
+    </div>
   )
 }
 

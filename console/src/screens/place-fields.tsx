@@ -17,11 +17,6 @@ export function useLocalPlaces(): readonly LocalPlace[] {
     .map((account) => ({ account: account.name, regions: regionsOf(account) }))
 }
 
-/** The name begins with the application that it belongs to. */
-export function applicationOf(name: string): string {
-  return name.trim().split('-')[0] ?? ''
-}
-
 interface PlaceFieldsProps {
   readonly places: readonly LocalPlace[]
   readonly values: { readonly account: string; readonly region: string }

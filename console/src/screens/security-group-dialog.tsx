@@ -11,6 +11,7 @@ import { ChoiceField, TextField } from '../components/form-fields.tsx'
 import { RecordRows } from '../components/record-rows.tsx'
 import { isSame } from '../model/edits.ts'
 import {
+  applicationOf,
   newRule,
   type RuleDraft,
   type SecurityGroupDraft,
@@ -19,18 +20,20 @@ import {
 } from '../model/infrastructure.ts'
 import { words } from '../words.ts'
 import { askToDelete } from './deletion.tsx'
-import { applicationOf, PlaceFields, useLocalPlaces } from './place-fields.tsx'
+import { PlaceFields, useLocalPlaces } from './place-fields.tsx'
 
 interface EditSecurityGroupProps {
   readonly group: Schemas['SecurityGroup'] | undefined
   readonly place: { readonly account: string; readonly region: string } | undefined
+  /** Of a new one. */
+  readonly application?: string
 }
 
-export function EditSecurityGroup({ group, place }: EditSecurityGroupProps) {
+export function EditSecurityGroup({ group, place, application }: EditSecurityGroupProps) {
   const places = useLocalPlaces()
   const [draft, setDraft] = useState<Partial<SecurityGroupDraft>>({})
   const start = toSecurityGroupDraft(group, place ?? { account: places[0]?.account ?? '', region: places[0]?.regions[0] ?? '' })
-  const values: SecurityGroupDraft = { ...start, ...draft }
+  const values: SecurityGroupDraft = { ...start, ...(application !== undefined && { name: `${application}-` }), ...draft }
   const set = (change: Partial<SecurityGroupDraft>) => setDraft({ ...draft, ...change })
   const changes = [
     { name: words.description, before: start.description, after: values.description },

@@ -38,10 +38,12 @@ import { instanceStatus } from '../model/status.ts'
 import type { ScreenProps } from '../screen.ts'
 import { words } from '../words.ts'
 import { groupKey, type ServerGroupContext, terminateInstance, useServerGroupActions } from './server-group-actions.tsx'
+import { ServerGroupEvents } from './server-group-events.tsx'
 
 const tabs = [
   { id: 'instances', label: words.instances },
   { id: 'details', label: words.details },
+  { id: 'events', label: words.events },
   { id: 'raw', label: words.rawRecord },
 ] as const
 
@@ -141,6 +143,7 @@ function Group({ group, context, tab }: { group: ServerGroup; context: ServerGro
       >
         {selected === 'instances' && <Instances group={group} context={context} />}
         {selected === 'details' && <Details group={group} />}
+        {selected === 'events' && <ServerGroupEvents application={application} group={group} />}
         {selected === 'raw' && (
           <Panel title={words.rawRecord}>
             <JsonTree value={group} name={group.name} />

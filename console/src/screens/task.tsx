@@ -15,6 +15,7 @@ import { StatusMark } from '../components/status-mark.tsx'
 import { Duration, Time } from '../components/time.tsx'
 import { stepWords } from '../model/names.ts'
 import { executionStatus, isComplete } from '../model/status.ts'
+import { readableVariables } from '../model/task-variables.ts'
 import type { ScreenProps } from '../screen.ts'
 import { words } from '../words.ts'
 import { confirmCancelTask, userOf } from './tasks.tsx'
@@ -95,7 +96,7 @@ function Details({ task }: { task: Task }) {
           </ol>
         </Panel>
         <Panel title={words.variables}>
-          <JsonTree value={Object.fromEntries(task.variables.map(({ key, value }) => [key, value]))} name="variables" />
+          <JsonTree value={readableVariables(task.variables)} name="variables" />
         </Panel>
       </div>
     </>

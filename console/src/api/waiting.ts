@@ -1,0 +1,40 @@
+/** Executions that have not ended, and those of them that wait for the reader. */
+import { type Execution, isWaiting } from '../model/execution.ts'
+import { textsOf } from '../model/read.ts'
+import { type Refresh, useLive } from './live.ts'
+import { user } from './session.ts'
+
+export const searchPath = '/applications/{application}/executions/search'
+export const activeStatuses = 'RUNNING,PAUSED,NOT_STARTED'
+
+interface SearchQuery {
+  readonly statuses?: string
+  readonly triggerTimeStartBoundary?: string
+  readonly size?: number
+  readonly user?: string | undefined
+}
+
+/** Of all applications. */
+export function search(query: SearchQuery) {
+  return { path: { application: '*' }, query: { size: 100, expand: true, ...query } }
+}
+
+export function isAny(found: readonly Execution[]): boolean {
+  return found.length > 0
+}
+
+/** What waits for the reader was often started by another user. */
+export function useActiveExecutions(refresh: Refresh, isWanted = true) {
+  return useLive(searchPath, isWanted ? search({ statuses: activeStatuses }) : undefined, { refresh, isBusy: isAny })
+}
+
+export function waitingOf(executions: readonly Execution[] = []): readonly Execution[] {
+  return executions.filter(({ stages }) => stages.some((stage) => isWaiting(stage) && mayJudge(stage.context)))
+}
+
+/** Without required roles, all users who may execute the pipeline judge. */
+function mayJudge(context: Readonly<Record<string, unknown>>): boolean {
+  const required = textsOf(context['selectedStageRoles'] ?? context['requiredJudgmentRoles'])
+  const roles = user.value?.roles ?? []
+  return required.length === 0 || user.value?.isAdmin === true || required.some((role) => roles.includes(role))
+}

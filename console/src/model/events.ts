@@ -1,0 +1,45 @@
+/** What happened to a server group, as providers write it in different words. */
+import { type Json, numberOf, objectsOf, textOf } from './read.ts'
+import { type Instance, instanceId } from './server-groups.ts'
+
+export interface EventRow {
+  /** In milliseconds since the epoch. */
+  readonly atMs: number | undefined
+  readonly text: string
+  readonly cause: string | undefined
+  /** As the provider names it. */
+  readonly state: string | undefined
+  /** The instance that it happened to. */
+  readonly instance: string | undefined
+}
+
+/** Newest first. */
+export function toEvents(events: unknown, instances: readonly Instance[] = []): readonly EventRow[] {
+  const ofGroup = objectsOf(events).map((event) => toRow(event))
+  const ofInstances = instances.flatMap((instance) =>
+    objectsOf(instance['events']).map((event) => toRow(event, instanceId(instance))),
+  )
+  return [...ofGroup, ...ofInstances].toSorted((a, b) => (b.atMs ?? 0) - (a.atMs ?? 0))
+}
+
+const timeKeys = ['startTime', 'createdAt', 'lastTimestamp', 'firstTimestamp', 'timestamp', 'at']
+const textKeys = ['description', 'message', 'text', 'reason']
+
+function toRow(event: Json, instance?: string): EventRow {
+  const text = textKeys.map((key) => textOf(event[key])).find((found) => found !== undefined)
+  return {
+    atMs: timeKeys.map((key) => timeOf(event[key])).find((found) => found !== undefined),
+    text: text ?? '',
+    cause: textOf(event['cause']),
+    state: textOf(event['statusCode']) ?? textOf(event['status']) ?? textOf(event['type']),
+    instance,
+  }
+}
+
+/** Milliseconds, or a date as text. */
+function timeOf(value: unknown): number | undefined {
+  const number = numberOf(value)
+  if (number !== undefined) return number
+  const parsed = typeof value === 'string' ? Date.parse(value) : Number.NaN
+  return Number.isFinite(parsed) ? parsed : undefined
+}

@@ -1,0 +1,24 @@
+/** What a task knows, for people. */
+import { words } from '../words.ts'
+import { objectOf, textOf } from './read.ts'
+
+/** Tasks that save a pipeline have its definition encoded: its name says more. */
+export function readableVariables(
+  variables: readonly { readonly key: string; readonly value?: unknown }[],
+): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(
+    variables.map(({ key, value }) => [key, key === 'pipeline' ? (savedPipeline(value) ?? value) : value]),
+  )
+}
+
+function savedPipeline(encoded: unknown): string | undefined {
+  if (typeof encoded !== 'string') return undefined
+  try {
+    const bytes = Uint8Array.from(atob(encoded), (letter) => letter.charCodeAt(0))
+    const { name, application } = objectOf(JSON.parse(new TextDecoder().decode(bytes)))
+    const title = textOf(name)
+    return title === undefined ? undefined : words.savedPipeline(title, textOf(application))
+  } catch {
+    return undefined
+  }
+}

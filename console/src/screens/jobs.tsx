@@ -1,0 +1,179 @@
+/** Jobs of an application: commands that pipelines run once. */
+import { to } from '../address.ts'
+import { adminWords } from '../admin-words.ts'
+import type { Schemas } from '../api/client.ts'
+import { useLive } from '../api/live.ts'
+import { ApplicationHead } from '../components/application-head.tsx'
+import { useQueryChange } from '../components/filter-field.tsx'
+import { JsonTree } from '../components/json-tree.tsx'
+import { KeyValue } from '../components/key-value.tsx'
+import { Name } from '../components/name.tsx'
+import { PageHead } from '../components/page-head.tsx'
+import { Panel } from '../components/panel.tsx'
+import { ProgramOutput } from '../components/program-output.tsx'
+import { EmptyState, Loaded } from '../components/states.tsx'
+import { StatusMark, StatusText } from '../components/status-mark.tsx'
+import { Tabs } from '../components/tabs.tsx'
+import { Duration, Time } from '../components/time.tsx'
+import { objectOf, textOf } from '../model/read.ts'
+import { instanceStatus } from '../model/status.ts'
+import type { ScreenProps } from '../screen.ts'
+import { words } from '../words.ts'
+import { List } from './place-list.tsx'
+
+type Job = Schemas['Job']
+
+function isActive({ jobState }: Job): boolean {
+  return jobState === 'Starting' || jobState === 'Running'
+}
+
+const idOf = ({ id, name }: Job) => id ?? name ?? ''
+const regionOf = (job: Job) => job.location ?? textOf(job['region']) ?? ''
+const textOfJob = (job: Job) => [job.name, idOf(job), job.account, regionOf(job), job.jobState].join(' ')
+
+export function Jobs({ params, query }: ScreenProps) {
+  const application = params['application'] ?? ''
+  const live = useLive(
+    '/applications/{applicationName}/jobs',
+    { path: { applicationName: application }, query: {} },
+    { refresh: 'live', isBusy: (jobs) => jobs.some(isActive) },
+  )
+  return (
+    <>
+      <ApplicationHead application={application} tab={words.jobs} />
+      <Loaded live={live} rows={6} empty={<EmptyState icon="terminal" text={adminWords.jobsEmpty} />}>
+        {(jobs) => (
+          <List
+            label={words.jobs}
+            empty={adminWords.jobsEmpty}
+            filter={query['q'] ?? ''}
+            rows={jobs.toSorted((a, b) => (b.createdTime ?? 0) - (a.createdTime ?? 0))}
+            textOfRow={textOfJob}
+            keyOf={(job) => [job.provider, job.account, regionOf(job), idOf(job)].join('\n')}
+            columns={[
+              { key: 'state', head: words.state, cell: ({ jobState }) => <StatusText status={instanceStatus(jobState)} /> },
+              {
+                key: 'name',
+                head: words.name,
+                grow: true,
+                cell: (job) => (
+                  <a href={to.job(application, { account: job.account ?? '', region: regionOf(job), id: idOf(job) })}>
+                    <Name text={job.name ?? idOf(job)} max={70} />
+                  </a>
+                ),
+              },
+              {
+                key: 'account',
+                head: words.account,
+                hideBelow: 'phone',
+                cell: ({ account }) => <Name text={account ?? '–'} max={40} />,
+              },
+              {
+                key: 'region',
+                head: words.region,
+                hideBelow: 'phone',
+                cell: (job) => <Name text={regionOf(job) || '–'} max={30} />,
+              },
+              { key: 'created', head: words.started, cell: ({ createdTime }) => <Time at={createdTime} /> },
+              {
+                key: 'length',
+                head: words.length,
+                hideBelow: 'narrow',
+                cell: (job) =>
+                  (isActive(job) || job.completedTime) && <Duration from={job.createdTime} until={job.completedTime} />,
+              },
+            ]}
+          />
+        )}
+      </Loaded>
+    </>
+  )
+}
+
+const tabs = [
+  { id: 'details', label: words.details },
+  { id: 'console', label: words.console },
+  { id: 'raw', label: words.rawRecord },
+] as const
+
+export function JobScreen({ params, query }: ScreenProps) {
+  const { application = '', account = '', region = '', id = '' } = params as Readonly<Record<string, string | undefined>>
+  const live = useLive(
+    '/applications/{applicationName}/jobs/{account}/{region}/{name}',
+    { path: { applicationName: application, account, region, name: id }, query: {} },
+    { refresh: 'live', isBusy: isActive },
+  )
+  const change = useQueryChange()
+  const selected = tabs.find((tab) => tab.id === query['tab'])?.id ?? 'details'
+  return (
+    <Loaded live={live} title={id} rows={8}>
+      {(job) => {
+        // The answer of an unknown job is an empty object.
+        const isKnown = idOf(job) !== ''
+        const name = job.name ?? id
+        const status = instanceStatus(job.jobState)
+        return (
+          <>
+            <PageHead
+              tab={name}
+              title={<Name text={name} max={70} />}
+              crumbs={[
+                { label: words.applications, href: to.applications() },
+                { label: <Name text={application} />, href: to.application(application) },
+                { label: words.jobs, href: to.jobs(application) },
+              ]}
+              state={
+                isKnown && (
+                  <span class={`status-badge is-${status.kind}`}>
+                    <StatusMark kind={status.kind} /> {status.word}
+                  </span>
+                )
+              }
+            />
+            {isKnown ? (
+              <Tabs
+                label={name}
+                tabs={tabs}
+                selected={selected}
+                onSelect={(tab) => change({ tab: tab === 'details' ? undefined : tab })}
+              >
+                {selected === 'details' && <Details job={job} />}
+                {selected === 'console' && (
+                  <ProgramOutput account={account} region={region} id={id} provider={job.provider ?? undefined} />
+                )}
+                {selected === 'raw' && (
+                  <Panel title={words.rawRecord}>
+                    <JsonTree value={job} name={name} />
+                  </Panel>
+                )}
+              </Tabs>
+            ) : (
+              <EmptyState icon="terminal" text={adminWords.noSuchJob(id)} />
+            )}
+          </>
+        )
+      }}
+    </Loaded>
+  )
+}
+
+function Details({ job }: { job: Job }) {
+  const completion = objectOf(job.completionDetails)
+  const reason = textOf(job['failureDetails']) ?? textOf(completion['message']) ?? textOf(completion['reason'])
+  return (
+    <Panel title={words.details}>
+      <KeyValue
+        facts={[
+          [words.why, reason && <Name text={reason} max={300} />],
+          [words.account, job.account],
+          [words.region, regionOf(job)],
+          [words.provider, job.provider],
+          [words.image, textOf(job['image'])],
+          [words.started, <Time key="started" at={job.createdTime} />],
+          [adminWords.ended, job.completedTime && <Time key="ended" at={job.completedTime} />],
+          [adminWords.exitCode, textOf(completion['exitCode'])],
+        ]}
+      />
+    </Panel>
+  )
+}

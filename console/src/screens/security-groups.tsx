@@ -1,0 +1,197 @@
+/** Security groups: who may open connections to load balancers. Of everything that the reader may see, and of an application. */
+import { to } from '../address.ts'
+import { adminWords } from '../admin-words.ts'
+import { useLive } from '../api/live.ts'
+import { changeOperation, useRight } from '../api/rights.ts'
+import { ApplicationHead } from '../components/application-head.tsx'
+import { DataTable } from '../components/data-table.tsx'
+import { openDialog } from '../components/dialog.tsx'
+import { Icon } from '../components/icon.tsx'
+import { JsonTree } from '../components/json-tree.tsx'
+import { KeyValue } from '../components/key-value.tsx'
+import { Menu } from '../components/menu.tsx'
+import { Name } from '../components/name.tsx'
+import { Panel } from '../components/panel.tsx'
+import { RightButton } from '../components/right-button.tsx'
+import { EmptyState, Loaded } from '../components/states.tsx'
+import { applicationOf, securityGroupsOf } from '../model/infrastructure.ts'
+import { type Json, objectOf, objectsOf, textOf, textsOf } from '../model/read.ts'
+import type { ScreenProps } from '../screen.ts'
+import { words } from '../words.ts'
+import { chosenOf, InfrastructureFrame, List, type Place, placeColumns, placeKey, placeText } from './place-list.tsx'
+import { deleteSecurityGroup, EditSecurityGroup } from './security-group-dialog.tsx'
+
+export function SecurityGroups({ query }: ScreenProps) {
+  const live = useLive('/securityGroups', { query: {} }, { refresh: 'slow' })
+  const chosen = chosenOf(query)
+  return (
+    <InfrastructureFrame
+      tab={adminWords.securityGroups}
+      actions={
+        <button
+          type="button"
+          class="button"
+          onClick={() => openDialog(<EditSecurityGroup group={undefined} place={undefined} />)}
+        >
+          <Icon name="plus" /> {adminWords.createSecurityGroup}
+        </button>
+      }
+      chosen={chosen && <ChosenSecurityGroup key={placeKey(chosen)} place={chosen} />}
+    >
+      <Loaded live={live}>
+        {(byAccount) => (
+          <List
+            label={adminWords.securityGroups}
+            empty={adminWords.securityGroupsEmpty}
+            filter={query['q'] ?? ''}
+            rows={securityGroupsOf(byAccount)}
+            textOfRow={placeText}
+            keyOf={placeKey}
+            columns={placeColumns((place) => to.infrastructure('security-groups', { ...place }))}
+          />
+        )}
+      </Loaded>
+    </InfrastructureFrame>
+  )
+}
+
+/** Those of one application. */
+export function ApplicationSecurityGroups({ params, query }: ScreenProps) {
+  const { application = '', account, region, name } = params as Readonly<Record<string, string | undefined>>
+  const live = useLive('/securityGroups', { query: {} }, { refresh: 'slow' })
+  const right = useRight({ operation: changeOperation, application })
+  const { body } = live.reading.value
+  const groups = body === undefined ? undefined : securityGroupsOf(body).filter((group) => group.application === application)
+  const provider =
+    query['provider'] ??
+    groups?.find((group) => group.account === account && group.region === region && group.name === name)?.provider
+  const create = (
+    <RightButton
+      right={right}
+      onClick={() => openDialog(<EditSecurityGroup group={undefined} place={undefined} application={application} />)}
+    >
+      <Icon name="plus" /> {adminWords.createSecurityGroup}
+    </RightButton>
+  )
+  return (
+    <>
+      <ApplicationHead application={application} tab={words.securityGroups} actions={create} />
+      <div class="stack">
+        {account !== undefined && region !== undefined && name !== undefined && groups !== undefined && (
+          <ChosenSecurityGroup place={{ provider, account, region, name }} />
+        )}
+        <div>
+          <Loaded live={live} rows={6}>
+            {() => (
+              <List
+                label={words.securityGroups}
+                empty={adminWords.applicationSecurityGroupsEmpty(application)}
+                filter={query['q'] ?? ''}
+                rows={groups ?? []}
+                textOfRow={placeText}
+                keyOf={placeKey}
+                columns={placeColumns((place) => to.securityGroup(application, place))}
+              />
+            )}
+          </Loaded>
+        </div>
+      </div>
+    </>
+  )
+}
+
+type SomePlace = Omit<Place, 'provider'> & { readonly provider: string | undefined }
+
+function ChosenSecurityGroup({ place: { provider, account, region, name } }: { place: SomePlace }) {
+  const live = useLive(
+    '/securityGroups/{account}/{region}/{name}',
+    { path: { account, region, name }, query: provider === undefined ? {} : { provider } },
+    { refresh: 'slow' },
+  )
+  const application = live.reading.value.body?.application ?? applicationOf(name)
+  const right = useRight({ operation: changeOperation, application, account })
+  return (
+    <Loaded live={live} empty={<EmptyState text={adminWords.gone(adminWords.securityGroups, name)} />}>
+      {(group) => (
+        <Panel
+          title={<Name text={group.name} max={60} />}
+          actions={
+            <Menu
+              label={words.actionsOf(group.name)}
+              items={[
+                {
+                  label: adminWords.edit,
+                  icon: 'resize',
+                  denied: right.reason ?? (provider === 'local' ? undefined : adminWords.onlyLocal),
+                  onSelect: () => openDialog(<EditSecurityGroup group={group} place={{ account, region }} />),
+                },
+                {
+                  label: adminWords.delete,
+                  icon: 'trash',
+                  destructive: true,
+                  denied: right.reason,
+                  onSelect: () =>
+                    deleteSecurityGroup(group, { provider: provider ?? textOf(group['cloudProvider']) ?? '', account, region }),
+                },
+              ]}
+            />
+          }
+        >
+          <div class="answer">
+            <KeyValue
+              facts={[
+                [words.place, `${account}, ${region}`],
+                [words.description, group.description && <Name text={group.description} max={300} />],
+              ]}
+            />
+            <Rules head={adminWords.rules} rules={objectsOf(group.inboundRules)} />
+            {objectsOf(group.outboundRules).length > 0 && (
+              <Rules head={adminWords.outbound} rules={objectsOf(group.outboundRules)} />
+            )}
+            {textsOf(group['warnings']).map((text) => (
+              <p key={text} class="quiet">
+                {text}
+              </p>
+            ))}
+            <details>
+              <summary>{words.rawRecord}</summary>
+              <JsonTree value={group} name={group.name} />
+            </details>
+          </div>
+        </Panel>
+      )}
+    </Loaded>
+  )
+}
+
+function Rules({ head, rules }: { head: string; rules: readonly Json[] }) {
+  if (rules.length === 0) return <p class="quiet">{adminWords.noRules}</p>
+  return (
+    <DataTable
+      label={head}
+      rows={rules.map((rule, index) => ({ rule, index }))}
+      keyOf={({ index }) => String(index)}
+      columns={[
+        { key: 'protocol', head: adminWords.protocol, cell: ({ rule }) => textOf(rule['protocol']) ?? '–' },
+        {
+          key: 'ports',
+          head: adminWords.ports,
+          cell: ({ rule }) =>
+            objectsOf(rule['portRanges'])
+              .map(({ startPort, endPort }) =>
+                startPort === endPort ? textOf(startPort) : `${textOf(startPort)}–${textOf(endPort)}`,
+              )
+              .join(', '),
+        },
+        { key: 'source', head: adminWords.source, grow: true, cell: ({ rule }) => <Name text={sourceOf(rule)} max={80} /> },
+      ]}
+    />
+  )
+}
+
+function sourceOf(rule: Json): string {
+  const range = objectOf(rule['range'])
+  const ip = textOf(range['ip'])
+  if (ip !== undefined) return `${ip}${textOf(range['cidr']) ?? ''}`
+  return textOf(objectOf(rule['securityGroup'])['name']) ?? '–'
+}

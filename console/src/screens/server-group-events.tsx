@@ -1,0 +1,106 @@
+/** What happened to a server group: events of its provider and its instances, and how it was scaled. */
+import { to } from '../address.ts'
+import { useLive } from '../api/live.ts'
+import { DataTable } from '../components/data-table.tsx'
+import { Name } from '../components/name.tsx'
+import { Panel } from '../components/panel.tsx'
+import { EmptyState, Loaded } from '../components/states.tsx'
+import { Time } from '../components/time.tsx'
+import { type EventRow, toEvents } from '../model/events.ts'
+import { accountOf, clusterOf, instancesOf, type ServerGroup } from '../model/server-groups.ts'
+import { words } from '../words.ts'
+
+const maxShown = 100
+
+interface EventsProps {
+  readonly application: string
+  readonly group: ServerGroup
+}
+
+export function ServerGroupEvents({ application, group }: EventsProps) {
+  const account = accountOf(group)
+  const provider = group.cloudProvider ?? group.type ?? ''
+  const place = { region: group.region, provider }
+  const events = useLive(
+    '/applications/{application}/serverGroups/{account}/{serverGroupName}/events',
+    { path: { application, account, serverGroupName: group.name }, query: place },
+    { refresh: 'open' },
+  )
+  const activities = useLive(
+    '/applications/{application}/clusters/{account}/{clusterName}/serverGroups/{serverGroupName}/scalingActivities',
+    { path: { application, account, clusterName: clusterOf(group), serverGroupName: group.name }, query: place },
+    { refresh: 'open' },
+  )
+  const ofInstances = toEvents([], instancesOf(group))
+  const table = (label: string, rows: readonly EventRow[]) => (
+    <Events label={label} rows={rows} application={application} group={group} />
+  )
+  return (
+    <div class="stack">
+      <Panel title={words.events} flush={ofInstances.length > 0 || (events.reading.value.body ?? []).length > 0}>
+        <Loaded
+          live={events}
+          empty={
+            ofInstances.length === 0 ? <EmptyState icon="list" text={words.eventsEmpty} /> : table(words.events, ofInstances)
+          }
+        >
+          {(found) => table(words.events, toEvents(found, instancesOf(group)))}
+        </Loaded>
+      </Panel>
+      <Panel title={words.scalingActivities} flush={(activities.reading.value.body ?? []).length > 0}>
+        <Loaded live={activities} empty={<EmptyState icon="resize" text={words.scalingEmpty} />}>
+          {(found) => table(words.scalingActivities, toEvents(found))}
+        </Loaded>
+      </Panel>
+    </div>
+  )
+}
+
+function Events({ label, rows, application, group }: EventsProps & { label: string; rows: readonly EventRow[] }) {
+  const place = { account: accountOf(group), region: group.region }
+  const hasInstances = rows.some(({ instance }) => instance !== undefined)
+  return (
+    <>
+      <DataTable
+        label={label}
+        rows={rows.slice(0, maxShown).map((row, at) => ({ ...row, at }))}
+        keyOf={({ at }) => String(at)}
+        columns={[
+          { key: 'time', head: words.time, cell: ({ atMs }) => <Time at={atMs} /> },
+          {
+            key: 'text',
+            head: words.event,
+            grow: true,
+            cell: ({ text, cause }) => (
+              <>
+                <Name text={text} max={300} />
+                {cause !== undefined && (
+                  <p class="muted">
+                    <Name text={cause} max={300} />
+                  </p>
+                )}
+              </>
+            ),
+          },
+          ...(hasInstances
+            ? [
+                {
+                  key: 'instance',
+                  head: words.instance,
+                  hideBelow: 'phone' as const,
+                  cell: ({ instance }: EventRow) =>
+                    instance !== undefined && (
+                      <a href={to.instance(application, { ...place, id: instance })}>
+                        <Name text={instance} max={40} />
+                      </a>
+                    ),
+                },
+              ]
+            : []),
+          { key: 'state', head: words.state, hideBelow: 'phone', cell: ({ state }) => state ?? '' },
+        ]}
+      />
+      {rows.length > maxShown && <p class="quiet">{words.cut(maxShown, rows.length)}</p>}
+    </>
+  )
+}
