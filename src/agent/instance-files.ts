@@ -52,12 +52,18 @@ export function filesOf(instancesFolder: string, id: string): InstanceFiles {
   }
 }
 
-/** Undefined also when it is damaged, as after a crash of the machine, whose processes are gone. */
+/**
+ * Undefined also when it is damaged, as after a crash of the machine, whose processes are gone.
+ *
+ * @throws as the file system does: a record that cannot be read for the moment may name a running process
+ */
 export function readRecord(file: string): InstanceRecord | undefined {
   try {
     return JSON.parse(readFileSync(file, 'utf8')) as InstanceRecord
-  } catch {
-    return undefined
+  } catch (error) {
+    const { code = '' } = error as NodeJS.ErrnoException
+    if (error instanceof SyntaxError || ['ENOENT', 'ENOTDIR'].includes(code)) return undefined
+    throw error
   }
 }
 
