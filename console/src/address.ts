@@ -32,6 +32,13 @@ interface Place {
   readonly name: string
 }
 
+/** Below its application, unless an address cannot have its name. */
+function placeAddress(application: string, section: string, { provider, account, region, name }: Place): string {
+  return [account, region, name].every(isPathPart)
+    ? address(['applications', application, section, account, region, name], { provider })
+    : address(['infrastructure', section], { provider, account, region, name })
+}
+
 export const to = {
   home: (query: Query = {}) => basePath + formatQuery(query),
   applications: () => address(['applications']),
@@ -52,11 +59,9 @@ export const to = {
   tasks: (application: string) => address(['applications', application, 'tasks']),
   task: (id: string) => address(['tasks', id]),
   loadBalancers: (application: string) => address(['applications', application, 'load-balancers']),
+  loadBalancer: (application: string, place: Place) => placeAddress(application, 'load-balancers', place),
   securityGroups: (application: string) => address(['applications', application, 'security-groups']),
-  securityGroup: (application: string, { provider, account, region, name }: Place) =>
-    [account, region, name].every(isPathPart)
-      ? address(['applications', application, 'security-groups', account, region, name], { provider })
-      : address(['infrastructure', 'security-groups'], { provider, account, region, name }),
+  securityGroup: (application: string, place: Place) => placeAddress(application, 'security-groups', place),
   jobs: (application: string) => address(['applications', application, 'jobs']),
   job: (application: string, place: { account: string; region: string; id: string }, query?: Query) =>
     address(['applications', application, 'jobs', place.account, place.region, place.id], query),

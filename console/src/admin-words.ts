@@ -242,6 +242,8 @@ export const adminWords = {
   networks: 'Networks',
   accounts: 'Accounts',
   loadBalancersEmpty: 'No load balancer. Without one, instances are reached by their own ports.',
+  loadBalancer: 'load balancer',
+  allLoadBalancers: (application: string) => `All load balancers of ${application}`,
   servesNothing: 'serves nothing',
   inService: (count: number) => `${count} in service`,
   isInService: 'in service',

@@ -55,11 +55,11 @@ export const routes: readonly ScreenRoute[] = [
   },
   { path: 'applications/:application/tasks', load: () => import('./screens/tasks.tsx').then(({ Tasks }) => Tasks) },
   { path: 'tasks/:id', load: () => import('./screens/task.tsx').then(({ TaskScreen }) => TaskScreen) },
-  {
-    path: 'applications/:application/load-balancers',
+  ...['', '/:account/:region/:name'].map((below) => ({
+    path: `applications/:application/load-balancers${below}`,
     load: () =>
       import('./screens/application-load-balancers.tsx').then(({ ApplicationLoadBalancers }) => ApplicationLoadBalancers),
-  },
+  })),
   ...['', '/:account/:region/:name'].map((below) => ({
     path: `applications/:application/security-groups${below}`,
     load: () => import('./screens/security-groups.tsx').then(({ ApplicationSecurityGroups }) => ApplicationSecurityGroups),

@@ -440,6 +440,11 @@ test('a person deploys and rolls back a program at the console', { timeout: 900_
     await dialog.getByRole('button', { name: 'Save web-extra' }).click()
     const extra = page.getByRole('region', { name: 'web-extra' })
     await extra.getByText(/every 3 s/).waitFor()
+    await click('link', 'web-extra')
+    assert.equal(new URL(page.url()).pathname, '/console/applications/web/load-balancers/dev/east/web-extra')
+    await page.getByRole('region', { name: 'web-front' }).waitFor({ state: 'detached' })
+    await extra.getByText(/every 3 s/).waitFor()
+    await click('link', 'All load balancers of web')
 
     await open('infrastructure/security-groups?provider=local&account=dev&region=east&name=web-office')
     await click('button', 'Actions of web-office')

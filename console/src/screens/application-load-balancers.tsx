@@ -1,4 +1,5 @@
 /** The load balancers of an application: who receives traffic, who does not, and why. */
+import { to } from '../address.ts'
 import { adminWords } from '../admin-words.ts'
 import { useLive } from '../api/live.ts'
 import { changeOperation, useRight } from '../api/rights.ts'
@@ -10,10 +11,11 @@ import { RightButton } from '../components/right-button.tsx'
 import { EmptyState, Loaded } from '../components/states.tsx'
 import type { ScreenProps } from '../screen.ts'
 import { EditBalancer } from './balancer-dialog.tsx'
-import { BalancerPanel } from './balancer-panel.tsx'
+import { type Balancer, BalancerPanel, placeOf } from './balancer-panel.tsx'
 
-export function ApplicationLoadBalancers({ params, query: { q = '' } }: ScreenProps) {
-  const application = params['application'] ?? ''
+/** All of them, or the one that the address names. */
+export function ApplicationLoadBalancers({ params, query: { q = '', provider } }: ScreenProps) {
+  const { application = '', account, region, name } = params as Readonly<Record<string, string | undefined>>
   const live = useLive('/applications/{application}/loadBalancers', { path: { application } }, { refresh: 'steady' })
   const create = <CreateBalancer application={application} />
   return (
@@ -29,6 +31,10 @@ export function ApplicationLoadBalancers({ params, query: { q = '' } }: ScreenPr
         }
       >
         {(balancers) => {
+          if (name !== undefined) {
+            const chosen = balancers.find((balancer) => isSamePlace(placeOf(balancer), { provider, account, region, name }))
+            return <OneBalancer application={application} name={name} balancer={chosen} />
+          }
           const shown = balancers.filter(({ name }) => (name ?? '').toLowerCase().includes(q.toLowerCase()))
           return (
             <>
@@ -47,6 +53,32 @@ export function ApplicationLoadBalancers({ params, query: { q = '' } }: ScreenPr
       </Loaded>
     </>
   )
+}
+
+interface OneBalancerProps {
+  readonly application: string
+  readonly name: string
+  readonly balancer: Balancer | undefined
+}
+
+function OneBalancer({ application, name, balancer }: OneBalancerProps) {
+  return (
+    <div class="stack">
+      {balancer === undefined ? (
+        <EmptyState icon="balance" text={adminWords.gone(adminWords.loadBalancer, name)} />
+      ) : (
+        <BalancerPanel balancer={balancer} />
+      )}
+      <p>
+        <a href={to.loadBalancers(application)}>{adminWords.allLoadBalancers(application)}</a>
+      </p>
+    </div>
+  )
+}
+
+/** @param wanted What is undefined there may be anything. */
+function isSamePlace(place: Readonly<Record<string, string>>, wanted: Readonly<Record<string, string | undefined>>): boolean {
+  return Object.entries(wanted).every(([key, value]) => value === undefined || place[key] === value)
 }
 
 function CreateBalancer({ application }: { application: string }) {

@@ -59,7 +59,13 @@ export function BalancerPanel({ balancer }: { balancer: Balancer }) {
   return (
     <Panel
       title={
-        <a href={to.infrastructure('load-balancers', { provider, account, region, name })}>
+        <a
+          href={
+            application === undefined
+              ? to.infrastructure('load-balancers', { provider, account, region, name })
+              : to.loadBalancer(application, { provider, account, region, name })
+          }
+        >
           <Name text={name} max={60} />
         </a>
       }
@@ -263,7 +269,7 @@ function Move({ id, isOut, balancer, application, denied }: InstanceProps & { re
   )
 }
 
-function placeOf(balancer: Balancer) {
+export function placeOf(balancer: Balancer) {
   return {
     name: balancer.name ?? textOf(balancer['loadBalancerName']) ?? '',
     account: balancer.account ?? '',

@@ -90,7 +90,7 @@ function ChosenBalancer({ place: { provider, account, region, name } }: { place:
     { refresh: 'steady' },
   )
   return (
-    <Loaded live={live} empty={<EmptyState icon="balance" text={adminWords.gone(adminWords.loadBalancers, name)} />}>
+    <Loaded live={live} empty={<EmptyState icon="balance" text={adminWords.gone(adminWords.loadBalancer, name)} />}>
       {([balancer]) => (balancer === undefined ? null : <BalancerPanel balancer={balancer} />)}
     </Loaded>
   )

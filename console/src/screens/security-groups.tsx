@@ -111,7 +111,7 @@ function ChosenSecurityGroup({ place: { provider, account, region, name } }: { p
   const application = live.reading.value.body?.application ?? applicationOf(name)
   const right = useRight({ operation: changeOperation, application, account })
   return (
-    <Loaded live={live} empty={<EmptyState text={adminWords.gone(adminWords.securityGroups, name)} />}>
+    <Loaded live={live} empty={<EmptyState text={adminWords.gone(adminWords.securityGroup, name)} />}>
       {(group) => (
         <Panel
           title={<Name text={group.name} max={60} />}
