@@ -108,8 +108,11 @@ export function openAgent({ dataDir: folder, log, version, agentFile = ownAgentF
         fault = error
       }
       if (closing.signal.aborted) return
-      if (!isNeeded() && fault === undefined) await Promise.race([desiredChanged.promise, aborted(closing.signal)])
-      else if (performance.now() - lostMs > reconnectGraceMs) setProblem(explainAbsence(fault))
+      if (!isNeeded() && fault === undefined) {
+        await Promise.race([desiredChanged.promise, aborted(closing.signal)])
+        // Nothing was lost while no agent was needed.
+        lostMs = performance.now()
+      } else if (performance.now() - lostMs > reconnectGraceMs) setProblem(explainAbsence(fault))
       await sleep(pauseMs, undefined, { signal: closing.signal }).catch(() => {})
       pauseMs = Math.min(pauseMs * 2, longestPauseMs)
     }

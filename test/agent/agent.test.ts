@@ -337,3 +337,15 @@ function ask(dataDir: string, method: 'PUT' | 'POST', path: string, body?: objec
   const signal = AbortSignal.timeout(120_000)
   return askAgent({ socketPath: join(dataDir, 'agent.sock'), method, path, signal, body: body && JSON.stringify(body) })
 }
+
+test('an agent that is needed late is given its time to start', async (t) => {
+  let nowMs = 0
+  t.mock.method(performance, 'now', () => nowMs)
+  const agent = openTestAgent(t)
+  await agent.client.console('none', 1)
+  const problems: (string | undefined)[] = []
+  agent.client.onChange(() => problems.push(agent.client.problem()))
+  nowMs = 60_000
+  await agent.desire([toInstance('late', ['sleep', '1000'])])
+  assert.ok(problems.every((problem) => problem === undefined))
+})
