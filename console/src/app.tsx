@@ -4,6 +4,7 @@ import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { LocationProvider, useLocation } from 'preact-iso/router'
 import { basePath } from './address.ts'
 import { Banner } from './components/banner.tsx'
+import { closeDialogOfPage } from './components/dialog.tsx'
 import { ErrorBoundary } from './components/error-boundary.tsx'
 import { Shell } from './components/shell.tsx'
 import { Loading } from './components/states.tsx'
@@ -35,7 +36,7 @@ function CurrentScreen() {
   useKeys(navigate)
   const found = findScreen(routes, path.slice(basePath.length - 1))
   const [, redraw] = useState(0)
-  const [failed, setFailed] = useState(false)
+  const [failed, setFailed] = useState<ScreenRoute | undefined>(undefined)
   const route = found?.route
   useNewPage(path)
   useEffect(() => {
@@ -46,14 +47,14 @@ function CurrentScreen() {
         loaded.set(route, screen)
         if (isCurrent) redraw((count) => count + 1)
       },
-      () => isCurrent && setFailed(true),
+      () => isCurrent && setFailed(route),
     )
     return () => {
       isCurrent = false
     }
   }, [route])
-  if (failed) return <Updated />
   if (found === undefined) return <UnknownAddress />
+  if (failed === found.route) return <Missing />
   const Current = loaded.get(found.route) as ComponentType<object> | undefined
   if (Current === undefined) return <Loading rows={6} />
   return (
@@ -63,31 +64,40 @@ function CurrentScreen() {
   )
 }
 
-/** A screen begins at its top, with the focus where its content begins; the way back keeps the place. */
+/** A screen begins at its top, with the focus where its content begins and without the dialog of another; the way back keeps the place. */
 function useNewPage(path: string): void {
   const last = useRef(path)
   const { wasPush } = useLocation() as { wasPush?: boolean }
   useLayoutEffect(() => {
     if (last.current === path) return
     last.current = path
+    closeDialogOfPage()
     if (wasPush !== true) return
     scrollTo(0, 0)
     document.getElementById('main')?.focus({ preventScroll: true })
   }, [path, wasPush])
 }
 
-/** A part that was not loaded before an upgrade does not exist any more. */
-function Updated() {
+/** A part that was not loaded before an upgrade does not exist any more; without a connection nothing is loaded. */
+function Missing() {
+  const [isReachable, setReachable] = useState<boolean | undefined>(undefined)
+  useEffect(() => {
+    void fetch(basePath, { method: 'HEAD' }).then(
+      () => setReachable(true),
+      () => setReachable(false),
+    )
+  }, [])
+  if (isReachable === undefined) return <Loading rows={6} />
   return (
     <Banner
       tone="info"
       actions={
         <button type="button" class="button" onClick={() => location.reload()}>
-          {words.loadNew}
+          {isReachable ? words.loadNew : words.tryAgain}
         </button>
       }
     >
-      {words.updated}
+      {isReachable ? words.updated : words.unreachable}
     </Banner>
   )
 }

@@ -8,12 +8,21 @@ import { showDisguised } from './model/names.ts'
 export function guardTexts(): void {
   const before = options.vnode
   options.vnode = (vnode) => {
-    if (typeof vnode.type === 'string') guard(vnode as VNode<{ children?: unknown }>)
+    if (typeof vnode.type === 'string') guard(vnode as VNode<Guarded>)
     before?.(vnode)
   }
 }
 
-function guard({ props }: VNode<{ children?: unknown }>): void {
+/** Where names stand besides the text. */
+const attributes = ['title', 'aria-label', 'placeholder'] as const
+
+type Guarded = { children?: unknown } & { [Name in (typeof attributes)[number]]?: unknown }
+
+function guard({ props }: VNode<Guarded>): void {
+  for (const name of attributes) {
+    const text = props[name]
+    if (typeof text === 'string') props[name] = showDisguised(text)
+  }
   const { children } = props
   if (typeof children === 'string') props.children = showDisguised(children)
   else if (Array.isArray(children) && children.some((child) => typeof child === 'string')) {

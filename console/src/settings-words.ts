@@ -28,6 +28,7 @@ export const settingsWords = {
   when: 'When',
   firstRevision: 'first kept revision',
   discard: 'Discard',
+  leaveText: (name: string, count: number) => `${plural(count, 'setting')} of ${name} ${count === 1 ? 'is' : 'are'} not saved.`,
   review: 'Review changes',
   nothingChanged: 'Nothing is changed.',
   changed: (count: number) => plural(count, 'change'),

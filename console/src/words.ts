@@ -8,11 +8,12 @@ export function plural(count: number, one: string, many = `${one}s`): string {
 export const words = {
   // Common
   loading: 'Loading',
-  stillWaiting: 'Still waiting for Fairlead.',
+  stillWaiting: (seconds: number) => `Still waiting for Fairlead (${seconds} s).`,
   tryAgain: 'Try again',
   cancel: 'Cancel',
   close: 'Close',
   copied: 'Copied',
+  notCopied: 'The browser refused to copy; select the text instead.',
   copyReport: 'Copy the report',
   copyRequestId: 'Copy the request id',
   request: 'Request',
@@ -41,6 +42,7 @@ export const words = {
   rolesOf: (roles: readonly string[]) => (roles.length === 0 ? 'You have no role.' : `Your roles: ${roles.join(', ')}.`),
   explainRights: 'Explain my rights',
   stale: (time: string, why: string, seconds: number) => `Data from ${time}. ${why} Next try in ${seconds} s.`,
+  gone: (time: string) => `This was deleted, or you may no longer read it. The page shows what it read at ${time}.`,
   connections: { connected: 'Live', polling: 'Polling', reconnecting: 'Reconnecting', stale: 'Stale' },
   connectionHelp: {
     connected: 'Fairlead reports changes as they happen.',
@@ -48,7 +50,11 @@ export const words = {
     reconnecting: 'The connection to Fairlead broke off; this page tries again.',
     stale: 'Fairlead does not answer; this page shows older data.',
   },
-  cut: (shown: number, total: number) => `Showing ${shown} of ${total.toLocaleString()}.`,
+  leaveTitle: 'Discard your changes?',
+  stay: 'Stay',
+  discardChanges: 'Discard',
+  cut: (shown: number, total: number) => `Showing ${shown.toLocaleString()} of ${total.toLocaleString()}.`,
+  showMore: 'Show more',
 
   // Frame
   rail: 'Main',
@@ -77,6 +83,7 @@ export const words = {
     ['g p', 'Pipelines of the application'],
     ['g t', 'Tasks of the application'],
     ['g x', 'Access'],
+    ['Tab', 'In the search: start or edit the pipeline'],
     ['j k', 'Next and previous row; arrows do the same'],
     ['Enter', 'Open the row'],
     ['.', 'Actions of the row'],
@@ -103,6 +110,7 @@ export const words = {
   unknownAddressAdvice: 'Check the address, or search for what you were looking for.',
   goHome: 'Go to Home',
   updated: 'Fairlead was updated.',
+  unreachable: 'Fairlead does not answer.',
   loadNew: 'Load the new console',
   loginEnded: 'Your login has ended',
   loginEndedText: 'Sign in again; nothing on this page is lost.',
@@ -200,7 +208,7 @@ export const words = {
   readInView: 'Server groups are read as their cluster comes into view.',
   noClusterMatches: (filter: string) =>
     `No cluster matches “${filter}”. Of so many clusters, the filter knows names and accounts only.`,
-  anyOf: { account: 'All accounts', region: 'All regions', stack: 'All stacks' },
+  anyOf: { account: 'All accounts', region: 'All regions', stack: 'All stacks', provider: 'All providers' },
   stack: 'Stack',
   healthFilter: 'Health',
   anyHealth: 'Any health',
@@ -233,6 +241,7 @@ export const words = {
   upOf: (up: number, total: number) => `${up} of ${total} up`,
   disabled: 'disabled',
   enabledNoBalancer: 'no load balancer',
+  noneServes: 'no instance is up',
   allTraffic: '100 % of traffic',
   sharesTraffic: 'shares the traffic',
   actions: 'Actions',
@@ -304,9 +313,36 @@ export const words = {
   destroyEffect: (name: string, count: number, enabled: boolean) =>
     `${enabled ? `${name} is disabled first, then its` : 'Its'} ${count === 1 ? 'one instance stops' : `${count} instances stop`} and the server group is removed. This cannot be undone.`,
   destroyAction: (name: string) => `Destroy ${name}`,
-  terminateTitle: (id: string) => `Terminate ${id}?`,
-  terminateEffect: (id: string) => `${id} stops; its server group starts another instance.`,
-  terminateAction: (id: string) => `Terminate ${id}`,
+  terminateQuestion: (id: string) => ({
+    title: `Terminate ${id}?`,
+    effect: `${id} stops; its server group starts another instance.`,
+    action: `Terminate ${id}`,
+  }),
+  terminateAndShrink: 'Terminate and shrink',
+  isSmallest: 'The server group has its least number of instances.',
+  shrinkQuestion: (id: string, desired: number) => ({
+    title: `Terminate ${id} and shrink?`,
+    effect: `${id} stops; its server group goes from ${plural(desired, 'instance')} to ${Math.max(0, desired - 1)}.`,
+    action: `Terminate ${id} and shrink`,
+  }),
+  reboot: 'Reboot',
+  rebootQuestion: (id: string) => ({
+    title: `Reboot ${id}?`,
+    effect: `${id} stops and starts again; meanwhile it takes no traffic.`,
+    action: `Reboot ${id}`,
+  }),
+  clone: 'Clone',
+  cloneManifest: 'Kubernetes groups are changed by their manifest.',
+  cloneTitle: (name: string) => `Clone ${name}?`,
+  cloneEffect: (name: string) =>
+    `A new server group starts in the cluster, with everything as in ${name} but what you change here.`,
+  cloneAction: (name: string) => `Clone ${name}`,
+  cloneStrategy: 'Other server groups of the cluster',
+  cloneStrategies: [
+    ['', 'stay as they are'],
+    ['redblack', 'are disabled once the new one is up'],
+    ['highlander', 'are destroyed once the new one is up'],
+  ] as const,
 
   // Pipelines
   pipelinesEmpty: (application: string) => `${application} has no pipeline. Create one, or import JSON or YAML.`,
@@ -325,6 +361,13 @@ export const words = {
     ['DISABLED', 'Disabled'],
   ] as const,
   tag: 'Tag',
+  runsShown: 'Runs',
+  runsAsBars: 'Runs as bars',
+  listedRuns: [
+    ['3', 'Last 3 runs'],
+    ['10', 'Last 10 runs'],
+    ['30', 'Last 30 runs'],
+  ] as const,
   anyTag: 'Any tag',
   quietPeriod: 'A quiet period is active: triggers start nothing. Starts by hand work.',
   pipelineDisabled: 'The pipeline is disabled.',
@@ -332,6 +375,7 @@ export const words = {
   runsOf: (name: string) => `Last runs of ${name}`,
   by: 'by',
   start: 'Start',
+  edit: 'Edit',
   startPipeline: (name: string) => `Start ${name}`,
   startLikeLast: 'Start with parameters of the last run',
   openLast: 'Open the last run',
@@ -342,6 +386,10 @@ export const words = {
   secretsAreStored: 'The value is stored with the run, and readers of the application can see it.',
   yes: 'yes',
   no: 'no',
+  valuesOf: (run: string) => `With the values of run ${run}.`,
+  waitsForOthers: (count: number) =>
+    `${plural(count, 'other run')} ${count === 1 ? 'is' : 'are'} active; this one waits for ${count === 1 ? 'it' : 'them'}.`,
+  othersRun: (count: number) => `${plural(count, 'other run')} ${count === 1 ? 'is' : 'are'} active.`,
   startUnclear:
     'The start was accepted, but no execution appeared within 10 s. The pipeline may be disabled or in a quiet period.',
 
@@ -370,6 +418,10 @@ export const words = {
   ofStages: (position: number, total: number) => `${position} of ${total}`,
   tooManyStages: (count: number) => `${count} stages are too many to draw.`,
   noSuchExecution: 'There is no such execution, or you may not read it.',
+  previousRun: 'Previous run',
+  nextRun: 'Next run',
+  waitsForRun: (name: string) => `${name} allows one run at a time. This one waits for`,
+  waitsInQueue: 'This run waits for its turn.',
   startedBy: 'Started by',
   startedByExecution: 'Started by run',
   copyId: 'Copy the id of the execution',
@@ -386,6 +438,7 @@ export const words = {
   notBegun: 'This stage has not begun.',
   noSteps: 'This stage has no steps of its own; those of its inner stages are there.',
   deployed: 'Deployed',
+  notUpIn: (group: string) => `Not up in ${group} now`,
   started: 'Started',
   length: 'Duration',
   left: 'Left',
@@ -393,6 +446,7 @@ export const words = {
   judgedWith: 'Answer',
   startedExecution: 'Started execution',
   judgmentInput: 'Answer',
+  chooseAnswer: 'Choose an answer first.',
   continueRun: 'Continue',
   stopRun: 'Stop',
   judgmentRefused: 'Your judgment was not accepted: you do not have a role that this judgment needs.',
@@ -417,6 +471,7 @@ export const words = {
   pauseEffect: 'Running steps stop at their next step until the run is resumed.',
   pauseAction: (run: string) => `Pause run ${run}`,
   resume: 'Resume',
+  resumeAction: (run: string) => `Resume run ${run}`,
   cancelRun: 'Cancel run',
   keepRunning: 'Keep running',
   cancelTitle: (run: string) => `Cancel run ${run}?`,
@@ -458,7 +513,7 @@ export function describeError(error: ApiError, of: 'read' | 'change' = 'read'): 
     const advice = isRead
       ? 'Check the connection; the page tries again by itself.'
       : 'Check the connection, and whether the change was made, before you try again.'
-    return { title: 'Fairlead does not answer.', advice }
+    return { title: words.unreachable, advice }
   }
   // A suggestion is advice enough.
   if (status === 404) return { title: message, advice: message.endsWith('?') ? '' : 'It was deleted, or you may not read it.' }

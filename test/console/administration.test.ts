@@ -3,9 +3,10 @@ import assert from 'node:assert/strict'
 import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
 import type { Page, Route } from 'playwright-core'
-import { findBarriers, findLostText } from '../support/barriers.ts'
+import { findBarriers, findLostText, showAddress } from '../support/barriers.ts'
 import { type Chromium, openChromium } from '../support/chromium.ts'
 import { startGateway } from '../support/gateway.ts'
+import { waitUntil } from '../support/wait-until.ts'
 
 const password = 'correct-horse-1'
 const hostile = 'e\u202evil<b>'
@@ -197,11 +198,14 @@ test('an administrator works at the console', { timeout: 900_000 }, async (t) =>
     const web = page.getByRole('link', { name: 'web', exact: true })
     await web.focus()
     answer = refusals.failed
-    for (let count = 0; count < 2; count++) {
-      const read = page.waitForResponse((response) => isList(response.url()))
-      await page.keyboard.press('r')
-      await read
+    const readTwice = async () => {
+      for (let count = 0; count < 2; count++) {
+        const read = page.waitForResponse((response) => isList(response.url()))
+        await page.keyboard.press('r')
+        await read
+      }
     }
+    await readTwice()
     await page.getByText(/Data from .* clouddriver does not answer \(refused\)\. Next try in \d+ s\./).waitFor()
     const indicator = page.getByRole('banner').getByText(/^(Live|Polling|Reconnecting|Stale)$/)
     const said = page.locator('[role="status"].visually-hidden').last()
@@ -217,6 +221,18 @@ test('an administrator works at the console', { timeout: 900_000 }, async (t) =>
       ['Polling', 'This page reads changes every few seconds.'],
     )
     assert.equal(await page.evaluate('document.activeElement.textContent'), 'web')
+    answer = refused(404, { message: 'No such thing.' })
+    await page.keyboard.press('r')
+    await page.getByText(/This was deleted, or you may no longer read it\. The page shows what it read at /).waitFor()
+    await web.waitFor()
+    answer = list('api', 'web')
+    await page.evaluate(`
+      const cut = new TypeError('cut off')
+      const whole = fetch
+      fetch = async (...call) => new Response(new ReadableStream({ start: (body) => body.error(cut) }), await whole(...call))
+    `)
+    await readTwice()
+    await page.getByText(/Data from .* Fairlead does not answer\. Next try in/).waitFor()
     await page.unrouteAll({ behavior: 'ignoreErrors' })
   })
 
@@ -243,7 +259,7 @@ test('an administrator works at the console', { timeout: 900_000 }, async (t) =>
     for (const path of paths) {
       await page.setViewportSize({ width: 1280, height: 900 })
       await page.emulateMedia({ colorScheme: 'light' })
-      await open(path)
+      await showAddress(page, path)
       await page.getByRole('heading', { level: 1 }).first().waitFor()
       await page.locator('[aria-busy="true"]').first().waitFor({ state: 'detached' })
       assert.deepEqual(await findBarriers(page), [], path)
@@ -256,8 +272,162 @@ test('an administrator works at the console', { timeout: 900_000 }, async (t) =>
     }
   })
 
+  await t.test('a dialog that was closed leads nowhere, and tells its failure', async () => {
+    const { promise: answer, resolve: release } = Promise.withResolvers<void>()
+    let sent = 0
+    await page.route(/\/applications\/late\/tasks$/, async (route) => {
+      sent++
+      await answer
+      await route.fulfill(refused(400, { message: 'late cannot be created' }))
+    })
+    await open('applications')
+    await click('button', 'Create application')
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('Name').fill('late')
+    await dialog.getByLabel('Owner’s email address').fill('ops@example.org')
+    await page.keyboard.press('Enter')
+    await page.keyboard.press('Enter')
+    await dialog.getByRole('button', { name: 'Create application', disabled: true }).waitFor()
+    await page.keyboard.press('Escape')
+    await click('link', 'Projects')
+    await click('button', 'Create project')
+    await dialog.getByLabel('Name').fill('typed')
+    release()
+    await page.getByText('Create application: late cannot be created').waitFor()
+    assert.deepEqual([await dialog.getByLabel('Name').inputValue(), sent], ['typed', 1])
+    await page.keyboard.press('Escape')
+    await click('button', 'Close')
+    await page.getByText('late cannot be created').waitFor({ state: 'detached' })
+    await page.unrouteAll({ behavior: 'ignoreErrors' })
+  })
+
+  await t.test('a task goes on while its reads fail', async () => {
+    let reads = 0
+    await page.route(/\/applications\/soon\/tasks$/, (route) => route.fulfill({ json: { ref: '/tasks/t1' } }))
+    await page.route(/\/tasks\/t1$/, (route) =>
+      route.fulfill(reads++ === 0 ? refusals.failed : { json: { id: 't1', status: 'SUCCEEDED', variables: [] } }),
+    )
+    await open('applications')
+    await click('button', 'Create application')
+    await page.getByRole('dialog').getByLabel('Name').fill('soon')
+    await page.getByRole('dialog').getByLabel('Owner’s email address').fill('ops@example.org')
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { level: 1, name: 'soon' }).waitFor()
+    assert.equal(reads, 2)
+    await page.unrouteAll({ behavior: 'ignoreErrors' })
+  })
+
+  await t.test('settings that were typed are not lost by a look elsewhere', async () => {
+    const attributes = { name: 'shop', email: 'ops@example.org' }
+    await page.route(/\/applications\/shop\?expand=false$/, (route) => route.fulfill({ json: { name: 'shop', attributes } }))
+    await open('applications/shop/settings')
+    const description = page.getByLabel('Description')
+    await description.fill('typed')
+    await page.getByRole('tab', { name: 'Notifications' }).click()
+    await page.getByText('No notification').first().waitFor()
+    await page.getByRole('tab', { name: 'General' }).click()
+    assert.equal(await description.inputValue(), 'typed')
+    await click('link', 'Tasks')
+    await page.getByText('1 setting of shop is not saved.').waitFor()
+    await click('button', 'Stay')
+    assert.equal(await description.inputValue(), 'typed')
+    await click('link', 'Tasks')
+    await page.getByRole('dialog').getByRole('button', { name: 'Discard' }).click()
+    await page.waitForURL(/applications\/shop\/tasks$/)
+    await page.unrouteAll({ behavior: 'ignoreErrors' })
+  })
+
+  await t.test('a failed deployment leads to what its instances wrote', async () => {
+    const at = { account: 'dev', region: 'east' }
+    const stage = {
+      id: 's',
+      refId: '1',
+      type: 'deploy',
+      name: 'Deploy',
+      status: 'TERMINAL',
+      context: {
+        account: 'dev',
+        'deploy.server.groups': { east: ['web-v003'] },
+        exception: { message: 'See https://x.example/ first' },
+      },
+      outputs: {},
+      tasks: [],
+    }
+    const run = {
+      id: execution,
+      application: 'web',
+      name: 'ship\u202e',
+      type: 'PIPELINE',
+      status: 'TERMINAL',
+      trigger: { type: 'manual' },
+    }
+    const health = [{ type: 'Program', state: 'Down', description: 'exit code 1' }]
+    const group = { ...at, name: 'web-v003', instances: [{ name: 'i-7', healthState: 'Down', health }] }
+    await page.route(new RegExp(`/pipelines/${execution}$`), (route) => route.fulfill({ json: { ...run, stages: [stage] } }))
+    await page.route(/\/serverGroups\/dev\/east\/web-v003$/, (route) => route.fulfill({ json: group }))
+    let streams = 0
+    await page.route(/\/events$/, (route) => {
+      streams++
+      return route.fulfill({ status: streams === 1 ? 401 : 404 })
+    })
+    await open(`executions/${execution}`)
+    await page.getByRole('heading', { name: 'Your login has ended' }).waitFor()
+    await click('button', 'Try again')
+    assert.match(await page.title(), /^ship␣202e/)
+    assert.equal(await page.locator('.banner .plain-text').first().textContent(), 'See https://x.example/ first')
+    await page.getByText('Program: exit code 1').waitFor()
+    await waitUntil(async () => streams > 1, 'the stream that was refused')
+    await page.unrouteAll({ behavior: 'ignoreErrors' })
+    await click('link', 'Console output')
+    await page.waitForURL(/instances\/dev\/east\/i-7\?tab=console$/)
+  })
+
+  await t.test('a run that waits names the one before it', async () => {
+    const run = {
+      id: execution,
+      application: 'web',
+      name: 'ship',
+      type: 'PIPELINE',
+      pipelineConfigId: 'p',
+      trigger: { type: 'manual' },
+      stages: [],
+    }
+    const waiting = { ...run, status: 'NOT_STARTED', limitConcurrent: true }
+    await page.route(new RegExp(`/pipelines/${execution}$`), (route) => route.fulfill({ json: waiting }))
+    await page.route(/\/executions\?/, (route) => route.fulfill({ json: [{ ...run, id: 'other-8PD1', status: 'RUNNING' }] }))
+    await open(`executions/${execution}`)
+    await page.getByText('ship allows one run at a time. This one waits for 8PD1.').waitFor()
+    await page.unrouteAll({ behavior: 'ignoreErrors' })
+  })
+
+  await t.test('a table of very many rows is cut, and a secret is copied without HTTPS', async () => {
+    const users = Array.from({ length: 1200 }, (_, at) => ({ username: `user${at}`, roles: [], isAdmin: false }))
+    await page.route(/\/auth\/users$/, (route) =>
+      route.request().method() === 'GET'
+        ? route.fulfill({ json: users })
+        : route.fulfill({ json: { username: 'x', password: 'se-cret' } }),
+    )
+    await open('users')
+    await page.getByText('Showing 500 of 1,200.').waitFor()
+    await click('button', 'Show more')
+    await page.getByText('user999', { exact: true }).waitFor()
+    await page.evaluate(`
+      Object.defineProperty(navigator, 'clipboard', { value: undefined })
+      addEventListener('copy', () => { globalThis.copied = document.activeElement.value })
+    `)
+    await click('button', 'Add user')
+    await page.getByRole('dialog').getByLabel('Name').fill('x')
+    await page.keyboard.press('Enter')
+    await click('button', 'Copy the password')
+    await page.getByRole('button', { name: 'Copied' }).waitFor()
+    assert.equal(await page.evaluate('copied'), 'se-cret')
+    await click('button', 'I have stored it')
+    await page.unrouteAll({ behavior: 'ignoreErrors' })
+  })
+
   await t.test('a phone says on every screen how many runs wait', async () => {
-    const stage = { id: 's', type: 'manualJudgment', name: 'Ship it?', status: 'RUNNING', context: {} }
+    // A time that no calendar has costs its place, not the page.
+    const stage = { id: 's', type: 'manualJudgment', name: 'Ship it?', status: 'RUNNING', startTime: 9e15, context: {} }
     const run = { id: 'r', application: 'web', name: 'release', type: 'PIPELINE', status: 'RUNNING', stages: [stage] }
     const isSearch = (url: URL) => url.pathname.endsWith('/executions/search') && url.searchParams.has('statuses')
     await page.route(isSearch, (route) => route.fulfill({ json: [run] }))

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
-import { findBarriers, findLostText } from '../support/barriers.ts'
+import { findBarriers, findLostText, showAddress } from '../support/barriers.ts'
 import { type Chromium, openChromium } from '../support/chromium.ts'
 import { type Deployments, startDeployments } from '../support/deployments.ts'
 import { freePort } from '../support/free-port.ts'
@@ -179,9 +179,32 @@ test('a person deploys and rolls back a program at the console', { timeout: 900_
     await dialog.getByLabel('Desired instances').fill('2')
     await dialog.getByRole('button', { name: 'Resize web-prod-v001' }).click()
     await group.getByText('2 of 2 up').waitFor()
+    await act('Resize')
+    await dialog.getByLabel('Desired instances').fill('0')
+    await dialog.getByLabel(/To confirm, type/).waitFor()
+    await dialog.getByRole('button', { name: 'Cancel' }).click()
+    const account = { name: 'dev', type: 'local', challengeDestructiveActions: true }
+    await page.route(/\/credentials$/, (route) => route.fulfill({ json: [account] }))
     await act('Disable')
+    await dialog.getByLabel(/To confirm, type/).fill('web-prod-v001')
     await dialog.getByRole('button', { name: 'Disable web-prod-v001' }).click()
+    await page.unrouteAll({ behavior: 'ignoreErrors' })
     await group.getByText('disabled').waitFor()
+    await act('Clone')
+    await dialog.getByLabel('Image').fill('shop:1.0.0')
+    await dialog.getByLabel('Desired instances').fill('1')
+    await dialog.getByRole('button', { name: 'Clone web-prod-v001' }).click()
+    // Nothing moves where the focus is.
+    await click('button', '1 new')
+    const clone = page.locator('.group-row', { hasText: 'v002' })
+    await clone.getByText('shop:1.0.0').waitFor()
+    await clone.getByText('1 of 1 up').waitFor()
+    await page.locator('.chip.is-running').waitFor({ state: 'detached' })
+    await click('button', 'Actions of web-prod-v002')
+    await click('menuitem', 'Destroy')
+    await page.getByLabel(/To confirm, type/).fill('web-prod-v002')
+    await dialog.getByRole('button', { name: 'Destroy web-prod-v002' }).click()
+    await clone.waitFor({ state: 'detached' })
   })
 
   await step('terminates an instance, which another one replaces', async () => {
@@ -190,7 +213,7 @@ test('a person deploys and rolls back a program at the console', { timeout: 900_
     await instances.nth(1).waitFor()
     const before = await instances.allTextContents()
     await click('button', /^Actions of i-/)
-    await click('menuitem', 'Terminate')
+    await page.getByRole('menuitem', { name: 'Terminate', exact: true }).click()
     await page
       .getByRole('dialog')
       .getByRole('button', { name: /^Terminate i-/ })
@@ -445,6 +468,10 @@ test('a person deploys and rolls back a program at the console', { timeout: 900_
     await page.getByRole('region', { name: 'web-front' }).waitFor({ state: 'detached' })
     await extra.getByText(/every 3 s/).waitFor()
     await click('link', 'All load balancers of web')
+    await open('applications/web/load-balancers?provider=kubernetes')
+    await page.getByText('None of the load balancers matches “kubernetes”.').waitFor()
+    await click('button', 'Clear filters')
+    await extra.waitFor()
 
     await open('infrastructure/security-groups?provider=local&account=dev&region=east&name=web-office')
     await click('button', 'Actions of web-office')
@@ -540,6 +567,15 @@ test('a person deploys and rolls back a program at the console', { timeout: 900_
     await page.keyboard.press('Enter')
     await heading('web')
     await page.getByRole('link', { name: 'Start release' }).waitFor()
+    await page.keyboard.press('Control+k')
+    await page.keyboard.type('relea')
+    await page.getByRole('option', { name: /release/ }).waitFor()
+    await page.keyboard.press('Tab')
+    assert.deepEqual(await findBarriers(page), [])
+    await page.keyboard.press('Enter')
+    await page.getByRole('dialog').getByLabel('Version').waitFor()
+    await page.goBack()
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
   })
 
   await step('finds everything of a name at an address', async () => {
@@ -577,9 +613,10 @@ test('a person deploys and rolls back a program at the console', { timeout: 900_
     assert.deepEqual(await findBarriers(page), [])
     await click('button', 'Clear filters')
     await list.waitFor()
-    await open('applications/web/pipelines?status=SUCCEEDED')
+    await open('applications/web/pipelines?status=SUCCEEDED&runs=3')
     await page.getByRole('link', { name: 'Start release' }).waitFor()
     assert.ok(!(await names()).includes('slow'))
+    await page.getByRole('list', { name: 'Last runs of release' }).getByText('succeeded').nth(1).waitFor()
   })
 
   await step('edits a pipeline as text and sees the difference', async () => {
@@ -745,10 +782,11 @@ test('a person deploys and rolls back a program at the console', { timeout: 900_
     ]
     // Colours on their way from light to dark are neither.
     const visitor = await visit(browser, fleet.url(), { extraHTTPHeaders: asAlice })
+    await visitor.open('')
     for (const path of paths) {
       await visitor.page.setViewportSize({ width: 1440, height: 900 })
       await visitor.page.emulateMedia({ colorScheme: 'light' })
-      await visitor.open(path)
+      await showAddress(visitor.page, path)
       await visitor.page.getByRole('heading', { level: 1 }).first().waitFor()
       await visitor.page.locator('[aria-busy="true"]').first().waitFor({ state: 'detached' })
       assert.deepEqual(await findBarriers(visitor.page), [], path)

@@ -96,6 +96,19 @@ test('circles and missing requisites are drawn as broken', () => {
   assert.ok(broken.includes('missing:nowhere s3') && broken.includes('s4 s4'))
 })
 
+test('what leads to what stays the same while stages change their state', () => {
+  const stages = row(12) as unknown as readonly Stage[]
+  const trees = ['RUNNING', 'SUCCEEDED'].map((status) =>
+    toStageTree(
+      stages.map((stage, at) => ({ ...stage, id: `s${at}`, tasks: [], context: {}, ...(at === 11 && { status }) }) as Stage),
+    ),
+  )
+  const [before, after] = trees.map((tree) => toStageGraph(tree, new Set(), false))
+  assert.equal(trees[0]?.links, trees[1]?.links)
+  assert.equal(before?.edges, after?.edges)
+  assert.notEqual(toGraph(row(11)).edges, after?.edges)
+})
+
 test('a long row is walked without recursion', () => {
   assert.equal(toGraph(row(20_000), { foldsChains: false }).edges.length, 19_999)
 })

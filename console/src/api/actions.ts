@@ -2,7 +2,8 @@
 import { signal } from '@preact/signals'
 import { objectOf, objectsOf, textOf, textsOf } from '../model/read.ts'
 import { isComplete } from '../model/status.ts'
-import { ApiError } from './api-error.ts'
+import { presentMs } from '../model/time.ts'
+import { ApiError, asApiError } from './api-error.ts'
 import { actionHeaders, client, type Schemas, unwrap } from './client.ts'
 import { refreshMatching } from './live.ts'
 
@@ -24,6 +25,7 @@ export interface PendingTask {
 export const pendingTasks = signal<readonly PendingTask[]>([])
 
 const pollMs = 1000
+const longestPollMs = 10_000
 
 export function objectKey(...parts: readonly (string | null | undefined)[]): string {
   return parts.map((part) => part ?? '').join('\n')
@@ -70,7 +72,7 @@ async function start(change: Change): Promise<{ id: string; ended: Promise<strin
   )
   const id = ref.slice(ref.lastIndexOf('/') + 1)
   const others = pendingTasks.value.filter((pending) => pending.object !== object)
-  pendingTasks.value = [...others, { id, description, application, object, startedAtMs: Date.now() }]
+  pendingTasks.value = [...others, { id, description, application, object, startedAtMs: presentMs() }]
   refreshMatching(application)
   return { id, ended: follow(id, application) }
 }
@@ -87,12 +89,19 @@ export async function judgeChange({ application, description, job }: Change): Pr
   return objections.map(({ message }) => message)
 }
 
-/** @throws {ApiError} @returns the task once it has ended */
+/** Reads that fail for a while say nothing about the task. @throws {ApiError} 403, 404 @returns the task once it has ended */
 async function awaitTask(id: string): Promise<Task> {
+  const startedAtMs = performance.now()
   for (;;) {
-    const task = await unwrap(client.GET('/tasks/{id}', { params: { path: { id } } }))
-    if (isComplete(task.status)) return task
-    await new Promise((resolve) => setTimeout(resolve, pollMs))
+    const task = await unwrap(client.GET('/tasks/{id}', { params: { path: { id } } })).catch((cause: unknown) => {
+      const { status } = asApiError(cause)
+      if (status === 403 || status === 404) throw cause
+      return undefined
+    })
+    if (task !== undefined && isComplete(task.status)) return task
+    // A task that takes long is asked less often.
+    const ageMs = performance.now() - startedAtMs
+    await new Promise((resolve) => setTimeout(resolve, Math.max(pollMs, Math.min(longestPollMs, ageMs / 20))))
   }
 }
 

@@ -1,7 +1,8 @@
 /** Calls to the API, typed by its OpenAPI document. */
-import createClient from 'openapi-fetch'
+import createClient, { createFinalURL, createQuerySerializer, defaultPathSerializer } from 'openapi-fetch'
 import { apiPath } from '../address.ts'
 import { parseExactly } from '../model/exact-json.ts'
+import { noteServerTime } from '../model/time.ts'
 import { ApiError, toApiError } from './api-error.ts'
 import { loginEnded } from './login-state.ts'
 import type { components, paths } from './schema.d.ts'
@@ -13,14 +14,11 @@ const headers = { 'X-RateLimit-App': 'console', 'X-Requested-With': 'XMLHttpRequ
 /** Lets the services prefer what a person waits for. */
 export const actionHeaders = { 'X-Spinnaker-Priority': 'high' }
 
-const calls = createClient<paths>({
-  baseUrl: location.origin + apiPath,
-  headers,
-  credentials: 'same-origin',
-  // A redirect leads to the login page of another origin, or to a page that is no answer.
-  redirect: 'manual',
-  fetch: callApi,
-})
+const baseUrl = location.origin + apiPath
+// A redirect leads to the login page of another origin, or to a page that is no answer.
+const options = { credentials: 'same-origin', redirect: 'manual' } as const
+
+const calls = createClient<paths>({ baseUrl, headers, ...options, fetch: (request) => callApi(request) })
 
 export const client: typeof calls = { ...calls, GET: withParsedAnswer(calls.GET as UntypedGet) as typeof calls.GET }
 
@@ -41,11 +39,49 @@ export function parseAnswer(path: string, text: string): unknown {
   return path.includes('/pipelineConfigs') ? parseExactly(text) : JSON.parse(text)
 }
 
-async function callApi(request: Request): Promise<Response> {
-  const response = await fetch(request).catch((cause: unknown) => {
-    if (request.signal.aborted) throw cause
-    throw new ApiError({ status: 0, message: 'Fairlead does not answer.' })
+interface ReadParts {
+  readonly path?: Record<string, unknown>
+  readonly query?: Record<string, unknown>
+}
+
+const querySerializer = createQuerySerializer()
+
+/** @param parameters Those of the operation. */
+export function urlOf(path: string, parameters: unknown): string {
+  const params = parameters as ReadParts
+  return createFinalURL(path, { baseUrl, params, querySerializer, pathSerializer: defaultPathSerializer })
+}
+
+/**
+ * A read that is made again and again, without what the client does for each call.
+ *
+ * @param etag Of the last answer.
+ * @param longestMs A connection that is cut without notice, as by a machine that slept, fails no read by itself.
+ * @throws {ApiError}
+ */
+export async function readAgain(
+  url: string,
+  etag: string | undefined,
+  longestMs: number,
+): Promise<{ readonly response: Response; readonly text: string }> {
+  const signal = AbortSignal.timeout(longestMs)
+  const asked = etag === undefined ? headers : { ...headers, 'If-None-Match': etag }
+  const response = await callApi(url, { ...options, signal, headers: asked })
+  // An answer may be cut off.
+  const text = response.status === 304 ? '' : await response.text().catch(() => Promise.reject(unreachable()))
+  return { response, text }
+}
+
+function unreachable(): ApiError {
+  return new ApiError({ status: 0, message: 'Fairlead does not answer.' })
+}
+
+async function callApi(...call: Parameters<typeof fetch>): Promise<Response> {
+  const response = await fetch(...call).catch((cause: unknown) => {
+    if (cause instanceof DOMException && cause.name === 'AbortError') throw cause
+    throw unreachable()
   })
+  noteServerTime(response.headers.get('date'))
   if (response.type !== 'opaqueredirect' && response.status !== 401) return response
   loginEnded.value = true
   throw new ApiError({ status: 401, code: 'LOGIN_ENDED', message: 'Your login has ended.' })

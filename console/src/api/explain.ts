@@ -28,6 +28,7 @@ class Answers implements Live<readonly Explanation[]> {
     failures: 0,
   })
   readonly #questions: readonly Question[] | undefined
+  #asked = 0
 
   constructor(questions: readonly Question[] | undefined) {
     this.#questions = questions
@@ -38,8 +39,11 @@ class Answers implements Live<readonly Explanation[]> {
   }
 
   async #ask(questions: readonly Question[]): Promise<void> {
+    const number = ++this.#asked
     try {
       const { explanations } = await unwrap(client.POST('/auth/explain', { body: { questions: [...questions] } }))
+      // An answer to an earlier question may come later.
+      if (number !== this.#asked) return
       this.reading.value = {
         body: explanations,
         error: undefined,
@@ -49,6 +53,7 @@ class Answers implements Live<readonly Explanation[]> {
       }
     } catch (cause) {
       const error = asApiError(cause)
+      if (number !== this.#asked) return
       this.reading.value = { ...this.reading.peek(), error, failures: this.reading.peek().failures + 1 }
     }
   }

@@ -5,7 +5,7 @@
 import { batch, type Signal, signal } from '@preact/signals'
 import { useEffect, useMemo } from 'preact/hooks'
 import { type ApiError, asApiError, toApiError } from './api-error.ts'
-import { client, parseAnswer } from './client.ts'
+import { parseAnswer, readAgain, urlOf } from './client.ts'
 import { loginEnded } from './login-state.ts'
 import type { paths } from './schema.d.ts'
 import { followEvents } from './streams.ts'
@@ -70,6 +70,9 @@ const hiddenMs = 600_000
 /** How long an answer that no panel shows is kept for the next one. */
 const keptMs = 120_000
 const openAgainMs = 60_000
+/** Of a read that is repeated, and of others. */
+const longestAgainMs = 60_000
+const longestMs = 600_000
 /** An answer of that age is shown to a panel that opens without another read. */
 const freshMs = 1000
 
@@ -147,10 +150,10 @@ class Resource<Body> implements Live<Body> {
   readonly reading = signal<Reading<Body>>(noReading())
   readonly #key: string
   readonly #path: ReadPath
-  readonly #parameters: unknown
+  readonly #url: string
   readonly #subscribers = new Set<LiveOptions<Body>>()
   #timer: ReturnType<typeof setTimeout> | undefined
-  #call: AbortController | undefined
+  #isReading = false
   #etag: string | undefined
   #text: string | undefined
   #again = false
@@ -163,7 +166,7 @@ class Resource<Body> implements Live<Body> {
   constructor(key: string, path: ReadPath, parameters: unknown) {
     this.#key = key
     this.#path = path
-    this.#parameters = parameters
+    this.#url = urlOf(path, parameters)
     this.#forgetLater()
   }
 
@@ -172,7 +175,7 @@ class Resource<Body> implements Live<Body> {
     const maxAgeMs = this.#subscribers.size === 0 ? freshMs : openAgainMs
     const isRetried = this.#latest.nextTryAtMs !== undefined && this.#subscribers.size > 0
     this.#subscribers.add(options)
-    if (this.#call === undefined && !isRetried && this.#ageMs() > maxAgeMs) this.refresh()
+    if (!this.#isReading && !isRetried && this.#ageMs() > maxAgeMs) this.refresh()
     else this.#schedule()
     if (options.events !== undefined) this.#stopEvents ??= this.#follow(options.events)
     return () => {
@@ -214,7 +217,7 @@ class Resource<Body> implements Live<Body> {
 
   refresh(): void {
     if (this.#subscribers.size === 0) return
-    if (this.#call !== undefined) {
+    if (this.#isReading) {
       this.#again = true
       return
     }
@@ -228,14 +231,13 @@ class Resource<Body> implements Live<Body> {
   }
 
   async #read(): Promise<void> {
-    const call = new AbortController()
-    this.#call = call
+    this.#isReading = true
     try {
-      await this.#ask(call.signal)
+      await this.#ask()
     } catch (error) {
       this.#fail(asApiError(error))
     }
-    this.#call = undefined
+    this.#isReading = false
     if (this.#subscribers.size === 0) return
     if (this.#again) {
       this.#again = false
@@ -243,17 +245,13 @@ class Resource<Body> implements Live<Body> {
     } else this.#schedule()
   }
 
-  async #ask(signal: AbortSignal): Promise<void> {
-    const { response, data, error } = await (client.GET as UntypedGet)(this.#path, {
-      params: this.#parameters,
-      parseAs: 'text',
-      signal,
-      headers: this.#etag === undefined ? {} : { 'If-None-Match': this.#etag },
-    })
+  async #ask(): Promise<void> {
+    // What is read once, as a verification of the audit log, may take its time.
+    const isQuick = this.#latest.body !== undefined && this.#interval() !== Number.POSITIVE_INFINITY
+    const { response, text } = await readAgain(this.#url, this.#etag, isQuick ? longestAgainMs : longestMs)
     if (response.status === 304) return this.#confirm()
-    if (!response.ok) throw toApiError(response, typeof error === 'string' ? error : JSON.stringify(error ?? ''))
+    if (!response.ok) throw toApiError(response, text)
     this.#etag = response.headers.get('etag') ?? undefined
-    const text = data ?? ''
     if (text === this.#text) return this.#confirm()
     const body = parseAnswer(this.#path, text) as Body
     this.#text = text
@@ -300,7 +298,7 @@ class Resource<Body> implements Live<Body> {
   }
 
   #schedule(): void {
-    if (this.#subscribers.size === 0 || this.#call !== undefined) return
+    if (this.#subscribers.size === 0 || this.#isReading) return
     clearTimeout(this.#timer)
     const { nextTryAtMs } = this.#latest
     const intervalMs = this.#interval()
@@ -327,11 +325,6 @@ class Resource<Body> implements Live<Body> {
 function isOutage({ status }: ApiError): boolean {
   return status === 0 || status >= 500
 }
-
-type UntypedGet = (
-  path: string,
-  init: { params: unknown; parseAs: 'text'; signal: AbortSignal; headers: Record<string, string> },
-) => Promise<{ response: Response; data?: string; error?: unknown }>
 
 /** 2, 4, 8 … 60 s with jitter, unless the server says when. */
 function waitAfter({ retryAfterMs }: ApiError, failures: number): number {

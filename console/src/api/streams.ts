@@ -5,7 +5,9 @@
  * Browsers keep few connections to a server, so the tabs of a browser share them: for each path one tab streams and passes on, and all
  * together have at most `maxStreams`. The other tabs wait for its lock, and take over when it closes or is hidden.
  */
+import { effect } from '@preact/signals'
 import { apiPath } from '../address.ts'
+import { loginEnded } from './login-state.ts'
 
 const retryMs = 5000
 /** A hidden tab needs no stream. */
@@ -64,6 +66,7 @@ export function followEvents(path: string, onChange: () => void, onState: (isFol
       if (end?.isOffered === false) break
       lastId = end?.lastId ?? lastId
       if (!signal.aborted) await new Promise((resolve) => setTimeout(resolve, retryMs))
+      await untilLoggedIn()
     }
     isFollowing = undefined
   }
@@ -87,6 +90,15 @@ export function followEvents(path: string, onChange: () => void, onState: (isFol
     channel.close()
     document.removeEventListener('visibilitychange', onVisibility)
   }
+}
+
+/** A stream that was refused because the login has ended begins again after the next one. */
+function untilLoggedIn(): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const stop = effect(() => {
+    if (!loginEnded.value) resolve()
+  })
+  return promise.then(stop)
 }
 
 /** Pages of plain HTTP from other machines have no locks: each of their tabs streams for itself. */
@@ -129,6 +141,10 @@ async function readStream({ path, signal, onBegin, onEvent }: StreamReader, afte
   }
   if (lastId !== '') headers['Last-Event-ID'] = lastId
   const response = await fetch(apiPath + path, { headers, signal, redirect: 'manual', credentials: 'same-origin' })
+  if (response.type === 'opaqueredirect' || response.status === 401) {
+    loginEnded.value = true
+    return { isOffered: true, lastId }
+  }
   const isStream = response.headers.get('content-type')?.startsWith('text/event-stream') === true
   if (!response.ok || !isStream || response.body === null) {
     await response.body?.cancel()

@@ -3,6 +3,7 @@ import { useSignal, useSignalEffect } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useId, useRef, useState } from 'preact/hooks'
 import { type Change, judgeChange, submitTask } from '../api/actions.ts'
+import { useLive } from '../api/live.ts'
 import { words } from '../words.ts'
 import { Banner } from './banner.tsx'
 import { actionLabel, closeDialog, Dialog, openDialog } from './dialog.tsx'
@@ -17,7 +18,10 @@ interface Question {
   readonly action: string
   /** Instead of "Cancel" on the button that changes nothing, where the action itself cancels something. */
   readonly dismissal?: string
-  readonly level: 1 | 2
+  /** Read again when a signal that it reads changes. */
+  readonly level: 1 | 2 | (() => 1 | 2)
+  /** Where it is done: an account may ask for the typed name of everything. */
+  readonly account?: string
   /** Level 2, and an objection: what has to be typed, the name of the object. */
   readonly typed?: string
   readonly destructive?: boolean
@@ -31,8 +35,12 @@ interface Question {
 type Confirmation = Question &
   (
     | {
-        /** Done on the click. @throws {ApiError} */
-        readonly run: () => Promise<void>
+        /**
+         * Done on the click. Where the user has closed the dialog meanwhile, it leads to no other page.
+         *
+         * @throws {ApiError}
+         */
+        readonly run: (isOpen: () => boolean) => Promise<void>
       }
     | {
         /** Submitted on the click, and judged before it. It may read signals. */
@@ -53,14 +61,19 @@ function ConfirmDialog(confirmation: Confirmation) {
   const change = 'change' in confirmation ? confirmation.change : undefined
   const objections = useObjections(change)
   const isRefused = objections.length > 0
-  const asked = level === 2 || isRefused ? typed : undefined
+  const isChallenged = useChallenge(confirmation.account)
+  const asked = (typeof level === 'function' ? level() : level) === 2 || isRefused || isChallenged ? typed : undefined
   const isComplete = asked === undefined || text.trim() === asked
-  const { busy, error, submit } = useSubmit(isComplete, async () => {
-    if ('change' in confirmation) {
-      await submitTask(confirmation.change())
-      confirmation.onSubmitted?.()
-    } else await confirmation.run()
-    closeDialog()
+  const { busy, error, submit } = useSubmit({
+    what: action,
+    isReady: isComplete,
+    run: async (isOpen) => {
+      if ('change' in confirmation) {
+        await submitTask(confirmation.change())
+        confirmation.onSubmitted?.()
+      } else await confirmation.run(isOpen)
+      if (isOpen()) closeDialog()
+    },
   })
   const footer = (
     <>
@@ -112,6 +125,13 @@ function ConfirmDialog(confirmation: Confirmation) {
       </form>
     </Dialog>
   )
+}
+
+/** Whether the operators of the account want destructive actions to be confirmed by name. */
+function useChallenge(account: string | undefined): boolean {
+  const accounts = useLive('/credentials', account === undefined ? undefined : { query: {} }, { refresh: 'slow' }).reading.value
+    .body
+  return accounts?.find(({ name }) => name === account)?.['challengeDestructiveActions'] === true
 }
 
 /** After the last change of a field. */

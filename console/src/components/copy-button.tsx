@@ -4,32 +4,42 @@ import { words } from '../words.ts'
 import { Icon } from './icon.tsx'
 
 export function CopyButton({ text, label }: { text: string; label: string }) {
-  const [copied, setCopied] = useState(false)
+  const [copied, setCopied] = useState<boolean | undefined>(undefined)
   const copy = async () => {
-    await copyText(text)
-    setCopied(true)
-    setTimeout(() => setCopied(false), 2000)
+    setCopied(await copyText(text))
+    setTimeout(() => setCopied(undefined), 2000)
   }
   return (
     <button
       type="button"
       class="icon-button small"
       onClick={() => void copy()}
-      aria-label={copied ? words.copied : label}
-      title={label}
+      aria-label={copied === undefined ? label : copied ? words.copied : words.notCopied}
+      title={copied === false ? words.notCopied : label}
     >
-      <Icon name={copied ? 'check' : 'copy'} />
+      <Icon name={copied === undefined ? 'copy' : copied ? 'check' : 'warn'} />
     </button>
   )
 }
 
-/** Pages without HTTPS have no clipboard of their own. */
-export async function copyText(text: string): Promise<void> {
-  if (navigator.clipboard !== undefined) return navigator.clipboard.writeText(text)
+/** Pages without HTTPS have no clipboard of their own. @returns whether it was copied */
+export async function copyText(text: string): Promise<boolean> {
+  if (navigator.clipboard !== undefined) {
+    const isCopied = await navigator.clipboard.writeText(text).then(
+      () => true,
+      () => false,
+    )
+    if (isCopied) return true
+  }
+  const before = document.activeElement
   const field = document.createElement('textarea')
   field.value = text
-  document.body.append(field)
+  // Outside an open dialog nothing can be selected.
+  const place = [...document.querySelectorAll('dialog[open]')].at(-1) ?? document.body
+  place.append(field)
   field.select()
-  document.execCommand('copy')
+  const isCopied = document.execCommand('copy')
   field.remove()
+  if (before instanceof HTMLElement) before.focus()
+  return isCopied
 }

@@ -1,5 +1,7 @@
 /** A table of rows that may be links; columns of less weight are left out on narrow screens. */
 import type { ComponentChildren } from 'preact'
+import { useState } from 'preact/hooks'
+import { words } from '../words.ts'
 
 export interface Column<Row> {
   readonly key: string
@@ -21,10 +23,14 @@ interface DataTableProps<Row> {
   readonly keyOf: (row: Row) => string
 }
 
+/** Rows that are drawn at first, and more of them at each request. */
+const step = 500
+
 export function DataTable<Row>({ label, columns, rows, keyOf }: DataTableProps<Row>) {
+  const [max, setMax] = useState(step)
   const styleOf = ({ align, hideBelow, grow }: Column<Row>) =>
     [align === 'end' && 'end', hideBelow !== undefined && `hide-${hideBelow}`, grow && 'grow'].filter(Boolean).join(' ')
-  return (
+  const table = (
     <table class="table" aria-label={label}>
       <thead>
         <tr>
@@ -36,7 +42,7 @@ export function DataTable<Row>({ label, columns, rows, keyOf }: DataTableProps<R
         </tr>
       </thead>
       <tbody>
-        {rows.map((row) => (
+        {rows.slice(0, max).map((row) => (
           <tr key={keyOf(row)}>
             {columns.map((column) => (
               <td key={column.key} class={styleOf(column)}>
@@ -47,5 +53,17 @@ export function DataTable<Row>({ label, columns, rows, keyOf }: DataTableProps<R
         ))}
       </tbody>
     </table>
+  )
+  if (rows.length <= max) return table
+  return (
+    <>
+      {table}
+      <p class="panel-note row">
+        {words.cut(max, rows.length)}
+        <button type="button" class="button small" onClick={() => setMax(max + step)}>
+          {words.showMore}
+        </button>
+      </p>
+    </>
   )
 }

@@ -25,6 +25,11 @@ export function closeDialog(): void {
   opened.value = undefined
 }
 
+/** On the way to another page. What only its buttons close stays, such as a secret. */
+export function closeDialogOfPage(): void {
+  if (document.querySelector('dialog[open][data-stays]') === null) closeDialog()
+}
+
 /** The place of dialogs, in the frame of the page. */
 export function DialogOutlet() {
   return <>{opened.value}</>
@@ -65,7 +70,14 @@ export function Dialog({ title, children, footer, onClose = closeDialog, class: 
   const onSubmit = () =>
     requestAnimationFrame(() => element.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus())
   return (
-    <dialog ref={element} class={`dialog ${style}`} aria-labelledby={id} onCancel={onCancel} onSubmit={onSubmit}>
+    <dialog
+      ref={element}
+      class={`dialog ${style}`}
+      aria-labelledby={id}
+      data-stays={!closable || undefined}
+      onCancel={onCancel}
+      onSubmit={onSubmit}
+    >
       <header class="dialog-head">
         <h2 id={id}>{typeof title === 'string' ? cutMiddle(title, maxTitle) : title}</h2>
         {closable && (

@@ -42,18 +42,21 @@ interface FilterSelectProps {
   readonly any: string
   /** Offered from so many options on; usually one is no choice. */
   readonly leastOptions?: number
+  /** Further values of the query that belong to the former choice. */
+  readonly clears?: readonly string[]
 }
 
 /** Absent where there is nothing to choose. */
-export function FilterSelect({ name, label, value, options, any, leastOptions = 2 }: FilterSelectProps) {
+export function FilterSelect({ name, label, value, options, any, leastOptions = 2, clears = [] }: FilterSelectProps) {
   const change = useQueryChange()
+  const cleared = Object.fromEntries(clears.map((other) => [other, undefined]))
   if (options.length < leastOptions && value === undefined) return null
   const isKnown = value === undefined || options.some(([option]) => option === value)
   return (
     <select
       aria-label={label}
       value={value ?? ''}
-      onChange={(event) => change({ [name]: event.currentTarget.value || undefined })}
+      onChange={(event) => change({ ...cleared, [name]: event.currentTarget.value || undefined })}
     >
       <option value="">{any}</option>
       {!isKnown && <option value={value}>{value}</option>}

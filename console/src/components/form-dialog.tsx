@@ -11,19 +11,34 @@ interface FormDialogProps {
   /** Verb and object, on the button. */
   readonly action: string
   readonly children: ComponentChildren
+  /** Without it the button does nothing. */
   readonly isReady?: boolean
+  /** Whether the fields may be sent; those that are wrong say so once that was tried. */
+  readonly isValid?: boolean
+  readonly onTried?: () => void
   /** For forms with rows of fields. */
   readonly wide?: boolean
-  /** Returns the dialog that follows, if any; a failure is shown, and the fields stay. @throws {ApiError} */
-  readonly run: () => Promise<VNode | undefined>
+  /**
+   * Returns the dialog that follows, if any; a failure is shown, and the fields stay. Where the user has closed the dialog meanwhile,
+   * it leads to no other page.
+   *
+   * @throws {ApiError}
+   */
+  readonly run: (isOpen: () => boolean) => Promise<VNode | undefined>
 }
 
-export function FormDialog({ title, action, children, isReady = true, wide = false, run }: FormDialogProps) {
+export function FormDialog(props: FormDialogProps) {
+  const { title, action, children, isReady = true, isValid = true, onTried, wide = false, run } = props
   const id = useId()
-  const { busy, error, submit } = useSubmit(isReady, async () => {
-    const next = await run()
-    if (next === undefined) closeDialog()
-    else openDialog(next)
+  const { busy, error, submit } = useSubmit({
+    what: action,
+    isReady: isReady && isValid,
+    run: async (isOpen) => {
+      const next = await run(isOpen)
+      // A secret is shown once, whatever the user does by now.
+      if (next !== undefined) openDialog(next)
+      else if (isOpen()) closeDialog()
+    },
   })
   const footer = (
     <>
@@ -37,7 +52,14 @@ export function FormDialog({ title, action, children, isReady = true, wide = fal
   )
   return (
     <Dialog title={title} footer={footer} class={wide ? '' : 'is-narrow'}>
-      <form id={id} onSubmit={submit} noValidate>
+      <form
+        id={id}
+        onSubmit={(event) => {
+          onTried?.()
+          submit(event)
+        }}
+        noValidate
+      >
         {children}
         {error !== undefined && <FailedAction error={error} />}
       </form>

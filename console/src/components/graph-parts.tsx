@@ -1,6 +1,6 @@
 /** Parts of every graph of stages: layout, canvas, zoom, edges, and the way of the arrow keys. */
 import type { ComponentChildren, RefObject } from 'preact'
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useMemo, useState } from 'preact/hooks'
 import { type Layout, layoutGraph } from '../graph/layout.ts'
 import { words } from '../words.ts'
 import { rem } from './rem.ts'
@@ -23,17 +23,18 @@ interface LaidOut {
 
 export function useLayout(nodes: readonly { readonly id: string; readonly height: number }[], edges: readonly Edge[]): LaidOut {
   const [done, setDone] = useState<LaidOut>({ layout: undefined, isFailed: false })
-  const shape = {
-    nodes: nodes.map(({ id, height }) => ({ id, width: nodeSize.width, height })),
-    edges: edges.map(({ from, to }) => [from, to] as const),
-  }
+  const links = useMemo(() => JSON.stringify(edges.map(({ from, to }) => [from, to])), [edges])
   useEffect(() => {
     let isCurrent = true
+    const shape = {
+      nodes: nodes.map(({ id, height }) => ({ id, width: nodeSize.width, height })),
+      edges: edges.map(({ from, to }) => [from, to] as const),
+    }
     void layoutGraph(shape).then((layout) => isCurrent && setDone({ layout, isFailed: layout === undefined }))
     return () => {
       isCurrent = false
     }
-  }, [JSON.stringify(shape)])
+  }, [nodes.map(({ id, height }) => `${id} ${height}`).join('\n'), links])
   return done
 }
 
@@ -56,6 +57,8 @@ interface GraphCanvasProps<Drawn extends Edge> {
 
 export function GraphCanvas<Drawn extends Edge>(props: GraphCanvasProps<Drawn>) {
   const { layout, box, zoom, onZoom, edges, edgeClass, onKey, class: style = '', children, overlay } = props
+  const lines = useMemo(() => edges.map(({ from, to }) => toPath(layout, from, to)), [edges, layout])
+  const alike = Map.groupBy(edges.keys(), (at) => edgeClass(edges[at] as Drawn) ?? '')
   const onKeyDown = (event: KeyboardEvent) => {
     const { key } = event
     const isPlain = !event.ctrlKey && !event.metaKey && !event.altKey
@@ -85,8 +88,8 @@ export function GraphCanvas<Drawn extends Edge>(props: GraphCanvasProps<Drawn>) 
               viewBox={`0 0 ${layout.width} ${layout.height}`}
               aria-hidden="true"
             >
-              {[...Map.groupBy(edges, (edge) => edgeClass(edge) ?? '')].map(([style, alike]) => (
-                <path key={style} class={style} d={alike.map(({ from, to }) => toPath(layout, from, to)).join('')} />
+              {[...alike].map(([style, places]) => (
+                <path key={style} class={style} d={places.map((at) => lines[at]).join('')} />
               ))}
             </svg>
             {children}

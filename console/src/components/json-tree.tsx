@@ -8,6 +8,8 @@ import { CopyButton } from './copy-button.tsx'
 const longText = 2000
 const openEntries = 30
 const openDepth = 2
+/** Entries of one value that are drawn at first, and more of them at each request. */
+const step = 200
 
 export function JsonTree({ value, name }: { value: unknown; name: string }) {
   return (
@@ -18,22 +20,37 @@ export function JsonTree({ value, name }: { value: unknown; name: string }) {
 }
 
 function Node({ value, path, depth }: { value: unknown; path: string; depth: number }) {
+  const [max, setMax] = useState(step)
   if (typeof value !== 'object' || value === null) return <Leaf value={value} />
   const entries = Object.entries(value)
   if (entries.length === 0) return <span class="muted">{Array.isArray(value) ? '[ ]' : '{ }'}</span>
   const isList = Array.isArray(value)
   return (
     <ul>
-      {entries.map(([key, item]) => (
+      {entries.slice(0, max).map(([key, item]) => (
         <Entry key={key} name={key} value={item} path={isList ? `${path}[${key}]` : `${path}.${key}`} depth={depth} />
       ))}
+      {entries.length > max && (
+        <li>
+          <button type="button" class="link" onClick={() => setMax(max + step)}>
+            {words.cut(max, entries.length)} {words.showMore}
+          </button>
+        </li>
+      )}
     </ul>
   )
 }
 
-function Entry({ name, value, path, depth }: { name: string; value: unknown; path: string; depth: number }) {
-  const isBranch = typeof value === 'object' && value !== null && Object.keys(value).length > 0
-  if (!isBranch) {
+interface EntryProps {
+  readonly name: string
+  readonly value: unknown
+  readonly path: string
+  readonly depth: number
+}
+
+function Entry(props: EntryProps) {
+  const { name, value, path } = props
+  if (typeof value !== 'object' || value === null || Object.keys(value).length === 0) {
     return (
       <li>
         <span class="json-key">{showHidden(name)}</span> <Leaf value={value} />{' '}
@@ -41,14 +58,21 @@ function Entry({ name, value, path, depth }: { name: string; value: unknown; pat
       </li>
     )
   }
+  return <Branch {...props} value={value} />
+}
+
+function Branch({ name, value, path, depth }: EntryProps & { readonly value: object }) {
   const count = Object.keys(value).length
+  const isOpen = depth < openDepth && count <= openEntries
+  // What is folded and large is drawn once it is opened; the browser finds text in the rest.
+  const [isDrawn, setDrawn] = useState(isOpen || count <= openEntries)
   return (
     <li>
-      <details open={depth < openDepth && count <= openEntries}>
+      <details open={isOpen} onToggle={(event) => event.currentTarget.open && setDrawn(true)}>
         <summary>
           <span class="json-key">{showHidden(name)}</span> <span class="muted">{words.collapsed(count)}</span>
         </summary>
-        <Node value={value} path={path} depth={depth + 1} />
+        {isDrawn && <Node value={value} path={path} depth={depth + 1} />}
       </details>
     </li>
   )

@@ -1,4 +1,5 @@
 /** A large graph as a whole, with the part that is in view. For the pointer; keys move in the graph itself. */
+import { useMemo } from 'preact/hooks'
 import type { Layout } from '../graph/layout.ts'
 import { type GraphNode, kindOf } from '../model/stage-graph.ts'
 import { nodeSize } from './graph-parts.tsx'
@@ -25,6 +26,7 @@ const maxHeight = 120
 const minHeight = 44
 
 export function Minimap({ nodes, layout, view, zoom, box }: MinimapProps) {
+  const boxes = useMemo(() => new Map(Object.keys(layout.places).map((id) => [id, boxAt(layout, id)])), [layout])
   const scale = Math.min(maxWidth / layout.width, maxHeight / layout.height)
   // A long row would be a line without height.
   const [width, height] = [layout.width * scale, Math.max(minHeight, layout.height * scale)]
@@ -46,7 +48,7 @@ export function Minimap({ nodes, layout, view, zoom, box }: MinimapProps) {
       onPointerMove={(event) => event.buttons === 1 && moveTo(event)}
     >
       {[...Map.groupBy(nodes, kindOf)].map(([kind, alike]) => (
-        <path key={kind} class={`is-${kind}`} d={alike.map(({ id }) => boxAt(layout, id)).join('')} />
+        <path key={kind} class={`is-${kind}`} d={alike.map(({ id }) => boxes.get(id)).join('')} />
       ))}
       <rect class="minimap-view" x={view.x / zoom} y={view.y / zoom} width={view.width / zoom} height={view.height / zoom} />
     </svg>

@@ -1,6 +1,7 @@
 /** The head of a screen: path, title, state and actions; it also names the tab of the browser. */
 import type { ComponentChildren } from 'preact'
 import { useEffect } from 'preact/hooks'
+import { showDisguised } from '../model/names.ts'
 
 export interface Crumb {
   readonly label: ComponentChildren
@@ -23,7 +24,7 @@ const brand = document.querySelector<HTMLMetaElement>('meta[name="application-na
 
 export function PageHead({ tab, title, crumbs = [], state, actions, children }: PageHeadProps) {
   useEffect(() => {
-    document.title = `${tab} - ${brand}`
+    document.title = `${showDisguised(tab)} - ${brand}`
   }, [tab])
   return (
     <header class="page-head">

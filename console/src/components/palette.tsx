@@ -17,7 +17,13 @@ const maxPerGroup = 8
 function Palette() {
   const { route: navigate } = useLocation()
   const [text, setText] = useState('')
-  const [at, setAt] = useState(0)
+  const [at, choose] = useState(0)
+  /** Of the chosen hit: 0 opens it, the others are its further actions. */
+  const [action, setAction] = useState(0)
+  const setAt = (next: number) => {
+    choose(next)
+    setAction(0)
+  }
   const list = useRef<HTMLDivElement>(null)
   const id = useId()
   const found = useHits(text.trim())
@@ -35,12 +41,14 @@ function Palette() {
     list.current?.querySelector('[aria-selected="true"]')?.scrollIntoView({ block: 'nearest' })
   }, [chosen, hits.length])
 
-  const open = (hit: Hit | undefined, inNewTab: boolean) => {
+  const open = (hit: Hit | undefined, inNewTab: boolean, by = 0) => {
     if (hit === undefined) return
     closeDialog()
-    if (hit.run !== undefined) hit.run()
-    else if (hit.href !== undefined && inNewTab) window.open(hit.href, '_blank', 'noopener')
-    else if (hit.href !== undefined) navigate(hit.href)
+    if (hit.run !== undefined) return hit.run()
+    const href = hit.actions?.[by - 1]?.href ?? hit.href
+    if (href === undefined) return
+    if (inNewTab) window.open(href, '_blank', 'noopener')
+    else navigate(href)
   }
   const onKey = (event: KeyboardEvent) => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
@@ -49,7 +57,12 @@ function Palette() {
       if (hits.length > 0) setAt((chosen + step + hits.length) % hits.length)
     } else if (event.key === 'Enter') {
       event.preventDefault()
-      open(hits[chosen], event.ctrlKey || event.metaKey)
+      open(hits[chosen], event.ctrlKey || event.metaKey, action)
+    } else if (event.key === 'Tab') {
+      const next = action + (event.shiftKey ? -1 : 1)
+      if (next < 0 || next > (hits[chosen]?.actions?.length ?? 0)) return
+      event.preventDefault()
+      setAction(next)
     }
   }
   let index = 0
@@ -99,7 +112,7 @@ function Palette() {
                     aria-selected={mine === chosen}
                     class="palette-hit"
                     onClick={(event) => open(hit, event.ctrlKey || event.metaKey)}
-                    onPointerMove={() => setAt(mine)}
+                    onPointerMove={() => mine !== chosen && setAt(mine)}
                   >
                     <Icon name={hit.icon} />
                     <span class="grow">
@@ -110,6 +123,19 @@ function Palette() {
                         <Name text={hit.detail} max={40} />
                       </span>
                     )}
+                    {hit.actions?.map(({ label }, number) => (
+                      <span
+                        key={label}
+                        class={`palette-action ${mine === chosen && action === number + 1 ? 'is-chosen' : ''}`}
+                        aria-hidden="true"
+                        onClick={(event) => {
+                          event.stopPropagation()
+                          open(hit, event.ctrlKey || event.metaKey, number + 1)
+                        }}
+                      >
+                        {label}
+                      </span>
+                    ))}
                   </div>
                 )
               })}
@@ -123,7 +149,7 @@ function Palette() {
         </p>
       )}
       <div class="visually-hidden" role="status">
-        {text === '' ? '' : words.results(hits.length)}
+        {action > 0 ? hits[chosen]?.actions?.[action - 1]?.label : text === '' ? '' : words.results(hits.length)}
       </div>
     </Dialog>
   )

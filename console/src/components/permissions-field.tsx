@@ -13,6 +13,7 @@ import {
 } from '../model/permissions.ts'
 import { settingsWords } from '../settings-words.ts'
 import { Banner } from './banner.tsx'
+import { focusBeside } from './focus.ts'
 import { Icon } from './icon.tsx'
 
 interface PermissionsFieldProps {
@@ -84,7 +85,10 @@ export function PermissionsField({ application, permissions, onChange }: Permiss
                       type="button"
                       class="icon-button"
                       aria-label={settingsWords.removeRole(row.role)}
-                      onClick={() => change(rows.filter((_, index) => index !== at))}
+                      onClick={(event) => {
+                        focusBeside(event.currentTarget)
+                        change(rows.filter((_, index) => index !== at))
+                      }}
                     >
                       <Icon name="trash" />
                     </button>

@@ -1,5 +1,5 @@
 /** A text by a user: never markup; addresses that begin with http become links. */
-import { showHidden } from '../model/names.ts'
+import { markHidden, showHidden } from '../model/names.ts'
 
 const address = /(https?:\/\/[^\s<>"']+[^\s<>"'.,;:!?)\]])/
 
@@ -22,5 +22,5 @@ export function PlainText({ text }: { text: string }) {
 
 /** Line breaks stay. */
 function showHiddenLines(text: string): string {
-  return text.split('\n').map(showHidden).join('\n')
+  return text.split(/\r?\n/).map(markHidden).join('\n')
 }

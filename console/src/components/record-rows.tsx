@@ -1,5 +1,6 @@
 /** A list of records in a form: the fields of each, a button that removes it, and one that adds another. */
 import type { ComponentChildren } from 'preact'
+import { focusBeside } from './focus.ts'
 import { Icon } from './icon.tsx'
 
 interface RecordRowsProps<Item> {
@@ -27,7 +28,10 @@ export function RecordRows<Item extends object>(props: RecordRowsProps<Item>) {
             class="icon-button"
             aria-label={`${removeLabel} ${at + 1}`}
             title={removeLabel}
-            onClick={() => onChange(records.filter((_, index) => index !== at))}
+            onClick={(event) => {
+              focusBeside(event.currentTarget)
+              onChange(records.filter((_, index) => index !== at))
+            }}
           >
             <Icon name="trash" />
           </button>

@@ -17,6 +17,8 @@ export interface Hit {
   readonly icon: IconName
   readonly href?: string
   readonly run?: () => void
+  /** What else it leads to. */
+  readonly actions?: readonly { readonly label: string; readonly href: string }[]
 }
 
 export interface HitGroup {
@@ -45,11 +47,15 @@ export function useHits(text: string, isForCommands = true): readonly HitGroup[]
     const pipes = pipelines
       .filter(({ name, application }) => byName(name) || byName(`${application} ${name}`))
       .map(
-        ({ name, application }): Hit => ({
+        ({ name, application, id = name }): Hit => ({
           label: name,
           detail: application,
           icon: 'pipeline',
           href: to.pipelines(application, { q: name }),
+          actions: [
+            { label: words.start, href: to.startPipeline(application, id) },
+            { label: words.edit, href: to.editPipeline(application, id) },
+          ],
         }),
       )
     const run: Hit[] = executionId.test(text) ? [{ label: text, icon: 'play', href: to.execution(text) }] : []
@@ -157,7 +163,10 @@ function toHit(type: string, icon: IconName, result: Readonly<Record<string, unk
     return [
       { label: value('instanceId'), detail, icon, href: to.instance(application, { account, region, id: value('instanceId') }) },
     ]
-  if (type === 'loadBalancers') return [{ label: value('loadBalancer'), detail, icon, href: to.loadBalancers(application) }]
+  if (type === 'loadBalancers') {
+    const place = { provider: value('provider'), account, region, name: value('loadBalancer') }
+    return [{ label: place.name, detail, icon, href: to.loadBalancer(application, place) }]
+  }
   const name = value('name')
   return [
     {

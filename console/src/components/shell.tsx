@@ -1,7 +1,7 @@
 /** The frame of every screen: rail or bottom bar, top line, dialogs. */
 import { signal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useRef } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
 import { apiPath, basePath, to } from '../address.ts'
 import { type Connection, connection } from '../api/live.ts'
@@ -15,10 +15,11 @@ import { Icon, Mark } from './icon.tsx'
 import { openKeys } from './keys-dialog.tsx'
 import { LoginEndedDialog } from './login-ended.tsx'
 import { Menu } from './menu.tsx'
+import { Notices } from './notices.tsx'
 import { openPalette } from './palette.tsx'
-import { phoneWidth } from './rem.ts'
 import { StatusMark } from './status-mark.tsx'
 import { chooseTheme, theme, themes } from './theme.ts'
+import { usePhone } from './use-phone.ts'
 
 /** Said once and politely to screen readers: states of the open execution, counts of what waits. */
 export const announcement = signal('')
@@ -35,6 +36,7 @@ export function Shell({ children }: { children: ComponentChildren }) {
         <TopLine />
         <Rail />
         <main id="main" tabIndex={-1}>
+          <Notices />
           {children}
         </main>
       </div>
@@ -176,7 +178,7 @@ function isHome(path: string): boolean {
 
 /** On phones, where the bar is: what waits is counted on every screen. */
 function WaitingLink({ isHere }: { isHere: boolean }) {
-  const [isPhone] = useState(() => matchMedia(phoneWidth).matches)
+  const isPhone = usePhone()
   const count = waitingOf(useActiveExecutions('steady', isPhone).reading.value.body).length
   return (
     <a href={to.home({ show: 'waiting' })} aria-current={isHere ? 'page' : undefined}>

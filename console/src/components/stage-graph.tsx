@@ -4,7 +4,7 @@
  */
 import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import type { Layout } from '../graph/layout.ts'
-import { findFailure, reasonOf, type StageTree, stageStatus, titleOf } from '../model/execution.ts'
+import { findFailure, reasonOf, type Stage, type StageTree, stageStatus, titleOf } from '../model/execution.ts'
 import {
   ancestorsOf,
   commonTitle,
@@ -61,8 +61,12 @@ export function StageGraph({ tree, graph, selected, onSelect, onFold, fallback }
   const view = useView(box, home === undefined ? undefined : layout?.places[home], layout !== undefined, scale)
   const inFocus = nodes.some(({ id }) => id === focused) ? focused : (home ?? nodes[0]?.id)
   const passed = useMemo(() => passedNodes(tree, graph), [tree, graph])
-  const names = useMemo(() => new Map(nodes.map((node) => [node.id, nameOf(node)])), [nodes])
   const before = useMemo(() => Map.groupBy(edges, ({ to }) => to), [edges])
+  const byId = useMemo(() => new Map(nodes.map((node) => [node.id, node])), [nodes])
+  const namesOf = (id: string) => {
+    const node = byId.get(id)
+    return node === undefined ? [] : [nameOf(node)]
+  }
   const [select, fold] = [useSteady(onSelect), useSteady(onFold)]
   useKeptPlace(box, layout, home, drawn)
 
@@ -119,8 +123,8 @@ export function StageGraph({ tree, graph, selected, onSelect, onFold, fallback }
         const look = {
           ...shown,
           ...place,
-          name: names.get(node.id) ?? '',
-          after: (before.get(node.id) ?? []).flatMap(({ from }) => names.get(from) ?? []).slice(0, 3),
+          name: nameOf(node),
+          after: (before.get(node.id) ?? []).slice(0, 3).flatMap(({ from }) => namesOf(from)),
           position: words.ofStages(index + 1, nodes.length),
           tabIndex: node.id === inFocus ? 0 : -1,
         }
@@ -374,8 +378,8 @@ function passedNodes(tree: StageTree, { nodes, edges, nodeOf }: Shape): Readonly
   const failure = findFailure(tree)
   const failed = failure === undefined ? undefined : nodeOf.get((failure.path[0] ?? failure.stage).id)
   if (failed !== undefined) return ancestorsOf(failed, edges)
-  const started = nodes.filter((node) => stagesIn(node).some(({ startTime }) => Boolean(startTime)))
-  return new Set(started.map(({ id }) => id))
+  const hasStarted = ({ startTime }: Stage) => Boolean(startTime)
+  return new Set(nodes.flatMap((node) => (stagesIn(node).some(hasStarted) ? node.id : [])))
 }
 
 function edgeClass({ from, to, isBroken }: GraphEdge, passed: ReadonlySet<string>): string {

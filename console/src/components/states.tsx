@@ -1,7 +1,7 @@
 /** Loading, empty, failed, forbidden and stale: what stands in a panel instead of, or above, its content. */
 import type { ComponentChildren } from 'preact'
-import { useEffect, useState } from 'preact/hooks'
-import { to } from '../address.ts'
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { basePath, to } from '../address.ts'
 import type { ApiError } from '../api/api-error.ts'
 import type { Live, Reading } from '../api/live.ts'
 import { user } from '../api/session.ts'
@@ -16,6 +16,7 @@ import { PageHead } from './page-head.tsx'
 /** Nothing for 200 ms, then bars in the shape of rows; after 8 s a sentence. */
 export function Loading({ rows = 4 }: { rows?: number }) {
   const [stage, setStage] = useState(0)
+  const since = useRef(now.peek())
   useEffect(() => {
     const timers = [setTimeout(() => setStage(1), 200), setTimeout(() => setStage(2), 8000)]
     return () => timers.forEach(clearTimeout)
@@ -24,9 +25,13 @@ export function Loading({ rows = 4 }: { rows?: number }) {
     <div class="loading" aria-busy="true">
       <span class="visually-hidden">{words.loading}</span>
       {stage > 0 && Array.from({ length: rows }, (_, index) => <div key={index} class="bar" />)}
-      {stage > 1 && <p class="muted">{words.stillWaiting}</p>}
+      {stage > 1 && <Waiting sinceMs={since.current} />}
     </div>
   )
+}
+
+function Waiting({ sinceMs }: { sinceMs: number }) {
+  return <p class="muted">{words.stillWaiting(Math.max(8, Math.round((now.value - sinceMs) / 1000)))}</p>
 }
 
 interface EmptyStateProps {
@@ -44,6 +49,12 @@ export function EmptyState({ text, icon = 'box', children }: EmptyStateProps) {
       {children !== undefined && <div class="row">{children}</div>}
     </div>
   )
+}
+
+/** Of the address, for questions about it. */
+function applicationHere(): string | undefined {
+  const [section, name] = location.pathname.slice(basePath.length).split('/')
+  return section === 'applications' && name !== undefined ? decodeURIComponent(name) : undefined
 }
 
 export function ErrorState({ error, onRetry }: { error: ApiError; onRetry: () => void }) {
@@ -64,7 +75,7 @@ export function ErrorState({ error, onRetry }: { error: ApiError; onRetry: () =>
           {words.tryAgain}
         </button>
         {error.status === 403 && (
-          <a class="button" href={to.access('explain')}>
+          <a class="button" href={to.access('explain', { application: applicationHere() })}>
             {words.explainRights}
           </a>
         )}
@@ -75,10 +86,19 @@ export function ErrorState({ error, onRetry }: { error: ApiError; onRetry: () =>
 }
 
 /** In a dialog whose action has failed; its fields stay. */
-export function FailedAction({ error }: { error: ApiError }) {
+interface FailedActionProps {
+  readonly error: ApiError
+  /** What failed, where the place does not say it. */
+  readonly lead?: ComponentChildren
+  /** Buttons. */
+  readonly children?: ComponentChildren
+}
+
+export function FailedAction({ error, lead, children }: FailedActionProps) {
   const { title, advice } = describeError(error, 'change')
   return (
-    <Banner tone="failed">
+    <Banner tone="failed" actions={children}>
+      {lead !== undefined && <>{lead}: </>}
       <strong>{title}</strong> {advice} <RequestId id={error.requestId} />
     </Banner>
   )
@@ -141,9 +161,17 @@ export function Loaded<Body>({ live, rows, title, children, empty }: LoadedProps
   )
 }
 
-/** After two failed reads: how old the data is, and when the next read is. */
+/** What has gone says so; after two other failed reads: how old the data is, and when the next read is. */
 export function Stale({ reading: { error, failures, readAtMs, nextTryAtMs } }: { reading: Reading<unknown> }) {
-  if (error === undefined || failures < 2 || readAtMs === undefined) return null
+  if (error === undefined || readAtMs === undefined) return null
+  if (error.status === 404) {
+    return (
+      <p class="stale" role="status">
+        <Icon name="warn" /> {words.gone(formatClock(readAtMs))}
+      </p>
+    )
+  }
+  if (failures < 2) return null
   const seconds = Math.max(0, Math.ceil(((nextTryAtMs ?? now.value) - now.value) / 1000))
   return (
     <p class="stale" role="status">

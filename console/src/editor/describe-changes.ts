@@ -36,7 +36,7 @@ const titles: Readonly<Record<string, (name: string) => string>> = {
 export function describeChanges(before: Json, after: Json): readonly PartChange[] {
   const changes = listChanges(withoutStamps(before), withoutStamps(after))
   const groups = Map.groupBy(changes, ({ path: [list = '', item] }) =>
-    list in titles && item !== undefined ? JSON.stringify([list, item]) : '',
+    Object.hasOwn(titles, list) && item !== undefined ? JSON.stringify([list, item]) : '',
   )
   const parts = [...groups].map(([key, members]) => toPart(key, members, [after, before]))
   return parts.toSorted((one, other) => Number(other.key === '') - Number(one.key === ''))

@@ -10,6 +10,7 @@ import { Banner } from '../components/banner.tsx'
 import { copyText } from '../components/copy-button.tsx'
 import { useQueryChange } from '../components/filter-field.tsx'
 import { Icon } from '../components/icon.tsx'
+import { openLeaveDialog } from '../components/leave-dialog.tsx'
 import { Menu } from '../components/menu.tsx'
 import { Name } from '../components/name.tsx'
 import { PageHead } from '../components/page-head.tsx'
@@ -28,7 +29,7 @@ import { adoptDraft, forgetDraft, openDraft } from './open-draft.ts'
 import { pipelineActions } from './pipeline-actions.tsx'
 import type { Problem } from './problems.ts'
 import type { SaveOutcome } from './save.ts'
-import { openConflict, openLeaveDialog, openSaveDialog } from './save-dialogs.tsx'
+import { openConflict, openSaveDialog } from './save-dialogs.tsx'
 import { titleOfStage, toNodes } from './stages.ts'
 import { words } from './words.ts'
 
@@ -112,7 +113,7 @@ export function Editor({ draft, id, query }: EditorProps) {
   useLeaveGuard({
     isNeeded: () => draft.isDirty.peek(),
     ask: (leave) =>
-      openLeaveDialog(draft.changes.peek().length, () => {
+      openLeaveDialog(words.leaveText(draft.changes.peek().length), () => {
         forgetDraft(draft)
         leave()
       }),
@@ -219,7 +220,7 @@ function Actions({ draft, denied, onSave }: ActionsProps) {
   const isOff = denied !== undefined || draft.readOnly.value !== undefined || (stored !== undefined && !draft.isDirty.value)
   const reason = denied ?? draft.readOnly.value
   const discard = () => {
-    if (stored !== undefined) return openLeaveDialog(draft.changes.peek().length, () => draft.discard())
+    if (stored !== undefined) return openLeaveDialog(words.leaveText(draft.changes.peek().length), () => draft.discard())
     // Leaving asks where something would be lost.
     if (!draft.isDirty.peek()) forgetDraft(draft)
     navigate(to.pipelines(draft.application))

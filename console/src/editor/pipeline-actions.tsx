@@ -1,15 +1,14 @@
 /** What can be done with a stored pipeline as a whole: copy, rename, disable, delete. */
 import { useState } from 'preact/hooks'
 import { to } from '../address.ts'
-import { asApiError } from '../api/api-error.ts'
 import { actionHeaders, client, unwrap } from '../api/client.ts'
 import { refreshMatching } from '../api/live.ts'
 import { confirm } from '../components/confirm-dialog.tsx'
-import { closeDialog, Dialog, openDialog } from '../components/dialog.tsx'
+import { openDialog } from '../components/dialog.tsx'
 import { Field } from '../components/field.tsx'
 import { FormDialog } from '../components/form-dialog.tsx'
 import type { MenuItem } from '../components/menu.tsx'
-import { FailedAction } from '../components/states.tsx'
+import { act } from '../components/notices.tsx'
 import { showHidden } from '../model/names.ts'
 import { type Json, textOf } from '../model/read.ts'
 import { sendDefinition } from './send-definition.ts'
@@ -79,7 +78,7 @@ export function pipelineActions({
               run: () => change((stored) => ({ ...stored, disabled: true })),
             }),
     },
-    ...moves(application, id, order, denied),
+    ...moves({ application, name, id, order, denied }),
     {
       label: words.deleteIt,
       icon: 'trash',
@@ -94,42 +93,36 @@ export function pipelineActions({
           // A name that is long or cannot be typed is not asked for.
           ...(name.length <= 60 && showHidden(name) === name && { typed: name.trim() }),
           destructive: true,
-          run: async () => {
+          run: async (isOpen) => {
             await deletePipeline(application, name)
-            onDeleted?.()
+            if (isOpen()) onDeleted?.()
           },
         }),
     },
   ]
 }
 
-function moves(
-  application: string,
-  id: string,
-  order: readonly string[] | undefined,
-  denied: string | undefined,
-): readonly MenuItem[] {
+type Moved = Pick<PipelineActions, 'application' | 'order' | 'denied'> & { readonly name: string; readonly id: string }
+
+function moves({ application, name, id, order, denied }: Moved): readonly MenuItem[] {
   const at = order?.indexOf(id) ?? -1
   if (order === undefined || at < 0) return []
-  const move = (by: -1 | 1) => () => void reorder(application, order.toSpliced(at, 1).toSpliced(at + by, 0, id))
+  const move = (by: -1 | 1) => () =>
+    act(words.moveIt(name), () => reorder(application, order.toSpliced(at, 1).toSpliced(at + by, 0, id)))
   return [
     ...(at > 0 ? [{ label: words.moveUpList, icon: 'up' as const, denied, onSelect: move(-1) }] : []),
     ...(at < order.length - 1 ? [{ label: words.moveDownList, icon: 'down' as const, denied, onSelect: move(1) }] : []),
   ]
 }
 
+/** @throws {ApiError} */
 async function reorder(application: string, order: readonly string[]): Promise<void> {
   const idsToIndices = Object.fromEntries(order.map((id, index) => [id, index]))
   try {
     await unwrap(client.POST('/actions/pipelines/reorder', { headers: actionHeaders, body: { application, idsToIndices } }))
-  } catch (cause) {
-    openDialog(
-      <Dialog title={words.notMoved} class="is-narrow">
-        <FailedAction error={asApiError(cause)} />
-      </Dialog>,
-    )
+  } finally {
+    refreshMatching('pipelineConfigs')
   }
-  refreshMatching('pipelineConfigs')
 }
 
 function RenameDialog({ name, onRename }: { name: string; onRename: (name: string) => Promise<void> }) {
@@ -137,7 +130,6 @@ function RenameDialog({ name, onRename }: { name: string; onRename: (name: strin
   const isReady = next.trim() !== '' && next.trim() !== name
   const run = async () => {
     await onRename(next.trim())
-    closeDialog()
     return undefined
   }
   return (

@@ -6,7 +6,9 @@ import { copyText } from '../components/copy-button.tsx'
 import { actionLabel, closeDialog, Dialog, openDialog } from '../components/dialog.tsx'
 import { Icon } from '../components/icon.tsx'
 import { Name } from '../components/name.tsx'
+import { reportFailure } from '../components/notices.tsx'
 import { FailedAction } from '../components/states.tsx'
+import { useIsShown } from '../components/use-submit.ts'
 import { type Json, objectOf, textOf } from '../model/read.ts'
 import { formatClock } from '../model/time.ts'
 import { words as commonWords } from '../words.ts'
@@ -29,6 +31,7 @@ export function openSaveDialog(props: SaveDialogProps): void {
 function SaveDialog({ draft, onSaved }: SaveDialogProps) {
   const [busy, setBusy] = useState(false)
   const [error, setError] = useState<ApiError | undefined>(undefined)
+  const isOpen = useIsShown()
   const definition = draft.definition.value
   const before = withoutStamps(draft.stored.value?.definition ?? {})
   const problems = draft.problems.value
@@ -39,11 +42,13 @@ function SaveDialog({ draft, onSaved }: SaveDialogProps) {
     setError(undefined)
     const outcome = await saveDraft(draft)
     setBusy(false)
-    if (outcome.kind === 'refused') setError(outcome.error)
-    else if (outcome.kind === 'saved') {
-      closeDialog()
+    if (outcome.kind === 'refused') {
+      if (isOpen()) setError(outcome.error)
+      else reportFailure(words.savePipeline(name), outcome.error)
+    } else if (outcome.kind === 'saved') {
+      if (isOpen()) closeDialog()
       onSaved(outcome.id)
-    } else openConflict({ draft, outcome, onMerged: () => openSaveDialog({ draft, onSaved }) })
+    } else if (isOpen()) openConflict({ draft, outcome, onMerged: () => openSaveDialog({ draft, onSaved }) })
   }
   const footer = (
     <>
@@ -255,31 +260,5 @@ function GoneDialog({ draft, onMerged }: ConflictProps) {
     <Dialog title={words.gone} footer={footer} class="is-narrow">
       <p>{words.goneText}</p>
     </Dialog>
-  )
-}
-
-/** Asked before unsaved changes are lost. */
-export function openLeaveDialog(count: number, leave: () => void): void {
-  const footer = (
-    <>
-      <button type="button" class="button" onClick={closeDialog}>
-        {words.stay}
-      </button>
-      <button
-        type="button"
-        class="button is-destructive"
-        onClick={() => {
-          closeDialog()
-          leave()
-        }}
-      >
-        {words.discardAndLeave}
-      </button>
-    </>
-  )
-  openDialog(
-    <Dialog title={words.leaveTitle} footer={footer} class="is-narrow">
-      <p>{words.leaveText(count)}</p>
-    </Dialog>,
   )
 }

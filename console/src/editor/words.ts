@@ -72,10 +72,7 @@ export const words = {
     `Your right to change ${application} ended while you were editing. Your changes are kept here; copy them or ask ${email ?? 'an administrator'}.`,
   mayNotChange: (application: string, email: string | undefined) =>
     `You may read the pipelines of ${application}, but not change them. Ask ${email ?? 'an administrator'}.`,
-  leaveTitle: 'Discard your changes?',
   leaveText: (count: number) => `${plural(Math.max(1, count), 'change')} of this pipeline ${count > 1 ? 'are' : 'is'} not saved.`,
-  stay: 'Stay',
-  discardAndLeave: 'Discard',
 
   // A pipeline as a whole
   editIt: 'Edit',
@@ -91,7 +88,7 @@ export const words = {
   enableTitle: (name: string) => `Enable ${name}?`,
   enableEffect: 'Users may start it, and its triggers do.',
   enableAction: (name: string) => `Enable ${name}`,
-  notMoved: 'The order was not changed',
+  moveIt: (name: string) => `Move ${name}`,
   moveUpList: 'Move up',
   moveDownList: 'Move down',
   deleteIt: 'Delete',

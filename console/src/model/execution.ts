@@ -1,6 +1,7 @@
 /** What the console derives from an execution: order and nesting of stages, what waits, what failed and why. */
 import type { components } from '../api/schema.d.ts'
 import { numberOf, objectOf, objectsOf, textOf, textsOf } from './read.ts'
+import { linksOf, type StageLinks } from './stage-links.ts'
 import { executionStatus, isComplete, type Status, waitingForJudgment } from './status.ts'
 
 type Schemas = components['schemas']
@@ -13,48 +14,26 @@ export interface StageTree {
   readonly top: readonly Stage[]
   /** Synthetic stages by the stage that they belong to: before it, then after it. */
   readonly inner: ReadonlyMap<string, readonly Stage[]>
+  /** Of the stages of the definition. */
+  readonly links: StageLinks
 }
 
 export function toStageTree(stages: readonly Stage[]): StageTree {
   const top = stages.filter(({ parentStageId }) => !parentStageId)
   const inner = new Map<string, Stage[]>()
   for (const stage of stages) {
-    if (stage.parentStageId) inner.set(stage.parentStageId, [...(inner.get(stage.parentStageId) ?? []), stage])
+    if (!stage.parentStageId) continue
+    const children = inner.get(stage.parentStageId)
+    if (children === undefined) inner.set(stage.parentStageId, [stage])
+    else children.push(stage)
   }
   for (const children of inner.values()) children.sort(byOwner)
-  return { top: inOrder(top), inner }
+  const links = linksOf(top)
+  return { top: links.order.flatMap((at) => top[at] ?? []), inner, links }
 }
 
 function byOwner(left: Stage, right: Stage): number {
   return Number(left.syntheticStageOwner === 'STAGE_AFTER') - Number(right.syntheticStageOwner === 'STAGE_AFTER')
-}
-
-/** Level by level, each in the order of the definition. A circle or a missing requisite costs the order, not the list. */
-function inOrder(stages: readonly Stage[]): readonly Stage[] {
-  const byRef = new Map(stages.flatMap((stage) => (stage.refId ? [[stage.refId, stage] as const] : [])))
-  const requisitesOf = ({ requisiteStageRefIds }: Stage) =>
-    new Set((requisiteStageRefIds ?? []).flatMap((ref) => byRef.get(ref) ?? []))
-  const followers = new Map<Stage, Stage[]>()
-  const open = new Map<Stage, number>()
-  for (const stage of stages) {
-    const requisites = requisitesOf(stage)
-    open.set(stage, requisites.size)
-    for (const requisite of requisites) followers.set(requisite, [...(followers.get(requisite) ?? []), stage])
-  }
-  const places = new Map(stages.map((stage, at) => [stage, at]))
-  const ordered: Stage[] = []
-  let level = stages.filter((stage) => open.get(stage) === 0)
-  while (level.length > 0) {
-    ordered.push(...level)
-    const next: Stage[] = []
-    for (const follower of level.flatMap((stage) => followers.get(stage) ?? [])) {
-      const left = (open.get(follower) ?? 0) - 1
-      open.set(follower, left)
-      if (left === 0) next.push(follower)
-    }
-    level = next.sort((a, b) => (places.get(a) ?? 0) - (places.get(b) ?? 0))
-  }
-  return ordered.length === stages.length ? ordered : [...ordered, ...stages.filter((stage) => (open.get(stage) ?? 0) > 0)]
 }
 
 /** A running judgment that has no answer waits for a person. */

@@ -4,6 +4,16 @@ import { type Json, numberOf, objectOf, objectsOf, textOf, textsOf } from './rea
 
 type Schemas = components['schemas']
 
+/** What identifies a load balancer. */
+export function placeOf(balancer: Schemas['LoadBalancer']) {
+  return {
+    name: balancer.name ?? textOf(balancer['loadBalancerName']) ?? '',
+    account: balancer.account ?? '',
+    region: balancer.region ?? '',
+    provider: balancer.cloudProvider ?? balancer.type ?? '',
+  }
+}
+
 export interface ListenerDraft {
   readonly externalProtocol: string
   readonly externalPort: string

@@ -8,7 +8,12 @@ const disguising = /(?!\u200d)[\p{Cf}\u2028\u2029]/gu
 /** In one line, with each hidden character as its number. */
 export function showHidden(text: string): string {
   // Ends of lines are no attack, and frequent in messages.
-  return text.trimEnd().replace(/\r?\n/g, ' ↵ ').replace(hidden, toMark)
+  return markHidden(text.trimEnd().replace(/\r?\n/g, ' ↵ '))
+}
+
+/** A part of a text. */
+export function markHidden(text: string): string {
+  return text.replace(hidden, toMark)
 }
 
 /** A text of any kind in which a name may stand: nothing in it changes the direction of what follows. */

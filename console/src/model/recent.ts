@@ -1,5 +1,6 @@
 /** What was opened last in this browser, for Home and the search. */
 import { signal } from '@preact/signals'
+import { basePath } from '../address.ts'
 import { user } from '../api/session.ts'
 
 export interface Recent {
@@ -39,7 +40,7 @@ function load(): Recent[] {
 
 function isRecent(value: unknown): value is Recent {
   const { label, href } = Object(value) as Record<string, unknown>
-  return typeof label === 'string' && typeof href === 'string' && href.startsWith('/')
+  return typeof label === 'string' && typeof href === 'string' && href.startsWith(basePath)
 }
 
 /** Read when the user is known. */

@@ -3,6 +3,7 @@
  * successes into one node. What is broken in the definition is drawn as such and never an exception.
  */
 import { durationOf, isWaiting, type Stage, type StageTree, stageStatus, titleOf } from './execution.ts'
+import type { StageLinks } from './stage-links.ts'
 import { isComplete, type Kind } from './status.ts'
 
 export interface StageNode {
@@ -58,7 +59,8 @@ const maxDepth = 20
  * @param foldsChains While the execution runs, or when it has failed.
  */
 export function toStageGraph(tree: StageTree, opened: ReadonlySet<string>, foldsChains: boolean): StageGraph {
-  const links = linksOf(tree.top)
+  const { links } = tree
+  const byId = new Map(tree.top.map((stage) => [stage.id, stage]))
   const unitOf = new Map<string, string>(tree.top.map(({ id }) => [id, id]))
   const folds = new Map<string, FoldNode>()
   const fold = (kind: FoldNode['kind'], id: string, stages: readonly Stage[]): void => {
@@ -66,8 +68,8 @@ export function toStageGraph(tree: StageTree, opened: ReadonlySet<string>, folds
     folds.set(id, { kind, id, stages })
     for (const stage of stages) unitOf.set(stage.id, id)
   }
-  for (const { id, stages } of stacksOf(tree.top, links)) fold('stack', id, stages)
-  if (foldsChains) for (const { id, stages } of chainsOf(tree.top, links, unitOf)) fold('chain', id, stages)
+  for (const { id, stages } of stacksOf(byId, links)) fold('stack', id, stages)
+  if (foldsChains) for (const { id, stages } of chainsOf(byId, links, unitOf)) fold('chain', id, stages)
 
   const nodes = new Map<string, GraphNode>()
   for (const { id, ref } of links.missing) nodes.set(id, { kind: 'missing', id, ref })
@@ -77,41 +79,9 @@ export function toStageGraph(tree: StageTree, opened: ReadonlySet<string>, folds
   }
   const nodeOf = new Map(unitOf)
   for (const stage of tree.top) {
-    for (const inner of innerOf(stage, tree)) nodeOf.set(inner.id, unitOf.get(stage.id) ?? stage.id)
+    for (const inner of innerOf(stage, tree.inner)) nodeOf.set(inner.id, unitOf.get(stage.id) ?? stage.id)
   }
-  return { nodes: [...nodes.values()], edges: toEdges(links.pairs, unitOf), nodeOf }
-}
-
-interface Links {
-  /** From stage to stage, by id; a missing requisite has an id of its own. */
-  readonly pairs: readonly (readonly [from: string, to: string])[]
-  readonly missing: readonly { readonly id: string; readonly ref: string }[]
-  readonly before: ReadonlyMap<string, readonly string[]>
-  readonly after: ReadonlyMap<string, readonly string[]>
-}
-
-function linksOf(stages: readonly Stage[]): Links {
-  const byRef = new Map(stages.flatMap(({ refId, id }) => (refId ? [[refId, id] as const] : [])))
-  const missing = new Map<string, string>()
-  const pairs = stages.flatMap(({ id, requisiteStageRefIds }) =>
-    [...new Set(requisiteStageRefIds ?? [])].map((ref) => {
-      const from = byRef.get(ref)
-      if (from !== undefined) return [from, id] as const
-      missing.set(ref, `missing:${ref}`)
-      return [`missing:${ref}`, id] as const
-    }),
-  )
-  const collect = (from: 0 | 1) => {
-    const found = new Map<string, string[]>()
-    for (const pair of pairs) found.set(pair[from], [...(found.get(pair[from]) ?? []), pair[from === 0 ? 1 : 0]])
-    return found
-  }
-  return {
-    pairs,
-    missing: [...missing].map(([ref, id]) => ({ id, ref })),
-    before: collect(1),
-    after: collect(0),
-  }
+  return { nodes: [...nodes.values()], edges: edgesOf(links, folds, unitOf), nodeOf }
 }
 
 interface Fold {
@@ -120,13 +90,11 @@ interface Fold {
 }
 
 /** What failed or waits for a person stays outside. */
-function stacksOf(stages: readonly Stage[], { before, after }: Links): readonly Fold[] {
-  const siblings = Map.groupBy(stages, ({ id }) => [before, after].map((ids) => (ids.get(id) ?? []).toSorted().join()).join('|'))
-  return [...siblings.values()].flatMap((members) => {
-    const [first] = members
-    if (first === undefined || members.length <= maxSiblings) return []
-    const calm = members.filter((stage) => !needsAttention(stage))
-    return calm.length < 2 ? [] : [{ id: `stack:${first.id}`, stages: calm }]
+function stacksOf(byId: ReadonlyMap<string, Stage>, { siblings }: StageLinks): readonly Fold[] {
+  return siblings.flatMap((members) => {
+    if (members.length <= maxSiblings) return []
+    const calm = members.flatMap((id) => byId.get(id) ?? []).filter((stage) => !needsAttention(stage))
+    return calm.length < 2 ? [] : [{ id: `stack:${members[0]}`, stages: calm }]
   })
 }
 
@@ -134,29 +102,30 @@ function needsAttention(stage: Stage): boolean {
   return isWaiting(stage) || ['TERMINAL', 'STOPPED', 'FAILED_CONTINUE', 'CANCELED'].includes(stage.status)
 }
 
-function chainsOf(stages: readonly Stage[], links: Links, unitOf: ReadonlyMap<string, string>): readonly Fold[] {
-  const near = nearOf(
-    stages.filter(({ status }) => status !== 'SUCCEEDED').map(({ id }) => id),
-    links,
-  )
-  const isFree = ({ id }: Stage) => !near.has(id) && unitOf.get(id) === id
-  const byId = new Map(stages.filter(isFree).map((stage) => [stage.id, stage]))
-  const theOnly = (ids: readonly string[] | undefined) => (ids?.length === 1 ? ids[0] : undefined)
-  const next = ({ id }: Stage): Stage | undefined => {
-    const follower = theOnly(links.after.get(id))
-    return follower !== undefined && theOnly(links.before.get(follower)) === id ? byId.get(follower) : undefined
+function chainsOf(byId: ReadonlyMap<string, Stage>, links: StageLinks, unitOf: ReadonlyMap<string, string>): readonly Fold[] {
+  const long = links.rows.filter(({ length }) => length > maxChain)
+  if (long.length === 0) return []
+  const unsuccessful = [...byId.values()].flatMap(({ id, status }) => (status === 'SUCCEEDED' ? [] : id))
+  const near = nearOf(unsuccessful, links)
+  const isFree = (id: string) => !near.has(id) && unitOf.get(id) === id
+  return long
+    .flatMap((row) => partsOf(row, isFree))
+    .filter(({ length }) => length > maxChain)
+    .map((part) => ({ id: `chain:${part[0]}`, stages: part.flatMap((id) => byId.get(id) ?? []) }))
+}
+
+/** What is left of a row without those that do not fit, which part it. */
+function partsOf(row: readonly string[], fits: (id: string) => boolean): readonly (readonly string[])[] {
+  const parts: string[][] = [[]]
+  for (const id of row) {
+    if (fits(id)) parts.at(-1)?.push(id)
+    else parts.push([])
   }
-  const hasBefore = new Set([...byId.values()].flatMap((stage) => next(stage)?.id ?? []))
-  return [...byId.values()].flatMap((first) => {
-    if (hasBefore.has(first.id)) return []
-    const row: Stage[] = []
-    for (let stage: Stage | undefined = first; stage !== undefined; stage = next(stage)) row.push(stage)
-    return row.length > maxChain ? [{ id: `chain:${first.id}`, stages: row }] : []
-  })
+  return parts
 }
 
 /** Everything within two steps of these, in both directions. */
-function nearOf(ids: readonly string[], { before, after }: Links): ReadonlySet<string> {
+function nearOf(ids: readonly string[], { before, after }: StageLinks): ReadonlySet<string> {
   const near = new Set(ids)
   let edge = ids
   for (let step = 0; step < nearSteps; step++) {
@@ -167,19 +136,35 @@ function nearOf(ids: readonly string[], { before, after }: Links): ReadonlySet<s
 }
 
 function toStageNode(stage: Stage, tree: StageTree, opened: ReadonlySet<string>): StageNode {
-  const inner = innerOf(stage, tree)
+  const inner = innerOf(stage, tree.inner)
   const shown = opened.has(stage.id) ? inner : inner.filter(needsAttention).slice(0, 3)
   return { kind: 'stage', id: stage.id, stage, shown, innerCount: inner.length }
 }
 
 /** Before it, then after it; each followed by what belongs to it. */
-function innerOf(stage: Stage, { inner }: StageTree, depth = 0): readonly Stage[] {
+function innerOf(stage: Stage, inner: StageTree['inner'], depth = 0): readonly Stage[] {
   if (depth > maxDepth) return []
-  return (inner.get(stage.id) ?? []).flatMap((child) => [child, ...innerOf(child, { top: [], inner }, depth + 1)])
+  return (inner.get(stage.id) ?? []).flatMap((child) => [child, ...innerOf(child, inner, depth + 1)])
+}
+
+const drawnEdges = new WeakMap<StageLinks, { readonly folded: string; readonly edges: readonly GraphEdge[] }>()
+
+/** The same list as long as the same stages are folded. */
+function edgesOf(
+  links: StageLinks,
+  folds: ReadonlyMap<string, FoldNode>,
+  unitOf: ReadonlyMap<string, string>,
+): readonly GraphEdge[] {
+  const folded = JSON.stringify([...folds.values()].map(({ id, stages }) => [id, ...stages.map((stage) => stage.id)]))
+  const known = drawnEdges.get(links)
+  if (known?.folded === folded) return known.edges
+  const edges = toEdges(links.pairs, unitOf)
+  drawnEdges.set(links, { folded, edges })
+  return edges
 }
 
 /** Of the units, each once; what closes a circle is broken. */
-function toEdges(pairs: Links['pairs'], unitOf: ReadonlyMap<string, string>): readonly GraphEdge[] {
+function toEdges(pairs: StageLinks['pairs'], unitOf: ReadonlyMap<string, string>): readonly GraphEdge[] {
   const after = new Map<string, Set<string>>()
   for (const [start, end] of pairs) {
     const [from, to] = [unitOf.get(start) ?? start, unitOf.get(end) ?? end]

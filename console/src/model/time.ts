@@ -3,14 +3,30 @@ import { signal } from '@preact/signals'
 
 const minute = 60_000
 
+/** How much the clock of the server is ahead of the reader's. */
+let aheadMs = 0
+/** Answers take their time, and name whole seconds. */
+const leastAheadMs = 5000
+
+/** Times that the server writes are compared with its own clock, whatever the reader's shows. */
+export function noteServerTime(date: string | null): void {
+  const difference = Date.parse(date ?? '') - Date.now()
+  if (!Number.isNaN(difference)) aheadMs = Math.abs(difference) < leastAheadMs ? 0 : difference
+}
+
+/** The present of the server. */
+export function presentMs(): number {
+  return Date.now() + aheadMs
+}
+
 /** The present in milliseconds, moved every second while the tab is visible. */
-export const now = signal(Date.now())
+export const now = signal(presentMs())
 /** When `now` began its present minute, for what many elements show. */
 export const thisMinute = signal(now.peek())
 
 setInterval(() => {
   if (document.visibilityState !== 'visible') return
-  now.value = Date.now()
+  now.value = presentMs()
   if (now.value - thisMinute.peek() >= minute) thisMinute.value = now.value
 }, 1000)
 
@@ -20,6 +36,13 @@ const day = 24 * hour
 const dateFormat = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium' })
 const exactFormat = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'long' })
 const clockFormat = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' })
+
+const maxTimeMs = 8_640_000_000_000_000
+
+/** Whether it is a point in time that can be written: services write other things as well. */
+export function isTime(at: unknown): at is number {
+  return typeof at === 'number' && at > 0 && at <= maxTimeMs
+}
 
 /** "12 min ago", "in 5 min", or the date from a day on. */
 export function formatRelative(atMs: number, nowMs: number): string {

@@ -35,7 +35,7 @@ interface AttributesTabProps {
 
 /** One set of edits for three tabs: they are saved together. */
 export function AttributesTab({ application, stored, tab, right }: AttributesTabProps) {
-  const form = useEdits(stored)
+  const form = useEdits(application, 'attributes', stored)
   const { values, set, edits, generation, reset } = form
   const review = () => openDialog(<ReviewAttributes application={application} edits={edits} onSaved={reset} />)
   return (

@@ -35,7 +35,7 @@ export function DeleteTab({ application, right }: { application: string; right: 
       level: 2,
       typed: application,
       destructive: true,
-      run: async () => {
+      run: async (isOpen) => {
         await completeTask({
           application,
           description: settingsWords.deleteApplication(application),
@@ -43,7 +43,7 @@ export function DeleteTab({ application, right }: { application: string; right: 
           object: objectKey('application', application),
         })
         refreshMatching('/applications')
-        navigate(to.applications())
+        if (isOpen()) navigate(to.applications())
       },
     })
   return (

@@ -5,13 +5,21 @@ import { useLive } from '../api/live.ts'
 import { changeOperation, useRight } from '../api/rights.ts'
 import { ApplicationHead } from '../components/application-head.tsx'
 import { openDialog } from '../components/dialog.tsx'
-import { FilterField, NoMatch } from '../components/filter-field.tsx'
+import { FilterField, FilterSelect, NoMatch } from '../components/filter-field.tsx'
 import { Icon } from '../components/icon.tsx'
 import { RightButton } from '../components/right-button.tsx'
 import { EmptyState, Loaded } from '../components/states.tsx'
+import { VirtualList } from '../components/virtual-list.tsx'
+import { placeOf } from '../model/infrastructure.ts'
 import type { ScreenProps } from '../screen.ts'
+import { words } from '../words.ts'
 import { EditBalancer } from './balancer-dialog.tsx'
-import { type Balancer, BalancerPanel, placeOf } from './balancer-panel.tsx'
+import { type Balancer, BalancerPanel } from './balancer-panel.tsx'
+import { placeKey } from './place-list.tsx'
+
+const filterNames = ['q', 'provider']
+/** With one server group. */
+const panelHeight = 300
 
 /** All of them, or the one that the address names. */
 export function ApplicationLoadBalancers({ params, query: { q = '', provider } }: ScreenProps) {
@@ -35,18 +43,40 @@ export function ApplicationLoadBalancers({ params, query: { q = '', provider } }
             const chosen = balancers.find((balancer) => isSamePlace(placeOf(balancer), { provider, account, region, name }))
             return <OneBalancer application={application} name={name} balancer={chosen} />
           }
-          const shown = balancers.filter(({ name }) => (name ?? '').toLowerCase().includes(q.toLowerCase()))
+          const shown = balancers.filter((balancer) => {
+            const place = placeOf(balancer)
+            return place.name.toLowerCase().includes(q.toLowerCase()) && (provider === undefined || place.provider === provider)
+          })
+          const providers = [...new Set(balancers.map((balancer) => placeOf(balancer).provider))].toSorted()
           return (
             <>
               <div class="filters">
                 <FilterField value={q} />
+                <FilterSelect
+                  name="provider"
+                  label={words.provider}
+                  value={provider}
+                  any={words.anyOf.provider}
+                  options={providers.map((each) => [each, each])}
+                />
               </div>
-              {shown.length === 0 && <NoMatch text={adminWords.noMatch(adminWords.loadBalancers.toLowerCase(), q)} />}
-              <div class="stack">
-                {shown.map((balancer) => (
-                  <BalancerPanel key={`${balancer.account} ${balancer.region} ${balancer.name}`} balancer={balancer} />
-                ))}
-              </div>
+              {shown.length === 0 ? (
+                <NoMatch
+                  text={adminWords.noMatch(adminWords.loadBalancers.toLowerCase(), [q, provider].filter(Boolean).join(', '))}
+                  filters={filterNames}
+                />
+              ) : (
+                <VirtualList
+                  class="stack cards"
+                  label={words.loadBalancers}
+                  items={shown}
+                  keyOf={(balancer) => placeKey(placeOf(balancer))}
+                  rowHeight={panelHeight}
+                  drawAll={20}
+                  overscan={3}
+                  row={(balancer) => <BalancerPanel balancer={balancer} />}
+                />
+              )}
             </>
           )
         }}

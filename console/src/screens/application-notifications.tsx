@@ -44,7 +44,7 @@ function toRecord(record: Json, notifications: readonly Json[]): Json {
 }
 
 function Notifications({ application, record, right }: { application: string; record: Json; right: Right }) {
-  const { values, set, edits, reset } = useEdits(toList(record))
+  const { values, set, edits, reset } = useEdits(application, 'notifications', toList(record))
   const metadata = useLive('/notifications/metadata', {}, { refresh: 'open' }).reading.value.body ?? []
   const known = [...channels, ...metadata.map(({ notificationType }) => notificationType.toLowerCase())]
   const list = objectsOf(values.notifications)

@@ -10,6 +10,7 @@ import { words } from '../words.ts'
 import { AttributesTab, useAttributes } from './application-attributes.tsx'
 import { DeleteTab } from './application-deletion.tsx'
 import { NotificationsTab } from './application-notifications.tsx'
+import { useKeptEdits } from './settings-form.tsx'
 
 const tabs = [
   { id: 'general', label: settingsWords.general },
@@ -23,6 +24,7 @@ export function ApplicationSettings({ params, query }: ScreenProps) {
   const application = params['application'] ?? ''
   const change = useQueryChange()
   const live = useAttributes(application)
+  useKeptEdits(application)
   const selected = tabs.find(({ id }) => id === query['tab'])?.id ?? 'general'
   const right = useRight({ operation: changeOperation, application })
   return (

@@ -1,22 +1,22 @@
 /** All applications that the reader may see, and the dialog that creates one. */
 
-import { useId, useMemo, useState } from 'preact/hooks'
+import { useMemo, useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
 import { to } from '../address.ts'
 import { completeTask, objectKey } from '../api/actions.ts'
-import { type ApiError, asApiError } from '../api/api-error.ts'
 import type { Schemas } from '../api/client.ts'
 import { refreshMatching, useLive } from '../api/live.ts'
-import { closeDialog, Dialog, openDialog } from '../components/dialog.tsx'
+import { openDialog } from '../components/dialog.tsx'
 import { Field } from '../components/field.tsx'
 import { FilterSelect } from '../components/filter-field.tsx'
 import { FilteredList } from '../components/filtered-list.tsx'
+import { FormDialog } from '../components/form-dialog.tsx'
 import { Icon } from '../components/icon.tsx'
 import { Name } from '../components/name.tsx'
 import { PageHead } from '../components/page-head.tsx'
 import { PermissionsField } from '../components/permissions-field.tsx'
 import { RunStrip } from '../components/run-strip.tsx'
-import { EmptyState, FailedAction, Loaded } from '../components/states.tsx'
+import { EmptyState, Loaded } from '../components/states.tsx'
 import { Time } from '../components/time.tsx'
 import { newestFirst } from '../model/execution.ts'
 import { numberOf } from '../model/read.ts'
@@ -196,73 +196,55 @@ export function CreateApplication() {
   const { route: navigate } = useLocation()
   const [values, setValues] = useState({ name: '', email: '', description: '' })
   const [permissions, setPermissions] = useState<Record<string, readonly string[]>>({})
-  const [problem, setProblem] = useState<{ field: 'name' | 'email'; text: string } | undefined>(undefined)
-  const [failure, setFailure] = useState<ApiError | undefined>(undefined)
-  const [busy, setBusy] = useState(false)
-  const id = useId()
+  const [isTried, setTried] = useState(false)
+  const name = values.name.trim().toLowerCase()
+  const email = values.email.trim()
+  const description = values.description.trim()
+  const nameError = validName.test(name) ? undefined : words.nameRule
+  const emailError = email === '' ? words.emailNeeded : undefined
   const set = (field: keyof typeof values) => (event: { currentTarget: { value: string } }) =>
     setValues({ ...values, [field]: event.currentTarget.value })
-  const submit = async (event: Event) => {
-    event.preventDefault()
-    const name = values.name.trim().toLowerCase()
-    if (!validName.test(name)) return setProblem({ field: 'name', text: words.nameRule })
-    if (values.email.trim() === '') return setProblem({ field: 'email', text: words.emailNeeded })
-    setBusy(true)
-    setProblem(undefined)
-    setFailure(undefined)
-    try {
-      const application = {
-        name,
-        email: values.email.trim(),
-        ...(values.description.trim() !== '' && { description: values.description.trim() }),
-        ...(Object.keys(permissions).length > 0 && { permissions }),
-      }
-      await completeTask({
-        application: name,
-        description: `Create application ${name}`,
-        job: [{ type: 'createApplication', application }],
-        object: objectKey('application', name),
-      })
-      refreshMatching('/applications')
-      closeDialog()
-      navigate(to.application(name))
-    } catch (error) {
-      setFailure(asApiError(error))
-      setBusy(false)
+  const create = async (isOpen: () => boolean) => {
+    const application = {
+      name,
+      email,
+      ...(description !== '' && { description }),
+      ...(Object.keys(permissions).length > 0 && { permissions }),
     }
+    await completeTask({
+      application: name,
+      description: `Create application ${name}`,
+      job: [{ type: 'createApplication', application }],
+      object: objectKey('application', name),
+    })
+    refreshMatching('/applications')
+    if (isOpen()) navigate(to.application(name))
+    return undefined
   }
-  const errorOf = (field: string) => (problem?.field === field ? problem.text : undefined)
-  const footer = (
-    <>
-      <button type="button" class="button" onClick={closeDialog}>
-        {words.cancel}
-      </button>
-      <button type="submit" form={id} class="button is-primary" aria-disabled={busy} aria-busy={busy}>
-        {words.createApplication}
-      </button>
-    </>
-  )
   return (
-    <Dialog title={words.createApplication} footer={footer} class="is-narrow">
-      <form id={id} onSubmit={(event) => void submit(event)} noValidate>
-        <p class="muted">{words.applicationsMeaning}</p>
-        <Field label={words.name} required help={words.nameRule} error={errorOf('name')}>
-          {(tied) => (
-            <input {...tied} value={values.name} onInput={set('name')} autoComplete="off" spellcheck={false} maxLength={100} />
-          )}
-        </Field>
-        <Field label={words.email} required error={errorOf('email')}>
-          {(tied) => <input {...tied} type="email" value={values.email} onInput={set('email')} />}
-        </Field>
-        <Field label={words.description}>
-          {(tied) => <input {...tied} value={values.description} onInput={set('description')} />}
-        </Field>
-        <details>
-          <summary>{settingsWords.permissions}</summary>
-          <PermissionsField application={values.name || words.application} permissions={{}} onChange={setPermissions} />
-        </details>
-        {failure !== undefined && <FailedAction error={failure} />}
-      </form>
-    </Dialog>
+    <FormDialog
+      title={words.createApplication}
+      action={words.createApplication}
+      isValid={nameError === undefined && emailError === undefined}
+      onTried={() => setTried(true)}
+      run={create}
+    >
+      <p class="muted">{words.applicationsMeaning}</p>
+      <Field label={words.name} required help={words.nameRule} error={isTried ? nameError : undefined}>
+        {(tied) => (
+          <input {...tied} value={values.name} onInput={set('name')} autoComplete="off" spellcheck={false} maxLength={100} />
+        )}
+      </Field>
+      <Field label={words.email} required error={isTried ? emailError : undefined}>
+        {(tied) => <input {...tied} type="email" value={values.email} onInput={set('email')} />}
+      </Field>
+      <Field label={words.description}>
+        {(tied) => <input {...tied} value={values.description} onInput={set('description')} />}
+      </Field>
+      <details>
+        <summary>{settingsWords.permissions}</summary>
+        <PermissionsField application={values.name || words.application} permissions={{}} onChange={setPermissions} />
+      </details>
+    </FormDialog>
   )
 }

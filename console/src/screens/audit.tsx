@@ -8,21 +8,20 @@ import { type ReadParameters, useLive } from '../api/live.ts'
 import { Banner } from '../components/banner.tsx'
 import { CopyButton } from '../components/copy-button.tsx'
 import { DataTable } from '../components/data-table.tsx'
-import { FilterField, useQueryChange } from '../components/filter-field.tsx'
+import { FilterField, FilterSelect, NoMatch, useQueryChange } from '../components/filter-field.tsx'
 import { NewRows, useHeldRows } from '../components/held-rows.tsx'
 import { Icon } from '../components/icon.tsx'
 import { JsonTree } from '../components/json-tree.tsx'
 import { Name } from '../components/name.tsx'
 import { PageHead } from '../components/page-head.tsx'
 import { Panel } from '../components/panel.tsx'
-import { phoneWidth } from '../components/rem.ts'
 import { EmptyState, ErrorState, Loaded } from '../components/states.tsx'
 import { StatusMark } from '../components/status-mark.tsx'
+import { usePhone } from '../components/use-phone.ts'
 import { type AuditTarget, auditTargetOf } from '../model/audit-target.ts'
 import { downloadText } from '../model/download.ts'
 import type { Kind } from '../model/status.ts'
 import type { ScreenProps } from '../screen.ts'
-import { words } from '../words.ts'
 
 type Event = Schemas['AuditEvent']
 type Filters = NonNullable<NonNullable<ReadParameters<'/audit/events'>['query']>>
@@ -76,8 +75,9 @@ function toFilters(query: ScreenProps['query']): Filters {
   const moment = (text: string | undefined) =>
     text === undefined || Number.isNaN(Date.parse(text)) ? undefined : new Date(text).toISOString()
   return {
-    ...(kind !== undefined && kind in adminWords.kinds && { kind: kind as Event['kind'] }),
-    ...(decision !== undefined && decision in adminWords.auditDecisions && { decision: decision as Event['decision'] }),
+    ...(kind !== undefined && Object.hasOwn(adminWords.kinds, kind) && { kind: kind as Event['kind'] }),
+    ...(decision !== undefined &&
+      Object.hasOwn(adminWords.auditDecisions, decision) && { decision: decision as Event['decision'] }),
     ...Object.fromEntries(texts.flatMap((name) => (query[name] ? [[name, query[name]]] : []))),
     ...(moment(from) !== undefined && { from: moment(from) as string }),
     ...(moment(to) !== undefined && { to: moment(to) as string }),
@@ -85,23 +85,9 @@ function toFilters(query: ScreenProps['query']): Filters {
 }
 
 function FilterRow({ query }: Pick<ScreenProps, 'query'>) {
-  const [isWide] = useState(() => !matchMedia(phoneWidth).matches)
+  const isWide = !usePhone()
   const hasFilters = Object.keys(toFilters(query)).length > 0
   const change = useQueryChange()
-  const choice = (name: 'kind' | 'decision', any: string, label: string, options: Readonly<Record<string, string>>) => (
-    <select
-      aria-label={label}
-      value={query[name] ?? ''}
-      onChange={(event) => change({ [name]: event.currentTarget.value || undefined })}
-    >
-      <option value="">{any}</option>
-      {Object.entries(options).map(([id, text]) => (
-        <option key={id} value={id}>
-          {text}
-        </option>
-      ))}
-    </select>
-  )
   const moment = (name: 'from' | 'to', label: string) => (
     <label>
       {label}
@@ -116,8 +102,20 @@ function FilterRow({ query }: Pick<ScreenProps, 'query'>) {
     <details class="filter-fold" open={isWide || hasFilters}>
       <summary>{adminWords.filters}</summary>
       <div class="filters">
-        {choice('kind', adminWords.anyKind, adminWords.kind, adminWords.kinds)}
-        {choice('decision', adminWords.anyDecision, adminWords.decision, adminWords.auditDecisions)}
+        <FilterSelect
+          name="kind"
+          label={adminWords.kind}
+          value={query['kind']}
+          any={adminWords.anyKind}
+          options={Object.entries(adminWords.kinds)}
+        />
+        <FilterSelect
+          name="decision"
+          label={adminWords.decision}
+          value={query['decision']}
+          any={adminWords.anyDecision}
+          options={Object.entries(adminWords.auditDecisions)}
+        />
         {texts.map((name) => (
           <FilterField key={name} name={name} value={query[name]} label={labels[name]} />
         ))}
@@ -132,15 +130,18 @@ function Events({ filters, follows }: { filters: Filters; follows: boolean }) {
   const live = useLive('/audit/events', { query: { ...filters, limit: pageSize } }, { refresh: follows ? 'live' : 'open' })
   const [older, setOlder] = useState<{ events: readonly Event[]; next: string | undefined } | undefined>(undefined)
   const [error, setError] = useState<ApiError | undefined>(undefined)
-  const change = useQueryChange()
+  const [busy, setBusy] = useState(false)
   const readOlder = async (cursor: string) => {
+    if (busy) return
+    setBusy(true)
     setError(undefined)
     try {
       const page = await readPage(filters, pageSize, cursor)
-      setOlder({ events: [...(older?.events ?? []), ...page.events], next: page.next })
+      setOlder((before) => ({ events: [...(before?.events ?? []), ...page.events], next: page.next }))
     } catch (cause) {
       setError(asApiError(cause))
     }
+    setBusy(false)
   }
   return (
     <Loaded live={live} rows={10}>
@@ -149,18 +150,10 @@ function Events({ filters, follows }: { filters: Filters; follows: boolean }) {
         const all = [...events, ...(older?.events ?? []).filter(({ sequence }) => sequence < newest)]
         const next = older === undefined ? firstNext : older.next
         if (all.length === 0) {
-          return (
-            <EmptyState icon="search" text={adminWords.auditEmpty}>
-              <button
-                type="button"
-                class="button"
-                onClick={() =>
-                  change(Object.fromEntries(['kind', 'decision', 'from', 'to', ...texts].map((name) => [name, undefined])))
-                }
-              >
-                {words.clearFilters}
-              </button>
-            </EmptyState>
+          return Object.keys(filters).length === 0 ? (
+            <EmptyState icon="list" text={adminWords.auditNothing} />
+          ) : (
+            <NoMatch text={adminWords.auditEmpty} filters={['kind', 'decision', 'from', 'to', ...texts]} />
           )
         }
         return (
@@ -171,7 +164,7 @@ function Events({ filters, follows }: { filters: Filters; follows: boolean }) {
             {error !== undefined && <ErrorState error={error} onRetry={() => next !== undefined && void readOlder(next)} />}
             {next !== undefined && error === undefined && (
               <p class="panel-note">
-                <button type="button" class="button small" onClick={() => void readOlder(next)}>
+                <button type="button" class="button small" aria-busy={busy} onClick={() => void readOlder(next)}>
                   {adminWords.older}
                 </button>
               </p>

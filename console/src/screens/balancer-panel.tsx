@@ -15,6 +15,7 @@ import { Name } from '../components/name.tsx'
 import { Panel } from '../components/panel.tsx'
 import { PendingChip } from '../components/pending-chip.tsx'
 import { StatusMark } from '../components/status-mark.tsx'
+import { placeOf } from '../model/infrastructure.ts'
 import { type Json, numberOf, objectOf, objectsOf, textOf, textsOf } from '../model/read.ts'
 import { instanceStatus } from '../model/status.ts'
 import { words } from '../words.ts'
@@ -250,6 +251,7 @@ function Move({ id, isOut, balancer, application, denied }: InstanceProps & { re
             action: adminWords.putIn,
             level: 1,
             typed: id,
+            account,
             change,
           }
         : {
@@ -258,6 +260,7 @@ function Move({ id, isOut, balancer, application, denied }: InstanceProps & { re
             action: adminWords.takeOutAction(id),
             level: 1,
             typed: id,
+            account,
             change,
           },
     )
@@ -267,15 +270,6 @@ function Move({ id, isOut, balancer, application, denied }: InstanceProps & { re
       <Icon name={isOut ? 'plus' : 'power'} /> {isOut ? adminWords.putIn : adminWords.takeOut}
     </button>
   )
-}
-
-export function placeOf(balancer: Balancer) {
-  return {
-    name: balancer.name ?? textOf(balancer['loadBalancerName']) ?? '',
-    account: balancer.account ?? '',
-    region: balancer.region ?? '',
-    provider: balancer.cloudProvider ?? balancer.type ?? '',
-  }
 }
 
 function instancesOf(group: Json): readonly Json[] {

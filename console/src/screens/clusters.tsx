@@ -12,12 +12,14 @@ import { EmptyState, Loaded } from '../components/states.tsx'
 import { StatusMark } from '../components/status-mark.tsx'
 import { Time } from '../components/time.tsx'
 import { VirtualList } from '../components/virtual-list.tsx'
+import { placeOf } from '../model/infrastructure.ts'
 import { objectsOf, textOf } from '../model/read.ts'
 import {
   accountOf,
   type Cluster,
   type ClusterName,
   clusterOf,
+  countsOf,
   type Grouping,
   instanceId,
   isEnabled,
@@ -51,18 +53,23 @@ interface ClusterListProps {
 export function ClusterList({ clusters, filter, ...card }: ClusterListProps) {
   return (
     <VirtualList
-      class="stack clusters"
-      label={words.clusters}
+      {...ofClusters}
       heldOf={filter}
       items={clusters}
-      keyOf={({ account, name }) => `${account}/${name}`}
       rowHeight={({ groups }) => clusterHead + groups.length * rowHeight}
       drawAll={20}
-      overscan={3}
       row={(cluster) => <ClusterCard cluster={cluster} filter={filter} {...card} />}
     />
   )
 }
+
+/** What all lists of clusters have in common. */
+const ofClusters = {
+  class: 'stack cards',
+  label: words.clusters,
+  keyOf: ({ account, name }: { readonly account: string; readonly name: string }) => `${account}/${name}`,
+  overscan: 3,
+} as const
 
 interface ClustersInViewProps extends Pick<ClusterListProps, 'balancers' | 'filter'> {
   readonly clusters: readonly ClusterName[]
@@ -74,14 +81,11 @@ interface ClustersInViewProps extends Pick<ClusterListProps, 'balancers' | 'filt
 export function ClustersInView({ clusters, filter, ...card }: ClustersInViewProps) {
   return (
     <VirtualList
-      class="stack clusters"
-      label={words.clusters}
+      {...ofClusters}
       heldOf={filter}
       items={clusters}
-      keyOf={({ account, name }) => `${account}/${name}`}
       rowHeight={clusterHead + usualGroups * rowHeight}
       drawAll={0}
-      overscan={3}
       row={(cluster) => <ClusterInView cluster={cluster} filter={filter} {...card} />}
     />
   )
@@ -165,7 +169,7 @@ function ClusterHead({ application, account, name, fronts = [], isLink = true }:
       </h2>
       <span class="row fronts">
         {fronts.map((front) => (
-          <Front key={`${front.region} ${front.name}`} balancer={front} />
+          <Front key={`${front.region} ${front.name}`} application={application} balancer={front} />
         ))}
       </span>
     </header>
@@ -173,10 +177,10 @@ function ClusterHead({ application, account, name, fronts = [], isLink = true }:
 }
 
 /** A load balancer with the ports where it is reached. */
-function Front({ balancer }: { balancer: LoadBalancer }) {
+function Front({ application, balancer }: { application: string; balancer: LoadBalancer }) {
   const listeners = objectsOf(balancer['listeners'])
   return (
-    <span class="chip">
+    <a class="chip" href={to.loadBalancer(application, placeOf(balancer))}>
       <Icon name="balance" />
       <Name text={balancer.name ?? ''} max={30} />
       {listeners.map((listener) => (
@@ -184,7 +188,7 @@ function Front({ balancer }: { balancer: LoadBalancer }) {
           {`${textOf(listener['externalProtocol']) ?? ''} :${textOf(listener['externalPort']) ?? ''}`}
         </span>
       ))}
-    </span>
+    </a>
   )
 }
 
@@ -243,6 +247,14 @@ function Traffic({ group, serving }: { group: ServerGroup; serving: readonly Ser
     )
   }
   if (loadBalancersOf(group).length === 0) return <span class="traffic muted">{words.enabledNoBalancer}</span>
-  const rivals = serving.filter((other) => isEnabled(other) && loadBalancersOf(other).length > 0)
+  const isServing = (one: ServerGroup) => isEnabled(one) && loadBalancersOf(one).length > 0 && countsOf(one).up > 0
+  if (!isServing(group)) {
+    return (
+      <span class="traffic is-disabled">
+        <StatusMark kind="warning" size={12} /> {words.noneServes}
+      </span>
+    )
+  }
+  const rivals = serving.filter(isServing)
   return <span class="traffic is-serving">{rivals.length === 1 ? words.allTraffic : words.sharesTraffic}</span>
 }

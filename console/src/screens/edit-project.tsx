@@ -27,7 +27,7 @@ export function EditProject({ project }: { project: Project | undefined }) {
   const [problem, setProblem] = useState<string | undefined>(undefined)
   const accounts = (useAccounts().reading.value.body ?? []).map(({ name }) => name)
   const set = (change: Partial<ProjectDraft>) => setDraft({ ...draft, ...change })
-  const save = async () => {
+  const save = async (isOpen: () => boolean) => {
     if (draft.name.trim() === '') {
       setProblem(settingsWords.nameNeeded)
       throw new ApiError({ status: 400, message: settingsWords.nameNeeded })
@@ -44,7 +44,7 @@ export function EditProject({ project }: { project: Project | undefined }) {
       object: objectKey('project', project?.id ?? saved.name),
     })
     refreshMatching('/projects')
-    if (saved.name !== project?.name) navigate(to.project(saved))
+    if (isOpen() && saved.name !== project?.name) navigate(to.project(saved))
     return undefined
   }
   return (

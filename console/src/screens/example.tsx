@@ -29,9 +29,9 @@ export function DeployExample({ place }: { place: Place }) {
   const { route: navigate } = useLocation()
   const [port, setPort] = useState(usualPort)
   const isPort = /^\d{1,5}$/.test(port) && Number(port) > 0 && Number(port) < 65_536
-  const run = async () => {
+  const run = async (isOpen: () => boolean) => {
     const execution = await deploy(place, Number(port))
-    navigate(to.execution(execution))
+    if (isOpen()) navigate(to.execution(execution))
     return undefined
   }
   return (

@@ -8,6 +8,7 @@ import { refreshMatching } from '../api/live.ts'
 import { startOperation, useRight } from '../api/rights.ts'
 import { confirm } from '../components/confirm-dialog.tsx'
 import type { MenuItem } from '../components/menu.tsx'
+import { act } from '../components/notices.tsx'
 import { type Execution, isWaiting, type Stage, shortId, titleOf } from '../model/execution.ts'
 import { textOf } from '../model/read.ts'
 import { isComplete } from '../model/status.ts'
@@ -25,9 +26,7 @@ export function useExecutionActions(execution: Execution): readonly MenuItem[] {
       ? [{ label: words.restartFailed, icon: 'refresh' as const, denied, onSelect: () => restartFailed(execution, failed) }]
       : []),
     ...(status === 'RUNNING' ? [{ label: words.pause, icon: 'pause' as const, denied, onSelect: () => pause(execution) }] : []),
-    ...(status === 'PAUSED'
-      ? [{ label: words.resume, icon: 'play' as const, denied, onSelect: () => void resume(execution) }]
-      : []),
+    ...(status === 'PAUSED' ? [{ label: words.resume, icon: 'play' as const, denied, onSelect: () => resume(execution) }] : []),
     ...(pipelineConfigId && execution.type === 'PIPELINE'
       ? [
           {
@@ -81,7 +80,7 @@ export function useStageActions(execution: Execution, stage: Stage): readonly Me
   return items
 }
 
-/** A blanked answer means that the role was refused. @throws {ApiError} */
+/** A blanked answer means that the role was refused; a failure of the read after it says nothing about it. @throws {ApiError} */
 export async function judge(
   execution: Execution,
   stage: Stage,
@@ -89,9 +88,9 @@ export async function judge(
   judgmentInput: string | undefined,
 ): Promise<void> {
   await patch(execution, stage, { judgmentStatus, ...(judgmentInput !== undefined && { judgmentInput }) })
-  const current = await unwrap(client.GET('/pipelines/{id}', { params: { path: { id: execution.id } } }))
+  const current = await unwrap(client.GET('/pipelines/{id}', { params: { path: { id: execution.id } } })).catch(() => undefined)
   refreshMatching(execution.id)
-  const now = current.stages.find(({ id }) => id === stage.id)
+  const now = current?.stages.find(({ id }) => id === stage.id)
   if (now !== undefined && isWaiting(now)) throw new ApiError({ status: 403, message: words.judgmentRefused })
 }
 
@@ -165,9 +164,11 @@ function pause(execution: Execution): void {
   })
 }
 
-async function resume(execution: Execution): Promise<void> {
-  await done(client.PUT('/pipelines/{id}/resume', { params: { path: { id: execution.id } }, headers: actionHeaders }))
-  refreshMatching(execution.id)
+function resume({ id }: Execution): void {
+  act(words.resumeAction(shortId(id)), async () => {
+    await done(client.PUT('/pipelines/{id}/resume', { params: { path: { id } }, headers: actionHeaders }))
+    refreshMatching(id)
+  })
 }
 
 function restart(execution: Execution, stage: Stage): void {
@@ -241,10 +242,10 @@ function deleteRecord(execution: Execution, navigate: (url: string) => void): vo
     level: 2,
     typed: name,
     destructive: true,
-    run: async () => {
+    run: async (isOpen) => {
       await done(client.DELETE('/pipelines/{id}', { params: { path: { id: execution.id } }, headers: actionHeaders }))
       refreshMatching('/executions')
-      navigate(to.pipelines(execution.application))
+      if (isOpen()) navigate(to.pipelines(execution.application))
     },
   })
 }

@@ -10,9 +10,9 @@ import { useQueryChange } from '../components/filter-field.tsx'
 import { Icon } from '../components/icon.tsx'
 import { Menu } from '../components/menu.tsx'
 import { Name } from '../components/name.tsx'
+import { act } from '../components/notices.tsx'
 import { PageHead } from '../components/page-head.tsx'
 import { PlainText } from '../components/plain-text.tsx'
-import { phoneWidth } from '../components/rem.ts'
 import { announcement } from '../components/shell.tsx'
 import { StageGraph } from '../components/stage-graph.tsx'
 import { StageList } from '../components/stage-list.tsx'
@@ -20,6 +20,7 @@ import { EmptyState, Loaded } from '../components/states.tsx'
 import { StatusMark } from '../components/status-mark.tsx'
 import { Segments } from '../components/tabs.tsx'
 import { Duration, Time } from '../components/time.tsx'
+import { usePhone } from '../components/use-phone.ts'
 import { useLetters } from '../letter-keys.ts'
 import {
   type Execution,
@@ -33,7 +34,7 @@ import {
   titleOf,
   toStageTree,
 } from '../model/execution.ts'
-import { objectOf, textOf } from '../model/read.ts'
+import { objectOf, objectsOf, textOf } from '../model/read.ts'
 import { toStageGraph } from '../model/stage-graph.ts'
 import { isComplete } from '../model/status.ts'
 import type { ScreenProps } from '../screen.ts'
@@ -86,7 +87,7 @@ function Run({ execution, query }: { execution: Execution; query: Readonly<Recor
     ? (failure?.path[0] ?? tree.top[0])
     : (waiting ?? tree.top.find((stage) => stage.status === 'RUNNING') ?? failure?.path[0] ?? tree.top[0])
   const selected = execution.stages.find((stage) => stage.id === query['stage']) ?? usual
-  const phone = matchMedia(phoneWidth).matches
+  const phone = usePhone()
   const [opened, setOpened] = useState<ReadonlySet<string>>(new Set())
   const foldsChains = !isComplete(execution.status) || execution.status === 'TERMINAL'
   const graph = useMemo(() => toStageGraph(tree, opened, foldsChains), [tree, opened, foldsChains])
@@ -105,8 +106,8 @@ function Run({ execution, query }: { execution: Execution; query: Readonly<Recor
     p: () => toFailed(-1),
     t: () => selected !== undefined && change({ stage: selected.id, tab: nextTab(selected, query['tab']) }),
     c: () => navigate(to.compare({ left: execution.id })),
-    '[': () => void toSibling(execution, 1, navigate),
-    ']': () => void toSibling(execution, -1, navigate),
+    '[': () => act(words.previousRun, () => toSibling(execution, 1, navigate)),
+    ']': () => act(words.nextRun, () => toSibling(execution, -1, navigate)),
   })
   const name = execution.name ?? execution.description ?? execution.id
   const { application, id } = execution
@@ -162,6 +163,7 @@ function Run({ execution, query }: { execution: Execution; query: Readonly<Recor
           )}
         </Banner>
       )}
+      {execution.status === 'NOT_STARTED' && <Queued execution={execution} />}
       {execution.canceled === true && (
         <Banner tone="info">
           {words.cancelledBy(execution.canceledBy ?? undefined)}{' '}
@@ -197,16 +199,29 @@ function Run({ execution, query }: { execution: Execution; query: Readonly<Recor
           </div>
         )}
         {selected !== undefined && (
-          <StagePanel
-            key={selected.id}
-            execution={execution}
-            stage={selected}
-            inner={tree.inner.get(selected.id) ?? []}
-            tab={query['tab']}
-          />
+          <StagePanel execution={execution} stage={selected} inner={tree.inner.get(selected.id) ?? []} tab={query['tab']} />
         )}
       </div>
     </>
+  )
+}
+
+/** Why a run has not begun: of some pipelines only one runs at a time. */
+function Queued({ execution: { id, name, pipelineConfigId, limitConcurrent } }: { execution: Execution }) {
+  const query = { pipelineConfigIds: pipelineConfigId ?? '', statuses: 'RUNNING,PAUSED', limit: 1, expand: false }
+  const isLimited = limitConcurrent === true && Boolean(pipelineConfigId)
+  const runs = useLive('/executions', isLimited ? { query } : undefined, { refresh: 'live' }).reading.value.body ?? []
+  const running = runs.find((run) => run.id !== id && run.pipelineConfigId === pipelineConfigId)
+  return (
+    <Banner tone="info">
+      {running === undefined ? (
+        words.waitsInQueue
+      ) : (
+        <>
+          {words.waitsForRun(name ?? id)} <a href={to.execution(running.id)}>{shortId(running.id)}</a>.
+        </>
+      )}
+    </Banner>
   )
 }
 
@@ -214,7 +229,10 @@ function Run({ execution, query }: { execution: Execution; query: Readonly<Recor
 async function toSibling({ id, pipelineConfigId }: Execution, step: 1 | -1, navigate: (url: string) => void): Promise<void> {
   if (!pipelineConfigId) return
   const query = { pipelineConfigIds: pipelineConfigId, limit: siblingRuns, expand: false }
-  const runs = await unwrap(client.GET('/executions', { params: { query } })).catch(() => [])
+  const from = location.pathname
+  const runs = await unwrap(client.GET('/executions', { params: { query } }))
+  // The reader may be elsewhere by now.
+  if (location.pathname !== from) return
   const sorted = newestFirst(runs)
   const at = sorted.findIndex((run) => run.id === id)
   const next = at === -1 ? undefined : sorted[at + step]
@@ -251,6 +269,9 @@ function Facts({ execution }: { execution: Execution }) {
   const by = startedBy(execution)
   const parameters = Object.entries(objectOf(trigger.parameters))
   const parent = textOf(objectOf(trigger.parentExecution)['id'])
+  const build = objectOf(trigger['buildInfo'])
+  const buildUrl = textOf(build['url'])
+  const source = ['source', 'slug', 'branch', 'hash'].flatMap((key) => textOf(trigger[key])?.slice(0, 40) ?? [])
   return (
     <div class="run-facts">
       <span class="muted">
@@ -266,6 +287,17 @@ function Facts({ execution }: { execution: Execution }) {
           <Icon name="pipeline" /> {words.startedByExecution} {shortId(parent)}
         </a>
       )}
+      {(buildUrl !== undefined || source.length > 0) && (
+        <span class="muted">
+          {buildUrl !== undefined && <PlainText text={buildUrl} />} <Name text={source.join(' ')} max={80} />
+        </span>
+      )}
+      {artifactsOf(execution).map((artifact) => (
+        <span key={artifact} class="chip">
+          <Icon name="box" />
+          <Name text={artifact} max={60} />
+        </span>
+      ))}
       {parameters.map(([key, value]) => (
         <span key={key} class="chip">
           <span class="muted">
@@ -276,4 +308,15 @@ function Facts({ execution }: { execution: Execution }) {
       ))}
     </div>
   )
+}
+
+const maxArtifacts = 8
+
+/** What the run works on, by name and version, else by reference. */
+function artifactsOf({ trigger }: Execution): readonly string[] {
+  const found = objectsOf(trigger.artifacts).flatMap((artifact) => {
+    const [name, version] = [textOf(artifact['name']), textOf(artifact['version'])]
+    return name !== undefined && version !== undefined ? `${name}:${version}` : (textOf(artifact['reference']) ?? name ?? [])
+  })
+  return [...new Set(found)].slice(0, maxArtifacts)
 }

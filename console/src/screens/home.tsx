@@ -3,7 +3,7 @@
 import { useMemo } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
 import { to } from '../address.ts'
-import { useLive } from '../api/live.ts'
+import { type Live, useLive } from '../api/live.ts'
 import { user } from '../api/session.ts'
 import { activeStatuses, isAny, search, searchPath, useActiveExecutions, waitingOf } from '../api/waiting.ts'
 import { Icon } from '../components/icon.tsx'
@@ -31,6 +31,7 @@ import { textOf } from '../model/read.ts'
 import { recents } from '../model/recent.ts'
 import { foldKind } from '../model/stage-graph.ts'
 import { executionStatus } from '../model/status.ts'
+import { presentMs } from '../model/time.ts'
 import type { ScreenProps } from '../screen.ts'
 import { words } from '../words.ts'
 import { FirstSteps } from './first-steps.tsx'
@@ -41,7 +42,7 @@ const rowHeight = 45
 export function Home({ query }: ScreenProps) {
   const { route: navigate } = useLocation()
   const scope = query['scope'] === 'mine' ? 'mine' : 'all'
-  const since = useMemo(() => Math.floor(Date.now() / 60_000) * 60_000 - dayMs, [])
+  const since = useMemo(() => Math.floor(presentMs() / 60_000) * 60_000 - dayMs, [])
   const onlyWaiting = query['show'] === 'waiting'
   const active = useActiveExecutions('live')
   const starter = scope === 'mine' ? user.value?.username : undefined
@@ -52,7 +53,6 @@ export function Home({ query }: ScreenProps) {
   const failedQuery = search({ statuses: 'TERMINAL', triggerTimeStartBoundary: String(since), user: starter })
   const failed = useLive(searchPath, onlyWaiting ? undefined : failedQuery, { refresh: 'steady' })
   const anything = useLive(searchPath, search({ size: 1 }), { refresh: 'open' })
-  const running = own.reading.value.body ?? []
   const waiting = waitingOf(active.reading.value.body)
   const isNew = !onlyWaiting && anything.reading.value.body?.length === 0 && active.reading.value.body?.length === 0
 
@@ -89,45 +89,18 @@ export function Home({ query }: ScreenProps) {
         </Panel>
       ) : (
         <div class="stack">
-          <Panel title={words.waitingForYou} count={waiting.length} flush={waiting.length > 0}>
-            <Loaded live={active} rows={1} empty={<p class="quiet">{words.nothingWaits}</p>}>
-              {() =>
-                waiting.length === 0 ? (
-                  <p class="quiet">{words.nothingWaits}</p>
-                ) : (
-                  <Rows executions={waiting} scope={scope} label={words.waitingForYou} row={WaitingRow} />
-                )
-              }
-            </Loaded>
-          </Panel>
+          <RunsPanel
+            title={words.waitingForYou}
+            live={active}
+            found={waitingOf}
+            none={words.nothingWaits}
+            row={WaitingRow}
+            of={scope}
+          />
           {!onlyWaiting && (
             <>
-              <Panel title={words.running} count={running.length} flush={running.length > 0}>
-                <Loaded live={own} rows={3} empty={<p class="quiet">{words.nothingRuns}</p>}>
-                  {() =>
-                    running.length === 0 ? (
-                      <p class="quiet">{words.nothingRuns}</p>
-                    ) : (
-                      <Rows executions={running} scope={scope} label={words.running} row={RunningRow} />
-                    )
-                  }
-                </Loaded>
-              </Panel>
-              <Panel
-                title={words.failedLately}
-                count={(failed.reading.value.body ?? []).length}
-                flush={(failed.reading.value.body ?? []).length > 0}
-              >
-                <Loaded live={failed} rows={3} empty={<p class="quiet">{words.nothingFailed}</p>}>
-                  {(found) =>
-                    found.length === 0 ? (
-                      <p class="quiet">{words.nothingFailed}</p>
-                    ) : (
-                      <Rows executions={found} scope={scope} label={words.failedLately} row={FailedRow} />
-                    )
-                  }
-                </Loaded>
-              </Panel>
+              <RunsPanel title={words.running} live={own} none={words.nothingRuns} row={RunningRow} of={scope} />
+              <RunsPanel title={words.failedLately} live={failed} none={words.nothingFailed} row={FailedRow} of={scope} />
             </>
           )}
         </div>
@@ -155,23 +128,40 @@ function toBlock(at: number): void {
   target?.focus()
 }
 
-interface RowsProps {
-  readonly executions: readonly Execution[]
-  readonly scope: string
-  readonly label: string
+interface RunsPanelProps {
+  readonly title: string
+  readonly live: Live<readonly Execution[]>
+  /** Those of the answer that belong here. */
+  readonly found?: (executions: readonly Execution[]) => readonly Execution[]
+  /** Instead of none. */
+  readonly none: string
   readonly row: (props: { execution: Execution }) => preact.JSX.Element
+  /** Whose runs they are. */
+  readonly of: string
 }
 
-function Rows({ executions, scope, label, row: Row }: RowsProps) {
+function RunsPanel({ title, live, found = (all) => all, none, row: Row, of }: RunsPanelProps) {
+  const executions = found(live.reading.value.body ?? [])
+  const nothing = <p class="quiet">{none}</p>
   return (
-    <VirtualList
-      items={executions}
-      keyOf={({ id }) => id}
-      rowHeight={rowHeight}
-      heldOf={scope}
-      label={label}
-      row={(execution) => <Row execution={execution} />}
-    />
+    <Panel title={title} count={executions.length} flush={executions.length > 0} class="runs-panel">
+      <Loaded live={live} rows={2} empty={nothing}>
+        {() =>
+          executions.length === 0 ? (
+            nothing
+          ) : (
+            <VirtualList
+              items={executions}
+              keyOf={({ id }) => id}
+              rowHeight={rowHeight}
+              heldOf={of}
+              label={title}
+              row={(execution) => <Row execution={execution} />}
+            />
+          )
+        }
+      </Loaded>
+    </Panel>
   )
 }
 
@@ -263,7 +253,7 @@ function FailedRow({ execution }: { execution: Execution }) {
         {failure !== undefined && (
           <>
             <strong>
-              <Name text={titleOf(failure.stage)} max={40} />
+              <Name text={titleOf(failure.path[0] ?? failure.stage)} max={40} />
             </strong>{' '}
             {failure.reason !== undefined && <Name text={failure.reason} max={140} />}
           </>

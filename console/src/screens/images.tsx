@@ -9,7 +9,7 @@ import { changeOperation, useRight } from '../api/rights.ts'
 import { confirm } from '../components/confirm-dialog.tsx'
 import { CopyButton } from '../components/copy-button.tsx'
 import { DataTable } from '../components/data-table.tsx'
-import { FilterField, useQueryChange } from '../components/filter-field.tsx'
+import { FilterField, FilterSelect, useQueryChange } from '../components/filter-field.tsx'
 import { JsonTree } from '../components/json-tree.tsx'
 import { KeyValue } from '../components/key-value.tsx'
 import { LogView } from '../components/log-view.tsx'
@@ -33,7 +33,6 @@ const minCharacters = 3
 const maxApplications = 50
 
 export function Images({ query }: ScreenProps) {
-  const change = useQueryChange()
   const accounts = useAccounts()
   const providers = providersOf(accounts.reading.value.body ?? [])
   const provider = query['provider'] ?? providers[0]
@@ -42,19 +41,15 @@ export function Images({ query }: ScreenProps) {
     <>
       <InfrastructureHead tab={adminWords.images} />
       <div class="filters">
-        {providers.length > 1 && (
-          <select
-            aria-label={words.provider}
-            value={provider}
-            onChange={(event) => change({ provider: event.currentTarget.value, image: undefined })}
-          >
-            {providers.map((name) => (
-              <option key={name} value={name}>
-                {name}
-              </option>
-            ))}
-          </select>
-        )}
+        <FilterSelect
+          name="provider"
+          label={words.provider}
+          value={provider === providers[0] ? undefined : provider}
+          any={providers[0] ?? ''}
+          options={providers.slice(1).map((name) => [name, name])}
+          leastOptions={1}
+          clears={['image']}
+        />
         <FilterField value={filter} label={adminWords.imagesFilter} />
       </div>
       {provider === undefined ? (
@@ -205,7 +200,7 @@ function ImageActions({ image, using }: ImageActionsProps) {
   const remove = () =>
     confirm({
       ...askToDelete(id, adminWords.deleteImageEffect),
-      run: async () => {
+      run: async (isOpen) => {
         await completeTask({
           application,
           description: adminWords.deleteAction(id),
@@ -213,7 +208,7 @@ function ImageActions({ image, using }: ImageActionsProps) {
           object: objectKey('image', id),
         })
         refreshMatching('/images')
-        navigate(to.infrastructure('images'))
+        if (isOpen()) navigate(to.infrastructure('images'))
       },
     })
   return (

@@ -17,7 +17,16 @@ import { EditBalancer } from './balancer-dialog.tsx'
 import { BalancerPanel } from './balancer-panel.tsx'
 import { Permissions } from './explain.tsx'
 import { providerOf, providersOf, regionsOf, useAccounts } from './infrastructure-head.tsx'
-import { chosenOf, InfrastructureFrame, List, type Place, placeColumns, placeKey, placeText } from './place-list.tsx'
+import {
+  chosenOf,
+  InfrastructureFrame,
+  List,
+  type Place,
+  PlaceFilters,
+  placeColumns,
+  placeKey,
+  placeText,
+} from './place-list.tsx'
 
 /** The address without a section leads to the first. */
 export function Infrastructure() {
@@ -44,15 +53,30 @@ export function LoadBalancers({ query }: ScreenProps) {
       chosen={chosen && <ChosenBalancer key={placeKey(chosen)} place={chosen} />}
     >
       <Loaded live={accounts} empty={<EmptyState icon="balance" text={adminWords.loadBalancersEmpty} />}>
-        {(found) =>
-          providersOf(found).map((provider) => <BalancersOf key={provider} provider={provider} filter={query['q'] ?? ''} />)
-        }
+        {(found) => {
+          const providers = providersOf(found)
+          const wanted = chosen === undefined ? query['provider'] : undefined
+          return (
+            <>
+              <PlaceFilters query={query} places={found.flatMap(placesOfAccount)} />
+              {providers
+                .filter((provider) => wanted === undefined || provider === wanted)
+                .map((provider) => (
+                  <BalancersOf key={provider} provider={provider} query={query} />
+                ))}
+            </>
+          )
+        }}
       </Loaded>
     </InfrastructureFrame>
   )
 }
 
-function BalancersOf({ provider, filter }: { provider: string; filter: string }) {
+function placesOfAccount(account: Schemas['Account']) {
+  return regionsOf(account).map((region) => ({ provider: providerOf(account), account: account.name, region }))
+}
+
+function BalancersOf({ provider, query }: { provider: string; query: ScreenProps['query'] }) {
   const live = useLive('/loadBalancers', { query: { provider } }, { refresh: 'steady' })
   return (
     <Loaded live={live} empty={<EmptyState icon="balance" text={adminWords.loadBalancersEmpty} />}>
@@ -60,9 +84,11 @@ function BalancersOf({ provider, filter }: { provider: string; filter: string })
         <List
           label={adminWords.loadBalancers}
           empty={adminWords.loadBalancersEmpty}
-          filter={filter}
+          query={query}
           rows={items.flatMap((item) => placesOf(objectOf(item), provider))}
           textOfRow={placeText}
+          placeOfRow={(place) => place}
+          isBare
           keyOf={placeKey}
           columns={placeColumns((place) => to.infrastructure('load-balancers', { ...place }))}
         />
@@ -105,8 +131,9 @@ export function Networks({ query }: ScreenProps) {
           <List<Schemas['Network']>
             label={adminWords.networks}
             empty={adminWords.networksEmpty}
-            filter={query['q'] ?? ''}
+            query={query}
             rows={Object.values(byProvider).flat()}
+            placeOfRow={({ cloudProvider, account, region }) => ({ provider: cloudProvider, account, region })}
             textOfRow={({ name, id, account, region }) => [name, id, account, region].join(' ')}
             keyOf={({ cloudProvider, account, region, id, name }) => [cloudProvider, account, region, id ?? name].join('\n')}
             columns={[
@@ -141,8 +168,9 @@ export function Accounts({ query }: ScreenProps) {
           <List
             label={adminWords.accounts}
             empty={adminWords.accountsEmpty}
-            filter={query['q'] ?? ''}
+            query={query}
             rows={accounts}
+            placeOfRow={(account) => ({ provider: providerOf(account) })}
             textOfRow={({ name, type, environment }) => [name, type, environment].join(' ')}
             keyOf={({ name }) => name}
             columns={[

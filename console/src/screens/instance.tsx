@@ -1,28 +1,19 @@
 /** One instance: its checks, what happened to it, and its output. */
 import { to } from '../address.ts'
 import { useLive } from '../api/live.ts'
-import { useQueryChange } from '../components/filter-field.tsx'
-import { JsonTree } from '../components/json-tree.tsx'
 import { KeyValue } from '../components/key-value.tsx'
 import { Name } from '../components/name.tsx'
 import { PageHead } from '../components/page-head.tsx'
 import { Panel } from '../components/panel.tsx'
-import { ProgramOutput } from '../components/program-output.tsx'
+import { ProgramTabs } from '../components/program-tabs.tsx'
 import { EmptyState, Loaded } from '../components/states.tsx'
 import { StatusMark } from '../components/status-mark.tsx'
-import { Tabs } from '../components/tabs.tsx'
 import { Time } from '../components/time.tsx'
 import { numberOf, objectOf, objectsOf, textOf } from '../model/read.ts'
 import { type Instance, instanceId } from '../model/server-groups.ts'
 import { instanceStatus } from '../model/status.ts'
 import type { ScreenProps } from '../screen.ts'
 import { words } from '../words.ts'
-
-const tabs = [
-  { id: 'details', label: words.details },
-  { id: 'console', label: words.console },
-  { id: 'raw', label: words.rawRecord },
-] as const
 
 export function InstanceScreen({ params, query }: ScreenProps) {
   const [application = '', account = '', region = '', id = ''] = ['application', 'account', 'region', 'id'].map(
@@ -33,8 +24,6 @@ export function InstanceScreen({ params, query }: ScreenProps) {
     { path: { account, region, instanceId: id } },
     { refresh: 'steady' },
   )
-  const change = useQueryChange()
-  const selected = tabs.find((tab) => tab.id === query['tab'])?.id ?? 'details'
   return (
     <Loaded live={live} title={id} rows={8} empty={<EmptyState text={words.noSuchInstance(id)} />}>
       {(instance) => {
@@ -58,22 +47,14 @@ export function InstanceScreen({ params, query }: ScreenProps) {
                 </span>
               }
             />
-            <Tabs
-              label={instanceId(instance)}
-              tabs={tabs}
-              selected={selected}
-              onSelect={(tab) => change({ tab: tab === 'details' ? undefined : tab })}
+            <ProgramTabs
+              name={instanceId(instance)}
+              query={query}
+              place={{ account, region, id, provider: instance.cloudProvider ?? undefined }}
+              record={instance}
             >
-              {selected === 'details' && <Details instance={instance} />}
-              {selected === 'console' && (
-                <ProgramOutput account={account} region={region} id={id} provider={instance.cloudProvider ?? undefined} />
-              )}
-              {selected === 'raw' && (
-                <Panel title={words.rawRecord}>
-                  <JsonTree value={instance} name={instanceId(instance)} />
-                </Panel>
-              )}
-            </Tabs>
+              <Details instance={instance} />
+            </ProgramTabs>
           </>
         )
       }}

@@ -4,16 +4,13 @@ import { adminWords } from '../admin-words.ts'
 import type { Schemas } from '../api/client.ts'
 import { useLive } from '../api/live.ts'
 import { ApplicationHead } from '../components/application-head.tsx'
-import { useQueryChange } from '../components/filter-field.tsx'
-import { JsonTree } from '../components/json-tree.tsx'
 import { KeyValue } from '../components/key-value.tsx'
 import { Name } from '../components/name.tsx'
 import { PageHead } from '../components/page-head.tsx'
 import { Panel } from '../components/panel.tsx'
-import { ProgramOutput } from '../components/program-output.tsx'
+import { ProgramTabs } from '../components/program-tabs.tsx'
 import { EmptyState, Loaded } from '../components/states.tsx'
 import { StatusMark, StatusText } from '../components/status-mark.tsx'
-import { Tabs } from '../components/tabs.tsx'
 import { Duration, Time } from '../components/time.tsx'
 import { objectOf, textOf } from '../model/read.ts'
 import { instanceStatus } from '../model/status.ts'
@@ -46,9 +43,10 @@ export function Jobs({ params, query }: ScreenProps) {
           <List
             label={words.jobs}
             empty={adminWords.jobsEmpty}
-            filter={query['q'] ?? ''}
+            query={query}
             rows={jobs.toSorted((a, b) => (b.createdTime ?? 0) - (a.createdTime ?? 0))}
             textOfRow={textOfJob}
+            placeOfRow={(job) => ({ provider: job.provider, account: job.account, region: regionOf(job) })}
             keyOf={(job) => [job.provider, job.account, regionOf(job), idOf(job)].join('\n')}
             columns={[
               { key: 'state', head: words.state, cell: ({ jobState }) => <StatusText status={instanceStatus(jobState)} /> },
@@ -90,12 +88,6 @@ export function Jobs({ params, query }: ScreenProps) {
   )
 }
 
-const tabs = [
-  { id: 'details', label: words.details },
-  { id: 'console', label: words.console },
-  { id: 'raw', label: words.rawRecord },
-] as const
-
 export function JobScreen({ params, query }: ScreenProps) {
   const { application = '', account = '', region = '', id = '' } = params as Readonly<Record<string, string | undefined>>
   const live = useLive(
@@ -103,8 +95,6 @@ export function JobScreen({ params, query }: ScreenProps) {
     { path: { applicationName: application, account, region, name: id }, query: {} },
     { refresh: 'live', isBusy: isActive },
   )
-  const change = useQueryChange()
-  const selected = tabs.find((tab) => tab.id === query['tab'])?.id ?? 'details'
   return (
     <Loaded live={live} title={id} rows={8}>
       {(job) => {
@@ -131,22 +121,14 @@ export function JobScreen({ params, query }: ScreenProps) {
               }
             />
             {isKnown ? (
-              <Tabs
-                label={name}
-                tabs={tabs}
-                selected={selected}
-                onSelect={(tab) => change({ tab: tab === 'details' ? undefined : tab })}
+              <ProgramTabs
+                name={name}
+                query={query}
+                place={{ account, region, id, provider: job.provider ?? undefined }}
+                record={job}
               >
-                {selected === 'details' && <Details job={job} />}
-                {selected === 'console' && (
-                  <ProgramOutput account={account} region={region} id={id} provider={job.provider ?? undefined} />
-                )}
-                {selected === 'raw' && (
-                  <Panel title={words.rawRecord}>
-                    <JsonTree value={job} name={name} />
-                  </Panel>
-                )}
-              </Tabs>
+                <Details job={job} />
+              </ProgramTabs>
             ) : (
               <EmptyState icon="terminal" text={adminWords.noSuchJob(id)} />
             )}

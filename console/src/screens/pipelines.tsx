@@ -16,10 +16,12 @@ import { Menu } from '../components/menu.tsx'
 import { Name } from '../components/name.tsx'
 import { RunStrip } from '../components/run-strip.tsx'
 import { EmptyState, Loaded } from '../components/states.tsx'
+import { Duration } from '../components/time.tsx'
 import { VirtualList } from '../components/virtual-list.tsx'
 import { pipelineActions } from '../editor/pipeline-actions.tsx'
 import { type Execution, hasActive, newestFirst } from '../model/execution.ts'
 import { matchesPipeline, type PipelineFilter, tagsOfPipelines } from '../model/pipelines.ts'
+import { isComplete } from '../model/status.ts'
 import type { ScreenProps } from '../screen.ts'
 import { words } from '../words.ts'
 import { StartDialog } from './start-dialog.tsx'
@@ -28,6 +30,8 @@ export type Pipeline = Schemas['Pipeline']
 
 const stripRuns = 30
 const rowHeight = 57
+/** Of a run that is listed below its pipeline. */
+const listedHeight = 30
 /** Ids of one call for strips. */
 const idsPerCall = 20
 
@@ -52,7 +56,14 @@ export function Pipelines({ params, query }: ScreenProps) {
           </EmptyState>
         }
       >
-        {(pipelines) => <List application={application} pipelines={pipelines} filter={filterOf(query)} />}
+        {(pipelines) => (
+          <List
+            application={application}
+            pipelines={pipelines}
+            filter={filterOf(query)}
+            listed={words.listedRuns.find(([count]) => count === query['runs'])?.[0]}
+          />
+        )}
       </Loaded>
     </>
   )
@@ -105,6 +116,8 @@ interface ListProps {
   readonly application: string
   readonly pipelines: readonly Pipeline[]
   readonly filter: PipelineFilter
+  /** How many of its last runs are listed below each pipeline, as the address has it. */
+  readonly listed: string | undefined
 }
 
 const filterNames = ['q', 'status', 'tag']
@@ -118,7 +131,8 @@ function describeFilter({ q, status, tag }: PipelineFilter): string {
   return [q, state, tag].filter(Boolean).join(', ')
 }
 
-function List({ application, pipelines, filter }: ListProps) {
+function List(props: ListProps) {
+  const { application, pipelines, filter, listed } = props
   // Rows read their runs as they come into view; this filter needs the last run of all.
   const last = useLive(
     '/applications/{application}/pipelines',
@@ -144,12 +158,13 @@ function List({ application, pipelines, filter }: ListProps) {
           options={tagsOfPipelines(pipelines).map((tag) => [tag, tag])}
           leastOptions={1}
         />
+        <FilterSelect name="runs" label={words.runsShown} value={listed} any={words.runsAsBars} options={words.listedRuns} />
       </div>
       {filter.status === undefined ? (
-        <Rows application={application} pipelines={pipelines} filter={filter} />
+        <Rows {...props} />
       ) : (
-        <Loaded live={last} rows={6} empty={<Rows application={application} pipelines={pipelines} filter={filter} />}>
-          {(runs) => <Rows application={application} pipelines={pipelines} filter={filter} runs={runs} />}
+        <Loaded live={last} rows={6} empty={<Rows {...props} />}>
+          {(runs) => <Rows {...props} runs={runs} />}
         </Loaded>
       )}
     </>
@@ -157,7 +172,7 @@ function List({ application, pipelines, filter }: ListProps) {
 }
 
 /** @param runs The last run of each pipeline; read for the filter by state only. */
-function Rows({ application, pipelines, filter, runs = [] }: ListProps & { readonly runs?: readonly Execution[] }) {
+function Rows({ application, pipelines, filter, listed, runs = [] }: ListProps & { readonly runs?: readonly Execution[] }) {
   const shown = pipelines.filter((pipeline) => matchesPipeline(pipeline, filter, runs))
   const order = describeFilter(filter) === '' ? pipelines.flatMap(({ id }) => id ?? []) : undefined
   const batches = useMemo(() => {
@@ -170,12 +185,18 @@ function Rows({ application, pipelines, filter, runs = [] }: ListProps & { reado
       <VirtualList
         items={shown}
         keyOf={({ id, name }) => id ?? name}
-        rowHeight={rowHeight}
+        rowHeight={rowHeight + listedHeight * Number(listed ?? 0)}
         label={words.pipelines}
         drawAll={20}
         overscan={3}
         row={(pipeline) => (
-          <RowWithRuns application={application} pipeline={pipeline} batch={batches.get(pipeline.id ?? '') ?? []} order={order} />
+          <RowWithRuns
+            application={application}
+            pipeline={pipeline}
+            batch={batches.get(pipeline.id ?? '') ?? []}
+            order={order}
+            listed={Number(listed ?? 0)}
+          />
         )}
       />
     </div>
@@ -189,25 +210,27 @@ interface RowWithRunsProps {
   readonly batch: readonly string[]
   /** Ids of all pipelines; undefined while a filter hides some. */
   readonly order: readonly string[] | undefined
+  /** How many of its last runs are listed. */
+  readonly listed: number
 }
 
-function RowWithRuns({ application, pipeline, batch, order }: RowWithRunsProps) {
+function RowWithRuns({ application, pipeline, batch, order, listed }: RowWithRunsProps) {
   const runs = useLive(
     '/executions',
     { query: { pipelineConfigIds: batch.join(','), limit: stripRuns, expand: false } },
     { refresh: 'live', isBusy: hasActive },
   ).reading.value.body
   const own = useMemo(() => runs?.filter(({ pipelineConfigId }) => pipelineConfigId === pipeline.id), [runs, pipeline.id])
-  return <Row application={application} pipeline={pipeline} runs={own} order={order} />
+  return <Row application={application} pipeline={pipeline} runs={own} order={order} listed={listed} />
 }
 
-interface RowProps extends Pick<RowWithRunsProps, 'application' | 'order'> {
+interface RowProps extends Pick<RowWithRunsProps, 'application' | 'order' | 'listed'> {
   readonly pipeline: Pipeline
   /** Undefined while they are not known. */
   readonly runs: readonly Execution[] | undefined
 }
 
-function Row({ application, pipeline, runs, order }: RowProps) {
+function Row({ application, pipeline, runs, order, listed }: RowProps) {
   const { name, disabled, description } = pipeline
   const id = pipeline.id ?? name
   const right = useRight({ operation: startOperation, application })
@@ -230,7 +253,7 @@ function Row({ application, pipeline, runs, order }: RowProps) {
       </div>
       <RunStrip runs={sorted} label={words.runsOf(name)} />
       <span class="grow last-run">
-        {last !== undefined && <LastRun run={last} />}
+        {last !== undefined && listed === 0 && <LastRun run={last} />}
         {runs?.length === 0 && <span class="muted">{words.neverRan}</span>}
       </span>
       {denied === undefined ? (
@@ -269,6 +292,21 @@ function Row({ application, pipeline, runs, order }: RowProps) {
           ...pipelineActions({ application, pipeline, order, denied: save.allowed ? undefined : save.reason }),
         ]}
       />
+      {listed > 0 && sorted.length > 0 && <ListedRuns runs={sorted.slice(0, listed)} label={words.runsOf(name)} />}
     </div>
+  )
+}
+
+function ListedRuns({ runs, label }: { runs: readonly Execution[]; label: string }) {
+  return (
+    <ul class="listed-runs" aria-label={label}>
+      {runs.map((run) => (
+        <li key={run.id}>
+          <LastRun run={run} />
+          <span class="muted hide-phone">{run.trigger?.type}</span>
+          <span class="muted">{isComplete(run.status) && <Duration from={run.startTime} until={run.endTime} />}</span>
+        </li>
+      ))}
+    </ul>
   )
 }

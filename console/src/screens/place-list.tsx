@@ -2,7 +2,7 @@
 import type { ComponentChildren } from 'preact'
 import { adminWords } from '../admin-words.ts'
 import { type Column, DataTable } from '../components/data-table.tsx'
-import { FilterField, NoMatch } from '../components/filter-field.tsx'
+import { FilterField, FilterSelect, NoMatch } from '../components/filter-field.tsx'
 import { Name } from '../components/name.tsx'
 import { EmptyState } from '../components/states.tsx'
 import type { ScreenProps } from '../screen.ts'
@@ -17,33 +17,78 @@ export interface Place {
   readonly name: string
 }
 
-const maxShown = 500
+/** What lists of infrastructure are filtered by, besides their text. */
+const placeKeys = ['provider', 'account', 'region'] as const
+
+type SomewherePlace = { readonly [Key in (typeof placeKeys)[number]]?: string | null | undefined }
+
+/** The address of a chosen object names its place, which filters nothing. */
+function filtersOf(query: ScreenProps['query']): ScreenProps['query'] {
+  return query['name'] === undefined ? query : { ...(query['q'] !== undefined && { q: query['q'] }) }
+}
+
+function isAt(place: SomewherePlace, filters: ScreenProps['query']): boolean {
+  return placeKeys.every((key) => filters[key] === undefined || place[key] === filters[key])
+}
+
+interface PlaceFiltersProps {
+  readonly query: ScreenProps['query']
+  /** Where there is something. */
+  readonly places: readonly SomewherePlace[]
+}
+
+export function PlaceFilters({ query, places }: PlaceFiltersProps) {
+  const filters = filtersOf(query)
+  return (
+    <div class="filters">
+      <FilterField value={filters['q']} />
+      {placeKeys.map((key) => {
+        const values = [...new Set(places.flatMap((place) => place[key] || []))].toSorted((a, b) => a.localeCompare(b))
+        return (
+          <FilterSelect
+            key={key}
+            name={key}
+            label={words[key]}
+            value={filters[key]}
+            any={words.anyOf[key]}
+            options={values.map((value) => [value, value])}
+            clears={['name']}
+          />
+        )
+      })}
+    </div>
+  )
+}
 
 interface ListProps<Row> {
   readonly label: string
   readonly empty: string
-  readonly filter: string
+  readonly query: ScreenProps['query']
   readonly rows: readonly Row[]
   readonly textOfRow: (row: Row) => string
+  readonly placeOfRow: (row: Row) => SomewherePlace
   readonly keyOf: (row: Row) => string
   readonly columns: readonly Column<Row>[]
+  /** Its filters stand elsewhere. */
+  readonly isBare?: boolean
 }
 
-export function List<Row>({ label, empty, filter, rows, textOfRow, keyOf, columns }: ListProps<Row>) {
-  const shown = rows.filter((row) => textOfRow(row).toLowerCase().includes(filter.toLowerCase()))
+export function List<Row>(props: ListProps<Row>) {
+  const { label, empty, query, rows, textOfRow, placeOfRow, keyOf, columns, isBare = false } = props
+  const filters = filtersOf(query)
+  const { q = '' } = filters
+  const shown = rows.filter((row) => textOfRow(row).toLowerCase().includes(q.toLowerCase()) && isAt(placeOfRow(row), filters))
   if (rows.length === 0) return <EmptyState text={empty} />
+  const described = [q, ...placeKeys.map((key) => filters[key])].filter(Boolean).join(', ')
   return (
     <>
-      <div class="filters">
-        <FilterField value={filter} />
-        {shown.length > maxShown && <span class="muted">{words.cut(maxShown, shown.length)}</span>}
-      </div>
+      {!isBare && <PlaceFilters query={query} places={rows.map(placeOfRow)} />}
       {shown.length === 0 ? (
-        <NoMatch text={adminWords.noMatch(label.toLowerCase(), filter)} />
+        <NoMatch text={adminWords.noMatch(label.toLowerCase(), described)} filters={['q', ...placeKeys]} />
       ) : (
         <div class="panel is-flush">
           <div class="panel-body">
-            <DataTable label={label} rows={shown.slice(0, maxShown)} keyOf={keyOf} columns={columns} />
+            <DataTable label={label} rows={shown} keyOf={keyOf} columns={columns} />
           </div>
         </div>
       )}

@@ -48,7 +48,7 @@ function Shown({ project }: { project: Project }) {
       level: 2,
       typed: name,
       destructive: true,
-      run: async () => {
+      run: async (isOpen) => {
         await completeTask({
           application: projectTasks,
           description: settingsWords.deleteProject(name),
@@ -56,7 +56,7 @@ function Shown({ project }: { project: Project }) {
           object: objectKey('project', project.id),
         })
         refreshMatching('/projects')
-        navigate(to.projects())
+        if (isOpen()) navigate(to.projects())
       },
     })
   return (

@@ -43,9 +43,10 @@ export function SecurityGroups({ query }: ScreenProps) {
           <List
             label={adminWords.securityGroups}
             empty={adminWords.securityGroupsEmpty}
-            filter={query['q'] ?? ''}
+            query={query}
             rows={securityGroupsOf(byAccount)}
             textOfRow={placeText}
+            placeOfRow={(place) => place}
             keyOf={placeKey}
             columns={placeColumns((place) => to.infrastructure('security-groups', { ...place }))}
           />
@@ -86,9 +87,10 @@ export function ApplicationSecurityGroups({ params, query }: ScreenProps) {
               <List
                 label={words.securityGroups}
                 empty={adminWords.applicationSecurityGroupsEmpty(application)}
-                filter={query['q'] ?? ''}
+                query={name === undefined ? query : { ...query, name }}
                 rows={groups ?? []}
                 textOfRow={placeText}
+                placeOfRow={(place) => place}
                 keyOf={placeKey}
                 columns={placeColumns((place) => to.securityGroup(application, place))}
               />

@@ -5,7 +5,9 @@ import { to } from '../address.ts'
 import { type Change, objectKey, pendingOf, submitTask } from '../api/actions.ts'
 import { changeOperation, useRight } from '../api/rights.ts'
 import { confirm } from '../components/confirm-dialog.tsx'
+import { TextField } from '../components/form-fields.tsx'
 import type { MenuItem } from '../components/menu.tsx'
+import { act } from '../components/notices.tsx'
 import {
   accountOf,
   countsOf,
@@ -36,7 +38,7 @@ export function useServerGroupActions(group: ServerGroup, context: ServerGroupCo
   const right = useRight({ operation: changeOperation, application: context.application, account })
   const pending = pendingOf(groupKey(group))
   const denied = pending !== undefined && pending.failure === undefined ? words.actionRuns : right.reason
-  const act = new ServerGroupActs(group, context)
+  const acts = new ServerGroupActs(group, context)
   const others = siblingsOf(group, context.groups)
   return [
     {
@@ -44,17 +46,23 @@ export function useServerGroupActions(group: ServerGroup, context: ServerGroupCo
       icon: 'right',
       onSelect: () => navigate(to.serverGroup(context.application, { account, region: group.region, name: group.name })),
     },
-    { label: words.resize, icon: 'resize', denied, onSelect: () => act.resize() },
+    { label: words.resize, icon: 'resize', denied, onSelect: () => acts.resize() },
     isEnabled(group)
-      ? { label: words.disable, icon: 'power', denied, onSelect: () => act.disable() }
-      : { label: words.enable, icon: 'power', denied, onSelect: () => void act.enable() },
+      ? { label: words.disable, icon: 'power', denied, onSelect: () => acts.disable() }
+      : { label: words.enable, icon: 'power', denied, onSelect: () => acts.enable() },
     {
       label: words.rollBack,
       icon: 'undo',
       denied: denied ?? (!isEnabled(group) ? words.rollBackDisabled : others.length === 0 ? words.rollBackAlone : undefined),
-      onSelect: () => act.rollBack(),
+      onSelect: () => acts.rollBack(),
     },
-    { label: words.destroy, icon: 'trash', denied, destructive: true, onSelect: () => act.destroy() },
+    {
+      label: words.clone,
+      icon: 'copy',
+      denied: denied ?? (group.cloudProvider === 'kubernetes' ? words.cloneManifest : undefined),
+      onSelect: () => acts.clone(),
+    },
+    { label: words.destroy, icon: 'trash', denied, destructive: true, onSelect: () => acts.destroy() },
   ]
 }
 
@@ -71,18 +79,18 @@ class ServerGroupActs {
     const { name, capacity } = this.#group
     const now = capacity?.desired ?? countsOf(this.#group).total
     const desired = signal(String(now))
-    const wanted = () => Math.max(0, Math.floor(Number(desired.value)) || 0)
     const isPinned = capacity?.pinned === true || capacity?.min === capacity?.max
     confirm({
       title: words.resizeTitle(name),
       effect: <p>{words.resizeEffect(name, now, isPinned ? undefined : capacity)}</p>,
       action: words.resizeAction(name),
-      level: 1,
+      level: () => (toSize(desired.value) === 0 ? 2 : 1),
       facts: this.#facts(),
+      account: accountOf(this.#group),
       typed: name,
       fields: <DesiredField desired={desired} group={this.#group} />,
       change: () => {
-        const size = wanted()
+        const size = toSize(desired.value)
         const [min, max] = isPinned
           ? [size, size]
           : [Math.min(capacity?.min ?? size, size), Math.max(capacity?.max ?? size, size)]
@@ -110,12 +118,14 @@ class ServerGroupActs {
       level: 1,
       typed: name,
       facts: this.#facts(),
+      account: accountOf(this.#group),
       change: () => this.#change(words.disableAction(name), { type: 'disableServerGroup' }),
     })
   }
 
-  async enable(): Promise<void> {
-    await submitTask(this.#change(words.enableAction(this.#group.name), { type: 'enableServerGroup' }))
+  enable(): void {
+    const what = words.enableAction(this.#group.name)
+    act(what, () => submitTask(this.#change(what, { type: 'enableServerGroup' })))
   }
 
   rollBack(): void {
@@ -130,6 +140,7 @@ class ServerGroupActs {
       action: words.rollBackAction(name),
       level: 1,
       facts: this.#facts(),
+      account: accountOf(this.#group),
       typed: name,
       fields: <TargetField target={target} choices={choices} />,
       change: () =>
@@ -146,6 +157,38 @@ class ServerGroupActs {
     })
   }
 
+  clone(): void {
+    const { name, capacity, moniker, region } = this.#group
+    const account = accountOf(this.#group)
+    const before = versionOf(this.#group) ?? ''
+    const usual = String(capacity?.desired ?? countsOf(this.#group).total)
+    const [image, desired, strategy] = [signal(before), signal(usual), signal('')]
+    confirm({
+      title: words.cloneTitle(name),
+      effect: <p>{words.cloneEffect(name)}</p>,
+      action: words.cloneAction(name),
+      level: 1,
+      facts: this.#facts(),
+      account: accountOf(this.#group),
+      typed: name,
+      fields: <CloneFields image={image} desired={desired} strategy={strategy} />,
+      change: () => {
+        const size = toSize(desired.value)
+        const isChanged = image.value.trim() !== before && image.value.trim() !== ''
+        return this.#change(words.cloneAction(name), {
+          type: 'cloneServerGroup',
+          application: this.#context.application,
+          ...(moniker?.stack && { stack: moniker.stack }),
+          ...(moniker?.detail && { freeFormDetails: moniker.detail }),
+          source: { account, region, asgName: name, serverGroupName: name },
+          ...(isChanged && { imageId: image.value.trim() }),
+          ...(desired.value !== usual && { capacity: { min: size, max: size, desired: size } }),
+          ...(strategy.value !== '' && { strategy: strategy.value }),
+        })
+      },
+    })
+  }
+
   destroy(): void {
     const { name } = this.#group
     confirm({
@@ -156,6 +199,7 @@ class ServerGroupActs {
       typed: name,
       destructive: true,
       facts: this.#facts(),
+      account: accountOf(this.#group),
       change: () => this.#change(words.destroyAction(name), { type: 'destroyServerGroup' }),
     })
   }
@@ -218,6 +262,31 @@ function DesiredField({ desired, group }: { desired: { value: string }; group: S
   )
 }
 
+function toSize(text: string): number {
+  return Math.max(0, Math.floor(Number(text)) || 0)
+}
+
+type TextSignal = { value: string }
+
+function CloneFields({ image, desired, strategy }: Readonly<Record<'image' | 'desired' | 'strategy', TextSignal>>) {
+  return (
+    <>
+      <TextField label={words.image} value={image.value} onChange={(text) => (image.value = text)} />
+      <TextField label={words.desired} value={desired.value} onChange={(text) => (desired.value = text)} numeric />
+      <label class="field">
+        <span>{words.cloneStrategy}</span>
+        <select value={strategy.value} onChange={(event) => (strategy.value = event.currentTarget.value)}>
+          {words.cloneStrategies.map(([value, text]) => (
+            <option key={value} value={value}>
+              {text}
+            </option>
+          ))}
+        </select>
+      </label>
+    </>
+  )
+}
+
 function TargetField({ target, choices }: { target: { value: string }; choices: readonly ServerGroup[] }) {
   return (
     <label class="field">
@@ -233,22 +302,54 @@ function TargetField({ target, choices }: { target: { value: string }; choices: 
   )
 }
 
-/** Ends one instance; the group starts another. */
-export function terminateInstance(instance: Instance, group: ServerGroup, { application }: { application: string }): void {
-  const id = instanceId(instance)
-  confirm({
-    title: words.terminateTitle(id),
-    effect: <p>{words.terminateEffect(id)}</p>,
-    action: words.terminateAction(id),
-    level: 1,
-    destructive: true,
-    typed: id,
-    facts: factsOf(group),
-    change: () => ({
-      application,
-      description: words.terminateAction(id),
-      job: [{ ...placeOf(group), type: 'terminateInstances', instanceIds: [id], zone: instance.zone }],
-      object: groupKey(group),
-    }),
-  })
+/** What can be done to one instance of a group. */
+export function useInstanceActions(group: ServerGroup, { application }: ServerGroupContext) {
+  const account = accountOf(group)
+  const right = useRight({ operation: changeOperation, application, account })
+  return (instance: Instance): readonly MenuItem[] => {
+    const id = instanceId(instance)
+    const { desired, min } = group.capacity ?? {}
+    const ask =
+      (type: string, { title, effect, action }: Readonly<Record<'title' | 'effect' | 'action', string>>) =>
+      () =>
+        confirm({
+          title,
+          effect: <p>{effect}</p>,
+          action,
+          level: 1,
+          destructive: type !== 'rebootInstances',
+          typed: id,
+          facts: factsOf(group),
+          change: () => ({
+            application,
+            description: action,
+            job: [{ ...placeOf(group), type, instance: id, instanceIds: [id], zone: instance.zone }],
+            object: groupKey(group),
+          }),
+        })
+    const denied = right.reason
+    const isSmallest = desired != null && min != null && desired <= min
+    return [
+      {
+        label: words.console,
+        icon: 'terminal',
+        href: to.instance(application, { account, region: group.region, id }, { tab: 'console' }),
+      },
+      { label: words.reboot, icon: 'refresh', denied, onSelect: ask('rebootInstances', words.rebootQuestion(id)) },
+      {
+        label: words.terminate,
+        icon: 'trash',
+        destructive: true,
+        denied,
+        onSelect: ask('terminateInstances', words.terminateQuestion(id)),
+      },
+      {
+        label: words.terminateAndShrink,
+        icon: 'trash',
+        destructive: true,
+        denied: denied ?? (isSmallest ? words.isSmallest : undefined),
+        onSelect: ask('terminateInstanceAndDecrementServerGroup', words.shrinkQuestion(id, desired ?? countsOf(group).total)),
+      },
+    ]
+  }
 }

@@ -10,8 +10,6 @@ import { type EventRow, toEvents } from '../model/events.ts'
 import { accountOf, clusterOf, instancesOf, type ServerGroup } from '../model/server-groups.ts'
 import { words } from '../words.ts'
 
-const maxShown = 100
-
 interface EventsProps {
   readonly application: string
   readonly group: ServerGroup
@@ -60,47 +58,44 @@ function Events({ label, rows, application, group }: EventsProps & { label: stri
   const place = { account: accountOf(group), region: group.region }
   const hasInstances = rows.some(({ instance }) => instance !== undefined)
   return (
-    <>
-      <DataTable
-        label={label}
-        rows={rows.slice(0, maxShown).map((row, at) => ({ ...row, at }))}
-        keyOf={({ at }) => String(at)}
-        columns={[
-          { key: 'time', head: words.time, cell: ({ atMs }) => <Time at={atMs} /> },
-          {
-            key: 'text',
-            head: words.event,
-            grow: true,
-            cell: ({ text, cause }) => (
-              <>
-                <Name text={text} max={300} />
-                {cause !== undefined && (
-                  <p class="muted">
-                    <Name text={cause} max={300} />
-                  </p>
-                )}
-              </>
-            ),
-          },
-          ...(hasInstances
-            ? [
-                {
-                  key: 'instance',
-                  head: words.instance,
-                  hideBelow: 'phone' as const,
-                  cell: ({ instance }: EventRow) =>
-                    instance !== undefined && (
-                      <a href={to.instance(application, { ...place, id: instance })}>
-                        <Name text={instance} max={40} />
-                      </a>
-                    ),
-                },
-              ]
-            : []),
-          { key: 'state', head: words.state, hideBelow: 'phone', cell: ({ state }) => state ?? '' },
-        ]}
-      />
-      {rows.length > maxShown && <p class="quiet">{words.cut(maxShown, rows.length)}</p>}
-    </>
+    <DataTable
+      label={label}
+      rows={rows.map((row, at) => ({ ...row, at }))}
+      keyOf={({ at }) => String(at)}
+      columns={[
+        { key: 'time', head: words.time, cell: ({ atMs }) => <Time at={atMs} /> },
+        {
+          key: 'text',
+          head: words.event,
+          grow: true,
+          cell: ({ text, cause }) => (
+            <>
+              <Name text={text} max={300} />
+              {cause !== undefined && (
+                <p class="muted">
+                  <Name text={cause} max={300} />
+                </p>
+              )}
+            </>
+          ),
+        },
+        ...(hasInstances
+          ? [
+              {
+                key: 'instance',
+                head: words.instance,
+                hideBelow: 'phone' as const,
+                cell: ({ instance }: EventRow) =>
+                  instance !== undefined && (
+                    <a href={to.instance(application, { ...place, id: instance })}>
+                      <Name text={instance} max={40} />
+                    </a>
+                  ),
+              },
+            ]
+          : []),
+        { key: 'state', head: words.state, hideBelow: 'phone', cell: ({ state }) => state ?? '' },
+      ]}
+    />
   )
 }

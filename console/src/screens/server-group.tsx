@@ -37,7 +37,7 @@ import {
 import { instanceStatus } from '../model/status.ts'
 import type { ScreenProps } from '../screen.ts'
 import { words } from '../words.ts'
-import { groupKey, type ServerGroupContext, terminateInstance, useServerGroupActions } from './server-group-actions.tsx'
+import { groupKey, type ServerGroupContext, useInstanceActions, useServerGroupActions } from './server-group-actions.tsx'
 import { ServerGroupEvents } from './server-group-events.tsx'
 
 const tabs = [
@@ -157,6 +157,7 @@ function Group({ group, context, tab }: { group: ServerGroup; context: ServerGro
 function Instances({ group, context }: { group: ServerGroup; context: ServerGroupContext }) {
   const { application } = context
   const place = { account: accountOf(group), region: group.region }
+  const actionsOf = useInstanceActions(group, context)
   const columns: readonly Column<Instance>[] = [
     { key: 'state', head: words.state, cell: ({ healthState }) => <StatusText status={instanceStatus(healthState)} /> },
     {
@@ -182,24 +183,7 @@ function Instances({ group, context }: { group: ServerGroup; context: ServerGrou
       head: words.actions,
       isBare: true,
       align: 'end',
-      cell: (instance) => (
-        <Menu
-          label={words.actionsOf(instanceId(instance))}
-          items={[
-            {
-              label: words.console,
-              icon: 'terminal',
-              href: to.instance(application, { ...place, id: instanceId(instance) }, { tab: 'console' }),
-            },
-            {
-              label: words.terminate,
-              icon: 'trash',
-              destructive: true,
-              onSelect: () => terminateInstance(instance, group, context),
-            },
-          ]}
-        />
-      ),
+      cell: (instance) => <Menu label={words.actionsOf(instanceId(instance))} items={actionsOf(instance)} />,
     },
   ]
   const instances = instancesOf(group)

@@ -1,10 +1,13 @@
 /** What the tabs of the settings share: edits above what is stored, the bar that saves them, and the review before that. */
+import { type Signal, signal } from '@preact/signals'
 import { useLayoutEffect, useState } from 'preact/hooks'
 import type { Right } from '../api/rights.ts'
 import { Banner } from '../components/banner.tsx'
 import { Difference } from '../components/difference.tsx'
 import { FormDialog } from '../components/form-dialog.tsx'
+import { openLeaveDialog } from '../components/leave-dialog.tsx'
 import { RightButton } from '../components/right-button.tsx'
+import { useLeaveGuard } from '../leave.ts'
 import { conflictsOf, type Edits, edit, withEdits } from '../model/edits.ts'
 import { type Json, textOf } from '../model/read.ts'
 import { settingsWords } from '../settings-words.ts'
@@ -36,19 +39,45 @@ export interface EditedForm<T extends Json> {
   readonly reset: () => void
 }
 
-export function useEdits<T extends Json>(stored: T): EditedForm<T> {
-  const [edits, setEdits] = useState<Edits>({})
+type Form = 'attributes' | 'notifications'
+
+/** Of the forms of an application, so that a look at another tab costs nothing. */
+const kept = new Map<string, Readonly<Record<Form, Signal<Edits>>>>()
+
+function editsOf(application: string): Readonly<Record<Form, Signal<Edits>>> {
+  const found = kept.get(application) ?? { attributes: signal<Edits>({}), notifications: signal<Edits>({}) }
+  kept.set(application, found)
+  return found
+}
+
+export function useEdits<T extends Json>(application: string, form: Form, stored: T): EditedForm<T> {
+  const edits = editsOf(application)[form]
   const [generation, setGeneration] = useState(0)
   return {
-    values: withEdits(stored, edits),
-    set: (key, value) => setEdits((before) => edit(before, stored, key, value)),
-    edits,
+    values: withEdits(stored, edits.value),
+    set: (key, value) => {
+      edits.value = edit(edits.peek(), stored, key, value)
+    },
+    edits: edits.value,
     generation,
     reset: () => {
-      setEdits({})
-      setGeneration(generation + 1)
+      edits.value = {}
+      setGeneration((count) => count + 1)
     },
   }
+}
+
+/** Asks before the settings of the application are left with changes. */
+export function useKeptEdits(application: string): void {
+  const count = () => Object.values(editsOf(application)).reduce((sum, { value }) => sum + Object.keys(value).length, 0)
+  useLeaveGuard({
+    isNeeded: () => count() > 0,
+    ask: (leave) =>
+      openLeaveDialog(settingsWords.leaveText(application, count()), () => {
+        kept.delete(application)
+        leave()
+      }),
+  })
 }
 
 interface SaveBarProps {

@@ -1,6 +1,7 @@
 /** The selected stage: what it did, why it failed, what can be done. */
 import { useState } from 'preact/hooks'
 import { to } from '../address.ts'
+import { useLive } from '../api/live.ts'
 import { startOperation, useRight } from '../api/rights.ts'
 import { Banner } from '../components/banner.tsx'
 import { useQueryChange } from '../components/filter-field.tsx'
@@ -18,10 +19,15 @@ import { Duration, Time } from '../components/time.tsx'
 import { type Execution, isWaiting, reasonOf, remainingWait, type Stage, stageStatus, titleOf } from '../model/execution.ts'
 import { stepWords } from '../model/names.ts'
 import { objectOf, objectsOf, textOf, textsOf } from '../model/read.ts'
-import { executionStatus, isFailed } from '../model/status.ts'
+import { healthReason, instanceId, instancesOf } from '../model/server-groups.ts'
+import { executionStatus, instanceStatus, isFailed } from '../model/status.ts'
 import { formatDuration, now } from '../model/time.ts'
 import { words } from '../words.ts'
 import { confirmJudgment, judgedBy, useStageActions } from './execution-actions.tsx'
+
+/** Server groups of a failed stage that are looked at, and instances of each. */
+const maxExamined = 3
+const maxInstances = 5
 
 const tabs = [
   { id: 'summary', label: words.summary },
@@ -68,12 +74,12 @@ export function StagePanel({ execution, stage, inner, tab }: StagePanelProps) {
         </button>
       ))}
     >
-      {isWaiting(stage) && <Judgment execution={execution} stage={stage} />}
+      {isWaiting(stage) && <Judgment key={stage.id} execution={execution} stage={stage} />}
       <Tabs
         label={titleOf(stage)}
         tabs={offered}
         selected={selected}
-        onSelect={(id) => change({ tab: id === 'summary' ? undefined : id })}
+        onSelect={(id) => change({ stage: stage.id, tab: id === 'summary' ? undefined : id })}
       >
         {selected === 'summary' && <Summary execution={execution} stage={stage} inner={inner} />}
         {selected === 'tasks' && <Steps stage={stage} />}
@@ -84,7 +90,7 @@ export function StagePanel({ execution, stage, inner, tab }: StagePanelProps) {
           ) : (
             <JsonTree value={stage.outputs} name="outputs" />
           ))}
-        {selected === 'log' && log !== undefined && <LogView text={log} name={titleOf(stage)} isEnded />}
+        {selected === 'log' && log !== undefined && <LogView key={stage.id} text={log} name={titleOf(stage)} isEnded />}
       </Tabs>
     </Panel>
   )
@@ -109,7 +115,6 @@ export function nextTab(stage: Stage, tab: string | undefined): string | undefin
 function Summary({ execution, stage, inner }: { execution: Execution; stage: Stage; inner: readonly Stage[] }) {
   const reason = reasonOf(stage)
   const child = textOf(stage.context['executionId'])
-  const left = remainingWait(stage, now.value)
   const groups = deployedBy([stage, ...inner]).filter(({ account }) => account !== '')
   return (
     <>
@@ -123,7 +128,7 @@ function Summary({ execution, stage, inner }: { execution: Execution; stage: Sta
           [words.state, <StatusText key="state" status={stageStatus(stage)} />],
           [words.started, stage.startTime ? <Time at={stage.startTime} /> : undefined],
           [words.length, stage.startTime ? <Duration from={stage.startTime} until={stage.endTime} /> : undefined],
-          [words.left, left === undefined ? undefined : formatDuration(left)],
+          [words.left, remainingWait(stage, 0) === undefined ? undefined : <Left key="left" stage={stage} />],
           [words.judgedBy, stage.type === 'manualJudgment' && !isWaiting(stage) ? judgedBy(stage) : undefined],
           [words.judgedWith, textOf(stage.context['judgmentInput'])],
           [words.account, textOf(stage.context['account']) ?? textOf(stage.context['credentials'])],
@@ -132,9 +137,18 @@ function Summary({ execution, stage, inner }: { execution: Execution; stage: Sta
           [words.why, textOf(stage.context['skipReason'])],
         ]}
       />
+      {isFailed(stage.status) &&
+        groups
+          .slice(0, maxExamined)
+          .map((group) => <NotUp key={`${group.region} ${group.name}`} application={execution.application} place={group} />)}
       {inner.length > 0 && <Inner execution={execution} inner={inner} />}
     </>
   )
+}
+
+/** What a wait has left, which changes every second. */
+function Left({ stage }: { stage: Stage }) {
+  return <span class="number">{formatDuration(remainingWait(stage, now.value) ?? 0)}</span>
 }
 
 /** Server groups that the stage or one of its inner stages has created. */
@@ -157,6 +171,44 @@ function Deployed({ application, groups }: { application: string; groups: Return
         </a>
       ))}
     </span>
+  )
+}
+
+/** Of a server group that a failed stage has made: instances that are not up, each with the way to what it wrote. */
+function NotUp({ application, place }: { application: string; place: { account: string; region: string; name: string } }) {
+  const { account, region, name } = place
+  const group = useLive(
+    '/applications/{applicationName}/serverGroups/{account}/{region}/{serverGroupName}',
+    { path: { applicationName: application, account, region, serverGroupName: name } },
+    { refresh: 'steady' },
+  ).reading.value.body
+  const instances = group === undefined ? [] : instancesOf(group).filter(({ healthState }) => healthState !== 'Up')
+  if (instances.length === 0) return null
+  return (
+    <>
+      <h3 class="sub">{words.notUpIn(name)}</h3>
+      <ul class="rows boxed-rows">
+        {instances.slice(0, maxInstances).map((instance) => {
+          const { kind, word } = instanceStatus(instance.healthState)
+          const id = instanceId(instance)
+          return (
+            <li key={id} class="run-row">
+              <StatusMark kind={kind} label={word} />
+              <a class="row-link" href={to.instance(application, { account, region, id })}>
+                <Name text={id} max={40} />
+              </a>
+              <span class="grow cut muted">
+                <Name text={healthReason(instance) ?? word} max={160} />
+              </span>
+              <a class="button small" href={to.instance(application, { account, region, id }, { tab: 'console' })}>
+                <Icon name="terminal" /> {words.console}
+              </a>
+            </li>
+          )
+        })}
+      </ul>
+      {instances.length > maxInstances && <p class="quiet">{words.cut(maxInstances, instances.length)}</p>}
+    </>
   )
 }
 
@@ -244,7 +296,7 @@ function Judgment({ execution, stage }: { execution: Execution; stage: Stage }) 
       )}
       <div class="row">
         <RightButton
-          right={{ allowed: isReady, reason: right.reason }}
+          right={{ allowed: isReady, reason: right.reason ?? (isReady ? undefined : words.chooseAnswer) }}
           class="is-primary"
           onClick={() => confirmJudgment(execution, stage, 'continue', input)}
         >
@@ -253,7 +305,7 @@ function Judgment({ execution, stage }: { execution: Execution; stage: Stage }) 
         <RightButton right={right} onClick={() => confirmJudgment(execution, stage, 'stop', input)}>
           {words.stopRun}
         </RightButton>
-        {right.reason !== undefined && <span class="muted">{right.reason}</span>}
+        {!isReady && <span class="muted">{right.reason ?? words.chooseAnswer}</span>}
       </div>
     </div>
   )

@@ -6,10 +6,14 @@ import { to } from '../address.ts'
 import { ApiError, asApiError } from '../api/api-error.ts'
 import { actionHeaders, client, type Schemas, unwrap } from '../api/client.ts'
 import { refreshMatching, useLive } from '../api/live.ts'
+import { activeStatuses } from '../api/waiting.ts'
 import { actionLabel, Dialog } from '../components/dialog.tsx'
 import { Field } from '../components/field.tsx'
 import { Name } from '../components/name.tsx'
+import { reportFailure } from '../components/notices.tsx'
 import { FailedAction } from '../components/states.tsx'
+import { useIsShown } from '../components/use-submit.ts'
+import { shortId } from '../model/execution.ts'
 import { objectOf, objectsOf, textOf } from '../model/read.ts'
 import { words } from '../words.ts'
 
@@ -24,6 +28,7 @@ interface StartDialogProps {
 }
 
 const maxRadios = 5
+const maxOthers = 10
 /** The 202 does not prove a start. */
 const attempts = 10
 const attemptMs = 1000
@@ -36,7 +41,8 @@ export function StartDialog({ pipeline, query, onClose }: StartDialogProps) {
   return (
     <Form
       pipeline={pipeline}
-      initial={initialValues(pipeline, query, objectOf(earlier.body?.trigger.parameters))}
+      initial={initialValues(pipeline, query, objectOf(earlier.body?.trigger?.parameters))}
+      from={earlier.body === undefined ? undefined : from}
       onClose={onClose}
     />
   )
@@ -67,16 +73,19 @@ function parametersOf(pipeline: Pipeline): readonly Parameter[] {
 interface FormProps {
   readonly pipeline: Pipeline
   readonly initial: Readonly<Record<string, string>>
+  /** The run whose values these are. */
+  readonly from: string | undefined
   readonly onClose: () => void
 }
 
-function Form({ pipeline, initial, onClose }: FormProps) {
+function Form({ pipeline, initial, from, onClose }: FormProps) {
   const { route: navigate } = useLocation()
   const [values, setValues] = useState(initial)
   const [dryRun, setDryRun] = useState(false)
   const [missing, setMissing] = useState<ReadonlySet<string>>(new Set())
   const [error, setError] = useState<ApiError | undefined>(undefined)
   const [busy, setBusy] = useState(false)
+  const isOpen = useIsShown()
   const form = useRef<HTMLFormElement>(null)
   const id = useId()
   const parameters = useMemo(() => parametersOf(pipeline), [pipeline])
@@ -99,9 +108,11 @@ function Form({ pipeline, initial, onClose }: FormProps) {
       const sent = Object.fromEntries(shown.map(({ name }) => [name, values[name] ?? '']))
       const execution = await startPipeline(pipeline, sent, dryRun)
       refreshMatching('/executions')
+      if (!isOpen()) return
       onClose()
       navigate(to.execution(execution))
     } catch (cause) {
+      if (!isOpen()) return reportFailure(words.startPipeline(pipeline.name), cause)
       setError(asApiError(cause))
       setBusy(false)
     }
@@ -123,6 +134,8 @@ function Form({ pipeline, initial, onClose }: FormProps) {
     <Dialog title={words.startPipeline(pipeline.name)} footer={footer} onClose={onClose} class="is-narrow">
       <form id={id} ref={form} onSubmit={(event) => void start(event)} onKeyDown={onKey} noValidate>
         {pipeline.description && <p class="muted">{<Name text={pipeline.description} max={400} />}</p>}
+        <Others pipeline={pipeline} />
+        {from !== undefined && shown.length > 0 && <p class="muted">{words.valuesOf(shortId(from))}</p>}
         {shown.length === 0 && <p>{words.noParameters}</p>}
         {shown.map((parameter) => (
           <ParameterField
@@ -143,6 +156,15 @@ function Form({ pipeline, initial, onClose }: FormProps) {
       </form>
     </Dialog>
   )
+}
+
+/** Other runs of the pipeline, and whether a new one waits for them. */
+function Others({ pipeline: { id, limitConcurrent } }: { pipeline: Pipeline }) {
+  const query = { pipelineConfigIds: id ?? '', statuses: activeStatuses, limit: maxOthers, expand: false }
+  const runs = useLive('/executions', id === undefined ? undefined : { query }, { refresh: 'open' }).reading.value.body ?? []
+  const count = runs.filter(({ pipelineConfigId }) => pipelineConfigId === id).length
+  if (count === 0) return null
+  return <p class="muted">{limitConcurrent === true ? words.waitsForOthers(count) : words.othersRun(count)}</p>
 }
 
 /** @throws {ApiError} @returns the id of the execution, once it can be read */

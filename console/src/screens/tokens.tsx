@@ -20,7 +20,7 @@ import { EmptyState, Loaded } from '../components/states.tsx'
 import { Segments } from '../components/tabs.tsx'
 import { Time } from '../components/time.tsx'
 import { splitList } from '../model/read.ts'
-import { formatRelative } from '../model/time.ts'
+import { formatRelative, presentMs } from '../model/time.ts'
 import type { ScreenProps } from '../screen.ts'
 import { words } from '../words.ts'
 import { AccessHead } from './access-head.tsx'
@@ -167,7 +167,7 @@ function limitsOf({ applications, operations }: Token): string {
 
 function revoke({ id, name, lastUsedAt }: Token): void {
   const used =
-    lastUsedAt === undefined ? adminWords.neverUsed : adminWords.lastUsedAt(formatRelative(Date.parse(lastUsedAt), Date.now()))
+    lastUsedAt === undefined ? adminWords.neverUsed : adminWords.lastUsedAt(formatRelative(Date.parse(lastUsedAt), presentMs()))
   confirm({
     title: adminWords.revokeTitle(name),
     effect: <p>{adminWords.revokeEffect(name, used)}</p>,
@@ -232,7 +232,7 @@ function CreateToken({ maxDays }: { maxDays: number }) {
         client.POST('/auth/apiTokens', {
           body: {
             name: values.name.trim(),
-            expiresAt: new Date(Date.now() + Number(values.days) * dayMs).toISOString(),
+            expiresAt: new Date(presentMs() + Number(values.days) * dayMs).toISOString(),
             readOnly: values.readOnly,
             ...(applications.length > 0 && { applications }),
           },

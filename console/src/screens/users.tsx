@@ -71,7 +71,7 @@ function List({ users, filter }: { users: readonly User[]; filter: string }) {
         <FilterField value={filter} />
       </div>
       {shown.length === 0 ? (
-        <NoMatch text={adminWords.noMatch(adminWords.userName.toLowerCase(), filter)} />
+        <NoMatch text={adminWords.noMatch(adminWords.users.toLowerCase(), filter)} />
       ) : (
         <div class="panel is-flush">
           <DataTable
