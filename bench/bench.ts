@@ -7,6 +7,7 @@ import { cpus } from 'node:os'
 import { resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { measureConsole } from './console.ts'
+import { openQuotas } from './cpu-quota.ts'
 import { measureGrowth } from './growth.ts'
 import { measureLists } from './lists.ts'
 import { type Asked, measure, median, print, type Row, round, toRows, warmUp } from './measure.ts'
@@ -57,6 +58,8 @@ const smallPath = '/networks/small'
 /** About one application, on which the user needs a permission. */
 const applicationPath = '/applications/app-{connection}/serverGroupManagers'
 const idleSeconds = 10
+/** Of a core, for each worker: so little that it is what limits the throughput, even on a machine that does other work. */
+const workerShare = 0.1
 const limits = { RATELIMIT_ENABLED: 'true', RATELIMIT_LEARNING: 'false', RATELIMIT_CAPACITY: '1000000000' }
 
 const options = parseOptions(process.argv.slice(2))
@@ -146,8 +149,9 @@ async function measurePath(options: BenchOptions, scratch: Scratch): Promise<voi
 }
 
 /**
- * One process and two workers, saturated, then at the same rate for each process. All of them share one core, and the load has the other: so
- * the processor time of an answer tells what they would do on cores of their own, whatever else the machine does.
+ * One process and two workers. Each worker has a tenth of a core at most, so that the workers are what is saturated, and their throughput can be
+ * compared. Then the same rate for each process, all of them on one core and the load on the other: the processor time of an
+ * answer tells what they would do on cores of their own, whatever else the machine does.
  */
 async function measureWorkers(options: BenchOptions, scratch: Scratch): Promise<void> {
   const service = await startService(scratch.dir('service'))
@@ -162,24 +166,23 @@ async function measureWorkers(options: BenchOptions, scratch: Scratch): Promise<
       for (const endMs = performance.now() + 20_000; count > 1 && target.process.workers().length < count; await sleep(100)) {
         if (performance.now() > endMs) throw new Error('the workers do not start')
       }
-      target.process.pin(0)
       targets[targets.length - 1] = await logIn(target)
     }
     await sleep(idleSeconds * 1000)
     const idle = targets.map(({ process }) => describeMemory(process))
     const asked = { path: smallPath, connections: 64 }
-    for (const target of targets) await warmUp(target, asked)
-    const full = toRows(await measure(targets, options, asked), '1 worker')
-    print(
-      '2 KB answers, 64 connections, session in a cookie; one core for all workers',
-      full.map(({ 'memory MiB': _memory, 'MB/s': _megabytes, ...row }) => row),
-    )
+    // Each worker compiles for itself.
+    for (const target of targets) {
+      for (let turn = 0; turn < Math.max(1, target.process.workers().length); turn++) await warmUp(target, asked)
+    }
+    await measureWithQuotas(targets, options, asked)
+    for (const { process } of targets) process.pin(0)
     const perWorker = options.rate ?? 1000
     const rateOf = (target: Target) => perWorker * Math.max(1, target.process.workers().length)
     const steady = await measure(targets, options, { ...asked, rateOf })
     const one = steady[0]?.cpuUs ?? []
     print(
-      `The same at ${perWorker} requests a second for each worker`,
+      `${perWorker} requests a second for each worker, 2 KB answers, session in a cookie; one core for all workers`,
       toRows(steady, '1 worker').map((row, index) => ({
         target: row['target'] ?? '',
         'answers/s': row['answers/s'] ?? '',
@@ -194,6 +197,31 @@ async function measureWorkers(options: BenchOptions, scratch: Scratch): Promise<
   } finally {
     for (const target of targets) await target.process.stop()
     await service.process.stop()
+  }
+}
+
+/** As many requests as the workers can answer. */
+async function measureWithQuotas(targets: Target[], options: BenchOptions, asked: Asked): Promise<void> {
+  const pids = targets.flatMap(({ process }) => (process.workers().length === 0 ? [process.pid] : process.workers()))
+  const quotas = openQuotas(pids, workerShare)
+  if (quotas === undefined) {
+    console.log('/sys/fs/cgroup/cpu cannot be written: the throughput of saturated workers is not measured.')
+    return
+  }
+  try {
+    const full = await measure(targets, options, asked)
+    const one = full[0]?.throughputs ?? []
+    print(
+      `Saturated: ${asked.connections} connections, each worker with ${workerShare * 100} % of a core`,
+      full.map(({ target, throughputs, cpuUs }) => ({
+        target: target.name,
+        'answers/s': round(median(throughputs)),
+        'CPU µs/answer': round(median(cpuUs)),
+        ratio: median(throughputs.map((throughput, turn) => throughput / (one[turn] ?? Number.NaN))).toFixed(2),
+      })),
+    )
+  } finally {
+    for (const quota of quotas) quota.close()
   }
 }
 

@@ -30,6 +30,8 @@ export interface Measured {
   best: LoadResult
   /** Microseconds of processor time of the target's own process for one answer, in each round. */
   cpuUs: number[]
+  /** Answers a second in each round. */
+  throughputs: number[]
   before: number
   peak: number
 }
@@ -58,6 +60,7 @@ export async function measure(targets: Target[], { rounds, secondsEach }: BenchO
         target,
         best: isBetter ? result : known.best,
         cpuUs: [...(known?.cpuUs ?? []), cpuUs],
+        throughputs: [...(known?.throughputs ?? []), result.requestsPerSecond],
         before: known?.before ?? before,
         peak,
       })

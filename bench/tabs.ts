@@ -1,4 +1,4 @@
-/** Idle browser tabs on an application: what they cost with plain polling, with conditional reads, and with event streams besides. */
+/** Idle browser tabs on an application: what they cost with plain polling, with conditional reads, with event streams besides, and with the console. */
 import { Agent, get, type IncomingMessage } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { print, type Row, round } from './measure.ts'
@@ -14,6 +14,8 @@ const settleMs = 15_000
 const idleForMs = 10_000
 
 /** Paths and how often they are read, in seconds. */
+type Polls = readonly (readonly [path: string, seconds: number])[]
+
 const polls = [
   ['/applications/shop/pipelines?limit=5', 10],
   ['/applications/shop/tasks?limit=100', 10],
@@ -25,17 +27,27 @@ const polls = [
 /** What an event stream replaces, and how often it is read nevertheless. */
 const streamed: Readonly<Record<string, number>> = { [polls[0][0]]: 15 }
 const stream = '/applications/shop/executions/events'
+/** What the console reads for the overview of an application while nothing runs; its lists follow no stream. */
+const consolePolls: Polls = [
+  ['/applications/shop/pipelines?statuses=RUNNING&expand=false&limit=10', 10],
+  ['/applications/shop/serverGroups', 15],
+  ['/applications/shop/loadBalancers', 15],
+  ['/applications/shop/clusters', 60],
+  ['/applications/shop?expand=false', 60],
+]
 
 interface Kind {
   readonly name: string
   readonly isConditional: boolean
   readonly hasStream: boolean
+  readonly polls: Polls
 }
 
 const kinds: readonly Kind[] = [
-  { name: 'plain polling', isConditional: false, hasStream: false },
-  { name: 'conditional reads', isConditional: true, hasStream: false },
-  { name: 'conditional reads and event streams', isConditional: true, hasStream: true },
+  { name: 'plain polling', isConditional: false, hasStream: false, polls },
+  { name: 'conditional reads', isConditional: true, hasStream: false, polls },
+  { name: 'conditional reads and event streams', isConditional: true, hasStream: true, polls },
+  { name: 'the console, overview of the application', isConditional: true, hasStream: false, polls: consolePolls },
 ]
 
 /** Everything is opened, and read once, before it counts: tabs stay open for hours. */
@@ -59,6 +71,7 @@ export async function measureTabs({ dist, minutes = usualMinutes }: BenchOptions
       rows.push({
         tabs: kind.name,
         reads: measured.reads,
+        unchanged: percentage(measured.unchanged, measured.reads),
         failed: measured.failed,
         MB: (measured.bytes / 1e6).toFixed(2),
         'of plain': percentage(measured.bytes, plain.bytes),
@@ -86,6 +99,8 @@ async function cpuMsOf({ process }: Target, forMs: number): Promise<number> {
 
 interface Measured {
   readonly reads: number
+  /** Answered with 304. */
+  readonly unchanged: number
   readonly failed: number
   readonly bytes: number
   readonly cpuMs: number
@@ -98,18 +113,19 @@ interface Tab {
 
 async function openTabs(target: Target, kind: Kind, forMs: number): Promise<Measured> {
   const all = Array.from({ length: tabs }, (): Tab => ({ agent: new Agent({ keepAlive: true }), tags: new Map() }))
-  let [reads, bytes, failed] = [0, 0, 0]
+  let [reads, bytes, failed, unchanged] = [0, 0, 0, 0]
   const read = async (tab: Tab, path: string) => {
     const tag = kind.isConditional ? tab.tags.get(path) : undefined
     const answer = await ask(target, tab.agent, path, tag)
     if (answer.tag !== undefined) tab.tags.set(path, answer.tag)
     if (answer.failed) failed++
+    if (answer.unchanged) unchanged++
     reads++
     bytes += answer.bytes
   }
   const streams: IncomingMessage[] = []
   for (const tab of all) {
-    for (const [path] of polls) await read(tab, path)
+    for (const [path] of kind.polls) await read(tab, path)
     if (kind.hasStream) {
       const opened = await openStream(target, tab.agent)
       opened.on('data', (piece: Buffer) => {
@@ -118,19 +134,19 @@ async function openTabs(target: Target, kind: Kind, forMs: number): Promise<Meas
       streams.push(opened)
     }
   }
-  reads = bytes = failed = 0
+  reads = bytes = failed = unchanged = 0
   const cpuBefore = target.process.cpuUs()
   const endsMs = performance.now() + forMs
   const poll = async (tab: Tab, path: string, seconds: number) => {
-    for (await sleep(Math.random() * seconds * 1000); performance.now() < endsMs; await sleep(seconds * 1000))
-      await read(tab, path)
+    const wait = (ms: number) => sleep(Math.max(0, Math.min(ms, endsMs - performance.now())))
+    for (await wait(Math.random() * seconds * 1000); performance.now() < endsMs; await wait(seconds * 1000)) await read(tab, path)
   }
   const paceOf = (path: string, seconds: number) => (kind.hasStream ? (streamed[path] ?? seconds) : seconds)
-  await Promise.all(all.flatMap((tab) => polls.map(([path, seconds]) => poll(tab, path, paceOf(path, seconds)))))
+  await Promise.all(all.flatMap((tab) => kind.polls.map(([path, seconds]) => poll(tab, path, paceOf(path, seconds)))))
   const cpuMs = (target.process.cpuUs() - cpuBefore) / 1000
   for (const opened of streams) opened.destroy()
   for (const { agent } of all) agent.destroy()
-  return { reads, failed, bytes, cpuMs }
+  return { reads, unchanged, failed, bytes, cpuMs }
 }
 
 /** Bytes of head and body, as they came. A busy gateway may reject a read; anything else but 200 and 304 is a mistake of the measurement. */
@@ -139,14 +155,15 @@ async function ask(
   agent: Agent,
   path: string,
   tag: string | undefined,
-): Promise<{ bytes: number; failed: boolean; tag?: string }> {
+): Promise<{ bytes: number; failed: boolean; unchanged: boolean; tag?: string }> {
   const answer = await open(target, agent, path, tag === undefined ? {} : { 'if-none-match': tag })
   let bytes = answer.rawHeaders.reduce((sum, text) => sum + text.length + 2, 0)
   for await (const piece of answer as AsyncIterable<Buffer>) bytes += piece.length
   const failed = answer.statusCode === 503
   if (answer.statusCode !== 200 && answer.statusCode !== 304 && !failed)
     throw new Error(`${path} was answered with ${answer.statusCode}.`)
-  return { bytes, failed, ...(answer.headers.etag !== undefined && { tag: answer.headers.etag }) }
+  const unchanged = answer.statusCode === 304
+  return { bytes, failed, unchanged, ...(answer.headers.etag !== undefined && { tag: answer.headers.etag }) }
 }
 
 async function openStream(target: Target, agent: Agent): Promise<IncomingMessage> {

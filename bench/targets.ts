@@ -22,8 +22,6 @@ export interface Target {
 const root = resolve(import.meta.dirname, '..')
 /** Of every user. */
 export const password = 'for-the-benchmark-only'
-/** As `npm start` runs it. */
-const nodeOptions = ['--max-semi-space-size=16', '--v8-pool-size=2']
 
 export interface Scratch {
   dir(name: string): string
@@ -181,7 +179,7 @@ export async function startGateway({
   }
   Object.assign(env, more)
   const file = resolve(root, dist ? 'dist/fairlead.js' : 'bin/fairlead.js')
-  const gateway = new MeasuredProcess({ command: process.execPath, args: [...nodeOptions, file, 'serve'], env, dir })
+  const gateway = new MeasuredProcess({ command: process.execPath, args: [file, 'serve'], env, dir })
   await gateway.answers(`http://127.0.0.1:${port}/health`)
   return { name, port, process: gateway, headers: {} }
 }
