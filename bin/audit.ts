@@ -1,8 +1,10 @@
 /** `fairlead audit verify`: verifies an audit log and names the first altered line. */
 import { existsSync } from 'node:fs'
 import pino from 'pino'
+import { listAuditFiles } from '../src/audit/file-sink.ts'
 import { linesOf } from '../src/audit/lines.ts'
 import { auditStream, readAuditStream } from '../src/audit/redis-sink.ts'
+import type { SinkSettings } from '../src/audit/settings.ts'
 import { readAuditFile } from '../src/audit/sqlite-sink.ts'
 import { type Verification, verifyChain } from '../src/audit/verify.ts'
 import type { Config } from '../src/config/config.ts'
@@ -10,9 +12,10 @@ import { openRedis } from '../src/redis/open-redis.ts'
 import { choose, Misuse, readArguments } from './arguments.ts'
 import { configOption, readConfig } from './read-config.ts'
 
-export const usage = `Usage: fairlead audit verify FILE…             files of audit.sink: file, the oldest first
-       fairlead audit verify --sqlite [FILE]     the database; by default that of the data directory
-       fairlead audit verify --redis             the stream in the Redis of the configuration
+export const usage = `Usage: fairlead audit verify                    the log of the configuration
+       fairlead audit verify FILE…              files of audit.sink: file, the oldest first
+       fairlead audit verify --sqlite [FILE]    the database; by default that of the data directory
+       fairlead audit verify --redis            the stream in the Redis of the configuration
 
   --expect HASH   hash of a record that must be present, such as the last one of an earlier verification
   --config FILE   another configuration file; may be repeated, later wins
@@ -38,9 +41,10 @@ type Values = ReturnType<typeof readArguments<typeof options>>['values']
 async function verify(args: readonly string[], files: readonly string[], { redis, sqlite, expect }: Values): Promise<number> {
   const mistake = findMistake(files, redis === true, sqlite === true)
   if (mistake !== undefined) throw new Misuse('audit', mistake)
-  const { config } = redis || (sqlite && files.length === 0) ? await readConfig(args) : { config: undefined }
+  const { config } = redis || files.length === 0 ? await readConfig(args) : { config: undefined }
+  const kind = redis ? 'redis' : sqlite ? 'sqlite' : files.length > 0 ? 'file' : config?.audit?.sink.kind
   try {
-    const source = redis ? await openStream(config) : sqlite ? findDatabase(config, files) : toFiles(files)
+    const source = await openSource(kind, config, files)
     try {
       return await report(source, expect)
     } finally {
@@ -57,9 +61,25 @@ interface Source {
   close?(): Promise<void>
 }
 
+/** @throws {Error} when there is none */
+async function openSource(
+  kind: SinkSettings['kind'] | undefined,
+  config: Config | undefined,
+  files: readonly string[],
+): Promise<Source> {
+  if (kind === 'redis') return openStream(config)
+  if (kind === 'sqlite') return findDatabase(config, files)
+  if (kind === undefined) throw new Error('the configuration keeps none (audit.enabled); name the files')
+  if (kind === 'stdout') throw new Error('audit.sink is stdout; name the files where its lines are kept')
+  return toFiles(files.length > 0 ? files : filesOf(config?.audit?.sink))
+}
+
+function filesOf(sink: SinkSettings | undefined): string[] {
+  return sink?.kind === 'file' ? listAuditFiles(sink.file) : []
+}
+
 function findMistake(files: readonly string[], redis: boolean, sqlite: boolean): string | undefined {
   if (redis && (sqlite || files.length > 0)) return '--redis examines only the stream.'
-  if (files.length === 0 && !sqlite && !redis) return 'Name a file, --sqlite or --redis.'
   return files.length > 1 && sqlite ? '--sqlite examines one file.' : undefined
 }
 

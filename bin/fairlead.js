@@ -16,7 +16,7 @@ const isClone = import.meta.url.endsWith('/bin/fairlead.js')
 function main() {
   if (parseInt(process.versions.node, 10) < neededNode) return refuse(adviseNode())
   // Not awaited at the top level, which old versions cannot parse.
-  return prepareConsole()
+  return prepareServer()
     .then(() => import('./fairlead.ts'))
     .then(({ run }) => run(process.argv.slice(2)))
     .catch((error) => {
@@ -26,9 +26,14 @@ function main() {
     })
 }
 
+function prepareServer() {
+  if (process.argv[2] !== 'serve') return Promise.resolve()
+  return import('./start-options.js').then(({ useStartOptions }) => useStartOptions()).then(prepareConsole)
+}
+
 /** A clone builds the web console when it is missing or older than its sources; without it, everything else is served. */
 function prepareConsole() {
-  if (!isClone || process.argv[2] !== 'serve') return Promise.resolve()
+  if (!isClone) return Promise.resolve()
   // In a variable, so that no bundle contains the script.
   const script = '../scripts/build-console.ts'
   return import(script)

@@ -80,11 +80,13 @@ export async function run(args: readonly string[]): Promise<void> {
 /** @throws {Error} what `describeFailure` tells */
 export async function runCommand([first = '', ...args]: readonly string[]): Promise<number | undefined> {
   const asksForHelp = first === '--help' || first === '-h' || first === 'help'
-  const [name = '', ...words] = asksForHelp ? args : [first === '--version' ? 'version' : first, ...args]
+  const asksForVersion = first === '--version' || first === '-v'
+  const [name = '', ...words] = asksForHelp ? args : [asksForVersion ? 'version' : first, ...args]
   if (name === '') {
     process[asksForHelp ? 'stdout' : 'stderr'].write(usage + callNote())
     return asksForHelp ? 0 : 2
   }
+  if (name === 'start' || name === 'run') throw new Misuse('', `There is no command "${name}". Did you mean serve?`)
   const { run: runChosen, usageOf } = await choose(commands, name, '')()
   if (!asksForHelp && !words.includes('--help') && !words.includes('-h')) return runChosen(words)
   process.stdout.write(usageOf(words) + callNote())

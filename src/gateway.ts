@@ -29,7 +29,7 @@ import { recordAnswer } from './http/record-answer.ts'
 import type { ListenerKind, RequestStep } from './http/request-state.ts'
 import { createHttpServer } from './http/server.ts'
 import { shedRequests } from './http/shedding.ts'
-import { answerOptions, dropForgedIdentity, refuseAmbiguousPath } from './http/steps.ts'
+import { answerOptions, dropForgedIdentity } from './http/steps.ts'
 import { openTlsFiles, type TlsFiles } from './http/tls/tls-files.ts'
 import { MemoryCounters } from './limits/counters.ts'
 import { labelUpstreamLimits, limitRequests } from './limits/limit-requests.ts'
@@ -419,7 +419,6 @@ function createSteps({
   const runTimeLimits = shared && new RunTimeLimitsReader({ redis: shared, log, now })
   const onLimited = metrics.requestLimited
   return [
-    refuseAmbiguousPath,
     dropForgedIdentity(config.upstreams.okHttpClient.additionalHeaders),
     applyCors(config.http.cors),
     answerOptions(methodsOf),

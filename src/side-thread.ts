@@ -36,6 +36,8 @@ interface WaitingJob<Job, Reply> {
 
 /** A thread costs some megabytes and tens of milliseconds to start. */
 const idleMs = 10_000
+/** Otherwise that of the main thread, 48 MB, which one large document fills; jobs take as long with this. */
+const maxYoungGenerationSizeMb = 16
 /** Below the main thread, where the system knows priorities of threads. */
 const priority = constants.priority.PRIORITY_BELOW_NORMAL / 2
 
@@ -94,7 +96,7 @@ export class SideThread<Job, Reply> {
 
   #start(): Worker {
     const { file, name, maxOldGenerationSizeMb } = this.#options
-    const thread = new Worker(file, { name, resourceLimits: { maxOldGenerationSizeMb } })
+    const thread = new Worker(file, { name, resourceLimits: { maxOldGenerationSizeMb, maxYoungGenerationSizeMb } })
     thread.on('message', (reply: Reply) => {
       if (thread === this.#thread) this.#finish()?.resolve(reply)
     })

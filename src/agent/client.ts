@@ -227,13 +227,10 @@ export function openAgent({ dataDir: folder, log, version, agentFile = ownAgentF
       listeners.add(listener)
       return () => void listeners.delete(listener)
     },
-    console: (instanceId, tailBytes) =>
-      askConsole(`/console/${encodeURIComponent(instanceId.toWellFormed())}?tailBytes=${tailBytes}`),
+    console: (instanceId, tailBytes) => askConsole(`/console/${toSegment(instanceId)}?tailBytes=${tailBytes}`),
     async consolePart(instanceId, wish, maxBytes) {
       const wanted = 'tail' in wish ? `tail=${wish.tail}` : `offset=${wish.offset}`
-      const text = await askConsole(
-        `/console-part/${encodeURIComponent(instanceId.toWellFormed())}?${wanted}&maxBytes=${maxBytes}`,
-      )
+      const text = await askConsole(`/console-part/${toSegment(instanceId)}?${wanted}&maxBytes=${maxBytes}`)
       return text === undefined ? undefined : (JSON.parse(text) as ConsolePart)
     },
     async close() {
@@ -290,4 +287,8 @@ function aborted(signal: AbortSignal): Promise<void> {
   if (signal.aborted) end()
   else signal.addEventListener('abort', () => end(), { once: true })
   return promise
+}
+
+function toSegment(id: string): string {
+  return encodeURIComponent(id.toWellFormed())
 }

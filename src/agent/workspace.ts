@@ -1,6 +1,6 @@
 /** Working directories of instances: filled from a folder, measured, removed. */
 import { chmodSync, constants, existsSync, lstatSync, readdirSync, statSync } from 'node:fs'
-import { cp, lchown, lstat, mkdir, readdir, rename, rm } from 'node:fs/promises'
+import { cp, lchown, lstat, mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { Program } from './protocol.ts'
 
@@ -21,7 +21,13 @@ export async function fillWorkspace(folder: string, { content, user }: Pick<Prog
   if (user !== undefined) await giveTo(fresh, user)
   closeWayTo(folder)
   await removeFolder(folder)
+  await hidePackagesAbove(folder)
   await rename(fresh, folder)
+}
+
+/** A data directory in a clone or project lies below its package.json, whose `type` would decide how Node reads the program's files. */
+async function hidePackagesAbove(folder: string): Promise<void> {
+  await writeFile(join(dirname(folder), 'package.json'), '{}\n', { mode: 0o644 })
 }
 
 /** Folders come after what they hold: a user who owned one sooner could put a link to a file of others into the way. */

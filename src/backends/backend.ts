@@ -5,6 +5,7 @@ import type { EngineState } from '../telemetry/metrics.ts'
 import { fromHeaderText } from '../upstreams/header-text.ts'
 import type { EmbeddableService, ServiceName } from '../upstreams/services.ts'
 import type { BakerySettings } from './bakery/template.ts'
+import type { QuietPeriod } from './events/quiet-period.ts'
 import type { InfrastructureSettings } from './infrastructure/settings.ts'
 import type { PipelineLimits } from './limits.ts'
 import type { OutsideSettings } from './outside/settings.ts'
@@ -67,6 +68,8 @@ export interface BackendSettings {
   readonly timeZone: string
   /** Service accounts from configuration, written to the store at start. */
   readonly serviceAccounts: readonly { name: string; memberOf: string[] }[]
+  /** When triggers rest. Default: never. */
+  readonly quietPeriod?: QuietPeriod
   /** Bounds of pipelines. Default: as when nothing is set. */
   readonly limits?: PipelineLimits
   /** Whether the permission service decides (`services.fiat.enabled`); while it does not, every check passes. */

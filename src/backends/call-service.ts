@@ -7,6 +7,7 @@ import { http } from '../node-http.ts'
 import { https } from '../node-https.ts'
 import { isPage } from '../upstreams/answer-form.ts'
 import { toHeaderText } from '../upstreams/header-text.ts'
+import type { ServiceTls } from '../upstreams/service-tls.ts'
 import type { ServiceAddress, ServiceName } from '../upstreams/services.ts'
 import type { CallService, ServiceAnswer } from './backend.ts'
 import { readAnswerText } from './read-answer.ts'
@@ -18,6 +19,8 @@ interface CallServiceSettings {
   timeoutMs: number
   /** Largest answer that is read. */
   maxAnswerBytes: number
+  /** Of addresses with https. */
+  tls?: ServiceTls | undefined
 }
 
 interface ServiceCalls {
@@ -33,10 +36,11 @@ const maxConnections = 64
 const embedded = Number.POSITIVE_INFINITY
 
 export function createServiceCalls(settings: CallServiceSettings): ServiceCalls {
+  const { ca, ...identity } = settings.tls ?? {}
   const agents = {
     'embedded:': new http.Agent({ keepAlive: true, maxSockets: embedded }),
     'http:': new http.Agent({ keepAlive: true, maxSockets: maxConnections }),
-    'https:': new https.Agent({ keepAlive: true, maxSockets: maxConnections }),
+    'https:': new https.Agent({ keepAlive: true, maxSockets: maxConnections, ...identity, ...(ca && { ca: [...ca] }) }),
   }
   const call: CallService = async (service, { method, path, body, headers = {} }) => {
     const address = settings.services[service]

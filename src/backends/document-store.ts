@@ -1,10 +1,12 @@
 /** Store of one kind of JSON documents, each with the history of its versions. */
+
 import { randomUUID } from 'node:crypto'
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { setImmediate } from 'node:timers/promises'
 import { foldName } from '../fold-name.ts'
 import { formatJson, parseJson } from '../json/json.ts'
 import type { JsonObject } from '../json/values.ts'
+import { portionSize } from './in-turns.ts'
 
 /** Names, ids and applications are kept as they are judged. */
 export { foldName }
@@ -30,7 +32,6 @@ export const documentMigrations = [
 ] as const
 
 /** Documents that are read before others have their turn. */
-const portionSize = 100
 
 /** What a kind of definition adds to a document store. */
 export interface Collection {

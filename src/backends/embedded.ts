@@ -5,6 +5,7 @@ import { Worker, type WorkerOptions } from 'node:worker_threads'
 import type { FastifyBaseLogger } from 'fastify'
 import type { Level } from 'pino'
 import type { EngineState } from '../telemetry/metrics.ts'
+import type { ServiceTls } from '../upstreams/service-tls.ts'
 import type { EmbeddableService, ServiceAddress, ServiceName } from '../upstreams/services.ts'
 import { countStateChange, createStateCounts, readStateCounts, type StateCounts } from '../upstreams/state-counts.ts'
 import type { BackendSettings } from './backend.ts'
@@ -16,6 +17,7 @@ interface EmbeddedOptions {
   socketPath: string
   embedded: readonly EmbeddableService[]
   services: Partial<Record<ServiceName, ServiceAddress>>
+  serviceTls?: ServiceTls | undefined
   settings: BackendSettings
   /** Whether traces are on. */
   traces: boolean
@@ -62,6 +64,7 @@ export function startEmbedded(options: EmbeddedOptions): Embedded {
     socketPath: options.socketPath,
     embedded: options.embedded,
     services: options.services,
+    serviceTls: options.serviceTls,
     settings: options.settings,
     traces: options.traces,
     logLevel: options.log.level ?? 'info',

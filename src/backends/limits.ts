@@ -70,6 +70,10 @@ export function toPipelineLimits(keys: z.infer<typeof PipelineLimitKeys>): Pipel
 
 export const defaultPipelineLimits: PipelineLimits = toPipelineLimits(PipelineLimitKeys.parse({}))
 
+export function pipelineLimitsOf({ limits }: { readonly limits?: PipelineLimits | undefined }): PipelineLimits {
+  return limits ?? defaultPipelineLimits
+}
+
 /** An execution may have so many times the stages and the size of a definition. */
 export const executionFactor = 4
 

@@ -4,6 +4,7 @@ import { z } from 'zod'
 import type { SettingsReport } from '../setting.ts'
 import type { BackendSettings } from './backend.ts'
 import type { BakerySettings } from './bakery/template.ts'
+import { QuietPeriodKeys, toQuietPeriod } from './events/quiet-period.ts'
 import type { InfrastructureSettings } from './infrastructure/settings.ts'
 import { PipelineLimitKeys, toPipelineLimits } from './limits.ts'
 import { OutsideKeys, toOutsideSettings } from './outside/settings.ts'
@@ -30,6 +31,7 @@ export const BackendKeys = z.strictObject({
     .array(ServiceAccount)
     .default([])
     .describe('Service accounts of the embedded permission service, written to its store at start.'),
+  ...QuietPeriodKeys.shape,
   ...PipelineLimitKeys.shape,
   ...OutsideKeys.shape,
 })
@@ -58,6 +60,7 @@ export function toBackendSettings(keys: BackendKeys, report: SettingsReport, cwd
     adminRoles: keys['fiat.admin.roles'].map((role) => role.trim().toLowerCase()).filter((role) => role !== ''),
     timeZone: keys['default.timezone'] ?? keys['global.spinnaker.timezone'] ?? 'UTC',
     serviceAccounts: keys['service-accounts'],
+    quietPeriod: toQuietPeriod(keys, report),
     limits: toPipelineLimits(keys),
     outside: toOutsideSettings(keys, report),
   }

@@ -5,8 +5,9 @@ import { parentPort, workerData } from 'node:worker_threads'
 import pino, { type Logger } from 'pino'
 import { keepTickShape } from '../node-ticks.ts'
 import { openDatabase } from '../storage/database.ts'
-import { giveBackMemoryOnceIdle } from '../telemetry/memory.ts'
+import { giveBackMemoryWhenIdle } from '../telemetry/memory.ts'
 import type { EngineState } from '../telemetry/metrics.ts'
+import type { ServiceTls } from '../upstreams/service-tls.ts'
 import type { ServiceAddress, ServiceName } from '../upstreams/services.ts'
 import { countStateChange, countWrites, statePartOf } from '../upstreams/state-counts.ts'
 import { embeddedBackends } from './all.ts'
@@ -24,6 +25,8 @@ export interface WorkerInput {
   embedded: readonly string[]
   /** Where every enabled service is, embedded ones included, for calls between services. */
   services: Partial<Record<ServiceName, ServiceAddress>>
+  /** For calls to external ones. */
+  serviceTls: ServiceTls | undefined
   settings: BackendSettings
   logLevel: string
   /** Whether calls carry the trace context of the request that causes them. */
@@ -57,7 +60,7 @@ if (port !== null) {
     onOrder: (obey) => port.on('message', obey),
     onClosed: () => port.close(),
   })
-  giveBackMemoryOnceIdle()
+  giveBackMemoryWhenIdle()
 }
 
 /** The connection between the back ends and the gateway, which are in different threads. */
@@ -71,7 +74,7 @@ interface GatewayPort {
 /** Resolves when the back ends listen. */
 export async function serveBackends(input: WorkerInput, { tell, onOrder, onClosed }: GatewayPort): Promise<void> {
   const db = openDatabase(join(input.dataDir, 'backends.db'))
-  const calls = createServiceCalls({ services: input.services, timeoutMs: callTimeoutMs, maxAnswerBytes })
+  const calls = createServiceCalls({ services: input.services, tls: input.serviceTls, timeoutMs: callTimeoutMs, maxAnswerBytes })
   const announcements = input.announcesPermissions ? createAnnouncements(tell) : undefined
   const traced = input.traces ? passTraceOn(calls.call) : undefined
   const { server, start, observe } = createBackendServer({

@@ -123,7 +123,7 @@ function reportUnknown(
       else problems.push({ origin: key.origin, key: formatPath(key.path), message: describeUnknown(key.path, known) })
     }
   }
-  if (passedOver.size > 0) notices.push(`Ignored, because no gateway needs it: ${[...passedOver].sort().join(', ')}.`)
+  if (passedOver.size > 0) notices.push(`Ignored, as Fairlead does not use it: ${[...passedOver].sort().join(', ')}.`)
 }
 
 /** One line for a whole unknown map. */

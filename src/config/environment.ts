@@ -10,7 +10,8 @@ import { createMap, createScalar, type MapNode, mergeNodes, type Node } from './
 export type Environment = Readonly<Record<string, string | undefined>>
 
 /** Variables that begin like this are meant for the gateway, so one that fits no key is worth a word. */
-const ownPrefixes = /^(?:FAIRLEAD|SERVICES|SECURITY|SPRING_SECURITY|OKHTTPCLIENT|CORS|FIAT)_/
+const ownPrefixes =
+  /^(?:FAIRLEAD|SERVICES|SERVER|SECURITY|SPRING_SECURITY|ANONYMOUS|LDAP|SAML|X509|OKHTTPCLIENT|CORS|FIAT|AUDIT|LOGGING)_/
 
 /** What Kubernetes and Docker set for each service of the namespace, such as `REDIS_PORT=tcp://10.0.0.7:6379`. */
 const serviceLink = /_(?:(?:SERVICE_HOST|SERVICE_PORT|PORT|NAME)$|SERVICE_PORT_\w|PORT_\d+_(?:TCP|UDP|SCTP)(?:_\w|$)|ENV_\w)/

@@ -81,6 +81,8 @@ const spinnaker = [
   'slack.channel-refresh-interval-millis',
   'stats',
   'spinnaker',
+  'spinnaker.extensibility',
+  'spinnaker.extensibility.deck-proxy',
   'spectator',
   'stackdriver',
   'observability',

@@ -1,5 +1,6 @@
 /** Addresses to register at the identity provider, for one public address of the gateway. */
 
+import { pathTo } from '../http/encode-path.ts'
 import { fillRedirectUri } from '../login/oauth2/redirect-uri.ts'
 import { Registration as SamlParty } from '../login/saml/registration.ts'
 import type { SamlSettings } from '../login/saml/settings.ts'
@@ -29,7 +30,7 @@ export function listAddresses({ oauth2, saml }: LoginSettings, place: Place): Ad
       const sent = fillRedirectUri(registration.redirectUri, { baseUrl, registrationId: registration.id })
       return withOthers({ login, what: 'redirect URI', url: sent, needed: true }, [
         `${baseUrl}/login`,
-        `${baseUrl}/login/oauth2/code/${encodeURIComponent(registration.id)}`,
+        baseUrl + pathTo`/login/oauth2/code/${registration.id}`,
       ])
     }),
     ...(saml?.registrations ?? []).flatMap((registration) => samlAddresses(saml as SamlSettings, registration, place)),

@@ -8,6 +8,7 @@ import { GatewayError } from '../errors.ts'
 import { socketPathFor } from '../storage/socket-path.ts'
 import { isPage } from '../upstreams/answer-form.ts'
 import { anonymousIdentity } from '../upstreams/identity.ts'
+import type { ServiceTls } from '../upstreams/service-tls.ts'
 import { isEmbeddable, type ServiceAddress, type ServiceName, serviceNames } from '../upstreams/services.ts'
 import { Upstreams } from '../upstreams/upstreams.ts'
 import { type Check, type Finding, findingsOn, type Timeouts } from './finding.ts'
@@ -24,7 +25,10 @@ export function checkServices({ upstreams, backends }: Config, timeouts: Timeout
     const addresses = [...new Set([...baseUrls, ...others])]
     return addresses.map((address) => ({
       subject: `Service ${service}`,
-      run: () => checkHealth(service, { kind: 'external', baseUrl: address }, hideCredentials(address), timeouts),
+      run: () => {
+        const target = { service, address: { kind: 'external', baseUrl: address }, tls: upstreams.okHttpClient.tls } as const
+        return checkHealth(target, hideCredentials(address), timeouts)
+      },
     }))
   })
 }
@@ -41,17 +45,19 @@ async function checkEmbedded(service: ServiceName, dataDir: string, timeouts: Ti
       ),
     ]
   }
-  return checkHealth(service, { kind: 'embedded', socketPath, service }, 'the embedded back end', timeouts)
+  return checkHealth({ service, address: { kind: 'embedded', socketPath, service } }, 'the embedded back end', timeouts)
 }
 
-async function checkHealth(
-  service: ServiceName,
-  address: ServiceAddress,
-  name: string,
-  { answerMs }: Timeouts,
-): Promise<Finding[]> {
+interface Target {
+  readonly service: ServiceName
+  readonly address: ServiceAddress
+  readonly tls?: ServiceTls | undefined
+}
+
+async function checkHealth(target: Target, name: string, { answerMs }: Timeouts): Promise<Finding[]> {
+  const { service } = target
   const report = findingsOn(`Service ${service}`)
-  const upstreams = openProbe(service, address, answerMs)
+  const upstreams = openProbe(target, answerMs)
   const tried = `GET /health of ${name}`
   const startedAtMs = performance.now()
   try {
@@ -81,9 +87,10 @@ async function checkHealth(
   }
 }
 
-function openProbe(service: ServiceName, address: ServiceAddress, answerMs: number): Upstreams {
+function openProbe({ service, address, tls }: Target, answerMs: number): Upstreams {
   return new Upstreams({
     services: { [service]: address },
+    tls,
     bounds: { connectTimeoutMs: answerMs, readTimeoutMs: answerMs, maxConnections: 1, maxWaiting: 1 },
     keepAliveMs: 1000,
     maxAnswerBytes: 1024 * 1024,

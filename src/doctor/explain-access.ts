@@ -47,7 +47,7 @@ export async function explainAccess(config: Config, question: AccessQuestion): P
   const { operation } = found
   const demands = `${operation.id} (${operation.method} ${operation.path}) demands ${formatDemands(operation.demands)}`
   const services = toAddresses(config.upstreams, socketPathFor(config.backends.dataDir, 'backends.sock'))
-  const upstreams = openQuestions(services, timeoutMs)
+  const upstreams = openQuestions(config.upstreams, services, timeoutMs)
   const settings = { ...config.permissions, retry: { ...config.permissions.retry, maxElapsedMs: 0 } }
   const permissions = openPermissions({ settings, upstreams, log: pino({ level: 'silent' }) })
   const subject = toSubject(found, { ...question })

@@ -106,7 +106,7 @@ async function openSurroundings({ config, notes, now, keep }: OpeningContext & {
   const all = toAddresses(config.upstreams, socketPath)
   const services = Object.fromEntries(Object.entries(all).filter(([, { kind }]) => kind === 'external' || runs))
   const log = pino({ level: 'warn' }, { write: (line: string) => void notes.push(toNote(line)) })
-  const upstreams = keep(openQuestions(services, timeoutMs))
+  const upstreams = keep(openQuestions(config.upstreams, services, timeoutMs))
   const settings = { ...config.permissions, retry: { ...config.permissions.retry, maxElapsedMs: 0 } }
   const real = keep(openPermissions({ settings, upstreams, log, now }))
   const listener: Surroundings['listener'] = { tell: () => {} }

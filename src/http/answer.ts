@@ -35,6 +35,7 @@ const unchangedValues = { 'cache-control': securityValues['cache-control'], expi
 const unchangedHeaders = new PreparedHeaders(unchangedValues)
 const keptUnchangedHeaders = new PreparedHeaders({ ...unchangedValues, 'cache-control': keptByBrowser })
 const forPreflightsOnly = new Set(['access-control-allow-methods', 'access-control-allow-headers', 'access-control-max-age'])
+const requestIdHeader = 'x-spinnaker-request-id'
 const strictTransport = 'max-age=31536000 ; includeSubDomains'
 
 /** Lower-case names of the request headers that are echoed, `interceptors.responseHeader.fields`; only the request id by default. */
@@ -79,20 +80,25 @@ function listCommonHeaders(
   if (!(raw instanceof PreparedResponse)) throw new TypeError('The server makes responses without prepared headers.')
   const { state } = request
   const { answerHeaders, corsHeaders } = state
-  raw.preparedLines = corsHeaders === undefined || isUnchanged ? security.lines : security.lines + corsHeaders.lines
+  let prepared = corsHeaders === undefined || isUnchanged ? security.lines : security.lines + corsHeaders.lines
   const list: string[] = []
   if (vary !== undefined) answerHeaders['vary'] = answerHeaders['vary'] === undefined ? vary : `${answerHeaders['vary']}, ${vary}`
   for (const name in answerHeaders) {
     if (isUnchanged && forPreflightsOnly.has(name)) continue
     const value = answerHeaders[name] as string | string[]
-    if (typeof value === 'string') list.push(name, value)
+    // As long as the list is empty, so that the order is the same for all. The value is Fairlead's own.
+    if (name === 'vary' && list.length === 0) prepared += `vary: ${value}\r\n`
+    else if (typeof value === 'string') list.push(name, value)
     else for (const one of value) list.push(name, one)
   }
   if (state.scheme === 'https' && !isUnchanged) list.push('strict-transport-security', strictTransport)
   for (const name of echoed) {
     const value = echoedValue(request, name)
-    if (value !== undefined) list.push(name, value)
+    // An id of a client has visible characters only.
+    if (name === requestIdHeader && list.length === 0) prepared += `${requestIdHeader}: ${state.requestId}\r\n`
+    else if (value !== undefined) list.push(name, value)
   }
+  raw.preparedLines = prepared
   return list
 }
 
@@ -123,7 +129,7 @@ export function writeUnchanged(
 }
 
 function echoedValue({ state, headers }: FastifyRequest, name: string): string | undefined {
-  const value = name === 'x-spinnaker-request-id' ? state.requestId : headers[name]
+  const value = name === requestIdHeader ? state.requestId : headers[name]
   return typeof value === 'string' ? value : undefined
 }
 

@@ -198,8 +198,9 @@ export class AuditedAnswers {
   /** Of bodies and queries, which may hold secrets, no more than what they name. */
   #toEvent(request: FastifyRequest, more: Pick<AuditEvent, 'kind' | 'decision'> & Partial<AuditEvent>): AuditEvent {
     const { state, method } = request
-    const inQuery = changesNothing(request) ? {} : namesInQuery(request.url)
-    const inBody = changesNothing(request) ? undefined : this.#named.get(request)
+    const isRead = changesNothing(request)
+    const inQuery = isRead ? {} : namesInQuery(request.url)
+    const inBody = isRead ? undefined : this.#named.get(request)
     const inPath = toResource(request)
     const resource: Record<string, string> = { ...inQuery, ...inBody, ...inPath }
     const upstream = state.upstreamCalls.map(({ service, status }) => ({ service, status }))

@@ -1,5 +1,5 @@
 /** Names and ids in query and body that identify the resource of a change. */
-import { isObject } from '../json/values.ts'
+import { isObject, objectsOf } from '../json/values.ts'
 import { concealSecrets } from '../telemetry/conceal-secrets.ts'
 
 const maxLength = 300
@@ -40,7 +40,7 @@ export function namesInQuery(url: string): Record<string, string> {
 /** Of one object or several; of a task, also which kinds of jobs it has, and their applications. */
 export function namesInBody(body: unknown): Record<string, string> {
   const objects = (Array.isArray(body) ? body : [body]).filter(isObject)
-  const jobs = objects.flatMap((one) => (Array.isArray(one['job']) ? one['job'] : [])).filter(isObject)
+  const jobs = objects.flatMap((one) => objectsOf(one['job']))
   const found: Record<string, string> = {}
   const note = (name: string, values: readonly string[]) => {
     if (values.length > 0) found[name] = toList(new Set(values), name === 'application' ? maxApplicationsLength : maxLength)

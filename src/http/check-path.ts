@@ -37,7 +37,7 @@ function refused(reason: string, advice = encodeNames): GatewayError {
 }
 
 /** Whether the percent-encoding is well-formed UTF-8. */
-export function isDecodable(path: string): boolean {
+function isDecodable(path: string): boolean {
   try {
     decodeURIComponent(path)
     return true

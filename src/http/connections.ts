@@ -12,6 +12,7 @@ import { dropBody, dropRequests } from './drop-input.ts'
 import { awaitInvitation } from './expect-continue.ts'
 import { linger } from './linger.ts'
 import type { Overload } from './overload.ts'
+import { boundChunks } from './tiny-chunks.ts'
 
 /** Milliseconds. */
 export interface ConnectionTimes {
@@ -87,8 +88,10 @@ interface Turn {
 }
 
 /** As many requests may wait on a connection for the answers before them. */
-const maxPipelined = 64
+const maxPipelined = 32
 const idleCheckMs = 50
+/** With TLS, an address may have so many times the connections that it may have, those in handshakes included. */
+const handshakeFactor = 2
 /** As many connections wait at a port, as far as the system allows; a client beyond them tries again after seconds. */
 export const maxUnaccepted = 4096
 /** Several times the body that is accepted by default: a client that has somewhat too much to send sees why. */
@@ -154,6 +157,7 @@ export class Connections {
     return (request, response) => {
       const connection = this.#connections.get(request.socket)
       if (connection === undefined || connection.last) return dropRequests(request.socket)
+      boundChunks(request)
       const { turns } = connection
       const { overload } = this.#options
       const turn: Turn = {
@@ -177,7 +181,9 @@ export class Connections {
         if (!request.complete && request.readableFlowing === null) dropBody(request.socket)
         this.#noteUnread(connection, response.writableLength)
       })
-      if (turns.length === maxPipelined) this.#makeLast(connection)
+      // Nothing is upgraded. The parser reads nothing behind such a request, so a client that reuses the connection would wait for ever.
+      const isLast = turns.length === maxPipelined || request.headers.upgrade !== undefined
+      if (isLast) this.#makeLast(connection)
       if (turns.length === 1) this.#startTurn(connection)
     }
   }
@@ -225,7 +231,10 @@ export class Connections {
     }
   }
 
+  /** Handshakes cost more than most requests. A client slightly beyond the bound is told why once its handshake is over. */
   #awaitHandshake(socket: Socket): void {
+    const { maxPerAddress } = this.#options
+    if (this.#countAddress(socket) > maxPerAddress * handshakeFactor && maxPerAddress > 0) socket.destroy()
     this.#handshakes.add(socket)
     socket.once('close', () => {
       this.#handshakes.delete(socket)
@@ -250,7 +259,9 @@ export class Connections {
       unreadBytes: 0,
     }
     this.#connections.set(socket, connection)
-    this.#boundAddress(socket)
+    const { maxPerAddress } = this.#options
+    const count = socket === carrier ? this.#countAddress(socket) : this.#addresses.get(socket.remoteAddress ?? '')
+    if (maxPerAddress > 0 && (count ?? 0) > maxPerAddress) this.#refuse(socket, tooManyConnections(maxPerAddress))
     // Node calls this after the last answer, whether the client has sent its request or not.
     const destroySoon = socket.destroySoon.bind(socket)
     const end = () => (this.#maySend(connection) ? this.#linger(connection) : destroySoon())
@@ -263,11 +274,11 @@ export class Connections {
     })
   }
 
-  /** Closes a connection that is one too many, and says why. */
-  #boundAddress(socket: Socket): void {
+  /** @returns how many connections its address has with this one; 0 where they are not counted */
+  #countAddress(socket: Socket): number {
     const { maxPerAddress } = this.#options
     const { remoteAddress } = socket
-    if (maxPerAddress === 0 || remoteAddress === undefined) return
+    if (maxPerAddress === 0 || remoteAddress === undefined) return 0
     const count = (this.#addresses.get(remoteAddress) ?? 0) + 1
     this.#addresses.set(remoteAddress, count)
     socket.once('close', () => {
@@ -275,7 +286,7 @@ export class Connections {
       if (rest === 0) this.#addresses.delete(remoteAddress)
       else this.#addresses.set(remoteAddress, rest)
     })
-    if (count > maxPerAddress) this.#refuse(socket, tooManyConnections(maxPerAddress))
+    return count
   }
 
   #maySend({ turns, lingers }: Connection): boolean {

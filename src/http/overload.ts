@@ -11,7 +11,10 @@ export interface OverloadSettings {
 }
 
 interface OverloadSurroundings {
-  /** Paths below the context path whose requests are served always: probes, metrics, logins. They may have parameters. */
+  /**
+   * Paths below the context path whose requests are served always: probes, metrics, logins. They have at least two characters after the first
+   * slash, and may have parameters.
+   */
   keptPaths: readonly string[]
   contextPath: string
   onShed?: (reason: 'delay' | 'concurrency') => void
@@ -85,6 +88,8 @@ export class Overload {
   readonly #settings: OverloadSettings
   readonly #surroundings: OverloadSurroundings
   readonly #kept: readonly string[]
+  /** How they begin: few other paths begin so. */
+  readonly #keptStarts: ReadonlySet<number>
   readonly #now: () => number
   readonly #iteration: () => number
   readonly #later: (run: () => void) => void
@@ -100,7 +105,7 @@ export class Overload {
   #rejectionMs = maxRejectionMs
   #rejectionsAtMs: number
   #isLookingAtHeld = false
-  /** Seconds that a rejected client is told to stay away. */
+  /** Seconds after which a rejected client may try again. */
   #retryAfter = 1
   #retryAfterSinceMs: number
   #rejections = 0
@@ -121,6 +126,7 @@ export class Overload {
     this.#settings = settings
     this.#surroundings = surroundings
     this.#kept = surroundings.keptPaths.map((path) => path.replace(/\{.*/s, ''))
+    this.#keptStarts = new Set(this.#kept.map((path) => startOf(path, 0)))
     this.#now = surroundings.now ?? (() => performance.now())
     this.#iteration = surroundings.iteration ?? (() => performance.nodeTiming.uvMetricsInfo.loopCount)
     this.#later = surroundings.later ?? ((run) => void setImmediate(run))
@@ -299,11 +305,16 @@ export class Overload {
     return !this.#settings.enabled || method === 'OPTIONS' || this.#isKept(url)
   }
 
+  /** Asked for every request that has to wait, so it makes no copy of the address. */
   #isKept(url: string): boolean {
     const { contextPath } = this.#surroundings
-    const [address = ''] = url.split('?', 1)
-    const path = address.startsWith(`${contextPath}/`) ? address.slice(contextPath.length) : address
-    return this.#kept.some((kept) => path === kept || (kept.endsWith('/') && path.startsWith(kept)))
+    const from = url.startsWith(contextPath) && url.charCodeAt(contextPath.length) === slash ? contextPath.length : 0
+    if (!this.#keptStarts.has(startOf(url, from))) return false
+    const mark = url.indexOf('?', from)
+    const end = mark === -1 ? url.length : mark
+    return this.#kept.some(
+      (kept) => url.startsWith(kept, from) && (kept.length === end - from || (kept.endsWith('/') && kept.length < end - from)),
+    )
   }
 
   #hold(held: Waiting): void {
@@ -347,4 +358,11 @@ export class Overload {
     this.#retryAfterSinceMs = nowMs
     this.#hasPutOff = false
   }
+}
+
+const slash = 0x2f
+
+/** The first two characters after the slash, as a number. */
+function startOf(path: string, from: number): number {
+  return (path.charCodeAt(from + 1) << 16) | path.charCodeAt(from + 2)
 }

@@ -4,16 +4,19 @@ type AnswerFormat = 'json' | 'yaml' | 'text'
 
 /** Gate knows no other name of YAML, and answers 406 to them. */
 const formats: Readonly<Record<string, AnswerFormat>> = {
-  '*/*': 'json',
-  // The default of Java's own client ends in it.
-  '*': 'json',
-  'application/*': 'json',
   'application/json': 'json',
   'application/problem+json': 'json',
   'application/x-yaml': 'yaml',
   'text/plain': 'text',
   'text/html': 'text',
-  'text/*': 'text',
+}
+
+const wildcards: Readonly<Record<string, readonly AnswerFormat[]>> = {
+  'application/*': ['json', 'yaml'],
+  'text/*': ['text'],
+  '*/*': ['json', 'yaml', 'text'],
+  // The default of Java's own client ends in it.
+  '*': ['json', 'yaml', 'text'],
 }
 
 /** Browsers and client libraries name at most twenty; those beyond are not read. */
@@ -24,26 +27,56 @@ export function rangesOf(header: string): string[] {
   return header.split(',', maxRanges)
 }
 
+interface Judged {
+  /** As far as a format is named: 0 by none, 1 by every type, 2 by a kind of types, 3 by itself. */
+  readonly specificity: number
+  readonly weight: number
+}
+
 /**
- * The preferred format among `offered`; JSON when the header is missing; undefined when none of them is acceptable.
+ * The preferred format among `offered`; JSON when the header is missing; undefined when none of them is acceptable. What a header says of a
+ * format itself counts before what it says of all. JSON is preferred to a format that only a wildcard accepts.
  *
  * @see RFC 9110, section 12.5.1; docs/contracts/http.md#content
  */
 export function parseAccept(header: string | undefined, offered: readonly AnswerFormat[]): AnswerFormat | undefined {
   if (header === undefined || header === '' || header === '*/*' || header === 'application/json') return 'json'
+  const judged = judgeFormats(header)
+  const weightBy = (format: AnswerFormat, minSpecificity: number) => {
+    const { specificity, weight } = judged.get(format) ?? unnamed
+    return specificity >= minSpecificity && offered.includes(format) ? weight : 0
+  }
   let best: AnswerFormat | undefined
   let bestWeight = 0
-  for (const range of rangesOf(header)) {
-    const [type = '', ...parameters] = range.split(';').map((part) => part.trim().toLowerCase())
-    const format = formats[type] ?? (type.endsWith('+json') ? 'json' : undefined)
-    if (format === undefined || !offered.includes(format)) continue
-    const weight = weightOf(parameters)
+  for (const format of judged.keys()) {
+    const weight = weightBy(format, format === 'json' ? 1 : 3)
     if (weight > bestWeight) {
       best = format
       bestWeight = weight
     }
   }
-  return best
+  return best ?? offered.find((format) => weightBy(format, 1) > 0)
+}
+
+const unnamed: Judged = { specificity: 0, weight: 0 }
+
+/** In the order in which a range has named or included them first. */
+function judgeFormats(header: string): Map<AnswerFormat, Judged> {
+  const judged = new Map<AnswerFormat, Judged>()
+  for (const range of rangesOf(header)) {
+    const [type = '', ...parameters] = range.split(';').map((part) => part.trim().toLowerCase())
+    const named = formats[type] ?? (type.endsWith('+json') ? 'json' : undefined)
+    const included = named === undefined ? (wildcards[type] ?? []) : [named]
+    if (included.length === 0) continue
+    const specificity = named !== undefined ? 3 : type.startsWith('*') ? 1 : 2
+    const weight = weightOf(parameters)
+    for (const format of included) {
+      const known = judged.get(format) ?? unnamed
+      const counts = specificity > known.specificity || (specificity === known.specificity && weight > known.weight)
+      if (counts) judged.set(format, { specificity, weight })
+    }
+  }
+  return judged
 }
 
 function weightOf(parameters: readonly string[]): number {

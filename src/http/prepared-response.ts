@@ -9,7 +9,7 @@ const { _storeHeader: storeHeader } = http.OutgoingMessage.prototype as unknown 
 
 /** What the ports make of each request. */
 export class PreparedResponse<Request extends IncomingMessage = IncomingMessage> extends http.ServerResponse<Request> {
-  /** Header lines that precede those of `writeHead`, of `PreparedHeaders` only: they are not checked again. */
+  /** Header lines that precede those of `writeHead`, each with its end. They are not checked again. */
   preparedLines = ''
 
   _storeHeader(firstLine: string, headers: unknown): void {

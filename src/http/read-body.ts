@@ -1,11 +1,12 @@
 /** Reads request bodies as JSON or YAML, within bounds. */
 import type { IncomingMessage } from 'node:http'
-import { PassThrough, type Readable, Transform } from 'node:stream'
+import { finished, PassThrough, type Readable, Transform } from 'node:stream'
 import { GatewayError } from '../errors.ts'
 import { codingOf, decodeBody } from './content-coding.ts'
 import { parseYamlAside } from './documents-aside.ts'
 import { inviteBody } from './expect-continue.ts'
 import { type BodyBounds, decodeText, endsConnection, JsonJudge, type JudgedDocument, toBodyError } from './json-judge.ts'
+import { onTinyChunks } from './tiny-chunks.ts'
 
 type BodyType = 'json' | 'yaml' | 'text' | 'other'
 
@@ -13,10 +14,6 @@ type BodyType = 'json' | 'yaml' | 'text' | 'other'
 const maxYamlBytes = 500_000
 /** Longer documents would delay other requests noticeably. */
 const maxQuickYamlLength = 16_000
-
-/** So many pieces are accepted of any body; more must have so many bytes on average. */
-const freePieces = 1000
-const minPieceBytes = 16
 
 type ByteBounds = Pick<BodyBounds, 'maxBytes' | 'hold'> & Partial<BodyBounds>
 
@@ -43,7 +40,9 @@ export function hasBody(raw: IncomingMessage): boolean {
 export async function readBytes(raw: IncomingMessage, bounds: ByteBounds): Promise<Buffer> {
   const { maxBytes, hold, settings } = bounds
   const coding = codingOf(raw)
-  const bytes = Buffer.concat(await Array.fromAsync(receive(raw, bounds)))
+  const pieces: Buffer[] = []
+  await receive(raw, bounds, (piece) => void pieces.push(piece))
+  const bytes = Buffer.concat(pieces)
   if (coding === undefined) return bytes
   const decoded = decodeBody(coding, bytes, maxBytes)
   if (decoded === undefined) throw tooLarge(maxBytes, settings?.bytes)
@@ -71,12 +70,12 @@ export async function readJudgedBytes(raw: IncomingMessage, bounds: BodyBounds):
 /** @returns the bytes, decompressed, unless the judge keeps them */
 async function feed(judge: JsonJudge, raw: IncomingMessage, bounds: BodyBounds): Promise<Buffer> {
   const coding = codingOf(raw)
-  const chunks: Buffer[] = []
-  for await (const chunk of receive(raw, bounds)) {
-    if (coding === undefined) await judge.feed(chunk)
-    if (coding !== undefined || !judge.keeps) chunks.push(chunk)
-  }
-  const bytes = Buffer.concat(chunks)
+  const pieces: Buffer[] = []
+  await receive(raw, bounds, (piece) => {
+    if (coding !== undefined || !judge.keeps) pieces.push(piece)
+    return coding === undefined ? judge.feed(piece) : undefined
+  })
+  const bytes = Buffer.concat(pieces)
   if (coding === undefined) return bytes
   const decoded = await judge.decode(bytes, coding)
   if (decoded === undefined) throw tooLarge(bounds.maxBytes, bounds.settings.bytes)
@@ -84,19 +83,58 @@ async function feed(judge: JsonJudge, raw: IncomingMessage, bounds: BodyBounds):
   return decoded.bytes ?? bytes
 }
 
-/** The body in pieces, within bounds. */
-async function* receive(raw: IncomingMessage, { maxBytes, hold, settings }: ByteBounds): AsyncGenerator<Buffer> {
+/**
+ * Hands over the body in pieces, within bounds, each when the one before was taken. An iterator would cost several promises for each
+ * piece, which may be a byte.
+ */
+async function receive(
+  raw: IncomingMessage,
+  { maxBytes, hold, settings }: ByteBounds,
+  take: (piece: Buffer) => Promise<void> | undefined,
+): Promise<void> {
   if (!hasBody(raw)) return
   if (Number(raw.headers['content-length'] ?? 0) > maxBytes) throw tooLarge(maxBytes, settings?.bytes)
   inviteBody(raw)
-  const count = new PieceCount()
-  // Leaving the loop must not destroy the request: the connection is needed for the answer.
-  for await (const chunk of raw.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
-    count.add(chunk)
-    if (count.bytes > maxBytes) throw tooLarge(maxBytes, settings?.bytes)
-    count.check()
-    hold?.(chunk.length)
-    yield chunk
+  const { promise, resolve, reject } = Promise.withResolvers<void>()
+  let bytes = 0
+  const takeOne = (piece: Buffer) => {
+    bytes += piece.length
+    if (bytes > maxBytes) throw tooLarge(maxBytes, settings?.bytes)
+    hold?.(piece.length)
+    return take(piece)
+  }
+  let isTaking = false
+  const takeAll = () => {
+    while (!isTaking) {
+      const piece = raw.read() as Buffer | null
+      if (piece === null) return
+      const taking = takeOne(piece)
+      isTaking = taking !== undefined
+      taking?.then(takeOn).catch(reject)
+    }
+  }
+  const takeOn = () => {
+    isTaking = false
+    takeAll()
+  }
+  const onReadable = () => {
+    try {
+      takeAll()
+    } catch (error) {
+      isTaking = true
+      reject(error as Error)
+    }
+  }
+  raw.on('readable', onReadable)
+  const stopCounting = onTinyChunks(raw, reject)
+  const stopWaiting = finished(raw, { writable: false }, (error) => (error == null ? resolve() : reject(error)))
+  try {
+    await promise
+  } finally {
+    // The request itself is left as it is: its connection is needed for the answer.
+    raw.off('readable', onReadable)
+    stopCounting()
+    stopWaiting()
   }
 }
 
@@ -107,15 +145,9 @@ async function* receive(raw: IncomingMessage, { maxBytes, hold, settings }: Byte
  */
 export function streamBody(raw: IncomingMessage, bounds: BodyBounds): Readable {
   const judge = new JsonJudge(bounds)
-  const count = new PieceCount()
-  const judged = (chunk: Buffer) => {
-    count.add(chunk)
-    count.check()
-    return judge.feed(chunk)
-  }
   const body = new Transform({
     transform(chunk: Buffer, _encoding, done) {
-      after(() => judged(chunk), done, chunk)
+      after(() => judge.feed(chunk), done, chunk)
     },
     flush(done) {
       after(() => judge.end(), done)
@@ -144,30 +176,18 @@ export function passBody(raw: IncomingMessage): Readable {
 function connect(raw: IncomingMessage, body: Transform): Readable {
   inviteBody(raw)
   raw.pipe(body)
+  // It may break before the call that reads it has begun, which then finds out by itself.
+  body.on('error', () => {})
+  body.once(
+    'close',
+    onTinyChunks(raw, (error) => body.destroy(error)),
+  )
   // What the reader leaves is read here, so that the connection can serve the next request.
   body.once('close', () => raw.resume())
   raw.once('close', () => {
     if (!raw.complete) body.destroy(new Error('the client broke off its request'))
   })
   return body
-}
-
-/** A chunk costs the same whatever its length, which may be a byte. */
-class PieceCount {
-  bytes = 0
-  #pieces = 0
-
-  add(chunk: Buffer): void {
-    this.bytes += chunk.length
-    this.#pieces++
-  }
-
-  /** @throws {GatewayError} UNREADABLE_BODY */
-  check(): void {
-    if (this.#pieces <= freePieces + this.bytes / minPieceBytes) return
-    const message = 'The body comes in very small chunks. Send it with Content-Length, or in chunks of some kilobytes.'
-    throw new GatewayError('UNREADABLE_BODY', message, endsConnection)
-  }
 }
 
 function tooLarge(maxBytes: number, setting: string | undefined): GatewayError {
@@ -222,7 +242,7 @@ export function unsupported(contentType: string | undefined): GatewayError {
 async function parseYamlBody(content: string, { maxValues, settings }: BodyBounds): Promise<JudgedDocument | undefined> {
   try {
     if (content.length > maxQuickYamlLength) return await parseYamlAside(content, maxValues)
-    return { value: (await import('./yaml.ts')).parseYaml(content, maxValues) }
+    return { value: (await import('./yaml.ts')).parseYaml(content, { maxValues }) }
   } catch (cause) {
     throw toBodyError(cause, settings.values, 'YAML')
   }

@@ -21,25 +21,57 @@ export async function readForm(
   const [type = ''] = (headers['content-type'] ?? '').split(';')
   if (type.trim().toLowerCase() !== 'application/x-www-form-urlencoded') return undefined
   const body = await readBytes(raw, { maxBytes, hold: answer && server.boundsOf('open', answer).hold })
-  let fields = 1
-  for (let at = body.indexOf('&'); at !== -1; at = body.indexOf('&', at + 1)) {
-    if (++fields > maxFields) throw new GatewayError('BAD_ARGUMENT', `The form has more than ${maxFields} fields.`)
-  }
   const form = new URLSearchParams()
-  for (const field of body.toString('utf8').split('&')) appendField(form, field)
+  let fields = 0
+  for (let from = 0; from <= body.length; ) {
+    if (++fields > maxFields) throw new GatewayError('BAD_ARGUMENT', `The form has more than ${maxFields} fields.`)
+    const end = indexOr(body.length, body.indexOf(ampersand, from))
+    appendField(form, body.subarray(from, end))
+    from = end + 1
+  }
   return form
 }
 
-/** The parser of the platform takes 20 ms for a megabyte of base64, which has one escape at its end. */
-function appendField(form: URLSearchParams, field: string): void {
-  if (field === '') return
-  const equals = field.indexOf('=')
-  const parts = equals === -1 ? [field, ''] : [field.slice(0, equals), field.slice(equals + 1)]
-  try {
-    const [name = '', value = ''] = parts.map((part) => decodeURIComponent(part.replaceAll('+', ' ')))
-    form.append(name, value)
-  } catch {
-    // Of a malformed escape, the platform's own reading counts.
-    for (const [name, value] of new URLSearchParams(field)) form.append(name, value)
+const codeOf = (character: string) => character.charCodeAt(0)
+const [ampersand = 0, equals = 0, plus = 0, percent = 0, space = 0] = [...'&=+% '].map(codeOf)
+const noDigit = 16
+/** Values of hexadecimal digits by their code. */
+const digits = Uint8Array.from({ length: 256 }, (_, code) => {
+  const value = Number.parseInt(String.fromCharCode(code), 16)
+  return Number.isNaN(value) ? noDigit : value
+})
+
+function indexOr(otherwise: number, index: number): number {
+  return index === -1 ? otherwise : index
+}
+
+function appendField(form: URLSearchParams, field: Buffer): void {
+  if (field.length === 0) return
+  const nameEnd = indexOr(field.length, field.indexOf(equals))
+  form.append(decode(field.subarray(0, nameEnd)), decode(field.subarray(nameEnd + 1)))
+}
+
+/**
+ * Decodes in place; malformed escapes stay as they are. The parser of the platform takes 20 ms for a megabyte of base64.
+ *
+ * @see https://url.spec.whatwg.org/#urlencoded-parsing
+ */
+function decode(bytes: Buffer): string {
+  const end = bytes.length
+  let at = Math.min(indexOr(end, bytes.indexOf(percent)), indexOr(end, bytes.indexOf(plus)))
+  let length = at
+  while (at < end) {
+    let byte = bytes[at++] as number
+    if (byte === plus) byte = space
+    if (byte === percent && at + 1 < end) {
+      const high = digits[bytes[at] as number] as number
+      const low = digits[bytes[at + 1] as number] as number
+      if (high !== noDigit && low !== noDigit) {
+        byte = high * 16 + low
+        at += 2
+      }
+    }
+    bytes[length++] = byte
   }
+  return bytes.toString('utf8', 0, length)
 }

@@ -49,7 +49,7 @@ export interface RequestState {
   readonly receivedAtMs: number
   readonly listener: ListenerKind
   /**
-   * Path without query and without the context path, as it stood in the request line. In a path that cannot be decoded, `%25` stands for
+   * Path without query and without the context path, as it stood in the request line. In a path that cannot be decoded, `%25` replaces
    * each percent sign.
    */
   readonly path: string

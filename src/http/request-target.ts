@@ -16,6 +16,14 @@ const absoluteForm = /^(https?):\/\/([^/?#]*)(.*)$/is
  * @see RFC 9112, sections 3.2 and 3.2.2
  */
 export function readTarget({ url = '/', httpVersion, headers, rawHeaders }: IncomingMessage): RequestTarget {
+  if (httpVersion !== '1.1' && httpVersion !== '1.0')
+    return { problem: 'The request is not in HTTP/1.1. Send it in that version.' }
+  const coding = headers['transfer-encoding']
+  if (coding !== undefined && coding.toLowerCase() !== 'chunked') {
+    return {
+      problem: 'Of the transfer codings, only "Transfer-Encoding: chunked" is understood. Compress with Content-Encoding.',
+    }
+  }
   const hosts = countHosts(rawHeaders)
   if (hosts > 1) return { problem: 'The request has more than one Host header. Send one.' }
   if (hosts === 0 && httpVersion === '1.1')

@@ -15,7 +15,7 @@ import { offeredMethods } from '../telemetry/methods.ts'
 import type { RequestSpan } from '../telemetry/tracing.ts'
 import { commonHeaders, type EchoedHeaders, sendError } from './answer.ts'
 import type { BoundsOf } from './body-bounds.ts'
-import { isDecodable } from './check-path.ts'
+import { checkPath } from './check-path.ts'
 import { listenerOf } from './listeners.ts'
 import { type OriginSettings, originOf } from './origin.ts'
 import type { Site } from './page.ts'
@@ -54,14 +54,18 @@ interface HttpServerOptions {
   methodsOf: (path: string) => string[]
 }
 
-/** Marks a request whose path lies outside the context path; no operation can have it. */
-const outside = Symbol('outside the context path')
+/** Marks a request that is rejected before it is routed: finding a route for a hostile path costs more than all else. */
+const refusal = Symbol('refusal')
 
-/** Marks a request of which it is not clear what is asked of whom, and says why. */
-const misdirected = Symbol('misdirected')
+interface Refusal {
+  readonly error: GatewayError
+  /** As the client sent it, for the log. */
+  readonly path: string
+}
+
+type RefusableRequest = IncomingMessage & { [refusal]?: Refusal }
 
 export function createHttpServer(options: HttpServerOptions): FastifyInstance {
-  const { contextPath } = options.origin
   const serverFactory: FastifyServerFactory<Server> = (handler) => options.createMainServer(handler)
   const server = Fastify({
     serverFactory,
@@ -76,14 +80,10 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
     requestIdHeader: false,
     genReqId: (raw) => requestIdOf(raw as unknown as IncomingMessage),
     rewriteUrl: (raw) => {
-      const target = readTarget(raw)
-      if ('problem' in target) Object.assign(raw, { [misdirected]: target.problem })
-      const url = 'url' in target ? withDecodablePath(target.url) : '/'
-      if (contextPath === '' && isInner(url)) return url
-      const { path, query } = splitUrl(url)
-      const inner = innerPath(path, contextPath, options)
-      if (inner === undefined) Object.assign(raw, { [outside]: true })
-      return (inner ?? '/') + query
+      const target = innerTarget(raw as unknown as IncomingMessage, options)
+      if (!('error' in target)) return target.url
+      Object.assign(raw, { [refusal]: target })
+      return `/${target.query}`
     },
     frameworkErrors: (error, request, reply) => {
       request.state = createState(request, undefined, options)
@@ -100,22 +100,22 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
 
   const tellEnded = createEndedQueue(options)
   server.addHook('onRequest', (request, reply, done) => {
+    const { [refusal]: refused } = request.raw as RefusableRequest
     let route: Route | undefined
-    let fault: unknown
-    try {
-      route = routeTo(request, options)
-    } catch (error) {
-      fault = error
+    let fault: unknown = refused?.error
+    if (refused === undefined) {
+      try {
+        route = routeTo(request, options)
+      } catch (error) {
+        fault = error
+      }
     }
-    request.state = createState(request, route, options)
+    request.state = createState(request, route, options, refused?.path)
     options.onReceived()
     const span = options.startSpan?.(request)
     if (span !== undefined) request.state.span = span
     // The framework tells about finished answers only; a client that goes away must be counted out, too.
     reply.raw.on('close', () => tellEnded(request, reply))
-    const { [misdirected]: problem } = request.raw as { [misdirected]?: string }
-    if (problem !== undefined) throw new GatewayError('BAD_ARGUMENT', problem, { headers: { connection: 'close' } })
-    if (outside in request.raw) throw noRoute(request)
     if (fault !== undefined) throw fault
     // No login would change this answer.
     if (!offeredMethods.has(request.method)) throw notOffered(request, options.methodsOf(request.state.path))
@@ -202,8 +202,8 @@ function notOffered(request: FastifyRequest, methods: readonly string[]): Gatewa
   })
 }
 
-function noRoute(request: FastifyRequest): GatewayError {
-  return new GatewayError('NO_ROUTE', `No operation has this path (${request.method}). GET /openapi.json lists all of them.`)
+function noRoute({ method }: Pick<IncomingMessage, 'method'>): GatewayError {
+  return new GatewayError('NO_ROUTE', `No operation has this path (${method}). GET /openapi.json lists all of them.`)
 }
 
 function splitUrl(url: string): { path: string; query: string } {
@@ -211,21 +211,31 @@ function splitUrl(url: string): { path: string; query: string } {
   return mark === -1 ? { path: url, query: '' } : { path: url.slice(0, mark), query: url.slice(mark) }
 }
 
-/**
- * The framework rejects a path that it cannot decode before any hook: without log line, metrics and common headers. With its percent signs
- * encoded, the path passes to the step that rejects ambiguous ones.
- */
-function withDecodablePath(url: string): string {
-  if (!url.includes('%')) return url
-  const { path, query } = splitUrl(url)
-  return isDecodable(path) ? url : path.replaceAll('%', '%25') + query
+/** Path below the context path, and query; or why the request is rejected. */
+function innerTarget(
+  raw: IncomingMessage,
+  options: HttpServerOptions,
+): { readonly url: string } | (Refusal & { readonly query: string }) {
+  const target = readTarget(raw)
+  if ('problem' in target) {
+    const error = new GatewayError('BAD_ARGUMENT', target.problem, { headers: { connection: 'close' } })
+    return { error, path: '/', query: '' }
+  }
+  const { contextPath } = options.origin
+  const { path: sent, query } = splitUrl(target.url)
+  const path = contextPath === '' && isInner(sent) ? sent : innerPath(sent, contextPath, options)
+  if (path === undefined) return { error: noRoute(raw), path: sent, query }
+  try {
+    checkPath(path)
+  } catch (error) {
+    return { error: error as GatewayError, path, query }
+  }
+  return { url: path === sent ? target.url : path + query }
 }
 
 /** Whether a path without a context path is taken as it is. */
-function isInner(url: string): boolean {
-  const mark = url.indexOf('?')
-  const end = mark === -1 ? url.length : mark
-  return url.charCodeAt(0) === slash && (end === 1 || url.charCodeAt(end - 1) !== slash)
+function isInner(path: string): boolean {
+  return path.charCodeAt(0) === slash && (path.length === 1 || path.charCodeAt(path.length - 1) !== slash)
 }
 
 /** The path below the context path, one trailing slash removed; undefined when it lies outside. */
@@ -246,8 +256,14 @@ function routeTo(request: FastifyRequest, { findRoute }: HttpServerOptions): Rou
   return found?.route
 }
 
-function createState(request: FastifyRequest, route: Route | undefined, { origin }: HttpServerOptions): RequestState {
-  return new CurrentRequest(request, route, originOf(request.raw, origin))
+/** @param path That of the request unless given. */
+function createState(
+  request: FastifyRequest,
+  route: Route | undefined,
+  { origin }: HttpServerOptions,
+  path?: string,
+): RequestState {
+  return new CurrentRequest(request, route, originOf(request.raw, origin), path ?? splitUrl(request.url).path)
 }
 
 class CurrentRequest implements RequestState {
@@ -266,11 +282,10 @@ class CurrentRequest implements RequestState {
   readonly answerHeaders: Record<string, string | string[]> = {}
   readonly #origin: ReturnType<typeof originOf>
 
-  constructor({ id, url, raw }: FastifyRequest, route: Route | undefined, origin: ReturnType<typeof originOf>) {
-    const mark = url.indexOf('?')
+  constructor({ id, raw }: FastifyRequest, route: Route | undefined, origin: ReturnType<typeof originOf>, path: string) {
     this.requestId = id
     this.listener = listenerOf(raw)
-    this.path = mark === -1 ? url : url.slice(0, mark)
+    this.path = path
     this.route = route
     this.clientAddress = origin.clientAddress
     this.scheme = origin.scheme

@@ -92,7 +92,8 @@ export const HttpKeys = z.strictObject({
     .min(0)
     .default(0)
     .describe(
-      'Open connections of one client address; further ones get 503 and are closed. 0: any number, as a load balancer in front needs it.',
+      'Open connections of one client address; further ones get 503 and are closed. With TLS, twice as many may be in a handshake. ' +
+        '0: any number, as a load balancer in front needs it.',
     ),
   'http.browserCache': z
     .boolean()

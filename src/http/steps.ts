@@ -1,14 +1,7 @@
-/** Request steps without dependencies: ambiguous paths, forged identity, OPTIONS. */
+/** Request steps without dependencies: forged identity, OPTIONS. */
 import type { FastifyReply } from 'fastify'
-import { checkPath } from './check-path.ts'
 import { isPreflight } from './cors.ts'
 import type { RequestStep } from './request-state.ts'
-
-/** @see docs/contracts/authentication.md#rejected-paths */
-export const refuseAmbiguousPath: RequestStep = {
-  name: 'refuseAmbiguousPath',
-  run: (request) => checkPath(request.state.path),
-}
 
 /** Identity and tracing headers that a client may send; every other `X-SPINNAKER-*` header is dropped. */
 const accepted = new Set([

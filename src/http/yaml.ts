@@ -4,24 +4,35 @@ import { isRawNumber, maxJsonDepth, RawNumber, UnsafeJsonError } from '../json/j
 
 const maxAliases = 500
 
+interface YamlBounds {
+  /** What aliases stand for counts each time. */
+  readonly maxValues?: number
+  /** As the library counts them. */
+  readonly maxAliasCount?: number
+}
+
 /**
- * @param maxValues What aliases stand for counts each time.
- * @throws {UnsafeJsonError} when it holds more values.
+ * @throws {UnsafeJsonError} when it holds more than `maxValues`.
  * @throws {Error} for anything but one well-formed document without runaway aliases, prototype keys or excessive depth.
  */
-export function parseYaml(text: string, maxValues: number = Number.POSITIVE_INFINITY): unknown {
+export function parseYaml(text: string, { maxValues = Number.POSITIVE_INFINITY, maxAliasCount = 100 }: YamlBounds = {}): unknown {
   refuseOpenBrackets(text)
   // The library compares each key with every other one: minutes for a map of some megabytes.
   const document = parseDocument(text, { version: '1.2', intAsBigInt: true, prettyErrors: true, uniqueKeys: false })
   const problem = document.errors[0]
-  if (problem !== undefined) throw isTooDeep(problem) ? tooDeep() : new Error(problem.message.split('\n')[0] ?? 'malformed')
+  if (problem !== undefined) throw isTooDeep(problem) ? tooDeep() : new Error(firstLine(problem))
   try {
     inspect(document)
     keepNumerals(document)
-    return toPlain(document.toJS({ maxAliasCount: 100 }), { depth: 0, count: createCounter(maxValues) })
+    return toPlain(document.toJS({ maxAliasCount }), { depth: 0, count: createCounter(maxValues) })
   } catch (error) {
     throw isTooDeep(error) ? tooDeep() : error
   }
+}
+
+/** The library shows the place in the lines below, after a colon. */
+function firstLine({ message }: Error): string {
+  return (message.split('\n')[0] ?? '').replace(/:$/, '')
 }
 
 /** The library walks a document by recursion and says it in the words of the engine. */

@@ -76,7 +76,7 @@ export class EventStream {
     this.#judgedAtMs = this.beganAtMs
     this.#judgedVersion = options.rightsVersion()
     options.client.once('close', () => this.#close())
-    // A client that left while its login was examined says so no more. Whoever opens the stream is not ready for it yet.
+    // A client that left while its login was examined says so no more. The code that opens the stream is not ready for it yet.
     if (options.client.destroyed) queueMicrotask(() => this.#close())
   }
 

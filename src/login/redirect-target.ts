@@ -21,7 +21,8 @@ const maxLength = 8192
  */
 export function checkRedirectTarget(targets: readonly string[], ui: UiAddress, baseUrl: string): string {
   const [to] = targets
-  if (to === undefined || targets.length > 1 || to === '' || to.length > maxLength) refuse('must be given once') // 1
+  if (to === undefined || targets.length > 1) refuse('must be given once') // 1
+  if (to === '' || to.length > maxLength) refuse(`must have 1 to ${maxLength} characters`) // 1
   if (/[^\x21-\x7e]|\\/.test(to)) refuse('must be an encoded URL') // 2
   if (ui.servesConsole && isConsoleAddress(to, baseUrl)) return to
   const match = /^(https?):\/\/([^/?#]+)(?:[/?#]|$)/i.exec(to)

@@ -38,11 +38,11 @@ export function createAccountCache(upstreams: Upstreams, refreshMs: number, log:
       if (number < lastRead) return
       lastRead = number
       accounts = read
-      freshness.loaded()
+      if (freshness.loaded()) log.info({ service: 'clouddriver' }, 'the account list is refreshed again')
     } catch (error) {
       if (number < lastRead) return
-      freshness.failed()
-      if (!closed) log.warn({ err: error, service: 'clouddriver' }, 'the account list could not be refreshed')
+      const isNew = freshness.failed(error)
+      if (isNew && !closed) log.warn({ err: error, service: 'clouddriver' }, 'the account list cannot be refreshed')
     }
   }
 

@@ -102,11 +102,11 @@ export function createApplicationCache(
         halves[source] = { entries, digest, tag }
         if (!isSame) isOutdated = true
       }
-      freshness[source].loaded()
+      if (freshness[source].loaded()) log.info({ service: source }, 'the application list is refreshed again')
     } catch (error) {
-      freshness[source].failed()
       // A failed refresh keeps the old half: a stale list serves the page, an empty one looks like lost data.
-      if (!closed) log.warn({ err: error, service: source }, 'the application list could not be refreshed')
+      const isNew = freshness[source].failed(error)
+      if (isNew && !closed) log.warn({ err: error, service: source }, 'the application list cannot be refreshed')
     }
   }
 

@@ -62,6 +62,8 @@ export type Demand =
   | { readonly kind: 'definitions' }
   /** A pipeline template, by the id of the path or as the body has it: its scopes say to which applications it belongs. */
   | { readonly kind: 'template'; readonly authorization: 'READ' | 'WRITE'; readonly of: 'path' | 'body' | 'source' }
+  /** Notification settings of all applications, which the path means with another type than `application`: an administrator. */
+  | { readonly kind: 'notifications' }
   /** The body is a canary configuration: WRITE on the applications that it names. */
   | { readonly kind: 'canary-config' }
   /** The body is the trigger of a start: READ on the run that it names as its parent. */
@@ -69,13 +71,27 @@ export type Demand =
   /** The body is a task: each job needs what it does. */
   | { readonly kind: 'jobs' }
   /** A list, from which what the caller may not read is left out. */
-  | { readonly kind: 'filter'; readonly by: readonly FilterField[] }
+  | {
+      readonly kind: 'filter'
+      readonly by: readonly FilterField[]
+      /** An embedded service has done it, whatever else the gateway checks for it. */
+      readonly unlessEmbedded?: ServiceName
+    }
 
 /**
  * `key-account`: the answer is a map by account; `build-service`: entries are names, or objects with one; `scopes`: entries are
- * templates, or lists of them by id; `applications`: entries belong to those in their list, or to all.
+ * templates, or lists of them by id; `applications`: entries belong to those in their list, or to all; `accounts`: entries, or the only
+ * one, have a list of accounts; `entity`: entries, or the only one, are about an entity in an application and an account.
  */
-export type FilterField = 'application' | 'applications' | 'account' | 'key-account' | 'build-service' | 'scopes'
+export type FilterField =
+  | 'application'
+  | 'applications'
+  | 'account'
+  | 'accounts'
+  | 'entity'
+  | 'key-account'
+  | 'build-service'
+  | 'scopes'
 
 export type Demands = readonly [Demand, ...Demand[]]
 
@@ -126,6 +142,7 @@ export const startsByEvent: Demands = [
 export const writesApplicationInBody = application('WRITE', 'body')
 export const readsDefinition = application('READ', 'definition', 'pipelineConfigId')
 export const readsStrategy = application('READ', 'strategy', 'strategyConfigId')
+export const writesNotifications: Demands = [...writesApplication, { kind: 'notifications' }]
 export const writesDefinitions: Demands = [{ kind: 'definitions' }]
 export const submitsJobs: Demands = [{ kind: 'jobs' }]
 export const writesPlugins: Demands = [{ kind: 'named-application', authorization: 'WRITE', application: pluginApplication }]
@@ -150,6 +167,16 @@ export const filteredByApplication: Demands = [{ kind: 'filter', by: ['applicati
 export const filteredByApplications: Demands = [{ kind: 'filter', by: ['applications'] }]
 export const filteredByScopes: Demands = [{ kind: 'filter', by: ['scopes'] }]
 export const filteredByAccount: Demands = [{ kind: 'filter', by: ['account'] }]
+export const filteredByAccounts: Demands = [{ kind: 'filter', by: ['accounts'] }]
+export const filteredByEntity: Demands = [{ kind: 'filter', by: ['entity'] }]
+export const readsApplicationByAccount: Demands = [
+  ...readsApplication,
+  { kind: 'filter', by: ['account'], unlessEmbedded: 'clouddriver' },
+]
+export const readsApplicationByKeyAccount: Demands = [
+  ...readsApplication,
+  { kind: 'filter', by: ['key-account'], unlessEmbedded: 'clouddriver' },
+]
 export const filteredByBuildService: Demands = [{ kind: 'filter', by: ['build-service'] }]
 
 export function application(authorization: Authorization, of: ApplicationSource, parameter?: string): Demands {
@@ -208,6 +235,8 @@ function formatDemand(demand: Demand): string {
       return demand.authorization === 'READ'
         ? 'READ on an application among the scopes of the template, nothing for a shared one'
         : `WRITE on the applications among the scopes of the template in the ${demand.of}, an administrator for a shared one`
+    case 'notifications':
+      return 'an administrator for the settings of all applications'
     case 'definitions':
       return 'WRITE on the applications of the definitions, as they are and as they will be, and their service accounts'
     case 'canary-config':

@@ -1,4 +1,5 @@
-/** Age of lists that are served from memory while their service is away. */
+/** What answers say while a service is away: the age of lists from memory, and missing parts. */
+import { GatewayError } from '../errors.ts'
 import type { RequestState } from '../http/request-state.ts'
 import type { ServiceName } from '../upstreams/services.ts'
 
@@ -16,7 +17,8 @@ export class Freshness {
   readonly #service: ServiceName
   readonly #maxAgeMs: number
   #loadedAtMs: number | undefined
-  #isFailing = false
+  /** Why it cannot be read; undefined while it can. */
+  #fault: string | undefined
 
   /** @param refreshMs How often the list is read. */
   constructor(service: ServiceName, refreshMs: number) {
@@ -24,19 +26,26 @@ export class Freshness {
     this.#maxAgeMs = refreshMs + patienceMs
   }
 
-  loaded(): void {
+  /** @returns Whether it could not be read before */
+  loaded(): boolean {
+    const wasFailing = this.#fault !== undefined
     this.#loadedAtMs = performance.now()
-    this.#isFailing = false
+    this.#fault = undefined
+    return wasFailing
   }
 
-  failed(): void {
-    this.#isFailing = true
+  /** @returns Whether the log does not know yet: the first failure in a row, or one of another kind */
+  failed(error: unknown): boolean {
+    const fault = error instanceof GatewayError ? `${error.code} ${error.status}` : String(error)
+    const isNew = this.#fault !== fault
+    this.#fault = fault
+    return isNew
   }
 
   /** Undefined while the list is fresh. */
   staleness(): Staleness | undefined {
     const ageMs = this.#loadedAtMs === undefined ? undefined : performance.now() - this.#loadedAtMs
-    return this.#isFailing || (ageMs ?? 0) > this.#maxAgeMs ? { service: this.#service, ageMs } : undefined
+    return this.#fault !== undefined || (ageMs ?? 0) > this.#maxAgeMs ? { service: this.#service, ageMs } : undefined
   }
 }
 
@@ -47,6 +56,11 @@ export function noteAge(state: RequestState, freshness: readonly Freshness[]): v
   const ages = stale.flatMap(({ ageMs }) => (ageMs === undefined ? [] : [Math.round(ageMs / 1000)]))
   if (ages.length > 0) state.answerHeaders['age'] = String(Math.max(...ages))
   state.answerHeaders['warning'] = stale.map(toWarning)
+}
+
+/** Value of `Warning` for an answer that lacks the parts of these services. */
+export function formatMissing(services: readonly ServiceName[]): string {
+  return services.map((service) => `199 fairlead "${service} does not answer, so its part may be missing"`).join(', ')
 }
 
 function toWarning({ service, ageMs }: Staleness): string {

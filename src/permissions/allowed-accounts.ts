@@ -1,4 +1,5 @@
 /** Accounts that a user may write to, as stored at login. */
+import { textsOf } from '../json/values.ts'
 import type { PermissionView } from './permissions.ts'
 
 /** An account as clouddriver reports it, with the fields that matter here. */
@@ -33,14 +34,10 @@ function accountsByRole(accounts: readonly AccountEntry[], roles: readonly strin
 function writersOf(account: AccountEntry): string[] | undefined {
   const { permissions, requiredGroupMembership } = account
   if (typeof permissions === 'object' && permissions !== null && Object.keys(permissions).length > 0) {
-    const lists = Object.values(permissions).map(toTexts)
+    const lists = Object.values(permissions).map(textsOf)
     if (lists.every((list) => list.length === 0)) return undefined
-    return toTexts((permissions as Record<string, unknown>)['WRITE'])
+    return textsOf((permissions as Record<string, unknown>)['WRITE'])
   }
-  const groups = toTexts(requiredGroupMembership)
+  const groups = textsOf(requiredGroupMembership)
   return groups.length === 0 ? undefined : groups
-}
-
-function toTexts(value: unknown): string[] {
-  return Array.isArray(value) ? value.filter((entry): entry is string => typeof entry === 'string') : []
 }

@@ -188,8 +188,7 @@ class FiatPermissions implements Permissions {
           const message = `The permission service accepts no user of this name: ${cause.message}`
           throw new GatewayError('USER_NAME_REFUSED', message, { cause })
         }
-        const message = 'The permission service does not answer, so logins fail. Try again in a moment.'
-        throw new GatewayError('LOGIN_UNAVAILABLE', message, { cause, headers: { 'retry-after': '5' } })
+        throw new GatewayError('LOGIN_UNAVAILABLE', whyLoginsFail(cause), { cause, headers: { 'retry-after': '5' } })
       }
       this.#log.warn({ err: cause, user: user.username }, 'a login could not be reported; legacyFallback lets it pass')
     } finally {
@@ -349,4 +348,10 @@ function isFinal(error: unknown): boolean {
 /** Other statuses below 500 speak of the address, or of the rights of the gateway. */
 function refusesUser(error: unknown): error is GatewayError {
   return [400, 409, 422].includes(statusOf(error) ?? 500)
+}
+
+/** A full disk needs an operator, unlike a service that is away. */
+function whyLoginsFail(cause: unknown): string {
+  if (statusOf(cause) === 507) return 'The permission service cannot store the roles of this login: its disk is full.'
+  return 'The permission service does not answer, so logins fail. Try again in a moment.'
 }

@@ -5,7 +5,7 @@ import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs
 export function readForeignFile(path: string, maxBytes: number): string | undefined {
   let file: number | undefined
   try {
-    // Opening a pipe would otherwise wait for someone who writes.
+    // Opening a pipe would otherwise wait for a writer.
     file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
     const found = fstatSync(file)
     return found.isFile() && found.size <= maxBytes ? readFileSync(file, 'utf8') : undefined

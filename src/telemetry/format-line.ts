@@ -62,7 +62,8 @@ function formatError(error: unknown, code: unknown): string {
   if (typeof error !== 'object' || error === null) return ''
   const { message = '', stack, type } = error as Record<string, unknown>
   const isDefect = code === 'UNEXPECTED' || defects.has(String(type))
-  if (!isDefect || typeof stack !== 'string') return ` (${printable(String(message))})`
+  // The message of an error and those of its causes are joined by colons; ours are sentences.
+  if (!isDefect || typeof stack !== 'string') return ` (${printable(String(message).replaceAll('.: ', ': '))})`
   return stack
     .split('\n')
     .map((line) => `\n    ${printable(line.trim())}`)

@@ -93,21 +93,42 @@ export function logAccess(
   const number = levels[level]
   if (number < log.levelVal) return
   const logger = log as Logger & Inside
-  const { span, operation, user, token, upstreamCalls: calls } = state
-  let line = `${logger[pino.symbols.lsCacheSym][number]}${logger[pino.symbols.timeSym]()}${logger[pino.symbols.chindingsSym]},"requestId":${quote(state.requestId)}`
-  if (span !== undefined) line += `,"traceId":"${span.traceId}"`
-  line += `,"method":"${method}","path":${quote(concealSecrets(state.path))},"status":${status},"bytes":${bytes}`
-  line += `,"durationMs":${Math.round(durationMs * 10) / 10}`
-  if (operation !== undefined) line += `,"operation":"${operation}"`
-  if (user !== undefined) line += `,"user":${quote(user.username)}`
-  if (token !== undefined) line += `,"token":${quote(token.id)}`
-  line += `,"address":${quote(state.clientAddress)}`
-  if (!complete) line += ',"brokenOff":true'
-  if (calls.length > 0) {
-    const told = calls.map((call) => `"${call.service} ${call.status ?? 'none'} ${call.durationMs}ms"`)
-    line += `,"upstream":[${told.join(',')}]`
+  const { span, operation, user, token, clientAddress } = state
+  // As few pieces as possible: each one is an object until the line is written.
+  const trace = span === undefined ? '' : `,"traceId":"${span.traceId}"`
+  const named = operation === undefined ? '' : `,"operation":"${operation}"`
+  const by = user === undefined ? '' : `,"user":${quote(user.username)}`
+  const presented = token === undefined ? '' : `,"token":${quote(token.id)}`
+  const end = complete ? '' : ',"brokenOff":true'
+  const line = `${beginLine(logger, number)}${quote(state.requestId)}${trace},"method":"${method}","path":${quote(concealSecrets(state.path))},"status":${status},"bytes":${bytes},"durationMs":${Math.round(durationMs * 10) / 10}${named}${by}${presented},"address":${quote(clientAddress)}${end}${formatCalls(state.upstreamCalls)},"msg":"request"}\n`
+  logger[pino.symbols.streamSym].write(line)
+}
+
+/** The same text for all lines of a millisecond. */
+function beginLine(logger: Inside, level: number): string {
+  const time = logger[pino.symbols.timeSym]()
+  if (time !== begun.time || level !== begun.level || logger !== begun.logger) {
+    const text = `${logger[pino.symbols.lsCacheSym][level]}${time}${logger[pino.symbols.chindingsSym]},"requestId":`
+    begun = { logger, level, time, text }
   }
-  logger[pino.symbols.streamSym].write(`${line},"msg":"request"}\n`)
+  return begun.text
+}
+
+let begun: { logger: Inside | undefined; level: number; time: string; text: string } = {
+  logger: undefined,
+  level: 0,
+  time: '',
+  text: '',
+}
+
+function formatCalls(calls: FastifyRequest['state']['upstreamCalls']): string {
+  const [first] = calls
+  if (first === undefined) return ''
+  return `,"upstream":[${calls.length === 1 ? formatCall(first) : calls.map(formatCall).join(',')}]`
+}
+
+function formatCall({ service, status, durationMs }: FastifyRequest['state']['upstreamCalls'][number]): string {
+  return `"${service} ${status ?? 'none'} ${durationMs}ms"`
 }
 
 /** What pino writes around the fields of a line. */

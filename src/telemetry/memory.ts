@@ -1,5 +1,5 @@
 /** Memory of the process: what only the start needed, and what load needs. */
-import { setFlagsFromString } from 'node:v8'
+import { getHeapStatistics, setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 
 /**
@@ -16,30 +16,46 @@ export function giveBackMemory(): void {
 const settledMs = 2500
 /** Of the time; a thread that does more has requests that would wait for the collection. */
 const idleShare = 0.05
+/** Half a minute without load: its machine code is dropped, too. */
+const quietTimes = 12
+/** Of the heap since the last collection. V8 itself may wait until it has doubled, which without load it never does. */
+const leastGrowth = 1.25
 
 interface IdleWatch {
   readonly everyMs?: number
   readonly collect?: () => void
   /** Share of the time since the call before that the thread was busy, 0 to 1. */
   readonly busyShare?: () => number
+  /** What the heap of the thread takes, garbage included. */
+  readonly heapBytes?: () => number
 }
 
 /**
- * The same, once what is loaded at the start is there, and the thread has been idle for a while: requests would wait for it.
+ * The same, once what is loaded at the start is there, and again after each load, always when the thread has been idle for a
+ * while: requests would wait for it.
  *
- * @param before What else is done then.
+ * @param before What else is done the first time.
  */
-export function giveBackMemoryOnceIdle(
+export function giveBackMemoryWhenIdle(
   before = () => {},
-  { everyMs = settledMs, collect = giveBackMemory, busyShare = watchLoop() }: IdleWatch = {},
+  { everyMs = settledMs, collect = giveBackMemory, busyShare = watchLoop(), heapBytes = heapBytesNow }: IdleWatch = {},
 ): void {
-  const later = () =>
-    setTimeout(() => {
-      if (busyShare() > idleShare) return later()
-      before()
-      collect()
-    }, everyMs).unref()
-  later()
+  let bytesAfter: number | undefined
+  let idleTimes = 0
+  setInterval(() => {
+    idleTimes = busyShare() > idleShare ? 0 : idleTimes + 1
+    const isFirst = bytesAfter === undefined
+    if (idleTimes < (isFirst ? 1 : quietTimes)) return
+    if (bytesAfter !== undefined && heapBytes() < bytesAfter * leastGrowth) return
+    if (isFirst) before()
+    collect()
+    idleTimes = 0
+    bytesAfter = heapBytes()
+  }, everyMs).unref()
+}
+
+function heapBytesNow(): number {
+  return getHeapStatistics().total_heap_size
 }
 
 function watchLoop(): () => number {

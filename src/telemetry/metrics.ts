@@ -163,7 +163,7 @@ export function createMetrics(version: string): Metrics {
     'service',
     'result',
   )
-  const sharedReads = counter(
+  const sharedReads = boundCounter(
     'fairlead_shared_reads_total',
     'Reads that were answered by the call of an identical read at the same moment, by service.',
     'service',
@@ -217,6 +217,7 @@ export function createMetrics(version: string): Metrics {
 
   const workerDeaths = counter('fairlead_worker_deaths_total', 'Worker processes that ended unexpectedly and were started again.')
 
+  const sharedReadsOf = new Map<string, { value: number }>()
   let requestsInFlight = 0
   const samplers: (() => void | Promise<void>)[] = [() => inFlight.set(requestsInFlight)]
   const answered = new Tallies('operation', { total: requests, durations, bytes })
@@ -325,7 +326,9 @@ export function createMetrics(version: string): Metrics {
     auditCounted: () => auditCounted.inc(),
     callRetried: (service, result) => retries.inc({ service, result }),
     circuitOpened: (service) => circuitsOpened.inc({ service }),
-    readShared: (service) => sharedReads.inc({ service }),
+    readShared: (service) => {
+      sharedReadsOf.getOrInsertComputed(service, () => sharedReads.bind({ service })).value++
+    },
     requestShed: (reason) => shed.inc({ reason }),
     requestLimited: ({ kind, enforced }) => limited.inc({ kind, enforced: String(enforced) }),
     requestUncounted: () => uncounted.inc(),

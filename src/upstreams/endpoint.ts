@@ -1,5 +1,6 @@
 /** One address of a service: its connections, the bound on calls, and the circuit breaker. */
 import type { LookupFunction } from 'node:net'
+import type { SecureContext } from 'node:tls'
 import type { Client, Dispatcher } from 'undici'
 import { GatewayError } from '../errors.ts'
 import { Circuit, type CircuitSettings, type CircuitState } from './circuit.ts'
@@ -31,6 +32,8 @@ interface EndpointOptions extends CallBounds {
   maxConnectionAgeMs: number
   /** Resolves host names, instead of the system. */
   lookup?: LookupFunction | undefined
+  /** Of an address with https: certificate and authorities, instead of those of Node. */
+  secureContext?: SecureContext | undefined
   /** Without, every call is sent. */
   circuit?: CircuitSettings | undefined
   /** Told when the circuit opens and closes. */
@@ -89,6 +92,7 @@ export class Endpoint {
         timeout: options.connectTimeoutMs,
         ...(socketPath !== undefined && { socketPath }),
         ...(options.lookup !== undefined && { lookup: options.lookup }),
+        ...(options.secureContext !== undefined && { secureContext: options.secureContext }),
       },
     }
     this.#connections = new Connections(url.origin, settings, options.maxConnectionAgeMs)

@@ -36,6 +36,28 @@ export function decidesAnswer(name: string, isByRights: boolean): boolean {
   return name !== 'X-SPINNAKER-REQUEST-ID' && !(isByRights && name === 'X-SPINNAKER-USER')
 }
 
+/**
+ * The identity as header lines, each after CRLF; undefined where configuration adds headers, or a value does not fit one. Steps have checked
+ * the values of clients, and names of users are made to fit.
+ */
+export function formatIdentity(identity: IdentityHeaders, state: RequestState): string | undefined {
+  const application = identity['X-SPINNAKER-APPLICATION']
+  if (state.passedOn !== undefined || (application !== undefined && !visible.test(application))) return undefined
+  const executionId = identity['X-SPINNAKER-EXECUTION-ID']
+  const executionType = identity['X-SPINNAKER-EXECUTION-TYPE']
+  const accounts = identity['X-SPINNAKER-ACCOUNTS']
+  const origin = identity['X-SPINNAKER-USER-ORIGIN'] === 'deck' ? fromDeck : fromOthers
+  let lines = `\r\nX-SPINNAKER-USER: ${identity['X-SPINNAKER-USER']}${origin}${identity['X-SPINNAKER-REQUEST-ID']}`
+  if (accounts !== undefined) lines += `\r\nX-SPINNAKER-ACCOUNTS: ${accounts}`
+  if (executionId !== undefined) lines += `\r\nX-SPINNAKER-EXECUTION-ID: ${executionId}`
+  if (executionType !== undefined) lines += `\r\nX-SPINNAKER-EXECUTION-TYPE: ${executionType}`
+  return application === undefined ? lines : `${lines}\r\nX-SPINNAKER-APPLICATION: ${application}`
+}
+
+const fromDeck = '\r\nX-SPINNAKER-USER-ORIGIN: deck\r\nX-SPINNAKER-REQUEST-ID: '
+const fromOthers = '\r\nX-SPINNAKER-USER-ORIGIN: api\r\nX-SPINNAKER-REQUEST-ID: '
+const visible = /^[\x20-\x7e]+$/
+
 /** Up to hundreds of names for every call of a user with many accounts; the list of a session stays the same. */
 const accountLists = new WeakMap<readonly string[], string>()
 

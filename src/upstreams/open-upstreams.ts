@@ -22,6 +22,7 @@ export function openUpstreams(
       shards: ofEach((service) => instancesOf(service, services, okHttpClient.routeClouddriver)),
       bounds: (service) => services[service].bounds,
       keepAliveMs: okHttpClient.keepAliveMs,
+      tls: okHttpClient.tls,
       maxAnswerBytes,
       sendIdentity: okHttpClient.propagateSpinnakerHeaders,
       retry: okHttpClient.retryOnConnectionFailure,

@@ -28,6 +28,8 @@ export interface PassOnOptions {
   service: ServiceName
   call: UpstreamCall
   identity: IdentityHeaders
+  /** The same, see `formatIdentity`. */
+  identityLines: string | undefined
   /** What the answer has to be; judged before the client sees anything of it. */
   form: AnswerForm
   /** The raw answer to the client. Untouched when the call fails. */
@@ -197,16 +199,20 @@ class Exchange implements Dispatcher.DispatchHandler, Leader, Follower {
   }
 
   #dispatch(endpoint: Endpoint): void {
-    const { service, gzip, identity } = this.#options
+    const { service, gzip, identity, identityLines } = this.#options
     const upstreams = this.#upstreams
     this.#startedAtMs = performance.now()
     try {
       this.#span = upstreams.startCall?.(service, this.#call.method ?? 'GET')
-      const target = upstreams.target(endpoint, this.#call, identity, gzip ? 'gzip' : 'identity', this.#span?.headers)
+      const target = upstreams.target(endpoint, this.#call, identity, {
+        encoding: gzip ? 'gzip' : 'identity',
+        more: this.#span?.headers,
+        lines: identityLines,
+      })
       this.#target = target
       this.#isClosed = endpoint.isClosed
       this.#connection = endpoint.takeConnection()
-      this.#connection.dispatch(target.options, this)
+      this.#connection.send(target.options, this)
     } catch (error) {
       this.#fail(error)
     }

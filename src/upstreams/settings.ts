@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { httpAddress, milliseconds, port, type SettingsReport, withoutEffect } from '../setting.ts'
 import { type CircuitSettings, usualCircuit } from './circuit.ts'
 import type { CallBounds } from './endpoint.ts'
+import { toServiceTls } from './service-tls.ts'
 import { isEmbeddable, type ServiceName, serviceNames } from './services.ts'
 
 /** Calls that may wait for each that runs, unless configured. */
@@ -181,11 +182,20 @@ export const UpstreamKeys = z.strictObject({
     .array(z.string())
     .default([])
     .describe('Further `X-SPINNAKER-*` headers of clients to forward.'),
-  'okHttpClient.keyStore': z.string().optional().describe('PKCS12 file with the client certificate for calls to services.'),
-  'okHttpClient.keyStoreType': z.string().default('PKCS12').describe('Type of `keyStore`.'),
+  'okHttpClient.keyStore': z
+    .string()
+    .optional()
+    .describe('PKCS #12 or PEM file with client certificate and private key for calls to services; read at the start.'),
+  'okHttpClient.keyStoreType': withoutEffect('Detected from the file.'),
   'okHttpClient.keyStorePassword': z.string().optional().describe('Password of `keyStore`.'),
-  'okHttpClient.trustStore': z.string().optional().describe('PKCS12 file with the authorities that sign the services.'),
-  'okHttpClient.trustStoreType': z.string().default('PKCS12').describe('Type of `trustStore`.'),
+  'okHttpClient.trustStore': z
+    .string()
+    .optional()
+    .describe(
+      'PKCS #12 or PEM file with the authorities that services are trusted by, and no others; read at the start. ' +
+        'Default: those of Node and of `NODE_EXTRA_CA_CERTS`.',
+    ),
+  'okHttpClient.trustStoreType': withoutEffect('Detected from the file.'),
   'okHttpClient.trustStorePassword': z.string().optional().describe('Password of `trustStore`.'),
   'okHttpClient.refreshableKeys.enabled': withoutEffect('Reloading of key stores.'),
   'okHttpClient.refreshableKeys.refreshPeriod': withoutEffect('Reloading of key stores.'),
@@ -241,10 +251,10 @@ export function toConfiguredUpstreams(keys: UpstreamKeys, report: SettingsReport
   if (external.length > 0 && embedded.length > 0) {
     report.notice(
       `${external.join(', ')} ${external.length > 1 ? 'are' : 'is'} external; ${embedded.join(', ')} ` +
-        'without an address stay embedded. Set services.<name>.baseUrl, or services.<name>.enabled: false to switch one off.',
+        `without an address ${embedded.length > 1 ? 'stay' : 'stays'} embedded. Set services.<name>.baseUrl, or ` +
+        'services.<name>.enabled: false to switch one off.',
     )
   }
-  refuseKeyStores(keys, report)
   if (keys['authz.enabled']) {
     report.problem(
       'authz.enabled',
@@ -254,7 +264,7 @@ export function toConfiguredUpstreams(keys: UpstreamKeys, report: SettingsReport
   }
   return {
     services,
-    okHttpClient: toOkHttpClient(keys),
+    okHttpClient: toOkHttpClient(keys, report),
     uiBaseUrl: keys['services.deck.baseUrl'],
     standalone: external.length === 0,
   }
@@ -329,8 +339,9 @@ function composeAddress(name: ServiceName, keys: UpstreamKeys): string | undefin
   return `${protocol}://${host || 'localhost'}${portNumber === undefined ? '' : `:${portNumber}`}`
 }
 
-function toOkHttpClient(keys: UpstreamKeys) {
+function toOkHttpClient(keys: UpstreamKeys, report: SettingsReport) {
   return {
+    tls: toServiceTls(keys, report),
     connectTimeoutMs: connectTimeoutOf(keys),
     readTimeoutMs: keys['okHttpClient.readTimeoutMs'],
     keepAliveMs: keys['okHttpClient.connectionPool.keepAliveDurationMs'],
@@ -345,16 +356,4 @@ function toOkHttpClient(keys: UpstreamKeys) {
 
 function connectTimeoutOf(keys: UpstreamKeys): number {
   return keys['okHttpClient.connectTimoutMs'] ?? keys['okHttpClient.connectTimeoutMs']
-}
-
-/** A client certificate that is configured and not shown would look like a broken service; better to say so at once. */
-function refuseKeyStores(keys: UpstreamKeys, report: SettingsReport): void {
-  for (const key of ['okHttpClient.keyStore', 'okHttpClient.trustStore'] as const) {
-    if (!keys[key]) continue
-    report.problem(
-      key,
-      'this version cannot present or check certificates from a key store; remove the key, ' +
-        'and name authorities in the environment variable NODE_EXTRA_CA_CERTS',
-    )
-  }
 }

@@ -2,13 +2,14 @@
 import type { LookupFunction } from 'node:net'
 import type { Readable } from 'node:stream'
 import { setTimeout as pause } from 'node:timers/promises'
+import { createSecureContext, type SecureContext } from 'node:tls'
 import { promisify } from 'node:util'
 import { gunzip, gunzipSync } from 'node:zlib'
 import type { Client, Dispatcher } from 'undici'
 import { GatewayError } from '../errors.ts'
 import { formatQuery, type QueryValue } from '../http/encode-path.ts'
 import { formatJson, parseJson } from '../json/json.ts'
-import { isObject } from '../json/values.ts'
+import { isObject, textsOf } from '../json/values.ts'
 import type { StartCall } from '../telemetry/tracing.ts'
 import { type AnswerForm, checkForm, noPage, objectOrList } from './answer-form.ts'
 import { type CircuitSettings, type CircuitState, usualCircuit } from './circuit.ts'
@@ -16,6 +17,7 @@ import { type CallBounds, type CallClass, Endpoint, isUnavailable } from './endp
 import type { IdentityHeaders } from './identity.ts'
 import { maxRedirects, redirectPath } from './redirects.ts'
 import { RetryBudget } from './retry-budget.ts'
+import type { ServiceTls } from './service-tls.ts'
 import type { ServiceAddress, ServiceName } from './services.ts'
 import { createChooser, criteriaOf, type Shard } from './shards.ts'
 import { type AnswerBounds, askWhole, type WholeAnswer } from './whole-answer.ts'
@@ -39,6 +41,8 @@ interface UpstreamSettings {
   circuit?: CircuitSettings | false
   /** Resolves host names, instead of the system. */
   lookup?: LookupFunction
+  /** Of addresses with https. */
+  tls?: ServiceTls | undefined
 }
 
 /** Told about calls and services; every part may be missing. */
@@ -110,10 +114,19 @@ export type UpstreamObserver = (call: {
 
 /** A call as its connection takes it. */
 export interface UpstreamTarget {
-  options: Dispatcher.DispatchOptions
+  options: Dispatcher.DispatchOptions & { readonly accept: string | undefined }
   /** Path of the base URL, without trailing slash; `options.path` begins with it. */
   basePath: string
 }
+
+interface TargetHeaders {
+  readonly encoding?: 'gzip' | 'identity'
+  readonly more?: Readonly<Record<string, string>> | undefined
+  readonly lines?: string | undefined
+}
+
+/** @see RFC 9110, section 5.5 */
+const unfitForHeader = /[^\t\x20-\x7e\x80-\xff]/
 
 const gunzipAside: (body: Buffer, options: { maxOutputLength: number }) => Promise<Buffer> = promisify(gunzip)
 /** Compressed bytes may stand for a thousand times as many. */
@@ -143,6 +156,7 @@ interface CallFailure {
 
 export class Upstreams {
   readonly #settings: UpstreamSettings
+  readonly #secureContext: SecureContext | undefined
   readonly #surroundings: UpstreamSurroundings
   readonly startCall: StartCall | undefined
   /** By service, or by service and instance where a request decides. */
@@ -153,6 +167,8 @@ export class Upstreams {
 
   constructor(settings: UpstreamSettings, surroundings: UpstreamSurroundings = {}) {
     this.#settings = settings
+    const { tls } = settings
+    this.#secureContext = tls && createSecureContext({ ...tls, ca: tls.ca && [...tls.ca] })
     this.#surroundings = surroundings
     this.startCall = surroundings.startCall
     for (const [service, shards] of Object.entries(settings.shards ?? {})) {
@@ -332,14 +348,16 @@ export class Upstreams {
    * Resolves a call to the options that carry it out, for code that streams the answer.
    *
    * @param more Headers besides those of the call.
+   * @param lines The identity, see `formatIdentity`.
    */
   target(
     endpoint: Endpoint,
     call: UpstreamCall,
     identity: IdentityHeaders,
-    encoding: 'gzip' | 'identity' = 'gzip',
-    more?: Readonly<Record<string, string>>,
+    { encoding = 'gzip', more, lines }: TargetHeaders = {},
   ): UpstreamTarget {
+    const accept = lines !== undefined && more === undefined ? this.#formatHeaders(call, encoding, lines) : undefined
+    if (accept !== undefined) return this.#toTarget(endpoint, call, { accept })
     const described: Record<string, string> = {
       accept: 'application/json',
       'accept-encoding': encoding,
@@ -357,11 +375,32 @@ export class Upstreams {
       for (const name in identity) if (!(name in described)) headers.push(name, identity[name] as string)
     }
     for (const name in described) headers.push(name, described[name] as string)
-    const path = endpoint.basePath + pathOf(call)
+    return this.#toTarget(endpoint, call, { headers, body })
+  }
+
+  /** All header lines of a read after the name of the first, which is `accept`; undefined for calls with other headers or a body. */
+  #formatHeaders({ headers, body, rawBody }: UpstreamCall, encoding: 'gzip' | 'identity', identity: string): string | undefined {
+    if (body !== undefined || rawBody !== undefined) return undefined
+    let lines =
+      encoding === 'gzip' ? 'application/json\r\naccept-encoding: gzip' : 'application/json\r\naccept-encoding: identity'
+    for (const name in headers) {
+      const value = headers[name] as string
+      if (name !== 'if-none-match' || unfitForHeader.test(value)) return undefined
+      lines += `\r\nif-none-match: ${value}`
+    }
+    return this.#settings.sendIdentity === false ? lines : lines + identity
+  }
+
+  #toTarget(
+    endpoint: Endpoint,
+    call: UpstreamCall,
+    { accept, headers, body }: { accept?: string; headers?: string[]; body?: Dispatcher.DispatchOptions['body'] },
+  ): UpstreamTarget {
+    const { origin, basePath } = endpoint
+    const options = { origin, path: basePath + pathOf(call), method: call.method ?? 'GET', headers, body, accept }
     const timeoutMs = endpoint.timeoutOf(call)
-    const options: Dispatcher.DispatchOptions = { origin: endpoint.origin, path, method: call.method ?? 'GET', headers, body }
     if (timeoutMs !== endpoint.readTimeoutMs) Object.assign(options, { headersTimeout: timeoutMs, bodyTimeout: timeoutMs })
-    return { basePath: endpoint.basePath, options }
+    return { basePath, options }
   }
 
   observe(call: Parameters<UpstreamObserver>[0]): void {
@@ -392,6 +431,7 @@ export class Upstreams {
       ...this.#boundsOf(service),
       keepAliveMs,
       lookup,
+      secureContext: this.#secureContext,
       service,
       baseUrl,
       socketPath,
@@ -591,8 +631,7 @@ export function upstreamFailed(service: ServiceName, status: number, text: strin
   }
   const said = parseErrorBody(text)
   const message = typeof said?.['message'] === 'string' ? said['message'] : undefined
-  const errors = said?.['errors']
-  const lines = Array.isArray(errors) ? errors.filter((line): line is string => typeof line === 'string') : []
+  const lines = textsOf(said?.['errors'])
   const told = message ?? (lines.length > 0 ? lines.join('; ') : undefined)
   return new GatewayError('UPSTREAM_FAILED', `${prefix}${service} answered ${status}${told === undefined ? '.' : `: ${told}`}`, {
     status,

@@ -43,6 +43,7 @@ export function embedServices({ config, log, services, socketPath, ...options }:
     socketPath,
     embedded,
     services,
+    serviceTls: config.upstreams.okHttpClient.tls,
     settings,
     traces: config.telemetry.tracing !== undefined,
     log,

@@ -359,7 +359,12 @@ class WorkerSupervisor {
   /** Ends a worker that has not answered for twenty seconds in which this process ran: its connections would wait for ever. */
   #ping(): void {
     for (const worker of this.#workers) {
-      if (worker.phase === 'starting') continue
+      if (worker.phase === 'starting') {
+        const reason = worker.noteStartTurn()
+        if (reason !== undefined)
+          this.#options.log.error({ worker: worker.number, pid: worker.pid, reason }, 'a worker process that starts is ended')
+        continue
+      }
       if (worker.silentTurns++ >= maxSilentTurns) {
         this.#options.log.error({ worker: worker.number, pid: worker.pid }, 'a worker process hangs and is ended')
         worker.kill()

@@ -40,6 +40,10 @@ const maxCalmTurns = 2
 /** So long it may take to confirm a connection. */
 const calmMs = 500
 
+/** A start takes seconds, and no migration: the first workers have done that. */
+const maxStartTurns = 60
+const lateStart = 'it was not ready within two minutes; see what its last log lines wait for, such as Redis or a file system'
+
 type Phase = 'starting' | 'serving' | 'ending' | 'ended'
 
 export class WorkerProcess implements ConnectionTaker {
@@ -61,6 +65,8 @@ export class WorkerProcess implements ConnectionTaker {
   metrics: readonly MetricSnapshot[] = []
   /** Pings in a row without an answer. */
   silentTurns = 0
+  #startTurns = 0
+  readonly #fail: (reason: Error) => void
 
   constructor({ program, start, duties, passOn, giveBack }: WorkerProcessOptions) {
     this.number = start.number
@@ -78,6 +84,7 @@ export class WorkerProcess implements ConnectionTaker {
     })
     const { promise, resolve, reject } = Promise.withResolvers<void>()
     this.ready = promise
+    this.#fail = reject
     promise.catch(() => {})
     this.channel = new Channel<PrimaryDuties, WorkerDuties>(this.#child.stdio[4] as Duplex, {
       ...duties,
@@ -152,6 +159,18 @@ export class WorkerProcess implements ConnectionTaker {
   /** Whether its end is no accident. */
   get toldToEnd(): boolean {
     return this.#toldToEnd
+  }
+
+  /**
+   * Notes one more ping for which it has not been ready. One that is late is ended, for whom a reload would wait for ever.
+   *
+   * @returns why it was ended
+   */
+  noteStartTurn(): string | undefined {
+    if (++this.#startTurns < maxStartTurns) return undefined
+    this.#fail(new Error(lateStart))
+    this.kill()
+    return lateStart
   }
 
   /** It gets no more connections. */

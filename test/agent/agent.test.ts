@@ -61,6 +61,14 @@ test('programs', async (t) => {
     assert.equal(readFileSync(join(content, 'starts'), 'utf8'), '')
   })
 
+  await t.test('a package.json above the data directory does not concern programs', async () => {
+    writeFileSync(join(agent.dataDir, 'package.json'), '{"type": "module"}')
+    writeFileSync(join(content, 'common.js'), 'console.log(typeof require)')
+    const command = [process.execPath, 'common.js']
+    await agent.desire([toInstance('common', command, { restart: 'once', program: { content } })])
+    assert.equal(await consoleOf(agent, 'common', /\n/), 'function\n')
+  })
+
   await t.test('a program runs as the user it is given', { skip: process.getuid?.() !== 0 }, async () => {
     const user = { uid: 65_534, gid: 65_534 }
     const command = ['sh', '-c', 'id -u; id -G; touch new && ls -ln "$PWD"/new | cut -d" " -f3; exec sleep 1000']

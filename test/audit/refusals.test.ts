@@ -329,7 +329,8 @@ test('refusals before the login leave a code', async (t) => {
   const told = (await recordsOf(gateway)).map(({ kind, decision, status, error, user }) => [kind, decision, status, error, user])
   assert.deepEqual(told, [
     ['change', 'refused', 503, 'REQUEST_SHED', undefined],
-    ['change', 'refused', 400, 'PATH_REFUSED', undefined],
+    // It is not routed, so no operation is known.
+    ['refusal', 'refused', 400, 'PATH_REFUSED', undefined],
     ['refusal', 'refused', 400, 'PATH_REFUSED', undefined],
     ['change', 'refused', 403, 'ORIGIN_REFUSED', 'admin'],
     ['change', 'refused', 401, 'LOGIN_REQUIRED', undefined],

@@ -1,13 +1,14 @@
 /** `fairlead audit verify` over several files and over Redis: what is missing is told with the file and line. */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { appendFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { appendFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { promisify } from 'node:util'
 import pino from 'pino'
 import { listAuditFiles, openFileSink } from '../../src/audit/file-sink.ts'
 import { createRedisSink } from '../../src/audit/redis-sink.ts'
+import { openSqliteSink } from '../../src/audit/sqlite-sink.ts'
 import { openRedis } from '../../src/redis/open-redis.ts'
 import { program, sharedEnvironment } from '../support/program.ts'
 import { documentedUser, startRedis } from '../support/redis.ts'
@@ -64,6 +65,32 @@ test('a line that was altered is told with its file', async (t) => {
   const { status, text } = await verify(files)
   assert.equal(status, 1)
   assert.ok(text.startsWith(`${join(dirname(second), basename(second))}, line 1, was altered`), text)
+})
+
+test('without arguments, the log of the configuration is verified', async (t) => {
+  const home = temporaryFolder(t)
+  const configure = (audit: unknown) => {
+    const file = join(home, 'gate.yml')
+    writeFileSync(file, JSON.stringify({ data: { dir: join(home, 'data') }, audit }))
+    return verify(['--config', file], home)
+  }
+  const files = await writeFiles(t)
+  assert.match((await configure({ sink: 'file', file: files.at(-1) })).text, /^12 records, none altered or missing/)
+
+  mkdirSync(join(home, 'data'))
+  const database = openSqliteSink(join(home, 'data', 'audit.db'))
+  await database.append(eventsOf(5))
+  await database.close()
+  assert.match((await configure({})).text, /^5 records, none altered or missing/)
+
+  for (const [audit, reason] of [
+    [{ sink: 'stdout' }, /audit\.sink is stdout; name the files/],
+    [{ enabled: false }, /audit\.enabled\); name the files/],
+  ] as const) {
+    const { status, text } = await configure(audit)
+    assert.equal(status, 1)
+    assert.match(text, reason)
+  }
 })
 
 test('the stream in Redis is verified with documented rights', async (t) => {

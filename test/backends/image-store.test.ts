@@ -1,9 +1,10 @@
 /** Image folders that nothing uses. */
 import assert from 'node:assert/strict'
-import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
+import { parseImageFile } from '../../src/backends/images/image-file.ts'
 import { imageMigrations, openImageStore } from '../../src/backends/images/image-store.ts'
 import { createFolder } from '../support/temporary-folder.ts'
 
@@ -29,4 +30,45 @@ test('a folder without an image is removed at the start', async (t) => {
   assert.deepEqual(folders(), [...left, used].sort())
   open(false)
   assert.deepEqual(folders(), ['notes', used].sort())
+})
+
+test('a folder of images that a copy or a volume has opened is closed again', (t) => {
+  const dataDir = createFolder('images')
+  const db = new DatabaseSync(':memory:')
+  t.after(() => db.close())
+  db.exec(imageMigrations[0])
+  const root = join(dataDir, 'images')
+  mkdirSync(root)
+  for (const mode of [0o755, 0o2770]) {
+    chmodSync(root, mode)
+    openImageStore({ db, dataDir, now: Date.now, bounds: { maxBytes: 1, maxEntries: 1 }, keepsUnfinished: false })
+    assert.equal(statSync(root).mode & 0o777, 0o700)
+  }
+})
+
+test('a key that stands twice in an image file is refused', () => {
+  assert.throws(() => parseImageFile('command: [web]\ncommand: [api]\n'), {
+    status: 400,
+    message: 'fairlead-image.yml is not YAML: the key "command" is repeated in one map',
+  })
+})
+
+test('an unknown key of an image file is named', () => {
+  const text = 'command: web\nport: 80\nhost: a\nlimits: {memory: 1}\n'
+  assert.throws(() => parseImageFile(text), {
+    message:
+      'fairlead-image.yml: command: it must be a list, not text; limits: "memory" is not a known key; correct or remove it; ' +
+      'the file: "port", "host" are not known keys; correct or remove them.',
+  })
+})
+
+test('a fault in the YAML of an image file has its place', () => {
+  assert.throws(() => parseImageFile('command:\n  - web\n - api\n'), {
+    message: /^fairlead-image\.yml is not YAML: .* at line 3, column 1\.?$/,
+  })
+})
+
+test('a whole number of an image file may have a decimal point', () => {
+  const { stopSeconds } = parseImageFile('command: [web]\nstopSeconds: 2.0\n')
+  assert.equal(stopSeconds, 2)
 })

@@ -285,6 +285,7 @@ const mistakes: readonly Mistake[] = [
 
   // Arguments.
   ...misuses([
+    ['start', /^There is no command "start"\./, /Did you mean serve\? Help: /],
     ['chekc', /^There is no command "chekc"\./, /Did you mean check\? Help: \S.* --help$/],
     ['frobnicate', /^There is no command "frobnicate"\./, /There is serve, stop, check, doctor, /],
     ['constructor', /^There is no command "constructor"\./, /There is serve, /],
@@ -303,7 +304,7 @@ const mistakes: readonly Mistake[] = [
     ['token create', /^Say the name of the token\./, /token --help$/],
     ['token create ci --readonly', /^There is no option --readonly\./, /Did you mean --read-only\?/],
     ['audit verfy', /^There is no command "audit verfy"\./, /Did you mean verify\?/],
-    ['audit verify', /^Name a file/, /--sqlite or --redis\. Help: .* audit --help$/],
+    ['audit verify --redis --sqlite', /^--redis examines only the stream\./, / audit --help$/],
     ['explain', /^The command is incomplete\./, /There is login, access\./],
     ['explain acess --user kim', /^There is no command "explain acess"\./, /Did you mean access\?/],
     ['explain access --user kim', /^Name the user and the operation/, /with --user and --operation\./],

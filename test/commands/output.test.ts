@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { promisify } from 'node:util'
 import { runCommand } from '../../bin/fairlead.ts'
+import { packageVersion } from '../../bin/version.ts'
 import { program } from '../support/program.ts'
 
 const run = promisify(execFile)
@@ -69,6 +70,16 @@ for (const [args, mentions, not = /[\s\S]{4000}/] of helps) {
     assert.doesNotMatch(text, not)
     assert.match(text, /^Here, fairlead is typed as: \S/m)
     assert.equal(status, 0)
+  })
+}
+
+for (const option of ['--version', '-v']) {
+  test(`${option} prints the version`, async (t) => {
+    const written = t.mock.method(process.stdout, 'write', () => true)
+    const status = await runCommand([option])
+    const text = written.mock.calls.map((call) => String(call.arguments[0])).join('')
+    written.mock.restore()
+    assert.deepEqual([status, text], [0, `${packageVersion()}\n`])
   })
 }
 

@@ -32,7 +32,7 @@ test('an installation on one machine loads with composed addresses', async () =>
   assert.equal(config.backends.timeZone, 'America/Los_Angeles')
   assert.deepEqual(config.redis?.place, { kind: 'server', host: 'localhost', port: 6379 })
   assert.equal(config.operations.bakeOptions.length, 1)
-  const passedOver = notices.find((notice) => notice.startsWith('Ignored, because')) ?? ''
+  const passedOver = notices.find((notice) => notice.startsWith('Ignored, as')) ?? ''
   for (const key of ['management', 'providers', 'server.compression', 'spring.jackson', 'stackdriver', 'swagger']) {
     assert.ok(passedOver.includes(key), `${key} in ${passedOver}`)
   }

@@ -80,6 +80,7 @@ const refused: [yaml: string, key: string][] = [
   ['server.ssl.enabled: true', 'server.ssl.enabled'],
   ['server.ssl.keyStore: /a.p12', 'server.ssl.key-store'],
   ['okHttpClient.keyStore: /a.p12', 'okHttpClient.keyStore'],
+  ['okHttpClient.trustStore: /etc/hostname', 'okHttpClient.trustStore'],
   ['ldap: {enabled: true, userDnPattern: "uid={0}"}', 'ldap.url'],
   ['saml.enabled: "true"', 'saml.metadataUrl'],
   ['x509.enabled: yes', 'x509.enabled'],
@@ -97,6 +98,9 @@ const refused: [yaml: string, key: string][] = [
   ['default.timezone: Mars/Olympus', 'default.timezone'],
   ['service-accounts: [{name: a}, {name: A}]', 'service-accounts'],
   ['service-accounts: [{memberOf: [a]}]', 'service-accounts[0].name'],
+  ['quiet-period.start-iso: tomorrow', 'quiet-period.start-iso'],
+  ['quiet-period.start-iso: "2026-12-24T00:00:00"', 'quiet-period.start-iso'],
+  ['quiet-period: {start-iso: "2026-12-25T00:00:00Z", end-iso: "2026-12-24T00:00:00Z"}', 'quiet-period.end-iso'],
   ['http.maxBodyBytes: lots', 'http.maxBodyBytes'],
   ['redis.connection: localhost:6379', 'redis.connection'],
   ['server.servlet.context-path: "/a/../b c"', 'server.servlet.context-path'],
@@ -124,6 +128,21 @@ const notices: [title: string, given: Given, notice: RegExp][] = [
     'no login method before Spinnaker',
     { 'config/gate.yml': 'services.orca.baseUrl: http://o' },
     /^No login method is configured/,
+  ],
+  [
+    'one embedded service beside external ones',
+    {
+      'config/gate.yml': `services: {${['clouddriver', 'echo', 'front50', 'igor', 'orca', 'rosco'].map((name) => `${name}.baseUrl: "http://a:1"`).join(', ')}}`,
+    },
+    /; fiat without an address stays embedded\./,
+  ],
+  [
+    'plugins of Deck that a file declares',
+    {
+      'config/gate.yml':
+        'spinnaker.extensibility: {deck-proxy: {enabled: true, plugins: {a.b: {enabled: true}}}, repositories: {}}',
+    },
+    /^spinnaker\.extensibility\.deck-proxy\.enabled has no effect/,
   ],
   ['an integration that is not offered', { 'config/gate.yml': 'slack.token: xoxb' }, /^slack\.token has no effect/],
   [

@@ -84,7 +84,7 @@ test('what belongs to no gateway is named in one line', async (t) => {
     'config/gate.yml': 'management: {a: 1, b: 2}\nspring.jackson: {x: 1}\n',
   })
 
-  assert.deepEqual(notices, ['Ignored, because no gateway needs it: management, persistentStorage, providers, spring.jackson.'])
+  assert.deepEqual(notices, ['Ignored, as Fairlead does not use it: management, persistentStorage, providers, spring.jackson.'])
 })
 
 test('an error in a shared file is reported', async (t) => {
@@ -142,6 +142,25 @@ test('an unknown variable is reported with a suggestion', async (t) => {
   assert.deepEqual((await load(t, other)).notices, [
     'The environment variable SERVICES_OCRA_BASEURL fits no setting and is ignored; did you mean SERVICES_ORCA_BASEURL?',
   ])
+})
+
+test('a misspelt variable of the server or a login method is reported', async (t) => {
+  const env = {
+    SERVER_PROT: '1',
+    ANONYMOUS_ENABLE: 'true',
+    LDAP_ENABELD: 'true',
+    SERVER_SOFTWARE: 'x',
+    LOGGING_HOST: 'x',
+    AUDIT_ID: '1',
+  }
+  assert.deepEqual(
+    (await load(t, { env })).notices.map((notice) => /variable (\S+) fits .*; did you mean (\S+)\?$/.exec(notice)?.slice(1)),
+    [
+      ['ANONYMOUS_ENABLE', 'ANONYMOUS_ENABLED'],
+      ['LDAP_ENABELD', 'LDAP_ENABLED'],
+      ['SERVER_PROT', 'SERVER_PORT'],
+    ],
+  )
 })
 
 test('variables that a cluster sets are not settings', async (t) => {

@@ -170,6 +170,33 @@ for (const { name, method = 'GET', path, body, application } of applications) {
   })
 }
 
+const reads = [
+  ['of an application', '/applications/caf%C3%A9/clusters', ''],
+  ['whose path has a raw byte', '/applications/caf\xe9/clusters', ''],
+  [
+    'within an execution',
+    '/networks',
+    'x-spinnaker-execution-id: 01ABC\r\nx-spinnaker-execution-type: pipeline\r\nx-ratelimit-app: deck\r\n',
+  ],
+  ['with a condition', '/networks', 'if-none-match: "a", "b\xe9"\r\n'],
+  ['with a configured header', '/networks', 'x-spinnaker-tenant: a b\r\n'],
+] as const
+test('a read that is passed on has the identity of one that is parsed', async (t) => {
+  const { url, service, asked } = await startTarget(t, { okHttpClient: { additionalHeaders: ['X-SPINNAKER-TENANT'] } })
+  for (const [name, path, headers] of reads) {
+    const seen: Record<string, unknown>[] = []
+    for (const accept of ['application/json', 'application/x-yaml']) {
+      const connection = await openRawConnection(t, url)
+      const before = service.requests.length
+      connection.send(Buffer.from(`GET ${path} HTTP/1.1\r\nhost: x\r\naccept: ${accept}\r\n${headers}\r\n`, 'latin1'))
+      const { status } = await connection.next()
+      assert.ok(status === 200 || service.requests.length === before, name)
+      seen.push({ status, ...(status === 200 && { ...identity(asked()), 'x-spinnaker-request-id': '' }) })
+    }
+    assert.deepEqual(seen[0], seen[1], name)
+  }
+})
+
 test('configured headers are forwarded, except protected ones', async (t) => {
   const names = ['X-SPINNAKER-TENANT', 'X-SPINNAKER-USER', 'X-SPINNAKER-ACCOUNTS', 'X-Spinnaker-Token', 'Authorization']
   const { url, asked } = await startTarget(t, { okHttpClient: { additionalHeaders: names } })

@@ -113,7 +113,7 @@ test('probes and logins are served without a wait', () => {
   for (let number = 0; number < 10; number++) send('task')
   for (const url of ['/gate/health', '/health?a=b', '/gate/login', '/gate/login/oauth2/code/github?code=1'])
     send('kept', { url, stranger: true })
-  send('task', { url: '/gate/loginx' })
+  for (const url of ['/gate/loginx', '/gate/logi', '/gate/health/x', '/gatehealth']) send('task', { url })
   assert.equal(turn().filter((name) => name === 'kept').length, 4)
 })
 

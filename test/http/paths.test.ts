@@ -262,9 +262,12 @@ const targets: [line: string, headers: string, status: number, says?: RegExp][] 
   ['GET /health HTTP/1.1', 'X-Y: z', 400, /no Host header/],
   ['GET /health HTTP/1.0', 'X-Y: z', 200],
   ['GET /health HTTP/1.1', 'Host:', 200],
+  ['GET /health HTTP/2.0', 'Host: gate', 400, /not in HTTP\/1\.1/],
+  ['GET /health HTTP/1.1', 'Host: gate\r\nTransfer-Encoding: gzip, chunked', 400, /only .*chunked.* is understood/],
+  ['GET /health HTTP/1.1', 'Host: gate\r\nTransfer-Encoding: Chunked\r\n\r\n0', 200],
 ]
 
-test('a request names its host once', async (t) => {
+test('a request has one host, a known version and coding', async (t) => {
   const gateway = await startGateway(t, {})
   for (const [line, headers, status, says] of targets) {
     const connection = await openRawConnection(t, gateway)
@@ -300,6 +303,24 @@ test('a query of more than 1,000 parameters is rejected', async (t) => {
     assert.equal(answer.status, 400, path)
     assert.match(await answer.text(), /more than 1000 parameters/)
   }
+})
+
+test('a rejected path is logged as sent, without an operation', async (t) => {
+  const lines: Record<string, unknown>[] = []
+  const log = (line: Record<string, unknown>) => line['msg'] === 'request' && lines.push(line)
+  const gateway = await startGateway(t, { server: { servlet: { 'context-path': '/gate' } } }, { log })
+  const rejected = ['/gate/applications/%zz/pipelines', '/gate/applications/%ff%ff/pipelines', '/gate/version//x', '/other/%zz']
+  for (const path of rejected) await rawGet(gateway, `${path}?a=%zz`)
+  await waitUntil(() => lines.length === rejected.length, 'each request to be logged')
+  assert.deepEqual(
+    lines.map(({ path, status, operation }) => [path, status, operation]),
+    [
+      ['/applications/%zz/pipelines', 400, undefined],
+      ['/applications/%ff%ff/pipelines', 400, undefined],
+      ['/version//x', 400, undefined],
+      ['/other/%zz', 404, undefined],
+    ],
+  )
 })
 
 test('an overlong path value is rejected with 400', async (t) => {

@@ -1,11 +1,14 @@
 /** TLS at the listener: files of all kinds, what is offered, files that change, mistakes that are told at the start. */
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { rmSync } from 'node:fs'
+import { connect as connectPlain, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { connect } from 'node:tls'
 import { ConfigError, loadConfig } from '../../src/config/config.ts'
 import { formatJavaName, nameKey, parseName } from '../../src/distinguished-name.ts'
 import { readCertificate } from '../../src/http/tls/certificate.ts'
+import { clientCertificateOf } from '../../src/http/tls/client-certificate.ts'
 import { parseBlocklist } from '../../src/http/tls/revocation.ts'
 import { ask, createFiles, createIssuers, type Files } from '../login/x509/support.ts'
 import { createAuthority } from '../support/authority.ts'
@@ -130,6 +133,29 @@ test('cipher suites have the names of Java', async (t) => {
     socket.on('error', reject)
   })
   assert.equal(name, 'TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256')
+})
+
+test('unfinished handshakes of an address are bounded', async (t) => {
+  const http = { maxConnectionsPerAddress: 1 }
+  const { url } = await runGateway(t, { server: { ssl: pemSettings(createFiles(t)) }, http })
+  const port = Number(new URL(url).port)
+  const open = async () => {
+    const socket = connectPlain(port, '127.0.0.1')
+    t.after(() => socket.destroy())
+    socket.on('error', () => {})
+    await once(socket, 'connect')
+    return socket
+  }
+  const silent = [await open(), await open()]
+  const third = await open()
+  await once(third.resume(), 'close')
+
+  assert.ok(silent.every((socket) => !socket.closed))
+  silent[0]?.destroy()
+  const answersWith = async (status: number) => (await ask(`${url}/health`).catch(() => undefined))?.status === status
+  await waitUntil(() => answersWith(503), 'an answer that says why')
+  silent[1]?.destroy()
+  await waitUntil(() => answersWith(200), 'a free place')
 })
 
 test('plain HTTP on a TLS port gets no answer', async (t) => {
@@ -297,6 +323,13 @@ test('a corrupt key store causes no crash', async (t) => {
     }
   }
   rmSync(files.dir, { recursive: true, force: true })
+})
+
+test('a certificate that TLS has refused is not read', () => {
+  const getPeerX509Certificate = () => assert.fail('reading copies the whole chain')
+  const refused = { encrypted: true, authorized: false, authorizationError: 'SELF_SIGNED_CERT_IN_CHAIN', getPeerX509Certificate }
+  const found = clientCertificateOf({ socket: refused as unknown as Socket })
+  assert.deepEqual(found, { kind: 'refused', reason: 'TLS refused the certificate: SELF_SIGNED_CERT_IN_CHAIN' })
 })
 
 test('the name of an owner is written as Java writes it', () => {

@@ -6,9 +6,9 @@ import { createApplicationCache } from '../../src/operations/application-cache.t
 import { Upstreams } from '../../src/upstreams/upstreams.ts'
 import { Reply, startUpstream } from '../support/upstream.ts'
 
-const log = pino({ level: 'silent' })
-
 async function openCache(t: test.TestContext, included?: string[]) {
+  const lines: string[] = []
+  const log = pino({ base: undefined, timestamp: false }, { write: (line: string) => void lines.push(line) })
   const [front50, clouddriver] = await Promise.all([startUpstream(t, {}), startUpstream(t, { 'GET /applications': [] })])
   const upstreams = new Upstreams({
     services: {
@@ -28,7 +28,7 @@ async function openCache(t: test.TestContext, included?: string[]) {
     await cache.refresh()
     return cache.list()
   }
-  return { cache, list, front50 }
+  return { cache, list, front50, lines }
 }
 
 test('only applications that have changed become other objects', async (t) => {
@@ -98,5 +98,20 @@ test('applications without one of the included accounts are left out', async (t)
   assert.deepEqual(
     (await list(stored)).map(({ name }) => name),
     ['two', 'three'],
+  )
+})
+
+test('a service that stays away is logged once, and its return', async (t) => {
+  const { list, lines } = await openCache(t)
+  for (const stored of [new Reply(503), new Reply(503), new Reply(500), new Reply(500), [], []]) await list(stored)
+  assert.deepEqual(
+    lines
+      .map((line) => JSON.parse(line) as { level: number; service: string; msg: string })
+      .map(({ level, service, msg }) => [level, service, msg]),
+    [
+      [40, 'front50', 'the application list cannot be refreshed'],
+      [40, 'front50', 'the application list cannot be refreshed'],
+      [30, 'front50', 'the application list is refreshed again'],
+    ],
   )
 })

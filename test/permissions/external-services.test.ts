@@ -21,6 +21,20 @@ const view = {
   allowAccessToUnknownApplications: false,
 }
 const tagged = { id: 'aws:servergroup:x:prod:eu', entityRef: { application: 'web', account: 'prod' } }
+const taggedInTest = { id: 'aws:servergroup:y:test:eu', entityRef: { application: 'web', account: 'test' } }
+const taggedElsewhere = { id: 'aws:servergroup:secret-z', entityRef: { entityId: 'secret-z' } }
+const inBoth = {
+  name: 'front',
+  accounts: [
+    { name: 'test', regions: [] },
+    { name: 'prod', regions: [] },
+  ],
+}
+const inProd = { name: 'hidden', accounts: [{ name: 'prod', regions: [] }] }
+const places = [
+  { name: 'a', account: 'test' },
+  { name: 'b', account: 'prod' },
+]
 const runs = {
   'orca-1': {
     count: 2,
@@ -40,6 +54,19 @@ async function startScene(t: TestContext) {
   const fiat = await startUpstream(t, { 'GET /authorize/rita': view, 'PUT /roles/rita': new Reply(200) })
   const clouddriver = await startUpstream(t, {
     [`GET /tags/${encodeURIComponent(tagged.id)}`]: tagged,
+    [`GET /tags/${encodeURIComponent(taggedInTest.id)}`]: taggedInTest,
+    'GET /tags': [tagged, taggedInTest, taggedElsewhere],
+    'GET /aws/loadBalancers': [inBoth, inProd],
+    'GET /aws/loadBalancers/front': inBoth,
+    'GET /aws/loadBalancers/hidden': inProd,
+    'GET /applications/web/loadBalancers': places,
+    'GET /applications/web/serverGroups': places,
+    'GET /applications/web/clusters': { test: ['a'], prod: ['b'] },
+    'GET /applications/web': {
+      name: 'web',
+      attributes: { name: 'web' },
+      clusters: { test: [{ name: 'a' }], prod: [{ name: 'b' }] },
+    },
     'GET /search': new InTurn([hitIn('test')], [hitIn('prod')]),
     'GET /securityGroups': { test: { aws: {} }, prod: { aws: {} } },
     'GET /securityGroups/test/aws/eu/web': { id: 'sg-1', name: 'web', accountName: 'test' },
@@ -88,6 +115,24 @@ test('unchecked services are protected by the gateway', async (t) => {
   const { ask, orca, front50, kayenta } = await startScene(t)
   const changes = () =>
     [...orca.requests, ...front50.requests, ...kayenta.requests].filter(({ method }) => method !== 'GET').length
+
+  await t.test('reads leave out what is in other accounts', async () => {
+    const [own] = places
+    for (const [path, seen] of [
+      ['/tags', [taggedInTest]],
+      [`/tags/${taggedInTest.id}`, taggedInTest],
+      ['/loadBalancers', [{ ...inBoth, accounts: [{ name: 'test', regions: [] }] }]],
+      ['/loadBalancers/front', { ...inBoth, accounts: [{ name: 'test', regions: [] }] }],
+      ['/applications/web/loadBalancers', [own]],
+      ['/applications/web/serverGroups', [own]],
+      ['/applications/web/clusters', { test: ['a'] }],
+      ['/applications/web', { name: 'web', attributes: { name: 'web', accounts: 'test' }, clusters: { test: [{ name: 'a' }] } }],
+    ] as const) {
+      const { status, text } = await ask(`GET ${path}`)
+      assert.deepEqual([status, JSON.parse(text)], [200, seen], path)
+    }
+    for (const path of [`/tags/${tagged.id}`, '/loadBalancers/hidden']) assert.equal((await ask(`GET ${path}`)).status, 403, path)
+  })
 
   await t.test('tags need WRITE on their entity', async () => {
     const tags = [{ name: 'a', value: 1 }]

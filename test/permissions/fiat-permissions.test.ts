@@ -211,6 +211,11 @@ test('auth-scenario 108: an unreported login is rejected without legacyFallback'
   await lenient.permissions.reportLogin(alice)
 })
 
+test('a login that a full disk prevents gives the reason', async (t) => {
+  const { permissions } = await open(t, { 'PUT /roles/alice': new Reply(507, { message: 'The disk is full.' }) })
+  await assert.rejects(permissions.reportLogin(alice), { code: 'LOGIN_UNAVAILABLE', message: /its disk is full/ })
+})
+
 test('a logout that cannot be reported is no error', async (t) => {
   const { permissions } = await open(t, { 'DELETE /roles/alice': new Reply(500) })
   await permissions.reportLogout('alice')

@@ -41,6 +41,10 @@ test('a token reaches its own application only', async (t) => {
       { type: 'pipeline', pipeline: shop?.id },
       { type: 'wait', alias: ' Pipeline', pipeline: shop?.id },
       { type: 'deleteManifest', moniker: { app: 'shop' } },
+      { type: 'destroyServerGroup', serverGroupName: 'shop-main-v000', account: 'test' },
+      { type: 'cloneServerGroup', source: { asgName: ' shop-v000' }, account: 'test' },
+      { type: 'shrinkCluster', cluster: 'shop', account: 'test' },
+      { type: 'deleteLoadBalancer', loadBalancerName: 'shop-front', account: 'test' },
       { type: 'createV2PipelineTemplate', pipelineTemplate: encoded({ id: 't', metadata: { scopes: ['shop'] } }) },
       { type: 'deleteProject', project: { id: 'p' } },
     ]
@@ -101,6 +105,7 @@ test('a token reaches its own application only', async (t) => {
     for (const job of [
       { type: 'savePipeline', pipeline: encoded(plan({ application: 'web', name: 'made by a job' })) },
       { type: 'reorderPipelines', application: encoded('web'), idsToIndices: encoded({ [String(web?.id)]: 0 }) },
+      { type: 'wait', waitTime: 0, cluster: 'web-main', serverGroupName: 'replicaSet shop' },
       own,
     ]) {
       const { status, text } = await withToken('POST /tasks', { application: 'web', job: [job] })

@@ -6,6 +6,15 @@ import type { Page } from 'playwright-core'
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
+/** Shows another address of the console as a link does, which costs less than to load the page again. */
+export async function showAddress(page: Page, path: string): Promise<void> {
+  await page.evaluate(`(async () => {
+    history.pushState(null, '', document.baseURI + ${JSON.stringify(path)})
+    dispatchEvent(new PopStateEvent('popstate'))
+    await new Promise((resolve) => requestAnimationFrame(resolve))
+  })()`)
+}
+
 /** @param rules Those to check; all unless given. */
 export async function findBarriers(page: Page, rules?: readonly string[]): Promise<string[]> {
   if (await page.evaluate('globalThis.axe === undefined')) await page.evaluate(axe)

@@ -37,6 +37,16 @@ const rows: [title: string, record: object, line: string][] = [
     'WARN no answer (ECONNREFUSED)',
   ],
   [
+    'a sentence with a cause',
+    {
+      ...at,
+      level: 'warn',
+      msg: 'no list',
+      err: { message: 'orca did not answer.: connect ECONNREFUSED', stack: 'Error\n at x' },
+    },
+    'WARN no list (orca did not answer: connect ECONNREFUSED)',
+  ],
+  [
     'an error of the program',
     { ...at, level: 'error', msg: 'failed', code: 'UNEXPECTED', err: { message: 'x', stack: 'Error: x\u001b\n    at y' } },
     'ERROR failed code=UNEXPECTED\n    Error: x\\u{1b}\n    at y',

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { giveBackMemoryOnceIdle, optionsForLoad, youngAllocation } from '../../src/telemetry/memory.ts'
+import { giveBackMemoryWhenIdle, optionsForLoad, youngAllocation } from '../../src/telemetry/memory.ts'
 
 test('a busy thread collects garbage once it is idle', { timeout: 60_000 }, async () => {
   const shares = [1, 0.5, 0.2, 0.01]
@@ -12,10 +12,33 @@ test('a busy thread collects garbage once it is idle', { timeout: 60_000 }, asyn
     steps.push(`busy ${share}`)
     return share
   }
-  giveBackMemoryOnceIdle(() => steps.push('before'), { everyMs: 1, collect: () => steps.push('collect'), busyShare })
+  const heapBytes = () => 100
+  giveBackMemoryWhenIdle(() => steps.push('before'), { everyMs: 1, collect: () => steps.push('collect'), busyShare, heapBytes })
   while (!steps.includes('collect')) await sleep(1)
   await sleep(10)
-  assert.deepEqual(steps, ['busy 1', 'busy 0.5', 'busy 0.2', 'busy 0.01', 'before', 'collect'])
+  assert.deepEqual(steps.slice(0, 6), ['busy 1', 'busy 0.5', 'busy 0.2', 'busy 0.01', 'before', 'collect'])
+})
+
+test('a thread collects garbage again once load is over', { timeout: 60_000 }, async () => {
+  // The heap in megabytes after each step, and whether the thread was busy in it.
+  const load: readonly (readonly [number, boolean])[] = [
+    [30, false],
+    ...Array.from({ length: 30 }, () => [31, false] as const),
+    [90, true],
+    ...Array.from({ length: 11 }, () => [90, false] as const),
+    [90, true],
+  ]
+  let step = -1
+  const collected: number[] = []
+  const sizeNow = () => load[step]?.[0] ?? (collected.length < 2 ? 90 : 30)
+  giveBackMemoryWhenIdle(() => {}, {
+    everyMs: 1,
+    collect: () => collected.push(step),
+    busyShare: () => (load[++step]?.[1] === true ? 1 : 0),
+    heapBytes: sizeNow,
+  })
+  while (step < load.length + 50) await sleep(1)
+  assert.deepEqual(collected, [0, load.length + 11])
 })
 
 const file = JSON.stringify(new URL('../../src/telemetry/memory.ts', import.meta.url).href)

@@ -2,12 +2,18 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer, type RequestListener, type ServerResponse } from 'node:http'
+import { createServer as createSecureServer } from 'node:https'
 import type { AddressInfo, LookupFunction } from 'node:net'
 import test, { type TestContext } from 'node:test'
+import type { TLSSocket } from 'node:tls'
+import { isDeepStrictEqual } from 'node:util'
+import { createServiceCalls } from '../../src/backends/call-service.ts'
 import { GatewayError } from '../../src/errors.ts'
 import { anonymousIdentity } from '../../src/upstreams/identity.ts'
 import { RetryBudget } from '../../src/upstreams/retry-budget.ts'
 import { Upstreams } from '../../src/upstreams/upstreams.ts'
+import { about, examineSettings } from '../doctor/support.ts'
+import { createFiles, createIssuers } from '../login/x509/support.ts'
 import { startGateway } from '../support/gateway.ts'
 import { brokenOff, Reply, silence, startUpstream } from '../support/upstream.ts'
 import { waitUntil } from '../support/wait-until.ts'
@@ -511,4 +517,49 @@ test('a stopped process of one service leaves the others alone', { timeout: 120_
   const resumed = await read('/applications/web')
   assert.deepEqual(resumed, detail)
   assert.deepEqual(Object.keys((resumed.body as { clusters: object }).clusters), ['prod'])
+})
+
+test('services that demand client certificates are called with that of the key store', async (t) => {
+  const files = createFiles(t)
+  const { authority, server: certificate } = await createIssuers()
+  const own = await authority.issue({ subject: 'CN=gateway', usage: 'client' })
+  const keyStore = files.write('gate.pem', `${own.key}\n${own.cert}`)
+  const trustStore = files.write('ca.pem', authority.certificate)
+  const callers: unknown[] = []
+  const tls = { cert: certificate.cert, key: certificate.key, ca: authority.certificate, requestCert: true }
+  const server = createSecureServer(tls, ({ url, socket }, outgoing) => {
+    callers.push([url?.split('?')[0], (socket as TLSSocket).getPeerCertificate().subject.CN])
+    outgoing.setHeader('content-type', 'application/json').end(url === '/networks' ? '{}' : '[]')
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.after(() => {
+    server.close()
+    server.closeAllConnections()
+  })
+  const clouddriver = { baseUrl: `https://127.0.0.1:${(server.address() as AddressInfo).port}` }
+  const anonymous = { enabled: true }
+
+  const without = await startGateway(t, { anonymous, services: { clouddriver } })
+  assert.equal((await fetch(`${without}/networks`)).status, 502)
+  assert.deepEqual(callers, [])
+
+  const settings = { anonymous, services: { clouddriver }, okHttpClient: { keyStore: `file:${keyStore}`, trustStore } }
+  const gateway = await startGateway(t, settings)
+  assert.equal((await fetch(`${gateway}/networks`)).status, 200)
+  assert.ok(
+    callers.some((caller) => isDeepStrictEqual(caller, ['/networks', 'gateway'])),
+    JSON.stringify(callers),
+  )
+  const [finding] = about(await examineSettings(t, settings), 'Service clouddriver')
+  assert.equal(finding?.verdict, 'ok', String(finding?.found))
+
+  const { call, close } = createServiceCalls({
+    services: { clouddriver: { kind: 'external', ...clouddriver } },
+    timeoutMs: 60_000,
+    maxAnswerBytes: 1000,
+    tls: { ca: [authority.certificate], cert: own.cert, key: own.key },
+  })
+  t.after(close)
+  assert.equal((await call('clouddriver', { method: 'GET', path: '/back-end' })).status, 200)
+  assert.deepEqual(callers.at(-1), ['/back-end', 'gateway'])
 })

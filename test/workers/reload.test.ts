@@ -4,7 +4,10 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { TLSSocket } from 'node:tls'
+import { pathToFileURL } from 'node:url'
 import { Agent, request } from 'undici'
+import type { WorkerStart } from '../../src/workers/protocol.ts'
+import { type CommonDuties, WorkerProcess } from '../../src/workers/worker-process.ts'
 import { createFiles, createIssuers } from '../login/x509/support.ts'
 import { freePort } from '../support/free-port.ts'
 import { openRawConnection } from '../support/raw-connection.ts'
@@ -196,4 +199,23 @@ test('after SIGTERM running requests finish and every process ends', async (t) =
   assert.deepEqual(await Promise.all(slow), ['{"aws":[]}', '{"aws":[]}'])
   assert.deepEqual(await serve.exited, { code: 0, signal: null })
   assert.ok(!processes.some(isAlive))
+})
+
+test('a worker that does not become ready is ended', async (t) => {
+  const program = join(createHome(t), 'hangs.mjs')
+  writeFileSync(program, 'setInterval(() => {}, 1000)')
+  const worker = new WorkerProcess({
+    program: pathToFileURL(program),
+    start: { number: 1 } as WorkerStart,
+    duties: {} as CommonDuties,
+    passOn: () => {},
+    giveBack: () => {},
+  })
+  t.after(() => worker.kill())
+  for (let turn = 1; turn < 60; turn++) assert.equal(worker.noteStartTurn(), undefined)
+
+  assert.match(String(worker.noteStartTurn()), /not ready within two minutes; see what its last log lines wait for/)
+
+  await assert.rejects(worker.ready, /not ready within two minutes/)
+  assert.deepEqual(await worker.ended, { code: null, signal: 'SIGKILL' })
 })

@@ -20,7 +20,10 @@ export function adoptImage(
   return images.addFolder(
     async (target) => {
       const made = join(folder, imageFolder)
-      if (!lstatSync(made).isDirectory())
+      const found = lstatSync(made, { throwIfNoEntry: false })
+      if (found === undefined)
+        throw new BackendError(400, `The directory ${imageFolder} of the bake is gone, by its steps or a crash. Bake again.`)
+      if (!found.isDirectory())
         throw new BackendError(400, `The steps of the bake have replaced ${imageFolder} by a link or file.`)
       // In one step: after a crash in the middle of it, nothing is left that looks like a result.
       rmdirSync(target)

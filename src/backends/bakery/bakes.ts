@@ -3,7 +3,7 @@ import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { formatJson } from '../../json/json.ts'
 import { createUlids } from '../../storage/ulid.ts'
-import { loadAccess } from '../access.ts'
+import { requireAccess } from '../access.ts'
 import { type BackendContext, BackendError, type BackendSettings } from '../backend.ts'
 import { type ImageStore, openImageStore, type StoredImage } from '../images/image-store.ts'
 import { withoutSecrets } from '../secret-names.ts'
@@ -165,7 +165,7 @@ export class Bakes {
   /** The account whose user runs the bake: the one that is named, else the first that the caller may change. */
   async #accountFor(request: BakeRequest, region: string, user: string): Promise<string> {
     const { context, local } = this.#options
-    const access = await loadAccess(context, user)
+    const access = await requireAccess(context, user)
     const inRegion = local.accounts.filter(({ regions }) => region === 'global' || regions.some(({ name }) => name === region))
     if (inRegion.length === 0) {
       const known = [...new Set(local.accounts.flatMap(({ regions }) => regions.map(({ name }) => name)))].join(', ')
@@ -339,22 +339,24 @@ export class Bakes {
     const view = await this.#builds.look(bake.id)
     if (view === undefined) return void (await this.#end(bake, 'CANCELED', 'The builder has vanished.'))
     if (view.exitCode !== 0) return void (await this.#end(bake, 'CANCELED', withRemedy(view.reason)))
+    let image: StoredImage
     try {
       const template = this.#options.settings.templates.find(({ id }) => id === bake.request.base_os)
-      const image = await adoptImage(this.#imageStore, bake, { folder: view.folder, template })
-      const isKept = await this.#end(
-        bake,
-        'COMPLETED',
-        `The image ${image.id} is stored, with the digest ${image.digest}.`,
-        image,
-      )
-      if (!isKept && image.origin['bake'] === bake.id) this.#imageStore.remove(image.id)
+      image = this.#storedImageOf(bake) ?? (await adoptImage(this.#imageStore, bake, { folder: view.folder, template }))
     } catch (error) {
       if (!(error instanceof BackendError)) {
         this.#options.context.log.error({ err: error, bake: bake.id }, 'the result of a bake could not be stored')
       }
-      await this.#end(bake, 'CANCELED', (error as Error).message)
+      return void (await this.#end(bake, 'CANCELED', (error as Error).message))
     }
+    const words = `The image ${image.id} is stored, with the digest ${image.digest}.`
+    const isKept = await this.#end(bake, 'COMPLETED', words, image)
+    if (!isKept && image.origin['bake'] === bake.id) this.#imageStore.remove(image.id)
+  }
+
+  /** The image whose bake could not be recorded as complete, since Fairlead ended or its disk was full. */
+  #storedImageOf({ id }: Bake): StoredImage | undefined {
+    return this.#imageStore.all().find(({ origin }) => origin['bake'] === id)
   }
 
   /** Once only: what comes later does not change the state. @returns whether it was the first */
@@ -362,6 +364,8 @@ export class Bakes {
     const output = await this.#consoleOf(bake)
     const current = this.#store.get(bake.id)
     if (current?.state !== 'RUNNING') return false
+    // The log first: after a crash in between, the bake still runs, and ends once more.
+    this.#store.setLog(bake.id, `${output}${withoutSecrets(words ?? '', current.secrets)}\n`)
     this.#store.put({
       ...current,
       state,
@@ -370,7 +374,6 @@ export class Bakes {
       image: image?.id,
       imageName: image && `${image.name}-${image.version}`,
     })
-    this.#store.setLog(bake.id, `${output}${withoutSecrets(words ?? '', current.secrets)}\n`)
     await this.#removeBuild(bake.id)
     return true
   }

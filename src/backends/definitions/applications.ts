@@ -27,7 +27,7 @@ import {
   sendTexts,
   userOf,
 } from './requests.ts'
-import { containment, rankByCloseness } from './search.ts'
+import { containment } from './search.ts'
 
 const TrafficGuard = z.looseObject({
   account: optionalText,
@@ -68,13 +68,13 @@ export function applicationRoutes(app: FastifyInstance, definitions: Definitions
       if (isUnchanged(request, reply, `${applications.version()}-${permissions.version()}-${count}`)) return reply
       return sendTexts(reply, await writeAll(definitions, count))
     }
-    const all = await flatMapInTurns(applications.texts(), (text) => {
+    const found = await flatMapInTurns(applications.texts(), (text) => {
       const application = parseDocument(text)
-      return closeness(application, filters) === undefined ? [] : [application]
+      const score = closeness(application, filters)
+      return score === undefined ? [] : [{ application, score }]
     })
-    all.sort((a, b) => compareText(String(a['name']), String(b['name'])))
-    const found = rankByCloseness(all, (application) => closeness(application, filters))
-    const written = await flatMapInTurns(found.slice(0, count), (application) => [
+    found.sort((a, b) => b.score - a.score || compareText(String(a.application['name']), String(b.application['name'])))
+    const written = await flatMapInTurns(found.slice(0, count), ({ application }) => [
       formatJson(withPermissions(definitions, application)),
     ])
     return sendTexts(reply, written)
@@ -137,13 +137,18 @@ async function checkCreator(definitions: Definitions, request: FastifyRequest, n
 type ApplicationBody = z.infer<typeof ApplicationFields> & JsonObject
 
 /** Changes or creates the application of the path; `base` gives the fields that stay when the body lacks them. */
-function update(definitions: Definitions, request: FastifyRequest, base: (stored: JsonObject, body: JsonObject) => JsonObject) {
+async function update(
+  definitions: Definitions,
+  request: FastifyRequest,
+  base: (stored: JsonObject, body: JsonObject) => JsonObject,
+): Promise<JsonObject> {
   const body = checkBody(ApplicationFields, request.body)
   const key = foldName(param(request, 'name'))
   checkWriter(request, key)
   if (foldName(body.name ?? '') !== key) {
     throw refusal(`The name in the body, "${body.name ?? ''}", is not that of the path, "${param(request, 'name')}".`)
   }
+  await checkCreator(definitions, request, key)
   return definitions.write(() => {
     const stored = definitions.applications.get(key) ?? {}
     return withPermissions(definitions, save(definitions, checkRules(toApplication(body, base(stored, body))), body, request))

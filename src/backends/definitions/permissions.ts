@@ -37,8 +37,7 @@ export function permissionRoutes(app: FastifyInstance, definitions: Definitions)
     sendText(reply, permissions.text(foldName(param(request, 'name'))), `permission record of "${param(request, 'name')}"`),
   )
 
-  const save = async (request: FastifyRequest) => {
-    const name = param(request, 'name')
+  const save = async (request: FastifyRequest, name: string) => {
     const body = checkBody(PermissionFields, request.body)
     if (!isFresh(definitions, request, name)) checkWriter(request, name)
     const given = body.name || name
@@ -54,8 +53,13 @@ export function permissionRoutes(app: FastifyInstance, definitions: Definitions)
     await refreshRoles(definitions, [...before, ...rolesOf(record)])
     return saved
   }
-  app.post('/permissions/applications/:name', save)
-  app.put('/permissions/applications/:name', save)
+  app.post('/permissions/applications', (request) => {
+    const { name } = checkBody(PermissionFields, request.body)
+    if (!name?.trim()) throw refusal('The field "name", the application, is missing.')
+    return save(request, name)
+  })
+  for (const method of ['POST', 'PUT'])
+    app.route({ method, url: '/permissions/applications/:name', handler: (request) => save(request, param(request, 'name')) })
 
   app.delete('/permissions/applications/:name', async (request: FastifyRequest, reply: FastifyReply) => {
     const key = foldName(param(request, 'name'))

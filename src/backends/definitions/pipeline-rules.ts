@@ -11,7 +11,7 @@ import { isTrue, objectsOf } from '../../json/values.ts'
 import { templateOf } from '../../pipeline-templates/references.ts'
 import type { BackendError } from '../backend.ts'
 import { type DocumentStore, foldName } from '../document-store.ts'
-import { defaultPipelineLimits, describeExcess, describeLongList, describeOversize } from '../limits.ts'
+import { describeExcess, describeLongList, describeOversize, pipelineLimitsOf } from '../limits.ts'
 import { describeStageCycle } from '../orchestration/submission/stage-cycle.ts'
 import type { Definitions } from './collections.ts'
 import {
@@ -96,18 +96,19 @@ export function checkPipeline(definitions: Definitions, body: PipelineBody, { st
 }
 
 /** @throws {BackendError} 400 when the engine would refuse to run it for its size. */
-export function checkBounds({ context }: Definitions, definition: JsonObject): void {
-  const limits = context.settings.limits ?? defaultPipelineLimits
-  const excess =
-    describeExcess(objectsOf(definition['stages']), limits) ??
-    describeLongList('pipeline', definition, limits) ??
-    describeOversize('The definition', definition, limits.bytes)
-  if (excess !== undefined) throw refusal(excess, [excess])
+export function checkBounds(definitions: Definitions, definition: JsonObject): void {
+  const limits = pipelineLimitsOf(definitions.context.settings)
+  refuseExcess(describeExcess(objectsOf(definition['stages']), limits))
+  checkLists(definitions, 'pipeline', definition)
+  refuseExcess(describeOversize('The definition', definition, limits.bytes))
 }
 
 /** @throws {BackendError} 400 when a list of the object is too long. */
 export function checkLists({ context }: Definitions, what: string, object: JsonObject): void {
-  const excess = describeLongList(what, object, context.settings.limits ?? defaultPipelineLimits)
+  refuseExcess(describeLongList(what, object, pipelineLimitsOf(context.settings)))
+}
+
+function refuseExcess(excess: string | undefined): void {
   if (excess !== undefined) throw refusal(excess, [excess])
 }
 

@@ -12,6 +12,7 @@ import { validateWithTimes } from './cron/validation.ts'
 import { type Event, toEvent } from './event.ts'
 import { toManualStart } from './manual.ts'
 import { toTriggeredStarts } from './matching.ts'
+import { isDropped, toQuietPeriodView } from './quiet-period.ts'
 import type { Start } from './start.ts'
 import { type StartPauses, Starts, startMigrations } from './starts.ts'
 import { cloudEventData, toWebhookEvent } from './webhooks.ts'
@@ -38,13 +39,17 @@ const maxEvents = 4
 
 function openEvents(context: BackendContext, pauses: EventPauses): OpenBackend {
   const line = new WorkLine(maxEvents)
+  /** Events ask other services; a user who starts a pipeline does not wait for those. */
+  const manualLine = new WorkLine(maxEvents)
   const starts = new Starts(context, pauses)
   const pipelines = new EffectivePipelines(context)
   const scheduler = new CronScheduler({ context, starts, pipelines, lookEveryMs: pauses.cronMs })
 
   /** Stores all starts at once before any is sent: what was answered with 200 happens, also after a crash. */
   async function handle(event: Event, caller: Caller): Promise<void> {
-    const caused = await line.run(() => toStarts(context, pipelines, event, caller))
+    const ownLine = event.type === 'manual' ? manualLine : line
+    const found = await ownLine.run(() => toStarts(context, pipelines, event, caller))
+    const caused = found.filter((start) => !isDropped(context, start))
     if (caused.length === 0) return
     const ids = inTransaction(context.db, () => caused.map((start) => starts.store(start)))
     for (const [index, id] of ids.entries()) starts.send(id, caused[index] as Start)
@@ -106,12 +111,12 @@ function headersOf(request: FastifyRequest): Record<string, string> {
   return Object.fromEntries(single)
 }
 
-/** What an installation without quiet period, message queues and notification plug-ins has to say about them. */
+/** What an installation without message queues and notification plug-ins has to say about them. */
 function mountLists(app: FastifyInstance, context: BackendContext): void {
   app.get('/validateCronExpression', (request) =>
     validateWithTimes(expressionIn(request), { nowMs: context.now(), timeZone: context.settings.timeZone }),
   )
-  app.get('/quietPeriod', () => ({ enabled: false, inQuietPeriod: false, startTime: -1, endTime: -1 }))
+  app.get('/quietPeriod', () => toQuietPeriodView(context.now(), context.settings.quietPeriod))
   for (const path of [
     '/pubsub/subscriptions',
     '/pubsub/publishers',

@@ -1,8 +1,10 @@
 /** `fairlead-image.yml`, the file at the root of an image that says how it runs. */
+
 import { join } from 'node:path'
-import { parse } from 'yaml'
 import { z } from 'zod'
 import { describeIssue } from '../../describe-issue.ts'
+import { parseYaml } from '../../http/yaml.ts'
+import { formatJson } from '../../json/json.ts'
 import { readForeignFile } from '../../storage/foreign-files.ts'
 import { BackendError } from '../backend.ts'
 
@@ -72,8 +74,8 @@ export function loadImageFile(folder: string): ImageFile {
 export function parseImageFile(text: string): ImageFile {
   let document: unknown
   try {
-    // The library would compare each key with every other one.
-    document = parse(text, { maxAliasCount: 10, uniqueKeys: false })
+    // A port may be written 8080.0: numbers of any spelling are numbers here.
+    document = JSON.parse(formatJson(parseYaml(text, { maxAliasCount: 10 })))
   } catch (error) {
     throw new BackendError(400, `${imageFileName} is not YAML: ${(error as Error).message.split('\n')[0]}`)
   }

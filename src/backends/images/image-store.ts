@@ -6,7 +6,7 @@ import type { DatabaseSync } from 'node:sqlite'
 import { pipeline } from 'node:stream/promises'
 import { formatJson, parseJson } from '../../json/json.ts'
 import type { JsonObject } from '../../json/values.ts'
-import { openPrivateFolder } from '../../storage/private-files.ts'
+import { closeToOthers } from '../../storage/private-files.ts'
 import { BackendError } from '../backend.ts'
 import { type ImageFile, loadImageFile } from './image-file.ts'
 import { checkLinks, listTree, type UnpackBounds, unpackArchive } from './unpack.ts'
@@ -94,7 +94,8 @@ export function parseImageId(id: string): { name: string; version: string } | un
 
 export function openImageStore({ db, dataDir, now, bounds, keepsUnfinished }: ImageStoreOptions): ImageStore {
   const root = join(dataDir, 'images')
-  openPrivateFolder(root)
+  mkdirSync(root, { recursive: true, mode: 0o700 })
+  closeToOthers(root)
   const statements = {
     all: db.prepare('SELECT document FROM infrastructure_images ORDER BY created_ms DESC, name, version DESC'),
     get: db.prepare('SELECT document FROM infrastructure_images WHERE name = ? AND version = ?'),

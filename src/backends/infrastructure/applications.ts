@@ -1,8 +1,8 @@
 /** Server groups, load balancers, instances and jobs of an application. */
 import type { FastifyRequest } from 'fastify'
 import type { ConsoleWish } from '../../agent/console.ts'
+import { parseMoniker } from '../../moniker.ts'
 import { BackendError } from '../backend.ts'
-import { parseMoniker } from '../moniker.ts'
 import { balancersOf } from './clusters.ts'
 import type { Instance, Job, ServerGroup } from './model.ts'
 import {

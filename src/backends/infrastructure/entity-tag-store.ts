@@ -14,6 +14,9 @@ export const entityTagMigrations = [
 const maxBulk = 1000
 /** Of one entity: each read of its tags returns all. */
 const maxTags = 1000
+const maxEntityBytes = 256 * 1024
+/** Each list reads all, and other requests wait meanwhile. */
+const maxAllBytes = 8 * 1024 * 1024
 
 export interface EntityTagStore {
   readonly operations: OperationTypes
@@ -26,12 +29,22 @@ export function openEntityTags(db: DatabaseSync, now: () => number): EntityTagSt
     all: db.prepare('SELECT document FROM infrastructure_entity_tags ORDER BY id'),
     get: db.prepare('SELECT document FROM infrastructure_entity_tags WHERE id = ?'),
     put: db.prepare('INSERT OR REPLACE INTO infrastructure_entity_tags VALUES (?, ?)'),
+    size: db.prepare('SELECT total(octet_length(document)) AS bytes FROM infrastructure_entity_tags WHERE id <> ?'),
     remove: db.prepare('DELETE FROM infrastructure_entity_tags WHERE id = ?'),
   }
 
   const get = (id: string): JsonObject | undefined => {
     const row = statements.get.get(id.toLowerCase())
     return row === undefined ? undefined : (parseJson(String(row['document'])) as JsonObject)
+  }
+
+  /** Of an entity, by what was sent and by what is stored under its id: a reference may name any application. */
+  const resourcesOf = (description: JsonObject): string[] => {
+    const stored = get(idOf(description))
+    return [description, ...(stored === undefined ? [] : [stored])].flatMap((each) => [
+      ...applicationsOf(each),
+      ...namedEntityOf(each),
+    ])
   }
 
   const upsert = (description: JsonObject, run: OperationRun): string => {
@@ -41,14 +54,16 @@ export function openEntityTags(db: DatabaseSync, now: () => number): EntityTagSt
     if (length > maxTags) {
       throw new Error(`The entity ${id} would have ${length} tags; ${maxTags} are allowed. Delete some, and submit these again.`)
     }
-    statements.put.run(id, formatJson(merged))
+    const document = formatJson(merged)
+    checkSize(id, Buffer.byteLength(document), Number(statements.size.get(id)?.['bytes']))
+    statements.put.run(id, document)
     return id
   }
 
   const operations: OperationTypes = {
     upsertEntityTags: {
       check: checkTags,
-      resources: applicationsOf,
+      resources: resourcesOf,
       async run(description, run) {
         run.commit(() => run.note(`The entity tags ${upsert(description, run)} are stored.`))
       },
@@ -60,7 +75,7 @@ export function openEntityTags(db: DatabaseSync, now: () => number): EntityTagSt
         if (listed.length > maxBulk) return [`entityTags: it has ${listed.length} entries; ${maxBulk} are allowed.`]
         return listed.flatMap(checkTags)
       },
-      resources: ({ entityTags }) => objectsOf(entityTags).flatMap(applicationsOf),
+      resources: ({ entityTags }) => objectsOf(entityTags).flatMap(resourcesOf),
       async run({ entityTags, isPartial }, run) {
         run.commit(() => {
           for (const one of objectsOf(entityTags)) upsert({ isPartial, ...one }, run)
@@ -72,7 +87,7 @@ export function openEntityTags(db: DatabaseSync, now: () => number): EntityTagSt
       check: ({ id }) => (textOf(id) === undefined ? ['id: it is missing.'] : []),
       resources: ({ id }) => {
         const stored = get(textOf(id) ?? '')
-        return stored === undefined ? [] : applicationsOf(stored)
+        return stored === undefined ? [] : resourcesOf(stored)
       },
       async run({ id, tags, deleteAll }, run) {
         run.commit(() => {
@@ -94,6 +109,18 @@ export function openEntityTags(db: DatabaseSync, now: () => number): EntityTagSt
   }
 }
 
+/** @param others Bytes of the tags of all other entities. @throws {Error} */
+function checkSize(id: string, bytes: number, others: number): void {
+  if (bytes > maxEntityBytes) {
+    throw new Error(
+      `The tags of the entity ${id} would have ${bytes} bytes; ${maxEntityBytes} are allowed. Shorten or delete some.`,
+    )
+  }
+  if (bytes + others > maxAllBytes) {
+    throw new Error(`The tags of all entities would have more than ${maxAllBytes} bytes. Delete those of entities that are gone.`)
+  }
+}
+
 function withoutTags(stored: JsonObject, removed: ReadonlySet<string>): JsonObject[] {
   return objectsOf(stored['tags']).filter(({ name }) => !removed.has(String(name)))
 }
@@ -109,6 +136,14 @@ function checkTags(description: JsonObject): string[] {
     ...(objectsOf(tags).length > maxTags ? [`tags: it has ${objectsOf(tags).length} entries; ${maxTags} are allowed.`] : []),
     ...objectsOf(tags).flatMap((tag) => (textOf(tag['name']) === undefined ? ['tags: a tag has no name.'] : [])),
   ]
+}
+
+/** Their names begin with that of their application. */
+const namedEntities: ReadonlySet<string> = new Set(['application', 'cluster', 'servergroup'])
+
+function namedEntityOf(description: JsonObject): string[] {
+  const { entityType, entityId } = objectOf(description['entityRef'])
+  return namedEntities.has(String(entityType).toLowerCase()) && typeof entityId === 'string' ? [entityId] : []
 }
 
 /** The name of the application itself parses to it. */

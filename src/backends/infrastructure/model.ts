@@ -1,6 +1,6 @@
 /** Resources of the infrastructure as providers report them; views turn them into answers. */
 import type { JsonObject } from '../../json/values.ts'
-import type { Moniker } from '../moniker.ts'
+import type { Moniker } from '../../moniker.ts'
 
 export interface Account {
   readonly name: string

@@ -6,6 +6,8 @@ export interface OperationType {
   check(description: JsonObject): readonly string[]
   /** Names of server groups, load balancers and the like, whose applications the caller must be allowed to change. */
   resources(description: JsonObject): readonly string[]
+  /** Accounts beyond its own whose resources it takes from: the caller must be allowed to change them too. */
+  accounts?(description: JsonObject): readonly string[]
   /** Carries it out. It may run again after a crash, unless it has committed. @throws {Error} for people: the task fails */
   run(description: JsonObject, run: OperationRun): Promise<void>
 }

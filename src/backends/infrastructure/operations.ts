@@ -2,9 +2,9 @@
 import type { FastifyRequest } from 'fastify'
 import { describeChoice } from '../../edit-distance.ts'
 import { fieldOf, isObject, type JsonObject, objectsOf, textOf } from '../../json/values.ts'
+import { parseMoniker } from '../../moniker.ts'
 import type { Access } from '../access.ts'
 import { BackendError, callerOf } from '../backend.ts'
-import { parseMoniker } from '../moniker.ts'
 import { accountFields, type OperationType } from './operation-type.ts'
 import {
   accessOf,
@@ -119,16 +119,17 @@ function accountOf(description: JsonObject): string | undefined {
   return accountFields.map((name) => textOf(fieldOf(description, name))).find((name) => name !== undefined)
 }
 
-/** Each operation needs WRITE on its account and on every application whose resources it names. */
+/** Each operation needs WRITE on its account, on those that it takes from, and on every application whose resources it names. */
 function deniedBy(access: Access, description: JsonObject, type: OperationType): string[] {
-  const account = accountOf(description)
+  const own = accountOf(description)
+  const accounts = new Set([...(own === undefined ? [] : [own]), ...(type.accounts?.(description) ?? [])])
   const applications = new Set(
-    [textOf(description['application']), ...type.resources(description).map((name) => parseMoniker(name).app)].filter(
+    [textOf(description['application'])?.trim(), ...type.resources(description).map((name) => parseMoniker(name).app)].filter(
       (name) => typeof name === 'string',
     ),
   )
   return [
-    ...(account === undefined || access.mayOnAccount(account, 'WRITE') ? [] : [`Access denied to account ${account}`]),
+    ...[...accounts].filter((name) => !access.mayOnAccount(name, 'WRITE')).map((name) => `Access denied to account ${name}`),
     ...[...applications]
       .filter((name) => !access.mayOnApplication(name, 'WRITE'))
       .map((name) => `Access denied to application ${name}`),

@@ -1,9 +1,9 @@
 /** Reads that name a cloud provider: its load balancers, images and charts. */
 import type { FastifyRequest } from 'fastify'
 import { type JsonObject, textsOf } from '../../json/values.ts'
+import { parseMoniker } from '../../moniker.ts'
 import type { Access } from '../access.ts'
 import { BackendError } from '../backend.ts'
-import { parseMoniker } from '../moniker.ts'
 import type { LoadBalancer } from './model.ts'
 import type { ImageQuery, Provider } from './provider.ts'
 import {

@@ -1,7 +1,7 @@
 /** One row of the infrastructure service's tables, and what most answers share. */
 import type { FastifyRequest } from 'fastify'
 import { fieldOf } from '../../json/values.ts'
-import { type Access, loadAccess } from '../access.ts'
+import { type Access, requireAccess } from '../access.ts'
 import { type BackendContext, BackendError, callerOf } from '../backend.ts'
 import type { EntityTagStore } from './entity-tag-store.ts'
 import type { LoadBalancer, SecurityGroup, ServerGroup } from './model.ts'
@@ -83,8 +83,9 @@ export function requiredQuery(request: FastifyRequest, name: string): string {
   return value
 }
 
+/** @throws {BackendError} 503 while the permission service cannot be asked: an empty list would look like lost servers */
 export function accessOf(request: FastifyRequest, { context }: Infrastructure): Promise<Access> {
-  return loadAccess(context, callerOf(request).user ?? 'anonymous')
+  return requireAccess(context, callerOf(request).user ?? 'anonymous')
 }
 
 /** @throws {BackendError} 403 */

@@ -3,12 +3,13 @@
 import type { FastifyRequest } from 'fastify'
 import { encodeValue } from '../../http/encode-path.ts'
 import { formatJson } from '../../json/json.ts'
-import { type JsonObject, objectOf, objectsOf, textOf, textsOf } from '../../json/values.ts'
+import { type JsonObject, objectOf, textOf, textsOf } from '../../json/values.ts'
+import { parseMoniker } from '../../moniker.ts'
 import type { Access } from '../access.ts'
 import { type BackendContext, BackendError } from '../backend.ts'
 import { flatMapInTurns } from '../in-turns.ts'
-import { parseMoniker } from '../moniker.ts'
 import { listSlices } from '../slices.ts'
+import { StoredLists } from '../stored-lists.ts'
 import { groupsByApplication } from './clusters.ts'
 import type { Instance, LoadBalancer, SecurityGroup, ServerGroup } from './model.ts'
 import {
@@ -16,6 +17,7 @@ import {
   type Infrastructure,
   type InfrastructureRoute,
   loadBalancersOf,
+  mayRead,
   queryValue,
   queryValues,
   securityGroupsOf,
@@ -35,7 +37,7 @@ const search: InfrastructureRoute['answer'] = async (request, infrastructure) =>
   const filters = filtersOf(request)
   const wanted = query === '' ? ([...filters.values()][0]?.[0] ?? '') : query
   const access = await accessOf(request, infrastructure)
-  const isShown = (hit: Hit) => mayRead(access, hit) && (filters.size === 0 || matches(hit.toResult(), filters))
+  const isShown = (hit: Hit) => isReadable(access, hit) && (filters.size === 0 || matches(hit.toResult(), filters))
   const ranked: Hit[][] = []
   for (const type of new Set(types)) ranked.push(await find(infrastructure, type, { wanted, isShown }))
   const found = ranked.flat()
@@ -46,9 +48,9 @@ const search: InfrastructureRoute['answer'] = async (request, infrastructure) =>
   return listSlices(page, { write, head: `[${set.slice(0, -1)},"results":[`, tail: ']}]' })
 }
 
-function mayRead(access: Access, { application, account }: Hit): boolean {
-  if (application != null && !access.mayOnApplication(application, 'READ')) return false
-  return account == null || access.mayOnAccount(account, 'READ')
+function isReadable(access: Access, { application, account }: Hit): boolean {
+  if (application != null && !mayRead(access, application, 'application')) return false
+  return account == null || mayRead(access, account, 'account')
 }
 
 /** Applications name the accounts where they run. */
@@ -216,42 +218,19 @@ function toInstanceHit({ id, account, region }: Instance, group: ServerGroup | u
   return { keys: [id, group?.name ?? ''], application, account, toResult }
 }
 
-interface KeptList {
-  readonly tag: string
-  readonly list: JsonObject[]
-  readonly forgetting: NodeJS.Timeout
-}
-
 /** Users search again with each letter; megabytes are not kept longer than that takes. */
 const keptMs = 30_000
-const keptLists = new WeakMap<BackendContext, Map<string, KeptList>>()
+const keptLists = new WeakMap<BackendContext, StoredLists<JsonObject>>()
 
 /** A source that fails contributes nothing. */
-async function loadAll(context: BackendContext, path: string): Promise<JsonObject[]> {
-  const kept = keptLists.getOrInsertComputed(context, () => new Map())
-  const before = kept.get(path)
+async function loadAll(context: BackendContext, path: string): Promise<readonly JsonObject[]> {
+  const kept = keptLists.getOrInsertComputed(context, () => new StoredLists({ toEntry: (stored) => stored, keptMs }))
   try {
-    const condition = before === undefined ? undefined : { headers: { 'if-none-match': before.tag } }
-    const answer = await context.call('front50', { method: 'GET', path, ...condition })
-    if (answer.status === 304 && before !== undefined) {
-      before.forgetting.refresh()
-      return before.list
-    }
-    if (answer.status === 200) {
-      const list = objectsOf(answer.body)
-      clearTimeout(before?.forgetting)
-      kept.delete(path)
-      if (answer.tag !== undefined) {
-        const forgetting = setTimeout(() => kept.delete(path), keptMs).unref()
-        kept.set(path, { tag: answer.tag, list, forgetting })
-      }
-      return list
-    }
-    context.log.warn({ status: answer.status }, 'the definition store cannot be searched')
+    return await kept.load(context.call, path)
   } catch (error) {
     context.log.warn({ err: error }, 'the definition store cannot be searched')
+    return []
   }
-  return []
 }
 
 function positive(text: string | undefined, otherwise: number): number {

@@ -72,6 +72,8 @@ export class Tasks {
   readonly #statements: Record<'insert' | 'update' | 'get' | 'byRequest' | 'running' | 'prune', StatementSync>
   /** Operations change the same places, so tasks run one after the other. */
   #queue: Promise<void> = Promise.resolve()
+  /** Ids of those that wait in it or run. */
+  readonly #queued = new Set<string>()
   readonly #closing = new AbortController()
 
   constructor(options: TaskOptions) {
@@ -117,9 +119,12 @@ export class Tasks {
     return id
   }
 
-  /** Continues what a stopped process left. */
+  /** Continues what a stopped process left; a request may have come before. */
   start(): void {
-    for (const row of this.#statements.running.all()) this.#enqueue(parseJson(String(row['document'])) as Task)
+    for (const row of this.#statements.running.all()) {
+      const task = parseJson(String(row['document'])) as Task
+      if (!this.#queued.has(task.id)) this.#enqueue(task)
+    }
   }
 
   /** Resolves when the operation that runs has ended; what follows is done after the next start. */
@@ -139,11 +144,13 @@ export class Tasks {
   }
 
   #enqueue(task: Task): void {
+    this.#queued.add(task.id)
     this.#queue = this.#queue
       .then(() => this.#complete(task))
       .catch((error: unknown) => {
         this.#options.log.error({ err: error, task: task.id }, 'a task of the infrastructure could not be recorded')
       })
+      .finally(() => this.#queued.delete(task.id))
   }
 
   /** A store that is locked or full for a while does not end a task: what it has not recorded is done again. */
@@ -214,6 +221,7 @@ export class Tasks {
     try {
       await type.run(description, run)
     } catch (error) {
+      if (storageFaultOf(error) !== undefined) throw error
       return error as Error
     }
     if (!isCommitted) {

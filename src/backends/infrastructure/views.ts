@@ -1,6 +1,6 @@
 /** Answers to clients, made of the resources that providers report. */
 import type { JsonObject } from '../../json/values.ts'
-import { parseMoniker } from '../moniker.ts'
+import { parseMoniker } from '../../moniker.ts'
 import { countStates, healthStateOf, type InstanceCounts, isAgeing } from './health.ts'
 import type { Account, Capacity, HealthRecord, Instance, Job, LoadBalancer, SecurityGroup, ServerGroup } from './model.ts'
 import { toWrittenEntry, toWrittenObject, type WrittenEntry } from './written-list.ts'

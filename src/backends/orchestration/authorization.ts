@@ -36,5 +36,5 @@ export function judgeControl(app: FastifyInstance, { options }: Engine): void {
 function idsOf({ params, body }: FastifyRequest): string[] {
   const { id } = params as { id?: string }
   if (id !== undefined) return [id]
-  return Array.isArray(body) ? body.map(String) : []
+  return Array.isArray(body) ? [...new Set(body.map(String))] : []
 }

@@ -8,6 +8,7 @@ import { isTrue, type JsonObject, objectsOf } from '../../json/values.ts'
 import { BackendError } from '../backend.ts'
 import { foldName } from '../document-store.ts'
 import type { EffectivePipeline } from '../effective-pipelines.ts'
+import { artifactsOfExecution } from './artifacts-at-hand.ts'
 import type { EngineParts } from './engine-parts.ts'
 import { executionView } from './execution-view.ts'
 import { identityHeaders } from './identity.ts'
@@ -169,7 +170,7 @@ function childDefinition(
       strategy: false,
       dryRun: parent.trigger.dryRun,
       correlationId: position === 0 ? parts.join(':') : [...parts, position].join(':'),
-      artifacts: parent.trigger.artifacts,
+      artifacts: artifactsOfExecution(parent),
       expectedArtifactIds: trigger['expectedArtifactIds'],
     },
   }

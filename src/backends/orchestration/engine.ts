@@ -18,7 +18,7 @@ import { advance } from './machine/advance.ts'
 import { StageError } from './machine/failure.ts'
 import { graphOf } from './machine/graph.ts'
 import { steeringKeys } from './machine/operations.ts'
-import { applyFailure, applyResult, giveUp, isWanted, nextDue, stepOf, takeDueTasks } from './machine/run-task.ts'
+import { applyFailure, applyResult, giveUp, heedSetBack, isWanted, nextDue, stepOf, takeDueTasks } from './machine/run-task.ts'
 import { createTurn, isSpent, type StepRun } from './machine/turn.ts'
 import type { Execution, ExecutionType, FollowUp, Stage } from './model.ts'
 import type { TaskResult } from './stages/stage-type.ts'
@@ -38,6 +38,8 @@ const effortPerRestMs = 1000
 const storeRetryMs = 1000
 /** A clock that is set forward, or a machine that slept, is noticed after this time. */
 const longestTimerMs = 60_000
+/** A clock that is set back further is heeded; less is the usual correction of a clock. */
+const setBackMs = 5_000
 /** How often the engine may end, or fail, with an execution in its hands before it is given up. */
 const mostInterruptions = 5
 
@@ -52,6 +54,9 @@ export class Engine implements EngineParts {
   readonly #onTrial = new Set<string>()
   /** How often in a row the step of an execution, or the record of a result, has failed. */
   readonly #failures = new Map<string, number>()
+  /** Executions whose moments are from before the clock was set back. */
+  readonly #ahead = new Set<string>()
+  #lastMs = -Infinity
   #timer: NodeJS.Timeout | undefined
   #isRunning = false
 
@@ -116,6 +121,7 @@ export class Engine implements EngineParts {
   /** Does what is due. Called by the timer, and by requests so that they see the state of their moment. */
   drain(): void {
     if (!this.#isRunning) return
+    this.#watchClock()
     const until = performance.now() + sliceMs
     while (performance.now() < until) {
       const id = this.#queue.take(this.options.now())
@@ -123,6 +129,18 @@ export class Engine implements EngineParts {
       this.#guard(id, () => this.#run(id))
     }
     this.#arm()
+  }
+
+  #watchClock(): void {
+    const now = this.options.now()
+    if (now < this.#lastMs - setBackMs) {
+      this.options.log.warn({ byMs: this.#lastMs - now }, 'the clock was set back; executions go on by the new time')
+      for (const { id } of this.options.store.due()) {
+        this.#ahead.add(id)
+        this.#queue.set(id, now)
+      }
+    }
+    this.#lastMs = now
   }
 
   /** A step that the store refuses is tried again later; nothing is lost, since nothing was changed. */
@@ -211,12 +229,14 @@ export class Engine implements EngineParts {
     const due = this.transact((unit) => {
       const execution = unit.load(id)
       if (execution === undefined) return undefined
+      if (this.#ahead.has(id)) heedSetBack(execution, unit.turn.now)
       // What it took to read a large record is worth as much work on it.
       const read = performance.now()
       const launches = this.#drive(execution, unit, read + Math.max(sliceMs, read - begun))
       const followUps = execution.engine.followUps.filter((each) => each.dueAt <= unit.turn.now && !this.#inFlight.has(each.id))
       return { execution, launches, followUps, steps: unit.turn.expressionSteps }
     })
+    this.#ahead.delete(id)
     if (due === undefined) return
     const { execution, launches, followUps } = due
     for (const run of launches) this.#launch(run)
@@ -327,19 +347,27 @@ export class Engine implements EngineParts {
   #launchFollowUp(execution: Execution, followUp: FollowUp): void {
     this.#inFlight.add(followUp.id)
     runFollowUp(this, execution, followUp)
-      .catch((error: unknown) => this.options.log.error({ err: error, execution: execution.id }, 'a follow-up failed'))
-      .finally(() => {
+      .then(
+        () => 0,
+        (error: unknown) => {
+          this.options.log.error({ err: error, execution: execution.id }, 'a follow-up could not be recorded and is tried again')
+          return storeRetryMs
+        },
+      )
+      .then((pauseMs) => {
         this.#inFlight.delete(followUp.id)
         if (!this.#isRunning) return
-        this.#guard(execution.id, () => this.#requeue(execution.id))
+        this.#guard(execution.id, () => this.#requeue(execution.id, pauseMs))
         this.#arm()
       })
   }
 
   /** A follow-up that was put off is due again. */
-  #requeue(id: string): void {
+  #requeue(id: string, pauseMs: number): void {
+    const now = this.options.now()
     const execution = this.options.store.load(id)
-    this.#queue.set(id, execution === undefined ? undefined : nextDue(execution, this.isInFlight), this.options.now())
+    const next = execution === undefined ? undefined : nextDue(execution, this.isInFlight)
+    this.#queue.set(id, next === undefined ? undefined : Math.max(next, now + pauseMs), now)
     this.#acquit(id)
   }
 

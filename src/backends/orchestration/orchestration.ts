@@ -9,7 +9,7 @@ import { acceptJson } from '../accept-bodies.ts'
 import { requireAccess } from '../access.ts'
 import { type Backend, type BackendContext, BackendError, type Caller, type OpenBackend } from '../backend.ts'
 import { EffectivePipelines } from '../effective-pipelines.ts'
-import { defaultPipelineLimits } from '../limits.ts'
+import { pipelineLimitsOf } from '../limits.ts'
 import { createOutsideCalls } from '../outside/call-outside.ts'
 import { defaultOutsideSettings } from '../outside/settings.ts'
 import { toStorageError } from '../storage-error.ts'
@@ -47,7 +47,7 @@ function openOrchestration(context: BackendContext): OpenBackend {
   const nextId = createUlids(now)
   const accessOf = (user: string | undefined) => requireAccess(context, user || 'anonymous')
   const judges = context.settings.authorization === true
-  const limits = context.settings.limits ?? defaultPipelineLimits
+  const limits = pipelineLimitsOf(context.settings)
   const outside = context.settings.outside ?? defaultOutsideSettings
   const stageTypes = createStageTypes(outside)
   const sources: SubmissionSources = {

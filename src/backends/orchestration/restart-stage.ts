@@ -32,12 +32,7 @@ export function restartStage(unit: UnitOfWork, request: RestartRequest): void {
     execution.startTime = unit.turn.now
     advance(execution, unit.turn)
   } else {
-    execution.engine.restartStageId = stage.id
-    execution.canceled = false
-    execution.canceledBy = undefined
-    execution.endTime = undefined
-    execution.startTimeExpiry = undefined
-    startOrPark(unit, execution)
+    reopen(unit, execution, stage)
   }
   restartParent(unit, execution, request.restartedBy)
 }
@@ -54,10 +49,16 @@ function restartParent(unit: UnitOfWork, child: Execution, restartedBy: string):
   const { executionId, executionName } = stage.context
   resetForRestart({ execution: parent, stage, turn: unit.turn }, restartedBy)
   stage.context = { ...stage.context, executionId, executionName }
-  parent.engine.restartStageId = stage.id
-  parent.canceled = false
-  parent.canceledBy = undefined
-  parent.endTime = undefined
-  startOrPark(unit, parent)
+  reopen(unit, parent, stage)
   restartParent(unit, parent, restartedBy)
+}
+
+/** The time by which it was to start is that of its first start. */
+function reopen(unit: UnitOfWork, execution: Execution, stage: Stage): void {
+  execution.engine.restartStageId = stage.id
+  execution.canceled = false
+  execution.canceledBy = undefined
+  execution.endTime = undefined
+  execution.startTimeExpiry = undefined
+  startOrPark(unit, execution)
 }

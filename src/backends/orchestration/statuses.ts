@@ -49,8 +49,8 @@ export function isActive(status: Status): boolean {
   return !statuses[status].complete && status !== 'NOT_STARTED' && status !== 'BUFFERED'
 }
 
-/** Words of pipeline triggers for the end of the pipeline that they follow. */
-export const completionWords = ['successful', 'failed', 'canceled'] as const
+/** Words of pipeline triggers for the end of the pipeline that they follow. Runs of this engine never end suspended. */
+export const completionWords = ['successful', 'failed', 'canceled', 'suspended'] as const
 
 export function completionWord(status: Status): (typeof completionWords)[number] {
   if (status === 'SUCCEEDED') return 'successful'

@@ -21,17 +21,27 @@ export function clientCertificateOf(raw: Pick<IncomingMessage, 'socket'>): Conne
   return found
 }
 
+/** What OpenSSL says where there is no certificate, and of an authority of the operator without its own issuer. */
+const missing = 'UNABLE_TO_GET_ISSUER_CERT'
+
 function readFrom(socket: Socket & Partial<TLSSocket>): ConnectionCertificate {
-  const x509 = socket.encrypted === true ? socket.getPeerX509Certificate?.() : undefined
-  if (x509 === undefined) return { kind: 'none' }
+  if (socket.encrypted !== true) return { kind: 'none' }
+  const { authorized, authorizationError } = socket
   // An untrusted certificate shows an owner as well: only these two say whether the authorities stand behind it.
-  if (socket.authorized !== true || socket.authorizationError != null) {
-    return { kind: 'refused', reason: `TLS refused the certificate: ${String(socket.authorizationError)}` }
-  }
+  const isRefused = authorized !== true || authorizationError != null
+  // A stranger may send hundreds of certificates, and reading one copies all of them.
+  if (isRefused && authorizationError != null && String(authorizationError) !== missing) return refusedFor(authorizationError)
+  const x509 = socket.getPeerX509Certificate?.()
+  if (x509 === undefined) return { kind: 'none' }
+  if (isRefused) return refusedFor(authorizationError)
   try {
     return { kind: 'verified', certificate: readCertificate(x509) }
   } catch (error) {
     if (!(error instanceof DerError)) throw error
     return { kind: 'refused', reason: `the certificate is malformed: ${error.message}` }
   }
+}
+
+function refusedFor(reason: Error | string | null | undefined): ConnectionCertificate {
+  return { kind: 'refused', reason: `TLS refused the certificate: ${String(reason)}` }
 }

@@ -33,6 +33,15 @@ export interface StoreFile {
   readonly password: string
 }
 
+/** Spring writes files as addresses, too. */
+export function toPath(file: string): string {
+  return file.replace(/^file:(?:\/\/(?=\/))?/, '')
+}
+
+export function toStoreFile(key: string, file: string, password: string): StoreFile {
+  return { key, file: toPath(file), password }
+}
+
 const javaMagic = new Set([0xfeedfeed, 0xcececece])
 
 /** @throws {TlsFileError} */
@@ -110,7 +119,7 @@ function readPemKey({ key, file }: StoreFile, bytes: Buffer, passphrase: string)
   try {
     return createPrivateKey({ key: block, passphrase })
   } catch (error) {
-    throw new TlsFileError(key, `the private key in ${file} cannot be read; check it, and server.ssl.key-password`, error)
+    throw new TlsFileError(key, `the private key in ${file} cannot be read; check it and its password`, error)
   }
 }
 

@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { formatJavaName } from '../../distinguished-name.ts'
 import { type SettingsReport, withoutEffect } from '../../setting.ts'
 import type { Certificate } from './certificate.ts'
-import { type StoreFile, TlsFileError } from './key-material.ts'
+import { type StoreFile, TlsFileError, toPath, toStoreFile } from './key-material.ts'
 import { crlKey, findExpiry, type IdentityFiles, loadTlsMaterial, type TlsSettings, toSecureContext } from './tls-material.ts'
 
 const anyCase = (text: string) => text.toLowerCase()
@@ -150,14 +150,14 @@ function toIdentity(keys: TlsKeys, report: SettingsReport): IdentityFiles | unde
   } else if (certificate !== undefined && privateKey !== undefined) {
     return {
       kind: 'pem',
-      certificate: toStore('server.ssl.certificate', certificate, ''),
-      privateKey: toStore('server.ssl.certificate-private-key', privateKey, keyPassword ?? ''),
+      certificate: toStoreFile('server.ssl.certificate', certificate, ''),
+      privateKey: toStoreFile('server.ssl.certificate-private-key', privateKey, keyPassword ?? ''),
     }
   } else if (store !== undefined) {
     const password = keys['server.ssl.key-store-password'] ?? ''
     return {
       kind: 'store',
-      store: toStore('server.ssl.key-store', store, password),
+      store: toStoreFile('server.ssl.key-store', store, password),
       alias: keys['server.ssl.key-alias'],
       keyPassword,
     }
@@ -175,22 +175,13 @@ function toIdentity(keys: TlsKeys, report: SettingsReport): IdentityFiles | unde
 function toTrust(keys: TlsKeys, report: SettingsReport): StoreFile | undefined {
   const pem = keys['server.ssl.trust-certificate']
   const store = keys['server.ssl.trust-store']
-  if (pem !== undefined) return toStore('server.ssl.trust-certificate', pem, '')
-  if (store !== undefined) return toStore('server.ssl.trust-store', store, keys['server.ssl.trust-store-password'] ?? '')
+  if (pem !== undefined) return toStoreFile('server.ssl.trust-certificate', pem, '')
+  if (store !== undefined) return toStoreFile('server.ssl.trust-store', store, keys['server.ssl.trust-store-password'] ?? '')
   report.problem(
     keys['default.apiPort'] > 0 ? 'default.apiPort' : 'server.ssl.client-auth',
     'client certificates need the authorities that issue them: name server.ssl.trust-certificate (PEM) or server.ssl.trust-store',
   )
   return undefined
-}
-
-function toStore(key: string, file: string, password: string): StoreFile {
-  return { key, file: toPath(file), password }
-}
-
-/** Spring writes files as addresses, too. */
-function toPath(file: string): string {
-  return file.replace(/^file:(?:\/\/(?=\/))?/, '')
 }
 
 function toVersions(keys: TlsKeys, report: SettingsReport): Pick<TlsSettings, 'minVersion' | 'maxVersion'> {

@@ -1,8 +1,10 @@
 /** Users of the login form: the file `users.db` in the data directory. */
+
 import { join } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import { BoundedMap } from '../../bounded-map.ts'
 import { GatewayError } from '../../errors.ts'
+import { textsOf } from '../../json/values.ts'
 import { openDatabaseFor } from '../../storage/database.ts'
 import { migrate } from '../../storage/migrations.ts'
 import { findNameObjection, toUserKey } from '../../user-name.ts'
@@ -237,8 +239,7 @@ function formatRoles(roles: readonly string[]): string {
 }
 
 function parseRoles(text: string): string[] {
-  const roles: unknown = JSON.parse(text)
-  return Array.isArray(roles) ? roles.filter((role): role is string => typeof role === 'string') : []
+  return textsOf(JSON.parse(text))
 }
 
 function checkFound(name: string, changes: number | bigint): void {

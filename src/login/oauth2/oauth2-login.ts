@@ -2,6 +2,7 @@
 import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { GatewayError } from '../../errors.ts'
 import { callerOf } from '../../http/caller.ts'
+import { pathTo } from '../../http/encode-path.ts'
 import type { Page, Site } from '../../http/page.ts'
 import type { RequestState, User } from '../../http/request-state.ts'
 import type { LoginReport } from '../../permissions/permissions.ts'
@@ -136,7 +137,7 @@ export class OAuth2Login implements LoginMethod {
     const { providers, site } = this.#options
     const choices = providers.map(({ registration: { id, label } }) => ({
       label,
-      path: `/oauth2/authorization/${encodeURIComponent(id)}`,
+      path: pathTo`/oauth2/authorization/${id}`,
     }))
     return createChoicePage(site, choices)
   }

@@ -203,7 +203,8 @@ class RedisTokenStore implements TokenStore {
   }
 
   #nameKey({ type, id }: Principal, name: string): string {
-    return `${this.#prefix}:name:${type}:${encodeURIComponent(toUserKey(id))}:${encodeURIComponent(name)}`
+    const parts = [toUserKey(id), name].map((part) => encodeURIComponent(part.toWellFormed()))
+    return `${this.#prefix}:name:${type}:${parts.join(':')}`
   }
 }
 

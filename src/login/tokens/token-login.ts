@@ -6,10 +6,12 @@ import { GatewayError } from '../../errors.ts'
 import type { ListenerKind, User } from '../../http/request-state.ts'
 import type { LoginReport, Permissions } from '../../permissions/permissions.ts'
 import { findNameObjection } from '../../user-name.ts'
+import { parseBasic } from '../basic-credentials.ts'
 import type { CurrentUser, EntryPoint, LoginMethod, LoginOutcome } from '../login-method.ts'
 import type { PrepareUser } from '../prepare-user.ts'
 import { type LoginCredentials, listOf, type Trace } from '../trace.ts'
 import type { StoredToken } from './token-store.ts'
+import { isTokenText } from './token-text.ts'
 import type { Tokens } from './tokens.ts'
 
 interface TokenLoginOptions {
@@ -62,8 +64,10 @@ export class TokenLogin implements LoginMethod {
 
   /** @throws {GatewayError} TOKENS_UNAVAILABLE, LOGIN_UNAVAILABLE */
   authenticate(request: FastifyRequest): LoginOutcome | Promise<LoginOutcome> {
-    const text = takeToken(request.raw.headers, this.#options.tokens.settings.prefix)
-    return text === undefined ? notMine : this.#judge(request, text)
+    const { prefix } = this.#options.tokens.settings
+    const text = takeToken(request.raw.headers, prefix)
+    if (text !== undefined) return this.#judge(request, text)
+    return isSentAsPassword(request.raw.headers, prefix) ? sentAsPassword() : notMine
   }
 
   async #judge(request: FastifyRequest, text: string): Promise<LoginOutcome> {
@@ -152,6 +156,22 @@ function takeToken(headers: IncomingHttpHeaders, prefix: string): string | undef
   if (isOurs) delete headers.authorization
   if (own !== undefined) return String(own).trim()
   return isOurs ? bearer : undefined
+}
+
+/** Programs would take it for a wrong password, whose repetition makes the user wait. */
+function isSentAsPassword({ authorization }: IncomingHttpHeaders, prefix: string): boolean {
+  const credentials = parseBasic(authorization)
+  if (credentials === undefined || credentials === 'unreadable') return false
+  return isTokenText(credentials.password, prefix) || isTokenText(credentials.username, prefix)
+}
+
+function sentAsPassword(): LoginOutcome {
+  const message = 'HTTP Basic takes no API token. Send it as "Authorization: Bearer" or in the header X-Spinnaker-Token.'
+  return {
+    kind: 'refused',
+    reason: 'an API token was sent as a password',
+    error: new GatewayError('CREDENTIALS_REFUSED', message),
+  }
 }
 
 function refusal(reason: string): LoginOutcome {

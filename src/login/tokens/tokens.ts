@@ -251,7 +251,7 @@ export function openTokens(options: Omit<TokensOptions, 'store'> & { dataDir: st
 function checkName(given: string): string {
   const name = given.trim()
   if (name === '') throw new GatewayError('BAD_ARGUMENT', 'A token needs a name that describes its purpose.')
-  if (name.length > maxNameLength || /\p{Cc}/u.test(name)) {
+  if (name.length > maxNameLength || /[\p{Cc}\p{Cs}]/u.test(name)) {
     throw new GatewayError('BAD_ARGUMENT', `The name of a token has up to ${maxNameLength} characters, none of them invisible.`)
   }
   return name

@@ -2,7 +2,7 @@
 
 import { foldName } from '../../fold-name.ts'
 import { pathTo } from '../../http/encode-path.ts'
-import { isObject, type JsonObject, textsOf } from '../../json/values.ts'
+import { isObject, type JsonObject, objectsOf, textsOf } from '../../json/values.ts'
 import type { ServiceName } from '../../upstreams/services.ts'
 import { readJson, type UpstreamAnswer } from '../../upstreams/upstreams.ts'
 import type { AccessSubject } from './judge-access.ts'
@@ -60,9 +60,7 @@ interface Place {
 
 async function ofEntry(call: Call, place: Place, wanted: string): Promise<ResourcePermissions | undefined> {
   const entries = await read(call, place.service, { path: place.path, ...(place.query && { query: place.query }) })
-  const entry = (Array.isArray(entries) ? entries : [])
-    .filter(isObject)
-    .find(({ name }) => typeof name === 'string' && foldName(name) === foldName(wanted))
+  const entry = objectsOf(entries).find(({ name }) => typeof name === 'string' && foldName(name) === foldName(wanted))
   return entry && { kind: place.kind, name: String(entry['name']), permissions: permissionsIn(entry) }
 }
 

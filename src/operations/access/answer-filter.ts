@@ -1,6 +1,6 @@
 /** Leaves out of answers what the caller may not read. */
 
-import { isObject } from '../../json/values.ts'
+import { isObject, type JsonObject, objectOf, objectsOf, textOf } from '../../json/values.ts'
 import type { Need } from '../../permissions/decide.ts'
 import { permissionDenied } from '../../permissions/permission-denied.ts'
 import type { FilterField } from '../demands.ts'
@@ -31,6 +31,12 @@ export function filterAnswer(answer: unknown, fields: readonly FilterField[], al
     }
     return Object.fromEntries(Object.entries(answer).filter(([account]) => mayRead(allows, 'account', account)))
   }
+  if (fields.includes('accounts') && isObject(answer)) return readableParts(answer, allows)
+  if (fields.includes('entity') && isObject(answer)) {
+    const denied = needsOfEntity(answer).find((need) => !allows(need))
+    if (denied !== undefined) throw permissionDenied(denied)
+    return answer
+  }
   if (fields.includes('scopes') && isObject(answer)) {
     const lists = Object.entries(answer).map(([id, list]) => [id, filterAnswer(list, fields, allows)] as const)
     return Object.fromEntries(lists.filter(([, list]) => !Array.isArray(list) || list.length > 0))
@@ -40,6 +46,7 @@ export function filterAnswer(answer: unknown, fields: readonly FilterField[], al
   }
   if (!Array.isArray(answer)) return answer
   return answer.flatMap((entry: unknown) => {
+    if (fields.includes('accounts') && isObject(entry)) return withReadableAccounts(entry, allows) ?? []
     if (isObject(entry) && Array.isArray(entry['results'])) {
       return [{ ...entry, results: filterAnswer(entry['results'], fields, allows) }]
     }
@@ -54,9 +61,38 @@ function mayReadEntry(allows: Allows, field: FilterField, entry: unknown): boole
   }
   if (field === 'scopes') return !isObject(entry) || templateNeeds([entry], 'READ').needs.every(allows)
   if (field === 'applications') return !isObject(entry) || needsOfCanaryConfig(entry, 'READ').needs.every(allows)
-  if (field === 'key-account' || !isObject(entry)) return true
+  if (field === 'entity') return !isObject(entry) || needsOfEntity(entry).every(allows)
+  if (field === 'accounts' || field === 'key-account' || !isObject(entry)) return true
   const name = entry[field]
   return typeof name !== 'string' || name === '' || mayRead(allows, field, name)
+}
+
+/** The entry without the accounts in its list that the caller may not read; undefined if none is left. */
+function withReadableAccounts(entry: JsonObject, allows: Allows): JsonObject | undefined {
+  const accounts = objectsOf(entry['accounts'])
+  const readable = accounts.filter(({ name }) => typeof name !== 'string' || mayRead(allows, 'account', name))
+  if (readable.length === accounts.length) return entry
+  return readable.length === 0 ? undefined : { ...entry, accounts: readable }
+}
+
+/** @throws {GatewayError} PERMISSION_DENIED */
+function readableParts(entry: JsonObject, allows: Allows): JsonObject {
+  const readable = withReadableAccounts(entry, allows)
+  if (readable !== undefined) return readable
+  const [first] = objectsOf(entry['accounts'])
+  throw permissionDenied({ kind: 'account', name: String(first?.['name']), authorization: 'READ' })
+}
+
+/** Where the entity of tags is. One that names neither application nor account belongs to the application in its own name. */
+function needsOfEntity(tags: JsonObject): Need[] {
+  const reference = objectOf(tags['entityRef'])
+  const application = textOf(reference['application'])
+  const account = textOf(reference['account']) ?? textOf(reference['accountId'])
+  const named: Need[] = []
+  if (application !== undefined) named.push({ kind: 'application', name: application, authorization: 'READ' })
+  if (account !== undefined && account !== '*') named.push({ kind: 'account', name: account, authorization: 'READ' })
+  const [own = ''] = (textOf(reference['entityId']) ?? '').split('-', 1)
+  return named.length > 0 || own === '' ? named : [{ kind: 'application', name: own, authorization: 'READ' }]
 }
 
 function mayRead(allows: Allows, kind: 'application' | 'account' | 'build-service', name: string): boolean {

@@ -4,7 +4,7 @@ import { hash } from 'node:crypto'
 import { GatewayError } from '../../errors.ts'
 import type { User } from '../../http/request-state.ts'
 import { decide } from '../../permissions/decide.ts'
-import { digestOf, rightsOf } from '../../permissions/permission-view.ts'
+import { digestOf, grantsOnApplication, rightsOf } from '../../permissions/permission-view.ts'
 import type { Authorization, PermissionView } from '../../permissions/permissions.ts'
 import { storedTemplate } from '../../pipeline-templates/inheritance.ts'
 import type { ServiceName } from '../../upstreams/services.ts'
@@ -18,7 +18,7 @@ import { checkCount, distinct, isAboutBody, saysApplication, subjectsOfBody } fr
 import { checkCarriedDocuments } from './job-form.ts'
 import { KeptLists } from './kept-lists.ts'
 import { subjectsMentionedIn } from './mentions.ts'
-import { joinNeeds, type Needs, needsOfCanaryConfig, Owners, onApplications, templateNeeds } from './owners.ts'
+import { joinNeeds, type Needs, needsOfCanaryConfig, notificationNeeds, Owners, onApplications, templateNeeds } from './owners.ts'
 import { accountParameters, applicationsInPath, valuesOf } from './parameters.ts'
 import type { Subject } from './subject.ts'
 import {
@@ -86,7 +86,7 @@ export class Guard {
     if (user === undefined || !isDecided(this.#platform)) return false
     const view = this.#knownView(user)
     if (view === undefined) return false
-    return judged.every((demand) => addressedNeeds(demand, request)?.needs.every((need) => decide(view, need).allowed) === true)
+    return judged.every((demand) => isMetBy(view, demand, request))
   }
 
   async #checkEach(operation: Operation, request: OperationRequest, judged: readonly Demand[]): Promise<void> {
@@ -190,7 +190,10 @@ export class Guard {
       ahead,
       always: ahead.filter(isAlwaysDemanded),
       aboutBody: demands.filter(isAboutBody),
-      fields: demands.flatMap((demand) => (demand.kind === 'filter' ? demand.by : [])),
+      fields: demands.flatMap((demand) => {
+        if (demand.kind !== 'filter' || (demand.unlessEmbedded !== undefined && isEmbedded(demand.unlessEmbedded))) return []
+        return demand.by
+      }),
       isAddressed: ahead.every(isAddressed),
     }
     this.#plans.set(operation, plan)
@@ -292,7 +295,14 @@ export class Guard {
 /** CREATE is a question of its own to the permission service. */
 function isAddressed(demand: Demand): boolean {
   if (demand.kind === 'application') return (demand.of === 'path' || demand.of === 'query') && demand.authorization !== 'CREATE'
-  return ['account-manager', 'named-application', 'account', 'build-service'].includes(demand.kind)
+  return ['account-manager', 'named-application', 'account', 'build-service', 'notifications'].includes(demand.kind)
+}
+
+/** Most requests are about one application, which needs no decision that people can read. */
+function isMetBy(view: PermissionView, demand: Demand, request: OperationRequest): boolean {
+  if (demand.kind === 'application' && demand.of === 'path')
+    return applicationsInPath(request.path).every((name) => grantsOnApplication(view, name, demand.authorization))
+  return addressedNeeds(demand, request)?.needs.every((need) => decide(view, need).allowed) === true
 }
 
 /** What a demand needs whose subject the address names, or the demand itself; undefined for all others. */
@@ -302,6 +312,8 @@ function addressedNeeds(demand: Demand, request: OperationRequest): Needs | unde
       return { needs: [{ kind: demand.kind }], concerns: false }
     case 'named-application':
       return onApplications([demand.application], demand.authorization)
+    case 'notifications':
+      return notificationNeeds(request.path)
     case 'account':
       return named(valuesOf(request, accountParameters), 'account', demand.authorization)
     case 'build-service':

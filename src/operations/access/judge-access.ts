@@ -52,10 +52,10 @@ export function judgeAccess(operation: Operation, { view, subject, mayCreate }: 
   return { decision: conclude(reasons, open), reasons, open, optional: [...found.optional] }
 }
 
-/** The verdict while no permission service decides: nobody is an administrator, and everything else is allowed. */
+/** The verdict while no permission service decides: no user is an administrator, and everything else is allowed. */
 export function judgeUndecided({ demands }: Operation, hasLogin: boolean): AccessVerdict {
-  const isForNobody = hasLogin && demands.some((demand) => demand.kind === 'admin' && demand.withoutService === 'nobody')
-  const reason = isForNobody ? noAdministrators : nothingDecided
+  const isForNoUser = hasLogin && demands.some((demand) => demand.kind === 'admin' && demand.withoutService === 'nobody')
+  const reason = isForNoUser ? noAdministrators : nothingDecided
   return { decision: conclude([reason], []), reasons: [reason], open: [], optional: [] }
 }
 
@@ -98,6 +98,9 @@ function collect(found: Findings, demand: Demand, subject: AccessSubject, mayCre
       return
     case 'application':
       addApplication(found, subject.application, demand.authorization, placeOf(demand.of))
+      return
+    case 'notifications':
+      // Users ask about an application, whose settings need no more than its own demand.
       return
     case 'account':
       addNamed(found, 'account', subject.account, demand.authorization)

@@ -1,6 +1,7 @@
 /** Subjects that a body mentions anywhere, for the check of limited tokens. */
 
 import { isObject } from '../../json/values.ts'
+import { parseMoniker } from '../../moniker.ts'
 import { storedTemplate } from '../../pipeline-templates/inheritance.ts'
 import { readMember, typesOf, walkBody } from './job-form.ts'
 import { applicationsIn, keysOf, namesIn, type OwnedKind, type Subject, texts, toDefinition, toNeed, toOwned } from './subject.ts'
@@ -18,6 +19,11 @@ const idKeys: Readonly<Record<string, OwnedKind>> = {
   parentPipelineExecutionId: 'execution',
   canaryConfigId: 'canary-config',
 }
+/** Names of resources, which begin with that of their application. */
+const resourceKeys = new Set([
+  ...['serverGroupName', 'asgName', 'cluster', 'clusterName', 'targetCluster', 'loadBalancerName', 'securityGroupName'],
+  ...['serverGroupNames', 'loadBalancerNames'],
+])
 const changesProject = new Set(['upsertproject', 'deleteproject'])
 
 /**
@@ -32,6 +38,7 @@ export function subjectsMentionedIn(body: unknown): Subject[] {
     const read = readMember(key, value, owner)
     if (changesProjects(read)) found.push({ kind: 'shared' })
     for (const name of applicationsIn(key, read)) found.push(toNeed(name, 'READ'))
+    for (const name of ownersIn(key, read)) found.push(toNeed(name, 'READ'))
     for (const subject of idsIn(key, read)) found.push(subject)
     return read
   })
@@ -40,6 +47,10 @@ export function subjectsMentionedIn(body: unknown): Subject[] {
 
 function changesProjects(value: unknown): boolean {
   return isObject(value) && typesOf(value).some((type) => changesProject.has(type))
+}
+
+function ownersIn(key: string, value: unknown): string[] {
+  return resourceKeys.has(key) ? namesIn(value).flatMap((name) => parseMoniker(name.trim()).app ?? []) : []
 }
 
 function idsIn(key: string, value: unknown): Subject[] {

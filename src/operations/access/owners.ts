@@ -3,7 +3,7 @@
 import { BoundedMap } from '../../bounded-map.ts'
 import { foldName } from '../../fold-name.ts'
 import { pathTo } from '../../http/encode-path.ts'
-import { isObject, type JsonObject, objectOf } from '../../json/values.ts'
+import { isObject, type JsonObject, listOf, objectOf, textsOf } from '../../json/values.ts'
 import type { Need } from '../../permissions/decide.ts'
 import type { Authorization } from '../../permissions/permissions.ts'
 import { undecorated } from '../../pipeline-templates/references.ts'
@@ -109,9 +109,7 @@ export function templateNeeds(templates: readonly JsonObject[], authorization: A
 /** The applications that a template names as its scopes; one that names `global`, or none, is shared. */
 function scopesOf(template: JsonObject): { applications: string[]; isShared: boolean } {
   const metadata = objectOf(template['metadata'])
-  const scopes = (Array.isArray(metadata['scopes']) ? metadata['scopes'] : []).flatMap((scope) =>
-    typeof scope === 'string' ? scope.trim() || [] : [],
-  )
+  const scopes = textsOf(metadata['scopes']).flatMap((scope) => scope.trim() || [])
   const applications = scopes.filter((scope) => foldName(scope) !== 'global')
   return { applications, isShared: scopes.length === 0 || applications.length < scopes.length }
 }
@@ -122,6 +120,11 @@ export function joinNeeds(all: readonly Needs[]): Needs {
     concerns: all.some(({ concerns }) => concerns),
     ...(all.some(({ changesShared }) => changesShared) && { changesShared: true }),
   }
+}
+
+/** The definition store takes every other type for the settings of all applications, whichever one the path names besides. */
+export function notificationNeeds({ type }: OperationRequest['path']): Needs {
+  return type?.toLowerCase() === 'application' ? joinNeeds([]) : withAdmin([])
 }
 
 /** An administrator for shared objects, and WRITE on the other named ones. */
@@ -196,7 +199,7 @@ async function canaryConfigNeeds(request: OperationRequest, id: string, authoriz
 
 /** A configuration of several applications is read for one of them, and changed for all; one of none is shared. */
 export function needsOfCanaryConfig({ applications }: JsonObject, authorization: Authorization): Needs {
-  const names = (Array.isArray(applications) ? applications : []).flatMap(texts)
+  const names = listOf(applications).flatMap(texts)
   if (names.length === 0) return authorization === 'READ' ? { needs: [], concerns: true } : withAdmin([])
   return authorization === 'READ' ? anyOf(names) : onApplications(names, authorization)
 }

@@ -5,16 +5,17 @@ import { GatewayError } from '../../errors.ts'
 import { pathTo } from '../../http/encode-path.ts'
 import { isObject, type JsonObject, objectOf } from '../../json/values.ts'
 import { grantsOnApplication } from '../../permissions/permission-view.ts'
+import type { ServiceName } from '../../upstreams/services.ts'
 import { readJson, type UpstreamAnswer, upstreamFailed } from '../../upstreams/upstreams.ts'
 import { createAccountFilter, createReadFilter, isDecided, loadView } from '../access/application-access.ts'
 import { KeptLists } from '../access/kept-lists.ts'
 import { type Attributes, accountsOf, mergeRunning, toAttributes } from '../application-cache.ts'
 import { filteredByApplication, readsApplication } from '../demands.ts'
 import { Application, ApplicationAttributes } from '../models/applications.ts'
-import type { Operation, OperationRequest } from '../operation.ts'
+import { DirectAnswer, type Operation, type OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
 import { flag, integer, text } from '../schemas.ts'
-import { noteAge } from '../staleness.ts'
+import { formatMissing, noteAge } from '../staleness.ts'
 import { checkObject } from '../upstream-shape.ts'
 
 export const applicationOperations: Operation[] = [
@@ -127,13 +128,32 @@ function accountNames(attributes: Attributes): string[] {
     .map((name) => name.trim().toLowerCase())
 }
 
-async function loadApplication(request: OperationRequest, platform: Platform): Promise<JsonObject> {
+/** Without the part of a service that does not answer, nothing tells the client that it may keep the answer. */
+async function loadApplication(request: OperationRequest, platform: Platform): Promise<JsonObject | DirectAnswer> {
   const name = request.path['application'] as string
+  const missing = new Set<ServiceName>()
   const { attributes, clusters } =
-    request.query['expand'] === false ? await loadStored(request, platform) : await loadExpanded(request, platform)
-  if (attributes === undefined) throw new GatewayError('NOT_FOUND', `There is no application "${name}".`)
+    request.query['expand'] === false
+      ? await loadStored(request, platform, missing)
+      : await loadExpanded(request, platform, missing)
+  if (attributes === undefined) throw new GatewayError('NOT_FOUND', describeUnknown(name, missing))
   const withReadable = await createAccountReduction(request, platform)
-  return { name: attributes.name, attributes: withReadable(attributes), clusters }
+  const readableClusters = await leaveOutAccounts(clusters, request, platform)
+  const body = { name: attributes.name, attributes: withReadable(attributes), clusters: readableClusters }
+  return missing.size === 0 ? body : new DirectAnswer(200, body, { warning: formatMissing([...missing]) })
+}
+
+/** @param byAccount Lists by the account to which they belong. */
+async function leaveOutAccounts(byAccount: JsonObject, request: OperationRequest, platform: Platform): Promise<JsonObject> {
+  const accounts = Object.entries(byAccount)
+  if (accounts.length === 0 || !isDecided(platform)) return byAccount
+  const mayRead = await createAccountFilter(request, platform)
+  return Object.fromEntries(accounts.filter(([account]) => mayRead(account)))
+}
+
+function describeUnknown(name: string, missing: ReadonlySet<ServiceName>): string {
+  if (missing.size === 0) return `There is no application "${name}".`
+  return `There is no application "${name}" in what is known; ${[...missing].join(' and ')} gave no usable answer. Try again later.`
 }
 
 interface ApplicationParts {
@@ -141,8 +161,9 @@ interface ApplicationParts {
   clusters: JsonObject
 }
 
-async function loadStored(request: OperationRequest, platform: Platform): Promise<ApplicationParts> {
-  const stored = await askDefinitions(request, platform)
+/** Services that fail are added to `missing`, here and below. */
+async function loadStored(request: OperationRequest, platform: Platform, missing: Set<ServiceName>): Promise<ApplicationParts> {
+  const stored = await askDefinitions(request, platform, missing)
   const name = request.path['application'] as string
   if (stored !== undefined) return { attributes: { ...platform.applications.find(name), ...stored }, clusters: {} }
   // The store in this process has just said no: what it deleted must not come back from the list.
@@ -150,14 +171,15 @@ async function loadStored(request: OperationRequest, platform: Platform): Promis
   return { attributes: await checkReadable(platform.applications.find(name), request, platform), clusters: {} }
 }
 
-async function loadExpanded(request: OperationRequest, platform: Platform): Promise<ApplicationParts> {
+async function loadExpanded(request: OperationRequest, platform: Platform, missing: Set<ServiceName>): Promise<ApplicationParts> {
   let stored: Attributes | undefined
   let running: JsonObject | undefined
+  const askBoth = [() => askDefinitions(request, platform, missing), () => askInfrastructure(request, missing)] as const
   if (platform.applications.definitionsOnly) {
-    stored = await askDefinitions(request, platform)
-    running = stored === undefined ? undefined : await askInfrastructure(request)
+    stored = await askBoth[0]()
+    running = stored === undefined ? undefined : await askBoth[1]()
   } else {
-    ;[stored, running] = await Promise.all([askDefinitions(request, platform), askInfrastructure(request)])
+    ;[stored, running] = await Promise.all([askBoth[0](), askBoth[1]()])
   }
   const seen = running === undefined ? undefined : toAttributes(running)
   if (running === undefined || seen === undefined) return { attributes: stored, clusters: {} }
@@ -171,11 +193,19 @@ async function loadExpanded(request: OperationRequest, platform: Platform): Prom
  *
  * @throws {GatewayError} UPSTREAM_FAILED with 401 or 403, PERMISSION_DENIED
  */
-async function askDefinitions(request: OperationRequest, platform: Platform): Promise<Attributes | undefined> {
+async function askDefinitions(
+  request: OperationRequest,
+  platform: Platform,
+  missing: Set<ServiceName>,
+): Promise<Attributes | undefined> {
   const name = request.path['application'] as string
-  const answer = await request.call('front50', { path: pathTo`/v2/applications/${name}` }).catch(() => undefined)
+  const answer = await request.call('front50', { path: pathTo`/v2/applications/${name}` }).catch((error: unknown) => {
+    noteMissing(error, 'front50', missing)
+    return undefined
+  })
   if (answer?.status === 401 || answer?.status === 403) throw upstreamFailed('front50', answer.status, answer.text)
   if (answer?.status === 404) return undefined
+  if (answer !== undefined && answer.status >= 300) missing.add('front50')
   const stored = answer && readObject(answer)
   if (stored === undefined) return checkReadable(platform.applications.find(name), request, platform)
   const attributes = toAttributes(stored)
@@ -191,6 +221,13 @@ function readObject(answer: UpstreamAnswer): JsonObject | undefined {
   }
 }
 
+/** A service that is switched off has no part, and one that refuses or knows nothing has given its answer. */
+function noteMissing(error: unknown, service: ServiceName, missing: Set<ServiceName>): void {
+  const status = error instanceof GatewayError ? error.details.upstream?.status : undefined
+  const isAnswer = status === 401 || status === 403 || status === 404
+  if (!isAnswer && (error as { code?: unknown }).code !== 'SERVICE_DISABLED') missing.add(service)
+}
+
 /** The list is made without a user, so what comes from it is checked here. */
 async function checkReadable(
   attributes: Attributes | undefined,
@@ -204,11 +241,12 @@ async function checkReadable(
 }
 
 /** Clusters are a bonus: an application without its infrastructure is better than none. */
-async function askInfrastructure(request: OperationRequest): Promise<JsonObject | undefined> {
+async function askInfrastructure(request: OperationRequest, missing: Set<ServiceName>): Promise<JsonObject | undefined> {
   try {
     const running = await request.json('clouddriver', { path: pathTo`/applications/${request.path['application'] as string}` })
     return isObject(running) ? running : undefined
-  } catch {
+  } catch (error) {
+    noteMissing(error, 'clouddriver', missing)
     return undefined
   }
 }

@@ -1,7 +1,7 @@
 /** Clusters: server groups of an application that are deployed together, as the infrastructure reports them. */
 import { z } from 'zod'
 import type { JsonObject } from '../../json/values.ts'
-import { readsApplication, readsApplicationOnAccount } from '../demands.ts'
+import { readsApplicationByKeyAccount, readsApplicationOnAccount } from '../demands.ts'
 import { Cluster, ClusterOrNothing, LoadBalancer, ScalingActivity, ServerGroup } from '../models/infrastructure.ts'
 import type { Operation, OperationRequest } from '../operation.ts'
 import { flag, text } from '../schemas.ts'
@@ -17,7 +17,7 @@ export const clusterOperations: Operation[] = [
     shared: 'rights',
     method: 'GET',
     path: '/applications/{application}/clusters',
-    demands: readsApplication,
+    demands: readsApplicationByKeyAccount,
     summary: 'List clusters of an application',
     description: 'Cluster names of an application, by account.',
     forward: 'clouddriver',

@@ -3,7 +3,7 @@
 import { z } from 'zod'
 import { encodeSegments } from '../../http/encode-path.ts'
 import { checkMayWrite } from '../access/application-access.ts'
-import { application, decidedByService, demandsNothing, filteredByAccount } from '../demands.ts'
+import { application, demandsNothing, filteredByEntity } from '../demands.ts'
 import { EntityTag, EntityTags } from '../models/infrastructure.ts'
 import { type Operation, type OperationRequest, StreamedAnswer } from '../operation.ts'
 import type { Platform } from '../platform.ts'
@@ -15,7 +15,7 @@ export const entityTagOperations: Operation[] = [
     id: 'listEntityTagsUsingGET',
     method: 'GET',
     path: '/tags',
-    demands: filteredByAccount,
+    demands: filteredByEntity,
     summary: 'List entity tags',
     description: 'Tags of all entities; every query parameter is a filter (application, entityType, entityId, tag:{name}, …).',
     forward: { service: 'clouddriver', otherQuery: true },
@@ -25,7 +25,7 @@ export const entityTagOperations: Operation[] = [
     id: 'getEntityTagsUsingGET',
     method: 'GET',
     path: '/tags/**',
-    demands: decidedByService,
+    demands: filteredByEntity,
     summary: 'Get tags of an entity',
     description: 'Tags of one entity. The id is the rest of the path: provider:type:id:account:region.',
     handle: async ({ path }) => new StreamedAnswer('clouddriver', { path: tagsPath(path['rest'] as string) }),

@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { GatewayError } from '../../errors.ts'
 import { pathTo } from '../../http/encode-path.ts'
 import type { JsonObject } from '../../json/values.ts'
-import { demandsNothing, filteredByAccount, readsAccount, readsApplication } from '../demands.ts'
+import { filteredByAccounts, readsAccount, readsApplicationByAccount } from '../demands.ts'
 import { LoadBalancer, LoadBalancerItem } from '../models/infrastructure.ts'
 import type { Operation, OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
@@ -21,7 +21,7 @@ export const loadBalancerOperations: Operation[] = [
     core: true,
     method: 'GET',
     path: '/loadBalancers',
-    demands: filteredByAccount,
+    demands: filteredByAccounts,
     summary: 'List load balancers',
     description: 'Load balancers of a cloud provider.',
     query: { provider },
@@ -34,7 +34,7 @@ export const loadBalancerOperations: Operation[] = [
     core: true,
     method: 'GET',
     path: '/loadBalancers/{name}',
-    demands: demandsNothing('it is looked for in all accounts, by a name that the caller knows'),
+    demands: filteredByAccounts,
     summary: 'Find a load balancer by name',
     description: 'One load balancer in all accounts and regions.',
     query: { provider },
@@ -60,7 +60,7 @@ export const loadBalancerOperations: Operation[] = [
     shared: 'rights',
     method: 'GET',
     path: '/applications/{application}/loadBalancers',
-    demands: readsApplication,
+    demands: readsApplicationByAccount,
     summary: 'List load balancers of an application',
     forward: 'clouddriver',
     answer: z.array(LoadBalancer),

@@ -4,12 +4,9 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { z } from 'zod'
 import { pathTo } from '../../http/encode-path.ts'
 import type { ServiceName } from '../../upstreams/services.ts'
-import { requireAdministrator } from '../access/application-access.ts'
-import { isLimitedToApplications, tokenLimited } from '../access/token-limits.ts'
-import { provedBySender, readsApplication, sharedKnowledge, writesApplication } from '../demands.ts'
+import { provedBySender, readsApplication, sharedKnowledge, writesNotifications } from '../demands.ts'
 import { NotificationSettings } from '../models/pipelines.ts'
 import { type Operation, type OperationRequest, StreamedAnswer } from '../operation.ts'
-import type { Platform } from '../platform.ts'
 import { AnyObject, nothing } from '../schemas.ts'
 
 const settingsPath = '/notifications/{type}/{application}'
@@ -34,22 +31,22 @@ export const notificationOperations: Operation[] = [
     id: 'saveNotificationConfigUsingPOST',
     method: 'POST',
     path: settingsPath,
-    demands: writesApplication,
+    demands: writesNotifications,
     summary: 'Save notification settings',
     description:
       'Replaces the notification settings of an application. With the type `global`, those of all; for administrators.',
     body: { schema: AnyObject, shown: NotificationSettings, required: true },
-    handle: (request, platform) => changeSettings(request, platform, { method: 'POST', body: request.body }),
+    handle: (request) => changeSettings(request, { method: 'POST', body: request.body }),
     answer: nothing,
   },
   {
     id: 'deleteNotificationConfigUsingDELETE',
     method: 'DELETE',
     path: settingsPath,
-    demands: writesApplication,
+    demands: writesNotifications,
     summary: 'Delete notification settings',
     description: 'Removes the notification settings of an application. With the type `global`, those of all; for administrators.',
-    handle: (request, platform) => changeSettings(request, platform, { method: 'DELETE' }),
+    handle: (request) => changeSettings(request, { method: 'DELETE' }),
     answer: nothing,
   },
   {
@@ -77,21 +74,8 @@ export const notificationOperations: Operation[] = [
   },
 ]
 
-/**
- * The service takes `global` for the settings of all applications, whichever one the path names besides.
- *
- * @throws {GatewayError} TOKEN_LIMITED, PERMISSION_DENIED, PERMISSIONS_UNAVAILABLE
- */
-async function changeSettings(
-  request: OperationRequest,
-  platform: Platform,
-  change: { method: 'POST' | 'DELETE'; body?: unknown },
-): Promise<void> {
+async function changeSettings(request: OperationRequest, change: { method: 'POST' | 'DELETE'; body?: unknown }): Promise<void> {
   const { type = '', application = '' } = request.path
-  if (type.toLowerCase() !== 'application') {
-    if (isLimitedToApplications(request.state)) throw tokenLimited('the settings are those of all applications')
-    if (platform.permissions.enforcement !== 'services') await requireAdministrator(request.state, platform, 'everybody')
-  }
   await request.json('front50', { ...change, path: pathTo`/notifications/${type}/${application}` })
 }
 

@@ -5,7 +5,7 @@ import { z } from 'zod'
 import { describeIssue } from '../../describe-issue.ts'
 import { nearestFirst, shorten } from '../../edit-distance.ts'
 import { GatewayError } from '../../errors.ts'
-import { isObject, type JsonObject, objectOf } from '../../json/values.ts'
+import { isObject, type JsonObject, listOf, objectOf } from '../../json/values.ts'
 import { createUlid } from '../../storage/ulid.ts'
 import { readJson, upstreamFailed } from '../../upstreams/upstreams.ts'
 import { checkMayExecute, isDecided } from '../access/application-access.ts'
@@ -121,8 +121,7 @@ function toTrigger(request: OperationRequest): Trigger & { user: string; notific
 
 function addNotifications(definition: JsonObject, trigger: { notifications: unknown[] }): JsonObject {
   if (trigger.notifications.length === 0) return {}
-  const stored = definition['notifications']
-  return { notifications: [...(Array.isArray(stored) ? stored : []), ...trigger.notifications] }
+  return { notifications: [...listOf(definition['notifications']), ...trigger.notifications] }
 }
 
 /** @throws {GatewayError} BAD_ARGUMENT naming the first required parameter without value and default */

@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto'
 import { z } from 'zod'
 import { GatewayError } from '../../errors.ts'
 import { pathTo } from '../../http/encode-path.ts'
+import { listOf } from '../../json/values.ts'
 import { pluginApplication } from '../../permissions/application-name.ts'
 import type { ServiceName } from '../../upstreams/services.ts'
 import { checkDone, readJson } from '../../upstreams/upstreams.ts'
@@ -104,8 +105,7 @@ async function listInstalled(request: OperationRequest, platform: Platform): Pro
 
 async function installedIn(request: OperationRequest, service: ServiceName): Promise<unknown> {
   try {
-    const installed = readJson(await request.call(service, { path: '/installedPlugins' }), service)
-    return Array.isArray(installed) ? installed : []
+    return listOf(readJson(await request.call(service, { path: '/installedPlugins' }), service))
   } catch {
     // One service that is down must not hide the plugins of the others; its call is in the log.
     return []

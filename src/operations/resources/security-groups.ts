@@ -3,7 +3,7 @@
 import { z } from 'zod'
 import { GatewayError } from '../../errors.ts'
 import { decodeSegment, pathTo } from '../../http/encode-path.ts'
-import { isObject, type JsonObject } from '../../json/values.ts'
+import { isObject, type JsonObject, listOf } from '../../json/values.ts'
 import { readsAccount } from '../demands.ts'
 import { SecurityGroup, SecurityGroupSummary } from '../models/infrastructure.ts'
 import { type Operation, type OperationRequest, StreamedAnswer } from '../operation.ts'
@@ -90,7 +90,7 @@ async function listOrFind(request: OperationRequest): Promise<StreamedAnswer> {
   if (id === '') return new StreamedAnswer('clouddriver', { path: '/securityGroups' })
   const query = { q: id, type: 'securityGroups', pageSize: '10000', page: '1' }
   const [first] = checkList((await request.json('clouddriver', { path: '/search', query })) ?? [], 'clouddriver')
-  const hits = Array.isArray(first?.['results']) ? first['results'] : []
+  const hits = listOf(first?.['results'])
   const place = isObject(hits[0]) ? placeOf(hits[0]) : undefined
   if (place === undefined) throw new GatewayError('NOT_FOUND', `There is no security group with the id "${id}".`)
   return new StreamedAnswer('clouddriver', place)

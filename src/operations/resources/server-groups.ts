@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { GatewayError } from '../../errors.ts'
 import { pathTo } from '../../http/encode-path.ts'
 import type { JsonObject } from '../../json/values.ts'
-import { readsApplication, readsApplicationOnAccount } from '../demands.ts'
+import { readsApplicationByAccount, readsApplicationOnAccount } from '../demands.ts'
 import { ServerGroup } from '../models/infrastructure.ts'
 import { type Operation, type OperationRequest, StreamedAnswer } from '../operation.ts'
 import type { Platform } from '../platform.ts'
@@ -21,7 +21,7 @@ export const serverGroupOperations: Operation[] = [
     shared: 'rights',
     method: 'GET',
     path: '/applications/{applicationName}/serverGroups',
-    demands: readsApplication,
+    demands: readsApplicationByAccount,
     summary: 'List server groups of an application',
     query: {
       expand: text.default('false'),

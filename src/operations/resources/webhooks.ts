@@ -56,6 +56,7 @@ export const webhookOperations: Operation[] = [
     answer: WebhookAnswer,
     errors: {
       400: 'The body is not JSON, or the source is not known.',
+      415: 'The body is a form.',
       422: 'Matching the event with the patterns of all triggers takes too long.',
     },
   },
@@ -96,6 +97,8 @@ export const webhookOperations: Operation[] = [
 /** @see docs/contracts/events.md#webhooks */
 async function receiveWebhook(request: OperationRequest): Promise<StreamedAnswer> {
   const { type, source } = request.path as { type: string; source: string }
+  const body = request.body as Buffer | undefined
+  refuseForm(request, body)
   const headers: Record<string, string> = { ...withoutUser }
   for (const name of eventHeaders) {
     const value = request.headers[name]
@@ -104,9 +107,22 @@ async function receiveWebhook(request: OperationRequest): Promise<StreamedAnswer
   return new StreamedAnswer('echo', {
     method: 'POST',
     path: pathTo`/webhooks/${type}/${source}`,
-    rawBody: (request.body as Buffer | undefined) ?? '{}',
+    rawBody: body ?? '{}',
     headers,
   })
+}
+
+/**
+ * GitHub sends a form unless its settings say otherwise. By default, curl labels JSON as a form, too, so the text decides.
+ *
+ * @throws {GatewayError} UNSUPPORTED_MEDIA_TYPE
+ */
+function refuseForm({ headers }: OperationRequest, body: Buffer | undefined): void {
+  if (body === undefined || !/^application\/x-www-form-urlencoded\b/i.test(headers['content-type'] ?? '')) return
+  if (/^[a-z0-9_.[\]%-]+=/i.test(body.toString('latin1', 0, 200))) {
+    const message = 'The body of a webhook is JSON, and this is a form. Set the content type of the webhook to application/json.'
+    throw new GatewayError('UNSUPPORTED_MEDIA_TYPE', message)
+  }
 }
 
 /** The event service takes the attributes of a CloudEvent from headers, and its data from the header `Ce-Data`. */

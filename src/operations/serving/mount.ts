@@ -10,7 +10,7 @@ import { longList } from '../../json/list-portions.ts'
 import { eventStreamType } from '../../live/event-stream.ts'
 import { streamHeaders } from '../../live/event-streams.ts'
 import type { AnswerForm } from '../../upstreams/answer-form.ts'
-import { identityOf } from '../../upstreams/identity.ts'
+import { formatIdentity, identityOf } from '../../upstreams/identity.ts'
 import { type AnswerReceiver, passOn } from '../../upstreams/pass-on.ts'
 import type { ServiceName } from '../../upstreams/services.ts'
 import { checkDone, readJson, type UpstreamAnswer, type UpstreamCall } from '../../upstreams/upstreams.ts'
@@ -246,6 +246,7 @@ function stream(exchange: Exchange, service: ServiceName, call: UpstreamCall, as
     service,
     call: conditional,
     identity,
+    identityLines: formatIdentity(identity, request.state),
     form: formOfCall(form, call),
     client: reply.raw,
     status: operation.success,

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
 import { create } from 'tar'
 import { createBakeryBackend } from '../../../src/backends/bakery/bakery.ts'
@@ -276,6 +277,24 @@ test('a bake goes on while Fairlead restarts', async (t) => {
   assert.equal((await after.bake({})).body['id'], body['id'])
   after.go()
   assert.equal((await after.ended(body['id']))['result'], 'SUCCESS')
+})
+
+test('a bake whose end cannot be recorded is recorded later', async (t) => {
+  const dataDir = createFolder('bakery-data')
+  t.after(() => removeFolder(dataDir))
+  const bakery = await startBakery(t, { dataDir })
+  const { body } = await bakery.bake({})
+  const db = new DatabaseSync(join(dataDir, 'backends.db'))
+  db.exec(`CREATE TABLE refusals (state TEXT);
+    CREATE TRIGGER full BEFORE UPDATE ON bakery_bakes WHEN NEW.state = 'COMPLETED'
+      BEGIN INSERT INTO refusals VALUES (NEW.state); SELECT RAISE(FAIL, 'full'); END`)
+  bakery.go()
+  await waitFor(async () => db.prepare('SELECT * FROM refusals').get(), 'the refusal of the store')
+  db.exec('DROP TRIGGER full')
+  db.close()
+  assert.equal((await bakery.ended(body['id']))['result'], 'SUCCESS')
+  assert.match(await logOf(bakery, body['id']), /line1.*is stored/s)
+  assert.equal((await bakery.infra.read<JsonObject[]>('/local/images/find?q=app')).length, 1)
 })
 
 test('a bake whose builder has gone is cancelled', async (t) => {

@@ -107,6 +107,12 @@ test('a save rejects stages and triggers that can never run', async (t) => {
       what: 'an instance of a template',
       body: { type: 'templatedPipeline', schema: '1', stages: [{ id: 'x', inject: { first: true } }] },
     },
+    {
+      what: 'every status that a pipeline may be waited for',
+      body: {
+        triggers: [{ type: 'pipeline', enabled: true, pipeline: 'p', status: ['successful', 'failed', 'canceled', 'suspended'] }],
+      },
+    },
     { what: 'a usable cron expression', body: cron('H 0 10 ? * MON-FRI') },
     { what: 'a disabled cron trigger', body: cron('bad', { enabled: false }) },
     { what: 'a cron expression that is an expression', body: cron('${ templateVariables.cron }') },

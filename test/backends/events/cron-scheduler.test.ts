@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
+import type { BackendSettings } from '../../../src/backends/backend.ts'
 import { createEventsBackend } from '../../../src/backends/events/events.ts'
 import type { JsonObject } from '../../../src/json/values.ts'
 import { startBackends } from '../../support/backends.ts'
@@ -25,7 +26,7 @@ interface CronTest {
 async function startCron(
   t: TestContext,
   pipelines: JsonObject[],
-  options: { dataDir?: string; clock?: Clock } = {},
+  options: { dataDir?: string; clock?: Clock; settings?: Partial<BackendSettings> } = {},
 ): Promise<CronTest> {
   const recording = createRecording(pipelines)
   const clock = options.clock ?? { nowMs: noon }
@@ -34,6 +35,7 @@ async function startCron(
     others: (service, call) => recording.call(service, call),
     now: () => clock.nowMs,
     dataDir: options.dataDir,
+    ...(options.settings !== undefined && { settings: options.settings }),
   })
   await waitUntil(() => recording.reads > 0, 'the definitions to be read')
   await settle()
@@ -113,6 +115,18 @@ test('a restart within the second of firing does not fire again', async (t) => {
   await moveTo(after, '12:10:00', 1)
 })
 
+test('a cron trigger fires by the new time after the clock was set back', async (t) => {
+  const dataDir = mkdtempSync(join(tmpdir(), 'fairlead-cron-'))
+  t.after(() => rmSync(dataDir, { recursive: true, force: true }))
+  const before = await startCron(t, [pipelineWith(everyFive)], { dataDir })
+  await moveTo(before, '12:05:00', 1)
+  await moveTo(before, '08:01:00', 1)
+  await moveTo(before, '08:05:00', 2)
+  await before.stop()
+  const after = await startCron(t, [pipelineWith(everyFive)], { dataDir, clock: { nowMs: Date.parse('2026-01-01T04:01:00Z') } })
+  await moveTo(after, '04:05:00', 1)
+})
+
 test('an unreadable definition store leaves the schedule unchanged', async (t) => {
   const cron = await startCron(t, [pipelineWith(everyFive)])
   cron.recording.answer = (service) => (service === 'front50' ? { status: 500, body: {} } : undefined)
@@ -123,6 +137,14 @@ test('a changed expression applies at once', async (t) => {
   const cron = await startCron(t, [pipelineWith(everyFive)])
   cron.recording.pipelines[0] = pipelineWith({ cronExpression: '0 0/7 * * * ?' })
   await moveTo(cron, '12:05:00', 0)
+})
+
+test('a cron trigger rests in a quiet period', async (t) => {
+  const quietPeriod = { enabled: true, startMs: noon, endMs: noon + 7 * 60_000, triggerTypes: ['cron'] }
+  const quiet = { ...pipelineWith(everyFive), respectQuietPeriod: true }
+  const cron = await startCron(t, [quiet], { settings: { quietPeriod } })
+  await moveTo(cron, '12:05:00', 0)
+  await moveTo(cron, '12:10:00', 1)
 })
 
 test('a pipeline that was deleted does not fire', async (t) => {

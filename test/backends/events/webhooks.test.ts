@@ -6,6 +6,7 @@ import { createEventsBackend } from '../../../src/backends/events/events.ts'
 import { pushedArtifacts } from '../../../src/backends/events/pushed-artifacts.ts'
 import type { JsonObject } from '../../../src/json/values.ts'
 import { startBackends } from '../../support/backends.ts'
+import { waitUntil } from '../../support/wait-until.ts'
 import { createRecording } from './recording.ts'
 
 async function startEvents(t: TestContext, pipelines: JsonObject[], settings: Partial<BackendSettings> = {}) {
@@ -143,6 +144,16 @@ test('a webhook cannot pass for a manual start', async (t) => {
   assert.equal(await startsAfter('/webhooks/manual/x', { application: 'demo', pipelineNameOrId: 'build', trigger: {} }), 0)
 })
 
+test('a release of a plug-in says nothing about the trigger itself', async (t) => {
+  const { recording, send, triggerOf } = await startEvents(t, [pipelineWith({ type: 'plugin', id: 't1' })])
+  const foreign = { type: 'manual', runAsUser: 'root', user: 'root', executionId: '01ARZ3NDEKTSV4RRFFQ69G5FAV', enabled: false }
+  const release = { pluginEventType: 'published', pluginId: 'p', version: '1.0.0' }
+  const { body } = await send('/webhooks/plugin/x', { ...foreign, ...release })
+  await recording.untilStarts(1)
+  const { eventId } = body
+  assert.deepEqual(triggerOf(0), { type: 'plugin', id: 't1', enabled: true, eventId, pluginId: 'p', version: '1.0.0' })
+})
+
 test('equal triggers start a pipeline once', async (t) => {
   const { startsAfter } = await startEvents(t, [pipelineWith(ci, ci, { ...ci, id: 'other' })])
   assert.equal(await startsAfter('/webhooks/webhook/ci', {}), 2)
@@ -192,6 +203,26 @@ test('events-scenario 15: a pipeline with secret and signature needs both', asyn
   assert.equal(await startsAfter('/webhooks/git/github', sent), 0)
   recording.pipelines[0] = pipelineWith(release)
   assert.equal(await startsAfter('/webhooks/git/github', sent, { 'X-Hub-Signature': signature }), 0)
+})
+
+test('every proof of a secret that code hosts send is accepted', async (t) => {
+  const { startsAfter } = await startEvents(t, [pipelineWith({ ...release, secret: 's' })])
+  const sent = push('refs/heads/release/1')
+  const sign = (algorithm: string) => `${algorithm}=${createHmac(algorithm, 's').update(JSON.stringify(sent)).digest('hex')}`
+  const headers: [headers: Record<string, string>, starts: number][] = [
+    [{ 'X-Hub-Signature-256': sign('sha256') }, 1],
+    [{ 'X-Hub-Signature-256': sign('sha256'), 'X-Hub-Signature': sign('sha1') }, 1],
+    [{ 'X-Hub-Signature': sign('sha256') }, 1],
+    [{ 'X-Gitlab-Token': 's' }, 1],
+    [{ 'X-Hub-Signature-256': 'sha256=00', 'X-Hub-Signature': sign('sha1') }, 0],
+    [{ 'X-Hub-Signature-256': sign('sha512') }, 0],
+    [{ 'X-Hub-Signature': 'sha256=00', 'X-Gitlab-Token': 's' }, 0],
+    [{ 'X-Gitlab-Token': 'S' }, 0],
+    [{ 'X-Gitlab-Token': '' }, 0],
+  ]
+  for (const [given, starts] of headers) {
+    assert.equal(await startsAfter('/webhooks/git/github', sent, given), starts, JSON.stringify(given))
+  }
 })
 
 test('events-scenario 16: a filter of actions lets only those start a pipeline', async (t) => {
@@ -316,6 +347,30 @@ test('events-scenario 19: unreadable build details do not prevent the start', as
   assert.equal(triggerOf(0)['buildInfo'], undefined)
 })
 
+test('a manual start does not wait for events whose build service hangs', async (t) => {
+  const payloadConstraints = { version: '1' }
+  const { recording, send } = await startEvents(t, [pipelineWith({ ...appBuild, propertyFile: 'out.yml', payloadConstraints })])
+  const released = Promise.withResolvers<void>()
+  const { call } = recording
+  let hanging = 0
+  recording.call = async (service, request) => {
+    if (service !== 'igor') return call(service, request)
+    hanging++
+    await released.promise
+    return { status: 200, body: {} }
+  }
+  const event = buildEvent({ number: 7, building: false, result: 'SUCCESS' })
+  const events = Promise.all(Array.from({ length: 8 }, () => send('/', event)))
+  await waitUntil(() => hanging === 4, 'four events to wait for the build service')
+
+  const content = { application: 'demo', pipelineNameOrId: 'build', trigger: {} }
+  assert.equal((await send('/', { details: { type: 'manual' }, content })).status, 200)
+  await recording.untilStarts(1)
+
+  released.resolve()
+  assert.deepEqual(new Set((await events).map(({ status }) => status)), new Set([200]))
+})
+
 const appImage = { type: 'docker', account: 'reg', repository: 'org/app' }
 
 function imageEvent(tag: string, repository = 'org/app'): JsonObject {
@@ -331,6 +386,8 @@ test('events-scenario 21: a new image starts the pipelines that wait for its tag
     { type: 'docker/image', name: 'r.io/org/app', version: '1.0', reference: 'r.io/org/app:1.0' },
   ])
   assert.equal(await startsAfter('/', imageEvent('latest')), 0)
+  recording.pipelines[0] = pipelineWith({ ...appImage, tag: ' ' })
+  assert.equal(await startsAfter('/', imageEvent('1.1')), 1)
   recording.pipelines[0] = pipelineWith({ ...appImage, tag: 'v\\d+' })
   assert.equal(await startsAfter('/', imageEvent('v12')), 1)
   assert.equal(await startsAfter('/', imageEvent('v12-rc')), 0)
@@ -393,6 +450,21 @@ test('events-scenario 29: with authorization a trigger needs EXECUTE for its use
   assert.equal(await startsAfter('/webhooks/webhook/ci', {}), 1)
   assert.equal(recording.starts[0]!.headers['x-spinnaker-user'], 'bot')
   assert.equal(recording.starts[0]!.headers['x-spinnaker-accounts'], 'dev')
+})
+
+test('events-scenario 31: a quiet period drops starts by suppressed triggers', async (t) => {
+  const [startMs, endMs] = [Date.now() - 3_600_000, Date.now() + 3_600_000]
+  const quietPeriod = { enabled: true, startMs, endMs, triggerTypes: ['webhook'] }
+  const quiet = { ...pipelineWith(ci), respectQuietPeriod: true }
+  const { recording, backends, send, startsAfter } = await startEvents(t, [quiet, { ...pipelineWith(ci), id: 'p2' }], {
+    quietPeriod,
+  })
+  assert.equal(await startsAfter('/webhooks/webhook/ci', {}), 1)
+  assert.equal(recording.starts[0]!.body['id'], 'p2')
+  await send('/', { details: { type: 'manual' }, content: { application: 'demo', pipelineNameOrId: 'p1', trigger: {} } })
+  await recording.untilStarts(2)
+  const state = await backends.ask('echo', 'GET', '/quietPeriod')
+  assert.deepEqual(state.body, { enabled: true, inQuietPeriod: true, startTime: startMs, endTime: endMs })
 })
 
 test('events-scenario 32: a webhook is answered before the orchestrator accepts its start', async (t) => {

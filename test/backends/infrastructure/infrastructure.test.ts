@@ -3,6 +3,7 @@ import { type TestContext, test } from 'node:test'
 import type { CallService } from '../../../src/backends/backend.ts'
 import { infrastructureBackend } from '../../../src/backends/infrastructure/infrastructure.ts'
 import { startBackends } from '../../support/backends.ts'
+import { waitFor } from '../../support/wait-until.ts'
 
 const front50: CallService = async (_service, { path }) => {
   if (path === '/v2/projects/shop') {
@@ -242,4 +243,46 @@ test('clusters of a project list applications with zero counts', async (t) => {
       { account: 'test', stack: 'main', detail: '*', applications: [idle('web')], instanceCounts },
     ],
   })
+})
+
+test('entity tags need WRITE on the application of the entity', async (t) => {
+  const backends = await startBackends(t, [infrastructureBackend], {
+    settings: { authorization: true },
+    others: async (_service, { path }) => {
+      const writes = (name: string) => ({ name, authorizations: ['READ', 'WRITE'] })
+      const names = path.endsWith('/owner') ? ['mine', 'secret'] : ['mine']
+      const hidden = { name: 'secret', authorizations: [] }
+      return { status: 200, body: { applications: [...names.map(writes), ...(names.includes('secret') ? [] : [hidden])] } }
+    },
+  })
+  const upsert = async (user: string, entityType: string, entityId: string, application: string) => {
+    const operation = { entityRef: { entityType, entityId, application }, tags: [{ name: 'alert', value: '1' }] }
+    const body = [{ upsertEntityTags: operation }]
+    return (await backends.ask('clouddriver', 'POST', '/ops', body, { 'x-spinnaker-user': user })).status
+  }
+  assert.equal(await upsert('mallory', 'servergroup', 'mine-v001', 'mine'), 200)
+  assert.equal(await upsert('mallory', 'servergroup', 'secret-v001', 'mine'), 400)
+  assert.equal(await upsert('owner', 'instance', 'i-1', 'secret'), 200)
+  await waitFor(async () => {
+    const { body } = await backends.ask('clouddriver', 'GET', '/tags?entityId=i-1', undefined, { 'x-spinnaker-user': 'owner' })
+    return (body as unknown[]).length > 0 || undefined
+  }, 'the tags of the owner')
+  assert.equal(await upsert('mallory', 'instance', 'i-1', 'mine'), 400)
+})
+
+test('reads and operations are 503 while the permission service is silent', async (t) => {
+  const backends = await startBackends(t, [infrastructureBackend], {
+    settings: { authorization: true },
+    others: async () => {
+      throw new Error('connection refused')
+    },
+  })
+  const operation = { entityRef: { entityType: 'cluster', entityId: 'shop' }, tags: [{ name: 'a', value: '1' }] }
+  for (const [method, path, body] of [
+    ['GET', '/applications/shop/clusters'],
+    ['GET', '/search?q=shop&type=serverGroups'],
+    ['POST', '/ops', [{ upsertEntityTags: operation }]],
+  ] as const) {
+    assert.equal((await backends.ask('clouddriver', method, path, body)).status, 503, path)
+  }
 })

@@ -64,6 +64,7 @@ test('operations are checked before they run', async (t) => {
       [{ application: 'shop', imageId: 'shop:1.0.0', capacity: { min: 3, max: 2, desired: 2 } }, /capacity.*min 3/],
       [{ application: 'shop', imageId: 'shop:1.0.0', capacity: { min: 'x' } }, /capacity.min/],
       [{ application: 'shop', imageId: 'shop:1.0.0', capacity: { desired: -1 } }, /capacity.desired/],
+      [{ application: 'shop', imageId: 'shop:1.0.0', capacity: { min: '', max: '', desired: '' } }, /capacity.desired/],
       [{ application: 'shop' }, /imageId: it is missing/],
       [{ application: 'shop', imageId: 'shop:9' }, /shop:9.*does not exist/],
       [{ imageId: 'shop:1.0.0' }, /application: it is missing/],
@@ -140,6 +141,8 @@ test('operations are checked before they run', async (t) => {
     assert.match(await refusal(infra, 'upsertLoadBalancer', { name: 'shop-x' }), /listeners: it is missing/)
     const https = { name: 'shop-x', listeners: [{ externalProtocol: 'HTTPS', externalPort: 8443 }] }
     assert.match(await refusal(infra, 'upsertLoadBalancer', https), /sslCertificateId/)
+    const listeners = Array.from({ length: 101 }, (_each, index) => ({ externalProtocol: 'HTTP', externalPort: 20_000 + index }))
+    assert.match(await refusal(infra, 'upsertLoadBalancer', { name: 'shop-x', listeners }), /101 entries; 100 are allowed/)
   })
 
   await t.test('an image in use is kept', async () => {
@@ -183,6 +186,21 @@ test('operations are checked before they run', async (t) => {
     const { status } = await followTask((path) => infra.read(path), String((body as JsonObject)['id']))
     assert.match(String((status as JsonObject)['status']), /would have 1001 tags; 1000 are allowed/)
     assert.equal((await infra.read<JsonObject[]>('/tags?tag:n0=*')).length, 0)
+
+    const bulky = (id: string) => ({
+      entityRef: { ...entityRef, entityId: id },
+      tags: [{ name: 'x', value: 'v'.repeat(260_000) }],
+    })
+    const submit = async (operation: JsonObject) => {
+      const { body } = await infra.ask('POST', '/ops', [operation])
+      const task = await followTask((path) => infra.read(path), String((body as JsonObject)['id']))
+      return String((task['status'] as JsonObject)['status'])
+    }
+    const tooLong = { ...bulky('bulky'), tags: [{ name: 'x', value: 'ä'.repeat(131_072) }] }
+    assert.match(await submit({ upsertEntityTags: tooLong }), /would have 26\d{4} bytes; 262144 are allowed/)
+    const entityTags = Array.from({ length: 33 }, (_each, index) => bulky(`bulky-${index}`))
+    assert.match(await submit({ bulkUpsertEntityTags: { entityTags } }), /all entities would have more than 8388608 bytes/)
+    assert.equal((await infra.read<JsonObject[]>('/tags?tag:x=*')).length, 0)
   })
 })
 
@@ -242,6 +260,14 @@ test('infrastructure-scenario 168: operations without WRITE are refused with the
     await refusal(infra, 'destroyServerGroup', { serverGroupName: 'vault-v000' }, 'bob'),
     'Access denied to application vault',
   )
+  const spaced: [name: string, description: JsonObject, denied: string][] = [
+    ['destroyServerGroup', { serverGroupName: ' vault-v000' }, 'application vault'],
+    ['createServerGroup', { application: 'vault ' }, 'application vault'],
+    ['cloneServerGroup', { source: { asgName: '\tvault-v000' } }, 'application vault'],
+    ['cloneServerGroup', { source: { account: ' prod', serverGroupName: 'shop-v000' } }, 'account prod'],
+  ]
+  for (const [name, description, denied] of spaced)
+    assert.equal(await refusal(infra, name, description, 'bob'), `Access denied to ${denied}`)
   const read = await infra.ask('GET', '/applications/vault/serverGroups', undefined, 'bob')
   assert.deepEqual(
     [read.status, (read.body as JsonObject)['message']],

@@ -1,4 +1,8 @@
 import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import type { TestContext } from 'node:test'
 import { test } from 'node:test'
 import { definitionsBackend } from '../../../src/backends/definitions/definitions.ts'
@@ -141,6 +145,20 @@ test('orchestration-scenario 86: restarting a failed child lets its parent watch
   assert.equal((await family.stage(id, '1')).context['executionId'], run.id)
 })
 
+test('a restarted child restarts a parent whose start time has expired', async (t) => {
+  const family = await startFamily(t)
+  const child = await family.store({ name: 'child', stages: [F('1')] })
+  const id = await family.run({ stages: [P('1', child)], startTimeExpiry: family.clock.now() + 1000 })
+  await family.ends(id, 'TERMINAL')
+  const run = (await family.runOf(child))!
+  family.clock.pass(60)
+
+  const stages = [{ refId: '1', type: 'checkPreconditions', preconditions: [] }]
+  await family.ask('PUT', `/pipelines/${run.id}/stages/${(await family.stage(run.id, '1')).id}/restart`, { stages })
+
+  await family.ends(id, 'SUCCEEDED')
+})
+
 test('orchestration-scenario 90: a skippable stage is skipped while its child continues', async (t) => {
   const family = await startFamily(t)
   const child = await family.store({ name: 'child', stages: [W('1', 600)] })
@@ -208,6 +226,61 @@ test('a dependent pipeline waits for the definition store', async (t) => {
   engine.clock.pass(60)
   await engine.clock.settled()
   assert.equal((await runs()).length, 1)
+})
+
+test('artifacts of stages reach children, dependents and the next run', async (t) => {
+  const image = (version: string) => ({ type: 'docker/image', name: 'shop', version, reference: `shop:${version}` })
+  const expectedArtifacts = [{ id: 'e', matchArtifact: { type: 'docker/image', version: '7' }, usePriorArtifact: true }]
+  const family = await startFamily(t)
+  const child = await family.store({ name: 'child', stages: [W('1', 0)], expectedArtifacts })
+  const parent = await family.store({ name: 'parent', stages: [] })
+  const triggers = [{ enabled: true, type: 'pipeline', pipeline: parent, status: ['successful'], expectedArtifactIds: ['e'] }]
+  const after = await family.store({ name: 'after', triggers, stages: [W('1', 0)], expectedArtifacts })
+  const producing = [V('1', { artifacts: [image('7')] }), P('2', child, {}, '1'), V('3', { artifacts: [image('8')] }, '2')]
+  const trigger = { artifacts: [image('6')] }
+  const id = await family.run({ id: parent, stages: producing, trigger })
+  await family.ends(id, 'SUCCEEDED')
+
+  const versionsOf = ({ trigger }: Execution) => trigger.artifacts.map((artifact) => at(artifact, 'version'))
+  assert.deepEqual(versionsOf((await family.runOf(child))!), ['7', '6'])
+  assert.deepEqual(versionsOf((await family.eventually(() => family.runOf(after)))!), ['8', '7', '6'])
+  const next = await family.run({ id: parent, stages: [W('1', 0)], expectedArtifacts })
+  assert.deepEqual(versionsOf(await family.ends(next, 'SUCCEEDED')), ['7'])
+})
+
+test('a follow-up that the store refuses is repeated after a pause', async (t) => {
+  const dataDir = mkdtempSync(join(tmpdir(), 'fairlead-follow-ups-'))
+  t.after(() => rmSync(dataDir, { recursive: true }))
+  const disk = () => new DatabaseSync(join(dataDir, 'backends.db'))
+  let reads = 0
+  const engine = await startEngine(t, {
+    dataDir,
+    others: async (_service, { path }) => {
+      if (!path.startsWith('/pipelines/triggeredBy/C/')) return { status: 404, body: undefined }
+      const db = disk()
+      if (++reads === 1)
+        db.exec("CREATE TRIGGER full BEFORE UPDATE ON orchestration_executions BEGIN SELECT RAISE(ABORT, 'full'); END")
+      db.close()
+      return { status: 200, body: [] }
+    },
+  })
+  const id = await engine.run({ id: 'C', stages: [W('1', 0)] })
+  await engine.ends(id, 'SUCCEEDED')
+  await engine.eventually(async () => reads > 0)
+  await engine.clock.settled()
+  assert.equal(reads, 1)
+
+  const db = disk()
+  db.exec('DROP TRIGGER full')
+  db.close()
+  engine.clock.pass(2)
+  await engine.eventually(async () => {
+    await engine.clock.settled()
+    return reads > 1
+  })
+  engine.clock.pass(600)
+  await engine.clock.settled()
+  assert.equal(reads, 2)
 })
 
 test('of several dependents each starts, fails visibly, or starts later', async (t) => {

@@ -1,4 +1,8 @@
 import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { at, F, J, startEngine, type TestEngine, V, W } from './support.ts'
 
@@ -100,6 +104,24 @@ test('a judgment counts that comes while roles of an earlier one are asked for',
   await engine.ends(id, 'SUCCEEDED')
 })
 
+test('a judgment counts soon after the permission service is back', async (t) => {
+  let isBack = false
+  const engine = await startEngine(t, {
+    others: async () => {
+      if (!isBack) throw new Error('connection refused')
+      return { status: 200, body: { roles: [{ name: 'ops' }] } }
+    },
+  })
+  const id = await engine.run({ stages: [{ ...J('1'), requiredJudgmentRoles: ['ops'] }] })
+  await patch(engine, id, '1', { judgmentStatus: 'continue' }, 'bob')
+  await engine.clock.settled()
+
+  isBack = true
+  engine.clock.pass(16)
+
+  await engine.ends(id, 'SUCCEEDED')
+})
+
 for (const [hands, user] of [
   [true, 'bob'],
   [false, 'ann'],
@@ -137,6 +159,19 @@ test('orchestration-scenario 54: a wait takes as long as it says', async (t) => 
 
   const { startTime, endTime } = await engine.stage(id, '1')
   assert.equal(endTime! - startTime!, 3000)
+})
+
+test('a wait ends in time although the clock was set back', async (t) => {
+  const engine = await startEngine(t)
+  const id = await engine.run({ stages: [W('1', 30)] })
+  await engine.clock.settled()
+
+  engine.clock.pass(-3600)
+  await engine.clock.settled()
+  assert.equal((await engine.execution(id)).status, 'RUNNING')
+  engine.clock.pass(31)
+
+  await engine.ends(id, 'SUCCEEDED')
 })
 
 test('orchestration-scenario 55: a wait without a time is over at once', async (t) => {
@@ -574,4 +609,94 @@ test('orchestration-scenario 191: two restarts at once are one restart', async (
   engine.clock.pass(5)
   await engine.ends(id, 'SUCCEEDED')
   assert.equal((await engine.stage(id, '1')).tasks.length, 1)
+})
+
+test('orchestration-scenario 186: a store that fails for seconds loses nothing', async (t) => {
+  const dataDir = mkdtempSync(join(tmpdir(), 'fairlead-full-'))
+  t.after(() => rmSync(dataDir, { recursive: true }))
+  const engine = await startEngine(t, { dataDir })
+  const ids = await Promise.all(Array.from({ length: 5 }, () => engine.run({ stages: [W('1', 1), V('2', { a: 1 }, '1')] })))
+  await engine.clock.settled()
+  const db = new DatabaseSync(join(dataDir, 'backends.db'))
+  t.after(() => db.close())
+  for (const change of ['INSERT', 'UPDATE'])
+    db.exec(`CREATE TRIGGER full_${change} BEFORE ${change} ON orchestration_executions BEGIN SELECT RAISE(ABORT, 'full'); END`)
+
+  for (let second = 0; second < 5; second++) {
+    engine.clock.pass(1)
+    await engine.clock.settled()
+  }
+  assert.ok((await engine.ask('POST', '/orchestrate', { application: 'app', name: 'p', stages: [W('1', 0)] })).status >= 500)
+  for (const id of ids) assert.equal((await engine.execution(id)).status, 'RUNNING')
+
+  for (const change of ['INSERT', 'UPDATE']) db.exec(`DROP TRIGGER full_${change}`)
+  engine.clock.pass(2)
+  for (const id of ids) await engine.ends(id, 'SUCCEEDED')
+})
+
+test('orchestration-scenario 188: changes and tasks keep the keys of each other', async (t) => {
+  let looks = 0
+  let isOver = false
+  const engine = await startEngine(t, {
+    others: async (service, { method, path }) => {
+      if (service !== 'clouddriver') return { status: 404, body: undefined }
+      if (method === 'POST') return { status: 200, body: { id: 't1' } }
+      const resultObjects = [{ deployedNamesByLocation: { east: ['job-1'] } }]
+      if (path === '/task/t1') return { status: 200, body: { id: 't1', status: { completed: true }, resultObjects } }
+      looks++
+      await new Promise((resolve) => setImmediate(resolve))
+      return { status: 200, body: { jobState: isOver ? 'Succeeded' : 'Running', looks } }
+    },
+  })
+  const job = { refId: '1', type: 'runJob', cloudProvider: 'local', credentials: 'dev', region: 'east', command: 'true' }
+  const id = await engine.run({ stages: [{ ...job, requisiteStageRefIds: [] }] })
+  await engine.eventually(async () => looks > 0)
+
+  const keys = Array.from({ length: 100 }, (_each, index) => `key${index}`)
+  const answers = await Promise.all(keys.map((key) => patch(engine, id, '1', { [key]: key })))
+  assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200]))
+  isOver = true
+  engine.clock.pass(60)
+
+  await engine.ends(id, 'SUCCEEDED')
+  const { context } = await engine.stage(id, '1')
+  assert.deepEqual(
+    keys.filter((key) => context[key] !== key),
+    [],
+  )
+  assert.deepEqual([at(context, 'deploy.jobs', 'east', 0), at(context, 'jobStatus', 'looks')], ['job-1', looks])
+})
+
+test('orchestration-scenario 189: a cancel at the end is one or the other', async (t) => {
+  const engine = await startEngine(t)
+  const ids = await Promise.all(Array.from({ length: 50 }, () => engine.run({ stages: [W('1', 1)] })))
+  await engine.clock.settled()
+  engine.clock.pass(1)
+
+  await Promise.all(ids.map((id) => engine.ask('PUT', `/pipelines/${id}/cancel`)))
+
+  for (const id of ids) {
+    const { status, stages } = await engine.execution(id)
+    assert.ok(status === 'SUCCEEDED' || status === 'CANCELED', status)
+    assert.deepEqual([stages[0]?.status, stages[0]?.tasks[0]?.status], [status, status])
+  }
+})
+
+test('orchestration-scenario 192: deletion and restart exclude each other', async (t) => {
+  const engine = await startEngine(t)
+  for (let round = 0; round < 10; round++) {
+    const id = await engine.run({ stages: [W('1', 1)] })
+    engine.clock.pass(1)
+    await engine.ends(id, 'SUCCEEDED')
+    const { id: stageId } = await engine.stage(id, '1')
+    const remove = () => engine.ask('DELETE', `/pipelines/${id}`)
+    const again = () => engine.ask('PUT', `/pipelines/${id}/stages/${stageId}/restart`, {})
+
+    const answers = await Promise.all(round % 2 === 0 ? [remove(), again()] : [again(), remove()])
+
+    const [removed, restarted] = (round % 2 === 0 ? answers : answers.toReversed()).map(({ status }) => status)
+    const { status } = await engine.ask('GET', `/pipelines/${id}`)
+    assert.deepEqual([removed, restarted, status], removed === 200 ? [200, 404, 404] : [409, 200, 200])
+  }
+  await engine.clock.settled()
 })

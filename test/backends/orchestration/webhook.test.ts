@@ -149,6 +149,24 @@ test('orchestration-scenario 168: a webhook that fails for a while is called aga
   assert.equal(calls.length, 3)
 })
 
+test('a restarted webhook pauses again before it monitors', async (t) => {
+  const { url, calls } = await startOutside(t, { '/': [[200], [400], [200]] })
+  const engine = await startEngine(t, { outside: loopback })
+  const settings = { url: `${url}/`, waitForCompletion: true, waitBeforeMonitor: 60 }
+  const id = await engine.run({ stages: [{ refId: '1', type: 'webhook', requisiteStageRefIds: [], ...settings }] })
+  await engine.eventually(async () => calls.length === 1)
+  await engine.clock.settled()
+  engine.clock.pass(61)
+  await engine.ends(id, 'TERMINAL')
+
+  await engine.ask('PUT', `/pipelines/${id}/stages/${(await engine.stage(id, '1')).id}/restart`, {})
+  await engine.eventually(async () => calls.length === 3)
+  await engine.clock.settled()
+  assert.equal(calls.length, 3)
+  engine.clock.pass(61)
+  await engine.ends(id, 'SUCCEEDED')
+})
+
 test('orchestration-scenario 66: cancelling a webhook calls its cancel address', async (t) => {
   const { url, calls } = await startOutside(t, { '/start': [[200, {}]], '/cancel': [[200]] })
   const engine = await startEngine(t, { outside: loopback, clock: realClock })

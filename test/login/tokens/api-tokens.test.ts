@@ -432,6 +432,22 @@ test('administrators create tokens of service accounts', async (t) => {
   assert.equal((await withToken(url, own.token).visit('/version')).status, 401)
 })
 
+test('a token sent as a password is refused with the remedy', async (t) => {
+  const { url, logIn } = await startWithTokens(t)
+  const { token } = await createToken(await logIn('alice', ['dev']), { name: 'ci' })
+  const basic = (credentials: string) => ({ authorization: `Basic ${Buffer.from(credentials).toString('base64')}` })
+
+  // More often than wrong passwords are accepted.
+  for (let attempt = 0; attempt < 12; attempt++) {
+    const answer = await new Browser(url, basic(`alice:${token}`)).ask('/credentials')
+    assert.equal(answer.status, 401)
+    assert.match(answer.text, /HTTP Basic takes no API token\. Send it as \\"Authorization: Bearer\\"/)
+  }
+  assert.match((await new Browser(url, basic(`${token}:`)).ask('/credentials')).text, /takes no API token/)
+  assert.match((await new Browser(url, basic('alice:spk_nonsense')).ask('/credentials')).text, /password is wrong/)
+  assert.equal((await new Browser(url, basic('alice:correct horse')).ask('/auth/user')).status, 200)
+})
+
 test('no log line holds the secret of a token', async (t) => {
   const lines: string[] = []
   const { url, logIn } = await startWithTokens(t, {}, { log: (line) => lines.push(JSON.stringify(line)) })

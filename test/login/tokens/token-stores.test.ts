@@ -67,6 +67,8 @@ for (const [name, open] of stores) {
 
     assert.equal(await other.remove(first.id), true)
     assert.equal(await one.insert(createToken({ name: 'ci' })), true)
+    const odd = createToken({ name: 'half a character: \ud83d', principal: { type: 'USER', id: 'x\udc00' } })
+    assert.equal(await one.insert(odd), true)
   })
 
   test(`${name}: of concurrent tokens with one name, one is created`, async (t) => {

@@ -1,6 +1,9 @@
 /** The guides about HTTPS and client certificates, followed step by step: their configurations with other files and ports. */
 import assert from 'node:assert/strict'
+import { createServer } from 'node:https'
+import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
+import type { TLSSocket } from 'node:tls'
 import { parse } from 'yaml'
 import { opensslStore } from '../../http/key-stores.ts'
 import { utf8String } from '../../support/authority.ts'
@@ -14,7 +17,7 @@ type Tree = Record<string, unknown>
 const { authority, server } = await createIssuers()
 const svc = await authority.issue({ subject: 'O=Acme, OU=Robots, CN=svc' })
 
-const [pem = '', store = '', offered = '', extra = ''] = blocksOf(readGuide('tls'), 'yaml')
+const [pem = '', store = '', offered = '', extra = '', toServices = ''] = blocksOf(readGuide('tls'), 'yaml')
 const certificates = blocksOf(readGuide('login-x509'), 'yaml')
 const [ownPort = '', pattern = '', roles = '', debounce = '', blocked = '', revoked = '', mainPort = '', proxy = ''] =
   certificates
@@ -34,6 +37,8 @@ async function followed(files: Files, ...yamls: string[]): Promise<{ settings: G
   files.write('gate.pem', server.cert)
   files.write('gate.key', server.key)
   files.write('gate.p12', Buffer.from(opensslStore, 'base64'))
+  files.write('client.p12', Buffer.from(opensslStore, 'base64'))
+  files.write('authorities.pem', authority.certificate)
   files.write('clients-ca.pem', authority.certificate)
   const port = await freePort()
   const replaced = yamls.map((yaml) =>
@@ -48,8 +53,28 @@ async function followed(files: Files, ...yamls: string[]): Promise<{ settings: G
 }
 
 test('the guides have the configurations that are tested here', () => {
-  assert.equal(blocksOf(readGuide('tls'), 'yaml').length, 4)
+  assert.equal(blocksOf(readGuide('tls'), 'yaml').length, 5)
   assert.equal(certificates.length, 8)
+})
+
+test('the guide configures calls to a service that requires certificates', async (t) => {
+  const { settings } = await followed(createFiles(t), toServices)
+  const callers: unknown[] = []
+  const tls = { cert: server.cert, key: server.key, requestCert: true, rejectUnauthorized: false }
+  const service = createServer(tls, ({ url: path, socket }, outgoing) => {
+    callers.push((socket as TLSSocket).getPeerCertificate().subject?.CN)
+    outgoing.setHeader('content-type', 'application/json').end(path === '/networks' ? '{}' : '[]')
+  })
+  await new Promise<void>((resolve) => service.listen(0, '127.0.0.1', resolve))
+  t.after(() => {
+    service.close()
+    service.closeAllConnections()
+  })
+  const clouddriver = { baseUrl: `https://127.0.0.1:${(service.address() as AddressInfo).port}` }
+  const { url } = await runGateway(t, { ...settings, anonymous: { enabled: true }, services: { clouddriver } })
+
+  assert.equal((await fetch(`${url}/networks`)).status, 200)
+  assert.deepEqual([...new Set(callers)], ['localhost'])
 })
 
 for (const [name, yaml] of Object.entries({ pem, store, offered })) {

@@ -135,6 +135,33 @@ test('infrastructure-scenario 17: an application is shown from either service al
   assert.deepEqual((await platform.ask('GET /applications/new')).body, { name: 'new', attributes: { name: 'new' }, clusters: {} })
 })
 
+test('an application without the part of a service says so', async (t) => {
+  const platform = await startServices(t, {
+    'front50 GET /v2/applications/whole': { name: 'WHOLE' },
+    'front50 GET /v2/applications/half': { name: 'HALF' },
+    'clouddriver GET /applications/half': new Reply(503),
+    'front50 GET /v2/applications/orphan': new Reply(500),
+    'clouddriver GET /applications/orphan': running[1],
+    'front50 GET /v2/applications/gone': new Reply(500),
+    'clouddriver GET /applications/gone': 'no object',
+  })
+  const warningOf = async (path: string) => {
+    const { status, headers } = await platform.ask(`GET /applications/${path}`)
+    return [status, headers.get('warning'), headers.get('etag') !== null]
+  }
+  assert.deepEqual(await warningOf('whole'), [200, null, true])
+  const missing = (service: string) => `199 fairlead "${service} does not answer, so its part may be missing"`
+  assert.deepEqual(await warningOf('half'), [200, missing('clouddriver'), false])
+  assert.deepEqual(await warningOf('half?expand=false'), [200, null, true])
+  assert.deepEqual(await warningOf('orphan'), [200, missing('front50'), false])
+  const gone = await platform.ask('GET /applications/gone')
+  assert.equal(gone.status, 404)
+  assert.match(
+    String((gone.body as { message: string }).message),
+    /"gone" in what is known; front50 and clouddriver gave no usable answer/,
+  )
+})
+
 test('an unknown application is 404 with its name', async (t) => {
   const platform = await startServices(t, {})
   for (const query of ['', '?expand=true', '?expand=false']) {

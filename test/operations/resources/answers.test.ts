@@ -42,6 +42,19 @@ test('builds-scenario 26: what does not exist is named in the 404', async (t) =>
   }
 })
 
+test('builds-scenario 25 and 28: builds of a job by query, and a failure of their server', async (t) => {
+  let isDown = false
+  const builds = [{ number: 7, building: true }]
+  const platform = await startPlatform(t, { answers: () => (isDown ? new Reply(500) : builds) })
+  const line = 'GET /v3/builds/ci-main/builds'
+  const { status, body } = await platform.ask(`${line}?job=team/job/svc`)
+  assert.deepEqual([status, body], [200, builds])
+  assert.deepEqual(platform.calls(), ['igor GET /builds/all/ci-main/team/job/svc'])
+  assert.equal((await platform.ask(line)).status, 400)
+  isDown = true
+  assert.equal((await platform.ask(`${line}?job=team/job/svc`)).status, 500)
+})
+
 const absent = [
   'GET /pipelineConfigs/gone/history?limit=1',
   'GET /strategyConfigs/gone/history?limit=1',

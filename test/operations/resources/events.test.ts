@@ -191,3 +191,17 @@ test('a timer expression is required', async (t) => {
   assert.equal((await platform.ask('GET /cron/validate')).status, 400)
   assert.equal((await platform.ask('GET /cron/validate?expression=x')).status, 500)
 })
+
+test('a webhook sent as a form is refused with the remedy', async (t) => {
+  const platform = await startPlatform(t, { answers: { 'POST /echo/webhooks/git/github': webhookAnswer } })
+  const headers = { 'content-type': 'application/x-www-form-urlencoded; charset=utf-8' }
+  const form = await platform.ask('POST /webhooks/git/github', 'payload=%7B%22ref%22%3A1%7D', headers)
+  assert.equal(form.status, 415)
+  assert.match((form.body as { message: string }).message, /content type of the webhook to application\/json/)
+  assert.deepEqual(platform.calls(), [])
+
+  // The content type that curl gives to everything.
+  for (const body of ['{"ref": "a=b"}', ' {"ref":1}', '']) {
+    assert.equal((await platform.ask('POST /webhooks/git/github', body, headers)).status, 200, body)
+  }
+})

@@ -40,6 +40,13 @@ const wrongValues: WrongValue[] = [
     says: /"triggerTimeStartBoundary" must be a moment in milliseconds since the epoch, not "yesterday"/,
   },
   { ...saves({}), body: [], says: /The body is not usable: it must be an object, not a list\./ },
+  {
+    path: '/pipelines/x/evaluateExpression',
+    body: [1],
+    says: /The body is not usable: it must be text or an object, not a list\./,
+  },
+  { path: '/auth/redirect?to=', says: /"to" must have 1 to \d+ characters/ },
+  { path: '/auth/redirect', says: /"to" is required/ },
   { path: '/pipelines', body: { name: 'p' }, says: /"application" in the body is not usable: it is missing\./ },
   { ...saves({ id: 7 }), says: /id: it must be text, not a number\./ },
   { ...saves({ stages: {} }), says: /stages: it must be a list, not an object\./ },
@@ -63,7 +70,7 @@ const wrongValues: WrongValue[] = [
   { ...triggeredBy({}), says: /Trigger 1 has no "type"/ },
   {
     ...triggeredBy({ type: 'pipeline', pipeline: 'x', status: ['succesful'] }),
-    says: /"succesful" is not a status to wait for\. Use one of successful, canceled, failed/,
+    says: /"succesful" is not a status to wait for\. Use one of successful, suspended, canceled, failed/,
   },
   {
     ...triggeredBy({ type: 'cron', cronExpression: '30 2 * * *' }),

@@ -8,6 +8,7 @@ import type { EffectivePipeline, EffectivePipelines } from '../../effective-pipe
 import { callInTurns } from '../../in-turns.ts'
 import { toIdentity } from '../identity.ts'
 import { loadFreshPipeline, loadTriggeredPipelines } from '../pipelines.ts'
+import { isDropped } from '../quiet-period.ts'
 import type { Start } from '../start.ts'
 import type { Starts } from '../starts.ts'
 import { type CronExpression, parseCron } from './expression.ts'
@@ -65,6 +66,7 @@ export class CronScheduler {
   #seenChanges = -1
   #readAt = Number.NEGATIVE_INFINITY
   #readTookMs = 0
+  #lookedAtMs = Number.NEGATIVE_INFINITY
 
   constructor({ context, starts, pipelines, lookEveryMs }: CronParts) {
     this.#context = context
@@ -92,12 +94,22 @@ export class CronScheduler {
 
   async #look(): Promise<void> {
     const failed = await this.#mayFail(async () => {
+      this.#heedClock()
       if (this.#mustRead()) await this.#read()
       return this.#fireDue()
     })
     if (this.#closed) return
     const waitMs = failed ? this.#lookEveryMs : Math.min(this.#nextMs() - this.#context.now(), this.#lookEveryMs)
     this.#timer = setTimeout(() => void this.#look(), Math.max(1, waitMs))
+  }
+
+  /** Times that were computed before the clock was set back would come that much later. */
+  #heedClock(): void {
+    const now = this.#context.now()
+    if (now < this.#lookedAtMs - maxLateMs) {
+      for (const entry of this.#schedule.values()) entry.dueMs = this.#nextDue(entry.cron, entry.key)
+    }
+    this.#lookedAtMs = now
   }
 
   #nextMs(): number {
@@ -168,8 +180,10 @@ export class CronScheduler {
   }
 
   #nextDue(cron: CronExpression, key: string): number | undefined {
+    const now = this.#context.now()
     const fired = Number(this.#lastFired.get(key)?.['fired_ms'] ?? 0)
-    return nextTime(cron, Math.max(this.#context.now(), fired), this.#clock)
+    // A clock that was corrected does not fire again; what lies further ahead is from before it was set back.
+    return nextTime(cron, fired > now + maxLateMs ? now : Math.max(now, fired), this.#clock)
   }
 
   /** One that fails stays due and does not keep the others back. @returns whether any has failed. */
@@ -191,7 +205,7 @@ export class CronScheduler {
     if (this.#closed) return
     if (missed)
       this.#context.log.warn({ pipeline: entry.pipeline['id'], dueMs }, 'A cron trigger was missed and is not made up for.')
-    if (start !== undefined) {
+    if (start !== undefined && !isDropped(this.#context, start)) {
       const id = inTransaction(this.#context.db, () => {
         this.#remember.run(entry.key, dueMs)
         return this.#starts.store(start)

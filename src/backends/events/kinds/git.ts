@@ -3,7 +3,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto'
 import { fieldAt, fieldOf, isObject, type JsonObject, objectsOf, textOf, textsOf } from '../../../json/values.ts'
 import type { Event } from '../event.ts'
 import { pushedArtifacts } from '../pushed-artifacts.ts'
-import { sameName, type TriggerKind } from './kind.ts'
+import { pick, sameName, type TriggerKind } from './kind.ts'
 
 export const gitKind: TriggerKind = {
   eventType: 'git',
@@ -32,18 +32,24 @@ export const gitKind: TriggerKind = {
   artifacts: pushedArtifacts,
 }
 
-/** Either the trigger has a secret and the body is signed with it, or neither is the case. */
-function isSigned(trigger: JsonObject, event: Event): boolean {
+/** Either the trigger has a secret and the sender proves that it knows it, or neither is the case. */
+function isSigned(trigger: JsonObject, { headers, raw }: Event): boolean {
   const secret = textOf(trigger['secret'])
-  const signature = event.headers['x-hub-signature']
-  if (secret === undefined || signature === undefined) return secret === undefined && signature === undefined
-  const expected = Buffer.from(
-    `sha1=${createHmac('sha1', secret)
-      .update(event.raw ?? '')
-      .digest('hex')}`,
-  )
-  const given = Buffer.from(signature)
-  return given.length === expected.length && timingSafeEqual(given, expected)
+  // A host that signs with SHA-256 may add SHA-1 for older receivers.
+  const signature = headers['x-hub-signature-256'] ?? headers['x-hub-signature']
+  if (secret === undefined) return signature === undefined
+  if (signature === undefined) return isEqual(headers['x-gitlab-token'], secret)
+  const algorithm = /^(sha1|sha256)=/.exec(signature)?.[1]
+  if (algorithm === undefined) return false
+  const hash = createHmac(algorithm, secret)
+    .update(raw ?? '')
+    .digest('hex')
+  return isEqual(signature, `${algorithm}=${hash}`)
+}
+
+function isEqual(given: string | undefined, expected: string): boolean {
+  const [one, other] = [Buffer.from(given ?? ''), Buffer.from(expected)]
+  return one.length === other.length && timingSafeEqual(one, other)
 }
 
 /** What a code host reported. */
@@ -162,8 +168,4 @@ function toBranch(ref: unknown): string {
 /** A text at a path, or an empty one. */
 function text(from: unknown, ...path: readonly string[]): string {
   return textOf(fieldAt(from, ...path)) ?? ''
-}
-
-function pick(from: object, names: string[]): JsonObject {
-  return Object.fromEntries(names.map((name) => [name, fieldOf(from, name)]).filter(([, value]) => value !== undefined))
 }

@@ -1,5 +1,5 @@
 /** A kind of trigger: its events, its conditions, and the fields that a run receives. */
-import type { JsonObject } from '../../../json/values.ts'
+import { fieldOf, type JsonObject } from '../../../json/values.ts'
 import type { CallService } from '../../backend.ts'
 import type { Event } from '../event.ts'
 import type { Patterns } from '../event-patterns.ts'
@@ -24,6 +24,11 @@ export interface TriggerKind {
   /** Fields that the run's trigger gets besides those of the definition and `eventId`. */
   fields(trigger: JsonObject, event: Event): JsonObject
   artifacts(event: Event): JsonObject[]
+}
+
+/** The fields that there are of those names. */
+export function pick(from: object, names: readonly string[]): JsonObject {
+  return Object.fromEntries(names.map((name) => [name, fieldOf(from, name)]).filter(([, value]) => value !== undefined))
 }
 
 /** Compares names as most triggers do. */

@@ -2,7 +2,7 @@
 import { isObject, type JsonObject, objectOf, objectsOf, textOf } from '../../../json/values.ts'
 import { satisfies } from '../constraints.ts'
 import type { Event } from '../event.ts'
-import { sameName, type TriggerKind } from './kind.ts'
+import { pick, sameName, type TriggerKind } from './kind.ts'
 
 export const messageKinds: TriggerKind[] = [
   {
@@ -28,9 +28,15 @@ export const messageKinds: TriggerKind[] = [
     triggerTypes: ['plugin'],
     concerns: (trigger, { content }) => sameName(textOf(trigger['pluginEventType']) ?? 'PUBLISHED', content['pluginEventType']),
     matches: () => true,
-    fields: (_trigger, { content }) => content,
+    fields: (_trigger, { content }) => pick(content, releaseFields),
     artifacts: () => [],
   },
+]
+
+/** Of a release; whatever else the event has must not change what the trigger is, or whom it runs as. */
+const releaseFields = [
+  ...['pluginId', 'description', 'provider', 'version', 'releaseDate', 'requires', 'parsedRequires'],
+  ...['binaryUrl', 'sha256sum', 'sha512sum', 'preferred'],
 ]
 
 /** Bridges wrap what they know of the message, apart from its body. */

@@ -11,9 +11,9 @@ function imageKind(type: string, toArtifact: (name: string, tag: string) => Json
     concerns: (trigger, { content }) =>
       isSame(trigger['account'], content['account']) && isSame(trigger['repository'], content['repository']),
     matches(trigger, { content }, { patterns }) {
-      const [tag, wanted] = [textOf(content['tag']), textOf(trigger['tag'])]
+      const [tag, wanted] = [textOf(content['tag']), textOf(textOf(trigger['tag'])?.trim())]
       if (tag === undefined || wanted === undefined) return tag !== undefined && tag !== 'latest'
-      return patterns.matchesWhole(wanted.trim(), tag)
+      return patterns.matchesWhole(wanted, tag)
     },
     fields: (_trigger, { content }) => ({ tag: content['tag'], digest: content['digest'] }),
     artifacts({ content }) {

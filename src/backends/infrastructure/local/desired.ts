@@ -2,8 +2,8 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { formatJson, parseJson } from '../../../json/json.ts'
 import type { JsonObject } from '../../../json/values.ts'
+import { parseMoniker } from '../../../moniker.ts'
 import { inTransaction } from '../../../storage/database.ts'
-import { parseMoniker } from '../../moniker.ts'
 import type { Capacity } from '../model.ts'
 import type { GroupProgram, InstanceProgram } from './program.ts'
 

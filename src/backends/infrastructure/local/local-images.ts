@@ -2,7 +2,7 @@
 import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { JsonObject } from '../../../json/values.ts'
-import { loadAccess } from '../../access.ts'
+import { requireAccess } from '../../access.ts'
 import { type BackendContext, BackendError, callerOf } from '../../backend.ts'
 import { type ImageStore, parseImageId, type StoredImage } from '../../images/image-store.ts'
 import type { ImageQuery, ImageReads } from '../provider.ts'
@@ -263,14 +263,14 @@ function requireImage(request: FastifyRequest, images: ImageStore): StoredImage 
   return image
 }
 
-/** An image runs in the accounts that have it, so it needs the right to change each of them. @throws {BackendError} 400, 403 */
+/** An image runs in the accounts that have it, so it needs the right to change each of them. @throws {BackendError} 400, 403, 503 */
 async function checkWriter(
   request: FastifyRequest,
   { context, settings }: ImageRouteParts,
   accounts: readonly string[] | undefined,
 ): Promise<void> {
   if (request.headers[operatorHeader] !== undefined) return
-  const access = await loadAccess(context, callerOf(request).user ?? 'anonymous')
+  const access = await requireAccess(context, callerOf(request).user ?? 'anonymous')
   for (const name of accounts ?? settings.accounts.map((account) => account.name)) {
     if (!settings.accounts.some((account) => account.name === name)) {
       throw new BackendError(400, `The account "${name}" does not exist.`)

@@ -1,7 +1,7 @@
 /** Resources of this machine as reads have them: the desired state, joined with the observed one. */
 import type { ObservedInstance, ObservedMember } from '../../../agent/protocol.ts'
 import type { JsonObject } from '../../../json/values.ts'
-import { parseMoniker } from '../../moniker.ts'
+import { parseMoniker } from '../../../moniker.ts'
 import { rollUpLoadBalancers } from '../health.ts'
 import type { HealthRecord, HealthState, Instance, Job, LoadBalancer, LoadBalancerServerGroup, ServerGroup } from '../model.ts'
 import type { Activity, LocalBalancer, LocalGroup, LocalInstance, LocalJob } from './desired.ts'

@@ -28,6 +28,9 @@ export interface ReconcilerOptions {
   readonly log: FastifyBaseLogger
 }
 
+/** Pause after the store refused a step: locked, or its disk is full. */
+const storeRetryMs = 1000
+
 /** Ended jobs of one account that are kept with their console. */
 const keptJobs = 100
 
@@ -100,6 +103,7 @@ export class Reconciler {
   step(): void {
     if (this.#isClosed) return
     const { desired, agent, toState } = this.#options
+    let isRecorded = true
     try {
       const steps = this.#dueSteps()
       if (steps.length > 0) {
@@ -108,6 +112,7 @@ export class Reconciler {
         })
       }
     } catch (error) {
+      isRecorded = false
       this.#options.log.error({ err: error }, 'a step towards the desired state could not be recorded')
     }
     if (this.#sent !== desired.revision) {
@@ -115,7 +120,7 @@ export class Reconciler {
       this.#options.onChanged()
       agent.setDesired(toState())
     }
-    this.#wakeUp()
+    this.#wakeUp(isRecorded)
   }
 
   #dueSteps(): (() => void)[] {
@@ -196,16 +201,17 @@ export class Reconciler {
     )
   }
 
-  /** Draining ends at its time also when no report comes. */
-  #wakeUp(): void {
+  /** Draining ends at its time also when no report comes, and what was not recorded is due again. */
+  #wakeUp(isRecorded: boolean): void {
     clearTimeout(this.#timer)
     const { desired, now, drainMs } = this.#options
     let nextMs = Number.POSITIVE_INFINITY
     for (const { leaving } of desired.all('instances')) {
       if (leaving?.stage === 'draining') nextMs = Math.min(nextMs, leaving.sinceMs + drainMs)
     }
-    if (nextMs === Number.POSITIVE_INFINITY) return
-    this.#timer = setTimeout(() => this.step(), Math.max(10, nextMs - now())).unref()
+    const pauseMs = isRecorded ? Math.max(10, nextMs - now()) : storeRetryMs
+    if (pauseMs === Number.POSITIVE_INFINITY) return
+    this.#timer = setTimeout(() => this.step(), pauseMs).unref()
   }
 }
 

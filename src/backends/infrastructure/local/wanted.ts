@@ -7,8 +7,8 @@ import type {
   DesiredState,
   Probe,
 } from '../../../agent/protocol.ts'
+import { parseMoniker } from '../../../moniker.ts'
 import type { ImageStore } from '../../images/image-store.ts'
-import { parseMoniker } from '../../moniker.ts'
 import type { LocalInstanceType, LocalSettings } from '../settings.ts'
 import { type Desired, type LocalBalancer, type LocalInstance, type LocalJob, placeKey } from './desired.ts'
 import { allowedSources } from './firewalls.ts'

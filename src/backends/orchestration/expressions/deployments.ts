@@ -1,6 +1,6 @@
 /** Deployed server groups and manifests for expressions. @see docs/contracts/orchestration.md#functions */
 
-import { fieldAt, isObject, type JsonObject, objectOf } from '../../../json/values.ts'
+import { fieldAt, isObject, type JsonObject, listOf, objectOf } from '../../../json/values.ts'
 import type { Meter } from '../../regex/meter.ts'
 import type { Execution, Stage } from '../model.ts'
 import { typeNameOf } from '../stages/stage-type.ts'
@@ -26,7 +26,7 @@ function deploymentOf(stage: Stage, meter: Meter | undefined): JsonObject {
   const zones = isObject(context['availabilityZones']) ? Object.keys(context['availabilityZones']) : []
   const region = context['region'] ?? zones[0]
   const groups = Object.values(context['deploy.server.groups'] as JsonObject).flat()
-  const details = Array.isArray(context['deploymentDetails']) ? context['deploymentDetails'] : []
+  const details = listOf(context['deploymentDetails'])
   meter?.spend(zones.length + groups.length + details.length)
   const matching = details.find((detail) => isObject(detail) && detail['region'] === region)
   return {
@@ -42,7 +42,7 @@ function deploymentOf(stage: Stage, meter: Meter | undefined): JsonObject {
 
 /** @throws {ExpressionError} when the stage has deployed no such manifest, or it has no such label. */
 export function manifestLabelValue(stage: Stage, kind: string, label: string, meter: Meter): unknown {
-  const manifests = Array.isArray(stage.context['manifests']) ? stage.context['manifests'] : []
+  const manifests = listOf(stage.context['manifests'])
   meter.spend(manifests.length)
   const manifest = manifests.find((each) => isObject(each) && each['kind'] === kind)
   const value = fieldAt(manifest, 'spec', 'template', 'metadata', 'labels', label)

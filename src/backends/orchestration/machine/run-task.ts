@@ -14,6 +14,8 @@ import { isSpent, type StepRun, type TaskRun, type Turn } from './turn.ts'
 
 const defaultPollMs = 1000
 const longestPollMs = 120_000
+/** Some steps poll rarely because a change wakes them; nothing wakes them when a service is back. */
+const longestRetryMs = 15_000
 
 export function stepOf({ stage, task, turn }: TaskRun): Step | undefined {
   return stageTypeOf(turn.stageTypes, stage)?.steps.find((step) => step.name === task.name)
@@ -104,7 +106,7 @@ export function applyResult(run: StepRun, result: TaskResult): void {
   evaluateStageContext(run)
   const status = statusFor(stage, result.status)
   if (status === 'RUNNING') {
-    task.engine.dueAt = nextLook(run, result.pollMs)
+    task.engine.dueAt = nextLook(run, result.pollMs ?? pauseOf(run))
   } else {
     endTask(run, status)
   }
@@ -130,7 +132,7 @@ export function applyFailure(run: StepRun, error: unknown): void {
   const { execution, stage, task, turn } = run
   task.engine.begun = undefined
   if (error instanceof RetryableError) {
-    task.engine.dueAt = nextLook(run)
+    task.engine.dueAt = nextLook(run, pauseOf(run, longestRetryMs))
     return
   }
   failTask(run, error)
@@ -153,11 +155,14 @@ function endTask({ task, turn }: TaskRun, status: Status): void {
 }
 
 /** The next look comes no later than the moment at which the task is out of time. */
-function nextLook(run: StepRun, asked?: number): number {
-  const { stage, step, turn } = run
+function nextLook(run: StepRun, pauseMs: number): number {
+  return run.turn.now + Math.min(pauseMs, remainingMs(run) + 1)
+}
+
+/** @param most Of what the step asks for; the author's own pause counts in any case */
+function pauseOf({ stage, step }: StepRun, most = Infinity): number {
   const backOff = Number(stage.context['backoffPeriodMs'] ?? 0) || 0
-  const pause = asked ?? Math.max(step.pollMs ?? defaultPollMs, Math.min(backOff, longestPollMs))
-  return turn.now + Math.min(pause, remainingMs(run) + 1)
+  return Math.max(Math.min(step.pollMs ?? defaultPollMs, most), Math.min(backOff, longestPollMs))
 }
 
 /** Ends an execution that the engine cannot go on with: its running stages say why, and so does the execution. */
@@ -180,6 +185,17 @@ export function giveUp(execution: Execution, reason: string, turn: Turn): void {
 export function wakeTasks(execution: Execution, now: number): void {
   for (const stage of execution.stages) {
     for (const task of stage.tasks) if (task.status === 'RUNNING') task.engine.dueAt = now
+  }
+}
+
+/** After the clock was set back: what was to come soon would come that much later, and what has begun lies in the future. */
+export function heedSetBack(execution: Execution, now: number): void {
+  wakeTasks(execution, now)
+  const { engine, stages } = execution
+  for (const each of engine.followUps) each.dueAt = Math.min(each.dueAt, now)
+  if (engine.unfinishedAt !== undefined) engine.unfinishedAt = now
+  for (const each of stages.flatMap((stage) => [stage, ...stage.tasks])) {
+    if (each.status === 'RUNNING' && each.startTime !== undefined) each.startTime = Math.min(each.startTime, now)
   }
 }
 

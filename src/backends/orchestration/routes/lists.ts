@@ -7,9 +7,10 @@ import { setImmediate } from 'node:timers/promises'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { BoundedMap } from '../../../bounded-map.ts'
 import { pathTo } from '../../../http/encode-path.ts'
-import { isObject, type JsonObject, objectsOf, textOf } from '../../../json/values.ts'
+import { isObject, type JsonObject, textOf } from '../../../json/values.ts'
 import { type BackendContext, BackendError, type Caller, callerOf } from '../../backend.ts'
 import { createRegexMeter } from '../../regex/bounded-regex.ts'
+import { StoredLists } from '../../stored-lists.ts'
 import { isUnchanged } from '../../unchanged.ts'
 import type { Engine } from '../engine.ts'
 import { executionView, unexpandedView } from '../execution-view.ts'
@@ -52,9 +53,12 @@ interface SearchQuery {
   expand?: string
 }
 
+const maxKept = 1000
+
 export function listRoutes(app: FastifyInstance, engine: Engine, context: BackendContext, texts: KeptTexts): void {
   const { store } = engine.options
   const { now } = context
+  const stored = new StoredLists({ toEntry: toStored })
 
   /** What polled lists have found, as long as nothing happens. */
   const listed = new BoundedMap<string, { moment: string; ids: readonly string[] }>(maxKept)
@@ -96,7 +100,7 @@ export function listRoutes(app: FastifyInstance, engine: Engine, context: Backen
       const known = listed.get(key)
       if (known !== undefined && known.moment === moment) return send(request, reply, known.ids, view)
       const { application } = request.params
-      const configIds = await configIdsOf(application, query, callerOf(request), context)
+      const configIds = await configIdsOf(application, query, callerOf(request), { context, stored })
       const most = wholeNumber(query.pipelineLimit, 'pipelineLimit', Infinity)
       const ids = newestOf(configIds ?? store.configIds(application).slice(0, most), limit, statuses, true)
       if (configIds !== undefined && moment !== undefined) listed.set(key, { moment, ids })
@@ -148,14 +152,14 @@ async function configIdsOf(
   application: string,
   query: ApplicationQuery,
   caller: Caller,
-  context: BackendContext,
+  { context, stored }: { context: BackendContext; stored: StoredLists<Stored> },
 ): Promise<string[] | undefined> {
   const most = wholeNumber(query.pipelineLimit, 'pipelineLimit', Infinity)
   const wanted = (query.pipelineNameFilter ?? '').toLowerCase()
   try {
     const kinds = ['pipelines', 'strategies']
     const lists = await Promise.all(
-      kinds.map((kind) => loadStored(context, `${pathTo`/${kind}/${application}`}?refresh=false`, caller)),
+      kinds.map((kind) => stored.load(context.call, `${pathTo`/${kind}/${application}`}?refresh=false`, caller)),
     )
     const named = lists.flat().filter((each) => each.name.toLowerCase().includes(wanted))
     return named.slice(0, most).flatMap(({ id }) => id ?? [])
@@ -179,27 +183,8 @@ interface Stored {
   readonly name: string
 }
 
-const maxKept = 1000
-/** With their validators: clients poll these lists, and definitions are large and seldom change. */
-const keptLists = new WeakMap<BackendContext, BoundedMap<string, { tag: string; list: readonly Stored[] }>>()
-
-/** @throws {Error} when the definition store does not answer, or refuses the caller */
-async function loadStored(context: BackendContext, path: string, { user, identity }: Caller): Promise<readonly Stored[]> {
-  const kept = keptLists.getOrInsertComputed(context, () => new BoundedMap(maxKept))
-  const key = `${user} ${path}`
-  const before = kept.get(key)
-  const headers = before === undefined ? identity : { ...identity, 'if-none-match': before.tag }
-  const answer = await context.call('front50', { method: 'GET', path, headers })
-  if (answer.status === 304 && before !== undefined) return before.list
-  kept.delete(key)
-  if (answer.status === 404) return []
-  if (answer.status !== 200) throw new Error(`The definition store answered ${answer.status}.`)
-  const list = objectsOf(answer.body).map(({ id, name }) => ({
-    id: typeof id === 'string' ? id : undefined,
-    name: String(name ?? ''),
-  }))
-  if (answer.tag !== undefined) kept.set(key, { tag: answer.tag, list })
-  return list
+function toStored({ id, name }: JsonObject): Stored {
+  return { id: typeof id === 'string' ? id : undefined, name: String(name ?? '') }
 }
 
 function projectConfigIds(project: unknown): string[] {

@@ -2,6 +2,7 @@
 
 import { pathTo } from '../../../http/encode-path.ts'
 import { isObject, isTrue, type JsonObject, objectOf, objectsOf } from '../../../json/values.ts'
+import { artifactsSeenBy } from '../artifacts-at-hand.ts'
 import { executionView } from '../execution-view.ts'
 import { errorTexts, StageError } from '../machine/failure.ts'
 import type { Execution, Stage } from '../model.ts'
@@ -75,7 +76,6 @@ async function storedPipeline(context: TaskContext, id: string): Promise<JsonObj
 }
 
 function childTrigger({ execution, stage }: TaskContext, parameters: JsonObject): JsonObject {
-  const artifacts = stage.outputs['artifacts'] ?? execution.trigger.artifacts
   return {
     type: 'pipeline',
     user: execution.trigger.user,
@@ -88,7 +88,7 @@ function childTrigger({ execution, stage }: TaskContext, parameters: JsonObject)
     parameters,
     strategy: isTrue(stage.context['isStrategy']),
     dryRun: execution.trigger.dryRun,
-    artifacts,
+    artifacts: artifactsSeenBy({ execution, stage }),
   }
 }
 

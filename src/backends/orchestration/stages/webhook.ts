@@ -1,7 +1,7 @@
 /** `webhook`: calls an address, and follows the work that it starts (docs/contracts/orchestration.md#webhook-stages). */
 
 import { formatJson, parseJson } from '../../../json/json.ts'
-import { fieldOf, isTrue, type JsonObject, numberOf, objectOf, textOf } from '../../../json/values.ts'
+import { fieldOf, isTrue, type JsonObject, listOf, numberOf, objectOf, textOf } from '../../../json/values.ts'
 import { http } from '../../../node-http.ts'
 import { stageDescriptions } from '../../../stage-types/all.ts'
 import type { StageDescription } from '../../../stage-types/description.ts'
@@ -102,7 +102,7 @@ function webhookType(type: string, preconfigured: PreconfiguredWebhook | undefin
       ]
     },
     prepareRestart: (stage: Stage) => {
-      const { webhook: _webhook, statusEndpoint: _endpoint, ...context } = stage.context
+      const { webhook: _webhook, statusEndpoint: _endpoint, waitBeforeMonitorSince: _since, ...context } = stage.context
       stage.context = context
     },
     onCancel: (context) => cancelWebhook({ ...context, stage: { ...context.stage, context: complete(context.stage.context) } }),
@@ -257,8 +257,7 @@ async function monitorWebhook(context: TaskContext): Promise<TaskResult> {
       ? failed({ ...webhook, monitor: { error: answer.message } }, answer.message)
       : again({ error: answer.message })
   }
-  const past = objectOf(webhook['monitor'])['pastStatusCodes']
-  const pastStatusCodes = [...(Array.isArray(past) ? past : []), answer.status].slice(-100)
+  const pastStatusCodes = [...listOf(objectOf(webhook['monitor'])['pastStatusCodes']), answer.status].slice(-100)
   const body = parseBody(answer.text)
   const seen: JsonObject = { ...shownAnswer(answer, body), pastStatusCodes, ...progressOf(settings, body) }
   const retried = codesOf(settings['retryStatusCodes']) ?? []

@@ -9,6 +9,7 @@ import { matchesArtifact } from '../../artifact-match.ts'
 import { createRegexMeter } from '../../regex/bounded-regex.ts'
 import type { Meter } from '../../regex/meter.ts'
 import { RegexError } from '../../regex/regex-syntax.ts'
+import { distinctArtifacts } from '../artifacts-at-hand.ts'
 
 interface ArtifactSources {
   expected: readonly unknown[]
@@ -34,7 +35,7 @@ export function resolveArtifacts(sources: ArtifactSources): ResolvedArtifacts {
   const expected = sources.expected.filter((each): each is JsonObject => isObject(each) && isResolvedNow(each, sources.wantedIds))
   const meter = createRegexMeter()
   const resolved = expected.map((each) => ({ ...each, boundArtifact: bind(each, sources, meter) }))
-  const artifacts = distinct([...sources.received, ...resolved.map((each) => each.boundArtifact)])
+  const artifacts = distinctArtifacts([...sources.received, ...resolved.map((each) => each.boundArtifact)])
   return { artifacts, resolved }
 }
 
@@ -44,7 +45,7 @@ function isResolvedNow(expected: JsonObject, wantedIds: readonly unknown[]): boo
 
 function bind(expected: JsonObject, sources: ArtifactSources, meter: Meter): unknown {
   const isMatch = (artifact: unknown) => matchesOrFails(expected, artifact, meter)
-  const matches = distinct(sources.received.filter(isMatch))
+  const matches = distinctArtifacts(sources.received.filter(isMatch))
   if (matches.length > 1) throw new ArtifactError(`Expected artifact "${titleOf(expected)}" matches ${matches.length} artifacts.`)
   if (matches.length === 1) return matches[0]
   const prior = isTrue(expected['usePriorArtifact']) ? sources.prior().find(isMatch) : undefined
@@ -66,8 +67,4 @@ function matchesOrFails(expected: JsonObject, artifact: unknown, meter: Meter): 
 
 function titleOf(expected: JsonObject): string {
   return String(expected['displayName'] ?? expected['id'] ?? '')
-}
-
-function distinct(artifacts: readonly unknown[]): unknown[] {
-  return [...new Map(artifacts.map((artifact) => [JSON.stringify(artifact), artifact])).values()]
 }

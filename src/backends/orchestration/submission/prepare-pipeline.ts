@@ -7,6 +7,7 @@ import { checkOnApplication } from '../../access.ts'
 import { BackendError, type Caller } from '../../backend.ts'
 import { foldName } from '../../document-store.ts'
 import { describeLongList, describeOversize, executionFactor, type PipelineLimits } from '../../limits.ts'
+import { artifactsOfExecution } from '../artifacts-at-hand.ts'
 import { evaluateDefinition, evaluateExpectedArtifacts } from '../expressions/definition-evaluation.ts'
 import type { Execution, Trigger } from '../model.ts'
 import { describeFieldProblems } from '../stages/described-fields.ts'
@@ -129,7 +130,8 @@ function withArtifacts(trigger: Trigger, given: JsonObject, sources: SubmissionS
 
 function priorArtifacts(given: JsonObject, sources: SubmissionSources): unknown[] {
   const configId = textOf(given['id'])
-  return configId === undefined ? [] : (sources.newestRun(configId)?.trigger.artifacts ?? [])
+  const newest = configId === undefined ? undefined : sources.newestRun(configId)
+  return newest === undefined ? [] : artifactsOfExecution(newest)
 }
 
 /** @throws {ArtifactError} for what is refused but kept: a disabled definition, and an instance of a version-1 template. */

@@ -2,6 +2,7 @@
 import { fieldOf, isObject, isTrue, type JsonObject, listOf, objectOf } from '../../../json/values.ts'
 import { checkOnApplication } from '../../access.ts'
 import type { Caller } from '../../backend.ts'
+import { artifactsOfExecution } from '../artifacts-at-hand.ts'
 import { executionView } from '../execution-view.ts'
 import type { Execution, Trigger } from '../model.ts'
 import type { SubmissionSources } from './sources.ts'
@@ -58,7 +59,7 @@ function withParent(trigger: JsonObject, sources: TriggerSources): JsonObject {
     parentPipelineName: parent.name,
     parentStatus: parent.status,
     isPipeline: true,
-    artifacts: [...listOf(trigger['artifacts']), ...parent.trigger.artifacts],
+    artifacts: [...listOf(trigger['artifacts']), ...artifactsOfExecution(parent)],
   }
 }
 

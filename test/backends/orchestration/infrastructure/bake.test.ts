@@ -8,7 +8,7 @@ import { bakeTimes } from '../../../../src/backends/bakery/bakes.ts'
 import type { Execution } from '../../../../src/backends/orchestration/model.ts'
 import { startInfrastructure, webProgram } from '../../../support/infrastructure.ts'
 import { createFolder, removeFolder } from '../../../support/temporary-folder.ts'
-import { at, startEngine, type TestEngine } from '../support.ts'
+import { at, startEngine, type TestEngine, V } from '../support.ts'
 
 type Answers = (method: string, path: string, body: Record<string, unknown>) => ServiceAnswer | undefined
 
@@ -110,6 +110,14 @@ test('a bake stage bakes in each region', async (t) => {
 })
 
 const single = { ...bake, regions: undefined, region: 'east' }
+
+test('a bake receives artifacts that earlier stages have bound', async (t) => {
+  const { run, bodies } = await startRig(t)
+  const boundArtifact = { type: 'git/repo', reference: 'https://example.org/web.git' }
+  const binding = V('0', { resolvedExpectedArtifacts: [{ id: 'source', boundArtifact }] })
+  await run({ stages: [binding, { ...single, requisiteStageRefIds: ['0'], packageArtifactIds: ['source'] }] })
+  assert.deepEqual(bodies[0]?.['package_artifacts'], [boundArtifact])
+})
 
 test('an unknown base image fails the stage in the words of the bakery', async (t) => {
   const missing = { status: 404, body: { status: 'NOT_FOUND', messages: ['no trusty here'] } }

@@ -1,9 +1,9 @@
 /** createServerGroup and cloneServerGroup. */
 import { z } from 'zod'
-import { type JsonObject, objectOf, textOf } from '../../../../json/values.ts'
+import { fieldOf, type JsonObject, objectOf, textOf } from '../../../../json/values.ts'
+import { clusterName, describeNameProblem, parseMoniker, serverGroupName } from '../../../../moniker.ts'
 import { Command, ProgramLimitsFile, Readiness } from '../../../images/image-file.ts'
 import type { StoredImage } from '../../../images/image-store.ts'
-import { clusterName, describeNameProblem, parseMoniker, serverGroupName } from '../../../moniker.ts'
 import type { Capacity } from '../../model.ts'
 import type { OperationRun, OperationTypes } from '../../operation-type.ts'
 import { type LocalGroup, placeKey } from '../desired.ts'
@@ -19,6 +19,7 @@ import {
   type OperationParts,
   optionalText,
   placeOf,
+  seconds,
   type TargetPlace,
   textMap,
   texts,
@@ -62,7 +63,7 @@ const GroupFields = z.looseObject({
   secrets: environment,
   ready: Readiness.nullish(),
   limits: ProgramLimitsFile.nullish(),
-  stopSeconds: z.coerce.number().min(0).max(3600).nullish(),
+  stopSeconds: seconds.nullish(),
 })
 type GroupFields = z.output<typeof GroupFields>
 
@@ -105,6 +106,8 @@ export function creationOperations(parts: OperationParts): OperationTypes {
     cloneServerGroup: defineOperation({
       fields: GroupFields,
       resources,
+      // Its secrets go with the program.
+      accounts: ({ source }) => [fieldOf(source, 'account')],
       check: (fields, description) => {
         const place = placeOfClone(fields, description, parts)
         const named = namedSource(fields)

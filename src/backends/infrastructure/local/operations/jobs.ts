@@ -1,15 +1,25 @@
 /** runJob and destroyJob: commands that run once. */
 import { z } from 'zod'
 import { type JsonObject, objectOf, textOf } from '../../../../json/values.ts'
+import { describeNameProblem } from '../../../../moniker.ts'
 import { describeRefusal } from '../../../bakery/settings.ts'
 import { Command, ImageFile, ProgramLimitsFile } from '../../../images/image-file.ts'
-import { describeNameProblem } from '../../../moniker.ts'
 import type { OperationTypes } from '../../operation-type.ts'
 import type { LocalJob } from '../desired.ts'
 import { hasImage } from '../local-images.ts'
 import { toProgram } from '../program.ts'
 import { defaultInstanceType } from './create.ts'
-import { commitChange, defineOperation, environment, type OperationParts, optionalText, placeOf, textMap } from './parts.ts'
+import {
+  commitChange,
+  defineOperation,
+  environment,
+  numeric,
+  type OperationParts,
+  optionalText,
+  placeOf,
+  seconds,
+  textMap,
+} from './parts.ts'
 
 const command = z
   .union([Command, z.string().trim().min(1)])
@@ -30,8 +40,8 @@ const JobFields = z.looseObject({
   labels: textMap,
   instanceType: optionalText,
   limits: ProgramLimitsFile.nullish(),
-  runtimeLimitSecs: z.coerce.number().min(1).nullish(),
-  stopSeconds: z.coerce.number().min(0).max(3600).nullish(),
+  runtimeLimitSecs: numeric(z.number().min(1)).nullish(),
+  stopSeconds: seconds.nullish(),
 })
 type JobFields = z.output<typeof JobFields>
 

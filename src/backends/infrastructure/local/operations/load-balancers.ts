@@ -10,6 +10,7 @@ import {
   commitChange,
   defineOperation,
   flag,
+  numeric,
   type OperationParts,
   optionalText,
   placeOf,
@@ -19,18 +20,11 @@ import {
 } from './parts.ts'
 
 const seconds = (otherwise: number) =>
-  z.coerce
-    .number()
-    .min(0.1)
-    .max(3600)
+  numeric(z.number().min(0.1).max(3600))
     .nullish()
     .transform((value) => value ?? otherwise)
 const threshold = (otherwise: number) =>
-  z.coerce
-    .number()
-    .int()
-    .min(1)
-    .max(100)
+  numeric(z.number().int().min(1).max(100))
     .nullish()
     .transform((value) => value ?? otherwise)
 
@@ -177,6 +171,9 @@ function protocolOf({ externalProtocol, protocol: other }: BalancerFields['liste
   return externalProtocol ?? other ?? 'HTTP'
 }
 
+/** Each is a server of the agent, and every change compares all of them. */
+const maxListeners = 100
+
 function checkListeners(
   fields: BalancerFields,
   name: string,
@@ -185,6 +182,11 @@ function checkListeners(
 ): string[] {
   const { listeners, vpcId, isInternal } = fields
   if (listeners.length === 0) return ['listeners: it is missing or empty.']
+  if (listeners.length > maxListeners) {
+    return [
+      `listeners: it has ${listeners.length} entries; ${maxListeners} are allowed. Create another load balancer for the others.`,
+    ]
+  }
   if (vpcId !== undefined && !isInternal && addressOf(vpcId) === undefined) {
     return [`vpcId: this machine has no interface "${vpcId}".`]
   }

@@ -1,7 +1,7 @@
 /** Common parts of the operations of this machine, and the parser of their descriptions. */
 import { z } from 'zod'
 import { describeIssue } from '../../../../describe-issue.ts'
-import type { JsonObject } from '../../../../json/values.ts'
+import { isObject, type JsonObject, textsOf } from '../../../../json/values.ts'
 import type { BackendContext } from '../../../backend.ts'
 import { Environment } from '../../../images/image-file.ts'
 import type { ImageStore } from '../../../images/image-store.ts'
@@ -30,15 +30,17 @@ export const optionalText = z
   .trim()
   .nullish()
   .transform((value) => value || undefined)
-export const count = z.coerce
-  .number('it must be a whole number')
-  .int('it must be a whole number')
-  .min(0, 'it must not be negative')
-export const port = z.coerce
-  .number('it must be a port')
-  .int('it must be a port')
-  .min(1, 'it must be a port')
-  .max(65_535, 'it must be a port')
+/** An empty text is no number, as an expression without a value leaves one: 0 would stop all instances. */
+export function numeric<S extends z.ZodNumber>(schema: S) {
+  return z.preprocess((value) => (typeof value === 'string' && value.trim() !== '' ? Number(value) : value), schema)
+}
+export const count = numeric(
+  z.number('it must be a whole number').int('it must be a whole number').min(0, 'it must not be negative'),
+)
+export const port = numeric(
+  z.number('it must be a port').int('it must be a port').min(1, 'it must be a port').max(65_535, 'it must be a port'),
+)
+export const seconds = numeric(z.number().min(0).max(3600))
 export const flag = z
   .union([z.boolean(), z.stringbool()])
   .nullish()
@@ -104,6 +106,8 @@ interface OperationSource<S extends z.ZodObject> {
   readonly check?: (fields: z.output<S>, description: JsonObject) => readonly string[]
   /** Names of what it is about. */
   readonly resources: (fields: JsonObject) => readonly unknown[]
+  /** @see OperationType.accounts */
+  readonly accounts?: (fields: JsonObject) => readonly unknown[]
   readonly run: (fields: z.output<S>, run: OperationRun, description: JsonObject) => Promise<void> | void
 }
 
@@ -119,11 +123,20 @@ export function defineOperation<S extends z.ZodObject>(source: OperationSource<S
         return [(error as Error).message]
       }
     },
-    resources: (description) => source.resources(description).filter((name) => typeof name === 'string'),
+    // The fields are trimmed when it runs, and permissions are about what it will find then.
+    resources: (description) => textsOf(source.resources(trimmed(description) as JsonObject)),
+    accounts: (description) => textsOf(source.accounts?.(trimmed(description) as JsonObject)),
     async run(description, run) {
       await source.run(source.fields.parse(description), run, description)
     },
   }
+}
+
+function trimmed(value: unknown): unknown {
+  if (typeof value === 'string') return value.trim()
+  if (Array.isArray(value)) return value.map(trimmed)
+  if (!isObject(value)) return value
+  return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, trimmed(member)]))
 }
 
 function describeField(issue: z.core.$ZodIssue): string {

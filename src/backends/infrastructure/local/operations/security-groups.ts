@@ -5,9 +5,9 @@ import type { JsonObject } from '../../../../json/values.ts'
 import { isNetworkRange } from '../../../../network-range.ts'
 import type { OperationTypes } from '../../operation-type.ts'
 import { type AddressRule, type GroupRule, type LocalFirewall, placeKey } from '../desired.ts'
-import { commitChange, defineOperation, flag, type OperationParts, optionalText, placeOf, texts } from './parts.ts'
+import { commitChange, defineOperation, flag, numeric, type OperationParts, optionalText, placeOf, texts } from './parts.ts'
 
-const rulePort = z.coerce.number().int().min(-1).max(65_535).nullish()
+const rulePort = numeric(z.number().int().min(-1).max(65_535)).nullish()
 const range = { startPort: rulePort, endPort: rulePort, type: optionalText, ipProtocol: optionalText }
 
 const IngressFields = {

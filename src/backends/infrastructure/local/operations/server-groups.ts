@@ -5,14 +5,24 @@ import type { Capacity } from '../../model.ts'
 import type { OperationRun, OperationTypes } from '../../operation-type.ts'
 import { type LocalGroup, placeKey } from '../desired.ts'
 import { dismiss, findPorts, fit, missingCount, stayingInstances } from './fleet.ts'
-import { commitChange, count, defineOperation, type OperationParts, optionalText, placeOf, textMap, texts } from './parts.ts'
+import {
+  commitChange,
+  count,
+  defineOperation,
+  numeric,
+  type OperationParts,
+  optionalText,
+  placeOf,
+  textMap,
+  texts,
+} from './parts.ts'
 
 const target = { serverGroupName: optionalText, asgName: optionalText }
 const TargetFields = z.looseObject(target)
 type TargetFields = z.output<typeof TargetFields>
 
 const someCapacity = z.looseObject({ min: count.nullish(), max: count.nullish(), desired: count.nullish() }).nullish()
-const percentage = z.coerce.number().min(0, 'it must be from 0 to 100').max(100, 'it must be from 0 to 100').nullish()
+const percentage = numeric(z.number().min(0, 'it must be from 0 to 100').max(100, 'it must be from 0 to 100')).nullish()
 
 export function targetResources({ serverGroupName, asgName }: JsonObject): unknown[] {
   return [serverGroupName, asgName]

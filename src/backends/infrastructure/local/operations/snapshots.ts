@@ -3,7 +3,7 @@
 import { z } from 'zod'
 import { encodeValue } from '../../../../http/encode-path.ts'
 import { type JsonObject, objectOf, textOf } from '../../../../json/values.ts'
-import { parseMoniker } from '../../../moniker.ts'
+import { parseMoniker } from '../../../../moniker.ts'
 import type { OperationRun, OperationTypes } from '../../operation-type.ts'
 import { type LocalBalancer, type LocalFirewall, type LocalGroup, placeKey } from '../desired.ts'
 import { findPorts, fit, missingCount } from './fleet.ts'
@@ -15,6 +15,11 @@ const SnapshotFields = z.looseObject({
   snapshotTimestamp: count.nullish(),
 })
 type SnapshotFields = z.output<typeof SnapshotFields>
+
+interface SnapshotSubject {
+  readonly application: string
+  readonly account: string
+}
 
 /** By name within a region: `region:name`. */
 interface Infrastructure {
@@ -48,7 +53,7 @@ export function snapshotOperations(parts: OperationParts): OperationTypes {
     check,
     run: async (fields, run, description) => {
       const account = accountOf(description)
-      await restore(await loadSnapshot(fields, account, run), account, run)
+      await restore(await loadSnapshot(fields, account, run), { application: nameOf(fields), account }, run)
     },
   })
 
@@ -67,8 +72,7 @@ export function snapshotOperations(parts: OperationParts): OperationTypes {
   }
 
   function collect(application: string, account: string): Infrastructure {
-    const isOwn = ({ name, account: owner }: { name: string; account: string }) =>
-      owner === account && parseMoniker(name).app?.toLowerCase() === application.toLowerCase()
+    const isOwn = belongsTo({ application, account })
     const byKey = <T extends { region: string; name: string }>(all: readonly T[]) =>
       Object.fromEntries(all.map((one) => [`${one.region}:${one.name}`, one]))
     return {
@@ -94,9 +98,12 @@ export function snapshotOperations(parts: OperationParts): OperationTypes {
   }
 
   /** What exists gets the recorded size and state, what is missing is created; what came later stays. */
-  async function restore(recorded: Infrastructure, account: string, run: OperationRun): Promise<void> {
-    const isOwn = (one: { account: string; region: string }) =>
-      one.account === account &&
+  async function restore(recorded: Infrastructure, subject: SnapshotSubject, run: OperationRun): Promise<void> {
+    const { account } = subject
+    // The rights were judged by the name of the snapshot, and another store may hold what it likes.
+    const belongs = belongsTo(subject)
+    const isOwn = (one: { name: string; account: string; region: string }) =>
+      belongs(one) &&
       settings.accounts.some(({ name, regions }) => name === account && regions.some((each) => each.name === one.region))
     const groups = Object.values(recorded.serverGroups).filter(isOwn).map(revive)
     const missing = groups.find(({ image }) => parts.images.get(image.id)?.digest !== image.digest)
@@ -140,6 +147,11 @@ export function snapshotOperations(parts: OperationParts): OperationTypes {
   }
 
   return { saveSnapshot, restoreSnapshot, deleteSnapshot }
+}
+
+function belongsTo({ application, account }: SnapshotSubject) {
+  return (one: { readonly name: string; readonly account: string }) =>
+    one.account === account && parseMoniker(one.name).app?.toLowerCase() === application.toLowerCase()
 }
 
 function nameOf({ applicationName, application }: SnapshotFields): string {

@@ -2,7 +2,8 @@
 import { pathTo } from '../../../../http/encode-path.ts'
 import { fieldAt, fieldOf, isTrue, type JsonObject, objectOf, objectsOf, textOf, textsOf } from '../../../../json/values.ts'
 import { failureRecord, StageError } from '../../machine/failure.ts'
-import type { Execution, Stage } from '../../model.ts'
+import { graphOf } from '../../machine/graph.ts'
+import type { Execution, Stage, StagePlace } from '../../model.ts'
 import {
   inheritedContext,
   type StageType,
@@ -167,7 +168,7 @@ function toRequest({ stage, execution }: TaskContext): JsonObject {
     return value === undefined || value === null || value === '' ? [] : [[toSnakeCase(name), value] as const]
   })
   const provider = providerOf(stage.context)
-  const artifacts = artifactsOf(stage.context, execution)
+  const artifacts = artifactsOf({ stage, execution })
   return {
     ...originOf(execution.trigger),
     ...Object.fromEntries(given),
@@ -195,9 +196,19 @@ function originOf(trigger: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(origin).filter(([, value]) => value !== undefined && value !== null))
 }
 
-function artifactsOf(context: JsonObject, { trigger }: Execution): JsonObject[] {
+function artifactsOf({ stage, execution }: StagePlace): JsonObject[] {
+  const { context } = stage
+  const { trigger } = execution
   const ids = textsOf(context['packageArtifactIds'])
-  const bound = objectsOf(trigger['resolvedExpectedArtifacts']).filter(({ id }) => ids.includes(String(id)))
+  const resolved = [
+    ...graphOf(execution)
+      .ancestorsOf(stage)
+      .map(({ outputs }) => outputs),
+    trigger,
+  ]
+  const bound = resolved
+    .flatMap((each) => objectsOf(each['resolvedExpectedArtifacts']))
+    .filter(({ id }) => ids.includes(String(id)))
   const received = objectsOf(trigger['artifacts']).filter(({ id }) => ids.includes(String(id)))
   return [...objectsOf(context['packageArtifacts']), ...bound.map((expected) => objectOf(expected['boundArtifact'])), ...received]
 }

@@ -1,6 +1,6 @@
 /** Fields that stages of cloud operations share: provider, account, places and target (docs/contracts/infrastructure.md#deployment-stages). */
 import { fieldOf, isObject, type JsonObject, objectOf, textOf, textsOf } from '../../../../json/values.ts'
-import { parseMoniker } from '../../../moniker.ts'
+import { parseMoniker } from '../../../../moniker.ts'
 import { StageError } from '../../machine/failure.ts'
 import type { TaskContext } from '../stage-type.ts'
 

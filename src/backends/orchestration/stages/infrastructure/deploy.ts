@@ -1,6 +1,6 @@
 /** `deploy`, `createServerGroup` and `cloneServerGroup`: creates server groups and hands traffic over as the strategy says. */
 import { fieldOf, isObject, isTrue, type JsonObject, objectOf, objectsOf, textOf } from '../../../../json/values.ts'
-import { clusterName } from '../../../moniker.ts'
+import { clusterName } from '../../../../moniker.ts'
 import { StageError } from '../../machine/failure.ts'
 import type { Execution, Stage } from '../../model.ts'
 import type { NewStage, StageType, Step, TaskContext, TaskResult } from '../stage-type.ts'

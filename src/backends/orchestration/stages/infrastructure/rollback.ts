@@ -1,6 +1,6 @@
 /** `rollbackServerGroup` and `rollbackCluster`: bring back what ran before (docs/contracts/infrastructure.md#rollbacks). */
 import { isTrue, type JsonObject, numberOf, objectOf, objectsOf, textOf } from '../../../../json/values.ts'
-import { parseMoniker } from '../../../moniker.ts'
+import { parseMoniker } from '../../../../moniker.ts'
 import { StageError } from '../../machine/failure.ts'
 import { inSequence, type NewStage, type StageType, type TaskContext, type TaskResult } from '../stage-type.ts'
 import { locationOf, placesOf, requirePlaces } from './cloud-context.ts'

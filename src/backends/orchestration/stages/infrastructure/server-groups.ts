@@ -1,7 +1,7 @@
 /** Server groups as stages read them, and the rule for up and down. @see docs/contracts/infrastructure.md#waiting */
 import { pathTo } from '../../../../http/encode-path.ts'
 import { isTrue, type JsonObject, numberOf, objectOf, objectsOf, textOf, textsOf } from '../../../../json/values.ts'
-import { parseMoniker } from '../../../moniker.ts'
+import { parseMoniker } from '../../../../moniker.ts'
 import type { TaskContext } from '../stage-type.ts'
 import { providerOf, requireAccount, requireCluster, type ServerGroupTarget } from './cloud-context.ts'
 

@@ -1,6 +1,6 @@
 /** Deployment strategies: what follows the creation of a server group, and what undoes it (docs/contracts/infrastructure.md#strategies). */
 import { isObject, isTrue, type JsonObject, numberOf, objectOf, textOf, textsOf } from '../../../../json/values.ts'
-import { clusterName } from '../../../moniker.ts'
+import { clusterName } from '../../../../moniker.ts'
 import type { Execution, Stage } from '../../model.ts'
 import { inSequence, type NewStage } from '../stage-type.ts'
 import { accountOf, placesOf, providerOf } from './cloud-context.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { clusterName, describeNameProblem, parseMoniker, serverGroupName } from '../../src/backends/moniker.ts'
+import { clusterName, describeNameProblem, parseMoniker, serverGroupName } from '../src/moniker.ts'
 
 const names: readonly [string, ...(string | number | null)[]][] = [
   ['shop', 'shop', 'shop', null, null, null],

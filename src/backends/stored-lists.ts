@@ -1,0 +1,66 @@
+/** Lists of the definition store, kept with their validators: clients poll them, and definitions are large and seldom change. */
+import { BoundedMap } from '../bounded-map.ts'
+import { type JsonObject, objectsOf } from '../json/values.ts'
+import type { CallService } from './backend.ts'
+
+interface KeptList<T> {
+  readonly tag: string
+  readonly list: readonly T[]
+  readonly forgetting: NodeJS.Timeout | undefined
+}
+
+interface StoredListsOptions<T> {
+  /** What is kept of a definition. */
+  readonly toEntry: (stored: JsonObject) => T
+  /** After so much time without a read a list is forgotten; absent: the list that was written longest ago goes first. */
+  readonly keptMs?: number
+}
+
+const maxKept = 1000
+
+export class StoredLists<T> {
+  readonly #options: StoredListsOptions<T>
+  readonly #kept = new BoundedMap<string, KeptList<T>>(maxKept)
+
+  constructor(options: StoredListsOptions<T>) {
+    this.#options = options
+  }
+
+  /**
+   * @param caller For whom it is read; absent: the service itself
+   * @throws {Error} when the definition store does not answer, or refuses the caller
+   */
+  async load(
+    call: CallService,
+    path: string,
+    caller?: { readonly user: string | undefined; readonly identity: Record<string, string> },
+  ): Promise<readonly T[]> {
+    const key = `${caller?.user} ${path}`
+    const before = this.#kept.get(key)
+    const headers = { ...caller?.identity, ...(before !== undefined && { 'if-none-match': before.tag }) }
+    const answer = await call('front50', { method: 'GET', path, headers })
+    if (answer.status === 304 && before !== undefined) {
+      before.forgetting?.refresh()
+      return before.list
+    }
+    this.#forget(key)
+    if (answer.status === 404) return []
+    if (answer.status !== 200) throw new Error(`The definition store answered ${answer.status}.`)
+    const list = objectsOf(answer.body).map(this.#options.toEntry)
+    if (answer.tag !== undefined) this.#keep(key, answer.tag, list)
+    return list
+  }
+
+  #keep(key: string, tag: string, list: readonly T[]): void {
+    // Another read may have come first.
+    this.#forget(key)
+    const { keptMs } = this.#options
+    const forgetting = keptMs === undefined ? undefined : setTimeout(() => this.#kept.delete(key), keptMs).unref()
+    this.#kept.set(key, { tag, list, forgetting })
+  }
+
+  #forget(key: string): void {
+    clearTimeout(this.#kept.get(key)?.forgetting)
+    this.#kept.delete(key)
+  }
+}

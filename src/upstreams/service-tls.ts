@@ -1,0 +1,52 @@
+/** Certificates for calls to services: the client certificate of Fairlead, and the authorities that it trusts. */
+import { createSecureContext } from 'node:tls'
+import { loadAuthorities, loadKeyStoreIdentity, TlsFileError, toStoreFile } from '../http/tls/key-material.ts'
+import type { SettingsReport } from '../setting.ts'
+
+/** PEM texts; the names are those of `tls.connect`. */
+export interface ServiceTls {
+  readonly ca?: readonly string[]
+  readonly cert?: string
+  readonly key?: string
+}
+
+interface StoreKeys {
+  'okHttpClient.keyStore'?: string | undefined
+  'okHttpClient.keyStorePassword'?: string | undefined
+  'okHttpClient.trustStore'?: string | undefined
+  'okHttpClient.trustStorePassword'?: string | undefined
+}
+
+/** Reads the files, which count until the next start. Undefined where none is named. */
+export function toServiceTls(keys: StoreKeys, report: SettingsReport): ServiceTls | undefined {
+  const identity = read(keys, 'okHttpClient.keyStore', report, (store) => loadKeyStoreIdentity(store, undefined))
+  const authorities = read(keys, 'okHttpClient.trustStore', report, loadAuthorities)
+  if (identity === undefined && authorities === undefined) return undefined
+  const tls: ServiceTls = {
+    ...(identity !== undefined && { key: identity.key, cert: identity.certificates }),
+    ...(authorities !== undefined && { ca: authorities.map(String) }),
+  }
+  try {
+    createSecureContext({ ...tls, ca: tls.ca && [...tls.ca] })
+  } catch (error) {
+    report.problem('okHttpClient', `TLS to services cannot be set up with these files: ${(error as Error).message}`)
+  }
+  return tls
+}
+
+function read<T>(
+  keys: StoreKeys,
+  key: 'okHttpClient.keyStore' | 'okHttpClient.trustStore',
+  report: SettingsReport,
+  load: (store: ReturnType<typeof toStoreFile>) => T,
+): T | undefined {
+  const file = keys[key]
+  if (!file) return undefined
+  try {
+    return load(toStoreFile(key, file, keys[`${key}Password`] ?? ''))
+  } catch (error) {
+    if (!(error instanceof TlsFileError)) throw error
+    report.problem(key, error.message)
+    return undefined
+  }
+}
