@@ -54,7 +54,9 @@ test(`the quick start${uid === undefined ? '' : ' without rights'} ends with a s
     const there = deploy
       .replaceAll('localhost:8080', `127.0.0.1:${balancer}`)
       .replaceAll('"externalPort": 8080', `"externalPort": ${balancer}`)
-    const printed = await run(t, `set -e\n${definitions}\n${there}`)
+    const printed = await run(t, `set -e\n${definitions}\n${there}`).catch(async (error: Error) => {
+      throw new Error(`${error.message}\n${await run(t, `${definitions}\napi /applications/web/serverGroups`)}`)
+    })
     assert.match(printed, /Hello from version 1, port \d+\.\nHello from version 2, port \d+\.\n$/)
   })
 

@@ -53,7 +53,7 @@ export async function runAgent({ dataDir: folder, version, log, inherited = new 
     control?.changed()
   }
   const supervisor = new Supervisor({ dataDir, log, onChange })
-  const balancers = openBalancers({ log, onChange, inherited })
+  const balancers = openBalancers({ log, onChange, isDown: (id) => supervisor.isDown(id), inherited })
 
   const head = (): ObservedHead => ({ protocol: agentProtocol, version, pid: process.pid, sequence, revision })
   const observe = (): ObservedState => ({

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { tryPort } from '../try-port.ts'
 import { rotateConsole } from './console.ts'
 import { createGroup, joinGroup, removeGroup } from './control-groups.ts'
 import {
@@ -27,6 +28,7 @@ import {
   describeProgram,
   describeStartFault,
   isContentMissing,
+  PortTakenError,
 } from './reasons.ts'
 import { restartPauseMs, stableMs } from './restart-pause.ts'
 import { createRun, type Run, unknownEnd, wasKilledForMemory } from './run.ts'
@@ -76,6 +78,8 @@ export class Instance {
   #life: Promise<void> = Promise.resolve()
   #removal: Promise<void> | undefined
   #mustRefill = false
+  /** Its program does not run; one that a former agent has started may. */
+  #isDown: boolean
   #phase: InstancePhase = 'starting'
   #reason: string | undefined
   #end: (ProcessEnd & { readonly endedAt: number }) | undefined
@@ -95,10 +99,16 @@ export class Instance {
       quickEnds: 0,
       events: [],
     }
+    this.#isDown = this.#record.run === undefined
   }
 
   get isRemoving(): boolean {
     return this.#removal !== undefined
+  }
+
+  /** None of its processes can listen, so what answers on its port is another program. */
+  get isDown(): boolean {
+    return this.#isDown
   }
 
   get consoleFile(): string {
@@ -253,9 +263,11 @@ export class Instance {
   /** Undefined when it did not start; the phase says whether it is tried again. */
   async #start(signal: AbortSignal): Promise<Run | undefined> {
     const desired = this.#desired as DesiredInstance
+    this.#isDown = true
     this.#show('starting', this.#reason)
     try {
       await this.#prepare(desired)
+      await this.#checkPort(desired)
       if (signal.aborted) return undefined
       return await this.#launch(desired)
     } catch (error) {
@@ -280,6 +292,12 @@ export class Instance {
     this.#mustRefill = false
     if (program.user !== undefined) openWayTo(this.#files.folder, this.#context.dataDir)
     this.#update({ generation, stopGraceMs, content })
+  }
+
+  /** Whoever has the port would pass for the program. @throws {Error} when another program listens on it */
+  async #checkPort({ readiness }: DesiredInstance): Promise<void> {
+    if (readiness === undefined || (await tryPort(readiness.host, readiness.port)) !== 'EADDRINUSE') return
+    throw new PortTakenError(readiness.port)
   }
 
   async #launch({ program, restart }: DesiredInstance): Promise<Run> {
@@ -307,6 +325,7 @@ export class Instance {
       await this.#endAll(0)
       throw error
     }
+    this.#isDown = false
     started.begin()
     return run
   }
@@ -381,6 +400,7 @@ export class Instance {
     const { restart, program } = this.#desired as DesiredInstance
     this.#rotate(run, program.limits.consoleBytes)
     this.#run = undefined
+    this.#isDown = true
     const verdict = run.verdict ?? (wasKilledForMemory(run) ? describeMemory(this.#desired) : undefined)
     if (signal.aborted) {
       this.#end = { ...end, endedAt }

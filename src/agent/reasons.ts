@@ -6,12 +6,22 @@ import type { Run } from './run.ts'
 import { StartError } from './start-program.ts'
 import { describeEnd, formatBytes, formatDuration, type ProcessEnd } from './words.ts'
 
+/** The port of an instance belongs to a program that is none of its own. */
+export class PortTakenError extends Error {
+  constructor(port: number) {
+    super(
+      `Another program listens on port ${port}, which is the port of this instance. ` +
+        'Stop that program, or terminate the instance: the next one gets another port.',
+    )
+  }
+}
+
 export function isContentMissing({ code, path }: NodeJS.ErrnoException, { content }: Program): boolean {
   return code === 'ENOENT' && content !== undefined && path === content
 }
 
 export function describeStartFault(error: NodeJS.ErrnoException, program: Program): string {
-  if (error instanceof StartError) return error.message
+  if (error instanceof StartError || error instanceof PortTakenError) return error.message
   if (isContentMissing(error, program)) return `The folder of its content, ${program.content}, does not exist.`
   return `It cannot be started: ${error.message}.`
 }

@@ -58,6 +58,11 @@ export class Supervisor {
     return [...this.#instances.values()].map((instance) => instance.observe())
   }
 
+  /** Whether an instance has no process that could listen. */
+  isDown(id: string): boolean {
+    return this.#instances.get(id)?.isDown === true
+  }
+
   /** The newest bytes of what an instance wrote; undefined when there is no such instance, or it was never started. */
   console(id: string, tailBytes: number): string | undefined {
     const instance = this.#instances.get(id)

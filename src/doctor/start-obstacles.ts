@@ -1,6 +1,5 @@
 /** Obstacles to a start on this machine: data directory, audit log, ports. */
 import { accessSync, constants, existsSync, readdirSync, statSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { lockDataDir } from '../backends/lock.ts'
@@ -10,6 +9,7 @@ import { explainListeningFault, portSettings } from '../http/listening-fault.ts'
 import { checkNewUser } from '../login/form/users.ts'
 import { explainDatabaseFault } from '../storage/database-fault.ts'
 import { lockFile } from '../storage/file-lock.ts'
+import { tryPort } from '../try-port.ts'
 
 interface Obstacle {
   /** What is in the way, and what to do. */
@@ -106,15 +106,6 @@ async function findPortObstacles(http: Config['http']): Promise<Obstacle[]> {
     found.push(code === 'EADDRINUSE' ? passing(text) : lasting(text))
   }
   return found
-}
-
-/** The code of the error; undefined when it is free. */
-function tryPort(host: string, port: number): Promise<string | undefined> {
-  const { promise, resolve } = Promise.withResolvers<string | undefined>()
-  const server = createServer()
-  server.once('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message))
-  server.listen({ host, port, exclusive: true }, () => server.close(() => resolve(undefined)))
-  return promise
 }
 
 /** What went wrong; undefined when nothing did. */

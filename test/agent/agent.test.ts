@@ -78,11 +78,11 @@ test('programs', async (t) => {
   })
 
   await t.test('a program is ready while its probe succeeds', async () => {
-    const server = createServer((_request, answer) => answer.writeHead(existsSync(join(content, 'down')) ? 500 : 200).end())
-    await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
-    const { port } = server.address() as { port: number }
+    const port = await freePort()
+    const answers = `answer.writeHead(fs.existsSync(${JSON.stringify(join(content, 'down'))}) ? 500 : 200).end()`
+    const server = `http.createServer((_request, answer) => ${answers}).listen(${port}, '127.0.0.1')`
     const readiness = { kind: 'http', host: '127.0.0.1', port, path: '/', intervalMs: 20, timeoutMs: 10_000 } as const
-    await agent.desire([toInstance('probed', ['sleep', '1000'], { readiness })])
+    await agent.desire([toInstance('probed', [process.execPath, '-e', server], { readiness })])
     await agent.until('probed', isReady)
     writeFileSync(join(content, 'down'), '')
     const { reason } = await agent.until('probed', ({ phase }) => phase === 'unready')
@@ -90,7 +90,6 @@ test('programs', async (t) => {
     rmSync(join(content, 'down'))
     await agent.until('probed', isReady)
     await agent.desire([])
-    server.close()
   })
 
   await t.test('an id that would leave the folder of instances is rejected', async () => {
@@ -198,7 +197,7 @@ async function toService(dataDir: string) {
     const answer = await fetch(`${url}/`, { headers: { connection: 'close' } }).catch(() => undefined)
     return (await answer?.text()) === 'served'
   }
-  return { instance, balancer, port, url, file, isServed }
+  return { instance, balancer, place, port, url, file, isServed }
 }
 
 test('a load balancer serves with the next agent, too', async (t) => {
@@ -209,6 +208,33 @@ test('a load balancer serves with the next agent, too', async (t) => {
   await waitUntil(() => agent.client.observed()?.loadBalancers[0]?.members[0]?.health === 'up', 'the health of the member')
   await agent.kill()
   await waitUntil(isServed, 'a response of the next agent')
+})
+
+test('a program whose port another one has waits for it, and the other one gets no requests', async (t) => {
+  const agent = openTestAgent(t)
+  const { instance, balancer, place, isServed } = await toService(agent.dataDir)
+  const stranger = createServer((_request, answer) => answer.end('a stranger'))
+  const asked: unknown[] = []
+  stranger.on('request', ({ headers }) => asked.push(headers['user-agent']))
+  await new Promise<void>((listening) => stranger.listen(place.port, place.host, listening))
+  t.after(() => stranger.close())
+  await agent.desire([instance], [balancer])
+  const { reason, restarts } = await agent.until(instance.id, ({ phase }) => phase === 'waiting')
+  assert.match(
+    reason ?? '',
+    /^Another program listens on port \d+, which is the port of this instance\. Stop that program, or terminate/,
+  )
+  assert.equal(restarts, 0)
+  const member = () => agent.client.observed()?.loadBalancers[0]?.members[0]
+  await waitUntil(
+    () => member()?.reason === `another program answers on port ${place.port}`,
+    () => JSON.stringify(member()),
+  )
+  assert.equal(member()?.health, 'starting')
+  assert.ok(asked.length > 0 && asked.every((agentName) => agentName === 'Fairlead health check'))
+  stranger.close()
+  stranger.closeAllConnections()
+  await waitUntil(isServed, 'a response of the program')
 })
 
 test('agents of two data directories do not disturb each other', async (t) => {

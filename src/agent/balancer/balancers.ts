@@ -25,6 +25,8 @@ export interface BalancersOptions {
   readonly log: AgentLog
   /** Something that `observe` tells has changed; not called for each request. */
   readonly onChange: () => void
+  /** By the id of an instance: its program does not run. By default the health checks alone tell. */
+  readonly isDown?: (instanceId: string) => boolean
   readonly bounds?: Partial<Bounds>
   /** Listening sockets of an agent before this one, by host and port. The first desired state closes those that it does not want. */
   readonly inherited?: ReadonlyMap<string, number>
@@ -49,7 +51,7 @@ class OpenBalancers implements Balancers {
   /** Ids of load balancers by the keys of their listeners. */
   readonly #owners = new Map<string, string>()
 
-  constructor({ log, onChange, bounds: given, inherited }: BalancersOptions) {
+  constructor({ log, onChange, isDown = () => false, bounds: given, inherited }: BalancersOptions) {
     const bounds = { ...defaultBounds, ...given }
     this.#sweep = new Sweep(bounds.sweepMs)
     this.#sweep.add({ check: () => this.#forgetRetired() })
@@ -58,7 +60,7 @@ class OpenBalancers implements Balancers {
       log.info({ instance: instanceId, health: state, reason }, 'the health of an instance has changed')
       onChange()
     }
-    this.#members = { bounds, onHealth, onIdle: onChange }
+    this.#members = { bounds, isDown, onHealth, onIdle: onChange }
   }
 
   apply(desired: readonly DesiredLoadBalancer[]): void {

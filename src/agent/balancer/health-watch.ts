@@ -6,11 +6,21 @@ import type { Bounds } from './bounds.ts'
 
 const quickGrowth = 1.25
 
+export interface HealthWatchOptions {
+  readonly place: { readonly host: string; readonly port: number }
+  readonly check: HealthCheck
+  readonly bounds: Bounds
+  /** The program does not run, so another one has the port if anything answers there. */
+  readonly isDown: () => boolean
+  readonly onChange: () => void
+}
+
 export class HealthWatch {
   state: ObservedMember['health'] = 'starting'
   reason: string | undefined = 'no health check has ended yet'
   readonly #place: { readonly host: string; readonly port: number }
   readonly #bounds: Bounds
+  readonly #isDown: () => boolean
   readonly #onChange: () => void
   readonly #closing = new AbortController()
   #check: HealthCheck
@@ -25,10 +35,11 @@ export class HealthWatch {
   /** Nothing listens on the port. What listens there next is a new process: its first success counts. */
   #refused = false
 
-  constructor(place: { readonly host: string; readonly port: number }, check: HealthCheck, bounds: Bounds, onChange: () => void) {
+  constructor({ place, check, bounds, isDown, onChange }: HealthWatchOptions) {
     this.#place = place
     this.#check = check
     this.#bounds = bounds
+    this.#isDown = isDown
     this.#quickMs = bounds.quickCheckMs
     this.#onChange = onChange
     this.#schedule(0)
@@ -74,7 +85,8 @@ export class HealthWatch {
     this.#isProbing = true
     this.#again = false
     const { kind, path, timeoutMs } = this.#check
-    const result = await probe({ kind, path, timeoutMs, ...this.#place }, this.#closing.signal)
+    const found = await probe({ kind, path, timeoutMs, ...this.#place }, this.#closing.signal)
+    const result = found.kind === 'healthy' && this.#isDown() ? strangerAnswers(this.#place.port) : found
     this.#isProbing = false
     if (result.kind === 'cancelled') return
     this.#judge(result)
@@ -114,6 +126,10 @@ export class HealthWatch {
     this.reason = reason
     this.#onChange()
   }
+}
+
+function strangerAnswers(port: number): ProbeResult {
+  return { kind: 'unhealthy', refused: true, reason: `another program answers on port ${port}` }
 }
 
 function sameCheck(a: HealthCheck, b: HealthCheck): boolean {

@@ -33,7 +33,7 @@ export class LoadBalancer {
     this.id = desired.id
     this.#check = desired.healthCheck
     this.#options = {
-      bounds: options.bounds,
+      ...options,
       onHealth: (member) => {
         this.#findEligible()
         options.onHealth(member)

@@ -6,6 +6,8 @@ import { MemberConnection } from './member-connection.ts'
 
 export interface MemberOptions {
   readonly bounds: Bounds
+  /** By the id of an instance: its program does not run. */
+  readonly isDown: (instanceId: string) => boolean
   /** Its health has changed. */
   readonly onHealth: (member: Member) => void
   /** It is out of service and works on nothing any more. */
@@ -34,7 +36,13 @@ export class Member {
     this.port = desired.port
     this.inService = desired.inService
     this.keepAliveMs = options.bounds.instanceKeepAliveMs
-    this.health = new HealthWatch(desired, check, options.bounds, () => options.onHealth(this))
+    this.health = new HealthWatch({
+      place: desired,
+      check,
+      bounds: options.bounds,
+      isDown: () => options.isDown(desired.instanceId),
+      onChange: () => options.onHealth(this),
+    })
   }
 
   setService(inService: boolean): void {

@@ -74,7 +74,7 @@ export function openLocalProvider(
     settings,
     desired,
     images,
-    ports: new Ports(desired, settings.ownPorts),
+    ports: new Ports(desired, settings.ownPorts, dataDir),
     users,
     reconciler,
     newId: createUlids(now),

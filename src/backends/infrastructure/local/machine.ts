@@ -1,6 +1,5 @@
-/** Facts of this machine that deployments need: network interfaces, users, free ports. */
+/** Facts of this machine that deployments need: network interfaces, users. */
 import { execFileSync } from 'node:child_process'
-import { createServer } from 'node:net'
 import { hostname, networkInterfaces } from 'node:os'
 import type { JsonObject } from '../../../json/values.ts'
 
@@ -68,13 +67,4 @@ export function lookUpUser(user: string): { uid: number; gid: number } {
   } catch (cause) {
     throw new Error(`this machine has no user "${user}"`, { cause })
   }
-}
-
-/** Whether a process could listen there now. */
-export function isFree(host: string, port: number): Promise<boolean> {
-  const { promise, resolve } = Promise.withResolvers<boolean>()
-  const server = createServer()
-  server.once('error', () => resolve(false))
-  server.listen({ host, port, exclusive: true }, () => server.close(() => resolve(true)))
-  return promise
 }

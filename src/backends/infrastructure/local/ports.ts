@@ -1,8 +1,10 @@
 /** Ports of instances: each reserved for one instance until its process is gone. */
+import { markOfDataDir } from '../../../agent/places.ts'
+import { tryPort } from '../../../try-port.ts'
 import type { LocalAccountSettings } from '../settings.ts'
 import type { Desired } from './desired.ts'
-import { isFree, loopback } from './machine.ts'
-import { isWithin } from './port-range.ts'
+import { loopback } from './machine.ts'
+import { isWithin, type PortRange } from './port-range.ts'
 
 /** Ports that instances and load balancers have, whether or not a process listens yet. */
 function usedPorts(desired: Desired): Set<number> {
@@ -15,12 +17,14 @@ function usedPorts(desired: Desired): Set<number> {
 export class Ports {
   readonly #desired: Desired
   readonly #ownPorts: readonly number[]
+  readonly #dataDir: string
   /** By account; the search goes on behind it, so that a port rests before it is given again. */
   readonly #latest = new Map<string, number>()
 
-  constructor(desired: Desired, ownPorts: readonly number[]) {
+  constructor(desired: Desired, ownPorts: readonly number[], dataDir: string) {
     this.#desired = desired
     this.#ownPorts = ownPorts
+    this.#dataDir = dataDir
   }
 
   /**
@@ -35,10 +39,10 @@ export class Ports {
     const used = usedPorts(this.#desired)
     for (const port of this.#ownPorts) used.add(port)
     const size = ports.last - ports.first + 1
-    const start = this.#latest.get(name) ?? this.#highest(ports)
+    const start = this.#latest.get(name) ?? this.#highest(ports) ?? this.#placeOfOwn(ports)
     for (let step = 1; step <= size && found.length < count; step++) {
       const port = ports.first + ((start - ports.first + step) % size)
-      if (!used.has(port) && (await isFree(loopback, port))) found.push(port)
+      if (!used.has(port) && (await tryPort(loopback, port)) === undefined) found.push(port)
     }
     if (found.length < count) {
       throw new Error(
@@ -51,11 +55,16 @@ export class Ports {
   }
 
   /** After a start the search goes on behind the ports in use. */
-  #highest(ports: LocalAccountSettings['ports']): number {
-    let highest = ports.last
+  #highest(ports: PortRange): number | undefined {
+    let highest: number | undefined
     for (const { port } of this.#desired.all('instances')) {
-      if (isWithin(port, ports) && (highest === ports.last || port > highest)) highest = port
+      if (isWithin(port, ports) && port > (highest ?? 0)) highest = port
     }
     return highest
+  }
+
+  /** Installations on one machine have the same range by default, and both may see a port free until a program listens on it. */
+  #placeOfOwn({ first, last }: PortRange): number {
+    return first + (Number.parseInt(markOfDataDir(this.#dataDir).slice(0, 8), 16) % (last - first + 1))
   }
 }

@@ -1,10 +1,11 @@
 /** upsertLoadBalancer and deleteLoadBalancer. */
 import { z } from 'zod'
 import type { JsonObject } from '../../../../json/values.ts'
+import { tryPort } from '../../../../try-port.ts'
 import type { OperationTypes } from '../../operation-type.ts'
 import type { BalancerListener, LocalBalancer } from '../desired.ts'
 import { placeKey } from '../desired.ts'
-import { addressOf, dnsNameOf, isFree, loopback } from '../machine.ts'
+import { addressOf, dnsNameOf, loopback } from '../machine.ts'
 import { isWithin } from '../port-range.ts'
 import {
   commitChange,
@@ -285,7 +286,7 @@ async function checkPortsFree(balancer: LocalBalancer, { desired }: OperationPar
   const before = desired.get('balancers', placeKey(balancer))?.listeners ?? []
   for (const { host, port: number } of balancer.listeners) {
     if (before.some((listener) => listener.port === number)) continue
-    if (number >= 1024 && !(await isFree(host, number))) {
+    if (number >= 1024 && (await tryPort(host, number)) !== undefined) {
       throw new Error(`Another program of this machine listens on ${host}:${number}. Choose another port, or stop it.`)
     }
   }
