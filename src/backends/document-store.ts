@@ -1,5 +1,4 @@
 /** Store of one kind of JSON documents, each with the history of its versions. */
-
 import { randomUUID } from 'node:crypto'
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { setImmediate } from 'node:timers/promises'
@@ -30,8 +29,6 @@ export const documentMigrations = [
      PRIMARY KEY (kind, key, modified_ms)
    ) STRICT;`,
 ] as const
-
-/** Documents that are read before others have their turn. */
 
 /** What a kind of definition adds to a document store. */
 export interface Collection {

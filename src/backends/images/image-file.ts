@@ -1,5 +1,4 @@
 /** `fairlead-image.yml`, the file at the root of an image that says how it runs. */
-
 import { join } from 'node:path'
 import { z } from 'zod'
 import { describeIssue } from '../../describe-issue.ts'

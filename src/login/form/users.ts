@@ -1,5 +1,4 @@
 /** Users of the login form: the file `users.db` in the data directory. */
-
 import { join } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import { BoundedMap } from '../../bounded-map.ts'

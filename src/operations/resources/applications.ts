@@ -174,12 +174,11 @@ async function loadStored(request: OperationRequest, platform: Platform, missing
 async function loadExpanded(request: OperationRequest, platform: Platform, missing: Set<ServiceName>): Promise<ApplicationParts> {
   let stored: Attributes | undefined
   let running: JsonObject | undefined
-  const askBoth = [() => askDefinitions(request, platform, missing), () => askInfrastructure(request, missing)] as const
   if (platform.applications.definitionsOnly) {
-    stored = await askBoth[0]()
-    running = stored === undefined ? undefined : await askBoth[1]()
+    stored = await askDefinitions(request, platform, missing)
+    running = stored === undefined ? undefined : await askInfrastructure(request, missing)
   } else {
-    ;[stored, running] = await Promise.all([askBoth[0](), askBoth[1]()])
+    ;[stored, running] = await Promise.all([askDefinitions(request, platform, missing), askInfrastructure(request, missing)])
   }
   const seen = running === undefined ? undefined : toAttributes(running)
   if (running === undefined || seen === undefined) return { attributes: stored, clusters: {} }
