@@ -319,7 +319,7 @@ export const words = {
     action: `Terminate ${id}`,
   }),
   terminateAndShrink: 'Terminate and shrink',
-  isSmallest: 'The server group has its least number of instances.',
+  isSmallest: 'The server group is at its minimum size.',
   shrinkQuestion: (id: string, desired: number) => ({
     title: `Terminate ${id} and shrink?`,
     effect: `${id} stops; its server group goes from ${plural(desired, 'instance')} to ${Math.max(0, desired - 1)}.`,

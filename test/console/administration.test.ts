@@ -296,6 +296,9 @@ test('an administrator works at the console', { timeout: 900_000 }, async (t) =>
     await page.getByText('Create application: late cannot be created').waitFor()
     assert.deepEqual([await dialog.getByLabel('Name').inputValue(), sent], ['typed', 1])
     await page.keyboard.press('Escape')
+    await page.evaluate("document.querySelector('main').style.minHeight = '3000px'; scrollTo(0, 2000)")
+    const box = await page.getByText('late cannot be created').boundingBox()
+    assert.ok(box !== null && box.y > 0, 'the failure is in view')
     await click('button', 'Close')
     await page.getByText('late cannot be created').waitFor({ state: 'detached' })
     await page.unrouteAll({ behavior: 'ignoreErrors' })
@@ -334,6 +337,43 @@ test('an administrator works at the console', { timeout: 900_000 }, async (t) =>
     await click('link', 'Tasks')
     await page.getByRole('dialog').getByRole('button', { name: 'Discard' }).click()
     await page.waitForURL(/applications\/shop\/tasks$/)
+    await page.unrouteAll({ behavior: 'ignoreErrors' })
+  })
+
+  await t.test('a pipeline that was saved after its editor was left leads nowhere', async () => {
+    const { promise: answer, resolve: release } = Promise.withResolvers<void>()
+    const stored: object[] = []
+    await page.route(/\/applications\/fresh\/pipelineConfigs$/, (route) => route.fulfill({ json: stored }))
+    await page.route(/\/pipelines\?staleCheck=true$/, async (route) => {
+      await answer
+      stored.push({ id: 'p1', name: 'release', application: 'fresh', stages: [] })
+      await route.fulfill({ json: {} })
+    })
+    await open('applications/fresh/pipelines/new')
+    await page.getByRole('textbox', { name: 'Name' }).fill('release')
+    await page.keyboard.press('Enter')
+    await click('button', 'Save')
+    await page.getByRole('dialog').getByRole('button', { name: 'Save release' }).click()
+    await page.keyboard.press('Escape')
+    await click('link', 'Projects')
+    await page.waitForURL(/console\/projects$/)
+    release()
+    await page.getByText('Saved', { exact: true }).waitFor({ state: 'attached' })
+    await page.getByRole('heading', { level: 1, name: 'Projects' }).waitFor()
+    assert.match(page.url(), /console\/projects$/)
+    await page.unrouteAll({ behavior: 'ignoreErrors' })
+  })
+
+  await t.test('the filter of a list leaves the place of the chosen object', async () => {
+    const groups = { dev: { local: { east: [{ name: 'web-a' }] } }, prod: { local: { west: [{ name: 'web-b' }] } } }
+    await page.route(/\/securityGroups$/, (route) => route.fulfill({ json: groups }))
+    await open('infrastructure/security-groups?provider=local&account=dev&region=east&name=web-a')
+    await page.getByRole('combobox', { name: 'Account' }).selectOption('prod')
+    await page.getByRole('link', { name: 'web-b' }).waitFor()
+    assert.equal(new URL(page.url()).search, '?account=prod')
+    await open('applications/web/security-groups/dev/east/web-a')
+    await page.getByRole('link', { name: 'web-b' }).waitFor()
+    assert.equal(await page.getByRole('combobox', { name: 'Account' }).count(), 0)
     await page.unrouteAll({ behavior: 'ignoreErrors' })
   })
 

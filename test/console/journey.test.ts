@@ -183,16 +183,23 @@ test('a person deploys and rolls back a program at the console', { timeout: 900_
     await dialog.getByLabel('Desired instances').fill('0')
     await dialog.getByLabel(/To confirm, type/).waitFor()
     await dialog.getByRole('button', { name: 'Cancel' }).click()
-    const account = { name: 'dev', type: 'local', challengeDestructiveActions: true }
-    await page.route(/\/credentials$/, (route) => route.fulfill({ json: [account] }))
+    await challenge(page)
     await act('Disable')
     await dialog.getByLabel(/To confirm, type/).fill('web-prod-v001')
     await dialog.getByRole('button', { name: 'Disable web-prod-v001' }).click()
     await page.unrouteAll({ behavior: 'ignoreErrors' })
     await group.getByText('disabled').waitFor()
     await act('Clone')
+    const desired = dialog.getByLabel('Desired instances')
+    await desired.fill('')
+    const asInSource = page.waitForRequest((request) => {
+      if (!request.url().endsWith('/tasks/judge')) return false
+      const [job] = request.postDataJSON().job
+      return job.imageId === 'shop:1.0.0' && job.capacity === undefined
+    })
     await dialog.getByLabel('Image').fill('shop:1.0.0')
-    await dialog.getByLabel('Desired instances').fill('1')
+    await asInSource
+    await desired.fill('1')
     await dialog.getByRole('button', { name: 'Clone web-prod-v001' }).click()
     // Nothing moves where the focus is.
     await click('button', '1 new')
@@ -213,11 +220,12 @@ test('a person deploys and rolls back a program at the console', { timeout: 900_
     await instances.nth(1).waitFor()
     const before = await instances.allTextContents()
     await click('button', /^Actions of i-/)
+    await challenge(page)
     await page.getByRole('menuitem', { name: 'Terminate', exact: true }).click()
-    await page
-      .getByRole('dialog')
-      .getByRole('button', { name: /^Terminate i-/ })
-      .click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel(/To confirm, type/).fill((await dialog.locator('code').textContent()) ?? '')
+    await dialog.getByRole('button', { name: /^Terminate i-/ }).click()
+    await page.unrouteAll({ behavior: 'ignoreErrors' })
     await waitUntil(async () => {
       const now = await instances.allTextContents()
       return now.length === 2 && now.some((id) => !before.includes(id))
@@ -524,6 +532,8 @@ test('a person deploys and rolls back a program at the console', { timeout: 900_
     await open('projects')
     await click('button', 'Create project')
     const dialog = page.getByRole('dialog')
+    await dialog.getByRole('button', { name: 'Create project' }).click()
+    await dialog.getByText('Enter a name.').waitFor()
     await dialog.getByLabel('Name').fill('fleet/1')
     await dialog.getByLabel('Applications', { exact: true }).fill('web')
     await dialog.getByLabel('release', { exact: true }).check()
@@ -931,6 +941,12 @@ async function changeAsAnother(fleet: Deployments, attributes: object): Promise<
 
 async function versionAt(port: number): Promise<unknown> {
   return ((await (await fetch(`http://127.0.0.1:${port}/`)).json()) as { version: unknown }).version
+}
+
+/** The operators of the account want what is destructive to be confirmed by name. */
+async function challenge(page: Page): Promise<void> {
+  const account = { name: 'dev', type: 'local', challengeDestructiveActions: true }
+  await page.route(/\/credentials$/, (route) => route.fulfill({ json: [account] }))
 }
 
 test('a login that ends leaves the page, and returns to it', async (t) => {

@@ -37,9 +37,10 @@ export function act(what: string, run: () => Promise<unknown>): void {
     .finally(() => running.delete(what))
 }
 
+/** Above the page, in view wherever it is scrolled to. */
 export function Notices() {
   return (
-    <>
+    <div class="notices">
       {notices.value.map((notice) => (
         <FailedAction key={notice.what} error={notice.error} lead={<Name text={notice.what} max={120} />}>
           <button
@@ -54,6 +55,6 @@ export function Notices() {
           </button>
         </FailedAction>
       ))}
-    </>
+    </div>
   )
 }

@@ -14,6 +14,7 @@ export function openPalette(): void {
 }
 
 const maxPerGroup = 8
+
 function Palette() {
   const { route: navigate } = useLocation()
   const [text, setText] = useState('')
@@ -73,7 +74,6 @@ function Palette() {
         <input
           type="text"
           role="combobox"
-          list={undefined}
           aria-autocomplete="list"
           aria-label={words.search}
           aria-expanded="true"

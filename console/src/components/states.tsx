@@ -85,7 +85,6 @@ export function ErrorState({ error, onRetry }: { error: ApiError; onRetry: () =>
   )
 }
 
-/** In a dialog whose action has failed; its fields stay. */
 interface FailedActionProps {
   readonly error: ApiError
   /** What failed, where the place does not say it. */
@@ -94,6 +93,7 @@ interface FailedActionProps {
   readonly children?: ComponentChildren
 }
 
+/** In a dialog whose action has failed, whose fields stay; or above the page. */
 export function FailedAction({ error, lead, children }: FailedActionProps) {
   const { title, advice } = describeError(error, 'change')
   return (

@@ -17,6 +17,7 @@ import { PageHead } from '../components/page-head.tsx'
 import { announcement } from '../components/shell.tsx'
 import { ErrorState, Loading } from '../components/states.tsx'
 import { Tabs } from '../components/tabs.tsx'
+import { useIsShown } from '../components/use-submit.ts'
 import { useLeaveGuard } from '../leave.ts'
 import { textOf } from '../model/read.ts'
 import { formatClock } from '../model/time.ts'
@@ -94,12 +95,14 @@ export function Editor({ draft, id, query }: EditorProps) {
   const view = views.find(({ id }) => id === query['tab']) ?? (views[0] as View)
   const show = (id: View['id']) => change({ tab: id === 'graph' ? undefined : id })
 
+  const isShown = useIsShown()
   const onSaved = (saved: string) => {
     announcement.value = words.saved
     setNewer(undefined)
     if (saved === id) return
     adoptDraft(draft, saved)
-    navigate(to.editPipeline(application, saved, { stage: query['stage'], section: query['section'] }), true)
+    // The user may have left while it was saved.
+    if (isShown()) navigate(to.editPipeline(application, saved, { stage: query['stage'], section: query['section'] }), true)
   }
   const save = () => {
     if (!right.allowed || draft.readOnly.peek() !== undefined) return

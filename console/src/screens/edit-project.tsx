@@ -24,14 +24,11 @@ export const projectTasks = 'spinnaker'
 export function EditProject({ project }: { project: Project | undefined }) {
   const { route: navigate } = useLocation()
   const [draft, setDraft] = useState<ProjectDraft>(() => toDraft(project))
-  const [problem, setProblem] = useState<string | undefined>(undefined)
+  const [isTried, setTried] = useState(false)
   const accounts = (useAccounts().reading.value.body ?? []).map(({ name }) => name)
+  const isNamed = draft.name.trim() !== ''
   const set = (change: Partial<ProjectDraft>) => setDraft({ ...draft, ...change })
   const save = async (isOpen: () => boolean) => {
-    if (draft.name.trim() === '') {
-      setProblem(settingsWords.nameNeeded)
-      throw new ApiError({ status: 400, message: settingsWords.nameNeeded })
-    }
     if (draft.clusters.some(({ account }) => account === '')) {
       throw new ApiError({ status: 400, message: settingsWords.accountNeeded })
     }
@@ -51,6 +48,8 @@ export function EditProject({ project }: { project: Project | undefined }) {
     <FormDialog
       title={project === undefined ? settingsWords.createProject : settingsWords.editProject(project.name)}
       action={project === undefined ? settingsWords.createProject : settingsWords.saveProject(project.name)}
+      isValid={isNamed}
+      onTried={() => setTried(true)}
       run={save}
       wide
     >
@@ -59,11 +58,8 @@ export function EditProject({ project }: { project: Project | undefined }) {
         <TextField
           label={words.name}
           value={draft.name}
-          error={problem}
-          onChange={(name) => {
-            setProblem(undefined)
-            set({ name })
-          }}
+          error={isTried && !isNamed ? settingsWords.nameNeeded : undefined}
+          onChange={(name) => set({ name })}
           required
         />
         <Field label={words.email}>

@@ -27,6 +27,11 @@ function filtersOf(query: ScreenProps['query']): ScreenProps['query'] {
   return query['name'] === undefined ? query : { ...(query['q'] !== undefined && { q: query['q'] }) }
 }
 
+/** What leaves the address with the first filter: the place of the chosen object. */
+function chosenIn(query: ScreenProps['query']): readonly string[] {
+  return query['name'] === undefined ? [] : ['name', ...placeKeys]
+}
+
 function isAt(place: SomewherePlace, filters: ScreenProps['query']): boolean {
   return placeKeys.every((key) => filters[key] === undefined || place[key] === filters[key])
 }
@@ -52,7 +57,7 @@ export function PlaceFilters({ query, places }: PlaceFiltersProps) {
             value={filters[key]}
             any={words.anyOf[key]}
             options={values.map((value) => [value, value])}
-            clears={['name']}
+            clears={chosenIn(query)}
           />
         )
       })}
@@ -79,12 +84,13 @@ export function List<Row>(props: ListProps<Row>) {
   const { q = '' } = filters
   const shown = rows.filter((row) => textOfRow(row).toLowerCase().includes(q.toLowerCase()) && isAt(placeOfRow(row), filters))
   if (rows.length === 0) return <EmptyState text={empty} />
+  const filterNames = query['name'] === undefined ? ['q', ...placeKeys] : ['q']
   const described = [q, ...placeKeys.map((key) => filters[key])].filter(Boolean).join(', ')
   return (
     <>
       {!isBare && <PlaceFilters query={query} places={rows.map(placeOfRow)} />}
       {shown.length === 0 ? (
-        <NoMatch text={adminWords.noMatch(label.toLowerCase(), described)} filters={['q', ...placeKeys]} />
+        <NoMatch text={adminWords.noMatch(label.toLowerCase(), described)} filters={filterNames} />
       ) : (
         <div class="panel is-flush">
           <div class="panel-body">

@@ -90,7 +90,8 @@ export function ApplicationSecurityGroups({ params, query }: ScreenProps) {
                 query={name === undefined ? query : { ...query, name }}
                 rows={groups ?? []}
                 textOfRow={placeText}
-                placeOfRow={(place) => place}
+                // The path of a chosen group has its place, which a filter could not replace.
+                placeOfRow={name === undefined ? (place) => place : () => ({})}
                 keyOf={placeKey}
                 columns={placeColumns((place) => to.securityGroup(application, place))}
               />

@@ -1,5 +1,6 @@
 /** What can be done to a server group and its instances, with what each says before it is done. */
 import { signal } from '@preact/signals'
+import type { ComponentChildren } from 'preact'
 import { useLocation } from 'preact-iso/router'
 import { to } from '../address.ts'
 import { type Change, objectKey, pendingOf, submitTask } from '../api/actions.ts'
@@ -88,7 +89,7 @@ class ServerGroupActs {
       facts: this.#facts(),
       account: accountOf(this.#group),
       typed: name,
-      fields: <DesiredField desired={desired} group={this.#group} />,
+      fields: <ResizeField desired={desired} now={now} />,
       change: () => {
         const size = toSize(desired.value)
         const [min, max] = isPinned
@@ -160,6 +161,7 @@ class ServerGroupActs {
   clone(): void {
     const { name, capacity, moniker, region } = this.#group
     const account = accountOf(this.#group)
+    // What is emptied stays as in the source.
     const before = versionOf(this.#group) ?? ''
     const usual = String(capacity?.desired ?? countsOf(this.#group).total)
     const [image, desired, strategy] = [signal(before), signal(usual), signal('')]
@@ -169,12 +171,13 @@ class ServerGroupActs {
       action: words.cloneAction(name),
       level: 1,
       facts: this.#facts(),
-      account: accountOf(this.#group),
+      account,
       typed: name,
       fields: <CloneFields image={image} desired={desired} strategy={strategy} />,
       change: () => {
         const size = toSize(desired.value)
         const isChanged = image.value.trim() !== before && image.value.trim() !== ''
+        const isResized = desired.value !== usual && desired.value !== ''
         return this.#change(words.cloneAction(name), {
           type: 'cloneServerGroup',
           application: this.#context.application,
@@ -182,7 +185,7 @@ class ServerGroupActs {
           ...(moniker?.detail && { freeFormDetails: moniker.detail }),
           source: { account, region, asgName: name, serverGroupName: name },
           ...(isChanged && { imageId: image.value.trim() }),
-          ...(desired.value !== usual && { capacity: { min: size, max: size, desired: size } }),
+          ...(isResized && { capacity: { min: size, max: size, desired: size } }),
           ...(strategy.value !== '' && { strategy: strategy.value }),
         })
       },
@@ -236,9 +239,26 @@ function factsOf(group: ServerGroup) {
   ] as const
 }
 
-function DesiredField({ desired, group }: { desired: { value: string }; group: ServerGroup }) {
-  const now = group.capacity?.desired ?? 0
-  const wanted = Number(desired.value) || 0
+type TextSignal = { value: string }
+
+function ResizeField({ desired, now }: { desired: TextSignal; now: number }) {
+  const wanted = toSize(desired.value)
+  return (
+    <DesiredField desired={desired}>
+      <span class="help">
+        {wanted === 0
+          ? words.resizeToNothing
+          : wanted < now
+            ? words.stops(now - wanted)
+            : wanted > now
+              ? words.starts(wanted - now)
+              : ''}
+      </span>
+    </DesiredField>
+  )
+}
+
+function DesiredField({ desired, children }: { desired: TextSignal; children?: ComponentChildren }) {
   return (
     <label class="field">
       <span>{words.desired}</span>
@@ -249,15 +269,7 @@ function DesiredField({ desired, group }: { desired: { value: string }; group: S
         value={desired.value}
         onInput={(event) => (desired.value = event.currentTarget.value)}
       />
-      <span class="help">
-        {wanted === 0
-          ? words.resizeToNothing
-          : wanted < now
-            ? words.stops(now - wanted)
-            : wanted > now
-              ? words.starts(wanted - now)
-              : ''}
-      </span>
+      {children}
     </label>
   )
 }
@@ -266,13 +278,11 @@ function toSize(text: string): number {
   return Math.max(0, Math.floor(Number(text)) || 0)
 }
 
-type TextSignal = { value: string }
-
 function CloneFields({ image, desired, strategy }: Readonly<Record<'image' | 'desired' | 'strategy', TextSignal>>) {
   return (
     <>
       <TextField label={words.image} value={image.value} onChange={(text) => (image.value = text)} />
-      <TextField label={words.desired} value={desired.value} onChange={(text) => (desired.value = text)} numeric />
+      <DesiredField desired={desired} />
       <label class="field">
         <span>{words.cloneStrategy}</span>
         <select value={strategy.value} onChange={(event) => (strategy.value = event.currentTarget.value)}>
@@ -287,7 +297,7 @@ function CloneFields({ image, desired, strategy }: Readonly<Record<'image' | 'de
   )
 }
 
-function TargetField({ target, choices }: { target: { value: string }; choices: readonly ServerGroup[] }) {
+function TargetField({ target, choices }: { target: TextSignal; choices: readonly ServerGroup[] }) {
   return (
     <label class="field">
       <span>{words.restoreTo}</span>
@@ -319,6 +329,7 @@ export function useInstanceActions(group: ServerGroup, { application }: ServerGr
           level: 1,
           destructive: type !== 'rebootInstances',
           typed: id,
+          account,
           facts: factsOf(group),
           change: () => ({
             application,
