@@ -238,6 +238,11 @@ export const controlStages: readonly StageDescription[] = [
         kind: 'json',
         help: 'Further status codes of the status address after which it is polled again.',
       },
+      {
+        name: 'retries',
+        kind: 'json',
+        help: 'By status code of the status address, how often it is polled again: {"404": {"maxAttempts": 3}}.',
+      },
       { name: 'waitBeforeMonitor', kind: 'number', default: 0, help: 'Seconds before the status address is first asked.' },
       { name: 'monitorOnly', kind: 'flag', default: false, help: 'Only follows the status address; nothing is sent first.' },
       { name: 'statusEndpoint', kind: 'text', help: 'monitorOnly: the status address.' },

@@ -183,6 +183,11 @@ export const triggerTypes: readonly TriggerType[] = [
     { name: 'secret', kind: 'text', help: 'Secret of the signature. It is stored with the pipeline.' },
   ]),
   triggerType('docker', 'Docker registry', 'An image was pushed.', registry),
+  triggerType('helm', 'Helm chart', 'A chart repository has a new version of a chart.', [
+    { name: 'account', kind: 'text', required: true, help: 'Account of the chart repository.' },
+    { name: 'chart', kind: 'text', help: 'The chart; any unless given.' },
+    { name: 'version', kind: 'text', help: 'Range of semantic versions, such as ^1.2; any unless given.' },
+  ]),
   triggerType('helm/oci', 'Helm chart in a registry', 'A chart was pushed to a registry of images.', registry),
   ...builds,
   triggerType('pubsub', 'Message', 'A message arrives on a subscription.', [

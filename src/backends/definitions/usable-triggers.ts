@@ -8,8 +8,8 @@ import { completionWords } from '../orchestration/statuses.ts'
 import type { Definitions } from './collections.ts'
 import { optionalFlag, refusal } from './requests.ts'
 
-/** Types of Spinnaker's UI that no embedded service fires. */
-const firedElsewhere = ['helm', 'wercker']
+/** A type of Spinnaker's UI that no embedded service fires. */
+const firedElsewhere = 'wercker'
 
 /**
  * Refuses enabled triggers that cannot fire. One that is disabled, or is not filled in yet, is left alone, as is what is an
@@ -34,7 +34,7 @@ function describeProblem(trigger: JsonObject): string | undefined {
   if (type === undefined || type === null || type === '') return ' has no "type".'
   if (type === 'cron') return describeCronProblem(String(trigger['cronExpression'] ?? ''))
   if (type === 'pipeline') return describeStatusProblem(textsOf(trigger['status']))
-  if (isExpression(String(type)) || triggerTypes.includes(String(type)) || firedElsewhere.includes(String(type))) return undefined
+  if (isExpression(String(type)) || triggerTypes.includes(String(type)) || type === firedElsewhere) return undefined
   return ` has an unknown type. ${describeChoice(String(type), 'a type of trigger', triggerTypes)}`
 }
 

@@ -393,6 +393,27 @@ test('events-scenario 21: a new image starts the pipelines that wait for its tag
   assert.equal(await startsAfter('/', imageEvent('v12-rc')), 0)
 })
 
+test('a new version of a chart starts the pipelines whose range has it', async (t) => {
+  const trigger = { type: 'helm', account: 'charts', chart: 'nginx', version: ' ^1.2 ' }
+  const { recording, startsAfter, triggerOf } = await startEvents(t, [pipelineWith(trigger)])
+  const chartEvent = (version: string, other: JsonObject = {}) => ({
+    details: { type: 'helm' },
+    content: { account: 'charts', chart: 'nginx', version, digest: 'sha256:1', ...other },
+  })
+  assert.equal(await startsAfter('/', chartEvent('1.3.0')), 1)
+  const { artifactName, version, digest } = triggerOf(0)
+  assert.deepEqual({ artifactName, version, digest }, { artifactName: 'nginx', version: '1.3.0', digest: 'sha256:1' })
+  assert.deepEqual(recording.starts[0]!.body['receivedArtifacts'], [
+    { type: 'helm/chart', name: 'nginx', version: '1.3.0', reference: 'charts', metadata: { digest: 'sha256:1' } },
+  ])
+  for (const version of ['2.0.0', '1.1.9', '1.3.0-rc.1', 'latest']) assert.equal(await startsAfter('/', chartEvent(version)), 0)
+  for (const other of [{ chart: 'redis' }, { account: 'others' }, { digest: '' }]) {
+    assert.equal(await startsAfter('/', chartEvent('1.3.0', other)), 0, JSON.stringify(other))
+  }
+  recording.pipelines[0] = pipelineWith({ type: 'helm', account: 'charts' })
+  assert.equal(await startsAfter('/', chartEvent('2.0.0-rc.1', { chart: 'redis' })), 1)
+})
+
 test('events-scenario 22: a trigger with expected artifacts fires only on a match', async (t) => {
   const { startsAfter } = await startEvents(t, [
     {

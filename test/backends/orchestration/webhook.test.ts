@@ -149,6 +149,20 @@ test('orchestration-scenario 168: a webhook that fails for a while is called aga
   assert.equal(calls.length, 3)
 })
 
+test('a status code with a bound is polled again so often', async (t) => {
+  const { url, calls } = await startOutside(t, { '/': [[200], [404], [503], [404], [503], [404], [200]] })
+  const engine = await startEngine(t, { outside: loopback })
+  const retries = { 404: { maxAttempts: 2 }, 503: { maxAttempts: 2 } }
+  const stage = { refId: '1', type: 'webhook', requisiteStageRefIds: [], url: `${url}/`, waitForCompletion: true, retries }
+  const id = await engine.run({ stages: [stage] })
+  await engine.eventually(async () => {
+    engine.clock.pass(1)
+    await engine.clock.settled()
+    return (await engine.execution(id)).status === 'TERMINAL'
+  })
+  assert.equal(calls.length, 6)
+})
+
 test('a restarted webhook pauses again before it monitors', async (t) => {
   const { url, calls } = await startOutside(t, { '/': [[200], [400], [200]] })
   const engine = await startEngine(t, { outside: loopback })

@@ -1,4 +1,5 @@
 /** New images and artifacts that registries report. docs/contracts/events.md#registries-and-messages. */
+import { satisfies } from 'semver'
 import { type JsonObject, objectsOf, textOf } from '../../../json/values.ts'
 import { dockerImage } from '../pushed-artifacts.ts'
 import type { TriggerKind } from './kind.ts'
@@ -24,6 +25,25 @@ function imageKind(type: string, toArtifact: (name: string, tag: string) => Json
   }
 }
 
+/** Charts of a chart repository. */
+const chartKind: TriggerKind = {
+  eventType: 'helm',
+  triggerTypes: ['helm'],
+  accepts: ({ content }) =>
+    [content['chart'], content['version'], content['digest']].every((value) => textOf(value) !== undefined),
+  concerns: (trigger, { content }) =>
+    isSame(trigger['account'], content['account']) &&
+    (textOf(trigger['chart']) === undefined || isSame(trigger['chart'], content['chart'])),
+  matches(trigger, { content }) {
+    const wanted = textOf(textOf(trigger['version'])?.trim())
+    return wanted === undefined || satisfies(String(content['version']), wanted)
+  },
+  fields: (_trigger, { content: { chart, version, digest } }) => ({ artifactName: chart, version, digest }),
+  artifacts: ({ content: { account, chart, version, digest } }) => [
+    { type: 'helm/chart', name: chart, version, reference: account, metadata: { digest } },
+  ],
+}
+
 /** Searches of an artifact store, known by name. */
 function searchKind(type: string): TriggerKind {
   const field = `${type}SearchName`
@@ -40,6 +60,7 @@ function searchKind(type: string): TriggerKind {
 export const registryKinds: TriggerKind[] = [
   imageKind('docker', dockerImage),
   imageKind('helm/oci', (name, tag) => ({ ...dockerImage(name, tag), type: 'helm/image' })),
+  chartKind,
   searchKind('artifactory'),
   searchKind('nexus'),
 ]

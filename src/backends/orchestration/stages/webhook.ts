@@ -260,8 +260,7 @@ async function monitorWebhook(context: TaskContext): Promise<TaskResult> {
   const pastStatusCodes = [...listOf(objectOf(webhook['monitor'])['pastStatusCodes']), answer.status].slice(-100)
   const body = parseBody(answer.text)
   const seen: JsonObject = { ...shownAnswer(answer, body), pastStatusCodes, ...progressOf(settings, body) }
-  const retried = codesOf(settings['retryStatusCodes']) ?? []
-  if (answer.status === 429 || answer.status >= 500 || retried.includes(answer.status)) return again(seen)
+  if (isPolledAgain(settings, answer.status, pastStatusCodes)) return again(seen)
   if (answer.status >= 400)
     return failed({ ...webhook, monitor: seen }, `The status address answered with status ${answer.status}.`)
   const path = textOf(settings['statusJsonPath'])
@@ -275,6 +274,13 @@ async function monitorWebhook(context: TaskContext): Promise<TaskResult> {
   const status = statusOf(settings, value)
   const shown = { ...seen, resolvedValue: value }
   return status === 'RUNNING' ? again(shown) : ended(status, webhook, shown)
+}
+
+/** @param pastStatusCodes The last one included */
+function isPolledAgain(settings: JsonObject, status: number, pastStatusCodes: readonly unknown[]): boolean {
+  const maxRetries = numberOf(objectOf(objectOf(settings['retries'])[status])['maxAttempts'])
+  if (maxRetries !== undefined) return pastStatusCodes.filter((code) => code === status).length <= maxRetries
+  return status === 429 || status >= 500 || codesOf(settings['retryStatusCodes'])?.includes(status) === true
 }
 
 function ended(status: 'SUCCEEDED' | 'CANCELED' | 'TERMINAL', webhook: JsonObject, monitor: JsonObject): TaskResult {
