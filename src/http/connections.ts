@@ -12,6 +12,7 @@ import { dropBody, dropRequests } from './drop-input.ts'
 import { awaitInvitation } from './expect-continue.ts'
 import { linger } from './linger.ts'
 import type { Overload } from './overload.ts'
+import { PreparedResponse } from './prepared-response.ts'
 import { boundChunks } from './tiny-chunks.ts'
 
 /** Milliseconds. */
@@ -74,6 +75,8 @@ interface Connection {
   lingers: boolean
   /** Of a complete answer, as far as the client has not taken it. */
   unreadBytes: number
+  /** Since when the search for idle connections has found it without a request, and what it had received by then. */
+  idle: { readonly sinceMs: number; readonly bytesRead: number } | undefined
 }
 
 /** How much of a write is left is no public property; Node's own time-outs of connections without TLS go by it, too. */
@@ -89,6 +92,8 @@ interface Turn {
 
 /** As many requests may wait on a connection for the answers before them. */
 const maxPipelined = 32
+/** How often connections that are idle for too long are looked for. */
+const idleSweepMs = 1000
 const idleCheckMs = 50
 /** With TLS, an address may have so many times the connections that it may have, those in handshakes included. */
 const handshakeFactor = 2
@@ -110,6 +115,7 @@ export class Connections {
   /** Those with a complete answer that the client has not taken, oldest first. */
   readonly #unread = new Set<Connection>()
   readonly #addresses = new Map<string, number>()
+  #idleSweep: NodeJS.Timeout | undefined
   #unreadBytes = 0
   /** Resolves when there is no connection, once the ports are closed. */
   readonly #empty = Promise.withResolvers<void>()
@@ -129,7 +135,8 @@ export class Connections {
     const { times, writeTimeoutMs } = this.#options
     server.requestTimeout = times.requestMs
     server.headersTimeout = times.headersMs
-    server.keepAliveTimeout = times.keepAliveMs
+    // Node would start and clear a timer for each answer.
+    server.keepAliveTimeout = 0
     server.timeout = writeTimeoutMs
     this.#servers.push(server)
     if (server instanceof TlsServer) {
@@ -142,7 +149,7 @@ export class Connections {
     } else {
       server.on('connection', (socket: Socket) => this.#add(socket, socket))
     }
-    server.on('timeout', (socket: Socket) => this.#endIdle(socket))
+    server.on('timeout', (socket: Socket) => this.#endStalled(socket))
     server.on('clientError', (error: Error & { code?: string }, socket: Duplex) => this.#answerClientError(error, socket))
     server.on('checkContinue', (request, response) => {
       awaitInvitation(request, response)
@@ -158,6 +165,7 @@ export class Connections {
       const connection = this.#connections.get(request.socket)
       if (connection === undefined || connection.last) return dropRequests(request.socket)
       boundChunks(request)
+      if (response instanceof PreparedResponse) response._keepAliveTimeout = this.times.keepAliveMs
       const { turns } = connection
       const { overload } = this.#options
       const turn: Turn = {
@@ -257,8 +265,10 @@ export class Connections {
       refused: false,
       lingers: false,
       unreadBytes: 0,
+      idle: undefined,
     }
     this.#connections.set(socket, connection)
+    this.#idleSweep ??= setInterval(() => this.#endIdle(), Math.min(idleSweepMs, this.times.keepAliveMs)).unref()
     const { maxPerAddress } = this.#options
     const count = socket === carrier ? this.#countAddress(socket) : this.#addresses.get(socket.remoteAddress ?? '')
     if (maxPerAddress > 0 && (count ?? 0) > maxPerAddress) this.#refuse(socket, tooManyConnections(maxPerAddress))
@@ -270,6 +280,10 @@ export class Connections {
       connection.turns.length = 0
       this.#noteRead(connection)
       this.#connections.delete(socket)
+      if (this.#connections.size === 0) {
+        clearInterval(this.#idleSweep)
+        this.#idleSweep = undefined
+      }
       this.#noteEnd()
     })
   }
@@ -344,13 +358,25 @@ export class Connections {
     socket.destroy()
   }
 
+  /** Ends connections on which no request has come for longer than announced. Until the first answer, the time for headers counts. */
+  #endIdle(): void {
+    const nowMs = performance.now()
+    for (const connection of this.#connections.values()) {
+      const { socket, turns, idle } = connection
+      if (turns.length > 0 || socket.bytesWritten === 0) continue
+      const { bytesRead } = socket
+      // A part of the next request is a sign of life.
+      if (idle === undefined || idle.bytesRead !== bytesRead) connection.idle = { sinceMs: nowMs, bytesRead }
+      else if (nowMs - idle.sinceMs >= this.times.keepAliveMs) socket.destroy()
+    }
+  }
+
   /** Nothing has moved for a while. A client that waits for its answer may be silent for as long as that takes. */
-  #endIdle(socket: Socket): void {
+  #endStalled(socket: Socket): void {
     const connection = this.#connections.get(socket)
-    if (connection === undefined || connection.turns.length === 0) {
-      // Until the first answer, the time for headers counts.
-      if (socket.bytesWritten > 0) socket.destroy()
-    } else if (socket.writableLength > 0) {
+    if (connection === undefined) {
+      socket.destroy()
+    } else if (connection.turns.length > 0 && socket.writableLength > 0) {
       const queuedBytes = connection.carrier._handle?.writeQueueSize
       const moves = queuedBytes !== connection.queuedBytes
       connection.queuedBytes = queuedBytes

@@ -11,6 +11,8 @@ const { _storeHeader: storeHeader } = http.OutgoingMessage.prototype as unknown 
 export class PreparedResponse<Request extends IncomingMessage = IncomingMessage> extends http.ServerResponse<Request> {
   /** Header lines that precede those of `writeHead`, each with its end. They are not checked again. */
   preparedLines = ''
+  /** Milliseconds that Node announces to a client that may keep the connection. */
+  declare _keepAliveTimeout: number
 
   _storeHeader(firstLine: string, headers: unknown): void {
     storeHeader.call(this, firstLine + this.preparedLines, headers)

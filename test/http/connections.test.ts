@@ -139,6 +139,44 @@ test('what a client does not finish', { concurrency: true }, async (t) => {
   })
 })
 
+test('idle connections', { concurrency: true }, async (t) => {
+  const keepAliveMs = 3000
+  const { url } = await runGateway(t, { http: { writeTimeout: 0 } }, { connectionTimes: { keepAliveMs } })
+
+  const announced = t.test('the time is announced, and the connection ends after it', async (t) => {
+    const connection = await openRawConnection(t, url)
+    connection.send(requestOf('/version'))
+    const { headers } = await connection.next()
+    assert.deepEqual([headers['connection'], headers['keep-alive']], ['keep-alive', 'timeout=3'])
+    const beganMs = performance.now()
+    await connection.ended
+    assert.ok(performance.now() - beganMs > keepAliveMs - 1000, 'not before that')
+  })
+
+  const begun = t.test('a connection with a part of a request is not idle', async (t) => {
+    const connection = await openRawConnection(t, url)
+    connection.send(requestOf('/version'))
+    await connection.next()
+    const [first, ...rest] = `GET /version HTTP/1.1\r\nx-slow: ${'a'.repeat(60)}\r\n${head}\r\n`.match(/.{1,3}/gs) ?? []
+    connection.send(String(first))
+    for (const piece of rest) {
+      await pause((2 * keepAliveMs) / rest.length)
+      connection.send(piece)
+    }
+    assert.equal((await connection.next()).status, 200)
+  })
+
+  const waiting = t.test('a request renews the time', async (t) => {
+    const connection = await openRawConnection(t, url)
+    for (let count = 0; count < 4; count++) {
+      connection.send(requestOf('/version'))
+      assert.equal((await connection.next()).status, 200)
+      await pause(keepAliveMs / 2)
+    }
+  })
+  await Promise.all([announced, begun, waiting])
+})
+
 test('pipelined requests are worked on one after the other', async (t) => {
   const clouddriver = await startUpstream(t, { 'GET /networks': silence })
   const { url, gateway } = await runGateway(t, { services: { clouddriver: { baseUrl: clouddriver.url } } })
