@@ -1,5 +1,4 @@
 /** The HTTP server: Fastify with the request steps and error responses. */
-import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, RequestListener, Server } from 'node:http'
 import Fastify, {
   type FastifyBaseLogger,
@@ -19,6 +18,7 @@ import { checkPath } from './check-path.ts'
 import { listenerOf } from './listeners.ts'
 import { type OriginSettings, originOf } from './origin.ts'
 import type { Site } from './page.ts'
+import { createRequestId } from './request-id.ts'
 import type { ListenerKind, RequestState, RequestStep, User } from './request-state.ts'
 import { readTarget } from './request-target.ts'
 import { anyPath, type FindRoute, maxParamLength, type Route } from './route.ts'
@@ -70,8 +70,7 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
   const server = Fastify({
     serverFactory,
     schemaController: withoutSchemas,
-    // The framework would make a logger for each request and follow each answer to its end.
-    childLoggerFactory: () => options.log,
+    // The framework would follow each answer to its end.
     logController: new LogController({ disableRequestLogging: true }),
     routerOptions: { maxParamLength },
     exposeHeadRoutes: false,
@@ -111,6 +110,9 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
       }
     }
     request.state = createState(request, route, options, refused?.path)
+    // The framework would make a logger for each request, or check the same one again.
+    request.log = options.log
+    reply.log = options.log
     options.onReceived()
     const span = options.startSpan?.(request)
     if (span !== undefined) request.state.span = span
@@ -310,5 +312,7 @@ function requestIdOf(raw: IncomingMessage): string {
   const given = raw.headers['x-spinnaker-request-id']
   if (typeof given === 'string' && /^[\x21-\x7e]{1,200}$/.test(given)) return given
   const execution = raw.headers['x-spinnaker-execution-id']
-  return typeof execution === 'string' && /^[\w-]{1,100}$/.test(execution) ? `${execution}:${randomUUID()}` : randomUUID()
+  return typeof execution === 'string' && /^[\w-]{1,100}$/.test(execution)
+    ? `${execution}:${createRequestId()}`
+    : createRequestId()
 }
