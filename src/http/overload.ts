@@ -1,6 +1,7 @@
 /** Overload: requests wait for their turn, and what waits too long is rejected, low priority first. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import { PathStarts } from './path-starts.ts'
 
 export interface OverloadSettings {
   enabled: boolean
@@ -88,8 +89,7 @@ export class Overload {
   readonly #settings: OverloadSettings
   readonly #surroundings: OverloadSurroundings
   readonly #kept: readonly string[]
-  /** How they begin: few other paths begin so. */
-  readonly #keptStarts: ReadonlySet<number>
+  readonly #keptStarts: PathStarts
   readonly #now: () => number
   readonly #iteration: () => number
   readonly #later: (run: () => void) => void
@@ -126,7 +126,7 @@ export class Overload {
     this.#settings = settings
     this.#surroundings = surroundings
     this.#kept = surroundings.keptPaths.map((path) => path.replace(/\{.*/s, ''))
-    this.#keptStarts = new Set(this.#kept.map((path) => startOf(path, 0)))
+    this.#keptStarts = new PathStarts(this.#kept)
     this.#now = surroundings.now ?? (() => performance.now())
     this.#iteration = surroundings.iteration ?? (() => performance.nodeTiming.uvMetricsInfo.loopCount)
     this.#later = surroundings.later ?? ((run) => void setImmediate(run))
@@ -309,7 +309,7 @@ export class Overload {
   #isKept(url: string): boolean {
     const { contextPath } = this.#surroundings
     const from = url.startsWith(contextPath) && url.charCodeAt(contextPath.length) === slash ? contextPath.length : 0
-    if (!this.#keptStarts.has(startOf(url, from))) return false
+    if (!this.#keptStarts.has(url, from)) return false
     const mark = url.indexOf('?', from)
     const end = mark === -1 ? url.length : mark
     return this.#kept.some(
@@ -361,8 +361,3 @@ export class Overload {
 }
 
 const slash = 0x2f
-
-/** The first two characters after the slash, as a number. */
-function startOf(path: string, from: number): number {
-  return (path.charCodeAt(from + 1) << 16) | path.charCodeAt(from + 2)
-}

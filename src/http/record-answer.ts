@@ -30,7 +30,7 @@ export function recordAnswer(records: AnswerRecords, request: FastifyRequest, ou
   })
   recordLogin(metrics, request)
   endSpan(request, outcome)
-  const isQuiet = outcome.status === 200 && quietPaths.has(request.state.path)
+  const isQuiet = outcome.status === 200 && quietPaths.has(request.state.route?.url ?? '')
   if (user !== undefined) noteProven(request.raw.socket)
   if (!isQuiet && user === undefined && !linesWithoutLogin.allows(networkOf(clientAddress))) return
   logAccess(log, request, outcome, { durationMs, level: isQuiet ? 'debug' : 'info' })

@@ -6,6 +6,7 @@ import { setImmediate } from 'node:timers/promises'
 import type { FastifyBaseLogger } from 'fastify'
 import { BoundedMap } from '../bounded-map.ts'
 import type { Changes } from '../changes.ts'
+import { RecentTexts } from '../recent-texts.ts'
 import type { Redis } from '../redis/redis.ts'
 import { isRunning } from '../time-span.ts'
 import { toUserKey } from '../user-name.ts'
@@ -53,7 +54,7 @@ const shownId = /^[0-9a-f]{24}$/
 const cacheMs = 3000
 const maxCached = 10_000
 /** A user may send any cookies besides, so few and short headers are kept. */
-const maxKnownHeaders = 4000
+const maxKnownHeaders = 4096
 const maxKnownHeader = 1000
 
 interface CacheEntry {
@@ -72,7 +73,7 @@ export class Sessions {
   readonly #now: () => number
   readonly #cache = new BoundedMap<string, CacheEntry>(maxCached)
   /** Keys of live sessions by the whole header that led to them: a request that repeats it is neither parsed nor hashed. */
-  readonly #keys = new BoundedMap<string, string>(maxKnownHeaders)
+  readonly #keys = new RecentTexts<string>(maxKnownHeaders)
   #endings = 0
 
   constructor({ settings, store, contextPath, log, onStarted = () => {}, changes, now = Date.now }: SessionsOptions) {
@@ -102,8 +103,8 @@ export class Sessions {
     if (cached?.session === undefined) return this.#search(cookieHeader)
     const { session, untilMs } = cached
     const nowMs = this.#now()
-    const counts = isRunning(nowMs, untilMs, cacheMs) && session.expiresAtMs > nowMs && !this.#isTooOld(session.content)
-    return counts && !this.#needsTouch(session) ? session : this.#search(cookieHeader)
+    const counts = isRunning(nowMs, untilMs, cacheMs) && session.expiresAtMs > nowMs && !this.#isTooOld(session.content, nowMs)
+    return counts && !this.#needsTouch(session, nowMs) ? session : this.#search(cookieHeader)
   }
 
   async #search(cookieHeader: string): Promise<Session | undefined> {
@@ -119,7 +120,8 @@ export class Sessions {
   /** Whether a session has not ended; it is not prolonged. @throws {GatewayError} SESSIONS_UNAVAILABLE */
   async isLive({ key }: Session): Promise<boolean> {
     const session = await this.#read(key)
-    return session !== undefined && session.expiresAtMs > this.#now() && !this.#isTooOld(session.content)
+    const nowMs = this.#now()
+    return session !== undefined && session.expiresAtMs > nowMs && !this.#isTooOld(session.content, nowMs)
   }
 
   /** How often sessions were ended, by this process and those that share its data directory. */
@@ -178,9 +180,10 @@ export class Sessions {
   #toList(stored: readonly (readonly [string, StoredSession])[]): UserSession[] {
     return stored.flatMap(([key, { content: text, expiresAtMs }]) => {
       const content = parseSession(key, text)
-      if (content === undefined || expiresAtMs <= this.#now() || this.#isTooOld(content)) return []
+      const nowMs = this.#now()
+      if (content === undefined || expiresAtMs <= nowMs || this.#isTooOld(content, nowMs)) return []
       const lastUseMs = Math.max(content.loggedInAtMs ?? 0, expiresAtMs - this.#settings.idleMs)
-      return [{ id: key.slice(0, shownLength), key, content, lastUseMs: Math.min(lastUseMs, this.#now()) }]
+      return [{ id: key.slice(0, shownLength), key, content, lastUseMs: Math.min(lastUseMs, nowMs) }]
     })
   }
 
@@ -241,8 +244,8 @@ export class Sessions {
   async #load(key: string): Promise<Session | undefined> {
     const session = await this.#read(key)
     const nowMs = this.#now()
-    if (session === undefined || session.expiresAtMs <= nowMs || this.#isTooOld(session.content)) return undefined
-    return this.#touch(session)
+    if (session === undefined || session.expiresAtMs <= nowMs || this.#isTooOld(session.content, nowMs)) return undefined
+    return this.#touch(session, nowMs)
   }
 
   async #read(key: string): Promise<Session | undefined> {
@@ -260,9 +263,9 @@ export class Sessions {
   }
 
   /** The end is moved in memory at once, and in the store only when that is worth a write. */
-  async #touch(session: Session): Promise<Session | undefined> {
-    const expiresAtMs = this.#endOf(session.content)
-    if (!this.#needsTouch(session)) return session
+  async #touch(session: Session, nowMs: number): Promise<Session | undefined> {
+    const expiresAtMs = this.#endOf(session.content, nowMs)
+    if (!this.#needsTouch(session, nowMs)) return session
     const touched = { ...session, expiresAtMs }
     try {
       if (!(await this.#store.touch(session.key, { expiresAtMs, owner: ownerOf(session.content) }))) {
@@ -277,16 +280,16 @@ export class Sessions {
     return touched
   }
 
-  #needsTouch({ content, expiresAtMs }: Session): boolean {
-    return this.#endOf(content) - expiresAtMs >= Math.min(60_000, this.#settings.idleMs / 20)
+  #needsTouch({ content, expiresAtMs }: Session, nowMs: number): boolean {
+    return this.#endOf(content, nowMs) - expiresAtMs >= Math.min(60_000, this.#settings.idleMs / 20)
   }
 
   #toSession(key: string, content: SessionContent): Session {
-    return { key, content, expiresAtMs: this.#endOf(content) }
+    return { key, content, expiresAtMs: this.#endOf(content, this.#now()) }
   }
 
-  #endOf(content: SessionContent): number {
-    const idleEnd = this.#now() + this.#settings.idleMs
+  #endOf(content: SessionContent, nowMs: number): number {
+    const idleEnd = nowMs + this.#settings.idleMs
     const { absoluteMs } = this.#settings
     return absoluteMs === undefined || content.loggedInAtMs === undefined
       ? idleEnd
@@ -294,9 +297,9 @@ export class Sessions {
   }
 
   /** Checked against the settings of today, in case the limit was lowered since. */
-  #isTooOld(content: SessionContent): boolean {
+  #isTooOld(content: SessionContent, nowMs: number): boolean {
     const { absoluteMs } = this.#settings
-    return absoluteMs !== undefined && content.loggedInAtMs !== undefined && content.loggedInAtMs + absoluteMs <= this.#now()
+    return absoluteMs !== undefined && content.loggedInAtMs !== undefined && content.loggedInAtMs + absoluteMs <= nowMs
   }
 
   async #noteEnd(key: string): Promise<void> {
