@@ -1,6 +1,6 @@
 /** `fairlead image`: manages the images of the provider `local`, while Fairlead runs. */
 import { createHash } from 'node:crypto'
-import { createReadStream, createWriteStream, existsSync, mkdtempSync, rmSync, statSync } from 'node:fs'
+import { createReadStream, existsSync, mkdtempSync, rmSync, statSync } from 'node:fs'
 import { tmpdir, userInfo } from 'node:os'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
@@ -159,7 +159,8 @@ async function withArchive<T>(path: string, use: (archive: Archive) => Promise<T
     const file = join(folder, 'image.tar.gz')
     const { create } = await import('tar')
     const filter = (entry: string) => entry !== './.git' && !entry.startsWith('./.git/')
-    await pipeline(create({ cwd: path, gzip: true, portable: true, filter }, ['.']), createWriteStream(file, { mode: 0o600 }))
+    // The asynchronous form of the library breaks off at files that have a second name.
+    create({ cwd: path, file, mode: 0o600, gzip: true, portable: true, filter, sync: true }, ['.'])
     return await use(await measure(file))
   } finally {
     rmSync(folder, { recursive: true, force: true })

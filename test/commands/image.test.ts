@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { linkSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { promisify } from 'node:util'
@@ -38,6 +38,10 @@ test('images are pushed to a Fairlead that runs', async (t) => {
   assert.equal(damaged.status, 400)
   assert.equal((await fetch(`${url}/local/images/shop/2`, { method: 'DELETE' })).status, 200)
 
+  // Package managers give files second names, in the directory and elsewhere.
+  for (const name of ['one', 'shop/two', 'shop/three']) linkSync(join(home, 'shop', 'fairlead-image.yml'), join(home, name))
+  assert.match((await image('push', 'shop:4', 'shop')).stdout, /stored: \d+ bytes/)
+  await image('remove', 'shop:4')
   await image('remove', 'shop:1')
   assert.equal((await image('list')).stdout, '')
   await assert.rejects(image('show', 'shop:1'), /Image not found/)
