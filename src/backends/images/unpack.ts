@@ -1,5 +1,5 @@
 /** Unpacks archives of strangers: nothing leaves the folder, and size and number are bounded. */
-import { type Dirent, readdirSync, realpathSync } from 'node:fs'
+import { type Dirent, mkdirSync, readdirSync, realpathSync, rmSync, symlinkSync } from 'node:fs'
 import { dirname, isAbsolute, join, normalize, sep } from 'node:path'
 import { pipeline, Readable } from 'node:stream'
 import { createGunzip } from 'node:zlib'
@@ -67,6 +67,7 @@ export async function unpackArchive(archive: AsyncIterable<Uint8Array>, folder: 
     )
   }
   if (guard.entries === 0) throw new BackendError(400, 'The archive is empty, or no tar archive.')
+  makeLinks(folder, guard.links)
   checkLinks(folder)
 }
 
@@ -142,19 +143,28 @@ class EntryGuard {
   #bytes = 0
   #refusal: BackendError | undefined
   entries = 0
+  /** Symbolic links, which are made last: nothing is written through them, and each may lead through others. */
+  readonly links = new Map<string, string>()
 
   constructor(bounds: UnpackBounds) {
     this.#bounds = bounds
   }
 
-  /** After the first refusal nothing is written; the library calls this where an exception would be lost. */
+  /** Whether the library writes it: nothing after the first refusal. It calls this where an exception would be lost. */
   admits(path: string, entry: Entry): boolean {
+    if (this.#refusal !== undefined) return false
     try {
-      if (this.#refusal === undefined) this.#check(path, entry)
+      this.#check(path, entry)
     } catch (error) {
       this.#refusal = error as BackendError
+      return false
     }
-    return this.#refusal === undefined
+    const isLink = entry.type === 'SymbolicLink'
+    const place = normalize(path).replace(/\/$/, '')
+    // Of several entries with the same path the last one holds.
+    if (isLink) this.links.set(place, entry.linkpath ?? '')
+    else this.links.delete(place)
+    return !isLink
   }
 
   #check(path: string, entry: Entry): void {
@@ -218,6 +228,27 @@ export function listTree(folder: string, below = ''): { readonly path: string; r
     const path = join(below, entry.name)
     return [{ path, entry }, ...(entry.isDirectory() ? listTree(folder, path) : [])]
   })
+}
+
+/** All folders exist before the first link, so that no link is made through another one. @throws {BackendError} 400 */
+function makeLinks(folder: string, links: ReadonlyMap<string, string>): void {
+  const makeFolderOf = (path: string) => mkdirSync(join(folder, dirname(path)), { recursive: true })
+  const makeLink = (path: string, target: string) => {
+    rmSync(join(folder, path), { force: true })
+    symlinkSync(target, join(folder, path))
+  }
+  for (const make of [makeFolderOf, makeLink]) {
+    for (const [path, target] of links) {
+      try {
+        make(path, target)
+      } catch (cause) {
+        throw hostile(
+          path,
+          `cannot be a link to ${target} (${(cause as NodeJS.ErrnoException).code}): its place is taken, or its name wrong`,
+        )
+      }
+    }
+  }
 }
 
 /**
