@@ -87,6 +87,9 @@ export interface Stage {
 /** Key of a stage's context: what its `stageEnabled` came to when the stage was last to start. */
 export const conditionKey = 'stageEnabledEvaluation'
 
+/** Key of a stage's context: what it waits for, in words; a timeout repeats it. */
+export const waitingKey = 'waiting.for'
+
 export interface Task {
   id: string
   name: string

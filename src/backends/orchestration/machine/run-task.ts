@@ -1,7 +1,7 @@
 /** Tasks whose time has come: their steps, and the results that these record (docs/contracts/orchestration.md#task-states). */
 import { isTrue, type JsonObject, objectOf } from '../../../json/values.ts'
 import { evaluateStageContext } from '../expressions/stage-evaluation.ts'
-import type { Execution, Stage } from '../model.ts'
+import { type Execution, type Stage, waitingKey } from '../model.ts'
 import { type Step, stageTypeOf, type TaskResult, typeNameOf } from '../stages/stage-type.ts'
 import { isComplete, type Status } from '../statuses.ts'
 import { formatStored } from '../store.ts'
@@ -80,12 +80,15 @@ export function pauseTask({ execution, stage, task }: TaskRun): void {
 }
 
 function timeOut(run: StepRun): void {
+  const { [waitingKey]: missing, ...context } = run.stage.context
+  run.stage.context = context
   if (isTrue(run.stage.context['markSuccessfulOnTimeout'])) {
     endTask(run, 'SUCCEEDED')
     return
   }
   const seconds = Math.round((timeoutOf(run).limitMs ?? 0) / 1000)
-  const error = new StageError([`The step "${run.task.name}" did not end within ${seconds} s.`])
+  const why = typeof missing === 'string' ? `: ${missing.replace(/\.$/, '')}` : ''
+  const error = new StageError([`The step "${run.task.name}" did not end within ${seconds} s${why}.`])
   error.name = 'TimeoutException'
   failTask(run, error)
 }

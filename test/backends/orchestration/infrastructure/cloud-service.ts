@@ -61,7 +61,7 @@ export function createCloudService(): CloudService {
       const state = group.isDisabled || group.out.includes(id) ? 'OutOfService' : group.sick ? 'Starting' : 'Up'
       const health = [
         { type: 'Platform', healthClass: 'platform', state: 'Unknown' },
-        { type: 'LoadBalancer', state },
+        { type: 'LoadBalancer', state, ...(state === 'Starting' && { description: 'no answer' }) },
       ]
       return { id, name: id, healthState: state, launchTime: group.createdTime, health }
     })

@@ -113,7 +113,10 @@ test('a failed deployment is rolled back before its stage ends', async (t) => {
   cloud.sick = true
   const job = { ...create, strategy: 'redblack', rollback: { onFailure: true, destroyLatest: true }, stageTimeoutMs: 5000 }
   const view = await run(job, 'TERMINAL')
-  assert.match(errorOf(view), /waitForUpInstances/)
+  assert.match(
+    errorOf(view),
+    /waitForUpInstances" did not end within 5 s: 0 of 2 instances of shop-main-v001 are up; shop-main-v001-0: no answer\./,
+  )
   assert.deepEqual(cloud.enabled(), ['shop-main-v000'])
   assert.equal(cloud.groups.length, 1)
 })

@@ -1,7 +1,7 @@
 /** Steps that wait until server groups and instances are as wished (docs/contracts/infrastructure.md#waiting). */
-import { type JsonObject, numberOf, textsOf } from '../../../../json/values.ts'
+import { type JsonObject, numberOf, textOf, textsOf } from '../../../../json/values.ts'
 import { StageError } from '../../machine/failure.ts'
-import type { Stage } from '../../model.ts'
+import { type Stage, waitingKey } from '../../model.ts'
 import type { Step, TaskContext, TaskResult } from '../stage-type.ts'
 import { type ServerGroupTarget, targetOf } from './cloud-context.ts'
 import { hourMs, pauseFor } from './cloud-task.ts'
@@ -37,7 +37,7 @@ export function waitUpStep(
       if (group === undefined) return `${target.name} is not visible yet`
       const wanted = wantedInstances(settingsOf(context.stage), group)
       const up = group.instances.filter((instance) => isUp(instance, types)).length
-      if (up < wanted || group.instances.length < wanted) return `${up} of ${wanted} instances of ${target.name} are up`
+      if (up < wanted || group.instances.length < wanted) return describeUp(group, up, wanted, types)
     }
     return undefined
   })
@@ -88,7 +88,7 @@ export function waitCapacityStep(): Step {
     const types = healthTypesOf(context.stage.context)
     if (group.isDisabled || types?.length === 0) return undefined
     const up = group.instances.filter((instance) => isUp(instance, types)).length
-    return up >= wanted ? undefined : `${up} of ${wanted} instances of ${group.name} are up`
+    return up >= wanted ? undefined : describeUp(group, up, wanted, types)
   })
 }
 
@@ -130,6 +130,20 @@ export function waitAllDownStep(targets: TargetsOf, drainMs: (context: TaskConte
   })
 }
 
+const maxReason = 300
+
+/** With the reason of one that is not up, if the service reports any. */
+function describeUp({ name, instances }: ServerGroup, up: number, wanted: number, types: readonly string[] | undefined): string {
+  const count = `${up} of ${wanted} instances of ${name} are up`
+  for (const instance of instances) {
+    const reason = isUp(instance, types)
+      ? undefined
+      : instance.health.map((record) => textOf(record['description'])).find(Boolean)
+    if (reason !== undefined) return `${count}; ${instance.id}: ${reason.slice(0, maxReason)}`
+  }
+  return count
+}
+
 async function visibleGroup(context: TaskContext, target: ServerGroupTarget): Promise<ServerGroup | undefined> {
   const group = await loadServerGroup(context, target)
   if (group !== undefined) return group
@@ -145,8 +159,8 @@ export function waitStep(name: string, timeoutMs: number, look: (context: TaskCo
     timeoutMs,
     execute: async (context): Promise<TaskResult> => {
       const missing = await look(context)
-      if (missing === undefined) return { status: 'SUCCEEDED', context: { 'waiting.for': undefined } }
-      return { status: 'RUNNING', context: { 'waiting.for': missing }, pollMs: pauseFor(context) }
+      if (missing === undefined) return { status: 'SUCCEEDED', context: { [waitingKey]: undefined } }
+      return { status: 'RUNNING', context: { [waitingKey]: missing }, pollMs: pauseFor(context) }
     },
   }
 }
