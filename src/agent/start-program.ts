@@ -43,6 +43,7 @@ export async function startProgram({ program, files, mark, keepsStatus }: StartO
   const output = openConsole(files.console)
   const status = keepsStatus ? openStatus(files.status) : undefined
   try {
+    // It throws some faults, and reports others as an event.
     const child = spawn('/bin/sh', ['-c', toScript(program, keepsStatus), name, file, ...args], {
       cwd: files.work,
       detached: true,
@@ -54,6 +55,8 @@ export async function startProgram({ program, files, mark, keepsStatus }: StartO
     // A shell that has ended already is reported by its exit.
     child.stdin?.on('error', () => {})
     return { pid: child.pid as number, child, begin: () => void child.stdin?.end('\n') }
+  } catch (error) {
+    throw toStartFault(error as NodeJS.ErrnoException)
   } finally {
     closeAll([output, ...(status === undefined ? [] : [status])])
   }
@@ -106,16 +109,19 @@ function isExecutable(file: string): boolean {
   }
 }
 
+const lastingFaults: Readonly<Record<string, string>> = {
+  EPERM: 'Only root may start programs as another user: remove the user, or start Fairlead as root.',
+  E2BIG: 'Its command and its environment are larger than this machine allows: put what is large into a file of the image.',
+}
+
+function toStartFault(error: NodeJS.ErrnoException): Error {
+  const text = lastingFaults[error.code ?? '']
+  return text === undefined ? error : new StartError(text)
+}
+
 function created(child: ChildProcess): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>()
   child.once('spawn', resolve)
-  child.once('error', ({ code, message }: NodeJS.ErrnoException) => {
-    const isUser = code === 'EPERM'
-    reject(
-      isUser
-        ? new StartError('Only root may start programs as another user: remove the user, or start Fairlead as root.')
-        : new Error(message),
-    )
-  })
+  child.once('error', reject)
   return promise
 }

@@ -113,6 +113,11 @@ const hostilePrograms: HostileProgram[] = [
     reaches: ({ phase, reason }) => phase === 'failed' && /^The program "no-such-program" was not found/.test(reason ?? ''),
   },
   {
+    title: 'whose environment is too large fails at once',
+    instance: toInstance('large', ['true'], { program: { environment: { DATA: 'x'.repeat(200_000) } } }),
+    reaches: ({ phase, reason }) => phase === 'failed' && /^Its command and its environment are larger/.test(reason ?? ''),
+  },
+  {
     title: 'whose content is missing fails at once',
     instance: toInstance('empty', ['true'], { program: { content: '/no/such/image' } }),
     reaches: ({ phase, reason }) => phase === 'failed' && reason === 'The folder of its content, /no/such/image, does not exist.',
