@@ -80,7 +80,7 @@ export function loadBalancerOperations(parts: OperationParts): OperationTypes {
       const name = nameOf(fields)
       if (name === undefined) return ['name: it is missing.']
       return [
-        ...(namePattern.test(name) ? [] : [`name: "${name}" may have letters, digits, ".", "_" and "-" only.`]),
+        ...(namePattern.test(name) ? [] : [`name: "${name}" may have letters, digits, ".", "_" and "-" only, 128 at most.`]),
         ...checkListeners(fields, name, place, parts),
         ...checkHealth(fields.healthCheck),
         ...(fields.securityGroups ?? [])

@@ -46,7 +46,7 @@ export function securityGroupOperations(parts: OperationParts): OperationTypes {
       return [
         ...(name !== undefined && namePattern.test(name)
           ? []
-          : ['name: it is missing, or has more than letters, digits, ".", "_" and "-".']),
+          : ['name: it is missing, longer than 255 characters, or has more than letters, digits, ".", "_" and "-".']),
         ...(fields.description === undefined ? ['description: it is missing.'] : []),
         ...(fields.ipIngress ?? []).flatMap(({ cidr }) =>
           isNetworkRange(cidr) ? [] : [`ipIngress: "${cidr}" is no network such as 10.0.0.0/8.`],
