@@ -16,6 +16,8 @@ export interface ForwardedCall {
   readonly query: readonly string[]
   readonly constants: Readonly<Record<string, string>>
   readonly otherQuery: boolean
+  /** Whether any of these may be sent. */
+  readonly hasQuery: boolean
 }
 
 const routes = new WeakMap<Operation, Route>()
@@ -34,12 +36,15 @@ function toCall({ path: text, method, query = {} }: Operation, own: PathTemplate
   const declared: Forward = typeof forward === 'string' ? { service: forward } : forward
   const path = declared.path === undefined || declared.path === text ? own : new PathTemplate(declared.path)
   const inPath = path.names.filter((name) => !own.names.includes(name))
+  const sent = [...(declared.fromPath ?? []), ...Object.keys(query).filter((name) => !inPath.includes(name))]
+  const { constants = {}, otherQuery = false } = declared
   return {
     service: declared.service,
     method: declared.method ?? method,
     path,
-    query: [...(declared.fromPath ?? []), ...Object.keys(query).filter((name) => !inPath.includes(name))],
-    constants: declared.constants ?? {},
-    otherQuery: declared.otherQuery === true,
+    query: sent,
+    constants,
+    otherQuery,
+    hasQuery: otherQuery || sent.length > 0 || Object.keys(constants).length > 0,
   }
 }

@@ -2,6 +2,7 @@
 import { hash } from 'node:crypto'
 import { z } from 'zod'
 import { foldName } from '../fold-name.ts'
+import { RecentTexts } from '../recent-texts.ts'
 import type { Authorization, PermissionView, ResourceView } from './permissions.ts'
 
 /** Words and fields that this version does not know are tolerated; entries without a name are left out. */
@@ -103,11 +104,11 @@ export function rightsOf(view: PermissionView): string {
 /** A list of applications is filtered entry by entry, and both sides may have thousands. */
 interface ApplicationIndex {
   readonly byFoldedName: ReadonlyMap<string, ReadonlySet<string>>
-  /** The first names that were asked for, as they were written: folding takes three copies of each. */
-  readonly byWrittenName: Map<string, ReadonlySet<string>>
+  /** The names that were asked for last, as they were written: folding takes three copies of each. */
+  readonly byWrittenName: RecentTexts<ReadonlySet<string>>
 }
 
-const maxWrittenNames = 1000
+const writtenNames = 256
 const indexes = new WeakMap<PermissionView, ApplicationIndex>()
 
 /** Undefined for an application that the view does not list. */
@@ -116,7 +117,7 @@ function authorizationsOn(view: PermissionView, application: string): ReadonlySe
   const known = byWrittenName.get(application)
   if (known !== undefined) return known
   const found = byFoldedName.get(foldName(application))
-  if (found !== undefined && byWrittenName.size < maxWrittenNames) byWrittenName.set(application, found)
+  if (found !== undefined) byWrittenName.set(application, found)
   return found
 }
 
@@ -127,7 +128,7 @@ function indexOf(view: PermissionView): ApplicationIndex {
       byFoldedName: new Map(
         view.applications.map(({ name, authorizations }) => [foldName(name), new Set<string>(authorizations)]),
       ),
-      byWrittenName: new Map(),
+      byWrittenName: new RecentTexts(writtenNames),
     }
     indexes.set(view, index)
   }

@@ -86,7 +86,8 @@ export class Guard {
     if (user === undefined || !isDecided(this.#platform)) return false
     const view = this.#knownView(user)
     if (view === undefined) return false
-    return judged.every((demand) => isMetBy(view, demand, request))
+    for (const demand of judged) if (!isMetBy(view, demand, request)) return false
+    return true
   }
 
   async #checkEach(operation: Operation, request: OperationRequest, judged: readonly Demand[]): Promise<void> {

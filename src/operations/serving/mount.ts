@@ -218,6 +218,19 @@ async function askForDocument(
 }
 
 function toCall(forward: ForwardedCall, { path, query, otherQuery }: OperationRequest): UpstreamCall {
+  return {
+    // The gateway answers HEAD itself, from what GET finds.
+    method: forward.method === 'OPTIONS' || forward.method === 'HEAD' ? 'GET' : forward.method,
+    path:
+      forward.path.fill((name) => path[name] ?? (query[name] === undefined ? undefined : String(query[name]))) +
+      (forward.hasQuery ? formatQuery(toQuery(forward, { path, query, otherQuery })) : ''),
+  }
+}
+
+function toQuery(
+  forward: ForwardedCall,
+  { path, query, otherQuery }: Pick<OperationRequest, 'path' | 'query' | 'otherQuery'>,
+): Record<string, QueryValue> {
   const sent: Record<string, QueryValue> = { ...forward.constants }
   for (const name of forward.query) sent[name] = query[name] ?? path[name]
   if (forward.otherQuery) {
@@ -227,13 +240,7 @@ function toCall(forward: ForwardedCall, { path, query, otherQuery }: OperationRe
       else sent[name] ??= value
     }
   }
-  return {
-    // The gateway answers HEAD itself, from what GET finds.
-    method: forward.method === 'OPTIONS' || forward.method === 'HEAD' ? 'GET' : forward.method,
-    path:
-      forward.path.fill((name) => path[name] ?? (query[name] === undefined ? undefined : String(query[name]))) +
-      formatQuery(sent),
-  }
+  return sent
 }
 
 /** Streams the answer of a service to the client; errors before the first byte become ordinary error answers. */
