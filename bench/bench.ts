@@ -136,7 +136,9 @@ async function measurePath(options: BenchOptions, scratch: Scratch): Promise<voi
     }
     targets.push(await logIn(await startGateway({ dir: scratch.dir('fairlead'), dist, service, env })))
     const asked = { path: applicationPath, connections: 50 }
-    for (const target of targets.slice(1)) await warmUp(target, asked)
+    const sent: string[] = []
+    for (const target of targets.slice(1)) sent.push(`${target.name} ${await warmUp(target, asked)}`)
+    console.log(`\nRequests before the measurement: ${sent.join(', ')}`)
     const full = await measure(targets.slice(1), options, asked)
     print('Request path: session, permission, metrics and log; 2 KB answers, 50 connections', toRows(full, 'bare'))
     const saturated = full.at(-1)?.best.requestsPerSecond ?? Number.NaN
