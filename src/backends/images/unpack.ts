@@ -1,9 +1,22 @@
 /** Unpacks archives of strangers: nothing leaves the folder, and size and number are bounded. */
-import { type Dirent, mkdirSync, readdirSync, realpathSync, rmSync, symlinkSync } from 'node:fs'
+import {
+  closeSync,
+  type Dirent,
+  linkSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeSync,
+} from 'node:fs'
 import { dirname, isAbsolute, join, normalize, sep } from 'node:path'
 import { pipeline, Readable } from 'node:stream'
 import { createGunzip } from 'node:zlib'
+import type { ReadEntry } from 'tar'
 import { BackendError } from '../backend.ts'
+import { toStorageError } from '../storage-error.ts'
 
 export interface UnpackBounds {
   /** Of all files together. */
@@ -28,39 +41,42 @@ const kinds: ReadonlySet<string> = new Set([
  * @throws {BackendError} 400 for an archive that is damaged or hostile; 413 beyond the bounds
  */
 export async function unpackArchive(archive: AsyncIterable<Uint8Array>, folder: string, bounds: UnpackBounds): Promise<void> {
-  const { UnpackSync } = await import('tar')
+  const { Parser } = await import('tar')
   const guard = new EntryGuard(bounds)
-  // It writes each piece before it takes the next, so nothing is pending when it returns.
-  const unpack = new UnpackSync({
-    cwd: folder,
+  const writer = new EntryWriter(folder)
+  const parser = new Parser({
     strict: true,
-    preserveOwner: false,
-    noMtime: true,
-    filter: (path, entry) => guard.admits(path, entry as Entry),
+    filter: (path, entry) => guard.admits(path, entry as ReadEntry),
+    onReadEntry: (entry) => writer.write(entry),
   })
   let isOver = false
-  unpack.on('eof', () => {
+  parser.on('eof', () => {
     isOver = true
   })
-  let fault: Error | undefined
-  unpack.on('error', (error: Error) => {
-    fault ??= error
+  let damage: Error | undefined
+  parser.on('error', (error: Error) => {
+    damage ??= error
   })
+  let fault: Error | undefined
   try {
     for await (const chunk of guard.watched(plainTar(archive))) {
       // What follows a fault is read and dropped: a client that is still sending would not see the answer. So is what follows the
       // end of the archive, which the library would collect, copying all of it with each piece.
-      if (fault === undefined && !isOver) unpack.write(Buffer.from(chunk))
+      if (damage === undefined && writer.fault === undefined && !isOver) parser.write(Buffer.from(chunk))
     }
+    // It reports an archive that is incomplete.
+    parser.end()
   } catch (error) {
-    fault ??= error as Error
+    fault = error as Error
   } finally {
-    // Also of an incomplete archive, so that its last file is closed.
-    unpack.end()
+    // Of an incomplete archive.
+    writer.close()
   }
   guard.checkRefusal()
-  if (fault instanceof BackendError) throw fault
+  fault = writer.fault ?? damage ?? fault
   if (fault !== undefined) {
+    const known = toStorageError(fault)
+    if (known instanceof BackendError) throw known
     throw new BackendError(
       400,
       `The archive cannot be unpacked: ${fault.message}. Send a tar archive, compressed with gzip or not.`,
@@ -128,12 +144,61 @@ function hasMagic(start: Uint8Array, magic: readonly number[]): boolean {
   return magic.every((byte, index) => start[index] === byte)
 }
 
-interface Entry {
-  type: string
-  size: number
-  mode?: number
-  linkpath?: string
+/**
+ * Writes each piece before the parser takes the next, so nothing is pending when it returns. (The library's own way closes a file again
+ * after a write that failed, when its number may belong to another, and takes a part for the whole where a disk is nearly full.)
+ */
+class EntryWriter {
+  readonly #folder: string
+  #file: number | undefined
+  /** The first one; nothing is written after it. */
+  fault: Error | undefined
+
+  constructor(folder: string) {
+    this.#folder = folder
+  }
+
+  write(entry: ReadEntry): void {
+    this.#attempt(() => this.#begin(entry))
+    entry.on('data', (piece) => this.#attempt(() => this.#append(piece)))
+    entry.on('end', () => this.#attempt(() => this.close()))
+  }
+
+  close(): void {
+    const file = this.#file
+    this.#file = undefined
+    if (file !== undefined) closeSync(file)
+  }
+
+  #begin({ type, path, linkpath = '', mode }: ReadEntry): void {
+    const place = join(this.#folder, path)
+    const isFolder = folderTypes.has(type)
+    mkdirSync(isFolder ? place : dirname(place), { recursive: true, mode: folderMode })
+    if (isFolder) return
+    // Of several entries with the same path the last one holds.
+    rmSync(place, { force: true })
+    if (type === 'Link') linkSync(join(this.#folder, linkpath), place)
+    else this.#file = openSync(place, 'wx', mode)
+  }
+
+  #append(piece: Uint8Array): void {
+    if (this.#file === undefined) return
+    for (let at = 0; at < piece.length; ) at += writeSync(this.#file, piece, at)
+  }
+
+  #attempt(work: () => void): void {
+    if (this.fault !== undefined) return
+    try {
+      work()
+    } catch (error) {
+      this.fault = error as Error
+      this.close()
+    }
+  }
 }
+
+const folderTypes: ReadonlySet<string> = new Set(['Directory', 'GNUDumpDir'])
+const folderMode = 0o755
 
 /** Judges each entry by its header, before anything of it is written. */
 class EntryGuard {
@@ -151,7 +216,7 @@ class EntryGuard {
   }
 
   /** Whether the library writes it: nothing after the first refusal. It calls this where an exception would be lost. */
-  admits(path: string, entry: Entry): boolean {
+  admits(path: string, entry: ReadEntry): boolean {
     if (this.#refusal !== undefined) return false
     try {
       this.#check(path, entry)
@@ -161,13 +226,12 @@ class EntryGuard {
     }
     const isLink = entry.type === 'SymbolicLink'
     const place = normalize(path).replace(/\/$/, '')
-    // Of several entries with the same path the last one holds.
     if (isLink) this.links.set(place, entry.linkpath ?? '')
     else this.links.delete(place)
     return !isLink
   }
 
-  #check(path: string, entry: Entry): void {
+  #check(path: string, entry: ReadEntry): void {
     const { type, size, linkpath = '' } = entry
     this.entries++
     this.#bytes += size
@@ -186,7 +250,7 @@ class EntryGuard {
     if (type === 'SymbolicLink' && isAbsolute(linkpath)) throw hostile(path, `is a link to the absolute path ${linkpath}`)
     if (type.endsWith('File')) this.#files.add(normalize(path))
     // No set-user-ID and the like, and always removable by its owner.
-    entry.mode = type === 'Directory' || type === 'GNUDumpDir' || ((entry.mode ?? 0) & 0o100) !== 0 ? 0o755 : 0o644
+    entry.mode = folderTypes.has(type) || ((entry.mode ?? 0) & 0o100) !== 0 ? folderMode : 0o644
   }
 
   /** An archive that is refused, or larger than all that may be in it, is not read to its end. */

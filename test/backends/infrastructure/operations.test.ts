@@ -1,9 +1,10 @@
 /** Operations of the provider `local`: names, checks, permissions, security groups, hostile images. Server groups are empty here. */
 import assert from 'node:assert/strict'
-import { readdirSync, readFileSync } from 'node:fs'
+import fs, { readdirSync, readFileSync } from 'node:fs'
+import { syncBuiltinESMExports } from 'node:module'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
-import { test } from 'node:test'
+import { type TestContext, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { Header } from 'tar'
 import { ImageFile } from '../../../src/backends/images/image-file.ts'
@@ -383,6 +384,33 @@ test('hostile archives are refused and leave nothing behind', async (t) => {
     await unpackArchive(Readable.from([content]), folder, { maxBytes: 10_000, maxEntries: 20 })
     for (const path of ['bin/early', 'bin/run', 'twice']) assert.equal(readFileSync(join(folder, path), 'utf8'), String(file))
   })
+  const unpackBig = async (t: TestContext) => {
+    const folder = createFolder('big')
+    t.after(() => removeFolder(folder))
+    const big = Buffer.alloc(300_000, 'x')
+    const content = archive(entry('big', {}, big), entry('small'))
+    await unpackArchive(Readable.from([content]), folder, { maxBytes: 1_000_000, maxEntries: 10 })
+    assert.deepEqual(readFileSync(join(folder, 'big')), big)
+  }
+  await t.test('a write of a part is completed', async (t) => {
+    const write = fs.writeSync
+    replaceInFs(t, 'writeSync', (file, bytes, at = 0) => write(file, bytes, at, Math.min(1000, bytes.length - at)))
+    await unpackBig(t)
+  })
+  await t.test('a full disk is said, and no file is closed twice', async (t) => {
+    const [write, close] = [fs.writeSync, fs.closeSync]
+    const closed: number[] = []
+    replaceInFs(t, 'closeSync', (file) => {
+      closed.push(file)
+      close(file)
+    })
+    replaceInFs(t, 'writeSync', (file, bytes, at) => {
+      if (bytes.length < 1000) return write(file, bytes, at)
+      throw Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' })
+    })
+    await assert.rejects(unpackBig(t), /disk of the data directory is full/)
+    assert.equal(closed.length, 1)
+  })
   await t.test('what follows the end is neither kept nor copied', async (t) => {
     let copied = 0
     const concat = Buffer.concat.bind(Buffer)
@@ -407,6 +435,21 @@ test('hostile archives are refused and leave nothing behind', async (t) => {
   })
   assert.deepEqual(await infra.read('/local/images'), [])
 })
+
+interface Replaced {
+  writeSync(file: number, bytes: Uint8Array, at?: number): number
+  closeSync(file: number): void
+}
+
+/** For all modules that import it, until the test ends. */
+function replaceInFs<Name extends keyof Replaced>(t: TestContext, name: Name, implementation: Replaced[Name]): void {
+  const mocked = t.mock.method(fs, name, implementation as (typeof fs)[Name])
+  syncBuiltinESMExports()
+  t.after(() => {
+    mocked.mock.restore()
+    syncBuiltinESMExports()
+  })
+}
 
 test('the same tree is the same content, and a version never changes', async (t) => {
   const infra = await startInfrastructure(t, { local: await localSettings() })
