@@ -4,7 +4,7 @@ import { Socket } from 'node:net'
 import { createGateway, type Gateway } from '../src/gateway.ts'
 import { keepTickShape } from '../src/node-ticks.ts'
 import { openLog } from '../src/telemetry/log.ts'
-import { giveBackMemoryWhenIdle, growWithLoad } from '../src/telemetry/memory.ts'
+import { growWithLoad, keepMemorySmall } from '../src/telemetry/memory.ts'
 import { type HandedConnection, type WorkerStart, wordsMark } from '../src/workers/protocol.ts'
 import { linkToPrimary } from '../src/workers/remote-parts.ts'
 import { explainFailure } from './failure.ts'
@@ -65,7 +65,7 @@ async function work(start: WorkerStart): Promise<void> {
     })
     await gateway.listen()
     link.ready()
-    giveBackMemoryWhenIdle()
+    keepMemorySmall()
   } catch (error) {
     link.fail(explainFailure(error, config.http))
     await link.flush()

@@ -5,7 +5,7 @@ import type { LoadedConfig } from '../src/config/config.ts'
 import type { Gateway } from '../src/gateway.ts'
 import { shellWord } from '../src/shell-word.ts'
 import { openLog } from '../src/telemetry/log.ts'
-import { giveBackMemoryWhenIdle, growWithLoad } from '../src/telemetry/memory.ts'
+import { growWithLoad, keepMemorySmall } from '../src/telemetry/memory.ts'
 import { wordsMark } from '../src/workers/protocol.ts'
 import { readArguments } from './arguments.ts'
 import { command } from './command-name.ts'
@@ -51,7 +51,7 @@ export async function serve(args: readonly string[]): Promise<number | undefined
     const stop = stopOnSignal(gateway, config.http.drainMs, log)
     reloadOnSignal(gateway, { read: () => readConfig(args), stop, log })
     await gateway.listen()
-    giveBackMemoryWhenIdle()
+    keepMemorySmall()
     return undefined
   } catch (error) {
     // The entry point says how packages are installed.

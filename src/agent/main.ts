@@ -2,7 +2,7 @@
 import { flushCompileCache } from 'node:module'
 import { keepTickShape } from '../node-ticks.ts'
 import { LockedError } from '../storage/file-lock.ts'
-import { giveBackMemoryWhenIdle } from '../telemetry/memory.ts'
+import { keepMemorySmall } from '../telemetry/memory.ts'
 import { runAgent } from './agent.ts'
 import { createAgentLog } from './log.ts'
 import { inheritedSockets } from './start-agent.ts'
@@ -15,7 +15,7 @@ process.stderr.on('error', () => {})
 const log = createAgentLog((line) => void process.stderr.write(line))
 
 // An agent that is killed would not write its compiled modules.
-giveBackMemoryWhenIdle(flushCompileCache)
+keepMemorySmall(flushCompileCache)
 runAgent({ dataDir, version, log, inherited: inheritedSockets(addresses) }).catch((err: unknown) => {
   const isOther = err instanceof LockedError
   if (isOther) log.info({ dataDir }, 'another agent works on this data directory')

@@ -5,7 +5,7 @@ import { parentPort, workerData } from 'node:worker_threads'
 import pino, { type Logger } from 'pino'
 import { keepTickShape } from '../node-ticks.ts'
 import { openDatabase } from '../storage/database.ts'
-import { giveBackMemoryWhenIdle } from '../telemetry/memory.ts'
+import { keepMemorySmall } from '../telemetry/memory.ts'
 import type { EngineState } from '../telemetry/metrics.ts'
 import type { ServiceTls } from '../upstreams/service-tls.ts'
 import type { ServiceAddress, ServiceName } from '../upstreams/services.ts'
@@ -60,7 +60,7 @@ if (port !== null) {
     onOrder: (obey) => port.on('message', obey),
     onClosed: () => port.close(),
   })
-  giveBackMemoryWhenIdle()
+  keepMemorySmall()
 }
 
 /** The connection between the back ends and the gateway, which are in different threads. */
