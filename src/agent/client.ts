@@ -63,10 +63,8 @@ export function openAgent({ dataDir: folder, log, version, agentFile = ownAgentF
 
   /** Requests that end with the signal. */
   function askUntil(end: AbortSignal, withinMs = answerMs): Ask {
-    return (method, path, body) => {
-      const signal = AbortSignal.any([end, AbortSignal.timeout(withinMs)])
-      return askAgent({ socketPath, method, path, signal, ...(body !== undefined && { body }) })
-    }
+    return (method, path, body) =>
+      within(withinMs, end, (signal) => askAgent({ socketPath, method, path, signal, ...(body !== undefined && { body }) }))
   }
 
   const ask = askUntil(closing.signal)
@@ -77,7 +75,7 @@ export function openAgent({ dataDir: folder, log, version, agentFile = ownAgentF
       return status === 200 ? text : undefined
     } catch (error) {
       if (isAbsent(error)) return undefined
-      throw error
+      throw new Error(explainAbsence(error), { cause: error })
     }
   }
 
@@ -185,13 +183,14 @@ export function openAgent({ dataDir: folder, log, version, agentFile = ownAgentF
 
   /** Line by line, as it arrives: a whole state may be megabytes. @throws {Error} when the answer breaks off */
   async function receiveChanges(copy: ObservedCopy, before: ObservedState | undefined, end: AbortSignal): Promise<ObservedState> {
-    const signal = AbortSignal.any([end, AbortSignal.timeout(waitMs + answerMs)])
     const path = `/observed-changes?pid=${before?.pid ?? 0}&after=${before?.sequence ?? 0}&waitMs=${waitMs}`
-    for await (const line of readAgentLines({ socketPath, method: 'GET', path, signal })) {
-      const state = copy.receive(line as ObservedLine)
-      if (state !== undefined) return state
-    }
-    throw new Error('the report of the agent broke off')
+    return within(waitMs + answerMs, end, async (signal) => {
+      for await (const line of readAgentLines({ socketPath, method: 'GET', path, signal })) {
+        const state = copy.receive(line as ObservedLine)
+        if (state !== undefined) return state
+      }
+      throw new Error('the report of the agent broke off')
+    })
   }
 
   async function keepSending(end: AbortSignal): Promise<never> {
@@ -238,6 +237,16 @@ export function openAgent({ dataDir: folder, log, version, agentFile = ownAgentF
       listeners.clear()
       await running
     },
+  }
+}
+
+/** @throws {Error} in words when the time is over, as `run` otherwise */
+async function within<T>(limitMs: number, end: AbortSignal, run: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const limit = AbortSignal.timeout(limitMs)
+  try {
+    return await run(AbortSignal.any([end, limit]))
+  } catch (cause) {
+    throw limit.aborted && !end.aborted ? new Error(`it did not answer within ${limitMs / 1000} s`, { cause }) : cause
   }
 }
 

@@ -8,6 +8,7 @@ import { askAgent } from '../../src/agent/agent-request.ts'
 import { openAgent } from '../../src/agent/client.ts'
 import type { DesiredLoadBalancer, ObservedInstance, ObservedState } from '../../src/agent/protocol.ts'
 import { restartPauseMs } from '../../src/agent/restart-pause.ts'
+import { socketPathFor } from '../../src/storage/socket-path.ts'
 import { openTestAgent, silentLog, type TestAgent, toInstance } from '../support/agent.ts'
 import { freePort } from '../support/free-port.ts'
 import { openRawConnection } from '../support/raw-connection.ts'
@@ -342,6 +343,22 @@ test('without anything to run, no agent is started', async (t) => {
   assert.equal(await client.console('none', 10), undefined)
   await client.close()
   assert.deepEqual(readdirSync(dataDir), [])
+})
+
+test('an agent that does not answer is named', async (t) => {
+  const dataDir = createFolder('agent')
+  const silent = createServer(() => {}).listen(socketPathFor(dataDir, 'agent.sock'))
+  const timeout = AbortSignal.timeout
+  t.mock.method(AbortSignal, 'timeout', () => timeout.call(AbortSignal, 20))
+  const client = openAgent({ dataDir, log: silentLog, version: '0.0.0-test' })
+  t.after(async () => {
+    await client.close()
+    silent.closeAllConnections()
+    silent.close()
+    removeFolder(dataDir)
+  })
+  const says = /^Error: The agent, which runs the deployed programs, cannot be reached: it did not answer within 10 s\./
+  await assert.rejects(client.console('i-1', 10), says)
 })
 
 test('pauses between starts grow up to half a minute', () => {
