@@ -1,6 +1,6 @@
 /** The agent: owns processes and listeners of one data directory, controlled over a Unix socket. */
 import { chmodSync, existsSync, rmSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type FileLock, LockedError, lockFile } from '../storage/file-lock.ts'
 import { socketPathFor } from '../storage/socket-path.ts'
@@ -123,7 +123,7 @@ export async function runAgent({ dataDir: folder, version, log, inherited = new 
     handOver,
   })
   rmSync(socketPath, { force: true })
-  await listen(control, socketPath)
+  await listen(control.server, socketPath)
   process.on('SIGTERM', () => end('SIGTERM'))
   process.on('SIGINT', () => end('SIGINT'))
   const boundLog = () => {
@@ -143,6 +143,13 @@ export async function runAgent({ dataDir: folder, version, log, inherited = new 
       end('the data directory is gone')
     })
   })
+  const { server } = control
+  setInterval(() => {
+    if (isOver || isStopping || existsSync(socketPath) || !existsSync(dirname(socketPath))) return
+    log.warn({ socketPath }, 'the socket of the agent is gone, and made again')
+    server.close()
+    listen(server, socketPath).catch((err: unknown) => log.error({ err }, 'the socket of the agent cannot be made again'))
+  }, folderCheckMs).unref()
   log.info({ pid: process.pid, version, dataDir }, 'the agent runs')
 }
 
@@ -170,7 +177,7 @@ async function waitForLock(file: string): Promise<FileLock> {
 }
 
 /** Only the user of the agent may connect. */
-async function listen({ server }: Control, socketPath: string): Promise<void> {
+async function listen(server: Control['server'], socketPath: string): Promise<void> {
   const { promise, resolve: listening, reject } = Promise.withResolvers<void>()
   server.once('error', reject)
   const mask = process.umask(0o177)

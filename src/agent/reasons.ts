@@ -20,10 +20,20 @@ export function isContentMissing({ code, path }: NodeJS.ErrnoException, { conten
   return code === 'ENOENT' && content !== undefined && path === content
 }
 
+/** What ends once the machine has room again. */
+const machineFaults: Readonly<Record<string, string>> = {
+  ENOSPC: 'the disk of the data directory is full; free some space',
+  EDQUOT: 'the disk quota of the data directory is used up; free some space',
+  EAGAIN: 'this machine allows no further process (ulimit -u, or the control group of Fairlead)',
+  EMFILE: 'the agent has too many files open (ulimit -n)',
+  ENFILE: 'this machine has too many files open',
+  ENOMEM: 'this machine has too little memory',
+}
+
 export function describeStartFault(error: NodeJS.ErrnoException, program: Program): string {
   if (error instanceof StartError || error instanceof PortTakenError) return error.message
   if (isContentMissing(error, program)) return `The folder of its content, ${program.content}, does not exist.`
-  return `It cannot be started: ${error.message}.`
+  return `It cannot be started: ${machineFaults[error.code ?? ''] ?? error.message}.`
 }
 
 export function describeProgram(end: ProcessEnd, run: Run, endedAt: number): string {

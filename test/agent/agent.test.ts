@@ -7,6 +7,7 @@ import { type TestContext, test } from 'node:test'
 import { askAgent } from '../../src/agent/agent-request.ts'
 import { openAgent } from '../../src/agent/client.ts'
 import type { DesiredLoadBalancer, ObservedInstance, ObservedState } from '../../src/agent/protocol.ts'
+import { describeStartFault } from '../../src/agent/reasons.ts'
 import { restartPauseMs } from '../../src/agent/restart-pause.ts'
 import { socketPathFor } from '../../src/storage/socket-path.ts'
 import { openTestAgent, silentLog, type TestAgent, toInstance } from '../support/agent.ts'
@@ -359,6 +360,22 @@ test('an agent that does not answer is named', async (t) => {
   })
   const says = /^Error: The agent, which runs the deployed programs, cannot be reached: it did not answer within 10 s\./
   await assert.rejects(client.console('i-1', 10), says)
+})
+
+test('an agent whose socket was removed is reached again', async (t) => {
+  const agent = openTestAgent(t)
+  await agent.desire([toInstance('one', ['sleep', '1000'])])
+  const { pid } = await agent.until('one', isReady)
+  rmSync(socketPathFor(agent.dataDir, 'agent.sock'))
+  await agent.desire([toInstance('one', ['sleep', '1000']), toInstance('two', ['sleep', '1000'])])
+  await agent.until('two', isReady)
+  assert.equal(agent.instance('one')?.pid, pid)
+})
+
+test('what a start lacks is said', () => {
+  const { program } = toInstance('one', ['true'])
+  const fault = Object.assign(new Error('spawn EAGAIN'), { code: 'EAGAIN' })
+  assert.match(describeStartFault(fault, program), /^It cannot be started: this machine allows no further process/)
 })
 
 test('pauses between starts grow up to half a minute', () => {
