@@ -1,8 +1,9 @@
 /** The agent: owns processes and listeners of one data directory, controlled over a Unix socket. */
 import { chmodSync, existsSync, rmSync } from 'node:fs'
-import { dirname, join, resolve } from 'node:path'
+import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type FileLock, LockedError, lockFile } from '../storage/file-lock.ts'
+import { keepSocket } from '../storage/kept-socket.ts'
 import { socketPathFor } from '../storage/socket-path.ts'
 import { openBalancers } from './balancer/balancers.ts'
 import { rotateConsole } from './console.ts'
@@ -144,12 +145,7 @@ export async function runAgent({ dataDir: folder, version, log, inherited = new 
     })
   })
   const { server } = control
-  setInterval(() => {
-    if (isOver || isStopping || existsSync(socketPath) || !existsSync(dirname(socketPath))) return
-    log.warn({ socketPath }, 'the socket of the agent is gone, and made again')
-    server.close()
-    listen(server, socketPath).catch((err: unknown) => log.error({ err }, 'the socket of the agent cannot be made again'))
-  }, folderCheckMs).unref()
+  keepSocket({ server, pathOf: () => socketPathFor(dataDir, 'agent.sock'), listen: (path) => listen(server, path), log })
   log.info({ pid: process.pid, version, dataDir }, 'the agent runs')
 }
 

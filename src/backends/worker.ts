@@ -1,10 +1,13 @@
 /** Worker thread of the embedded back ends: their database, served on a Unix socket. */
+import { once } from 'node:events'
 import { chmodSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { parentPort, workerData } from 'node:worker_threads'
 import pino, { type Logger } from 'pino'
 import { keepTickShape } from '../node-ticks.ts'
 import { openDatabase } from '../storage/database.ts'
+import { keepSocket } from '../storage/kept-socket.ts'
+import { socketPathFor } from '../storage/socket-path.ts'
 import { keepMemorySmall } from '../telemetry/memory.ts'
 import type { EngineState } from '../telemetry/metrics.ts'
 import type { ServiceTls } from '../upstreams/service-tls.ts'
@@ -96,6 +99,15 @@ export async function serveBackends(input: WorkerInput, { tell, onOrder, onClose
   rmSync(input.socketPath, { force: true })
   await server.listen({ path: input.socketPath, listenTextResolver: () => 'the embedded back ends are ready' })
   chmodSync(input.socketPath, 0o600)
+  keepSocket({
+    server: server.server,
+    pathOf: () => socketPathFor(input.dataDir, 'backends.sock'),
+    listen: async (path) => {
+      await once(server.server.listen(path), 'listening')
+      chmodSync(path, 0o600)
+    },
+    log: server.log,
+  })
   start()
   tell({ kind: 'listening' })
   onOrder((order) => {

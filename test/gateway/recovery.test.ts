@@ -1,17 +1,20 @@
 /** Faults of the machine, each with what clients see and how it ends by itself. */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
+import { existsSync, rmSync, statSync } from 'node:fs'
 import { connect } from 'node:net'
 import test from 'node:test'
 import { promisify } from 'node:util'
 import { openUsers } from '../../src/login/form/users.ts'
+import { socketPathFor } from '../../src/storage/socket-path.ts'
 import { Browser } from '../login/browser.ts'
-import { runGateway } from '../support/gateway.ts'
+import { runGateway, startGateway } from '../support/gateway.ts'
 import { startInstance } from '../support/instance.ts'
 import { program } from '../support/program.ts'
 import { openRawConnection } from '../support/raw-connection.ts'
 import { startRedis } from '../support/redis.ts'
 import { startServe } from '../support/serve.ts'
+import { createFolder, removeFolder } from '../support/temporary-folder.ts'
 import { Reply, startUpstream } from '../support/upstream.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
@@ -180,4 +183,17 @@ test('a full disk refuses what has to be stored, until there is room', async (t)
   assert.equal(await save('after'), 200)
   const { text } = await admin.visit('/applications/web/pipelineConfigs')
   assert.deepEqual((JSON.parse(text) as { name: string }[]).map(({ name }) => name).sort(), ['after', 'before'])
+})
+
+test('the socket of the back ends is made again after it was removed', async (t) => {
+  const dataDir = createFolder('socket')
+  t.after(() => removeFolder(dataDir))
+  const url = await startGateway(t, {}, { embedded: true, dataDir })
+  const read = async () => (await fetch(`${url}/applications`)).status
+  assert.equal(await read(), 200)
+  const socketPath = socketPathFor(dataDir, 'backends.sock')
+  rmSync(socketPath)
+  await waitUntil(() => existsSync(socketPath), 'the socket')
+  await waitUntil(async () => (await Promise.all(Array.from({ length: 40 }, read))).every((status) => status === 200), 'answers')
+  assert.equal(statSync(socketPath).mode & 0o777, 0o600)
 })
