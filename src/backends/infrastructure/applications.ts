@@ -172,10 +172,10 @@ function countIn(request: FastifyRequest, name: string): number | undefined {
 const jobs: InfrastructureRoute['answer'] = async (request, infrastructure) => {
   const access = await accessOf(request, infrastructure)
   const application = pathValue(request, 'application').toLowerCase()
-  return infrastructure.providers
+  const shown = infrastructure.providers
     .flatMap((provider) => [...provider.jobs()])
     .filter((job) => job.application.toLowerCase() === application && access.mayOnAccount(job.account, 'READ'))
-    .map(toJobView)
+  return new WrittenList(shown.map((each) => toWrittenEntry(toJobView(each))))
 }
 
 const job: InfrastructureRoute['answer'] = (request, infrastructure) => toJobView(requireJob(request, infrastructure).job)

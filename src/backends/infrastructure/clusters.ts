@@ -25,6 +25,7 @@ import {
   toLoadBalancerView,
   toServerGroupView,
 } from './views.ts'
+import { WrittenValue } from './written-list.ts'
 
 const cluster = '/applications/:application/clusters/:account/:cluster'
 
@@ -90,7 +91,7 @@ function byCluster(groups: readonly ServerGroup[]): ServerGroup[][] {
 const clusterNames: InfrastructureRoute['answer'] = async (request, infrastructure) => {
   const access = await accessOf(request, infrastructure)
   const groups = serverGroupsOf(infrastructure, pathValue(request, 'application'))
-  return clusterNamesByAccount(groups.filter(({ account }) => access.mayOnAccount(account, 'READ')))
+  return new WrittenValue(clusterNamesByAccount(groups.filter(({ account }) => access.mayOnAccount(account, 'READ'))))
 }
 
 const clustersOfAccount: InfrastructureRoute['answer'] = (request, infrastructure) => {

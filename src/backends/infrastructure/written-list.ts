@@ -1,4 +1,4 @@
-/** Lists of entries that were written as JSON before. */
+/** Answers that are JSON already, with their versions. */
 import { createHash, hash } from 'node:crypto'
 import { formatJson } from '../../json/json.ts'
 
@@ -25,8 +25,25 @@ function digestOf(entries: readonly WrittenEntry[]): Buffer {
   return sum.digest()
 }
 
+/** An answer as JSON, and a text that differs with it. */
+export interface Written {
+  readonly version: string
+  readonly json: string
+}
+
+export class WrittenValue implements Written {
+  readonly version: string
+  readonly json: string
+
+  constructor(value: unknown) {
+    const { json, digest } = toWrittenEntry(value)
+    this.json = json
+    this.version = digest.toString('base64url')
+  }
+}
+
 /** A list whose entries are JSON already: its version is known without joining them. */
-export class WrittenList {
+export class WrittenList implements Written {
   readonly #entries: readonly WrittenEntry[]
 
   constructor(entries: readonly WrittenEntry[]) {

@@ -16,6 +16,8 @@ export const jobOperations: Operation[] = [
   {
     id: 'getJobsUsingGET',
     core: true,
+    polled: true,
+    shared: 'rights',
     method: 'GET',
     path: '/applications/{applicationName}/jobs',
     demands: readsApplication,

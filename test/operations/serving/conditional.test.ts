@@ -41,7 +41,8 @@ test('reads of embedded services are 304 until something changes', async (t) => 
   const ref = await start('web')
   const id = ref.split('/').at(-1)
   const lists = ['/applications', '/applications/web/pipelineConfigs', '/applications/web/tasks']
-  for (const path of [...lists, ref, `/executions?executionIds=${id}`, '/applications/web/serverGroups']) {
+  const infrastructure = ['serverGroups', 'loadBalancers', 'clusters', 'jobs'].map((kind) => `/applications/web/${kind}`)
+  for (const path of [...lists, ref, `/executions?executionIds=${id}`, ...infrastructure]) {
     const first = await ask(url + path)
     assert.equal(first.status, 200, path)
     assert.match(first.tag ?? '', /^(?:W\/)?"[\w.-]+"$/, path)
