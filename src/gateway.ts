@@ -37,6 +37,7 @@ import { RedisCounters } from './limits/redis-counters.ts'
 import { RunTimeLimitsReader } from './limits/run-time-limits.ts'
 import { EmbeddedSource } from './live/embedded-source.ts'
 import { EventStreams } from './live/event-streams.ts'
+import { PartChanges } from './live/part-changes.ts'
 import { PollingSource } from './live/polling-source.ts'
 import type { Login } from './login/login.ts'
 import { refuseLoginCsrf } from './login/login-csrf.ts'
@@ -313,6 +314,12 @@ function createPlatform(parts: Context & Services & Stores & Access) {
   const sharedReads = config.http.sharedReads ? new SharedReads(metrics.readShared) : undefined
   const streams = new EventStreams({
     source: liveSource ?? new PollingSource({ upstreams, settings: config.live, log }),
+    partChanges: new PartChanges({
+      upstreams,
+      counts: () => embedded?.stateCounts(),
+      pollMs: config.live.pollMs,
+      log,
+    }),
     settings: config.live,
     log,
     rightsVersion: () => login.version() + (embedded?.permissionVersion() ?? 0),

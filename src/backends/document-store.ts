@@ -61,6 +61,12 @@ export class DocumentStore {
     return `${this.#epoch}.${this.#statements.dataVersion.get()?.['data_version']}.${this.#writes}`
   }
 
+  /** Another text after each write of a document of the application. */
+  versionOfApplication(application: string): string {
+    const row = this.#statements.versionOfApplication.get(this.#collection.kind, foldName(application))
+    return `${row?.['documents']}.${row?.['modified']}`
+  }
+
   get(key: string): JsonObject | undefined {
     const text = this.text(key)
     return text === undefined ? undefined : parseDocument(text)
@@ -200,6 +206,11 @@ function prepareStatements(db: DatabaseSync) {
     portion: db.prepare('SELECT key, document FROM definitions_documents WHERE kind = ? AND key > ? ORDER BY key LIMIT ?'),
     containing: db.prepare('SELECT document FROM definitions_documents WHERE kind = ? AND instr(document, ?) > 0 ORDER BY key'),
     ofApplication: db.prepare('SELECT document FROM definitions_documents WHERE kind = ? AND application = ? ORDER BY name, key'),
+    // A later save has a later time: two saves at once still make another sum.
+    versionOfApplication: db.prepare(
+      `SELECT count(*) AS documents, sum(modified_ms) AS modified FROM definitions_documents
+       WHERE kind = ? AND application = ?`,
+    ),
     named: db.prepare('SELECT document FROM definitions_documents WHERE kind = ? AND application IS ? AND name = ? ORDER BY key'),
     write: db.prepare(
       `INSERT INTO definitions_documents (kind, key, application, name, modified_ms, document) VALUES (?, ?, ?, ?, ?, ?)

@@ -34,6 +34,7 @@ const firstPauseMs = 50
 const maxPauseMs = 5000
 
 export class EmbeddedSource implements ChangeSource {
+  readonly parts = ['executions', 'tasks'] as const
   readonly #options: EmbeddedSourceOptions
   readonly #watchers = new Map<string, Set<Watcher>>()
   #feed: AbortController | undefined
@@ -137,8 +138,10 @@ export class EmbeddedSource implements ChangeSource {
 
   #tell(change: ChangeLine): void {
     for (const watcher of this.#watchers.get(`run ${change.id}`) ?? []) watcher.changed(change)
-    if (change.type !== 'PIPELINE') return
-    for (const watcher of this.#watchers.get(`application ${foldName(change.application)}`) ?? []) watcher.changed(change)
+    for (const watcher of this.#watchers.get(`application ${foldName(change.application)}`) ?? []) {
+      if (change.type === 'PIPELINE') watcher.changed(change)
+      else watcher.tasksChanged()
+    }
   }
 
   async *#lines(signal: AbortSignal): AsyncGenerator<unknown> {

@@ -31,7 +31,8 @@ export interface EventStreamOptions {
 }
 
 interface PendingEvent {
-  readonly version: string
+  /** Undefined where a client cannot continue from it. */
+  readonly version: string | undefined
   readonly text: string
 }
 
@@ -96,8 +97,8 @@ export class EventStream {
 
   /** The newest state of a run takes the place of an older one that was not sent yet. */
   push(run: string, event: PendingEvent): void {
-    const known = this.#pending.get(run)
-    if (this.#hasEnded || (known !== undefined && isOlder(event.version, known.version))) return
+    const known = this.#pending.get(run)?.version
+    if (this.#hasEnded || (known !== undefined && event.version !== undefined && isOlder(event.version, known))) return
     this.#drop(run)
     this.#pending.set(run, event)
     this.#hold(event.text.length)
@@ -110,7 +111,7 @@ export class EventStream {
   }
 
   /** States were missed: the client has to read what it shows again. */
-  resync(version: string, reason: 'slow' | 'gap'): void {
+  resync(version: string | undefined, reason: 'slow' | 'gap'): void {
     this.#clear()
     this.notify('resync', { reason }, version)
   }

@@ -5,11 +5,14 @@ import type { FastifyBaseLogger } from 'fastify'
 import { GatewayError } from '../errors.ts'
 import type { IdentityHeaders } from '../upstreams/identity.ts'
 import { type Allowance, EventStream, eventStreamType, formatEvent } from './event-stream.ts'
+import type { PartChanges } from './part-changes.ts'
 import type { LiveSettings } from './settings.ts'
-import { type ChangeSource, isOlder, type LiveSubject, type RunChange, type Snapshot, type Watch } from './source.ts'
+import { type ChangeSource, isOlder, type LiveSubject, type Part, type RunChange, type Snapshot, type Watch } from './source.ts'
 
 interface EventStreamsOptions {
   source: ChangeSource
+  /** Of what the source knows nothing about. */
+  partChanges?: PartChanges
   settings: LiveSettings
   log: FastifyBaseLogger
   /** Changes whenever rights or logins may have changed in this process. */
@@ -45,6 +48,7 @@ interface Topic {
   readonly subject: LiveSubject
   readonly streams: Map<EventStream, Listener>
   watch: Watch
+  stopParts: (() => void) | undefined
   /** Up to which all listeners were told. */
   version: string | undefined
   /** While a snapshot for all listeners is being read. */
@@ -68,6 +72,8 @@ export const streamHeaders = {
 export class EventStreams {
   readonly #options: EventStreamsOptions
   readonly #now: () => number
+  /** That are reported. */
+  readonly #parts: readonly Part[]
   readonly #topics = new Map<string, Topic>()
   readonly #streams = new Set<EventStream>()
   /** By caller, those included that are about to begin. */
@@ -81,6 +87,7 @@ export class EventStreams {
   constructor(options: EventStreamsOptions) {
     this.#options = options
     this.#now = options.now ?? (() => performance.now())
+    this.#parts = [...options.source.parts, ...(options.partChanges?.parts ?? [])]
   }
 
   /** Open streams. */
@@ -127,7 +134,21 @@ export class EventStreams {
     client.flushHeaders()
     this.#streams.add(stream)
     this.#checkRegularly()
-    greet(stream, topic, snapshot, lastEventId)
+    this.#greet(stream, topic, snapshot, lastEventId)
+  }
+
+  /** The first events: nothing that the client has seen already. */
+  #greet(stream: EventStream, { subject }: Topic, snapshot: Snapshot, lastEventId: string | undefined): void {
+    const { version, isComplete, changes } = snapshot
+    if (subject.kind === 'application') {
+      const { settings } = this.#options
+      if (lastEventId === undefined) stream.notify('ready', { parts: this.#parts, heartbeatMs: settings.heartbeatMs }, version)
+      // What has changed of them while the client was away is not known.
+      else for (const part of this.#parts) if (part !== 'executions') tellPart(stream, part)
+    }
+    if (!isComplete) stream.resync(version, 'gap')
+    const unseen = changes.filter((change) => change.version !== lastEventId)
+    stream.start(unseen.map((change) => [change.id, toEvent(subject, change)]))
   }
 
   /** Ends all streams one after the other, so that clients come back to other replicas while this one drains. */
@@ -180,13 +201,22 @@ export class EventStreams {
     }
     const streams = new Map([[stream, listener]])
     const topic = { subject, streams } as Omit<Topic, 'watch'> as Topic
+    const partChanged = (part: Part) => {
+      this.#options.onChanged()
+      for (const each of streams.keys()) tellPart(each, part)
+    }
+    if (subject.kind === 'application') topic.stopParts = this.#options.partChanges?.watch(subject.name, partChanged)
     topic.watch = this.#options.source.watch(subject, {
       changed: (change) => {
         this.#options.onChanged()
         topic.recovery?.told.set(change.id, change.version)
         tell(topic, change)
       },
-      lost: () => void this.#recover(topic),
+      tasksChanged: () => partChanged('tasks'),
+      lost: () => {
+        if (subject.kind === 'application' && this.#parts.includes('tasks')) partChanged('tasks')
+        void this.#recover(topic)
+      },
       stale: (isStale) => {
         for (const each of streams.keys()) each.notify(isStale ? 'stale' : 'fresh', { service: 'orca' })
       },
@@ -205,6 +235,7 @@ export class EventStreams {
     }
     if (!topic.streams.delete(stream) || topic.streams.size > 0) return
     topic.watch.close()
+    topic.stopParts?.()
     const key = `${topic.subject.kind} ${topic.subject.name}`
     if (this.#topics.get(key) === topic) this.#topics.delete(key)
   }
@@ -239,6 +270,7 @@ export class EventStreams {
   #check(): void {
     const { settings } = this.#options
     const nowMs = this.#now()
+    this.#options.partChanges?.look(nowMs)
     const beats = nowMs - this.#beatAtMs >= settings.heartbeatMs
     if (beats) this.#beatAtMs = nowMs
     for (const stream of this.#streams) {
@@ -249,13 +281,9 @@ export class EventStreams {
   }
 }
 
-/** The first events: nothing that the client has seen already. */
-function greet(stream: EventStream, { subject }: Topic, snapshot: Snapshot, lastEventId: string | undefined): void {
-  const { version, isComplete, changes } = snapshot
-  if (subject.kind === 'application' && lastEventId === undefined) stream.notify('ready', {}, version)
-  else if (!isComplete) stream.resync(version, 'gap')
-  const unseen = changes.filter((change) => change.version !== lastEventId)
-  stream.start(unseen.map((change) => [change.id, toEvent(subject, change)]))
+/** Events about a part have no id: what they say holds for all that a client has. */
+function tellPart(stream: EventStream, part: Part): void {
+  stream.push(`part ${part}`, { version: undefined, text: formatEvent('changed', JSON.stringify({ part })) })
 }
 
 function tell(topic: Topic, change: RunChange): void {

@@ -40,6 +40,7 @@ const maxPauseMs = 60_000
 const failuresUntilStale = 2
 
 export class PollingSource implements ChangeSource {
+  readonly parts = ['executions'] as const
   readonly #options: PollingSourceOptions
   readonly #polls = new Set<Poll>()
   readonly #versions = createVersions()

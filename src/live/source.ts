@@ -8,6 +8,9 @@ export interface LiveSubject {
   readonly name: string
 }
 
+/** What a stream of an application reports changes of; of all but executions, it only says that there are some. */
+export type Part = 'executions' | 'tasks' | 'infrastructure' | 'definitions'
+
 /** The present state of an execution or task. */
 export interface RunChange {
   readonly id: string
@@ -29,6 +32,8 @@ export interface Snapshot {
 /** Told about one subject. */
 export interface Watcher {
   changed(change: RunChange): void
+  /** Tasks of the application have changed. */
+  tasksChanged(): void
   /** Changes may be missing: a new snapshot is needed. */
   lost(): void
   /** Whether the service has stopped answering. */
@@ -49,6 +54,8 @@ export interface Watch {
 }
 
 export interface ChangeSource {
+  /** Of applications. */
+  readonly parts: readonly Part[]
   /** Begins to watch; changes after a snapshot of the result are never missed silently. */
   watch(subject: LiveSubject, watcher: Watcher): Watch
   close(): void

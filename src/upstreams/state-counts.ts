@@ -5,7 +5,7 @@ import type { ServiceName } from './services.ts'
 /** Of what embedded services store: definitions and everything else, executions and tasks, infrastructure. */
 export type StatePart = 'definitions' | 'executions' | 'infrastructure'
 
-const places: Readonly<Record<StatePart, number>> = { definitions: 0, executions: 1, infrastructure: 2 }
+const places = { definitions: 0, executions: 1, infrastructure: 2 } as const satisfies Record<StatePart, number>
 
 /** Each number grows with every change, so that equal numbers mean equal state. */
 export type StateCounts = readonly [definitions: number, executions: number, infrastructure: number]
@@ -21,6 +21,10 @@ export function countStateChange(memory: SharedArrayBuffer, part: StatePart): vo
 export function readStateCounts(memory: SharedArrayBuffer): StateCounts {
   const counts = new Int32Array(memory)
   return [Atomics.load(counts, 0), Atomics.load(counts, 1), Atomics.load(counts, 2)]
+}
+
+export function countOf(counts: StateCounts, part: StatePart): number {
+  return counts[places[part]]
 }
 
 /** What a service stores itself. All answers may depend on definitions besides. */

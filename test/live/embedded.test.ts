@@ -96,6 +96,36 @@ test('streams in front of the embedded engine', async (t) => {
     )
   })
 
+  await t.test('changes of tasks and definitions of the application are reported', async (t) => {
+    const path = `${url}/applications/web/executions/events`
+    const stream = await listen(t, path)
+    const ready = await stream.find(({ name }) => name === 'ready')
+    assert.deepEqual(ready.data, {
+      parts: ['executions', 'tasks', 'infrastructure', 'definitions'],
+      heartbeatMs: 15_000,
+    })
+    const other = await listen(t, `${url}/applications/other/executions/events`)
+    const save = (application: string) => send('POST', '/pipelines', { application, name: 'deploy', stages: [], triggers: [] })
+    const change = (application: string) => {
+      const job = [{ type: 'upsertApplication', application: { name: application, email: 'a@example.com' } }]
+      return send('POST', '/tasks', { application, job })
+    }
+    await save('web')
+    const definitions = await stream.find(({ data }) => data['part'] === 'definitions', 'the saved pipeline')
+    assert.deepEqual([definitions.name, definitions.id], ['changed', undefined])
+    await change('web')
+    await stream.find(({ name, data }) => name === 'changed' && data['part'] === 'tasks', 'the task')
+    const later = await run('other', wait(0))
+    await other.find(({ data }) => data['id'] === later, 'the run of the other application')
+    assert.equal(
+      other.events.some(({ data }) => data['part'] === 'tasks'),
+      false,
+    )
+
+    const again = await listen(t, path, { 'last-event-id': String(ready.id) })
+    for (const part of ['tasks', 'infrastructure', 'definitions']) await again.find(({ data }) => data['part'] === part, part)
+  })
+
   await t.test('an unknown last event leads to resync', async (t) => {
     const headers = { 'last-event-id': 'before.7' }
     const stream = await listen(t, `${url}/applications/web/executions/events`, headers)

@@ -69,6 +69,7 @@ test('a late snapshot brings no state that is older than one sent', async (t) =>
   const asked: (string | undefined)[] = []
   let nowMs = 0
   const source = {
+    parts: [],
     watch(_subject: unknown, watcher: Watcher) {
       watchers.push(watcher)
       const snapshot = (since: string | undefined) => {

@@ -25,9 +25,11 @@ test('the commands of the guide follow executions', async (t) => {
   const [listen = '', proceed = ''] = blocksOf(guide, 'bash')
   const first = follow(t, listen.trim(), { GATE: url })
   const id = await waitFor(
-    () => /^id: (\S+)\nevent: ready\ndata: \{\}$/m.exec(first())?.[1],
+    () => /^id: (\S+)\nevent: ready\ndata: \{.*\}$/m.exec(first())?.[1],
     () => `ready: ${first()}`,
   )
+  const ready = /^event: ready\ndata: .*$/m
+  assert.equal(ready.exec(first())?.[0], ready.exec(guide)?.[0])
   const stages = [{ refId: '1', type: 'wait', waitTime: 0, requisiteStageRefIds: [] }]
   await fetch(`${url}/pipelines/start`, {
     method: 'POST',

@@ -16,6 +16,7 @@ import { snapshotRoutes } from './snapshots.ts'
 import { strategyRoutes } from './strategies.ts'
 import { templateRoutes } from './templates.ts'
 import { versionedTemplateRoutes } from './versioned-templates.ts'
+import { versionRoutes } from './versions.ts'
 
 /** Families that only special deployments of an external store use; here they are empty. */
 const emptyLists = ['/v2/tags', '/deliveries', '/pluginInfo', '/pluginBinaries', '/credentials', '/installedPlugins']
@@ -32,6 +33,7 @@ const allRoutes = [
   templateRoutes,
   versionedTemplateRoutes,
   recoveryRoutes,
+  versionRoutes,
 ]
 
 export const definitionsBackend: Backend = {

@@ -4,7 +4,7 @@ import type { ConsoleWish } from '../../agent/console.ts'
 import { parseMoniker } from '../../moniker.ts'
 import { BackendError } from '../backend.ts'
 import { balancersOf } from './clusters.ts'
-import type { Instance, Job, ServerGroup } from './model.ts'
+import type { Instance, Job, LoadBalancer, ServerGroup } from './model.ts'
 import {
   accessOf,
   checkReadable,
@@ -105,13 +105,21 @@ function listedValues(request: FastifyRequest, name: string): string[] | undefin
 }
 
 /** Those named after the application, and those that its server groups use. */
+export function balancersOfApplication(
+  application: string,
+  groups: readonly ServerGroup[],
+  all: readonly LoadBalancer[],
+): LoadBalancer[] {
+  const used = new Set(balancersOf(groups, all))
+  const wanted = application.toLowerCase()
+  return all.filter((balancer) => used.has(balancer) || parseMoniker(balancer.name).app?.toLowerCase() === wanted)
+}
+
 const loadBalancers: InfrastructureRoute['answer'] = async (request, infrastructure) => {
   const access = await accessOf(request, infrastructure)
-  const application = pathValue(request, 'application').toLowerCase()
-  const all = loadBalancersOf(infrastructure)
-  const used = new Set(balancersOf(serverGroupsOf(infrastructure, application), all))
-  const shown = all
-    .filter((balancer) => used.has(balancer) || parseMoniker(balancer.name).app?.toLowerCase() === application)
+  const application = pathValue(request, 'application')
+  const groups = serverGroupsOf(infrastructure, application)
+  const shown = balancersOfApplication(application, groups, loadBalancersOf(infrastructure))
     .filter(({ account }) => access.mayOnAccount(account, 'READ'))
     .sort(byName)
   return new WrittenList(shown.map((balancer) => toWrittenEntry(toLoadBalancerView(balancer))))

@@ -19,6 +19,7 @@ import { accessOf, checkReadable, type Infrastructure, type InfrastructureRoute,
 import { searchRoutes } from './search.ts'
 import { securityGroupRoutes } from './security-groups.ts'
 import { Tasks, taskMigrations } from './tasks.ts'
+import { versionRoutes } from './versions.ts'
 import { WrittenList, WrittenValue } from './written-list.ts'
 
 const tables: readonly (readonly InfrastructureRoute[])[] = [
@@ -33,6 +34,7 @@ const tables: readonly (readonly InfrastructureRoute[])[] = [
   providerRoutes,
   searchRoutes,
   securityGroupRoutes,
+  versionRoutes,
 ]
 
 /** Opens the client of the agent, which runs what is deployed to this machine. */

@@ -57,7 +57,7 @@ export const executionStreamOperations: Operation[] = [
     demands: streamsApplication,
     summary: 'Follow executions of an application',
     description:
-      'Streams the changes of the executions of an application. Begins with `ready`. Each event `execution` has the summary of an execution that has changed or is new; `removed` has the id of one that was deleted.',
+      'Streams the changes of an application. Begins with `ready`, which names the parts that are reported. Each event `execution` has the summary of an execution that has changed or is new; `removed` has the id of one that was deleted; `changed` names a part to read again: `tasks`, `infrastructure` or `definitions`, where its service is embedded.',
     subject: ({ application = '' }) => ({ kind: 'application', name: application }),
   }),
 ]

@@ -6,11 +6,13 @@ import type { ObservedInstance, ObservedMember } from '../../../src/agent/protoc
 import {
   Desired,
   desiredMigrations,
+  type LocalBalancer,
   type LocalGroup,
   type LocalInstance,
 } from '../../../src/backends/infrastructure/local/desired.ts'
 import { Readings } from '../../../src/backends/infrastructure/local/readings.ts'
 import type { Observation } from '../../../src/backends/infrastructure/local/reconciler.ts'
+import { versionOf } from '../../../src/backends/infrastructure/versions.ts'
 import { writeServerGroupSummary } from '../../../src/backends/infrastructure/views.ts'
 
 const place = { account: 'dev', region: 'east' }
@@ -42,6 +44,17 @@ const group: LocalGroup = {
   suspendedProcesses: [],
   isLeaving: false,
   activities: [],
+}
+
+const balancer: LocalBalancer = {
+  ...place,
+  name: 'front',
+  createdMs: 1,
+  listeners: [],
+  health: { kind: 'tcp', path: '', intervalMs: 1, timeoutMs: 1, unhealthyThreshold: 1, healthyThreshold: 1 },
+  isInternal: false,
+  vpcId: undefined,
+  securityGroups: [],
 }
 
 const toInstance = (id: string): LocalInstance => ({
@@ -92,6 +105,7 @@ function openReadings() {
   const desired = new Desired(db)
   desired.transact(() => {
     desired.put('groups', group)
+    desired.put('balancers', balancer)
     for (const id of ['i-0', 'i-1']) desired.put('instances', toInstance(id))
   })
   const reconciler = { observation: toObservation({}) }
@@ -103,7 +117,15 @@ function openReadings() {
     const { isDisabled, instanceCounts, instances } = JSON.parse(json)
     return { reading, instances: reading.instances, isDisabled, instanceCounts, shown: JSON.stringify(instances) }
   }
-  return { desired, reconciler, agent, read, report: (report: Report) => (reconciler.observation = toObservation(report)) }
+  const version = () => versionOf([read().reading], readings.loadBalancers(), [])
+  return {
+    desired,
+    reconciler,
+    agent,
+    read,
+    version,
+    report: (report: Report) => (reconciler.observation = toObservation(report)),
+  }
 }
 
 test('an equal report leaves the reading of a server group', () => {
@@ -141,4 +163,24 @@ test('a reading follows everything that it shows', () => {
 
   desired.transact(() => desired.remove('instances', toInstance('i-0')))
   assert.equal(read().instanceCounts.total, 1)
+})
+
+test('the version of an application follows health and definitions, and not its traffic', () => {
+  const { desired, read, version, report } = openReadings()
+  const first = version()
+  const shown = read().shown
+  report({ inFlight: 7 })
+  assert.notEqual(read().shown, shown)
+  assert.equal(version(), first)
+
+  const changes = [
+    () => report({ phases: ['ready', 'unready'] }),
+    () => desired.transact(() => desired.put('groups', { ...group, securityGroups: ['open'] })),
+    () => desired.transact(() => desired.put('balancers', { ...balancer, isInternal: true })),
+  ]
+  const versions = changes.map((change) => {
+    change()
+    return version()
+  })
+  assert.equal(new Set([first, ...versions]).size, 4)
 })

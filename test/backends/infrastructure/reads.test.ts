@@ -6,11 +6,16 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import type { JsonObject } from '../../../src/json/values.ts'
+import { listen } from '../../live/listen.ts'
+import { basic } from '../../login/support.ts'
 import { startSeeded } from '../../permissions/support.ts'
 import { endWithTest } from '../../support/agent.ts'
 import { freePort } from '../../support/free-port.ts'
 import { followTask, packImage, somePorts } from '../../support/infrastructure.ts'
-import { waitFor } from '../../support/wait-until.ts'
+import { waitFor, waitUntil } from '../../support/wait-until.ts'
+
+/** Of all users of `startSeeded`. */
+const password = 'correct horse'
 
 type Seeded = Awaited<ReturnType<typeof startSeeded>>
 
@@ -190,6 +195,17 @@ test('the infrastructure is read through the gateway', async (t) => {
     const headers = { 'x-fairlead-operator': 'true', 'content-type': 'application/x-tar' }
     const upload = await fixture.gateway.ask('bob', 'PUT /local/images/shop/9?accounts=prod', 'x', headers)
     assert.equal(upload.status, 403, upload.text)
+  })
+  await t.test('an event stream reports the infrastructure of its application', async (t) => {
+    const { gateway, run } = fixture
+    const stream = await listen(t, `${gateway.url}/applications/shop/executions/events`, basic('alice', password))
+    const count = () => stream.events.filter(({ name, data }) => name === 'changed' && data['part'] === 'infrastructure').length
+    const placed = { name: 'shop-new', listeners: [{ externalProtocol: 'HTTP', externalPort: await freePort() }] }
+    await run('dev', 'east', 'upsertLoadBalancer', placed)
+    await waitUntil(() => count() > 0, 'the new load balancer')
+    const before = count()
+    await run('dev', 'east', 'deleteLoadBalancer', { loadBalancerName: 'shop-new' })
+    await waitUntil(() => count() > before, 'its end')
   })
   await t.test('a webhook calls an internal address that the configuration allows', () => checkWebhook(fixture))
 })

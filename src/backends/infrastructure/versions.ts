@@ -1,0 +1,49 @@
+/**
+ * Versions of what applications have on the infrastructure, for the event streams of the gateway.
+ * No other infrastructure service has this route.
+ */
+import { hash, randomUUID } from 'node:crypto'
+import { balancersOfApplication } from './applications.ts'
+import type { Job, LoadBalancer, ServerGroup } from './model.ts'
+import { type InfrastructureRoute, loadBalancersOf, queryValues, serverGroupsOf } from './route.ts'
+
+/** One for each `application` of the query, in its order. */
+const versions: InfrastructureRoute['answer'] = (request, infrastructure) => {
+  const all = loadBalancersOf(infrastructure)
+  const jobs = infrastructure.providers.flatMap((provider) => [...provider.jobs()])
+  return queryValues(request, 'application').map((name) => {
+    const groups = serverGroupsOf(infrastructure, name)
+    const ofApplication = jobs.filter(({ application }) => application.toLowerCase() === name.toLowerCase())
+    return versionOf(groups, balancersOfApplication(name, groups, all), ofApplication)
+  })
+}
+
+/** Without texts that describe health: they count the requests in flight, and change with all traffic. */
+export function versionOf(groups: readonly ServerGroup[], balancers: readonly LoadBalancer[], jobs: readonly Job[]): string {
+  const state = [groups.map(stateOfGroup), balancers.map(stateOfBalancer), jobs.map(stateOfJob)]
+  return hash('sha1', JSON.stringify(state), 'base64url')
+}
+
+/** Server groups are never changed in place. */
+const nameOfState = new WeakMap<ServerGroup, string>()
+
+function stateOfGroup(group: ServerGroup): unknown {
+  const name = nameOfState.getOrInsertComputed(group, () => randomUUID())
+  return [name, group.instances.map(({ id, launchMs, health }) => [id, launchMs, health.map(({ state }) => state)])]
+}
+
+function stateOfBalancer({ account, region, name, securityGroups, details, serverGroups }: LoadBalancer): unknown {
+  const groups = serverGroups.map((group) => [
+    group.name,
+    group.isDisabled,
+    group.detachedInstances,
+    group.instances.map(({ id, health }) => [id, health.state, health.reasonCode]),
+  ])
+  return [account, region, name, securityGroups, details, groups]
+}
+
+function stateOfJob({ id, account, location, state, completedMs }: Job): unknown {
+  return [id, account, location, state, completedMs]
+}
+
+export const versionRoutes: InfrastructureRoute[] = [{ method: 'GET', path: '/versions', answer: versions }]
