@@ -8,13 +8,13 @@ import { type ApiError, asApiError, toApiError } from './api-error.ts'
 import { parseAnswer, readAgain, urlOf } from './client.ts'
 import { loginEnded } from './login-state.ts'
 import type { paths } from './schema.d.ts'
-import { followEvents } from './streams.ts'
+import { type Events, followEvents } from './streams.ts'
 
 /**
  * `live` is read every 2 s while something that it shows is running, otherwise every 10 s; `steady` every 15 s, `slow` every minute,
- * `open` when it is shown, and again on return to the tab after a minute.
+ * `rare` every five, `open` when it is shown, and again on return to the tab after a minute.
  */
-export type Refresh = 'live' | 'steady' | 'slow' | 'open'
+export type Refresh = 'live' | 'steady' | 'slow' | 'rare' | 'open'
 
 export type ReadPath = { [Path in keyof paths]: paths[Path] extends { get: unknown } ? Path : never }[keyof paths]
 type Get<Path extends ReadPath> = paths[Path] extends { get: infer Operation } ? Operation : never
@@ -26,8 +26,11 @@ export interface LiveOptions<Body> {
   readonly refresh?: Refresh
   /** For `live`: whether the answer shows something that is running. */
   readonly isBusy?: (body: Body) => boolean
-  /** A stream of the API that reports changes; reads go on while it is missing. */
-  readonly events?: string
+  /**
+   * Where the API reports changes. While it does, a list is read after a change, and otherwise rarely; a list that changes all the time
+   * is not read more often than without.
+   */
+  readonly events?: Events
 }
 
 /** What panels show of a read. */
@@ -49,8 +52,8 @@ export interface Live<Body> {
 }
 
 /**
- * How current the page is. `connected`: a stream reports changes; `polling`: reads at intervals do; `reconnecting`: a read has failed,
- * or a stream has broken off while what it follows runs; `stale`: two reads in a row have failed.
+ * How current the page is. `connected`: streams report the changes of what follows one; `polling`: reads at intervals find them;
+ * `reconnecting`: a read has failed, or a stream has broken off while what it follows runs; `stale`: two reads in a row have failed.
  */
 export type Connection = 'connected' | 'polling' | 'reconnecting' | 'stale'
 
@@ -59,10 +62,13 @@ export const connection = signal<Connection>('polling')
 
 const batchMs = 250
 const busyMs = 2000
+/** Pause between two reads of a list whose changes are reported. */
+const followedMs = 120_000
 const intervals: Readonly<Record<Refresh, number>> = {
   live: 10_000,
   steady: 15_000,
   slow: 60_000,
+  rare: 300_000,
   open: Number.POSITIVE_INFINITY,
 }
 /** Reads in a hidden tab end after that. */
@@ -89,7 +95,7 @@ export function useLive<Path extends ReadPath>(
   const resource = useMemo(() => (parameters === undefined ? idle<Answer<Path>>() : find(key, path, parameters)), [key])
   useEffect(() => {
     if (resource instanceof Resource) return resource.subscribe(options)
-  }, [resource, options.refresh, options.events])
+  }, [resource, options.refresh, options.events?.path, options.events?.part])
   return resource
 }
 
@@ -144,7 +150,7 @@ function flush(): void {
   })
 }
 
-const gravest: readonly Connection[] = ['stale', 'reconnecting', 'connected']
+const gravest: readonly Connection[] = ['stale', 'reconnecting', 'polling', 'connected']
 
 class Resource<Body> implements Live<Body> {
   readonly reading = signal<Reading<Body>>(noReading())
@@ -159,9 +165,14 @@ class Resource<Body> implements Live<Body> {
   #again = false
   /** As it is known; panels see it with the next batch. */
   #latest: Reading<Body> = noReading()
+  #events: Events | undefined
   #stopEvents: (() => void) | undefined
   #isFollowing = false
   #wasFollowing = false
+  /** A change was reported since the last read began. */
+  #hasChanged = false
+  /** When the last read began that a change has caused. */
+  #changeReadAtMs = 0
 
   constructor(key: string, path: ReadPath, parameters: unknown) {
     this.#key = key
@@ -177,13 +188,17 @@ class Resource<Body> implements Live<Body> {
     this.#subscribers.add(options)
     if (!this.#isReading && !isRetried && this.#ageMs() > maxAgeMs) this.refresh()
     else this.#schedule()
-    if (options.events !== undefined) this.#stopEvents ??= this.#follow(options.events)
+    if (options.events !== undefined && this.#stopEvents === undefined) {
+      this.#events = options.events
+      this.#stopEvents = this.#follow(options.events)
+    }
     return () => {
       this.#subscribers.delete(options)
       if (this.#subscribers.size > 0) return
       clearTimeout(this.#timer)
       this.#stopEvents?.()
       this.#stopEvents = undefined
+      this.#events = undefined
       this.#isFollowing = false
       this.#wasFollowing = false
       this.#forgetLater()
@@ -197,20 +212,38 @@ class Resource<Body> implements Live<Body> {
     return readAtMs === undefined ? Number.POSITIVE_INFINITY : Math.max(0, Date.now() - readAtMs)
   }
 
-  #follow(path: string): () => void {
-    const onState = (isFollowing: boolean) => {
-      this.#isFollowing = isFollowing
-      this.#wasFollowing ||= isFollowing
-      this.#schedule()
-      judgeSoon()
+  #follow({ path, part }: Events): () => void {
+    return followEvents(path, {
+      onChange: (changed) => {
+        if (part === undefined || changed === undefined || changed === part) this.#noteChange()
+      },
+      onState: (state, isNew) => {
+        this.#isFollowing = state !== undefined && (part === undefined || state.parts?.includes(part) === true)
+        this.#wasFollowing ||= this.#isFollowing
+        // The stream of a run begins with what has changed; that of an application does not.
+        if (this.#isFollowing && isNew && part !== undefined && hiddenSinceMs === undefined) this.refresh()
+        else this.#schedule()
+        judgeSoon()
+      },
+    })
+  }
+
+  /** A hidden tab reads on return. */
+  #noteChange(): void {
+    if (hiddenSinceMs !== undefined) return
+    if (this.#events?.part === undefined) {
+      this.refresh()
+      return
     }
-    return followEvents(path, () => this.refresh(), onState)
+    this.#hasChanged = true
+    this.#schedule()
   }
 
   connection(): Connection | undefined {
     if (this.#subscribers.size === 0) return undefined
     const { error, failures } = this.#latest
     if (error !== undefined && isOutage(error)) return failures > 1 ? 'stale' : 'reconnecting'
+    if (this.#events === undefined) return undefined
     if (this.#isFollowing) return 'connected'
     return this.#wasFollowing && this.#isBusy() ? 'reconnecting' : 'polling'
   }
@@ -232,6 +265,8 @@ class Resource<Body> implements Live<Body> {
 
   async #read(): Promise<void> {
     this.#isReading = true
+    if (this.#hasChanged) this.#changeReadAtMs = Date.now()
+    this.#hasChanged = false
     try {
       await this.#ask()
     } catch (error) {
@@ -279,16 +314,18 @@ class Resource<Body> implements Live<Body> {
     })
   }
 
-  /** Milliseconds between reads, for the fastest of those that show it. */
+  /** Milliseconds between reads. */
   #interval(): number {
-    // Rows of a list have the same pace and ask the same of one long answer.
-    const paces = new Set([...this.#subscribers].map(({ refresh = 'steady' }) => refresh))
-    return Math.min(...[...paces].map((refresh) => (refresh === 'live' ? this.#livePace() : intervals[refresh])))
+    const paceMs = this.#pace()
+    if (!this.#isFollowing) return paceMs
+    return Math.max(paceMs, this.#events?.part === undefined ? intervals.steady : followedMs)
   }
 
-  #livePace(): number {
-    if (this.#isFollowing) return intervals.steady
-    return this.#isBusy() ? busyMs : intervals.live
+  /** Milliseconds between reads without events, for the fastest of those that show it. */
+  #pace(): number {
+    // Rows of a list have the same pace and ask the same of one long answer.
+    const paces = new Set([...this.#subscribers].map(({ refresh = 'steady' }) => refresh))
+    return Math.min(...[...paces].map((refresh) => (refresh === 'live' && this.#isBusy() ? busyMs : intervals[refresh])))
   }
 
   #isBusy(): boolean {
@@ -301,9 +338,12 @@ class Resource<Body> implements Live<Body> {
     if (this.#subscribers.size === 0 || this.#isReading) return
     clearTimeout(this.#timer)
     const { nextTryAtMs } = this.#latest
-    const intervalMs = this.#interval()
-    if (nextTryAtMs === undefined && intervalMs === Number.POSITIVE_INFINITY) return
-    const waitMs = nextTryAtMs === undefined ? intervalMs - this.#ageMs() : nextTryAtMs - Date.now()
+    const changeMs = this.#hasChanged
+      ? this.#changeReadAtMs + Math.min(this.#pace(), intervals.steady) - Date.now()
+      : Number.POSITIVE_INFINITY
+    const usualMs = Math.min(this.#interval() - this.#ageMs(), changeMs)
+    if (nextTryAtMs === undefined && usualMs === Number.POSITIVE_INFINITY) return
+    const waitMs = nextTryAtMs === undefined ? usualMs : nextTryAtMs - Date.now()
     this.#timer = setTimeout(
       () => {
         const hidesLong = hiddenSinceMs !== undefined && Date.now() - hiddenSinceMs > hiddenMs

@@ -6,6 +6,7 @@ import { isPathPart, to } from '../address.ts'
 import { type ApiError, asApiError } from '../api/api-error.ts'
 import { useLive } from '../api/live.ts'
 import { saveOperation, useRight } from '../api/rights.ts'
+import { applicationEvents } from '../api/streams.ts'
 import { Banner } from '../components/banner.tsx'
 import { copyText } from '../components/copy-button.tsx'
 import { useQueryChange } from '../components/filter-field.tsx'
@@ -147,8 +148,10 @@ function useNewer(draft: Draft) {
   const id = textOf(draft.stored.value?.definition['id'])
   const isReadable = id !== undefined && isPathPart(id)
   const parameters = isReadable ? { path: { application: draft.application, pipelineName: id } } : undefined
-  const { body } = useLive('/applications/{application}/pipelineConfigs/{pipelineName}', parameters, { refresh: 'steady' })
-    .reading.value
+  const { body } = useLive('/applications/{application}/pipelineConfigs/{pipelineName}', parameters, {
+    refresh: 'steady',
+    events: applicationEvents(draft.application, 'definitions'),
+  }).reading.value
   useEffect(() => {
     const stored = draft.stored.peek()
     if (body === undefined || stored === undefined) return

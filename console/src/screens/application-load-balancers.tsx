@@ -3,6 +3,7 @@ import { to } from '../address.ts'
 import { adminWords } from '../admin-words.ts'
 import { useLive } from '../api/live.ts'
 import { changeOperation, useRight } from '../api/rights.ts'
+import { applicationEvents } from '../api/streams.ts'
 import { ApplicationHead } from '../components/application-head.tsx'
 import { openDialog } from '../components/dialog.tsx'
 import { FilterField, FilterSelect, NoMatch } from '../components/filter-field.tsx'
@@ -24,7 +25,8 @@ const panelHeight = 300
 /** All of them, or the one that the address names. */
 export function ApplicationLoadBalancers({ params, query: { q = '', provider } }: ScreenProps) {
   const { application = '', account, region, name } = params as Readonly<Record<string, string | undefined>>
-  const live = useLive('/applications/{application}/loadBalancers', { path: { application } }, { refresh: 'steady' })
+  const events = applicationEvents(application, 'infrastructure')
+  const live = useLive('/applications/{application}/loadBalancers', { path: { application } }, { refresh: 'steady', events })
   const create = <CreateBalancer application={application} />
   return (
     <>

@@ -3,6 +3,7 @@ import { useMemo } from 'preact/hooks'
 import { to } from '../address.ts'
 import { pendingTasks } from '../api/actions.ts'
 import { useLive } from '../api/live.ts'
+import { applicationEvents } from '../api/streams.ts'
 import { ApplicationHead } from '../components/application-head.tsx'
 import { FilterField, FilterSelect, NoMatch } from '../components/filter-field.tsx'
 import { EmptyState, Loaded } from '../components/states.tsx'
@@ -28,23 +29,24 @@ const maxWhole = 250
 
 export function ApplicationOverview({ params, query }: ScreenProps) {
   const application = params['application'] ?? ''
+  const events = applicationEvents(application, 'infrastructure')
   const attributes = useLive(
     '/applications/{application}',
     { path: { application }, query: { expand: false } },
-    { refresh: 'slow' },
+    { refresh: 'slow', events: applicationEvents(application, 'definitions') },
   )
   const active = useLive(
     '/applications/{application}/pipelines',
     { path: { application }, query: { statuses: 'RUNNING', expand: false, limit: 10 } },
-    { refresh: 'live' },
+    { refresh: 'live', events: applicationEvents(application, 'executions') },
   )
   const isChanging =
     (active.reading.value.body?.length ?? 0) > 0 || pendingTasks.value.some((pending) => pending.application === application)
-  const balancers = useLive('/applications/{application}/loadBalancers', { path: { application } }, { refresh: 'steady' })
+  const balancers = useLive('/applications/{application}/loadBalancers', { path: { application } }, { refresh: 'steady', events })
   const names = useLive(
     '/applications/{application}/clusters',
     { path: { application } },
-    { refresh: isChanging ? 'steady' : 'slow' },
+    { refresh: isChanging ? 'steady' : 'slow', events },
   )
   const { body, error: namesError } = names.reading.value
   const clusters = useMemo(() => toClusterNames(body ?? {}), [body])
@@ -53,7 +55,7 @@ export function ApplicationOverview({ params, query }: ScreenProps) {
   const groups = useLive(
     '/applications/{applicationName}/serverGroups',
     isKnown && !isLarge ? { path: { applicationName: application } } : undefined,
-    { refresh: isChanging ? 'live' : 'steady', isBusy: () => isChanging },
+    { refresh: isChanging ? 'live' : 'steady', isBusy: () => isChanging, events },
   )
   const found = groups.reading.value.body ?? []
   const { error } = attributes.reading.value

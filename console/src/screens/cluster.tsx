@@ -3,6 +3,7 @@ import { useMemo } from 'preact/hooks'
 import { to } from '../address.ts'
 import { pendingTasks } from '../api/actions.ts'
 import { useLive } from '../api/live.ts'
+import { applicationEvents } from '../api/streams.ts'
 import { Name } from '../components/name.tsx'
 import { PageHead } from '../components/page-head.tsx'
 import { EmptyState, Loaded } from '../components/states.tsx'
@@ -14,12 +15,13 @@ import { ClusterCard } from './clusters.tsx'
 export function ClusterScreen({ params }: ScreenProps) {
   const [application = '', account = '', name = ''] = ['application', 'account', 'cluster'].map((key) => params[key])
   const isChanging = pendingTasks.value.some((pending) => pending.application === application)
+  const events = applicationEvents(application, 'infrastructure')
   const groups = useLive(
     '/applications/{applicationName}/serverGroups',
     { path: { applicationName: application }, query: { clusters: `${account}:${name}` } },
-    { refresh: isChanging ? 'live' : 'steady', isBusy: () => isChanging },
+    { refresh: isChanging ? 'live' : 'steady', isBusy: () => isChanging, events },
   )
-  const balancers = useLive('/applications/{application}/loadBalancers', { path: { application } }, { refresh: 'steady' })
+  const balancers = useLive('/applications/{application}/loadBalancers', { path: { application } }, { refresh: 'steady', events })
   const found = groups.reading.value.body
   const context = useMemo(() => ({ application, groups: found ?? [] }), [application, found])
   return (

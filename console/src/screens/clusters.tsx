@@ -3,6 +3,7 @@ import { useMemo } from 'preact/hooks'
 import { to } from '../address.ts'
 import type { Schemas } from '../api/client.ts'
 import { useLive } from '../api/live.ts'
+import { applicationEvents } from '../api/streams.ts'
 import { HealthMarks } from '../components/health-marks.tsx'
 import { Icon } from '../components/icon.tsx'
 import { Menu } from '../components/menu.tsx'
@@ -98,7 +99,11 @@ function ClusterInView({ cluster, application, isChanging, ...card }: ClusterInV
   const live = useLive(
     '/applications/{applicationName}/serverGroups',
     { path: { applicationName: application }, query: { clusters: batch } },
-    { refresh: isChanging ? 'live' : 'steady', isBusy: () => isChanging },
+    {
+      refresh: isChanging ? 'live' : 'steady',
+      isBusy: () => isChanging,
+      events: applicationEvents(application, 'infrastructure'),
+    },
   )
   const { body } = live.reading.value
   const groups = useMemo(

@@ -60,7 +60,7 @@ export function ExecutionScreen({ params, query }: ScreenProps) {
     {
       refresh: 'live',
       isBusy: ({ status }) => !isComplete(status),
-      events: `/executions/${encodeURIComponent(id)}/events`,
+      events: { path: `/executions/${encodeURIComponent(id)}/events` },
     },
   )
   return (

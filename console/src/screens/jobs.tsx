@@ -3,6 +3,7 @@ import { to } from '../address.ts'
 import { adminWords } from '../admin-words.ts'
 import type { Schemas } from '../api/client.ts'
 import { useLive } from '../api/live.ts'
+import { applicationEvents } from '../api/streams.ts'
 import { ApplicationHead } from '../components/application-head.tsx'
 import { KeyValue } from '../components/key-value.tsx'
 import { Name } from '../components/name.tsx'
@@ -33,7 +34,7 @@ export function Jobs({ params, query }: ScreenProps) {
   const live = useLive(
     '/applications/{applicationName}/jobs',
     { path: { applicationName: application }, query: {} },
-    { refresh: 'live', isBusy: (jobs) => jobs.some(isActive) },
+    { refresh: 'live', isBusy: (jobs) => jobs.some(isActive), events: applicationEvents(application, 'infrastructure') },
   )
   return (
     <>

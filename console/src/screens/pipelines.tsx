@@ -6,6 +6,7 @@ import { to } from '../address.ts'
 import type { Schemas } from '../api/client.ts'
 import { useLive } from '../api/live.ts'
 import { saveOperation, startOperation, useRight } from '../api/rights.ts'
+import { applicationEvents } from '../api/streams.ts'
 import { ApplicationHead } from '../components/application-head.tsx'
 import { Banner } from '../components/banner.tsx'
 import { closeDialog, openDialog } from '../components/dialog.tsx'
@@ -37,7 +38,8 @@ const idsPerCall = 20
 
 export function Pipelines({ params, query }: ScreenProps) {
   const application = params['application'] ?? ''
-  const live = useLive('/applications/{application}/pipelineConfigs', { path: { application } }, { refresh: 'steady' })
+  const events = applicationEvents(application, 'definitions')
+  const live = useLive('/applications/{application}/pipelineConfigs', { path: { application } }, { refresh: 'steady', events })
   const quiet = useLive('/capabilities/quietPeriod', {}, { refresh: 'slow' }).reading.value.body
   const known = live.reading.value.body
   const missing = params['id'] !== undefined && known !== undefined && findPipeline(known, params['id']) === undefined
@@ -137,7 +139,7 @@ function List(props: ListProps) {
   const last = useLive(
     '/applications/{application}/pipelines',
     filter.status === undefined ? undefined : { path: { application }, query: { limit: 1, expand: false } },
-    { refresh: 'live', isBusy: hasActive },
+    { refresh: 'live', isBusy: hasActive, events: applicationEvents(application, 'executions') },
   )
   return (
     <>
@@ -218,7 +220,7 @@ function RowWithRuns({ application, pipeline, batch, order, listed }: RowWithRun
   const runs = useLive(
     '/executions',
     { query: { pipelineConfigIds: batch.join(','), limit: stripRuns, expand: false } },
-    { refresh: 'live', isBusy: hasActive },
+    { refresh: 'live', isBusy: hasActive, events: applicationEvents(application, 'executions') },
   ).reading.value.body
   const own = useMemo(() => runs?.filter(({ pipelineConfigId }) => pipelineConfigId === pipeline.id), [runs, pipeline.id])
   return <Row application={application} pipeline={pipeline} runs={own} order={order} listed={listed} />

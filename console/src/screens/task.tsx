@@ -28,7 +28,7 @@ export function TaskScreen({ params }: ScreenProps) {
     {
       refresh: 'live',
       isBusy: ({ status }) => !isComplete(status),
-      events: `/tasks/${encodeURIComponent(id)}/events`,
+      events: { path: `/tasks/${encodeURIComponent(id)}/events` },
     },
   )
   return (

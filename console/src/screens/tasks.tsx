@@ -4,6 +4,7 @@ import { failureOf, type Task } from '../api/actions.ts'
 import { actionHeaders, client, unwrap } from '../api/client.ts'
 import { refreshMatching, useLive } from '../api/live.ts'
 import { changeOperation, useRight } from '../api/rights.ts'
+import { applicationEvents } from '../api/streams.ts'
 import { ApplicationHead } from '../components/application-head.tsx'
 import { confirm } from '../components/confirm-dialog.tsx'
 import { FilterSelect, NoMatch } from '../components/filter-field.tsx'
@@ -32,7 +33,7 @@ export function Tasks({ params, query: { q = '', status } }: ScreenProps) {
   const live = useLive(
     '/applications/{application}/tasks',
     { path: { application }, query: { limit, ...(status !== undefined && { statuses: status }) } },
-    { refresh: 'live', isBusy: hasActive },
+    { refresh: 'live', isBusy: hasActive, events: applicationEvents(application, 'tasks') },
   )
   return (
     <>
