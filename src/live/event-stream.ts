@@ -46,7 +46,7 @@ const batchMs = 250
 /** A judgement counts for as long as a session that another replica has ended may be seen here. */
 const judgedForMs = 3000
 /** The same while there is nothing to send: each event is judged before it is sent. */
-const idleJudgedForMs = 15_000
+const idleJudgedForMs = 60_000
 /** A client that takes nothing for so long is disconnected. */
 const maxStallMs = 30_000
 const firstRetryMs = 2000
@@ -128,11 +128,12 @@ export class EventStream {
   }
 
   /** Ends the stream where the client is stalled, or its rights have gone. */
-  async check(): Promise<void> {
-    if (this.#hasEnded) return
+  check(): Promise<void> | undefined {
+    if (this.#hasEnded) return undefined
     const { client, now } = this.#options
-    if (this.#stalledSinceMs !== undefined && now() - this.#stalledSinceMs > maxStallMs) return void client.destroy()
-    if (this.#isStarted && this.#mustJudge(idleJudgedForMs)) await this.#judge()
+    if (this.#stalledSinceMs !== undefined && now() - this.#stalledSinceMs > maxStallMs) client.destroy()
+    else if (this.#isStarted && this.#mustJudge(idleJudgedForMs)) return this.#judge()
+    return undefined
   }
 
   /** @param last What the client still gets, instead of what waits for it. */
