@@ -52,7 +52,7 @@ const kinds: readonly Kind[] = [
   { name: 'the console, overview of the application', isConditional: true, hasStream: true, polls: consolePolls },
 ]
 
-/** Everything is opened, and read once, before it counts: tabs stay open for hours. */
+/** Everything is opened, read once, and has come to rest before it counts: tabs stay open for hours. */
 export async function measureTabs({ dist, minutes = usualMinutes }: BenchOptions, scratch: Scratch): Promise<void> {
   const dir = scratch.dir('tabs')
   await createData(dir, dist)
@@ -136,6 +136,7 @@ async function openTabs(target: Target, kind: Kind, forMs: number): Promise<Meas
       streams.push(opened)
     }
   }
+  await sleep(settleMs)
   reads = bytes = failed = unchanged = 0
   const cpuBefore = target.process.cpuUs()
   const endsMs = performance.now() + forMs
