@@ -13,6 +13,8 @@ export interface Run {
   readonly isAdopted: boolean
   readonly kernelKills: number
   readyAt: number | undefined
+  /** On which it listens, as of the last search; `untilMs` since the epoch. */
+  readonly ports: { found: readonly number[]; untilMs: number }
   /** It was noted that more was written than the console holds. */
   isVerbose: boolean
   /** Why the agent has ended it. */
@@ -25,7 +27,8 @@ export const unknownEnd: ProcessEnd = { exitCode: undefined, signal: undefined }
 export function createRun(record: RunRecord, isAdopted: boolean): Run {
   const { promise: ended, resolve: settle } = Promise.withResolvers<ProcessEnd>()
   const kernelKills = record.controlGroup === undefined ? 0 : memoryKills(record.controlGroup)
-  return { record, ended, settle, isAdopted, kernelKills, readyAt: undefined, isVerbose: false, verdict: undefined }
+  const ports = { found: [], untilMs: 0 }
+  return { record, ended, settle, isAdopted, kernelKills, readyAt: undefined, ports, isVerbose: false, verdict: undefined }
 }
 
 /** Whether the kernel has ended a process of the run because its memory was used up. */

@@ -20,7 +20,7 @@ interface RefusedSearch {
   readonly reaches: (observed: ObservedInstance) => boolean
 }
 
-const searches: RefusedSearch[] = [
+const refusedSearches: RefusedSearch[] = [
   {
     title: 'after a search for strangers',
     instance: toInstance('web', sleeps),
@@ -41,7 +41,7 @@ const searches: RefusedSearch[] = [
   },
 ]
 
-for (const { title, instance, refusesAt, reaches } of searches) {
+for (const { title, instance, refusesAt, reaches } of refusedSearches) {
   test(`an instance goes on ${title}`, async (t) => {
     const rig = startSupervisor(t, refusesAt)
     rig.supervisor.apply([instance])
@@ -57,12 +57,28 @@ for (const { title, instance, refusesAt, reaches } of searches) {
   })
 }
 
+test('ports of a program that is never ready are looked for more and more rarely', async (t) => {
+  const port = await freePort()
+  const answers = `console.log('asked'), answer.writeHead(503).end()`
+  const server = `http.createServer((_request, answer) => (${answers})).listen(${port}, '127.0.0.1')`
+  const readiness = { ...probe, kind: 'http', path: '/', port } as const
+  const { supervisor, searches } = startSupervisor(t, () => false)
+  supervisor.apply([toInstance('never', [process.execPath, '-e', server], { readiness })])
+  const probes = () => supervisor.console('never', 10_000)?.split('\n').length ?? 0
+  await waitUntil(
+    () => probes() > 100,
+    () => `${probes()} probes`,
+  )
+  assert.ok(searches() < 20, `${searches()} searches`)
+})
+
 /** One list of the processes is refused. */
 function startSupervisor(t: TestContext, refusesAt: RefusedSearch['refusesAt']) {
   const dataDir = createFolder('supervisor')
   const faults: unknown[] = []
   const real = openProcessTable()
   let refusals = 0
+  let searches = 0
   const refuse = () => {
     if (refusals > 0 || !supervisor.observe().some(refusesAt)) return
     refusals += 1
@@ -75,6 +91,7 @@ function startSupervisor(t: TestContext, refusesAt: RefusedSearch['refusesAt']) 
       return real.list()
     },
     recent(maxAgeMs) {
+      searches += 1
       refuse()
       return real.recent(maxAgeMs)
     },
@@ -82,5 +99,5 @@ function startSupervisor(t: TestContext, refusesAt: RefusedSearch['refusesAt']) 
   const log = { info: () => {}, warn: () => {}, error: ({ err }: { err?: unknown }) => void faults.push(err) }
   const supervisor = new Supervisor({ dataDir, log, onChange: () => {}, table })
   endWithTest(t, dataDir, () => supervisor.stop())
-  return { supervisor, faults, refusals: () => refusals }
+  return { supervisor, faults, refusals: () => refusals, searches: () => searches }
 }
