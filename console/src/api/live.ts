@@ -63,7 +63,7 @@ export const connection = signal<Connection>('polling')
 const batchMs = 250
 const busyMs = 2000
 /** Pause between two reads of a list whose changes are reported. */
-const followedMs = 180_000
+const followedMs = 300_000
 const intervals: Readonly<Record<Refresh, number>> = {
   live: 10_000,
   steady: 15_000,
