@@ -19,6 +19,8 @@ const settledMs = 2500
 const idleShare = 0.05
 /** Half a minute without load: its machine code is dropped, too. */
 const quietTimes = 12
+/** Five minutes: between loads, the time until the next collection doubles up to that. */
+const longestPauseTimes = 120
 /** Ten seconds: what the C library keeps by then is a few megabytes, which take a millisecond. */
 const trimTimes = 4
 /** Of the heap since the last collection. V8 itself may wait until it has doubled, which without load it never does. */
@@ -54,11 +56,16 @@ export function keepMemorySmall(
   /** The last ones since the last collection. */
   let shares: number[] = []
   let untrimmedTimes = 0
+  let collectedTimesAgo = 0
+  /** A thread that always has a little to do makes a little garbage all the time. */
+  let pauseTimes = 0
   const shouldCollect = () => {
     const times = bytesAfter === undefined ? 1 : quietTimes
+    collectedTimesAgo++
     shares = [...shares, busyShare()].slice(-times)
-    const busy = shares.reduce((sum, share) => sum + share, 0) / times
-    if (shares.length < times || busy > idleShare) return false
+    const isBusy = shares.reduce((sum, share) => sum + share, 0) / times > idleShare
+    if (isBusy) pauseTimes = 0
+    if (isBusy || shares.length < times || collectedTimesAgo < pauseTimes) return false
     return bytesAfter === undefined || heapBytes() >= bytesAfter * leastGrowth
   }
   setInterval(() => {
@@ -66,6 +73,8 @@ export function keepMemorySmall(
     if (shouldCollect()) {
       if (bytesAfter === undefined) before()
       collect()
+      if (bytesAfter !== undefined) pauseTimes = Math.min(Math.max(pauseTimes, quietTimes) * 2, longestPauseTimes)
+      collectedTimesAgo = 0
       shares = []
       bytesAfter = heapBytes()
     } else if (untrimmedTimes < trimTimes) return

@@ -74,6 +74,12 @@ test('a thread with light load keeps its garbage', { timeout: 60_000 }, async ()
   assert.deepEqual(collected, [0])
 })
 
+test('a thread that always does a little collects more and more rarely, until there is load', { timeout: 60_000 }, async () => {
+  const little = { megabytes: 90, busy: 0.01 }
+  const { collected } = await runLoad([idle, ...repeat(100, little), busy, ...repeat(12, little)])
+  assert.deepEqual(collected, [0, 12, 36, 84, 113])
+})
+
 test('buffers count as growth of the heap', { timeout: 60_000 }, async () => {
   let times = 0
   let buffer: Buffer | undefined
