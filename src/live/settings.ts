@@ -21,7 +21,7 @@ export const LiveKeys = z.strictObject({
     .max(100_000)
     .default(50)
     .describe('Event streams of one user at once; without login, of one client address.'),
-  'live.heartbeat': interval('15s').describe('Pause between two heartbeats, so that proxies keep an idle stream open.'),
+  'live.heartbeat': interval('25s').describe('Pause between two heartbeats, so that proxies keep an idle stream open.'),
   'live.maxAge': interval('15m').describe(
     'Age at which Fairlead ends a stream. The client connects again, and its credentials are checked anew.',
   ),

@@ -102,7 +102,7 @@ test('streams in front of the embedded engine', async (t) => {
     const ready = await stream.find(({ name }) => name === 'ready')
     assert.deepEqual(ready.data, {
       parts: ['executions', 'tasks', 'infrastructure', 'definitions'],
-      heartbeatMs: 15_000,
+      heartbeatMs: 25_000,
     })
     const other = await listen(t, `${url}/applications/other/executions/events`)
     const save = (application: string) => send('POST', '/pipelines', { application, name: 'deploy', stages: [], triggers: [] })

@@ -46,5 +46,5 @@ test('the commands of the guide follow executions', async (t) => {
 test('the guide names the defaults', () => {
   const { maxAgeMs, heartbeatMs } = toLiveSettings(LiveKeys.parse({}))
   assert.equal(maxAgeMs, 15 * 60_000)
-  assert.equal(heartbeatMs, 15_000)
+  assert.equal(heartbeatMs, 25_000)
 })
