@@ -34,7 +34,6 @@ const consolePolls: Polls = [
   ['/applications/shop/loadBalancers', 300],
   ['/applications/shop/clusters', 300],
   ['/applications/shop?expand=false', 300],
-  ['/auth/explain?operation=POST%20%2Fapplications%2F%7Bapplication%7D%2Ftasks&application=shop', 300],
 ]
 
 interface Kind {
