@@ -16,7 +16,7 @@ interface Question {
 
 export function useRight(question: Question | undefined): Right {
   const query = question && { operation: question.operation, application: question.application, account: question.account }
-  const { body } = useLive('/auth/explain', query && { query }, { refresh: 'open' }).reading.value
+  const { body } = useLive('/auth/explain', query && { query }, { refresh: 'rare' }).reading.value
   if (body?.decision !== 'denied') return { allowed: true, reason: undefined }
   const missing = body.reasons.find(({ allowed }) => !allowed)
   return { allowed: false, reason: missing === undefined ? body.demands : `${missing.need}: ${missing.rule}` }
