@@ -1,6 +1,6 @@
 /**
- * What Node and the C library are told before they start, as a running process cannot change it. They save memory and time under load;
- * docs/performance.md has the measurements.
+ * Options that Node and the C library read when they start, as a running process cannot change them. They save memory and time under
+ * load; docs/performance.md has the measurements.
  */
 
 const options = {

@@ -294,7 +294,7 @@ export class Instance {
     this.#update({ generation, stopGraceMs, content })
   }
 
-  /** Whoever has the port would pass for the program. @throws {Error} when another program listens on it */
+  /** A program that has the port would pass for this one. @throws {Error} when another program listens on it */
   async #checkPort({ readiness }: DesiredInstance): Promise<void> {
     if (readiness === undefined || (await tryPort(readiness.host, readiness.port)) !== 'EADDRINUSE') return
     throw new PortTakenError(readiness.port)

@@ -36,11 +36,10 @@ const maxConnections = 64
 const embedded = Number.POSITIVE_INFINITY
 
 export function createServiceCalls(settings: CallServiceSettings): ServiceCalls {
-  const { ca, ...identity } = settings.tls ?? {}
   const agents = {
     'embedded:': new http.Agent({ keepAlive: true, maxSockets: embedded }),
     'http:': new http.Agent({ keepAlive: true, maxSockets: maxConnections }),
-    'https:': new https.Agent({ keepAlive: true, maxSockets: maxConnections, ...identity, ...(ca && { ca: [...ca] }) }),
+    'https:': new https.Agent({ keepAlive: true, maxSockets: maxConnections, ...settings.tls }),
   }
   const call: CallService = async (service, { method, path, body, headers = {} }) => {
     const address = settings.services[service]

@@ -239,10 +239,10 @@ export class Connections {
     }
   }
 
-  /** Handshakes cost more than most requests. A client slightly beyond the bound is told why once its handshake is over. */
+  /** Handshakes cost more than most requests. A client slightly beyond the bound gets the reason once its handshake is over. */
   #awaitHandshake(socket: Socket): void {
     const { maxPerAddress } = this.#options
-    if (this.#countAddress(socket) > maxPerAddress * handshakeFactor && maxPerAddress > 0) socket.destroy()
+    if (this.#countAddress(socket) > maxPerAddress * handshakeFactor) socket.destroy()
     this.#handshakes.add(socket)
     socket.once('close', () => {
       this.#handshakes.delete(socket)
@@ -271,7 +271,7 @@ export class Connections {
     this.#idleSweep ??= setInterval(() => this.#endIdle(), Math.min(idleSweepMs, this.times.keepAliveMs)).unref()
     const { maxPerAddress } = this.#options
     const count = socket === carrier ? this.#countAddress(socket) : this.#addresses.get(socket.remoteAddress ?? '')
-    if (maxPerAddress > 0 && (count ?? 0) > maxPerAddress) this.#refuse(socket, tooManyConnections(maxPerAddress))
+    if ((count ?? 0) > maxPerAddress) this.#refuse(socket, tooManyConnections(maxPerAddress))
     // Node calls this after the last answer, whether the client has sent its request or not.
     const destroySoon = socket.destroySoon.bind(socket)
     const end = () => (this.#maySend(connection) ? this.#linger(connection) : destroySoon())

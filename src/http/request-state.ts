@@ -48,10 +48,7 @@ export interface RequestState {
   readonly requestId: string
   readonly receivedAtMs: number
   readonly listener: ListenerKind
-  /**
-   * Path without query and without the context path, as it stood in the request line. In a path that cannot be decoded, `%25` replaces
-   * each percent sign.
-   */
+  /** Path without query and without the context path, as it stood in the request line. */
   readonly path: string
   /** Undefined for a path or a method that does not exist. */
   readonly route: Route | undefined

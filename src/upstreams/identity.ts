@@ -43,19 +43,11 @@ export function decidesAnswer(name: string, isByRights: boolean): boolean {
 export function formatIdentity(identity: IdentityHeaders, state: RequestState): string | undefined {
   const application = identity['X-SPINNAKER-APPLICATION']
   if (state.passedOn !== undefined || (application !== undefined && !visible.test(application))) return undefined
-  const executionId = identity['X-SPINNAKER-EXECUTION-ID']
-  const executionType = identity['X-SPINNAKER-EXECUTION-TYPE']
-  const accounts = identity['X-SPINNAKER-ACCOUNTS']
-  const origin = identity['X-SPINNAKER-USER-ORIGIN'] === 'deck' ? fromDeck : fromOthers
-  let lines = `\r\nX-SPINNAKER-USER: ${identity['X-SPINNAKER-USER']}${origin}${identity['X-SPINNAKER-REQUEST-ID']}`
-  if (accounts !== undefined) lines += `\r\nX-SPINNAKER-ACCOUNTS: ${accounts}`
-  if (executionId !== undefined) lines += `\r\nX-SPINNAKER-EXECUTION-ID: ${executionId}`
-  if (executionType !== undefined) lines += `\r\nX-SPINNAKER-EXECUTION-TYPE: ${executionType}`
-  return application === undefined ? lines : `${lines}\r\nX-SPINNAKER-APPLICATION: ${application}`
+  let lines = ''
+  for (const name in identity) lines += `\r\n${name}: ${identity[name]}`
+  return lines
 }
 
-const fromDeck = '\r\nX-SPINNAKER-USER-ORIGIN: deck\r\nX-SPINNAKER-REQUEST-ID: '
-const fromOthers = '\r\nX-SPINNAKER-USER-ORIGIN: api\r\nX-SPINNAKER-REQUEST-ID: '
 const visible = /^[\x20-\x7e]+$/
 
 /** Up to hundreds of names for every call of a user with many accounts; the list of a session stays the same. */

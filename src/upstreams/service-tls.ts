@@ -5,7 +5,7 @@ import type { SettingsReport } from '../setting.ts'
 
 /** PEM texts; the names are those of `tls.connect`. */
 export interface ServiceTls {
-  readonly ca?: readonly string[]
+  readonly ca?: string[]
   readonly cert?: string
   readonly key?: string
 }
@@ -27,7 +27,7 @@ export function toServiceTls(keys: StoreKeys, report: SettingsReport): ServiceTl
     ...(authorities !== undefined && { ca: authorities.map(String) }),
   }
   try {
-    createSecureContext({ ...tls, ca: tls.ca && [...tls.ca] })
+    createSecureContext(tls)
   } catch (error) {
     report.problem('okHttpClient', `TLS to services cannot be set up with these files: ${(error as Error).message}`)
   }

@@ -168,7 +168,7 @@ export class Upstreams {
   constructor(settings: UpstreamSettings, surroundings: UpstreamSurroundings = {}) {
     this.#settings = settings
     const { tls } = settings
-    this.#secureContext = tls && createSecureContext({ ...tls, ca: tls.ca && [...tls.ca] })
+    this.#secureContext = tls && createSecureContext(tls)
     this.#surroundings = surroundings
     this.startCall = surroundings.startCall
     for (const [service, shards] of Object.entries(settings.shards ?? {})) {

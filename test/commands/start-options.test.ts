@@ -1,4 +1,4 @@
-/** What a server is told before it starts, tried with a program that prints what it was told. */
+/** The options with which a server starts, tried with a program that prints what it got. */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'

@@ -1,6 +1,7 @@
 /** Ports of loopback for programs that have to be told which ones to take. */
 import { randomInt } from 'node:crypto'
 import { createServer } from 'node:net'
+import { tryPort } from '../../src/try-port.ts'
 
 /** Below the ports that systems hand out on their own, so that no other test is given it meanwhile. */
 const range = { from: 20_000, to: 30_000 } as const
@@ -15,7 +16,7 @@ export interface PortBlock {
 export async function freePort(): Promise<number> {
   for (;;) {
     const port = randomInt(range.from, range.to)
-    if (await isFree(port)) return port
+    if ((await tryPort('127.0.0.1', port)) === undefined) return port
   }
 }
 
@@ -34,13 +35,5 @@ function holdPort(port: number): Promise<boolean> {
     const server = createServer((socket) => socket.destroy()).unref()
     server.once('error', () => resolve(false))
     server.listen(port, '127.0.0.1', () => resolve(true))
-  })
-}
-
-function isFree(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const server = createServer()
-    server.once('error', () => resolve(false))
-    server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)))
   })
 }

@@ -11,6 +11,7 @@ import {
   denied,
   type Infrastructure,
   type InfrastructureRoute,
+  jobsOf,
   loadBalancersOf,
   missing,
   none,
@@ -179,10 +180,9 @@ function countIn(request: FastifyRequest, name: string): number | undefined {
 
 const jobs: InfrastructureRoute['answer'] = async (request, infrastructure) => {
   const access = await accessOf(request, infrastructure)
-  const application = pathValue(request, 'application').toLowerCase()
-  const shown = infrastructure.providers
-    .flatMap((provider) => [...provider.jobs()])
-    .filter((job) => job.application.toLowerCase() === application && access.mayOnAccount(job.account, 'READ'))
+  const shown = jobsOf(infrastructure, pathValue(request, 'application')).filter(({ account }) =>
+    access.mayOnAccount(account, 'READ'),
+  )
   return new WrittenList(shown.map((each) => toWrittenEntry(toJobView(each))))
 }
 

@@ -20,7 +20,7 @@ import { searchRoutes } from './search.ts'
 import { securityGroupRoutes } from './security-groups.ts'
 import { Tasks, taskMigrations } from './tasks.ts'
 import { versionRoutes } from './versions.ts'
-import { WrittenList, WrittenValue } from './written-list.ts'
+import { Written } from './written-list.ts'
 
 const tables: readonly (readonly InfrastructureRoute[])[] = [
   accountRoutes,
@@ -83,7 +83,7 @@ export function openInfrastructure(context: BackendContext, providers: readonly 
             if (known !== undefined && isUnchanged(request, reply, known)) return reply
             const body = await answer(request, infrastructure)
             if (isSlices(body)) return sendSlices(reply, body)
-            if (!(body instanceof WrittenList || body instanceof WrittenValue)) return reply.send(body)
+            if (!(body instanceof Written)) return reply.send(body)
             if (isUnchanged(request, reply, body.version)) return reply
             return reply.type('application/json; charset=utf-8').send(body.json)
           },

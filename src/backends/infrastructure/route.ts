@@ -4,7 +4,7 @@ import { fieldOf } from '../../json/values.ts'
 import { type Access, requireAccess } from '../access.ts'
 import { type BackendContext, BackendError, callerOf } from '../backend.ts'
 import type { EntityTagStore } from './entity-tag-store.ts'
-import type { LoadBalancer, SecurityGroup, ServerGroup } from './model.ts'
+import type { Job, LoadBalancer, SecurityGroup, ServerGroup } from './model.ts'
 import type { Provider } from './provider.ts'
 import type { Tasks } from './tasks.ts'
 import type { AccountMarks } from './views.ts'
@@ -124,6 +124,11 @@ export function serverGroupsOf({ providers }: Infrastructure, application?: stri
 
 export function loadBalancersOf({ providers }: Infrastructure): LoadBalancer[] {
   return providers.flatMap((provider) => [...provider.loadBalancers()])
+}
+
+export function jobsOf({ providers }: Infrastructure, application: string): Job[] {
+  const wanted = application.toLowerCase()
+  return providers.flatMap((provider) => [...provider.jobs()]).filter((job) => job.application.toLowerCase() === wanted)
 }
 
 export function securityGroupsOf({ providers }: Infrastructure): SecurityGroup[] {

@@ -5,16 +5,14 @@
 import { hash, randomUUID } from 'node:crypto'
 import { balancersOfApplication } from './applications.ts'
 import type { Job, LoadBalancer, ServerGroup } from './model.ts'
-import { type InfrastructureRoute, loadBalancersOf, queryValues, serverGroupsOf } from './route.ts'
+import { type InfrastructureRoute, jobsOf, loadBalancersOf, queryValues, serverGroupsOf } from './route.ts'
 
 /** One for each `application` of the query, in its order. */
 const versions: InfrastructureRoute['answer'] = (request, infrastructure) => {
   const all = loadBalancersOf(infrastructure)
-  const jobs = infrastructure.providers.flatMap((provider) => [...provider.jobs()])
   return queryValues(request, 'application').map((name) => {
     const groups = serverGroupsOf(infrastructure, name)
-    const ofApplication = jobs.filter(({ application }) => application.toLowerCase() === name.toLowerCase())
-    return versionOf(groups, balancersOfApplication(name, groups, all), ofApplication)
+    return versionOf(groups, balancersOfApplication(name, groups, all), jobsOf(infrastructure, name))
   })
 }
 

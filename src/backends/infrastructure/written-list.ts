@@ -26,27 +26,34 @@ function digestOf(entries: readonly WrittenEntry[]): Buffer {
 }
 
 /** An answer as JSON, and a text that differs with it. */
-export interface Written {
-  readonly version: string
-  readonly json: string
+export abstract class Written {
+  abstract get version(): string
+  abstract get json(): string
 }
 
-export class WrittenValue implements Written {
-  readonly version: string
-  readonly json: string
+export class WrittenValue extends Written {
+  readonly #entry: WrittenEntry
 
   constructor(value: unknown) {
-    const { json, digest } = toWrittenEntry(value)
-    this.json = json
-    this.version = digest.toString('base64url')
+    super()
+    this.#entry = toWrittenEntry(value)
+  }
+
+  get version(): string {
+    return this.#entry.digest.toString('base64url')
+  }
+
+  get json(): string {
+    return this.#entry.json
   }
 }
 
 /** A list whose entries are JSON already: its version is known without joining them. */
-export class WrittenList implements Written {
+export class WrittenList extends Written {
   readonly #entries: readonly WrittenEntry[]
 
   constructor(entries: readonly WrittenEntry[]) {
+    super()
     this.#entries = entries
   }
 

@@ -34,6 +34,19 @@ async function startOutside(t: TestContext, answers: Record<string, Answer[]>): 
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, calls }
 }
 
+/** Time passes in such steps until the execution has the status. */
+async function passUntil(
+  engine: TestEngine,
+  id: string,
+  { seconds, status }: { seconds: number; status: string },
+): Promise<void> {
+  await engine.eventually(async () => {
+    engine.clock.pass(seconds)
+    await engine.clock.settled()
+    return (await engine.execution(id)).status === status
+  })
+}
+
 async function runStage(engine: TestEngine, settings: Record<string, unknown>, status: string) {
   const id = await engine.run({ stages: [{ refId: '1', type: 'webhook', requisiteStageRefIds: [], ...settings }] })
   await engine.ends(id, status)
@@ -89,11 +102,7 @@ test('orchestration-scenario 170: a percentage is progress', async (t) => {
   const percentage = async () => at(await engine.stage(id, '1'), 'context', 'webhook', 'monitor', 'percentComplete')
   assert.equal(await engine.eventually(percentage), 40)
   assert.equal((await engine.execution(id)).status, 'RUNNING')
-  await engine.eventually(async () => {
-    engine.clock.pass(15)
-    await engine.clock.settled()
-    return (await engine.execution(id)).status === 'SUCCEEDED'
-  })
+  await passUntil(engine, id, { seconds: 15, status: 'SUCCEEDED' })
   assert.equal(await percentage(), 100)
   assert.equal(calls.length, 3)
 })
@@ -141,11 +150,7 @@ test('orchestration-scenario 168: a webhook that fails for a while is called aga
   const { url, calls } = await startOutside(t, { '/': [[500], [429], [200]] })
   const engine = await startEngine(t, { outside: loopback })
   const id = await engine.run({ stages: [{ refId: '1', type: 'webhook', requisiteStageRefIds: [], url: `${url}/` }] })
-  await engine.eventually(async () => {
-    engine.clock.pass(10)
-    await engine.clock.settled()
-    return (await engine.execution(id)).status === 'SUCCEEDED'
-  })
+  await passUntil(engine, id, { seconds: 10, status: 'SUCCEEDED' })
   assert.equal(calls.length, 3)
 })
 
@@ -155,11 +160,7 @@ test('a status code with a bound is polled again so often', async (t) => {
   const retries = { 404: { maxAttempts: 2 }, 503: { maxAttempts: 2 } }
   const stage = { refId: '1', type: 'webhook', requisiteStageRefIds: [], url: `${url}/`, waitForCompletion: true, retries }
   const id = await engine.run({ stages: [stage] })
-  await engine.eventually(async () => {
-    engine.clock.pass(1)
-    await engine.clock.settled()
-    return (await engine.execution(id)).status === 'TERMINAL'
-  })
+  await passUntil(engine, id, { seconds: 1, status: 'TERMINAL' })
   assert.equal(calls.length, 6)
 })
 

@@ -206,8 +206,12 @@ function outcomeOf(settings: JsonObject, status: number): 'good' | 'again' | 'fa
   if (status >= 200 && status < 400) return 'good'
   const failFast = codesOf(settings['failFastStatusCodes']) ?? defaultFailFast
   if (failFast.includes(status)) return 'failed'
-  const retried = codesOf(settings['webhookRetryStatusCodes']) ?? []
-  return status === 429 || status >= 500 || retried.includes(status) ? 'again' : 'failed'
+  return isPassing(status, settings['webhookRetryStatusCodes']) ? 'again' : 'failed'
+}
+
+/** @param further Status codes after which a call is repeated, too */
+function isPassing(status: number, further: unknown): boolean {
+  return status === 429 || status >= 500 || codesOf(further)?.includes(status) === true
 }
 
 function codesOf(value: unknown): number[] | undefined {
@@ -280,7 +284,7 @@ async function monitorWebhook(context: TaskContext): Promise<TaskResult> {
 function isPolledAgain(settings: JsonObject, status: number, pastStatusCodes: readonly unknown[]): boolean {
   const maxRetries = numberOf(objectOf(objectOf(settings['retries'])[status])['maxAttempts'])
   if (maxRetries !== undefined) return pastStatusCodes.filter((code) => code === status).length <= maxRetries
-  return status === 429 || status >= 500 || codesOf(settings['retryStatusCodes'])?.includes(status) === true
+  return isPassing(status, settings['retryStatusCodes'])
 }
 
 function ended(status: 'SUCCEEDED' | 'CANCELED' | 'TERMINAL', webhook: JsonObject, monitor: JsonObject): TaskResult {
