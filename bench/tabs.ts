@@ -29,12 +29,12 @@ const streamed: Readonly<Record<string, number>> = { [polls[0][0]]: 15 }
 const stream = '/applications/shop/executions/events'
 /** What the console reads for the overview of an application whose stream it follows, while nothing changes. */
 const consolePolls: Polls = [
-  ['/applications/shop/pipelines?statuses=RUNNING&expand=false&limit=10', 180],
-  ['/applications/shop/serverGroups', 180],
-  ['/applications/shop/loadBalancers', 180],
-  ['/applications/shop/clusters', 180],
-  ['/applications/shop?expand=false', 180],
-  ['/auth/explain?operation=POST%20%2Fapplications%2F%7Bapplication%7D%2Ftasks&application=shop', 300],
+  ['/applications/shop/pipelines?statuses=RUNNING&expand=false&limit=10', 300],
+  ['/applications/shop/serverGroups', 300],
+  ['/applications/shop/loadBalancers', 300],
+  ['/applications/shop/clusters', 300],
+  ['/applications/shop?expand=false', 300],
+  ['/auth/explain?operation=POST%20%2Fapplications%2F%7Bapplication%7D%2Ftasks&application=shop', 900],
 ]
 
 interface Kind {

@@ -974,7 +974,8 @@ test('a login that ends leaves the page, and returns to it', async (t) => {
   await page.getByLabel('Name').fill('unsaved')
   await page.context().clearCookies()
   await page.getByLabel('Owner’s email address').fill('ops@example.org')
-  await page.getByRole('dialog').getByRole('button', { name: 'Create application' }).click()
+  // A read of the list behind it may show the end of the login above the button.
+  await page.getByRole('dialog').getByRole('button', { name: 'Create application' }).dispatchEvent('click')
   await page.getByRole('heading', { name: 'Your login has ended' }).waitFor()
 
   const [login] = await Promise.all([page.waitForEvent('popup'), page.getByRole('link', { name: 'Sign in again' }).click()])

@@ -91,11 +91,11 @@ test('a tab reads what has changed', { timeout: 900_000 }, async (t) => {
   // The clock of the page is moved, and heartbeats do not follow it.
   const { open, savePipeline, startRun } = await start(t, browser, { live: { heartbeat: '1h' } })
 
-  await t.test('lists are not read while nothing changes, and each of them after three minutes', async () => {
+  await t.test('lists are not read while nothing changes, and each of them after five minutes', async () => {
     const tab = await open(overview)
     await tab.says('Live')
     await settle(tab)
-    await tab.page.clock.fastForward(100_000)
+    await tab.page.clock.fastForward(250_000)
     assert.deepEqual(await settle(tab), [])
     await tab.page.clock.fastForward(90_000)
     assert.deepEqual(await settle(tab), ['/applications/web', ...lists])
@@ -177,6 +177,20 @@ test('a tab reads what has changed', { timeout: 900_000 }, async (t) => {
     await second.page.getByText('in the other one').waitFor()
     await second.page.close()
   })
+})
+
+test('the end of a login reaches a tab by the stream', { timeout: 900_000 }, async (t) => {
+  const browser = await openChromium(t)
+  if (browser === undefined) return
+  const { url, context, open, savePipeline } = await start(t, browser)
+  const tab = await open(`${overview}/pipelines`)
+  await tab.says('Live')
+  await settle(tab)
+  const cookie = (await context.cookies()).map(({ name, value }) => `${name}=${value}`).join('; ')
+  await fetch(`${url}/auth/logout`, { headers: { cookie }, redirect: 'manual' })
+  await savePipeline('of somebody else')
+  await tab.page.getByRole('heading', { name: 'Your login has ended' }).waitFor()
+  assert.deepEqual(await settle(tab), [streamPath])
 })
 
 test('a tab polls what no stream reports', { timeout: 900_000 }, async (t) => {

@@ -12,7 +12,7 @@ import { type Events, followEvents } from './streams.ts'
 
 /**
  * `live` is read every 2 s while something that it shows is running, otherwise every 10 s; `steady` every 15 s, `slow` every minute,
- * `rare` every five, `open` when it is shown, and again on return to the tab after a minute.
+ * `rare` every fifteen, `open` when it is shown, and again on return to the tab after a minute.
  */
 export type Refresh = 'live' | 'steady' | 'slow' | 'rare' | 'open'
 
@@ -63,12 +63,12 @@ export const connection = signal<Connection>('polling')
 const batchMs = 250
 const busyMs = 2000
 /** Pause between two reads of a list whose changes are reported. */
-const followedMs = 180_000
+const followedMs = 300_000
 const intervals: Readonly<Record<Refresh, number>> = {
   live: 10_000,
   steady: 15_000,
   slow: 60_000,
-  rare: 300_000,
+  rare: 900_000,
   open: Number.POSITIVE_INFINITY,
 }
 /** Reads in a hidden tab end after that. */
