@@ -2,6 +2,7 @@
 import { constants, gunzipSync } from 'node:zlib'
 import { GatewayError } from '../errors.ts'
 import type { ServiceName } from './services.ts'
+import { codingOf } from './unpack.ts'
 
 /**
  * What is expected of a successful answer: JSON of a kind (`null` is of every kind), anything but a page for people, where
@@ -47,12 +48,15 @@ const maxHeadBytes = 512
  * @param isWhole There are no more bytes.
  */
 export function judgeAnswer(form: AnswerForm, headers: AnswerHeaders, head: Buffer, isWhole: boolean): Verdict {
-  if (form.kind === 'anything') return fits
-  if (form.kind === 'json' && isPlain(headers)) {
+  const coding = codingOf(headers)
+  if (form.kind === 'anything' && coding !== 'gzip') return fits
+  if (form.kind === 'json' && coding === undefined) {
     if (head.length === 0 && !isWhole) return unknown
     if ((form.object && head[0] === openingBrace) || (form.list && head[0] === openingBracket)) return fits
   }
-  const text = headOf(headers, head)
+  const text = headOf(coding, head)
+  if (text === null) return notPacked
+  if (form.kind === 'anything') return fits
   if (text === undefined || (head.length >= maxHeadBytes && text.trim() === '')) return judgeType(headers)
   const start = text.replace(blanks, '')
   if (form.kind !== 'json') return start.startsWith('<') ? page : start !== '' || isWhole ? fits : unknown
@@ -86,26 +90,22 @@ export function misfit(form: AnswerForm, service: ServiceName, found: string): G
 }
 
 const page: Verdict = { kind: 'misfit', found: 'a page of HTML' }
+const notPacked: Verdict = { kind: 'misfit', found: 'a body that is not compressed as its headers say' }
 
 function judgeType(headers: AnswerHeaders): Verdict {
   return /^text\/html\b/i.test(String(headers['content-type'] ?? '')) ? page : fits
 }
 
-/** The beginning of the answer as text; undefined when it is packed in a way that cannot be undone here. */
-function headOf(headers: AnswerHeaders, head: Buffer): string | undefined {
-  const encoding = headers['content-encoding']
+/** The beginning of the answer as text; undefined when it is packed in a way that cannot be undone here, null when it is not even that. */
+function headOf(coding: string | undefined, head: Buffer): string | null | undefined {
   const bytes = head.subarray(0, maxHeadBytes)
-  if (isPlain(headers)) return bytes.toString('utf8')
-  if (encoding !== 'gzip') return undefined
+  if (coding === undefined) return bytes.toString('utf8')
+  if (coding !== 'gzip') return undefined
   try {
     return gunzipSync(bytes, { finishFlush: constants.Z_SYNC_FLUSH }).toString('utf8')
   } catch {
-    return undefined
+    return null
   }
-}
-
-function isPlain({ 'content-encoding': encoding }: AnswerHeaders): boolean {
-  return encoding === undefined || encoding === 'identity'
 }
 
 function nameOf(start: string): string {

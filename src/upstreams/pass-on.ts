@@ -13,6 +13,7 @@ import type { IdentityHeaders } from './identity.ts'
 import { maxRedirects, redirectPath } from './redirects.ts'
 import type { ServiceName } from './services.ts'
 import type { Follower, Leader, Read, SharedAnswer, SharedReads, SharedStream } from './shared-reads.ts'
+import { codingOf, maxQuickUnpackBytes, textOfError, unknownTransfer, unpackAtOnce } from './unpack.ts'
 import {
   isEmptyByStatus,
   maxInformational,
@@ -72,6 +73,8 @@ export interface AnswerReceiver {
 const minGzipBytes = 2048
 /** As much of an error body as is read to find its message. */
 const maxErrorBytes = 64 * 1024
+/** Of a compressed answer that is short enough to be unpacked as a whole. */
+const maxUnpackedBytes = 8 * 1024 * 1024
 /** A client that takes nothing for this long is given up: it holds a connection to the service. */
 const stalledClientMs = 120_000
 
@@ -122,6 +125,7 @@ class Exchange implements Dispatcher.DispatchHandler, Leader, Follower {
   #controller: Dispatcher.DispatchController | undefined
   #transform: Transform | undefined
   #errorBody: Buffer[] | undefined
+  #errorHeaders: IncomingHttpHeaders = {}
   #redirect: string | undefined
   /** Of a good answer whose form is not known yet. */
   #head: Head | undefined
@@ -313,6 +317,7 @@ class Exchange implements Dispatcher.DispatchHandler, Leader, Follower {
     this.#options.receiver.progress(status, 0)
     if (status >= 400) {
       this.#errorBody = []
+      this.#errorHeaders = headers
       return
     }
     if (status === 304 && this.#options.call.headers?.['if-none-match'] !== undefined) {
@@ -325,7 +330,9 @@ class Exchange implements Dispatcher.DispatchHandler, Leader, Follower {
       return
     }
     const head = { status, headers, bytes: noBytes }
-    if (isEmptyByStatus(status)) this.#begin(controller, head)
+    const refused = unknownTransfer(this.#options.service, headers)
+    if (refused !== undefined) this.#refuse(controller, refused)
+    else if (isEmptyByStatus(status)) this.#begin(controller, head)
     else this.#judge(controller, head)
   }
 
@@ -334,13 +341,19 @@ class Exchange implements Dispatcher.DispatchHandler, Leader, Follower {
     if (++this.#informational > maxInformational) throw onlyInformational(this.#options.service)
   }
 
-  /** Begins the answer as soon as its first bytes say what it is. */
+  /** Begins the answer as soon as its first bytes say what it is. One that has to be unpacked may break off, so that a short one is awaited. */
   #judge(controller: Dispatcher.DispatchController, head: Head): void {
     this.#head = head
+    if (head.bytes.length < maxQuickUnpackBytes && this.#unpacks(head)) return
     const { form, service } = this.#options
     const verdict = judgeAnswer(form, head.headers, head.bytes, false)
     if (verdict.kind === 'misfit') this.#refuse(controller, misfit(form, service, verdict.found))
     else if (verdict.kind === 'fits') this.#begin(controller, head)
+  }
+
+  /** The service has compressed for a client that does not understand it. */
+  #unpacks({ headers }: Head): boolean {
+    return !this.#options.gzip && codingOf(headers) === 'gzip'
   }
 
   #refuse(controller: Dispatcher.DispatchController, error: unknown): void {
@@ -430,8 +443,15 @@ class Exchange implements Dispatcher.DispatchHandler, Leader, Follower {
   }
 
   /** The whole answer is there, and so short that it was not judged before, or empty. */
-  #endHead(head: Head): void {
+  #endHead(packed: Head): void {
     const { form, service } = this.#options
+    let head = packed
+    try {
+      if (packed.bytes.length > 0 && this.#unpacks(packed)) head = unpackHead(packed, service)
+    } catch (error) {
+      this.#fail(error)
+      return
+    }
     const verdict = judgeAnswer(form, head.headers, head.bytes, true)
     if (verdict.kind === 'misfit') {
       this.#fail(misfit(form, service, verdict.found))
@@ -471,9 +491,8 @@ class Exchange implements Dispatcher.DispatchHandler, Leader, Follower {
 
   #finish(): void {
     this.#led?.end()
-    const { client, gzip } = this.#options
-    // An empty body cannot be unpacked.
-    const sink = this.#bytes === 0 && !gzip ? client : (this.#transform ?? client)
+    const { client } = this.#options
+    const sink = this.#transform ?? client
     if (!sink.writableEnded && !this.#clientIsGone) sink.end()
     this.#succeed()
   }
@@ -492,7 +511,7 @@ class Exchange implements Dispatcher.DispatchHandler, Leader, Follower {
   }
 
   #upstreamFailed(): GatewayError {
-    const text = Buffer.concat(this.#errorBody ?? []).toString('utf8')
+    const text = textOfError(this.#errorHeaders, Buffer.concat(this.#errorBody ?? []))
     return upstreamFailed(this.#options.service, this.#status ?? 502, text)
   }
 
@@ -513,7 +532,7 @@ class Exchange implements Dispatcher.DispatchHandler, Leader, Follower {
     const { client, receiver, gzip, headersOnly } = this.#options
     const empty = status === 204 || status === 205 || headers['content-length'] === '0'
     const type = firstOf(headers['content-type'])
-    const encoding = firstOf(headers['content-encoding'])
+    const encoding = codingOf(headers)
     const etag = parseEntityTag(firstOf(headers.etag))
     if (status === 304) {
       client.writeHead(304, receiver.begin(gzip ? 'Accept-Encoding' : undefined, etag))
@@ -522,7 +541,8 @@ class Exchange implements Dispatcher.DispatchHandler, Leader, Follower {
     }
     const length = headers['content-length'] === undefined ? undefined : Number(headers['content-length'])
     const unpacks = encoding === 'gzip' && !gzip && !empty
-    const packs = isPlain(encoding) && gzip && !empty && isCompressible(type) && (length === undefined || length > minGzipBytes)
+    const packs =
+      encoding === undefined && gzip && !empty && isCompressible(type) && (length === undefined || length > minGzipBytes)
     const tag = etag !== undefined && (packs || unpacks) ? weakened(etag) : etag
     const out = receiver.begin(gzip ? 'Accept-Encoding' : undefined, status === 200 ? tag : undefined)
     if (!empty) out.push('content-type', toAnswerType(type))
@@ -531,7 +551,7 @@ class Exchange implements Dispatcher.DispatchHandler, Leader, Follower {
     } else if (packs) {
       if (!headersOnly) this.#transform = createGzip({ level: zlibConstants.Z_BEST_SPEED })
       out.push('content-encoding', 'gzip')
-    } else if (encoding !== undefined && encoding !== 'identity' && !empty) out.push('content-encoding', encoding)
+    } else if (encoding !== undefined && !empty) out.push('content-encoding', encoding)
     if (empty) out.push('content-length', '0')
     else if (!packs && !unpacks && length !== undefined) {
       this.#length = length
@@ -561,6 +581,18 @@ class Exchange implements Dispatcher.DispatchHandler, Leader, Follower {
   }
 }
 
+/** @throws {GatewayError} UPSTREAM_UNREADABLE */
+function unpackHead({ status, headers, bytes: packed }: Head, service: ServiceName): Head {
+  const bytes = unpackAtOnce(service, packed, maxUnpackedBytes)
+  const { 'content-encoding': _packing, etag, ...others } = headers
+  const tag = parseEntityTag(firstOf(etag))
+  return {
+    status,
+    headers: { ...others, 'content-length': String(bytes.length), ...(tag !== undefined && { etag: weakened(tag) }) },
+    bytes,
+  }
+}
+
 /** Parts of a stream are in the old generation from the start, so it lets go of the client once it is over (docs/performance.md#garbage). */
 function connect(transform: Transform, client: ServerResponse): void {
   const end = () => void transform.destroy()
@@ -580,10 +612,6 @@ function ignore(): void {}
 /** Undici gives what a service sent twice as a list, whatever the types say. */
 function firstOf(value: string | readonly string[] | undefined): string | undefined {
   return typeof value === 'string' ? value : value?.[0]
-}
-
-function isPlain(encoding: string | undefined): boolean {
-  return encoding === undefined || encoding === 'identity'
 }
 
 function clientGone(): Error {

@@ -3,8 +3,6 @@ import type { LookupFunction } from 'node:net'
 import type { Readable } from 'node:stream'
 import { setTimeout as pause } from 'node:timers/promises'
 import { createSecureContext, type SecureContext } from 'node:tls'
-import { promisify } from 'node:util'
-import { gunzip, gunzipSync } from 'node:zlib'
 import type { Client, Dispatcher } from 'undici'
 import { GatewayError } from '../errors.ts'
 import { formatQuery, type QueryValue } from '../http/encode-path.ts'
@@ -20,6 +18,7 @@ import { RetryBudget } from './retry-budget.ts'
 import type { ServiceTls } from './service-tls.ts'
 import type { ServiceAddress, ServiceName } from './services.ts'
 import { createChooser, criteriaOf, type Shard } from './shards.ts'
+import { codingOf, textOfError, tooLarge, unknownTransfer, unpack } from './unpack.ts'
 import { type AnswerBounds, askWhole, type WholeAnswer } from './whole-answer.ts'
 
 interface UpstreamSettings {
@@ -128,9 +127,6 @@ interface TargetHeaders {
 /** @see RFC 9110, section 5.5 */
 const unfitForHeader = /[^\t\x20-\x7e\x80-\xff]/
 
-const gunzipAside: (body: Buffer, options: { maxOutputLength: number }) => Promise<Buffer> = promisify(gunzip)
-/** Compressed bytes may stand for a thousand times as many. */
-const maxQuickUnpackBytes = 4096
 const usualConnectionAgeMs = 60_000
 /** Responses with a status below 200 before the response proper. */
 export const maxInformational = 10
@@ -250,12 +246,11 @@ export class Upstreams {
         const connection = endpoint.takeConnection()
         try {
           const answer = await this.#ask(endpoint, connection, asked, identity)
-          const { headers, body } = answer
           status = answer.status
-          bytes = body.length
+          bytes = answer.body.length
           this.noteAnswer(endpoint, status)
           if (this.#retryDelay(endpoint, { status, method, attempt }) === undefined)
-            return { status, headers, text: await this.#unpack(headers, body, service) }
+            return { status, headers: answer.headers, text: await this.#read(service, answer) }
         } catch (error) {
           if (call.signal?.aborted) throw error
           const delayMs = this.noteFailure(endpoint, { error, method, attempt })
@@ -489,20 +484,13 @@ export class Upstreams {
     }
   }
 
-  /** A large answer is unpacked beside the main thread. @throws {GatewayError} UPSTREAM_UNREADABLE */
-  async #unpack(headers: UpstreamAnswer['headers'], body: Buffer, service: ServiceName): Promise<string> {
-    if (headers['content-encoding'] !== 'gzip' || body.length === 0) return body.toString('utf8')
-    const options = { maxOutputLength: this.#settings.maxAnswerBytes }
-    try {
-      const bytes = body.length < maxQuickUnpackBytes ? gunzipSync(body, options) : await gunzipAside(body, options)
-      return bytes.toString('utf8')
-    } catch (cause) {
-      if ((cause as { code?: unknown }).code === 'ERR_BUFFER_TOO_LARGE') throw tooLarge(service, options.maxOutputLength)
-      throw new GatewayError('UPSTREAM_UNREADABLE', `${service} sent a compressed answer that cannot be unpacked.`, {
-        upstream: { service },
-        cause,
-      })
-    }
+  /** @throws {GatewayError} UPSTREAM_UNREADABLE */
+  async #read(service: ServiceName, { status, headers, body }: WholeAnswer): Promise<string> {
+    if (status >= 400) return textOfError(headers, body)
+    const refused = unknownTransfer(service, headers)
+    if (refused !== undefined) throw refused
+    if (codingOf(headers) !== 'gzip' || body.length === 0) return body.toString('utf8')
+    return (await unpack(service, body, this.#settings.maxAnswerBytes)).toString('utf8')
   }
 }
 
@@ -570,12 +558,6 @@ function tooLate(service: ServiceName, cause: unknown): GatewayError {
 export function onlyInformational(service: ServiceName): GatewayError {
   const message = `${service} sent more than ${maxInformational} informational responses instead of an answer.`
   return new GatewayError('UPSTREAM_UNREADABLE', message, { upstream: { service } })
-}
-
-function tooLarge(service: ServiceName, maxBytes: number): GatewayError {
-  return new GatewayError('UPSTREAM_UNREADABLE', `The answer of ${service} is larger than ${maxBytes} bytes.`, {
-    upstream: { service },
-  })
 }
 
 /**

@@ -1,0 +1,78 @@
+/** Codings of answers of services: which there are, and their bounded decoding. */
+import { promisify } from 'node:util'
+import { gunzip, gunzipSync } from 'node:zlib'
+import { GatewayError } from '../errors.ts'
+import type { ServiceName } from './services.ts'
+
+type CodedHeaders = Readonly<Record<string, string | string[] | undefined>>
+
+const gunzipAside: (body: Buffer, options: { maxOutputLength: number }) => Promise<Buffer> = promisify(gunzip)
+/** Compressed bytes may stand for a thousand times as many. */
+export const maxQuickUnpackBytes = 4096
+const maxErrorTextBytes = 1024 * 1024
+
+/**
+ * The content coding; undefined when the body is as it is meant.
+ *
+ * @see RFC 9110, section 8.4.1
+ */
+export function codingOf({ 'content-encoding': header }: CodedHeaders): string | undefined {
+  if (header === undefined || header === 'identity') return undefined
+  if (header === 'gzip') return 'gzip'
+  const coding = String(header).trim().toLowerCase()
+  if (coding === '' || coding === 'identity') return undefined
+  return coding === 'x-gzip' ? 'gzip' : coding
+}
+
+/**
+ * Fairlead asks for no transfer coding, and a service that uses one nevertheless sends bytes that nobody decodes.
+ *
+ * @returns undefined when the body came as it was sent
+ * @see RFC 9112, sections 6.1 and 7.4
+ */
+export function unknownTransfer(service: ServiceName, { 'transfer-encoding': header }: CodedHeaders): GatewayError | undefined {
+  if (header === undefined || header === 'chunked' || /^(?:chunked|identity)$/i.test(String(header).trim())) return undefined
+  const message = `${service} sent an answer in a transfer coding that it was not asked for.`
+  return new GatewayError('UPSTREAM_UNREADABLE', message, { upstream: { service } })
+}
+
+/** A large answer is unpacked beside the main thread. @throws {GatewayError} UPSTREAM_UNREADABLE */
+export async function unpack(service: ServiceName, body: Buffer, maxBytes: number): Promise<Buffer> {
+  if (body.length < maxQuickUnpackBytes) return unpackAtOnce(service, body, maxBytes)
+  try {
+    return await gunzipAside(body, { maxOutputLength: maxBytes })
+  } catch (cause) {
+    throw cannotUnpack(service, cause, maxBytes)
+  }
+}
+
+/** @throws {GatewayError} UPSTREAM_UNREADABLE */
+export function unpackAtOnce(service: ServiceName, body: Buffer, maxBytes: number): Buffer {
+  try {
+    return gunzipSync(body, { maxOutputLength: maxBytes })
+  } catch (cause) {
+    throw cannotUnpack(service, cause, maxBytes)
+  }
+}
+
+function cannotUnpack(service: ServiceName, cause: unknown, maxBytes: number): GatewayError {
+  if ((cause as { code?: unknown }).code === 'ERR_BUFFER_TOO_LARGE') return tooLarge(service, maxBytes)
+  const message = `${service} sent a compressed answer that cannot be unpacked.`
+  return new GatewayError('UPSTREAM_UNREADABLE', message, { upstream: { service }, cause })
+}
+
+/** What an error says; empty when it cannot be read, as its status counts in any case. */
+export function textOfError(headers: CodedHeaders, body: Buffer): string {
+  if (codingOf(headers) !== 'gzip' || body.length === 0) return body.toString('utf8')
+  try {
+    return gunzipSync(body, { maxOutputLength: maxErrorTextBytes }).toString('utf8')
+  } catch {
+    return ''
+  }
+}
+
+export function tooLarge(service: ServiceName, maxBytes: number): GatewayError {
+  return new GatewayError('UPSTREAM_UNREADABLE', `The answer of ${service} is larger than ${maxBytes} bytes.`, {
+    upstream: { service },
+  })
+}
