@@ -225,6 +225,21 @@ test('every proof of a secret that code hosts send is accepted', async (t) => {
   }
 })
 
+test('what proves a secret starts no trigger without one', async (t) => {
+  const { startsAfter } = await startEvents(t, [pipelineWith(release, { ...release, source: 'gitlab' })])
+  const sent = { ...push('refs/heads/release/1'), object_kind: 'push', project: { namespace: 'org', name: 'repo' } }
+  for (const source of ['github', 'gitlab']) {
+    const proofs: Record<string, string>[] = [
+      { 'X-Gitlab-Token': 's' },
+      { 'X-Gitlab-Token': '' },
+      { 'X-Hub-Signature': 'sha1=00' },
+      { 'X-Hub-Signature-256': 'sha256=00' },
+    ]
+    for (const proof of proofs) assert.equal(await startsAfter(`/webhooks/git/${source}`, sent, proof), 0, JSON.stringify(proof))
+    assert.equal(await startsAfter(`/webhooks/git/${source}`, sent), 1, source)
+  }
+})
+
 test('events-scenario 16: a filter of actions lets only those start a pipeline', async (t) => {
   const { startsAfter, triggerOf } = await startEvents(t, [pipelineWith({ ...release, events: ['pull_request:opened'] })])
   assert.equal(await startsAfter('/webhooks/git/github', push('refs/heads/release/1')), 0)

@@ -37,8 +37,9 @@ function isSigned(trigger: JsonObject, { headers, raw }: Event): boolean {
   const secret = textOf(trigger['secret'])
   // A host that signs with SHA-256 may add SHA-1 for older receivers.
   const signature = headers['x-hub-signature-256'] ?? headers['x-hub-signature']
-  if (secret === undefined) return signature === undefined
-  if (signature === undefined) return isEqual(headers['x-gitlab-token'], secret)
+  const token = headers['x-gitlab-token']
+  if (secret === undefined) return signature === undefined && token === undefined
+  if (signature === undefined) return isEqual(token, secret)
   const algorithm = /^(sha1|sha256)=/.exec(signature)?.[1]
   if (algorithm === undefined) return false
   const hash = createHmac(algorithm, secret)
