@@ -1,5 +1,5 @@
 /**
- * Events about executions and stages for the event service: best effort, never delaying a run.
+ * Events about executions, stages and tasks for the event service: best effort, never delaying a run.
  *
  * @see docs/contracts/orchestration.md#life-cycle-events
  */
@@ -21,7 +21,7 @@ interface LifeCyclePublisher {
 }
 
 /** Events that wait while the event service is slow, and characters of what they tell of; beyond it the oldest are dropped. */
-const mostWaiting = 1000
+const mostWaiting = 2000
 const mostCharacters = 32 * 1024 * 1024
 /** Characters of a record, and of its trigger, that are sent with each event of a stage; of a larger one its head is. */
 const mostInStageEvent = 64 * 1024
@@ -92,8 +92,8 @@ export function createLifeCyclePublisher(
 }
 
 async function post(event: LifeCycleEvent, call: CallService, viewInStage: (execution: Execution) => JsonObject): Promise<void> {
-  const { execution, stage, phase } = event
-  const kind = stage !== undefined ? 'stage' : execution.type.toLowerCase()
+  const { execution, stage, task, phase } = event
+  const kind = task !== undefined ? 'task' : stage !== undefined ? 'stage' : execution.type.toLowerCase()
   const headers = identityHeaders(event)
   const content = stage === undefined ? await executionContent(event, call, headers) : stageContent(event, viewInStage(execution))
   const details = { source: 'orca', type: `orca:${kind}:${phase}`, application: execution.application }
@@ -116,7 +116,7 @@ async function executionContent(
   return { execution: { ...executionView(execution), notifications }, executionId: execution.id }
 }
 
-function stageContent({ execution, stage }: LifeCycleEvent, view: JsonObject): object {
+function stageContent({ execution, stage, task }: LifeCycleEvent, view: JsonObject): object {
   if (stage === undefined) return {}
   return {
     standalone: execution.type === 'ORCHESTRATION',
@@ -128,6 +128,7 @@ function stageContent({ execution, stage }: LifeCycleEvent, view: JsonObject): o
     stageId: stage.id,
     isSynthetic: !isTopLevel(stage),
     name: stage.name,
+    ...(task !== undefined && { taskName: `${stage.type}.${task.name}` }),
     execution: view,
   }
 }

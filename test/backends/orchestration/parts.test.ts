@@ -7,7 +7,7 @@ import { createLifeCyclePublisher, mergedNotifications } from '../../../src/back
 import { createStage } from '../../../src/backends/orchestration/machine/new-stage.ts'
 import type { Execution } from '../../../src/backends/orchestration/model.ts'
 import { createUlids } from '../../../src/storage/ulid.ts'
-import { startEngine, V, W } from './support.ts'
+import { F, startEngine, V, W } from './support.ts'
 
 test('ids rise within a millisecond and when the clock goes back', () => {
   let now = 1_900_000_000_000
@@ -55,25 +55,67 @@ test('notifications of an application complete those of a pipeline', () => {
   assert.deepEqual(mergedNotifications(own, 'nonsense'), own)
 })
 
-test('an execution reports its start and end as events', async (t) => {
+test('an execution reports its start and end, and those of stages and tasks, as events', async (t) => {
   const told: string[] = []
+  const taskNames: unknown[] = []
   const engine = await startEngine(t, {
     others: async (service, { body }) => {
       if (service !== 'echo') return { status: 404, body: undefined }
-      told.push((body as { details: { type: string } }).details.type)
+      const { details, content } = body as { details: { type: string }; content: Record<string, unknown> }
+      told.push(details.type)
+      if (details.type.startsWith('orca:task:')) taskNames.push(content['taskName'])
       throw new Error('connection refused')
     },
   })
 
   await engine.ends(await engine.run({ stages: [W('1', 0)] }), 'SUCCEEDED')
 
-  await engine.eventually(async () => told.length === 4)
+  await engine.eventually(async () => told.length === 6)
   assert.deepEqual(told.sort(), [
     'orca:pipeline:complete',
     'orca:pipeline:starting',
     'orca:stage:complete',
     'orca:stage:starting',
+    'orca:task:complete',
+    'orca:task:starting',
   ])
+  assert.deepEqual(taskNames, ['wait.wait', 'wait.wait'])
+})
+
+test('tasks that fail or are cancelled are reported as failed', async (t) => {
+  const told: string[] = []
+  const engine = await startEngine(t, {
+    others: async (service, { body }) => {
+      const { details, content } = (body ?? {}) as { details?: { type: string }; content?: Record<string, unknown> }
+      if (service === 'echo' && details?.type === 'orca:task:failed') told.push(String(content?.['taskName']))
+      return { status: 200, body: undefined }
+    },
+  })
+
+  await engine.ends(await engine.run({ stages: [F('1')] }), 'TERMINAL')
+  const waiting = await engine.run({ stages: [W('1', 600)] })
+  await engine.eventually(async () => (await engine.stage(waiting, '1')).status === 'RUNNING')
+  await engine.ask('PUT', `/pipelines/${waiting}/cancel`)
+
+  await engine.eventually(async () => told.length === 2)
+  assert.deepEqual(told.sort(), ['checkPreconditions.checkPrecondition', 'wait.wait'])
+})
+
+test('an embedded event service is spared the events that it would ignore', async (t) => {
+  const told: unknown[] = []
+  const engine = await startEngine(t, {
+    backends: [
+      {
+        service: 'echo',
+        migrations: [],
+        open: () => ({ routes: (app) => void app.post('/', async ({ body }) => told.push(body)) }),
+      },
+    ],
+  })
+  await engine.ends(await engine.run({ stages: [W('1', 0)] }), 'SUCCEEDED')
+  await engine.ends(await engine.run({ stages: [W('1', 0)] }), 'SUCCEEDED')
+
+  assert.deepEqual(told, [])
 })
 
 test('events wait in bounded memory, those of large executions shortened', async () => {

@@ -5,14 +5,14 @@
  */
 import { isTrue } from '../../../json/values.ts'
 import { isStageEnabled } from '../expressions/stage-condition.ts'
-import type { Execution, Stage, StagePlace, Task } from '../model.ts'
+import type { Execution, Stage, StagePlace } from '../model.ts'
 import { isTopLevel } from '../model.ts'
 import { stageTypeOf } from '../stages/stage-type.ts'
 import { isActive, isComplete, isFine, isHalt } from '../statuses.ts'
 import { checkCompletion, completeStage, hasFailed } from './completion.ts'
 import { graphOf } from './graph.ts'
 import { planAfterStages, planFailureStages, planStage } from './planning.ts'
-import { isSpent, recordEvent, type StageRun, type Turn } from './turn.ts'
+import { isSpent, recordEvent, type StageRun, type TaskRun, type Turn } from './turn.ts'
 
 /** @param changed The only stage that has changed since the last time; without it all are looked at. */
 export function advance(execution: Execution, turn: Turn, changed?: Stage): void {
@@ -109,7 +109,7 @@ function plannedAction({ execution, stage }: StagePlace): ((run: StageRun) => vo
   if (stage.tasks.some((task) => isHalt(task.status))) return completeStage
   if (stage.tasks.some((task) => isActive(task.status))) return undefined
   const next = stage.tasks.find((task) => task.status === 'NOT_STARTED')
-  if (next !== undefined) return ({ turn }) => startTask(next, turn)
+  if (next !== undefined) return (run) => startTask({ ...run, task: next })
 
   if (!stage.engine.afterStagesPlanned) return planAfterStages
   const after = graph.childrenOf(stage, 'STAGE_AFTER')
@@ -128,10 +128,11 @@ function endsPlan(children: readonly Stage[]): boolean {
   )
 }
 
-function startTask(task: Task, turn: Turn): void {
+function startTask({ execution, stage, task, turn }: TaskRun): void {
   task.status = 'RUNNING'
   task.startTime = turn.now
   task.engine = { run: turn.nextId(), dueAt: turn.now }
+  recordEvent(turn, { phase: 'starting', execution, stage, task })
 }
 
 /** Starts an execution that has not begun; a restart has its own way. */

@@ -1,15 +1,22 @@
 /**
- * Ends of stages and executions: when they are over, and with which result.
+ * Ends of tasks, stages and executions: when they are over, and with which result.
  * @see docs/contracts/orchestration.md#execution-states, #stage-states
  */
 import { isObject, isTrue } from '../../../json/values.ts'
 import type { Execution, Stage, StagePlace } from '../model.ts'
 import { isTopLevel } from '../model.ts'
 import { stageTypeOf } from '../stages/stage-type.ts'
-import { isActive, isFine, isHalt, type Status } from '../statuses.ts'
+import { isActive, isComplete, isFine, isHalt, type Status } from '../statuses.ts'
 import { appendErrors, errorTexts, failureStatus } from './failure.ts'
 import { graphOf } from './graph.ts'
-import { recordEvent, type StageRun, type Turn } from './turn.ts'
+import { recordEvent, type StageRun, type TaskRun, type Turn } from './turn.ts'
+
+export function endTask({ execution, stage, task, turn }: TaskRun, status: Status): void {
+  task.status = status
+  task.endTime = isComplete(status) ? turn.now : undefined
+  task.engine = {}
+  if (isComplete(status)) recordEvent(turn, { phase: isHalt(status) ? 'failed' : 'complete', execution, stage, task })
+}
 
 /** @param status Given when the result does not follow from children and tasks. */
 export function completeStage(run: StageRun, status?: Status): void {
@@ -63,10 +70,7 @@ function cancelStage({ execution, stage, turn }: StageRun): void {
   stage.endTime = turn.now
   graphOf(execution).noteEnd(stage)
   for (const task of stage.tasks) {
-    if (!isActive(task.status)) continue
-    task.status = 'CANCELED'
-    task.endTime = turn.now
-    task.engine = {}
+    if (isActive(task.status)) endTask({ execution, stage, task, turn }, 'CANCELED')
   }
   recordEvent(turn, { phase: 'failed', execution, stage })
   if (stageTypeOf(turn.stageTypes, stage)?.onCancel === undefined) return

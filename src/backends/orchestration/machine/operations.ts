@@ -9,7 +9,7 @@ import { keepMasked } from '../secrets.ts'
 import { stageTypeOf } from '../stages/stage-type.ts'
 import { isActive, isComplete } from '../statuses.ts'
 import { advance } from './advance.ts'
-import { announceCompletion, checkCompletion, completeExecution } from './completion.ts'
+import { announceCompletion, checkCompletion, completeExecution, endTask } from './completion.ts'
 import { graphOf } from './graph.ts'
 import { pauseTask, wakeTasks } from './run-task.ts'
 import { recordEvent, type StageRun, type Turn } from './turn.ts'
@@ -100,10 +100,7 @@ function skipManually({ execution, stage, turn }: StageRun): void {
     each.status = 'SKIPPED'
     each.endTime = turn.now
     for (const task of each.tasks) {
-      if (!isActive(task.status)) continue
-      task.status = 'SKIPPED'
-      task.endTime = turn.now
-      task.engine = {}
+      if (isActive(task.status)) endTask({ execution, stage: each, task, turn }, 'SKIPPED')
     }
     recordEvent(turn, { phase: 'skipped', execution, stage: each })
   }

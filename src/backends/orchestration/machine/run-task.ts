@@ -6,7 +6,7 @@ import { type Step, stageTypeOf, type TaskResult, typeNameOf } from '../stages/s
 import { isComplete, type Status } from '../statuses.ts'
 import { formatStored } from '../store.ts'
 import { advance } from './advance.ts'
-import { completeExecution } from './completion.ts'
+import { completeExecution, endTask } from './completion.ts'
 import { errorRecord, failureStatus, RetryableError, StageError } from './failure.ts'
 import { graphOf } from './graph.ts'
 import { remainingMs, timeoutOf } from './timeout.ts'
@@ -149,12 +149,6 @@ function failTask(run: TaskRun, error: unknown): void {
   stage.context['exception'] = { ...kept, ...record }
   task.taskExceptionDetails = { ...task.taskExceptionDetails, exception: record }
   endTask(run, failureStatus(stage))
-}
-
-function endTask({ task, turn }: TaskRun, status: Status): void {
-  task.status = status
-  task.endTime = isComplete(status) ? turn.now : undefined
-  task.engine = {}
 }
 
 /** The next look comes no later than the moment at which the task is out of time. */

@@ -38,6 +38,8 @@ type LifeCyclePhase = 'starting' | 'complete' | 'failed' | 'skipped'
 
 export interface LifeCycleEvent extends ExecutionPlace {
   readonly phase: LifeCyclePhase
+  /** Of the stage. */
+  readonly task?: Task
 }
 
 /** A stage that is moved on in a turn. */
