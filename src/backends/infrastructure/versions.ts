@@ -16,7 +16,7 @@ const versions: InfrastructureRoute['answer'] = (request, infrastructure) => {
   })
 }
 
-/** Without texts that describe health: they count the requests in flight, and change with all traffic. */
+/** Without the number of requests in flight, which changes with all traffic. */
 export function versionOf(groups: readonly ServerGroup[], balancers: readonly LoadBalancer[], jobs: readonly Job[]): string {
   const state = [groups.map(stateOfGroup), balancers.map(stateOfBalancer), jobs.map(stateOfJob)]
   return hash('sha1', JSON.stringify(state), 'base64url')
@@ -27,7 +27,14 @@ const nameOfState = new WeakMap<ServerGroup, string>()
 
 function stateOfGroup(group: ServerGroup): unknown {
   const name = nameOfState.getOrInsertComputed(group, () => randomUUID())
-  return [name, group.instances.map(({ id, launchMs, health }) => [id, launchMs, health.map(({ state }) => state)])]
+  return [
+    name,
+    group.instances.map(({ id, launchMs, health }) => [
+      id,
+      launchMs,
+      health.map(({ state, description }) => [state, description]),
+    ]),
+  ]
 }
 
 function stateOfBalancer({ account, region, name, securityGroups, details, serverGroups }: LoadBalancer): unknown {
@@ -35,7 +42,13 @@ function stateOfBalancer({ account, region, name, securityGroups, details, serve
     group.name,
     group.isDisabled,
     group.detachedInstances,
-    group.instances.map(({ id, health }) => [id, health.state, health.reasonCode]),
+    group.instances.map(({ id, health: { state, reasonCode, description } }) => [
+      id,
+      state,
+      reasonCode,
+      // Of an instance that receives requests, it counts them.
+      state === 'InService' ? undefined : description,
+    ]),
   ])
   return [account, region, name, securityGroups, details, groups]
 }

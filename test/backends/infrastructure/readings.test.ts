@@ -74,27 +74,31 @@ const toInstance = (id: string): LocalInstance => ({
   leaving: undefined,
 })
 
-const toObserved = (id: string, phase: ObservedInstance['phase']) =>
-  ({ id, phase, generation: 0, startedAt: 5, restarts: 0, enforcement: {}, events: [] }) as unknown as ObservedInstance
+const toObserved = (id: string, phase: ObservedInstance['phase'], reason: string | undefined) =>
+  ({ id, phase, generation: 0, startedAt: 5, restarts: 0, enforcement: {}, events: [], reason }) as unknown as ObservedInstance
 
-const toMember = (instanceId: string, inFlight: number): ObservedMember => ({
+const toMember = (instanceId: string, inFlight: number, refusal: string | undefined): ObservedMember => ({
   instanceId,
-  health: 'up',
+  health: refusal === undefined ? 'up' : 'down',
   inService: true,
   inFlight,
-  reason: undefined,
+  reason: refusal,
 })
 
 interface Report {
   readonly phases?: readonly [ObservedInstance['phase'], ObservedInstance['phase']]
   readonly inFlight?: number
+  /** Why instances are not ready. */
+  readonly reason?: string
+  /** Why the health checks of the load balancer fail. */
+  readonly refusal?: string
 }
 
-function toObservation({ phases = ['ready', 'ready'], inFlight = 0 }: Report): Observation {
+function toObservation({ phases = ['ready', 'ready'], inFlight = 0, reason, refusal }: Report): Observation {
   return {
     revision: 1,
-    instances: new Map(phases.map((phase, index) => [`i-${index}`, toObserved(`i-${index}`, phase)])),
-    members: new Map([['dev:east:front', new Map([0, 1].map((index) => [`i-${index}`, toMember(`i-${index}`, inFlight)]))]]),
+    instances: new Map(phases.map((phase, index) => [`i-${index}`, toObserved(`i-${index}`, phase, reason)])),
+    members: new Map([['dev:east:front', new Map(['i-0', 'i-1'].map((id) => [id, toMember(id, inFlight, refusal)]))]]),
     closed: new Map(),
   }
 }
@@ -165,7 +169,7 @@ test('a reading follows everything that it shows', () => {
   assert.equal(read().instanceCounts.total, 1)
 })
 
-test('the version of an application follows health and definitions, and not its traffic', () => {
+test('the version of an application follows health, its reasons and definitions, not traffic', () => {
   const { desired, read, version, report } = openReadings()
   const first = version()
   const shown = read().shown
@@ -175,6 +179,9 @@ test('the version of an application follows health and definitions, and not its 
 
   const changes = [
     () => report({ phases: ['ready', 'unready'] }),
+    () => report({ phases: ['ready', 'unready'], reason: 'GET /health answers with 503' }),
+    () => report({ refusal: 'GET /health answers with 503' }),
+    () => report({ refusal: 'nothing listens on port 1' }),
     () => desired.transact(() => desired.put('groups', { ...group, securityGroups: ['open'] })),
     () => desired.transact(() => desired.put('balancers', { ...balancer, isInternal: true })),
   ]
@@ -182,5 +189,5 @@ test('the version of an application follows health and definitions, and not its 
     change()
     return version()
   })
-  assert.equal(new Set([first, ...versions]).size, 4)
+  assert.equal(new Set([first, ...versions]).size, versions.length + 1)
 })
