@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import type { BrowserContext, Page } from 'playwright-core'
 import { basic } from '../login/support.ts'
 import { type Chromium, openChromium } from '../support/chromium.ts'
+import { startDeployments } from '../support/deployments.ts'
 import { startGateway } from '../support/gateway.ts'
 import { startUpstream } from '../support/upstream.ts'
 import { waitUntil } from '../support/wait-until.ts'
@@ -177,6 +178,28 @@ test('a tab reads what has changed', { timeout: 900_000 }, async (t) => {
     await second.page.getByText('in the other one').waitFor()
     await second.page.close()
   })
+})
+
+test('pages of one server group and of one instance follow the stream', { timeout: 900_000 }, async (t) => {
+  const browser = await openChromium(t)
+  if (browser === undefined) return
+  const fleet = await startDeployments(t)
+  const name = await fleet.deploy('live')
+  const { instances } = await fleet.until(name, ({ instanceCounts: { up, total } }) => up === total)
+  const context = await browser.newContext({ extraHTTPHeaders: { 'X-SPINNAKER-USER': 'alice' } })
+  const open = (path: string) => openTab(context, fleet.url(), `applications/shop/${path}`)
+  const [group, instance] = [await open(`server-groups/dev/east/${name}`), await open(`instances/dev/east/${instances[0]?.id}`)]
+  for (const tab of [group, instance]) await tab.says('Live')
+  // Longer than a poll waits. Pages of a context have one clock, and heartbeats do not follow it.
+  const pass = async () => {
+    await group.page.clock.fastForward(18_000)
+    return [await settle(group), await settle(instance)]
+  }
+  // What the deployment has changed last.
+  await pass()
+  assert.deepEqual(await pass(), [[], []])
+  await fleet.run({ type: 'disableServerGroup', serverGroupName: name })
+  for (const { page } of [group, instance]) await page.locator('.page-title .status-badge.is-disabled').waitFor()
 })
 
 test('the end of a login reaches a tab by the stream', { timeout: 900_000 }, async (t) => {

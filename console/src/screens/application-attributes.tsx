@@ -1,6 +1,7 @@
 /** Attributes of an application, with its permissions and traffic guards: one record, saved together. */
 import { useEffect } from 'preact/hooks'
 import { completeTask, objectKey } from '../api/actions.ts'
+import { useAttributes } from '../api/attributes.ts'
 import type { Schemas } from '../api/client.ts'
 import { refreshMatching, useLive } from '../api/live.ts'
 import type { Right } from '../api/rights.ts'
@@ -21,10 +22,6 @@ import { ReviewDialog, type ReviewProps, SaveBar, settingLabels, useEdits } from
 import { TrafficGuards } from './traffic-guards.tsx'
 
 type Attributes = Schemas['ApplicationAttributes']
-
-export function useAttributes(application: string) {
-  return useLive('/applications/{application}', { path: { application }, query: { expand: false } }, { refresh: 'slow' })
-}
 
 interface AttributesTabProps {
   readonly application: string

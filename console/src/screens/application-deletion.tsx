@@ -4,6 +4,7 @@ import { to } from '../address.ts'
 import { completeTask, objectKey } from '../api/actions.ts'
 import { refreshMatching, useLive } from '../api/live.ts'
 import type { Right } from '../api/rights.ts'
+import { applicationEvents } from '../api/streams.ts'
 import { confirm } from '../components/confirm-dialog.tsx'
 import { Icon } from '../components/icon.tsx'
 import { Name } from '../components/name.tsx'
@@ -19,9 +20,13 @@ export function DeleteTab({ application, right }: { application: string; right: 
   const groups = useLive(
     '/applications/{applicationName}/serverGroups',
     { path: { applicationName: application } },
-    { refresh: 'steady' },
+    { refresh: 'steady', events: applicationEvents(application, 'infrastructure') },
   )
-  const pipelines = useLive('/applications/{application}/pipelineConfigs', { path: { application } }, { refresh: 'steady' })
+  const pipelines = useLive(
+    '/applications/{application}/pipelineConfigs',
+    { path: { application } },
+    { refresh: 'steady', events: applicationEvents(application, 'definitions') },
+  )
   const count = pipelines.reading.value.body?.length ?? 0
   const remove = () =>
     confirm({

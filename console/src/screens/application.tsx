@@ -2,6 +2,7 @@
 import { useMemo } from 'preact/hooks'
 import { to } from '../address.ts'
 import { pendingTasks } from '../api/actions.ts'
+import { useAttributes } from '../api/attributes.ts'
 import { useLive } from '../api/live.ts'
 import { applicationEvents } from '../api/streams.ts'
 import { ApplicationHead } from '../components/application-head.tsx'
@@ -30,11 +31,7 @@ const maxWhole = 250
 export function ApplicationOverview({ params, query }: ScreenProps) {
   const application = params['application'] ?? ''
   const events = applicationEvents(application, 'infrastructure')
-  const attributes = useLive(
-    '/applications/{application}',
-    { path: { application }, query: { expand: false } },
-    { refresh: 'slow', events: applicationEvents(application, 'definitions') },
-  )
+  const attributes = useAttributes(application)
   const active = useLive(
     '/applications/{application}/pipelines',
     { path: { application }, query: { statuses: 'RUNNING', expand: false, limit: 10 } },

@@ -4,6 +4,7 @@ import { useLocation } from 'preact-iso/router'
 import { to } from '../address.ts'
 import { client, unwrap } from '../api/client.ts'
 import { useLive } from '../api/live.ts'
+import { applicationEvents } from '../api/streams.ts'
 import { Banner } from '../components/banner.tsx'
 import { CopyButton } from '../components/copy-button.tsx'
 import { useQueryChange } from '../components/filter-field.tsx'
@@ -207,10 +208,11 @@ function Run({ execution, query }: { execution: Execution; query: Readonly<Recor
 }
 
 /** Why a run has not begun: of some pipelines only one runs at a time. */
-function Queued({ execution: { id, name, pipelineConfigId, limitConcurrent } }: { execution: Execution }) {
+function Queued({ execution: { id, name, application, pipelineConfigId, limitConcurrent } }: { execution: Execution }) {
   const query = { pipelineConfigIds: pipelineConfigId ?? '', statuses: 'RUNNING,PAUSED', limit: 1, expand: false }
   const isLimited = limitConcurrent === true && Boolean(pipelineConfigId)
-  const runs = useLive('/executions', isLimited ? { query } : undefined, { refresh: 'live' }).reading.value.body ?? []
+  const events = applicationEvents(application, 'executions')
+  const runs = useLive('/executions', isLimited ? { query } : undefined, { refresh: 'live', events }).reading.value.body ?? []
   const running = runs.find((run) => run.id !== id && run.pipelineConfigId === pipelineConfigId)
   return (
     <Banner tone="info">

@@ -1,6 +1,7 @@
 /** One instance: its checks, what happened to it, and its output. */
 import { to } from '../address.ts'
 import { useLive } from '../api/live.ts'
+import { applicationEvents } from '../api/streams.ts'
 import { KeyValue } from '../components/key-value.tsx'
 import { Name } from '../components/name.tsx'
 import { PageHead } from '../components/page-head.tsx'
@@ -22,7 +23,7 @@ export function InstanceScreen({ params, query }: ScreenProps) {
   const live = useLive(
     '/instances/{account}/{region}/{instanceId}',
     { path: { account, region, instanceId: id } },
-    { refresh: 'steady' },
+    { refresh: 'steady', events: applicationEvents(application, 'infrastructure') },
   )
   return (
     <Loaded live={live} title={id} rows={8} empty={<EmptyState text={words.noSuchInstance(id)} />}>

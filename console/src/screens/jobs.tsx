@@ -94,7 +94,7 @@ export function JobScreen({ params, query }: ScreenProps) {
   const live = useLive(
     '/applications/{applicationName}/jobs/{account}/{region}/{name}',
     { path: { applicationName: application, account, region, name: id }, query: {} },
-    { refresh: 'live', isBusy: isActive },
+    { refresh: 'live', isBusy: isActive, events: applicationEvents(application, 'infrastructure') },
   )
   return (
     <Loaded live={live} title={id} rows={8}>

@@ -3,6 +3,7 @@ import { useLocation } from 'preact-iso/router'
 import { to } from '../address.ts'
 import { pendingOf } from '../api/actions.ts'
 import { useLive } from '../api/live.ts'
+import { applicationEvents } from '../api/streams.ts'
 import { type Column, DataTable } from '../components/data-table.tsx'
 import { useQueryChange } from '../components/filter-field.tsx'
 import { HealthMarks } from '../components/health-marks.tsx'
@@ -51,17 +52,18 @@ export function ServerGroupScreen({ params, query }: ScreenProps) {
   const [application = '', account = '', region = '', name = ''] = ['application', 'account', 'region', 'name'].map(
     (key) => params[key],
   )
+  const events = applicationEvents(application, 'infrastructure')
   const live = useLive(
     '/applications/{applicationName}/serverGroups/{account}/{region}/{serverGroupName}',
     { path: { applicationName: application, account, region, serverGroupName: name } },
-    { refresh: 'live', isBusy: (group) => pendingOf(groupKey(group)) !== undefined },
+    { refresh: 'live', isBusy: (group) => pendingOf(groupKey(group)) !== undefined, events },
   )
   const group = live.reading.value.body
   const clusters = group === undefined ? undefined : `${account}:${clusterOf(group)}`
   const groups = useLive(
     '/applications/{applicationName}/serverGroups',
     clusters === undefined ? undefined : { path: { applicationName: application }, query: { clusters } },
-    { refresh: 'steady' },
+    { refresh: 'steady', events },
   )
   const context: ServerGroupContext = {
     application,
