@@ -89,5 +89,5 @@ export function distinct(subjects: readonly Subject[]): Subject[] {
 
 function keyOf(subject: Subject): unknown {
   if (subject.kind === 'owned') return `${subject.what} ${subject.authorization} ${subject.live ?? false} ${subject.id}`
-  return subject.kind === 'need' ? JSON.stringify(subject.need) : subject
+  return subject.kind === 'need' || subject.kind === 'deployed' ? JSON.stringify(subject) : subject
 }

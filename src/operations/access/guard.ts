@@ -18,7 +18,16 @@ import { checkCount, distinct, isAboutBody, saysApplication, subjectsOfBody } fr
 import { checkCarriedDocuments } from './job-form.ts'
 import { KeptLists } from './kept-lists.ts'
 import { subjectsMentionedIn } from './mentions.ts'
-import { joinNeeds, type Needs, needsOfCanaryConfig, notificationNeeds, Owners, onApplications, templateNeeds } from './owners.ts'
+import {
+  deployedNeeds,
+  joinNeeds,
+  type Needs,
+  needsOfCanaryConfig,
+  notificationNeeds,
+  Owners,
+  onApplications,
+  templateNeeds,
+} from './owners.ts'
 import { accountParameters, applicationsInPath, valuesOf } from './parameters.ts'
 import type { Subject } from './subject.ts'
 import {
@@ -223,6 +232,7 @@ export class Guard {
       if (subject.kind === 'hidden') throw tokenLimited('an expression is used where an application or a pipeline must be named')
       const found = await this.#needsOfSubject(subject, request)
       if (found.changesShared) throw sharedChange()
+      if (subject.kind === 'deployed' && !found.concerns) throw ofUnknownApplication(subject)
       checkTokenNeeds(request.state, found.needs)
       // Any field may bear the name of an application; only what is demanded makes the request about it.
       concerns ||= found.concerns && demanded.includes(subject)
@@ -283,6 +293,8 @@ export class Guard {
         return { needs: [subject.need], concerns: subject.need.kind === 'application' }
       case 'owned':
         return this.#owners.needsOf(request, subject)
+      case 'deployed':
+        return deployedNeeds(request, subject)
       case 'template':
         return templateNeeds([subject.template], 'WRITE')
       case 'canary-config':
@@ -340,6 +352,11 @@ function applicationsNamedIn(operation: Operation, request: OperationRequest): s
 
 function named(names: readonly string[], kind: 'account' | 'build-service', authorization: Authorization): Needs {
   return { needs: names.map((name) => ({ kind, name, authorization })), concerns: false }
+}
+
+function ofUnknownApplication({ what, id }: Extract<Subject, { kind: 'deployed' }>): GatewayError {
+  const place = what === 'job' ? 'one application, account and region' : 'one account and region'
+  return tokenLimited(`no application is known for the ${what} "${id}". Name it as it exists, with its ${place}`)
 }
 
 function sharedChange(): GatewayError {

@@ -4,6 +4,7 @@ import { BoundedMap } from '../../bounded-map.ts'
 import { foldName } from '../../fold-name.ts'
 import { pathTo } from '../../http/encode-path.ts'
 import { isObject, type JsonObject, listOf, objectOf, textsOf } from '../../json/values.ts'
+import { parseMoniker } from '../../moniker.ts'
 import type { Need } from '../../permissions/decide.ts'
 import type { Authorization } from '../../permissions/permissions.ts'
 import { undecorated } from '../../pipeline-templates/references.ts'
@@ -21,6 +22,7 @@ const everyTemplate = '/pipelineTemplates'
 const everyStrategy = '/strategies'
 
 type Owned = Extract<Subject, { kind: 'owned' }>
+type Deployed = Extract<Subject, { kind: 'deployed' }>
 
 /** What a subject needs. */
 export interface Needs {
@@ -94,6 +96,33 @@ export class Owners {
   forget(id: string): void {
     for (const what of ['execution', 'task']) this.#cache.delete(`${what} ${id}`)
   }
+}
+
+/**
+ * READ on the application of what is deployed, by its server group where it does not say itself; none when it is not found.
+ *
+ * @throws {GatewayError} UPSTREAM_FAILED, UPSTREAM_UNREADABLE
+ */
+export async function deployedNeeds(request: OperationRequest, subject: Deployed): Promise<Needs> {
+  const { what, id, account, region, application } = subject
+  if (account === undefined || region === undefined) return unknownToAll
+  if (what === 'job') {
+    if (application === undefined) return unknownToAll
+    const job = await loadAt(request, 'clouddriver', {
+      path: pathTo`/applications/${application}/jobs/${account}/${region}/${id}`,
+    })
+    return job === undefined ? unknownToAll : onApplications([application], 'READ')
+  }
+  const place = pathTo`${account}/${region}/${id}`
+  const found = await loadAt(request, 'clouddriver', {
+    path: what === 'instance' ? `/instances/${place}` : `/manifests/${place}`,
+  })
+  const [owner] = [
+    ...texts(found?.['application']),
+    ...texts(objectOf(found?.['moniker'])['app']),
+    ...texts(found?.['serverGroup']).flatMap((name) => parseMoniker(name).app ?? []),
+  ]
+  return onApplications(owner === undefined ? [] : [owner], 'READ')
 }
 
 /** What it needs to read templates, or to change them; shared ones are changed by administrators. */

@@ -20,6 +20,16 @@ export type Subject =
       readonly authorization: Authorization
       readonly live?: true
     }
+  /** An instance, a manifest or a job, of which only the infrastructure knows the application; a part is undefined where it is not clear. */
+  | {
+      readonly kind: 'deployed'
+      readonly what: 'instance' | 'manifest' | 'job'
+      readonly id: string
+      readonly account: string | undefined
+      readonly region: string | undefined
+      /** Of jobs, which are found within their application. */
+      readonly application?: string | undefined
+    }
   /** A pipeline template as the body has it. */
   | { readonly kind: 'template'; readonly template: JsonObject }
   /** A canary configuration as the body has it. */

@@ -111,6 +111,89 @@ test('requests about another or no application are rejected', async (t) => {
   }
 })
 
+/** Instances and jobs of web and of other; `grouped` says by its server group alone where it belongs. */
+const deployed: Record<string, unknown> = {
+  '/instances/prod/eu/i-web': { name: 'i-web', application: 'web' },
+  '/instances/prod/eu/i-grouped': { name: 'i-grouped', serverGroup: 'web-main-v001' },
+  '/instances/prod/eu/i-named': { name: 'i-named', moniker: { app: 'Web' } },
+  '/instances/prod/eu/i-other': { name: 'i-other', application: 'other' },
+  '/instances/prod/eu/i-others-group': { name: 'i-others-group', serverGroup: 'other-v001' },
+  '/instances/prod/eu/i-single': { name: 'i-single' },
+  '/manifests/prod/eu/deployment%20web': { name: 'deployment web', moniker: { app: 'web' } },
+  '/manifests/prod/eu/deployment%20other': { name: 'deployment other', moniker: { app: 'other' } },
+  '/applications/web/jobs/prod/eu/j-web': { name: 'j-web' },
+}
+
+test('instances and other names in a body are judged by their applications', async (t) => {
+  const upstream = await startUpstream(t, (request) => {
+    if (/^\/(?:instances|manifests|applications\/\w+\/jobs)\//.test(request.path))
+      return deployed[request.path] ?? new Reply(404, {})
+    return answer(request)
+  })
+  const services = Object.fromEntries(backends.map((name) => [name, { baseUrl: upstream.url }]))
+  const { url, logIn } = await startWithTokens(t, { services })
+  const { token } = await createToken(await logIn('alice', ['dev']), { name: 'ci', applications: ['web'] })
+  const program = withToken(url, token)
+  const submit = (job: Record<string, unknown>) =>
+    sendJson(program, 'POST', '/tasks', { application: 'web', job: [{ account: 'prod', region: 'eu', ...job }] })
+
+  for (const job of [
+    { type: 'terminateInstances', instanceIds: ['i-web', 'i-grouped', 'i-named'] },
+    { type: 'rebootInstances', account: undefined, credentials: 'prod', instanceIds: [' i-web '] },
+    { type: 'terminateInstances', region: undefined, regions: ['eu'], instanceIds: ['i-web'] },
+    { type: 'terminateInstances', zone: 'eu-a', instanceIds: ['i-web'] },
+    { type: 'terminateInstanceAndDecrementServerGroup', instance: 'i-web', serverGroupName: 'web-main-v001' },
+    { type: 'destroyJob', jobName: 'j-web', application: 'web' },
+    { type: 'scaleManifest', region: undefined, location: 'eu', manifestName: 'deployment web' },
+    { type: 'upsertLoadBalancers', loadBalancers: [{ name: 'web-front' }] },
+  ]) {
+    const { status, text } = await submit(job)
+    assert.equal(status, 200, `${JSON.stringify(job)}: ${text}`)
+  }
+  const unknown = /no application is known for the (?:instance|manifest|job)/
+  const others = /not meant for the application other/
+  const refused: [job: Record<string, unknown>, says: RegExp][] = [
+    [{ type: 'terminateInstances', instanceIds: ['i-other'] }, others],
+    [{ type: 'terminateInstances', instanceIds: ['i-web', 'i-others-group'], serverGroupName: 'web-main-v001' }, others],
+    [{ type: 'rebootInstances', instanceIds: [' i-other'] }, others],
+    [{ type: 'wait', alias: 'terminateInstances', instanceIds: ['i-other'] }, others],
+    [{ type: 'terminateInstances', instanceIds: ['i-nowhere'] }, unknown],
+    [{ type: 'terminateInstances', instanceIds: ['i-single'] }, unknown],
+    [{ type: 'terminateInstances', region: undefined, instanceIds: ['i-web'] }, unknown],
+    [{ type: 'terminateInstances', credentials: 'test', instanceIds: ['i-web'] }, unknown],
+    [{ type: 'terminateInstances', region: undefined, regions: ['eu', 'us'], instanceIds: ['i-web'] }, unknown],
+    [{ type: 'terminateInstances', instanceIds: ["${'i-other'}"] }, /expression/],
+    [{ type: 'terminateInstances', region: "${'eu'}", instanceIds: ['i-web'] }, /expression/],
+    [{ type: 'terminateInstanceAndDecrementServerGroup', instance: 'i-other' }, others],
+    [{ type: 'destroyJob', jobName: 'j-other', application: 'web' }, unknown],
+    [{ type: 'destroyJob', jobId: 'j-web' }, unknown],
+    [{ type: 'deleteManifest', region: undefined, location: 'eu', manifestName: 'deployment other' }, others],
+    [{ type: 'deleteManifest', region: undefined, location: 'eu', manifestName: 'deployment nowhere' }, unknown],
+    [{ type: 'deleteLoadBalancer', name: 'other-front' }, others],
+    [{ type: 'upsertLoadBalancers', loadBalancers: [{ name: 'web-front' }, { name: 'other-front' }] }, others],
+    [{ type: 'upsertSecurityGroup', name: 'other' }, others],
+    [{ type: 'saveSnapshot', applicationName: 'other' }, others],
+    [{ type: 'rollbackServerGroup', rollbackContext: { restoreServerGroupName: 'other-v001' } }, others],
+    [{ type: 'rollbackServerGroup', rollbackContext: { rollbackServerGroupName: 'other-v001' } }, others],
+    [{ type: 'deploy', strategyPipeline: 'other1' }, others],
+  ]
+  for (const [job, says] of refused) {
+    upstream.answer(
+      (request) =>
+        deployed[request.path] ?? (/jobs|instances|manifests/.test(request.path) ? new Reply(404, {}) : answer(request)),
+    )
+    const stage = { account: 'prod', region: 'eu', ...job }
+    for (const refusal of [
+      await submit(job),
+      await sendJson(program, 'POST', '/pipelines', { application: 'web', name: 'p', stages: [stage] }),
+    ]) {
+      assert.equal(refusal.status, 403, JSON.stringify(job))
+      assert.match(refusal.text, says, JSON.stringify(job))
+    }
+    assert.ok(upstream.requests.every(({ method }) => method === 'GET'))
+  }
+})
+
 test('lists are asked for once for all that a body names', async (t) => {
   const upstream = await startUpstream(t, answer)
   const services = Object.fromEntries(backends.map((name) => [name, { baseUrl: upstream.url }]))
