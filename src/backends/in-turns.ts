@@ -38,14 +38,37 @@ export class WorkLine {
 
   /** @throws what `work` throws */
   async run<T>(work: () => Promise<T>): Promise<T> {
-    if (this.#running < this.#places) this.#running++
-    else await new Promise<void>((resolve) => this.#waiting.push(resolve))
+    if (!this.#enter()) await this.#wait()
     try {
       return await work()
     } finally {
-      const next = this.#waiting.shift()
-      if (next === undefined) this.#running--
-      else void setImmediate().then(next)
+      this.#leave()
     }
+  }
+
+  /** Within a piece of work: others have its place while it waits for something. @throws what `wait` throws */
+  async aside<T>(wait: () => Promise<T>): Promise<T> {
+    this.#leave()
+    try {
+      return await wait()
+    } finally {
+      if (!this.#enter()) await this.#wait()
+    }
+  }
+
+  #enter(): boolean {
+    const isFree = this.#running < this.#places
+    if (isFree) this.#running++
+    return isFree
+  }
+
+  #wait(): Promise<void> {
+    return new Promise((resolve) => this.#waiting.push(resolve))
+  }
+
+  #leave(): void {
+    const next = this.#waiting.shift()
+    if (next === undefined) this.#running--
+    else void setImmediate().then(next)
   }
 }

@@ -1,5 +1,6 @@
 /** Operations of the infrastructure as data: validation, affected resources, effect. */
-import type { JsonObject } from '../../json/values.ts'
+import { type JsonObject, textOf } from '../../json/values.ts'
+import { parseMoniker } from '../../moniker.ts'
 
 export interface OperationType {
   /** Everything that is wrong with the description, a sentence each; nothing has run yet. */
@@ -19,6 +20,11 @@ export interface OperationRun {
   /** The caller of the task, for calls to other services. */
   readonly user: string
   readonly identity: Readonly<Record<string, string>>
+  /**
+   * Waits for something that may take long. Operations of other applications run meanwhile, so that what was read before may be
+   * another afterwards.
+   */
+  aside<T>(wait: () => Promise<T>): Promise<T>
   /** Appends to the history. */
   note(status: string): void
   /** Results for the orchestrator. @see docs/contracts/infrastructure.md#operations */
@@ -32,3 +38,9 @@ export interface OperationRun {
 
 /** Names of the account in a description: one of three synonyms. */
 export const accountFields = ['credentials', 'account', 'accountName'] as const
+
+/** The applications whose resources an operation names. */
+export function applicationsOf({ resources }: OperationType, description: JsonObject): string[] {
+  const named = [textOf(description['application'])?.trim(), ...resources(description).map((name) => parseMoniker(name).app)]
+  return [...new Set(named.filter((name) => typeof name === 'string'))]
+}

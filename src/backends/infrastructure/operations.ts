@@ -2,10 +2,9 @@
 import type { FastifyRequest } from 'fastify'
 import { describeChoice } from '../../edit-distance.ts'
 import { fieldOf, isObject, type JsonObject, objectsOf, textOf } from '../../json/values.ts'
-import { parseMoniker } from '../../moniker.ts'
 import type { Access } from '../access.ts'
 import { BackendError, callerOf } from '../backend.ts'
-import { accountFields, type OperationType } from './operation-type.ts'
+import { accountFields, applicationsOf, type OperationType } from './operation-type.ts'
 import {
   accessOf,
   type Infrastructure,
@@ -123,14 +122,9 @@ function accountOf(description: JsonObject): string | undefined {
 function deniedBy(access: Access, description: JsonObject, type: OperationType): string[] {
   const own = accountOf(description)
   const accounts = new Set([...(own === undefined ? [] : [own]), ...(type.accounts?.(description) ?? [])])
-  const applications = new Set(
-    [textOf(description['application'])?.trim(), ...type.resources(description).map((name) => parseMoniker(name).app)].filter(
-      (name) => typeof name === 'string',
-    ),
-  )
   return [
     ...[...accounts].filter((name) => !access.mayOnAccount(name, 'WRITE')).map((name) => `Access denied to account ${name}`),
-    ...[...applications]
+    ...applicationsOf(type, description)
       .filter((name) => !access.mayOnApplication(name, 'WRITE'))
       .map((name) => `Access denied to application ${name}`),
   ]

@@ -1,13 +1,15 @@
-/** Tasks: operations in order, recorded so that a crash leaves none half-done. */
+/** Tasks: operations in order, within each application, recorded so that a crash leaves none half-done. */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyBaseLogger } from 'fastify'
+import { foldName } from '../../fold-name.ts'
 import { formatJson, parseJson } from '../../json/json.ts'
 import type { JsonObject } from '../../json/values.ts'
 import { inTransaction } from '../../storage/database.ts'
 import { storageFaultOf } from '../../storage/database-fault.ts'
 import { createUlids } from '../../storage/ulid.ts'
-import type { OperationRun, OperationType } from './operation-type.ts'
+import { WorkLine } from '../in-turns.ts'
+import { applicationsOf, type OperationRun, type OperationType } from './operation-type.ts'
 
 export const taskMigrations = [
   `CREATE TABLE infrastructure_tasks (
@@ -70,9 +72,11 @@ export class Tasks {
   readonly #options: TaskOptions
   readonly #ids: () => string
   readonly #statements: Record<'insert' | 'update' | 'get' | 'byRequest' | 'running' | 'prune', StatementSync>
-  /** Operations change the same places, so tasks run one after the other. */
-  #queue: Promise<void> = Promise.resolve()
-  /** Ids of those that wait in it or run. */
+  /** Operations look for what is free and take it, so that one runs at a time. */
+  readonly #turns = new WorkLine(1)
+  /** The end of the last task of each application: its tasks run one after the other. */
+  readonly #ends = new Map<string, Promise<void>>()
+  /** Ids of those that wait or run. */
   readonly #queued = new Set<string>()
   readonly #closing = new AbortController()
 
@@ -127,10 +131,10 @@ export class Tasks {
     }
   }
 
-  /** Resolves when the operation that runs has ended; what follows is done after the next start. */
+  /** Resolves when the operations that run have ended; what follows is done after the next start. */
   async close(): Promise<void> {
     this.#closing.abort()
-    await this.#queue
+    await Promise.all(this.#ends.values())
   }
 
   /** See docs/contracts/infrastructure.md#operations; undefined when it is unknown. */
@@ -145,12 +149,27 @@ export class Tasks {
 
   #enqueue(task: Task): void {
     this.#queued.add(task.id)
-    this.#queue = this.#queue
+    const applications = this.#applicationsOf(task)
+    const before = applications.map((name) => this.#ends.get(name))
+    const end = Promise.all(before)
       .then(() => this.#complete(task))
       .catch((error: unknown) => {
         this.#options.log.error({ err: error, task: task.id }, 'a task of the infrastructure could not be recorded')
       })
-      .finally(() => this.#queued.delete(task.id))
+      .finally(() => {
+        this.#queued.delete(task.id)
+        for (const name of applications) if (this.#ends.get(name) === end) this.#ends.delete(name)
+      })
+    for (const name of applications) this.#ends.set(name, end)
+  }
+
+  /** Folded; what names no application has a place of its own. */
+  #applicationsOf({ operations }: Task): string[] {
+    const names = operations.flatMap(({ provider, name, description }) => {
+      const type = this.#options.find(provider, name)
+      return type === undefined ? [] : applicationsOf(type, description)
+    })
+    return names.length === 0 ? [''] : [...new Set(names.map(foldName))]
   }
 
   /** A store that is locked or full for a while does not end a task: what it has not recorded is done again. */
@@ -183,7 +202,7 @@ export class Tasks {
   async #run(task: Task): Promise<void> {
     for (const operation of task.operations.slice(task.done)) {
       if (this.#closing.signal.aborted) return
-      const failure = await this.#carryOut(task, operation)
+      const failure = await this.#turns.run(() => this.#carryOut(task, operation))
       if (failure !== undefined) return this.#fail(task, operation, failure)
     }
     this.#note(task, orchestration, 'Orchestration completed.')
@@ -201,6 +220,7 @@ export class Tasks {
     const run: OperationRun = {
       user: task.user,
       identity: task.identity,
+      aside: (wait) => this.#turns.aside(wait),
       note: (status) => this.#note(task, phaseOf(name), status),
       report: (result) => void task.resultObjects.push(result),
       commit: (work) => {

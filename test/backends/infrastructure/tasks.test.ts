@@ -3,10 +3,12 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
 import pino from 'pino'
+import type { ServiceAnswer } from '../../../src/backends/backend.ts'
 import { Reconciler, type ReconcilerOptions } from '../../../src/backends/infrastructure/local/reconciler.ts'
 import type { OperationType } from '../../../src/backends/infrastructure/operation-type.ts'
 import { Tasks, taskMigrations } from '../../../src/backends/infrastructure/tasks.ts'
-import { fieldAt } from '../../../src/json/values.ts'
+import { fieldAt, textsOf } from '../../../src/json/values.ts'
+import { followTask, startInfrastructure } from '../../support/infrastructure.ts'
 import { createFolder, removeFolder } from '../../support/temporary-folder.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 
@@ -19,19 +21,19 @@ function openTasks(t: TestContext, run: OperationType['run']) {
   const db = new DatabaseSync(file, { timeout: 0 })
   for (const migration of taskMigrations) db.exec(migration)
   const other = new DatabaseSync(file)
-  const operation = { run } as unknown as OperationType
+  const operation: OperationType = { check: () => [], resources: ({ names }) => textsOf(names), run }
   const tasks = new Tasks({ db, now: Date.now, log, find: () => operation, onChanged: () => {} })
   t.after(async () => {
     await tasks.close()
     for (const each of [db, other]) each.close()
     removeFolder(folder)
   })
-  const submit = () =>
+  const submit = (...names: string[]) =>
     tasks.submit({
       requestId: undefined,
       user: 'ann',
       identity: {},
-      operations: [{ provider: 'local', name: 'resizeServerGroup', description: {} }],
+      operations: [{ provider: 'local', name: 'resizeServerGroup', description: { names } }],
     })
   return { tasks, other, submit }
 }
@@ -69,6 +71,60 @@ test('a task that is submitted before the start runs once', async (t) => {
   await waitUntil(() => fieldAt(tasks.view(id), 'status', 'completed') === true, 'the end of the task')
   await tasks.close()
   assert.equal(runs, 1)
+})
+
+test('tasks of an application keep their order, and those of others pass one that waits', async (t) => {
+  const events: string[] = []
+  const { promise: answer, resolve: give } = Promise.withResolvers<void>()
+  t.after(() => give())
+  const { tasks, submit } = openTasks(t, async ({ names }, run) => {
+    const what = textsOf(names).join(' ')
+    events.push(`${what} begins`)
+    if (what === 'shop-a-v000') await run.aside(() => answer)
+    // Nothing else runs between two steps of an operation that does not wait aside.
+    await new Promise((resolve) => setImmediate(resolve))
+    events.push(`${what} ends`)
+  })
+  const isOver = (id: string) => fieldAt(tasks.view(id), 'status', 'completed') === true
+  const first = submit('shop-a-v000')
+  const second = submit('Shop-b')
+  const free = [submit('web-a'), submit('api'), submit()]
+  const both = submit('shop', 'web')
+  const last = submit('web')
+
+  await waitUntil(() => free.every(isOver), 'the end of what waits for nothing')
+  assert.deepEqual([first, second, both, last].map(isOver), [false, false, false, false])
+  give()
+  await waitUntil(() => isOver(last), 'the end of all')
+
+  assert.deepEqual(events, [
+    'shop-a-v000 begins',
+    ...['web-a begins', 'web-a ends', 'api begins', 'api ends', ' begins', ' ends'],
+    'shop-a-v000 ends',
+    ...['Shop-b begins', 'Shop-b ends', 'shop web begins', 'shop web ends', 'web begins', 'web ends'],
+  ])
+})
+
+test('a definition store that does not answer holds up only what needs it', { timeout: 60_000 }, async (t) => {
+  const { promise: asked, resolve: isAsked } = Promise.withResolvers<void>()
+  const { promise: answer, resolve: give } = Promise.withResolvers<ServiceAnswer>()
+  t.after(() => give({ status: 503, body: {} }))
+  const infrastructure = await startInfrastructure(t, {
+    local: { accounts: [{ name: 'dev', regions: [{ name: 'east', zones: ['east-a'] }] }] },
+    others: () => {
+      isAsked()
+      return answer
+    },
+  })
+  const place = { credentials: 'dev', region: 'east' }
+  const saving = await infrastructure.ask('POST', '/local/ops', [{ saveSnapshot: { ...place, applicationName: 'shop' } }])
+  await asked
+
+  await infrastructure.succeed({ upsertSecurityGroup: { ...place, name: 'web', description: 'none', ipIngress: [] } })
+
+  give({ status: 200, body: {} })
+  const saved = await followTask(infrastructure.read, String(fieldAt(saving.body, 'id')))
+  assert.equal(fieldAt(saved, 'status', 'failed'), false, JSON.stringify(saved))
 })
 
 test('a step that the store refuses is repeated after a pause', (t) => {

@@ -29,7 +29,7 @@ export class Ports {
 
   /**
    * Ports that no instance has and no process of this machine listens on. They belong to the caller only once instances with
-   * them are stored, and tasks run one after the other.
+   * them are stored, and operations run one after the other.
    *
    * @throws {Error} when the account has too few
    */

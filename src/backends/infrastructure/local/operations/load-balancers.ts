@@ -101,7 +101,7 @@ export function loadBalancerOperations(parts: OperationParts): OperationTypes {
           loadBalancers: { [balancer.region]: { name: balancer.name, dnsName: dnsNameOf(balancer.listeners[0]?.host ?? '') } },
         })
       })
-      await untilOpen(balancer)
+      await run.aside(() => untilOpen(balancer))
     },
   })
 
@@ -119,7 +119,7 @@ export function loadBalancerOperations(parts: OperationParts): OperationTypes {
         for (const balancer of found) remove(balancer)
         run.note(`Deleting the load balancer ${name} in ${regions.join(', ')}.`)
       })
-      await reconciler.reaches(() => true, openingMs)
+      await run.aside(() => reconciler.reaches(() => true, openingMs))
     },
   })
 

@@ -143,7 +143,7 @@ export function snapshotOperations(parts: OperationParts): OperationTypes {
   }
 
   function callStore(run: OperationRun, method: string, path: string, body?: unknown) {
-    return context.call('front50', { method, path, body, headers: { ...run.identity } })
+    return run.aside(() => context.call('front50', { method, path, body, headers: { ...run.identity } }))
   }
 
   return { saveSnapshot, restoreSnapshot, deleteSnapshot }
