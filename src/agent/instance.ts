@@ -19,7 +19,7 @@ import {
 import { endProcesses, findMembers, formatMark, isRunning, type ProcessOwner } from './instance-processes.ts'
 import type { AgentLog } from './log.ts'
 import { probe } from './probe.ts'
-import { listeningPorts, type ProcessEntry, type ProcessTable } from './processes.ts'
+import type { ProcessEntry, ProcessTable } from './processes.ts'
 import type { DesiredInstance, InstanceEvent, InstancePhase, ObservedInstance, Probe } from './protocol.ts'
 import {
   describeCommand,
@@ -485,7 +485,8 @@ export class Instance {
   #findPorts({ record, ports }: Run, target: Probe): readonly number[] {
     const nowMs = Date.now()
     if (ports.untilMs <= nowMs) {
-      ports.found = listeningPorts(this.#findMembers(target.intervalMs).map(({ pid }) => pid))
+      const pids = this.#findMembers(target.intervalMs).map(({ pid }) => pid)
+      ports.found = this.#context.table.listeningPorts(pids, target.intervalMs)
       ports.untilMs = nowMs + (nowMs - record.startedAt)
     }
     return ports.found

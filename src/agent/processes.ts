@@ -19,6 +19,8 @@ export interface ProcessTable {
   /** A list that is not older than this. */
   recent(maxAgeMs: number): ProcessEntry[]
   find(pid: number): ProcessEntry | undefined
+  /** TCP ports on which one of the processes listens, ascending; none where the system does not tell. @param maxAgeMs as for `recent` */
+  listeningPorts(pids: readonly number[], maxAgeMs: number): number[]
   /** Value of `markName` in the environment that the process was started with; undefined also where it cannot be read. */
   markOf(entry: ProcessEntry): string | undefined
 }
@@ -41,10 +43,10 @@ export function openProcessTable(): ProcessTable {
     return latest
   }
   const recent = (maxAgeMs: number) => (performance.now() - listedMs <= maxAgeMs ? latest : list())
-  return { ...source, list, recent }
+  return { ...source, list, recent, listeningPorts: openPortReader() }
 }
 
-type Source = Omit<ProcessTable, 'recent'>
+type Source = Omit<ProcessTable, 'recent' | 'listeningPorts'>
 
 function openLinuxSource(): Source {
   const bootId = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim().slice(0, 8)
@@ -148,29 +150,42 @@ export function memoryOf(pid: number): number {
   }
 }
 
-/** TCP ports on which one of the processes listens, ascending; none where the system does not tell. */
-export function listeningPorts(pids: readonly number[]): number[] {
-  const inodes = new Set(pids.flatMap(socketsOf))
-  const lines = ['/proc/net/tcp', '/proc/net/tcp6'].flatMap(readLines)
-  const ports = lines.flatMap((line) => {
-    const [, local = '', , state, , , , , , inode = ''] = line.trim().split(/\s+/)
-    return state === '0A' && inodes.has(inode) ? [Number.parseInt(local.split(':')[1] ?? '', 16)] : []
-  })
-  return [...new Set(ports)].sort((a, b) => a - b)
-}
-
-function socketsOf(pid: number): string[] {
-  try {
-    const folder = `/proc/${pid}/fd`
-    return readdirSync(folder).flatMap((name) => /^socket:\[(\d+)\]$/.exec(readlinkSync(`${folder}/${name}`))?.[1] ?? [])
-  } catch {
-    return []
+/** The system tells of all connections at once, so one reading serves the searches for many instances. */
+export function openPortReader(read: (file: string) => readonly string[] = readLines): ProcessTable['listeningPorts'] {
+  let ports = new Map<string, number>()
+  let readMs = Number.NEGATIVE_INFINITY
+  return (pids, maxAgeMs) => {
+    const inodes = pids.flatMap(socketsOf)
+    if (performance.now() - readMs > maxAgeMs) {
+      ports = new Map(['/proc/net/tcp', '/proc/net/tcp6'].flatMap(read).flatMap(parseListener))
+      readMs = performance.now()
+    }
+    return [...new Set(inodes.flatMap((inode) => ports.get(inode) ?? []))].sort((a, b) => a - b)
   }
 }
 
+/** Inode and port, if the line is about a socket that listens. @see proc_net_tcp(5) */
+function parseListener(line: string): [string, number][] {
+  const [, local = '', , state, , , , , , inode = ''] = line.trim().split(/\s+/, 10)
+  return state === '0A' ? [[inode, Number.parseInt(local.split(':')[1] ?? '', 16)]] : []
+}
+
+function socketsOf(pid: number): string[] {
+  const folder = `/proc/${pid}/fd`
+  return attempt(() => readdirSync(folder)).flatMap((name) =>
+    // One that was closed meanwhile hides no other.
+    attempt(() => [/^socket:\[(\d+)\]$/.exec(readlinkSync(`${folder}/${name}`))?.[1] ?? '']),
+  )
+}
+
 function readLines(file: string): string[] {
+  return attempt(() => readFileSync(file, 'utf8').split('\n'))
+}
+
+/** Nothing where the process has ended, belongs to another user, or the system has no such file. */
+function attempt(read: () => string[]): string[] {
   try {
-    return readFileSync(file, 'utf8').split('\n')
+    return read()
   } catch {
     return []
   }
