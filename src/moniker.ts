@@ -40,8 +40,18 @@ export function clusterName({ app, stack = '', detail = '' }: NameParts): string
   return stack === '' ? app : `${app}-${stack}`
 }
 
+/** Of a server group, with its number: as on AWS, and as long as file names may be. */
+const maxNameLength = 255
+
 /** What is wrong with the parts of a new server group's name: a sentence, or undefined. */
 export function describeNameProblem({ app, stack = '', detail = '' }: NameParts): string | undefined {
+  const { length } = serverGroupName(clusterName({ app, stack, detail }), 0)
+  if (length > maxNameLength) {
+    return (
+      `The name of the server group would have ${length} characters; ${maxNameLength} are allowed. ` +
+      'Shorten the stack or the detail (freeFormDetails).'
+    )
+  }
   if (!wordPattern.test(app)) return `The application "${app}" may contain letters, digits, "." and "_" only.`
   if (stack !== '' && !wordPattern.test(stack)) return `The stack "${stack}" may contain letters, digits, "." and "_" only.`
   if (detail !== '' && !detailPattern.test(detail)) {

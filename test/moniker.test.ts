@@ -37,4 +37,6 @@ test('parts outside the grammar are named', () => {
   assert.match(describeNameProblem({ app: 'a-b' }) ?? '', /"a-b"/)
   assert.match(describeNameProblem({ app: 'shop', detail: 'x/y' }) ?? '', /"x\/y"/)
   assert.equal(describeNameProblem({ app: 'shop', stack: 'main', detail: 'eu-west' }), undefined)
+  assert.equal(describeNameProblem({ app: 'shop', stack: 's'.repeat(245) }), undefined)
+  assert.match(describeNameProblem({ app: 'shop', stack: 's'.repeat(246) }) ?? '', /256 characters; 255 are allowed/)
 })

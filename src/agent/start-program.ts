@@ -2,6 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { accessSync, constants, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { shorten } from '../edit-distance.ts'
 import { openConsole } from './console.ts'
 import { closeAll, type InstanceFiles, openStatus, unstarted } from './instance-files.ts'
 import { markName } from './processes.ts'
@@ -87,17 +88,28 @@ function findProgram(name: string, work: string, path: string): string {
   if (name.includes('/') || isFile(own)) return checkProgram(own, name)
   const found = path.split(':').find((folder) => folder !== '' && isExecutable(join(folder, name)))
   if (found !== undefined) return join(found, name)
-  throw new StartError(`The program "${name}" was not found: it is neither in the working directory nor in PATH (${path}).`)
+  throw new StartError(
+    `The program "${shorten(name)}" was not found: it is neither in the working directory nor in PATH (${path}).`,
+  )
 }
 
 function checkProgram(file: string, name: string): string {
-  if (!isFile(file)) throw new StartError(`The program "${name}" was not found. Check the command and what the image contains.`)
+  if (!isFile(file))
+    throw new StartError(`The program "${shorten(name)}" was not found. Check the command and what the image contains.`)
   if (!isExecutable(file)) throw new StartError(`The program "${name}" may not be executed. Give it the right: chmod +x.`)
   return file
 }
 
+/** Why the system finds no file of a name, besides its absence. */
+const unfindable: ReadonlySet<string> = new Set(['ENAMETOOLONG', 'ELOOP', 'EACCES'])
+
 function isFile(file: string): boolean {
-  return statSync(file, { throwIfNoEntry: false })?.isFile() ?? false
+  try {
+    return statSync(file, { throwIfNoEntry: false })?.isFile() ?? false
+  } catch (error) {
+    if (unfindable.has((error as NodeJS.ErrnoException).code ?? '')) return false
+    throw error
+  }
 }
 
 function isExecutable(file: string): boolean {

@@ -51,7 +51,8 @@ export function createBackendServer(options: BackendServerOptions): BackendServe
     logController: new LogController({ disableRequestLogging: true }),
     // Expressions to evaluate arrive in the query.
     http: { maxHeaderSize: maxHeaderBytes },
-    routerOptions: { ignoreTrailingSlash: true, maxParamLength: 4096 },
+    // A name that is too long is one that does not exist.
+    routerOptions: { ignoreTrailingSlash: true, maxParamLength: maxHeaderBytes },
     // The gateway asks with GET for the HEAD of its clients; twice the routes would be a quarter of the start.
     exposeHeadRoutes: false,
     forceCloseConnections: true,

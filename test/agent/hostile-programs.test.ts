@@ -113,6 +113,11 @@ const hostilePrograms: HostileProgram[] = [
     reaches: ({ phase, reason }) => phase === 'failed' && /^The program "no-such-program" was not found/.test(reason ?? ''),
   },
   {
+    title: 'whose name is too long fails at once',
+    instance: toInstance('long', ['x'.repeat(5000)]),
+    reaches: ({ phase, reason }) => phase === 'failed' && /^The program "x{100}…" was not found/.test(reason ?? ''),
+  },
+  {
     title: 'whose environment is too large fails at once',
     instance: toInstance('large', ['true'], { program: { environment: { DATA: 'x'.repeat(200_000) } } }),
     reaches: ({ phase, reason }) => phase === 'failed' && /^Its command and its environment are larger/.test(reason ?? ''),

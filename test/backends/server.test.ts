@@ -12,6 +12,12 @@ const backend: Backend = {
   open: () => ({ routes: (app) => void app.post('/things/:id', () => ({})) }),
 }
 
+test('a name of any length is looked for', async (t) => {
+  const backends = await startBackends(t, [backend])
+  const answer = await fetch(`${backends.url('igor')}/things/${'x'.repeat(20_000)}`, { method: 'POST' })
+  assert.deepEqual([answer.status, await answer.json()], [200, {}])
+})
+
 const bodies: readonly [headers: string, body: string][] = [
   ['', ''],
   ['content-length: 1\r\n', '{'],

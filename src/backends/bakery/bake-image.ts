@@ -1,6 +1,7 @@
 /** The image of a bake: its name, its description, and its content from the folder of the builder. */
 import { lstatSync, renameSync, rmdirSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
+import { shorten } from '../../edit-distance.ts'
 import { fieldOf, textOf } from '../../json/values.ts'
 import { readForeignFile } from '../../storage/foreign-files.ts'
 import { BackendError } from '../backend.ts'
@@ -42,9 +43,10 @@ export function nameOf(request: BakeRequest): { name: string; version: string | 
   const version =
     request.ami_suffix ?? attributeOf(request, 'version') ?? (request.ami_name === undefined ? first?.version : undefined)
   if (parseImageId(`${name}:${version ?? '1'}`) === undefined) {
+    const given = shorten(version === undefined ? name : `${name}:${version}`)
     throw new BackendError(
       400,
-      `"${name}${version === undefined ? '' : `:${version}`}" is no name and version of an image. Set package or ami_name, and ami_suffix.`,
+      `"${given}" is no name and version of an image. Set package or ami_name, and ami_suffix, each with 128 characters at most.`,
     )
   }
   return { name, version }

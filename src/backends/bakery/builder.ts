@@ -6,6 +6,7 @@ import { spawn } from 'node:child_process'
 import { constants, createReadStream, existsSync, lstatSync, mkdirSync, realpathSync, statSync, writeFileSync } from 'node:fs'
 import { cp } from 'node:fs/promises'
 import { basename, dirname, join, relative, resolve, sep } from 'node:path'
+import { shorten } from '../../edit-distance.ts'
 import {
   type BakePlan,
   type BakeReport,
@@ -60,7 +61,7 @@ function describeStep(step: Exclude<TemplateStep, { kind: 'environment' }>): str
 /** @returns the commit, of a repository */
 async function fetchSource(from: Source, { bounds }: BakePlan): Promise<string | undefined> {
   if (from.kind === 'git') return fetchRepository(from)
-  say(`Source: ${from.path}`)
+  say(`Source: ${shorten(from.path)}`)
   if (from.kind === 'directory') await copyDirectory(from.path)
   else {
     const { unpackArchive } = await import('../images/unpack.ts')
@@ -70,9 +71,8 @@ async function fetchSource(from: Source, { bounds }: BakePlan): Promise<string |
 }
 
 async function copyDirectory(path: string): Promise<void> {
-  const found = statSync(path, { throwIfNoEntry: false })
-  if (found === undefined) throw new BakeError(`The directory ${path} does not exist.`)
-  if (!found.isDirectory()) throw new BakeError(`${path} is no directory.`)
+  if (!existsSync(path)) throw new BakeError(`The directory ${shorten(path)} does not exist.`)
+  if (!statSync(path).isDirectory()) throw new BakeError(`${path} is no directory.`)
   if (isWithin(work, realpathSync(path)))
     throw new BakeError(`${path} contains the bake itself. Name a directory beside the data directory.`)
   await copyTree(path, source)

@@ -5,6 +5,7 @@ import { lstat, readdir } from 'node:fs/promises'
 import { isAbsolute, join } from 'node:path'
 import { z } from 'zod'
 import { describeIssue } from '../../describe-issue.ts'
+import { shorten } from '../../edit-distance.ts'
 import { formatJson } from '../../json/json.ts'
 import { fieldOf, type JsonObject, textOf } from '../../json/values.ts'
 import { BackendError } from '../backend.ts'
@@ -77,7 +78,8 @@ export function packagesOf({ package: words = '' }: BakeRequest): PackageName[] 
 }
 
 const archiveEndings = ['.tar.gz', '.tgz', '.tar']
-const wordPattern = /^[A-Za-z0-9][A-Za-z0-9._+:-]*$/
+/** With the version and the ending, a file name. */
+const wordPattern = /^[A-Za-z0-9][A-Za-z0-9._+:-]{0,119}$/
 
 /**
  * Where the files come from: a repository or a directory where the request names one, else packages.
@@ -130,7 +132,10 @@ function repositoryOf(request: BakeRequest): Extract<Source, { kind: 'git' }> | 
 
 function findPackage({ word, name, version }: PackageName, folder: string): Source {
   if (!wordPattern.test(name) || (version !== undefined && !wordPattern.test(version))) {
-    throw new BackendError(400, `"${word}" is no name of a package: use letters, digits, ".", "_", "+" and "-".`)
+    throw new BackendError(
+      400,
+      `"${shorten(word)}" is no name of a package: use letters, digits, ".", "_", "+" and "-", 120 at most for name and version each.`,
+    )
   }
   const stems = version === undefined ? [name] : [`${name}_${version}`, `${name}-${version}`]
   for (const stem of stems) {

@@ -392,7 +392,7 @@ test('hostile sources are refused before anything runs', async (t) => {
     assert.equal(status, 400, JSON.stringify(extended_attributes))
     assert.match(String(body['message']), says)
   }
-  for (const name of ['../app', '/etc', 'app/../..', '.hidden', '-x', 'x_../../y']) {
+  for (const name of ['../app', '/etc', 'app/../..', '.hidden', '-x', 'x_../../y', 'x'.repeat(5000)]) {
     const { status, body } = await bakery.bake({ package: name })
     assert.match(`${status} ${String(body['message'])}`, /^400 .*package/, name)
   }
@@ -420,14 +420,16 @@ test('copies stay within source and image', async (t) => {
   mkdirSync(outside)
   writeFileSync(join(outside, 'outside'), 'secret')
   symlinkSync(outside, join(bakery.folder, 'app', 'out'))
-  const outcomes: [string, RegExp][] = [
+  const tooLong = join(outside, 'x'.repeat(300))
+  const outcomes: [baseOs: string, says: RegExp, attributes?: JsonObject][] = [
+    ['directory', /The directory \S+ does not exist/, { directory: tooLong }],
     ['through-source', /out\/outside leads out of the source/],
     ['through-image', /way\/x leads out of the image/],
     ['link', /leads out of the source/],
     ['directory', /link that leads out of the image/],
   ]
-  for (const [base_os, says] of outcomes) {
-    const { status, body } = await bakery.bake({ base_os, extended_attributes: { outside } })
+  for (const [base_os, says, attributes] of outcomes) {
+    const { status, body } = await bakery.bake({ base_os, extended_attributes: { outside, ...attributes } })
     assert.equal(status, 400, base_os)
     assert.match(String(body['message']), says)
   }

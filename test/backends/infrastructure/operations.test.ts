@@ -63,6 +63,7 @@ test('operations are checked before they run', async (t) => {
   await t.test('infrastructure-scenarios 138, 139, 140: wrong descriptions are refused in words', async () => {
     const wrong: [description: JsonObject, says: RegExp][] = [
       [{ application: 'shop', stack: 'bad stack', imageId: 'shop:1.0.0' }, /bad stack/],
+      [{ application: 'shop', stack: 'x'.repeat(5000), imageId: 'shop:1.0.0' }, /5010 characters; 255 are allowed/],
       [{ application: 'shop', stack: 'v012', imageId: 'shop:1.0.0' }, /number of a server group/],
       [{ application: 'shop', imageId: 'shop:1.0.0', capacity: { min: 3, max: 2, desired: 2 } }, /capacity.*min 3/],
       [{ application: 'shop', imageId: 'shop:1.0.0', capacity: { min: 'x' } }, /capacity.min/],

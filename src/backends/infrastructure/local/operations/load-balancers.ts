@@ -1,5 +1,6 @@
 /** upsertLoadBalancer and deleteLoadBalancer. */
 import { z } from 'zod'
+import { shorten } from '../../../../edit-distance.ts'
 import type { JsonObject } from '../../../../json/values.ts'
 import { tryPort } from '../../../../try-port.ts'
 import type { OperationTypes } from '../../operation-type.ts'
@@ -80,7 +81,9 @@ export function loadBalancerOperations(parts: OperationParts): OperationTypes {
       const name = nameOf(fields)
       if (name === undefined) return ['name: it is missing.']
       return [
-        ...(namePattern.test(name) ? [] : [`name: "${name}" may have letters, digits, ".", "_" and "-" only, 128 at most.`]),
+        ...(namePattern.test(name)
+          ? []
+          : [`name: "${shorten(name)}" may have letters, digits, ".", "_" and "-" only, 128 at most.`]),
         ...checkListeners(fields, name, place, parts),
         ...checkHealth(fields.healthCheck),
         ...(fields.securityGroups ?? [])
