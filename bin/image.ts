@@ -1,10 +1,11 @@
 /** `fairlead image`: manages the images of the provider `local`, while Fairlead runs. */
 import { createHash } from 'node:crypto'
-import { createReadStream, existsSync, mkdtempSync, rmSync, statSync } from 'node:fs'
+import { createReadStream, existsSync, mkdtempSync, rmSync, Stats, statSync } from 'node:fs'
 import { tmpdir, userInfo } from 'node:os'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { ReadEntry } from 'tar'
 import type { Dispatcher } from 'undici'
 import { parseImageId } from '../src/backends/images/image-store.ts'
 import { GatewayError } from '../src/errors.ts'
@@ -18,7 +19,8 @@ import { findServer } from './server-process.ts'
 
 export const usage = `Usage: fairlead image <action> [options]
 
-  push NAME:VERSION PATH      store a directory, or a tar archive, as an image; .git stays out
+  push NAME:VERSION PATH      store a directory, or a tar archive, as an image; .git stays out,
+                              as do sockets, FIFOs and devices, which are named
       --account NAME…         accounts that get it; all unless given
       --region NAME…          regions that get it; all unless given
       --label NAME=VALUE…     facts about the build, such as commit=1a2b3c
@@ -158,13 +160,35 @@ async function withArchive<T>(path: string, use: (archive: Archive) => Promise<T
   try {
     const file = join(folder, 'image.tar.gz')
     const { create } = await import('tar')
-    const filter = (entry: string) => entry !== './.git' && !entry.startsWith('./.git/')
+    const leftOut: string[] = []
+    const filter = (entry: string, found: Stats | ReadEntry) => {
+      if (entry === './.git' || entry.startsWith('./.git/')) return false
+      const kind = found instanceof Stats ? specialKindOf(found) : undefined
+      if (kind !== undefined) leftOut.push(`${JSON.stringify(entry)} is a ${kind}`)
+      return kind === undefined
+    }
     // The asynchronous form of the library breaks off at files that have a second name.
     create({ cwd: path, file, mode: 0o600, gzip: true, portable: true, filter, sync: true }, ['.'])
+    if (leftOut.length > 0) process.stderr.write(describeLeftOut(leftOut))
     return await use(await measure(file))
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
+}
+
+/** Of what no image can hold; undefined for files, directories and links. */
+function specialKindOf(found: Stats): string | undefined {
+  if (found.isFIFO()) return 'FIFO'
+  if (found.isSocket()) return 'socket'
+  return found.isBlockDevice() || found.isCharacterDevice() ? 'device' : undefined
+}
+
+const shownLeftOut = 10
+
+function describeLeftOut(leftOut: readonly string[]): string {
+  const rest = leftOut.length - shownLeftOut
+  const more = rest > 0 ? `; ${rest} more` : ''
+  return `Not in the image, which has files, directories and links only: ${leftOut.slice(0, shownLeftOut).join('; ')}${more}.\n`
 }
 
 async function measure(file: string): Promise<Archive> {

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
+import { once } from 'node:events'
 import { linkSync, mkdirSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { promisify } from 'node:util'
@@ -39,9 +41,27 @@ test('images are pushed to a Fairlead that runs', async (t) => {
   assert.equal((await fetch(`${url}/local/images/shop/2`, { method: 'DELETE' })).status, 200)
 
   // Package managers give files second names, in the directory and elsewhere.
-  for (const name of ['one', 'shop/two', 'shop/three']) linkSync(join(home, 'shop', 'fairlead-image.yml'), join(home, name))
+  writeFileSync(join(home, 'shop', 'f2'), 'another')
+  const secondNames = [
+    ['al1', 'f0'],
+    ['zl3', 'f0'],
+    ['zl4', 'f0'],
+    ['bl5', 'f2'],
+    ['../elsewhere', 'f2'],
+  ] as const
+  writeFileSync(join(home, 'shop', 'f0'), 'one')
+  for (const [name, of] of secondNames) linkSync(join(home, 'shop', of), join(home, 'shop', name))
   assert.match((await image('push', 'shop:4', 'shop')).stdout, /stored: \d+ bytes/)
   await image('remove', 'shop:4')
+
+  await run('mkfifo', [join(home, 'shop', 'pipe')])
+  const socket = createServer().listen(join(home, 'shop', 'door'))
+  await once(socket, 'listening')
+  const partly = await image('push', 'shop:5', 'shop')
+  socket.close()
+  assert.match(partly.stdout, /^image shop:5 stored/)
+  assert.match(partly.stderr, /"\.\/door" is a socket; "\.\/pipe" is a FIFO|"\.\/pipe" is a FIFO; "\.\/door" is a socket/)
+  await image('remove', 'shop:5')
   await image('remove', 'shop:1')
   assert.equal((await image('list')).stdout, '')
   await assert.rejects(image('show', 'shop:1'), /Image not found/)
