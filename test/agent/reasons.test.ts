@@ -1,0 +1,24 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { describeStartFault } from '../../src/agent/reasons.ts'
+import { toInstance } from '../support/agent.ts'
+
+const faults: readonly [code: string, says: RegExp][] = [
+  ['ENOSPC', /the disk of the data directory is full; free some space/],
+  ['EDQUOT', /the disk quota of the data directory is used up; free some space/],
+  ['EAGAIN', /this machine allows no further process \(ulimit -u/],
+  ['EMFILE', /the agent has too many files open \(ulimit -n\)/],
+  ['ENFILE', /this machine has too many files open/],
+  ['ENOMEM', /this machine has too little memory/],
+  ['EIO', /spawn EIO/],
+]
+
+for (const [code, says] of faults) {
+  test(`a start that fails with ${code} says what the machine lacks`, () => {
+    const error = Object.assign(new Error(`spawn ${code}`), { code })
+    assert.match(
+      describeStartFault(error, toInstance('web', ['true']).program),
+      new RegExp(`^It cannot be started: ${says.source}[^]*\\.$`),
+    )
+  })
+}
