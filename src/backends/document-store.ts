@@ -39,6 +39,8 @@ export interface Collection {
   stamp(modifiedMs: number): JsonObject
   /** `createTs` of a document that is written for the first time; it stays, whatever clients send. */
   createTs?(createdMs: number): unknown
+  /** Of each document, the newest ones; undefined: all. */
+  readonly keptVersions?: number | undefined
 }
 
 /** Every write belongs into a transaction of the caller. A key is folded by the caller. */
@@ -145,7 +147,7 @@ export class DocumentStore {
    * millisecond, or after the clock was set back: the time is what tells versions apart.
    */
   put(key: string, document: JsonObject, user: string): JsonObject {
-    const { kind } = this.#collection
+    const { kind, keptVersions } = this.#collection
     const lastMs = this.#statements.lastMs.get(kind, key)?.['last_ms']
     const modifiedMs = Math.max(this.#now(), Number(lastMs ?? 0) + 1)
     const { createTs: _sent, ...fields } = document
@@ -159,6 +161,7 @@ export class DocumentStore {
     const text = formatJson(stamped)
     this.#write(key, stamped, modifiedMs, text)
     this.#statements.addHistory.run(kind, key, modifiedMs, text)
+    if (keptVersions !== undefined) this.#statements.forget.run(kind, key, kind, key, keptVersions)
     return stamped
   }
 
@@ -173,7 +176,7 @@ export class DocumentStore {
     return this.#statements.remove.run(this.#collection.kind, key).changes > 0
   }
 
-  /** JSON texts of everything ever saved under the key, newest first. */
+  /** JSON texts of the versions saved under the key, newest first. */
   history(key: string, limit: number): string[] {
     return textsOf(this.#statements.history, this.#collection.kind, key, limit)
   }
@@ -220,6 +223,10 @@ function prepareStatements(db: DatabaseSync) {
     remove: db.prepare('DELETE FROM definitions_documents WHERE kind = ? AND key = ?'),
     lastMs: db.prepare('SELECT max(modified_ms) AS last_ms FROM definitions_history WHERE kind = ? AND key = ?'),
     addHistory: db.prepare('INSERT INTO definitions_history (kind, key, modified_ms, document) VALUES (?, ?, ?, ?)'),
+    forget: db.prepare(
+      `DELETE FROM definitions_history WHERE kind = ? AND key = ? AND modified_ms <=
+         (SELECT modified_ms FROM definitions_history WHERE kind = ? AND key = ? ORDER BY modified_ms DESC LIMIT 1 OFFSET ?)`,
+    ),
     since: db.prepare(
       'SELECT document FROM definitions_history WHERE kind = ? AND key = ? AND modified_ms >= ? ORDER BY modified_ms LIMIT ?',
     ),

@@ -32,6 +32,14 @@ export const PipelineLimitKeys = z.strictObject({
       'Maximum size of a pipeline as JSON, and of the result of one step of a stage. An execution may have four times as much; a ' +
         'larger one is ended.',
     ),
+  'pipelines.max-versions': z
+    .int()
+    .min(1)
+    .default(500)
+    .describe(
+      'Maximum number of versions in the history of each pipeline, strategy, application, project, template and other definition of ' +
+        'the embedded store. A save deletes the oldest ones. Snapshots are kept without limit.',
+    ),
   'pipelines.max-depth': z
     .int()
     .min(0)
@@ -53,6 +61,8 @@ export interface PipelineLimits {
   readonly entries: number
   /** Bytes of a definition as JSON. */
   readonly bytes: number
+  /** In the history of each definition. */
+  readonly versions: number
   readonly depth: number
   readonly descendants: number
 }
@@ -63,6 +73,7 @@ export function toPipelineLimits(keys: z.infer<typeof PipelineLimitKeys>): Pipel
     requisites: keys['pipelines.max-requisites'],
     entries: keys['pipelines.max-entries'],
     bytes: keys['pipelines.max-size'],
+    versions: keys['pipelines.max-versions'],
     depth: keys['pipelines.max-depth'],
     descendants: keys['pipelines.max-descendants'],
   }

@@ -35,3 +35,34 @@ test('portions go on after documents were removed and added', () => {
   assert.equal(new Set(indexes).size, indexes.length)
   assert.deepEqual([indexes.includes(50), indexes.includes(100), indexes.includes(undefined)], [true, false, true])
 })
+
+test('the newest versions of each document are kept', () => {
+  const db = new DatabaseSync(':memory:')
+  for (const migration of documentMigrations) db.exec(migration)
+  const open = (kind: string, keptVersions?: number) =>
+    new DocumentStore(db, { kind, keptVersions, place: () => ({}), stamp: () => ({}) }, () => 1)
+  const [few, all] = [open('pipeline', 3), open('snapshot')]
+  for (let index = 0; index < 10; index++) {
+    for (const store of [few, all]) for (const key of ['a', 'b']) store.put(key, { index }, 'alice')
+  }
+  const indexes = (store: DocumentStore, key: string) => store.history(key, 100).map((text) => JSON.parse(text).index as number)
+  assert.deepEqual(
+    [indexes(few, 'a'), indexes(few, 'b')],
+    [
+      [9, 8, 7],
+      [9, 8, 7],
+    ],
+  )
+  assert.equal(indexes(all, 'a').length, 10)
+  few.remove('a')
+  few.put('b', { index: 10 }, 'alice')
+  assert.deepEqual(
+    [indexes(few, 'a'), indexes(few, 'b')],
+    [
+      [9, 8, 7],
+      [10, 9, 8],
+    ],
+  )
+  few.revive('a')
+  assert.equal(few.get('a')?.['index'], 9)
+})

@@ -3,6 +3,7 @@ import type { JsonObject } from '../../json/values.ts'
 import { inTransaction } from '../../storage/database.ts'
 import type { BackendContext } from '../backend.ts'
 import { type Collection, DocumentStore, foldName } from '../document-store.ts'
+import { pipelineLimitsOf } from '../limits.ts'
 import { createStageTypes } from '../orchestration/stages/registry.ts'
 import type { StageTypes } from '../orchestration/stages/stage-type.ts'
 
@@ -72,7 +73,12 @@ export function collectionOfKind(kind: string): CollectionName | undefined {
 }
 
 export function createDefinitions(context: BackendContext): Definitions {
-  const store = (name: CollectionName) => new DocumentStore(context.db, collections[name], context.now)
+  const { versions } = pipelineLimitsOf(context.settings)
+  const store = (name: CollectionName) => {
+    const collection: Collection = collections[name]
+    const keptVersions = name === 'snapshots' ? undefined : versions
+    return new DocumentStore(context.db, { ...collection, keptVersions }, context.now)
+  }
   return {
     applications: store('applications'),
     permissions: store('permissions'),

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { defaultPipelineLimits } from '../../../src/backends/limits.ts'
+import type { JsonObject } from '../../../src/json/values.ts'
 import { type Fields, namesAt, type Store, startStore } from './store.ts'
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
@@ -374,6 +375,20 @@ for (const { fact, stages, named } of graphs) {
     assert.deepEqual(await store.ok('GET', '/pipelines'), [])
   })
 }
+
+test('a history keeps the newest versions, and every snapshot', async (t) => {
+  const store = await startStore(t, { settings: { limits: { ...defaultPipelineLimits, versions: 2 } } })
+  for (const email of ['1@a', '2@a', '3@a']) {
+    await store.ok('POST', '/pipelines', { id: 'p', application: 'demo', name: 'build', email })
+    await store.ok('POST', '/snapshots', { application: 'demo', account: 'prod', infrastructure: { email } })
+  }
+  const versions = (await store.ok('GET', '/pipelines/p/history')) as JsonObject[]
+  assert.deepEqual(
+    versions.map(({ email }) => email),
+    ['3@a', '2@a'],
+  )
+  assert.equal(((await store.ok('GET', '/snapshots/demo-prod/history')) as JsonObject[]).length, 3)
+})
 
 test('what the engine would refuse for its size is not saved', async (t) => {
   const limits = { ...defaultPipelineLimits, stages: 3, requisites: 4, entries: 2, bytes: 1000 }
