@@ -308,6 +308,23 @@ for (const [what, settings, expected] of mistakes) {
   })
 }
 
+test('all unusable stores are reported at once, with a command that can be pasted', async (t) => {
+  const files = createFiles(t)
+  const store = files.write('my gate.jks', Buffer.from(javaStore, 'base64'))
+  const problems = await problemsOf(t, files, {
+    'server.ssl.key-store': `file:${store}`,
+    'server.ssl.client-auth': 'want',
+    'server.ssl.trust-store': files.write('trust.jks', Buffer.from('cececece00000002', 'hex')),
+  })
+
+  assert.equal(problems.length, 2, problems.join('\n'))
+  assert.ok(
+    problems[0]?.endsWith(`keytool -importkeystore -srckeystore '${store}' -destkeystore '${store}.p12' -deststoretype PKCS12`),
+    problems.join('\n'),
+  )
+  assert.match(problems[1] ?? '', /^server\.ssl\.trust-store: .*only Java reads.*-srckeystore \S*trust\.jks /)
+})
+
 test('a corrupt key store causes no crash', async (t) => {
   const files = createFiles(t)
   const whole = Buffer.from(opensslStore, 'base64')

@@ -2,6 +2,7 @@
 
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
+import { shellWord } from '../../shell-word.ts'
 import { explainUnreadable } from '../../storage/file-fault.ts'
 import { DerError } from './der.ts'
 import { pemBlocks } from './pem.ts'
@@ -42,7 +43,21 @@ export function toStoreFile(key: string, file: string, password: string): StoreF
   return { key, file: toPath(file), password }
 }
 
+/** First bytes of the formats that only Java reads: JKS and JCEKS. */
 const javaMagic = new Set([0xfeedfeed, 0xcececece])
+
+export function isJavaStore(bytes: Buffer): boolean {
+  return bytes.length >= 4 && javaMagic.has(bytes.readUInt32BE())
+}
+
+/** The command line that writes a key store anew in a format that Fairlead reads. */
+export function conversionOf(file: string): string {
+  return `keytool -importkeystore -srckeystore ${shellWord(file)} -destkeystore ${shellWord(`${file}.p12`)} -deststoretype PKCS12`
+}
+
+export function explainJavaStore(file: string): string {
+  return `${file} has a format that only Java reads (JKS or JCEKS); convert it and name the new file here: ${conversionOf(file)}`
+}
 
 /** @throws {TlsFileError} */
 export function readTlsFile(key: string, file: string): Buffer {
@@ -88,17 +103,14 @@ function isPem(bytes: Buffer): boolean {
 }
 
 function openStore({ key, file, password }: StoreFile, bytes: Buffer): KeyStore {
-  const convert = `keytool -importkeystore -srckeystore ${file} -destkeystore ${file}.p12 -deststoretype PKCS12`
-  if (bytes.length >= 4 && javaMagic.has(bytes.readUInt32BE())) {
-    throw new TlsFileError(key, `${file} has a format that only Java reads; convert it and name the new file here: ${convert}`)
-  }
+  if (isJavaStore(bytes)) throw new TlsFileError(key, explainJavaStore(file))
   try {
     return readPkcs12(bytes, password)
   } catch (error) {
     const reason = error instanceof DerError ? error.message : 'it is damaged'
     throw new TlsFileError(
       key,
-      `${file} cannot be opened as PKCS #12 key store: ${reason}. Check the password, or write it anew: ${convert}`,
+      `${file} cannot be opened as PKCS #12 key store: ${reason}. Check the password, or write it anew: ${conversionOf(file)}`,
       error,
     )
   }

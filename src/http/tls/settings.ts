@@ -4,8 +4,8 @@ import { z } from 'zod'
 import { formatJavaName } from '../../distinguished-name.ts'
 import { type SettingsReport, withoutEffect } from '../../setting.ts'
 import type { Certificate } from './certificate.ts'
-import { type StoreFile, TlsFileError, toPath, toStoreFile } from './key-material.ts'
-import { crlKey, findExpiry, type IdentityFiles, loadTlsMaterial, type TlsSettings, toSecureContext } from './tls-material.ts'
+import { type StoreFile, toPath, toStoreFile } from './key-material.ts'
+import { crlKey, findExpiry, type IdentityFiles, readTlsMaterial, type TlsSettings, toSecureContext } from './tls-material.ts'
 
 const anyCase = (text: string) => text.toLowerCase()
 const extraPort = z.int().min(-1).max(65535).default(-1)
@@ -221,14 +221,15 @@ function toOpenSslName(suite: string): string {
 
 function checkFiles(settings: TlsSettings, asks: boolean, report: SettingsReport): void {
   try {
-    const material = loadTlsMaterial(settings)
+    const { material, faults } = readTlsMaterial(settings)
+    for (const { key, message } of faults) report.problem(key, message)
+    if (faults.length > 0) return
     if (material.identity !== undefined) createSecureContext(toSecureContext(settings, material, asks))
     const expiry = findExpiry(material)
     if (expiry !== undefined) report.notice(`Warning: ${expiry}`)
     if (asks && settings.trust !== undefined) checkChains(settings.trust.key, material.authorities, report)
   } catch (error) {
-    if (error instanceof TlsFileError) report.problem(error.key, error.message)
-    else report.problem('server.ssl', `TLS cannot be set up with these files: ${(error as Error).message}`)
+    report.problem('server.ssl', `TLS cannot be set up with these files: ${(error as Error).message}`)
   }
 }
 

@@ -42,17 +42,34 @@ export const crlKey = 'server.ssl.crlFile'
 
 /** @throws {TlsFileError} for the first file that cannot be used */
 export function loadTlsMaterial(settings: TlsSettings): TlsMaterial {
-  return {
-    identity: settings.identity && loadIdentity(settings.identity),
-    authorities: settings.trust === undefined ? [] : loadTrust(settings.trust),
+  const { material, faults } = readTlsMaterial(settings)
+  const [fault] = faults
+  if (fault !== undefined) throw fault
+  return material
+}
+
+/** What the usable files hold, and a fault for each of the others. */
+export function readTlsMaterial(settings: TlsSettings): { material: TlsMaterial; faults: TlsFileError[] } {
+  const { identity, trust, crlFile, blocklistFile } = settings
+  const faults: TlsFileError[] = []
+  const attempt = <T>(load: () => T): T | undefined => {
+    try {
+      return load()
+    } catch (error) {
+      if (!(error instanceof TlsFileError)) throw error
+      faults.push(error)
+      return undefined
+    }
+  }
+  const material = {
+    identity: identity && attempt(() => loadIdentity(identity)),
+    authorities: (trust && attempt(() => loadTrust(trust))) ?? [],
     revocations: {
-      lists: settings.crlFile === undefined ? [] : parse(settings.crlFile, readRevocationLists),
-      blocked:
-        settings.blocklistFile === undefined
-          ? new Set()
-          : parse(settings.blocklistFile, (bytes) => parseBlocklist(bytes.toString('utf8'))),
+      lists: (crlFile === undefined ? undefined : attempt(() => parse(crlFile, readRevocationLists))) ?? [],
+      blocked: (blocklistFile === undefined ? undefined : attempt(() => parse(blocklistFile, toBlocklist))) ?? new Set<string>(),
     },
   }
+  return { material, faults }
 }
 
 const expiryWarningMs = 14 * 86_400_000
@@ -64,6 +81,10 @@ export function findExpiry({ identity }: TlsMaterial, nowMs = Date.now()): strin
   const end = new Date(endMs).toISOString()
   const fault = endMs < nowMs ? `expired at ${end}: clients refuse to connect` : `expires at ${end}`
   return `the certificate of server.ssl ${fault}. Replace its file, which is read anew without a restart.`
+}
+
+function toBlocklist(bytes: Buffer): Set<string> {
+  return parseBlocklist(bytes.toString('utf8'))
 }
 
 function loadIdentity(files: IdentityFiles): TlsIdentity {

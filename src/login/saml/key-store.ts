@@ -3,6 +3,7 @@
 import * as crypto from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import { conversionOf, explainJavaStore, isJavaStore, toPath } from '../../http/tls/key-material.ts'
 import { certificateLabel, pemBlocks } from '../../http/tls/pem.ts'
 import { explainUnreadable } from '../../storage/file-fault.ts'
 
@@ -21,8 +22,6 @@ interface Pkcs12 {
 }
 
 const { parsePKCS12 } = crypto as unknown as Pkcs12
-const jksMagic = 'feedfeed'
-const jceksMagic = 'cececece'
 
 /** @param location A path, also as `file:` URL @throws {Error} the message says what to do */
 export function readLocation(location: string): Buffer {
@@ -41,13 +40,7 @@ export function readLocation(location: string): Buffer {
 export function readKeyStore(location: string, password: string): KeyPair {
   const content = readLocation(location)
   if (content.toString('latin1', 0, 4096).includes('-----BEGIN')) return readPemPair(content.toString(), content.toString())
-  const magic = content.toString('hex', 0, 4)
-  if (magic === jksMagic || magic === jceksMagic) {
-    throw new Error(
-      `"${location}" is a Java key store of the old kind. Convert it: keytool -importkeystore -srckeystore ${location} ` +
-        '-destkeystore saml.p12 -deststoretype PKCS12, and point the setting to saml.p12',
-    )
-  }
+  if (isJavaStore(content)) throw new Error(explainJavaStore(toPath(location)))
   const { privateKey, certificate } = openStore(content, password, location)
   if (privateKey === null || certificate === null) throw new Error(`"${location}" holds no private key with a certificate`)
   return { key: privateKey, certificate: certificate.toString() }
@@ -59,8 +52,8 @@ function openStore(content: Buffer, passphrase: string, location: string) {
   } catch (error) {
     if ((error as { code?: string }).code === 'ERR_CRYPTO_UNSUPPORTED_OPERATION') {
       throw new Error(
-        `"${location}" is protected with ciphers that are no longer in use. Renew it: keytool -importkeystore ` +
-          `-srckeystore ${location} -destkeystore saml.p12 -deststoretype PKCS12 (Java 17 or newer), and point the setting to saml.p12`,
+        `${toPath(location)} is protected with ciphers that are no longer in use; write it anew with Java 17 or newer, and name the new ` +
+          `file here: ${conversionOf(toPath(location))}`,
       )
     }
     throw new Error(`"${location}" cannot be opened: the password is wrong, or it is no PKCS#12 store`)

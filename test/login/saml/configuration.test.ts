@@ -361,8 +361,10 @@ test('errors in keys and metadata are reported at the start', async (t) => {
     [{ metadataUrl: file('idp.xml') }, [/wants signed requests, and there is no key/]],
     [{ metadataUrl: file('idp.xml'), signRequests: true }, [/requests shall be signed, and there is no key for SSO/]],
     [
-      { metadataUrl: file('idp.xml'), keyStore: file('old.jks') },
-      [/Convert it: keytool -importkeystore -srckeystore .*old\.jks -destkeystore saml\.p12 -deststoretype PKCS12/],
+      { metadataUrl: file('idp.xml'), keyStore: `file:${file('old.jks')}` },
+      [
+        /only Java reads.* keytool -importkeystore -srckeystore \/\S*old\.jks -destkeystore \/\S*old\.jks\.p12 -deststoretype PKCS12/,
+      ],
     ],
     [
       { metadataUrl: file('idp.xml'), keyStore: file('old.p12'), keyStorePassword: 'changeit' },
