@@ -418,3 +418,78 @@ test('a cluster is rolled back to the image that its tag names', async (t) => {
   assert.deepEqual(cloud.enabled(), ['shop-main-v003'])
   assert.equal(cloud.groups.at(-1)?.imageId, 'gone')
 })
+
+const reversals: [what: string, type: string, isSeen: boolean, says: RegExp][] = [
+  ['an enabled server group that is disabled', 'enableServerGroup', true, /v000 was enabled and is disabled now/],
+  ['one that is disabled before it was seen enabled', 'enableServerGroup', false, /v000 was enabled and is disabled now/],
+  [
+    'a disabled server group that is enabled before it was seen',
+    'disableServerGroup',
+    false,
+    /v000 was disabled and is enabled now/,
+  ],
+]
+for (const [what, type, isSeen, says] of reversals) {
+  test(`${what} ends the wait for its instances with the reason`, async (t) => {
+    const cloud = createCloudService()
+    const isEnabling = type === 'enableServerGroup'
+    const group = cloud.add('shop-main-v000', { isDisabled: isEnabling, sick: isEnabling })
+    const reverse = () => {
+      group.isDisabled = isEnabling
+    }
+    const engine = await startEngine(t, {
+      others: async (service, request) => {
+        const answer = await cloud.call(service, request)
+        if (!isSeen && request.path.includes('/ops')) reverse()
+        return answer
+      },
+    })
+    const id = await engine.task({ type, ...place, serverGroupName: 'shop-main-v000' })
+    const stageContexts = async () => (await engine.view(id)).execution.stages.map(({ context }) => context)
+    await engine.eventually(async () => {
+      engine.clock.pass(1)
+      await engine.clock.settled()
+      return (await stageContexts()).some((context) => context['waiting.for'] !== undefined)
+    })
+    const startedMs = engine.clock.now()
+    if (isSeen) reverse()
+    // A view that lags behind for a moment is no reversal.
+    engine.clock.pass(5)
+    await engine.clock.settled()
+    assert.equal((await engine.view(id)).status, 'RUNNING')
+    await engine.eventually(async () => {
+      engine.clock.pass(20)
+      await engine.clock.settled()
+      return (await engine.view(id)).status !== 'RUNNING'
+    })
+    const { status, execution } = await engine.view(id)
+    assert.equal(status, 'TERMINAL')
+    assert.match(errorOf(execution), says)
+    assert.ok(engine.clock.now() - startedMs < 20 * 60_000)
+  })
+}
+
+test('a server group that shows late what was done is waited for', async (t) => {
+  const cloud = createCloudService()
+  const group = cloud.add('shop-main-v000', { isDisabled: true })
+  const engine = await startEngine(t, {
+    others: async (service, request) => {
+      const answer = await cloud.call(service, request)
+      if (request.path.includes('/ops')) group.isDisabled = true
+      return answer
+    },
+  })
+  const id = await engine.task({ type: 'enableServerGroup', ...place, serverGroupName: 'shop-main-v000' })
+  for (let second = 0; second < 120; second += 10) {
+    engine.clock.pass(10)
+    await engine.clock.settled()
+    assert.equal((await engine.view(id)).status, 'RUNNING')
+  }
+  group.isDisabled = false
+  await engine.eventually(async () => {
+    engine.clock.pass(5)
+    await engine.clock.settled()
+    return (await engine.view(id)).status !== 'RUNNING'
+  })
+  assert.equal((await engine.view(id)).status, 'SUCCEEDED')
+})

@@ -6,7 +6,7 @@ import type { Step, Submission, TaskContext, TaskResult } from '../stage-type.ts
 import { accountOf, providerOf } from './cloud-context.ts'
 
 const secondMs = 1000
-const minuteMs = 60 * secondMs
+export const minuteMs = 60 * secondMs
 export const hourMs = 60 * minuteMs
 
 /** Answers of 404 that a task may have until the service knows it. */

@@ -9,7 +9,7 @@ import { resizedCapacity } from './resize.ts'
 import { loadServerGroup } from './server-groups.ts'
 import { splitByRegion } from './targets.ts'
 import { checkTrafficGuards, isWhole } from './traffic-guard.ts'
-import { type TargetsOf, waitCapacityStep, waitDisabledStep, waitDownStep, waitGoneStep, waitUpStep } from './waits.ts'
+import { type TargetsOf, waitCapacityStep, waitDisabledStep, waitDownStep, waitEnabledStep, waitGoneStep } from './waits.ts'
 
 export const refreshServerGroups = (targets: TargetsOf = (context) => [targetOf(context)], name = 'forceCacheRefresh') =>
   refreshStep(name, 'ServerGroup', (context) =>
@@ -59,7 +59,7 @@ const readDisabledIds = (results: readonly JsonObject[]): JsonObject => {
 }
 
 export const serverGroupStages: readonly StageType[] = [
-  perServerGroup('enableServerGroup', [enable, monitorStep(), waitUpStep(), refreshServerGroups()]),
+  perServerGroup('enableServerGroup', [enable, monitorStep(), waitEnabledStep(), refreshServerGroups()]),
   perServerGroup('disableServerGroup', [
     disable,
     monitorStep('monitorTask', { read: readDisabledIds }),

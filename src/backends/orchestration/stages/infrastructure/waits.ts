@@ -1,10 +1,10 @@
 /** Steps that wait until server groups and instances are as wished (docs/contracts/infrastructure.md#waiting). */
-import { type JsonObject, numberOf, textOf, textsOf } from '../../../../json/values.ts'
+import { isObject, type JsonObject, numberOf, textOf, textsOf } from '../../../../json/values.ts'
 import { StageError } from '../../machine/failure.ts'
 import { type Stage, waitingKey } from '../../model.ts'
 import type { Step, TaskContext, TaskResult } from '../stage-type.ts'
 import { type ServerGroupTarget, targetOf } from './cloud-context.ts'
-import { hourMs, pauseFor } from './cloud-task.ts'
+import { hourMs, minuteMs, pauseFor } from './cloud-task.ts'
 import {
   clusterPlaceOf,
   healthTypesOf,
@@ -15,6 +15,7 @@ import {
   type ServerGroup,
   wantedInstances,
 } from './server-groups.ts'
+import { isWhole } from './traffic-guard.ts'
 
 /** How long a new server group may be invisible. */
 const invisibleMs = 10 * 60_000
@@ -29,17 +30,31 @@ export function waitUpStep(
   targets: TargetsOf = itsTarget,
   settingsOf: (stage: Stage) => JsonObject = (stage) => stage.context,
 ): Step {
+  return waitStep('waitForUpInstances', 2 * hourMs, (context) => lookUp(context, targets, settingsOf))
+}
+
+async function lookUp(
+  context: TaskContext,
+  targets: TargetsOf,
+  settingsOf: (stage: Stage) => JsonObject,
+): Promise<Lack | undefined> {
+  const types = healthTypesOf(context.stage.context)
+  if (types?.length === 0) return undefined
+  for (const target of targets(context)) {
+    const group = await visibleGroup(context, target)
+    if (group === undefined) return { missing: `${target.name} is not visible yet` }
+    const wanted = wantedInstances(settingsOf(context.stage), group)
+    const up = group.instances.filter((instance) => isUp(instance, types)).length
+    if (up < wanted || group.instances.length < wanted) return { missing: describeUp(group, up, wanted, types), group }
+  }
+  return undefined
+}
+
+/** Waits until the instances of the stage's target, which it has enabled, are up. */
+export function waitEnabledStep(): Step {
   return waitStep('waitForUpInstances', 2 * hourMs, async (context) => {
-    const types = healthTypesOf(context.stage.context)
-    if (types?.length === 0) return undefined
-    for (const target of targets(context)) {
-      const group = await visibleGroup(context, target)
-      if (group === undefined) return `${target.name} is not visible yet`
-      const wanted = wantedInstances(settingsOf(context.stage), group)
-      const up = group.instances.filter((instance) => isUp(instance, types)).length
-      if (up < wanted || group.instances.length < wanted) return describeUp(group, up, wanted, types)
-    }
-    return undefined
+    const missing = await lookUp(context, itsTarget, ({ context: settings }) => settings)
+    return missing === undefined || !isWhole(context.stage.context) ? missing : followTraffic(context, missing, false)
   })
 }
 
@@ -55,7 +70,9 @@ export function waitDownStep(): Step {
     const concerned = named.length === 0 ? group.instances : group.instances.filter(({ id }) => named.includes(id))
     const up = concerned.filter((instance) => !isDown(instance, types)).length
     const wanted = named.length > 0 ? concerned.length : wantedDown(context, group)
-    return concerned.length - up >= wanted ? undefined : `${up} instances of ${target.name} still take traffic`
+    if (concerned.length - up >= wanted) return undefined
+    const lack = { missing: `${up} instances of ${target.name} still take traffic`, group }
+    return isWhole(context.stage.context) ? followTraffic(context, lack, true) : lack
   })
 }
 
@@ -70,7 +87,8 @@ export function waitDisabledStep(): Step {
     const percentage = numberOf(context.stage.context['desiredPercentage'])
     if (percentage !== undefined && percentage < 100) return undefined
     const group = await loadServerGroup(context, targetOf(context))
-    return group === undefined || group.isDisabled ? undefined : `${group.name} still counts as enabled`
+    if (group === undefined || group.isDisabled) return undefined
+    return followTraffic(context, { missing: `${group.name} still counts as enabled`, group }, true)
   })
 }
 
@@ -152,15 +170,57 @@ async function visibleGroup(context: TaskContext, target: ServerGroupTarget): Pr
   return undefined
 }
 
-/** Waits while something is missing. @param look What that is, in words; undefined once the wait is over. */
-export function waitStep(name: string, timeoutMs: number, look: (context: TaskContext) => Promise<string | undefined>): Step {
+/** What a step waits for. */
+interface Lack {
+  /** In words. */
+  readonly missing: string
+  readonly group?: ServerGroup
+  /** Of the step, kept in the context of the stage. */
+  readonly notes?: JsonObject
+}
+
+const trafficKey = 'waiting.traffic'
+/** A service may show what was before the operation for so long. */
+const staleMs = 5 * minuteMs
+/** One that has shown the effect of the operation shows another state because of another operation. */
+const reversedMs = 10_000
+
+/**
+ * The wait would last to its end once somebody else has turned the traffic of the server group the other way.
+ *
+ * @throws {StageError}
+ */
+function followTraffic({ stage, now }: TaskContext, lack: Lack, isDisabling: boolean): Lack {
+  const { group } = lack
+  if (group === undefined) return lack
+  const known = stage.context[trafficKey]
+  const before = isObject(known) && known['run'] === (stage.startTime ?? 0) ? known : {}
+  const isReversed = group.isDisabled !== isDisabling
+  const wasReached = before['wasReached'] === true || !isReversed
+  const sinceMs = isReversed ? (numberOf(before['reversedMs']) ?? now) : undefined
+  if (sinceMs !== undefined && now - sinceMs >= (wasReached ? reversedMs : staleMs)) {
+    const [wanted, other] = isDisabling ? ['disabled', 'enabled'] : ['enabled', 'disabled']
+    throw new StageError([
+      `${group.name} was ${wanted} and is ${other} now: another stage, task or user has ${other} it meanwhile. Run this again if it should be ${wanted}.`,
+    ])
+  }
+  return { ...lack, notes: { [trafficKey]: { run: stage.startTime ?? 0, wasReached, reversedMs: sinceMs } } }
+}
+
+/** Waits while something is missing. @param look What that is; undefined once the wait is over. */
+export function waitStep(
+  name: string,
+  timeoutMs: number,
+  look: (context: TaskContext) => Promise<Lack | string | undefined>,
+): Step {
   return {
     name,
     timeoutMs,
     execute: async (context): Promise<TaskResult> => {
-      const missing = await look(context)
-      if (missing === undefined) return { status: 'SUCCEEDED', context: { [waitingKey]: undefined } }
-      return { status: 'RUNNING', context: { [waitingKey]: missing }, pollMs: pauseFor(context) }
+      const lack = await look(context)
+      if (lack === undefined) return { status: 'SUCCEEDED', context: { [waitingKey]: undefined, [trafficKey]: undefined } }
+      const { missing, notes } = typeof lack === 'string' ? { missing: lack } : lack
+      return { status: 'RUNNING', context: { [waitingKey]: missing, ...notes }, pollMs: pauseFor(context) }
     },
   }
 }
