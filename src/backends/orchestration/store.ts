@@ -30,7 +30,8 @@ export interface ExecutionStore {
   tasks(query: TaskQuery): string[]
   /** The next `limit` pipeline executions of one application, or of all, by build time. */
   searchPage(query: SearchQuery, after: SearchRow | undefined, limit: number): SearchRow[]
-  findIncomplete(correlationId: string, type: ExecutionType): string | undefined
+  /** Executions with this correlation id that have not ended, oldest first. */
+  correlated(correlationId: string): { id: string; type: ExecutionType; application: string }[]
   /** Ids of the pipelines of which an application has runs. */
   configIds(application: string): string[]
   /** Ids of the running executions of a pipeline. */
@@ -119,7 +120,7 @@ export function openExecutionStore(db: DatabaseSync): ExecutionStore {
   const calm = db.prepare('UPDATE orchestration_executions SET interruptions = 0 WHERE id = ? AND interruptions > 0')
   const remove = db.prepare('DELETE FROM orchestration_executions WHERE id = ?')
   const correlated = db.prepare(
-    'SELECT id FROM orchestration_executions WHERE correlation_id = ? AND type = ? AND complete = 0 ORDER BY id LIMIT 1',
+    'SELECT id, type, application FROM orchestration_executions WHERE correlation_id = ? AND complete = 0 ORDER BY id',
   )
   const running = db.prepare(
     "SELECT id FROM orchestration_executions WHERE complete = 0 AND status = 'RUNNING' AND config_id = ?",
@@ -273,9 +274,12 @@ export function openExecutionStore(db: DatabaseSync): ExecutionStore {
         trigger: () => parseTrigger(row['id'] as string, row['trigger'] as string),
       }))
     },
-    findIncomplete(correlationId, type) {
-      return correlated.get(correlationId, type)?.['id'] as string | undefined
-    },
+    correlated: (correlationId) =>
+      correlated.all(correlationId).map((row) => ({
+        id: row['id'] as string,
+        type: row['type'] as ExecutionType,
+        application: row['application'] as string,
+      })),
     configIds: (application) => configIds.all(application).map((row) => row['config_id'] as string),
     running: (configId) => running.all(configId).map((row) => row['id'] as string),
     parked: (configId) => parked.all(configId).map((row) => ({ id: row['id'] as string, parkedAt: row['parked_at'] as string })),

@@ -92,11 +92,11 @@ export class UnitOfWork {
     )
   }
 
-  #correlated(execution: Execution): Execution | undefined {
-    const { correlationId } = execution.trigger
+  /** Of its own application only: with an id that another application uses, nothing of that is returned or kept from starting. */
+  #correlated({ type, application, trigger: { correlationId } }: Execution): Execution | undefined {
     if (correlationId === undefined) return undefined
-    const id = this.#store.findIncomplete(correlationId, execution.type)
-    return id === undefined ? undefined : this.load(id)
+    const found = this.#store.correlated(correlationId).find((one) => one.type === type && one.application === application)
+    return found && this.load(found.id)
   }
 
   /** Counts what is stored and what this transaction has changed. */

@@ -152,6 +152,19 @@ test('orchestration-scenario 10: a correlation id leads to the execution that ru
   assert.notEqual(await run(body), first)
 })
 
+test('a correlation id of another application neither leads to its execution nor keeps one from starting', async (t) => {
+  const { run, execution } = await startEngine(t)
+  const body = { trigger: { correlationId: 'k' }, stages: [W('1', 1)] }
+  const theirs = await run({ ...body, application: 'theirs' })
+
+  const own = await run(body)
+
+  assert.notEqual(own, theirs)
+  assert.equal((await execution(own)).application, 'app')
+  assert.equal(await run(body), own)
+  assert.equal(await run({ ...body, application: 'theirs' }), theirs)
+})
+
 test('orchestration-scenario 11: a run without trigger gets one with the caller', async (t) => {
   const { run, execution } = await startEngine(t)
 

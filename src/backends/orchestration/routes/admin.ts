@@ -41,7 +41,7 @@ export function adminRoutes(app: FastifyInstance, engine: Engine): void {
   }))
 
   app.get<{ Params: { correlationId: string } }>('/executions/correlated/:correlationId', (request) =>
-    (['PIPELINE', 'ORCHESTRATION'] as const).flatMap((type) => store.findIncomplete(request.params.correlationId, type) ?? []),
+    store.correlated(request.params.correlationId).map(({ id }) => id),
   )
 
   app.get('/executions/activeByInstance', () => ({
