@@ -500,6 +500,9 @@ export const words = {
   variables: 'Variables',
   savedPipeline: (name: string, application: string | undefined) =>
     `The definition of ${name}${application === undefined ? '' : ` in ${application}`}`,
+  doAgain: 'Do again',
+  againGone: (name: string) => `${name} no longer exists.`,
+  againNeedless: (name: string) => `${name} is already in the state that this task sets.`,
   cancelTask: 'Cancel task',
   cancelTaskTitle: (name: string) => `Cancel “${name}”?`,
   cancelTaskEffect: 'The task stops at its next step. What it has sent is not undone.',

@@ -4,13 +4,17 @@ import type { ComponentChildren } from 'preact'
 import { useLocation } from 'preact-iso/router'
 import { to } from '../address.ts'
 import { type Change, objectKey, pendingOf, submitTask } from '../api/actions.ts'
+import { useLive } from '../api/live.ts'
 import { changeOperation, useRight } from '../api/rights.ts'
+import { applicationEvents } from '../api/streams.ts'
 import { confirm } from '../components/confirm-dialog.tsx'
 import { TextField } from '../components/form-fields.tsx'
 import type { MenuItem } from '../components/menu.tsx'
 import { act } from '../components/notices.tsx'
+import { type Json, numberOf, objectOf, textOf } from '../model/read.ts'
 import {
   accountOf,
+  clusterOf,
   countsOf,
   type Instance,
   instanceId,
@@ -32,14 +36,52 @@ export function groupKey(group: ServerGroup): string {
   return objectKey('serverGroup', accountOf(group), group.region, group.name)
 }
 
-/** Actions in the order of their damage; what may not be done stays visible with the reason. */
-export function useServerGroupActions(group: ServerGroup, context: ServerGroupContext): readonly MenuItem[] {
+export interface ServerGroupPlace {
+  readonly account: string
+  readonly region: string
+  readonly name: string
+}
+
+/** A server group, with those of its cluster. */
+export function useServerGroup(application: string, { account, region, name }: ServerGroupPlace) {
+  const events = applicationEvents(application, 'infrastructure')
+  const live = useLive(
+    '/applications/{applicationName}/serverGroups/{account}/{region}/{serverGroupName}',
+    { path: { applicationName: application, account, region, serverGroupName: name } },
+    { refresh: 'live', isBusy: (group) => pendingOf(groupKey(group)) !== undefined, events },
+  )
+  const group = live.reading.value.body
+  const clusters = group === undefined ? undefined : `${account}:${clusterOf(group)}`
+  const groups = useLive(
+    '/applications/{applicationName}/serverGroups',
+    clusters === undefined ? undefined : { path: { applicationName: application }, query: { clusters } },
+    { refresh: 'steady', events },
+  )
+  const context: ServerGroupContext = { application, groups: groups.reading.value.body ?? [] }
+  return { live, context }
+}
+
+interface ServerGroupAction extends MenuItem {
+  /** Type of the job that does it. */
+  readonly job?: string
+}
+
+/**
+ * Actions in the order of their damage; what may not be done stays visible with the reason.
+ *
+ * @param filled Fields of an earlier job, for the dialogs
+ */
+export function useServerGroupActions(
+  group: ServerGroup,
+  context: ServerGroupContext,
+  filled: Json = {},
+): readonly ServerGroupAction[] {
   const { route: navigate } = useLocation()
   const account = accountOf(group)
   const right = useRight({ operation: changeOperation, application: context.application, account })
   const pending = pendingOf(groupKey(group))
   const denied = pending !== undefined && pending.failure === undefined ? words.actionRuns : right.reason
-  const acts = new ServerGroupActs(group, context)
+  const acts = new ServerGroupActs(group, context, filled)
   const others = siblingsOf(group, context.groups)
   return [
     {
@@ -47,39 +89,43 @@ export function useServerGroupActions(group: ServerGroup, context: ServerGroupCo
       icon: 'right',
       onSelect: () => navigate(to.serverGroup(context.application, { account, region: group.region, name: group.name })),
     },
-    { label: words.resize, icon: 'resize', denied, onSelect: () => acts.resize() },
+    { job: 'resizeServerGroup', label: words.resize, icon: 'resize', denied, onSelect: () => acts.resize() },
     isEnabled(group)
-      ? { label: words.disable, icon: 'power', denied, onSelect: () => acts.disable() }
-      : { label: words.enable, icon: 'power', denied, onSelect: () => acts.enable() },
+      ? { job: 'disableServerGroup', label: words.disable, icon: 'power', denied, onSelect: () => acts.disable() }
+      : { job: 'enableServerGroup', label: words.enable, icon: 'power', denied, onSelect: () => acts.enable() },
     {
+      job: 'rollbackServerGroup',
       label: words.rollBack,
       icon: 'undo',
       denied: denied ?? (!isEnabled(group) ? words.rollBackDisabled : others.length === 0 ? words.rollBackAlone : undefined),
       onSelect: () => acts.rollBack(),
     },
     {
+      job: 'cloneServerGroup',
       label: words.clone,
       icon: 'copy',
       denied: denied ?? (group.cloudProvider === 'kubernetes' ? words.cloneManifest : undefined),
       onSelect: () => acts.clone(),
     },
-    { label: words.destroy, icon: 'trash', denied, destructive: true, onSelect: () => acts.destroy() },
+    { job: 'destroyServerGroup', label: words.destroy, icon: 'trash', denied, destructive: true, onSelect: () => acts.destroy() },
   ]
 }
 
 class ServerGroupActs {
   readonly #group: ServerGroup
   readonly #context: ServerGroupContext
+  readonly #filled: Json
 
-  constructor(group: ServerGroup, context: ServerGroupContext) {
+  constructor(group: ServerGroup, context: ServerGroupContext, filled: Json) {
     this.#group = group
     this.#context = context
+    this.#filled = filled
   }
 
   resize(): void {
     const { name, capacity } = this.#group
     const now = capacity?.desired ?? countsOf(this.#group).total
-    const desired = signal(String(now))
+    const desired = signal(String(this.#filledSize() ?? now))
     const isPinned = capacity?.pinned === true || capacity?.min === capacity?.max
     confirm({
       title: words.resizeTitle(name),
@@ -134,7 +180,8 @@ class ServerGroupActs {
     const choices = siblingsOf(this.#group, this.#context.groups).toSorted((a, b) => (b.createdTime ?? 0) - (a.createdTime ?? 0))
     const older = choices.find((other) => (other.createdTime ?? 0) < (this.#group.createdTime ?? 0)) ?? choices[0]
     if (older === undefined) return
-    const target = signal(older.name)
+    const filled = objectOf(this.#filled['rollbackContext'])['restoreServerGroupName']
+    const target = signal(choices.find((choice) => choice.name === filled)?.name ?? older.name)
     confirm({
       title: words.rollBackTitle(name),
       effect: <p>{words.rollBackEffect(name)}</p>,
@@ -164,7 +211,9 @@ class ServerGroupActs {
     // What is emptied stays as in the source.
     const before = versionOf(this.#group) ?? ''
     const usual = String(capacity?.desired ?? countsOf(this.#group).total)
-    const [image, desired, strategy] = [signal(before), signal(usual), signal('')]
+    const image = signal(textOf(this.#filled['imageId']) ?? before)
+    const desired = signal(String(this.#filledSize() ?? usual))
+    const strategy = signal(textOf(this.#filled['strategy']) ?? '')
     confirm({
       title: words.cloneTitle(name),
       effect: <p>{words.cloneEffect(name)}</p>,
@@ -205,6 +254,10 @@ class ServerGroupActs {
       account: accountOf(this.#group),
       change: () => this.#change(words.destroyAction(name), { type: 'destroyServerGroup' }),
     })
+  }
+
+  #filledSize(): number | undefined {
+    return numberOf(objectOf(this.#filled['capacity'])['desired'])
   }
 
   #facts() {

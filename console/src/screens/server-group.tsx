@@ -1,9 +1,6 @@
 /** One server group: its instances, details and events. */
 import { useLocation } from 'preact-iso/router'
 import { to } from '../address.ts'
-import { pendingOf } from '../api/actions.ts'
-import { useLive } from '../api/live.ts'
-import { applicationEvents } from '../api/streams.ts'
 import { type Column, DataTable } from '../components/data-table.tsx'
 import { useQueryChange } from '../components/filter-field.tsx'
 import { HealthMarks } from '../components/health-marks.tsx'
@@ -38,7 +35,13 @@ import {
 import { instanceStatus } from '../model/status.ts'
 import type { ScreenProps } from '../screen.ts'
 import { words } from '../words.ts'
-import { groupKey, type ServerGroupContext, useInstanceActions, useServerGroupActions } from './server-group-actions.tsx'
+import {
+  groupKey,
+  type ServerGroupContext,
+  useInstanceActions,
+  useServerGroup,
+  useServerGroupActions,
+} from './server-group-actions.tsx'
 import { ServerGroupEvents } from './server-group-events.tsx'
 
 const tabs = [
@@ -52,23 +55,7 @@ export function ServerGroupScreen({ params, query }: ScreenProps) {
   const [application = '', account = '', region = '', name = ''] = ['application', 'account', 'region', 'name'].map(
     (key) => params[key],
   )
-  const events = applicationEvents(application, 'infrastructure')
-  const live = useLive(
-    '/applications/{applicationName}/serverGroups/{account}/{region}/{serverGroupName}',
-    { path: { applicationName: application, account, region, serverGroupName: name } },
-    { refresh: 'live', isBusy: (group) => pendingOf(groupKey(group)) !== undefined, events },
-  )
-  const group = live.reading.value.body
-  const clusters = group === undefined ? undefined : `${account}:${clusterOf(group)}`
-  const groups = useLive(
-    '/applications/{applicationName}/serverGroups',
-    clusters === undefined ? undefined : { path: { applicationName: application }, query: { clusters } },
-    { refresh: 'steady', events },
-  )
-  const context: ServerGroupContext = {
-    application,
-    groups: groups.reading.value.body ?? [],
-  }
+  const { live, context } = useServerGroup(application, { account, region, name })
   return (
     <Loaded live={live} title={name} rows={8} empty={<EmptyState text={words.noSuchGroup(name)} />}>
       {(group) => <Group group={group} context={context} tab={query['tab']} />}

@@ -14,13 +14,13 @@ import { Panel } from '../components/panel.tsx'
 import { PlainText } from '../components/plain-text.tsx'
 import { RightButton } from '../components/right-button.tsx'
 import { StatusMark, StatusText } from '../components/status-mark.tsx'
+import { StepRows } from '../components/step-rows.tsx'
 import { Tabs } from '../components/tabs.tsx'
 import { Duration, Time } from '../components/time.tsx'
 import { type Execution, isWaiting, reasonOf, remainingWait, type Stage, stageStatus, titleOf } from '../model/execution.ts'
-import { stepWords } from '../model/names.ts'
 import { objectOf, objectsOf, textOf, textsOf } from '../model/read.ts'
 import { healthReason, instanceId, instancesOf } from '../model/server-groups.ts'
-import { executionStatus, instanceStatus, isFailed } from '../model/status.ts'
+import { instanceStatus, isFailed } from '../model/status.ts'
 import { formatDuration, now } from '../model/time.ts'
 import { words } from '../words.ts'
 import { confirmJudgment, judgedBy, useStageActions } from './execution-actions.tsx'
@@ -241,23 +241,13 @@ function Inner({ execution, inner }: { execution: Execution; inner: readonly Sta
 function Steps({ stage }: { stage: Stage }) {
   if (stage.tasks.length === 0) return <p class="quiet">{stage.startTime ? words.noSteps : words.notBegun}</p>
   return (
-    <ol class="rows boxed-rows">
-      {stage.tasks.map((task) => {
-        const { kind, word } = executionStatus(task.status)
-        const error = textOf(objectOf(objectOf(objectOf(task.taskExceptionDetails)['exception'])['details'])['error'])
-        return (
-          <li key={task.id} class="run-row">
-            <StatusMark kind={kind} label={word} />
-            <span>{stepWords(task.name)}</span>
-            <span class="grow cut muted">{error !== undefined && <Name text={error} max={160} />}</span>
-            <span class="muted hide-phone">
-              <Time at={task.startTime} />
-            </span>
-            <Duration from={task.startTime} until={task.endTime} />
-          </li>
-        )
-      })}
-    </ol>
+    <StepRows
+      class="boxed-rows"
+      steps={stage.tasks}
+      errorOf={({ taskExceptionDetails }) =>
+        textOf(objectOf(objectOf(objectOf(taskExceptionDetails)['exception'])['details'])['error'])
+      }
+    />
   )
 }
 

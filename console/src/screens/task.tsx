@@ -12,12 +12,13 @@ import { PlainText } from '../components/plain-text.tsx'
 import { RightButton } from '../components/right-button.tsx'
 import { EmptyState, Loaded } from '../components/states.tsx'
 import { StatusMark } from '../components/status-mark.tsx'
+import { StepRows } from '../components/step-rows.tsx'
 import { Duration, Time } from '../components/time.tsx'
-import { stepWords } from '../model/names.ts'
 import { executionStatus, isComplete } from '../model/status.ts'
 import { readableVariables } from '../model/task-variables.ts'
 import type { ScreenProps } from '../screen.ts'
 import { words } from '../words.ts'
+import { DoAgain } from './do-again.tsx'
 import { confirmCancelTask, userOf } from './tasks.tsx'
 
 export function TaskScreen({ params }: ScreenProps) {
@@ -61,7 +62,7 @@ function Details({ task }: { task: Task }) {
             <Duration from={task.startTime} until={task.endTime} />
           </span>
         }
-        actions={isComplete(task.status) ? undefined : <CancelButton task={task} />}
+        actions={isComplete(task.status) ? <DoAgain task={task} /> : <CancelButton task={task} />}
       >
         <p class="muted">
           {by !== undefined && (
@@ -79,21 +80,7 @@ function Details({ task }: { task: Task }) {
       )}
       <div class="stack">
         <Panel title={words.steps} flush>
-          <ol class="rows">
-            {task.steps.map((step) => {
-              const { kind, word } = executionStatus(step.status)
-              return (
-                <li key={step.id} class="run-row">
-                  <StatusMark kind={kind} label={word} />
-                  <span class="grow">{stepWords(step.name)}</span>
-                  <span class="muted hide-phone">
-                    <Time at={step.startTime} />
-                  </span>
-                  <Duration from={step.startTime} until={step.endTime} />
-                </li>
-              )
-            })}
-          </ol>
+          <StepRows steps={task.steps} />
         </Panel>
         <Panel title={words.variables}>
           <JsonTree value={readableVariables(task.variables)} name="variables" />
