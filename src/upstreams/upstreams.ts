@@ -309,7 +309,7 @@ export class Upstreams {
     const delayMs = this.#retryDelay(endpoint, failure)
     if (error instanceof GatewayError && error.details.upstream?.status !== undefined) {
       this.noteAnswer(endpoint, error.details.upstream.status)
-    } else if ((delayMs === undefined || hasAlternative) && isNoAnswer(error)) {
+    } else if ((delayMs === undefined && isNoAnswer(error)) || (hasAlternative && (isNoAnswer(error) || isMalformed(error)))) {
       endpoint.circuit?.fail(error instanceof GatewayError ? error.cause : error, hasAlternative)
     }
     return delayMs
@@ -536,15 +536,27 @@ const timeouts = new Set(['UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT', 'UN
 
 /** The service did not answer. What is wrong with this process or with an answer says nothing about that. */
 function isNoAnswer(error: unknown): boolean {
-  if (!(error instanceof GatewayError)) return !ownFaults.has(codeOf(error))
+  if (!(error instanceof GatewayError)) return !ownFaults.has(codeOf(error)) && !isMalformed(error)
   if (error.code !== 'UPSTREAM_TIMEOUT' && error.code !== 'UPSTREAM_UNREACHABLE') return false
   return !ownFaults.has(codeOf(error.cause))
+}
+
+const malformed = new Set(['UND_ERR_HEADERS_OVERFLOW', 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH'])
+
+/** Something answered, and not in HTTP: one operation of a service may do so while the others are well. */
+function isMalformed(error: unknown): boolean {
+  const cause = error instanceof GatewayError ? error.cause : error
+  return malformed.has(codeOf(cause)) || (cause instanceof Error && cause.name === 'HTTPParserError')
 }
 
 /** Unreachable is 502, too slow is 504; the address stays in the log. */
 export function toGatewayError(error: unknown, service: ServiceName): GatewayError {
   if (error instanceof GatewayError) return error
   if (timeouts.has(codeOf(error))) return tooLate(service, error)
+  if (isMalformed(error)) {
+    const message = `${service} sent a response that is not valid HTTP, or has headers that are too large.`
+    return new GatewayError('UPSTREAM_UNREADABLE', message, { upstream: { service }, cause: error })
+  }
   return new GatewayError('UPSTREAM_UNREACHABLE', `${service} could not be reached, or broke off before it answered.`, {
     upstream: { service },
     cause: error,
@@ -609,6 +621,10 @@ function checkSuccess({ status, text }: UpstreamAnswer, service: ServiceName): v
 export function upstreamFailed(service: ServiceName, status: number, text: string, prefix = ''): GatewayError {
   if (status >= 600) {
     const message = `${prefix}${service} answered with the status ${status}, which HTTP does not have.`
+    return new GatewayError('UPSTREAM_UNREADABLE', message, { upstream: { service } })
+  }
+  if (status === 407) {
+    const message = `${prefix}A proxy on the way to ${service} demands a login of its own. Check services.${service}.baseUrl.`
     return new GatewayError('UPSTREAM_UNREADABLE', message, { upstream: { service } })
   }
   const said = parseErrorBody(text)

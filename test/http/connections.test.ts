@@ -396,3 +396,11 @@ const clientProgram = String.raw`
   }
   main().catch((error) => parentPort.postMessage([String(error)]))
 `
+
+test('an expectation that nobody knows is ignored', async (t) => {
+  const { url } = await runGateway(t, {})
+  const connection = await openRawConnection(t, url)
+  connection.send('GET /auth/loggedOut HTTP/1.1\r\nhost: x\r\nexpect: a-miracle\r\n\r\n')
+  const { status, headers } = await connection.next()
+  assert.deepEqual([status, headers['x-content-type-options']], [200, 'nosniff'])
+})

@@ -149,6 +149,51 @@ test('half of the calls have to fail', async (t) => {
   }
 })
 
+for (const [what, answer] of [
+  ['a line feed without a carriage return', 'HTTP/1.1 200 OK\ncontent-length: 2\n\n{}'],
+  ['a header of 40 KB', `HTTP/1.1 200 OK\r\nx-filler: ${'x'.repeat(40_000)}\r\ncontent-length: 2\r\n\r\n{}`],
+  ['two lengths', 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\ncontent-length: 3\r\n\r\n{}'],
+] as const) {
+  test(`an operation that answers with ${what} leaves the others of its service alone`, async (t) => {
+    const port = await serve(t, ({ url, socket }, outgoing) => {
+      if (url?.startsWith('/networks')) socket.end(answer)
+      else outgoing.end('[]')
+    })
+    const upstreams = open(t, { baseUrls: [`http://127.0.0.1:${port}`] })
+    for (let count = 0; count < 15; count++) assert.equal(await codeOf(read(upstreams, '/networks')), 'UPSTREAM_UNREADABLE')
+    assert.equal((await read(upstreams)).status, 200)
+    const gateway = await startGateway(t, { services: { clouddriver: { baseUrl: `http://127.0.0.1:${port}` } } })
+    for (let count = 0; count < 15; count++) {
+      const refused = await fetch(`${gateway}/networks`)
+      assert.equal(refused.status, 502)
+      assert.match(await refused.text(), /not valid HTTP/)
+    }
+    assert.equal((await fetch(`${gateway}/instanceTypes`)).status, 200)
+  })
+}
+
+test('of several addresses, one that speaks no HTTP is left out', async (t) => {
+  const wrong = await serve(t, ({ socket }) => void socket.end('SSH-2.0-OpenSSH_9.6\r\n'))
+  const right = await serve(t, (_incoming, outgoing) => outgoing.end('{}'))
+  const upstreams = open(t, { baseUrls: [wrong, right].map((port) => `http://127.0.0.1:${port}`) })
+  for (let count = 0; count < 20; count++) await codeOf(read(upstreams))
+  assert.deepEqual(
+    upstreams.endpoints().map(({ circuit }) => circuit === 'closed'),
+    [false, true],
+  )
+  assert.equal((await read(upstreams)).status, 200)
+})
+
+test('the demand of a proxy for a login is not passed on', async (t) => {
+  const clouddriver = await startUpstream(t, () => new Reply(407, '', { 'proxy-authenticate': 'Basic' }))
+  const gateway = await startGateway(t, { services: { clouddriver: { baseUrl: clouddriver.url } } })
+  for (const accept of ['application/json', 'application/x-yaml']) {
+    const answer = await fetch(`${gateway}/networks`, { headers: { accept } })
+    assert.equal(answer.status, 502)
+    assert.match(await answer.text(), /A proxy on the way to clouddriver/)
+  }
+})
+
 test('a client that leaves is no failure of the service', async (t) => {
   const orca = await startUpstream(t, () => silence)
   const upstreams = open(t, { baseUrls: [orca.url], circuit: { failures: 1, windowMs: 10_000, openMs: 1000, maxOpenMs: 1000 } })
