@@ -168,12 +168,22 @@ async function withArchive<T>(path: string, use: (archive: Archive) => Promise<T
       return kind === undefined
     }
     // The asynchronous form of the library breaks off at files that have a second name.
-    create({ cwd: path, file, mode: 0o600, gzip: true, portable: true, filter, sync: true }, ['.'])
+    try {
+      create({ cwd: path, file, mode: 0o600, gzip: true, portable: true, filter, sync: true }, ['.'])
+    } catch (error) {
+      throw new GatewayError('BAD_ARGUMENT', explainUnpacked(error as NodeJS.ErrnoException), { cause: error })
+    }
     if (leftOut.length > 0) process.stderr.write(describeLeftOut(leftOut))
     return await use(await measure(file))
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
+}
+
+/** Names come as UTF-8, so that a file with another name is not found by the one that was read. */
+function explainUnpacked({ code, path, message }: NodeJS.ErrnoException): string {
+  const isMisread = code === 'ENOENT' && path?.includes('\ufffd') === true
+  return `The directory cannot be packed: ${isMisread ? `the name ${JSON.stringify(path)} is not UTF-8; rename the file` : message}.`
 }
 
 /** Of what no image can hold; undefined for files, directories and links. */

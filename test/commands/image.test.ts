@@ -62,6 +62,11 @@ test('images are pushed to a Fairlead that runs', async (t) => {
   assert.match(partly.stdout, /^image shop:5 stored/)
   assert.match(partly.stderr, /"\.\/door" is a socket; "\.\/pipe" is a FIFO|"\.\/pipe" is a FIFO; "\.\/door" is a socket/)
   await image('remove', 'shop:5')
+
+  if (process.platform === 'linux') {
+    writeFileSync(Buffer.concat([Buffer.from(join(home, 'shop/')), Buffer.from([0xff, 0xfe])]), '')
+    await assert.rejects(image('push', 'shop:6', 'shop'), /The directory cannot be packed: the name ".*" is not UTF-8; rename/)
+  }
   await image('remove', 'shop:1')
   assert.equal((await image('list')).stdout, '')
   await assert.rejects(image('show', 'shop:1'), /Image not found/)
