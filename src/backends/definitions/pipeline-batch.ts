@@ -5,6 +5,7 @@
 import { isObject, type JsonObject } from '../../json/values.ts'
 import { BackendError } from '../backend.ts'
 import { foldName } from '../document-store.ts'
+import { flatMapInTurns } from '../in-turns.ts'
 import type { Definitions } from './collections.ts'
 import { checkPipeline, checkPipelineTypes } from './pipeline-rules.ts'
 
@@ -15,28 +16,29 @@ interface BatchReport {
   failed_pipelines: JsonObject[]
 }
 
-export function saveBatch(
+interface BatchOptions {
+  readonly staleCheck: boolean
+  readonly user: string
+  readonly checkSaver: (pipeline: JsonObject) => void
+}
+
+type Judged = { readonly accepted: JsonObject } | { readonly failed: JsonObject }
+
+/** Other requests have their turn while the entries are checked. */
+export async function saveBatch(
   definitions: Definitions,
   entries: readonly unknown[],
-  { staleCheck, user, checkSaver }: { staleCheck: boolean; user: string; checkSaver: (pipeline: JsonObject) => void },
-): BatchReport {
-  return definitions.write(() => {
-    const failed: JsonObject[] = []
-    const accepted: JsonObject[] = []
-    const taken = { ids: new Set<string>(), names: new Set<string>() }
-    for (const entry of entries) {
-      try {
-        const body = checkPipelineTypes(entry)
-        checkSaver(body)
-        const pipeline = checkPipeline(definitions, body, { staleCheck, user })
-        checkAgainstBatch(pipeline, taken)
-        accepted.push(pipeline)
-      } catch (error) {
-        if (!(error instanceof BackendError)) throw error
-        failed.push({ ...(isObject(entry) ? entry : { submitted: entry }), errorMsg: error.message })
-      }
-    }
-    for (const pipeline of accepted) definitions.pipelines.put(foldName(String(pipeline['id'])), pipeline, user)
+  options: BatchOptions,
+): Promise<BatchReport> {
+  const { pipelines, write } = definitions
+  const version = versionOf(definitions)
+  const checked = await flatMapInTurns(entries, createJudge(definitions, options))
+  return write(() => {
+    // What was written meanwhile may have taken a name.
+    const judged = versionOf(definitions) === version ? checked : entries.flatMap(createJudge(definitions, options))
+    const accepted = judged.flatMap((one) => ('accepted' in one ? [one.accepted] : []))
+    const failed = judged.flatMap((one) => ('failed' in one ? [one.failed] : []))
+    for (const pipeline of accepted) pipelines.put(foldName(String(pipeline['id'])), pipeline, options.user)
     return {
       successful_pipelines_count: accepted.length,
       successful_pipelines: accepted.map((pipeline) => String(pipeline['name'])),
@@ -44,6 +46,28 @@ export function saveBatch(
       failed_pipelines: failed,
     }
   })
+}
+
+/** Another text after each write of what entries are checked against. */
+function versionOf({ pipelines, templates }: Definitions): string {
+  return `${pipelines.version()} ${templates.version()}`
+}
+
+/** Judges the entries of one batch, in order. */
+function createJudge(definitions: Definitions, { checkSaver, ...options }: BatchOptions): (entry: unknown) => [Judged] {
+  const taken = { ids: new Set<string>(), names: new Set<string>() }
+  return (entry) => {
+    try {
+      const body = checkPipelineTypes(entry)
+      checkSaver(body)
+      const pipeline = checkPipeline(definitions, body, options)
+      checkAgainstBatch(pipeline, taken)
+      return [{ accepted: pipeline }]
+    } catch (error) {
+      if (!(error instanceof BackendError)) throw error
+      return [{ failed: { ...(isObject(entry) ? entry : { submitted: entry }), errorMsg: error.message } }]
+    }
+  }
 }
 
 /** Entries are written after all were checked, so two of one batch must be compared with each other here. */

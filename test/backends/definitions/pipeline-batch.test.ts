@@ -1,0 +1,41 @@
+/** A batch of pipelines beside other requests. */
+import assert from 'node:assert/strict'
+import { DatabaseSync } from 'node:sqlite'
+import { test } from 'node:test'
+import type { BackendContext } from '../../../src/backends/backend.ts'
+import { createDefinitions } from '../../../src/backends/definitions/collections.ts'
+import { saveBatch } from '../../../src/backends/definitions/pipeline-batch.ts'
+import { documentMigrations } from '../../../src/backends/document-store.ts'
+
+function openDefinitions() {
+  const db = new DatabaseSync(':memory:')
+  for (const migration of documentMigrations) db.exec(migration)
+  const context = { db, now: Date.now, settings: {}, isEmbedded: () => true }
+  return createDefinitions(context as unknown as BackendContext)
+}
+
+test('others have their turn while a batch is checked, and what they save is not overwritten', async () => {
+  const definitions = openDefinitions()
+  const entries = Array.from({ length: 300 }, (_, index) => ({ application: 'demo', name: `p${index}` }))
+  const events: string[] = []
+  const report = await saveBatch(definitions, entries, {
+    staleCheck: false,
+    user: 'ann',
+    checkSaver: ({ name }) => {
+      if (name === 'p299') events.push('the last entry is checked')
+      if (name !== 'p10' || events.length > 0) return
+      events.push('the batch begins')
+      setImmediate(() => {
+        definitions.write(() => definitions.pipelines.put('mine', { id: 'mine', application: 'demo', name: 'P7' }, 'bob'))
+        events.push('another one saves')
+      })
+    },
+  })
+
+  // After the save the batch is checked once more.
+  const checked = 'the last entry is checked'
+  assert.deepEqual(events, ['the batch begins', 'another one saves', checked, checked])
+  assert.deepEqual([report.successful_pipelines_count, report.failed_pipelines_count], [299, 1])
+  assert.match(String(report.failed_pipelines[0]?.['errorMsg']), /A pipeline named "p7" exists already/)
+  assert.equal(definitions.pipelines.named('p7', 'demo').length, 1)
+})
