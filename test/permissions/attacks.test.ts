@@ -370,9 +370,14 @@ test('attacks on an application that somebody has no right on', async (t) => {
       assert.doesNotMatch(text, new RegExp(`${executionId}|${secretId}|"application":"secret"`, 'i'), path)
     }
     const start = plan({ application: 'mine', name: 'orphan', stages: [wait] })
-    await forbidden('POST /pipelines/start', { ...start, trigger: { parentPipelineId: executionId } })
-    await forbidden('POST /pipelines/mine/own', { parentPipelineId: executionId })
-    await forbidden('POST /tasks', { application: 'mine', job: [wait], trigger: { parentPipelineId: executionId } })
+    for (const trigger of [{ parentPipelineId: executionId }, { parentExecution: { id: executionId } }]) {
+      await forbidden('POST /pipelines/start', { ...start, trigger })
+      for (const path of ['/pipelines/mine/own', '/pipelines/v2/mine/own', '/applications/mine/pipelineConfigs/own']) {
+        await forbidden(`POST ${path}`, trigger)
+      }
+      await forbidden('POST /tasks', { application: 'mine', job: [wait], trigger })
+    }
+    assert.equal((await ask('mallory', 'POST /pipelines/start', { ...start, executionId })).status, 400)
     for (const stage of [
       { type: 'monitorPipeline', executionIds: [executionId] },
       { type: 'dependsOnExecution', executionId },

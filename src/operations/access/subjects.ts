@@ -105,9 +105,10 @@ export function subjectsOfStart(definition: JsonObject): Subject[] {
   ]
 }
 
-/** A trigger that names a run as its parent hands all of it over. */
+/** A trigger that names a run as its parent hands all of it over, or counts among what follows from it. */
 export function subjectsOfTrigger(trigger: unknown): Subject[] {
-  return texts(isObject(trigger) ? trigger['parentPipelineId'] : undefined).map((id) => toOwned('execution', id, 'READ'))
+  const { parentPipelineId, parentExecution } = objectOf(trigger)
+  return [parentPipelineId, objectOf(parentExecution)['id']].flatMap(texts).map((id) => toOwned('execution', id, 'READ'))
 }
 
 /** Needs of what runs without being stored. Its other stages are judged when they run. */

@@ -2,7 +2,7 @@
 
 import type { FastifyInstance } from 'fastify'
 import { pathTo } from '../../../http/encode-path.ts'
-import { isObject, isTrue, type JsonObject } from '../../../json/values.ts'
+import { isObject, isTrue, type JsonObject, objectOf } from '../../../json/values.ts'
 import { BackendError, type Caller, callerOf } from '../../backend.ts'
 import type { Engine } from '../engine.ts'
 import { judgeTask } from '../submission/judge-task.ts'
@@ -52,9 +52,11 @@ export function submitRoutes(app: FastifyInstance, engine: Engine, sources: Subm
 }
 
 async function startPipeline(body: unknown, caller: Caller, engine: Engine, sources: SubmissionSources): Promise<JsonObject> {
-  const known = isObject(body) && typeof body['executionId'] === 'string' ? sources.findExecution(body['executionId']) : undefined
-  if (known?.type === 'PIPELINE') return { ref: `/pipelines/${known.id}` }
-  if (known !== undefined) throw new BackendError(400, `"executionId" is that of a task. Leave it out, and the engine makes one.`)
+  const { executionId, application, trigger } = objectOf(body)
+  const known = typeof executionId === 'string' ? sources.findExecution(executionId) : undefined
+  if (known?.type === 'PIPELINE' && known.application === application) return { ref: `/pipelines/${known.id}` }
+  if (known !== undefined) throw new BackendError(400, '"executionId" is taken. Leave it out, and the engine makes one.')
+  await checkParentReadable(trigger, caller, sources)
   const prepared = await preparePipeline(body, caller, sources)
   if (prepared.kind === 'plan') return prepared.definition
   if (prepared.kind === 'failed') {

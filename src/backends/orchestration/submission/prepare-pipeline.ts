@@ -17,7 +17,7 @@ import { commonParts } from './prepare-task.ts'
 import { checkGraph, checkStageList, referencedStages, stageFrom } from './references.ts'
 import type { SubmissionSources } from './sources.ts'
 import { expandTemplate } from './template-instance.ts'
-import { checkParentReadable, normaliseTrigger, withDefaultParameters } from './trigger.ts'
+import { normaliseTrigger, withDefaultParameters } from './trigger.ts'
 
 type PreparedPipeline =
   | { kind: 'run'; execution: Execution }
@@ -29,7 +29,6 @@ type PreparedPipeline =
 /** @throws {BackendError} 400 when the body is refused without a trace. */
 export async function preparePipeline(body: unknown, caller: Caller, sources: SubmissionSources): Promise<PreparedPipeline> {
   const submitted = checkDefinition(body, sources.limits)
-  await checkParentReadable(submitted['trigger'], caller, sources)
   const normalised = normaliseTrigger(submitted['trigger'], { user: caller.user, findExecution: sources.findExecution })
   await checkOwner(submitted, caller, sources)
   let given = submitted

@@ -1,5 +1,5 @@
 /** Completion of the trigger of a submission, and of its parameters. @see docs/contracts/orchestration.md#trigger */
-import { fieldOf, isObject, isTrue, type JsonObject, listOf, objectOf } from '../../../json/values.ts'
+import { fieldOf, isObject, isTrue, type JsonObject, listOf, objectOf, textOf } from '../../../json/values.ts'
 import { checkOnApplication } from '../../access.ts'
 import type { Caller } from '../../backend.ts'
 import { artifactsOfExecution } from '../artifacts-at-hand.ts'
@@ -31,7 +31,8 @@ export function normaliseTrigger(given: unknown, sources: TriggerSources): Trigg
 }
 
 /**
- * A trigger that names a run as its parent includes all of it: the caller must be allowed to read it.
+ * A trigger that names a run as its parent includes all of it, and counts among what follows from it: the caller must be allowed to
+ * read it. What the engine starts itself is not judged by it.
  *
  * @throws {BackendError} 403, 503
  */
@@ -41,10 +42,11 @@ export async function checkParentReadable(
   { findExecution, accessOf }: SubmissionSources,
 ): Promise<void> {
   const trigger = objectOf(given)
-  const parentId = trigger['parentPipelineId']
-  if (typeof parentId !== 'string' || isObject(trigger['parentExecution'])) return
-  const parent = findExecution(parentId)
-  if (parent !== undefined) checkOnApplication(await accessOf(caller.user), parent.application, 'READ')
+  const ids = new Set([textOf(trigger['parentPipelineId']), textOf(objectOf(trigger['parentExecution'])['id'])])
+  for (const id of ids) {
+    const parent = id === undefined ? undefined : findExecution(id)
+    if (parent !== undefined) checkOnApplication(await accessOf(caller.user), parent.application, 'READ')
+  }
 }
 
 /** A trigger that only names its parent gets the whole of it; an unknown parent is ignored. */
