@@ -1,7 +1,7 @@
 /** Output of a program: follows the end while the reader is there, can be searched, wrapped and downloaded. */
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { downloadText } from '../model/download.ts'
-import { type LogBlock, type LogText, splitByHits, toLogText, toPlain } from '../model/log-blocks.ts'
+import { byteOfLine, type LogBlock, type LogText, lineAtByte, splitByHits, toLogText, toPlain } from '../model/log-blocks.ts'
 import { words } from '../words.ts'
 import { Icon } from './icon.tsx'
 import { kept, useGradually } from './kept.tsx'
@@ -20,10 +20,19 @@ interface LogViewProps {
   readonly isEnded?: boolean
   /** Characters before the text that are no longer kept. */
   readonly dropped?: number
+  readonly lines?: LineChoice
 }
 
-export function LogView({ text, name, isEnded = false, dropped = 0 }: LogViewProps) {
-  const [follows, setFollows] = useState(true)
+/** A line that has an address: the first of its bytes, which stays the same while older output is dropped. */
+interface LineChoice {
+  /** Bytes of the whole output before the text. */
+  readonly startByte: number
+  readonly byte: number | undefined
+  onChoose(byte: number): void
+}
+
+export function LogView({ text, name, isEnded = false, dropped = 0, lines: choice }: LogViewProps) {
+  const [follows, setFollows] = useState(choice?.byte === undefined)
   const [wraps, setWraps] = useState(true)
   const box = useRef<HTMLPreElement>(null)
   const lastTop = useRef(0)
@@ -33,6 +42,27 @@ export function LogView({ text, name, isEnded = false, dropped = 0 }: LogViewPro
   const lines = blocks.reduce((sum, block) => sum + block.lines, 0)
   const search = useSearch(blocks, box)
   useEnd(box, follows)
+  const byte = choice?.byte
+  const chosen = choice && byte !== undefined ? lineAtByte(blocks, choice.startByte, byte) : undefined
+  const isChosenDrawn = chosen !== undefined && drawn.includes(chosen.block)
+  useLayoutEffect(() => {
+    if (isChosenDrawn && !follows) box.current?.querySelector('.log-line')?.scrollIntoView({ block: 'center' })
+  }, [isChosenDrawn])
+  const choose = (node: Node | null | undefined, offset: number) => {
+    const element = node?.parentElement?.closest<HTMLElement>('.log-block')
+    const block = blocks.find(({ from }) => String(from) === element?.dataset['from'])
+    if (choice === undefined || node == null || element == null || block === undefined) return
+    const before = document.createRange()
+    before.setStart(element, 0)
+    before.setEnd(node, offset)
+    choice.onChoose(byteOfLine(blocks, choice.startByte, { block, at: before.toString().split('\n').length - 1 }))
+  }
+  const onClick = ({ clientX, clientY }: MouseEvent) => {
+    // Who selects text chooses no line.
+    if (choice === undefined || getSelection()?.isCollapsed === false) return
+    const place = document.caretPositionFromPoint?.(clientX, clientY)
+    choose(place?.offsetNode, place?.offset ?? 0)
+  }
 
   const onScroll = () => {
     const { current } = box
@@ -51,6 +81,7 @@ export function LogView({ text, name, isEnded = false, dropped = 0 }: LogViewPro
       w: () => setWraps(!wraps),
       n: () => search.step(1),
       N: () => search.step(-1),
+      l: () => choose(box.current?.querySelector('mark.is-current')?.firstChild, 0),
     }
     const act = letters[event.key]
     if (act === undefined) return
@@ -92,13 +123,15 @@ export function LogView({ text, name, isEnded = false, dropped = 0 }: LogViewPro
         aria-label={words.outputOf(name, lines)}
         onScroll={onScroll}
         onKeyDown={onKey}
+        onClick={onClick}
       >
         <div>
           {text === '' && <span class="muted">{words.noOutput}</span>}
           {drawn.map((block) => {
             const query = search.marksIn(block) ? search.query : ''
             const current = search.current?.block === block ? search.current.at : undefined
-            return <Block key={block.from} block={block} query={query} current={current} />
+            const line = chosen?.block === block ? chosen.at : undefined
+            return <Block key={block.from} block={block} query={query} current={current} line={line} />
           })}
         </div>
       </pre>
@@ -249,24 +282,63 @@ interface BlockProps {
   readonly query: string
   /** The hit in it that is in view. */
   readonly current: number | undefined
+  /** The number of the line in it that is marked. */
+  readonly line: number | undefined
 }
 
 /** The browser lays it out when it comes near the view, and finds and copies its text all the same. */
-const Block = kept(({ block: { from, text, lines }, query, current }: BlockProps) => {
+const Block = kept(({ block: { from, text, lines }, query, current, line }: BlockProps) => {
   const plain = toPlain(text)
   return (
     <div class="log-block" data-from={from} style={{ containIntrinsicBlockSize: `auto ${lines * lineHeight}em` }}>
-      {query === ''
-        ? plain
-        : splitByHits(plain, query).map((part, at) =>
-            at % 2 === 0 ? (
-              part
-            ) : (
-              <mark key={at} class={(at - 1) / 2 === current ? 'is-current' : undefined}>
-                {part}
-              </mark>
-            ),
-          )}
+      {line === undefined ? (
+        <Hits text={plain} query={query} current={current} />
+      ) : (
+        <WithLine text={plain} line={line} query={query} current={current} />
+      )}
     </div>
   )
 })
+
+interface HitsProps {
+  readonly text: string
+  readonly query: string
+  readonly current: number | undefined
+}
+
+function Hits({ text, query, current }: HitsProps) {
+  if (query === '') return <>{text}</>
+  return (
+    <>
+      {splitByHits(text, query).map((part, at) =>
+        at % 2 === 0 ? (
+          part
+        ) : (
+          <mark key={at} class={(at - 1) / 2 === current ? 'is-current' : undefined}>
+            {part}
+          </mark>
+        ),
+      )}
+    </>
+  )
+}
+
+/** No hit goes beyond a line, so those before the marked one can be counted apart. */
+function WithLine({ text, line, query, current }: HitsProps & { readonly line: number }) {
+  const all = text.split('\n')
+  const [before, marked = '', after] = [all.slice(0, line), all[line], all.slice(line + 1)]
+  const head = before.map((one) => `${one}\n`).join('')
+  const countIn = (part: string) => (query === '' ? 0 : (splitByHits(part, query).length - 1) / 2)
+  const beforeMarked = countIn(head)
+  const beforeRest = beforeMarked + countIn(marked)
+  const from = (count: number) => (current === undefined ? undefined : current - count)
+  return (
+    <>
+      <Hits text={head} query={query} current={current} />
+      <span class="log-line" aria-current="true">
+        <Hits text={marked} query={query} current={from(beforeMarked)} />
+      </span>
+      {after.length > 0 && <Hits text={`\n${after.join('\n')}`} query={query} current={from(beforeRest)} />}
+    </>
+  )
+}

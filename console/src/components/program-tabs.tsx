@@ -31,9 +31,14 @@ export function ProgramTabs({ name, query, place, record, children }: ProgramTab
   const change = useQueryChange()
   const selected = tabs.find(({ id }) => id === query['tab'])?.id ?? 'details'
   return (
-    <Tabs label={name} tabs={tabs} selected={selected} onSelect={(tab) => change({ tab: tab === 'details' ? undefined : tab })}>
+    <Tabs
+      label={name}
+      tabs={tabs}
+      selected={selected}
+      onSelect={(tab) => change({ tab: tab === 'details' ? undefined : tab, line: undefined })}
+    >
       {selected === 'details' && children}
-      {selected === 'console' && <ProgramOutput {...place} />}
+      {selected === 'console' && <ProgramOutput {...place} line={query['line']} />}
       {selected === 'raw' && (
         <Panel title={words.rawRecord}>
           <JsonTree value={record} name={name} />

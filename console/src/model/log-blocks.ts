@@ -68,6 +68,47 @@ function wholeCharacter(text: string, at: number): number {
   return /[\ud800-\udbff]/.test(text[at - 1] ?? '') ? at - 1 : at
 }
 
+const encoder = new TextEncoder()
+const lengths = new WeakMap<LogBlock, number>()
+
+export function byteLength(text: string): number {
+  return encoder.encode(text).length
+}
+
+/** A line, by the piece that has it and its number in it. */
+export interface LogLine {
+  readonly block: LogBlock
+  readonly at: number
+}
+
+/** The line to which a byte belongs. @param startByte Bytes of the output before the first piece */
+export function lineAtByte(blocks: readonly LogBlock[], startByte: number, byte: number): LogLine | undefined {
+  let from = startByte
+  if (byte < from) return undefined
+  for (const block of blocks) {
+    const length = lengthOf(block)
+    if (byte < from + length) {
+      const before = new TextDecoder().decode(encoder.encode(block.text).subarray(0, byte - from))
+      return { block, at: before.split('\n').length - 1 }
+    }
+    from += length
+  }
+  return undefined
+}
+
+/** First byte of a line in the whole output. */
+export function byteOfLine(blocks: readonly LogBlock[], startByte: number, { block, at }: LogLine): number {
+  const before = blocks.slice(0, blocks.indexOf(block)).reduce((sum, one) => sum + lengthOf(one), startByte)
+  const lines = block.text.split('\n').slice(0, at)
+  return before + lines.reduce((sum, text) => sum + byteLength(text) + 1, 0)
+}
+
+function lengthOf(block: LogBlock): number {
+  const length = lengths.get(block) ?? byteLength(block.text)
+  lengths.set(block, length)
+  return length
+}
+
 const styling = new RegExp(`${String.fromCharCode(27)}\\[[\\d;]*m`, 'g')
 const controls = /(?![\t\n])\p{Cc}/gu
 

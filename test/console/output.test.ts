@@ -1,0 +1,93 @@
+/** Output of an instance at the console: a line has an address, which stays the same while more is written. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { byteOfLine, lineAtByte, toLogText } from '../../console/src/model/log-blocks.ts'
+import { openChromium } from '../support/chromium.ts'
+import { startGateway } from '../support/gateway.ts'
+import { startUpstream } from '../support/upstream.ts'
+import { waitUntil } from '../support/wait-until.ts'
+
+const lineCount = 60_000
+const partBytes = 1_048_576
+const whole = Buffer.from(Array.from({ length: lineCount }, (_, at) => `line ${at} für alle\n`).join(''))
+const byteOf = (line: number) => whole.indexOf(`line ${line} `)
+
+test('a line is found by its first byte in the whole output', () => {
+  const startByte = byteOf(100)
+  const { blocks } = toLogText(whole.subarray(startByte, byteOf(1000)).toString())
+  for (const line of [100, 101, 299, 300, 999]) {
+    const found = lineAtByte(blocks, startByte, byteOf(line))
+    assert.ok(found)
+    assert.equal(found.block.text.split('\n')[found.at], `line ${line} für alle`)
+    assert.equal(byteOfLine(blocks, startByte, found), byteOf(line))
+  }
+  assert.equal(lineAtByte(blocks, startByte, byteOf(99)), undefined)
+  assert.equal(lineAtByte(blocks, startByte, byteOf(1000)), undefined)
+})
+
+test('the address of output marks a line', { timeout: 900_000 }, async (t) => {
+  const browser = await openChromium(t)
+  if (browser === undefined) return
+  const offsets: number[] = []
+  const clouddriver = await startUpstream(t, ({ path, query }) => {
+    if (!path.endsWith('/console'))
+      return { id: 'i-1', name: 'i-1', account: 'dev', region: 'east', healthState: 'Up', health: [] }
+    const asked = new URLSearchParams(query).get('offset')
+    if (asked !== null) offsets.push(Number(asked))
+    const offset = asked === '0' ? byteOf(40_000) : Number(asked ?? byteOf(lineCount - 2000))
+    const nextOffset = Math.min(offset + partBytes, whole.length)
+    return { output: whole.subarray(offset, nextOffset).toString(), offset, nextOffset, endOffset: whole.length }
+  })
+  const url = await startGateway(t, { services: { clouddriver: { baseUrl: clouddriver.url } } })
+  const page = await browser.newPage({ extraHTTPHeaders: { 'X-SPINNAKER-USER': 'alice' } })
+  const open = (query: string) => page.goto(`${url}/console/applications/shop/instances/dev/east/i-1?tab=console${query}`)
+  const marked = page.locator('.log-line')
+  const lineInAddress = () => new URL(page.url()).searchParams.get('line')
+
+  await t.test('among what came long before the end, which is read without a pause', async () => {
+    await page.clock.install()
+    await open(`&line=${byteOf(5000)}`)
+    await waitUntil(() => offsets.length > 0, 'the first part')
+    await page.clock.pauseAt(await page.evaluate<number>('Date.now() + 100'))
+    const log = page.getByRole('log')
+    // All steps together are shorter than the pause between two polls.
+    for (let step = 0; step < 1500 && (await log.getByText(`line ${lineCount - 1} `).count()) === 0; step++) {
+      await page.clock.runFor(1)
+      await page.waitForTimeout(20)
+    }
+    assert.equal(await log.getByText(`line ${lineCount - 1} `).count(), 1)
+    await page.clock.resume()
+    assert.equal(await marked.textContent(), 'line 5000 für alle')
+    assert.equal(offsets[0], byteOf(5000) - 65_536)
+    const [line, box] = [await marked.boundingBox(), await log.boundingBox()]
+    assert.ok(line !== null && box !== null && line.y > box.y && line.y + line.height < box.y + box.height, 'in view')
+  })
+
+  await t.test('unless the line is no longer kept', async () => {
+    await open('&line=7')
+    await page.getByText('The line of this address is no longer kept.').waitFor()
+    assert.equal(await marked.count(), 0)
+  })
+
+  await t.test('a click chooses another, and once more none', async () => {
+    await open(`&line=${byteOf(58_000)}`)
+    await marked.waitFor()
+    const box = await marked.boundingBox()
+    assert.ok(box !== null)
+    await page.mouse.click(box.x + 20, box.y + box.height * 1.5)
+    await waitUntil(() => lineInAddress() === String(byteOf(58_001)), 'the next line')
+    await page.getByText('line 58001 für alle', { exact: true }).click({ position: { x: 20, y: 5 } })
+    await waitUntil(() => lineInAddress() === null, 'no line')
+    assert.equal(await marked.count(), 0)
+  })
+
+  await t.test('the letter l chooses the line of a hit', async () => {
+    await open('')
+    await page.getByLabel('Find').fill('line 59000 ')
+    await page.locator('mark.is-current').waitFor()
+    await page.getByRole('log').press('l')
+    await waitUntil(() => lineInAddress() === String(byteOf(59_000)), 'the line of the hit')
+    assert.equal(await marked.textContent(), 'line 59000 für alle')
+    assert.equal(await page.locator('mark.is-current').textContent(), 'line 59000 ')
+  })
+})
