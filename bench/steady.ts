@@ -257,6 +257,9 @@ function row(measured: string, value: number, target: number) {
   return { measured, value: round(value), target: `${value <= target ? '' : 'missed: '}≤ ${target}` }
 }
 
+/** Of a curve of an hour, and more than can be told apart. */
+const mostPoints = 600
+
 /** A mix of reads, changes, logins and clients that leave, and what the process holds meanwhile. */
 export async function measureSoak(options: BenchOptions, scratch: Scratch): Promise<void> {
   const seconds = (options.minutes ?? 10) * 60
@@ -279,7 +282,7 @@ export async function measureSoak(options: BenchOptions, scratch: Scratch): Prom
           second,
           1000 * Number(/^nodejs_eventloop_lag_p99_seconds (\S+)/m.exec(metrics)?.[1] ?? Number.NaN),
         ])
-        await sleep(1000)
+        await sleep(Math.max(1, seconds / mostPoints) * 1000)
       }
     })()
     const leaving = (async () => {
