@@ -113,9 +113,5 @@ function checkOwnKeys({ keyStore, registrations }: SamlSettings, now: number): C
     ),
   )
   if (keyStore === undefined) return pairs
-  const { location, password } = keyStore
-  return [
-    judge('SAML, saml.keyStore', 'our certificate in the key store', () => readKeyStore(location, password).certificate),
-    ...pairs,
-  ]
+  return [judge('SAML, saml.keyStore', 'our certificate in the key store', () => readKeyStore(keyStore).certificate), ...pairs]
 }

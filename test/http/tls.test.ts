@@ -22,6 +22,7 @@ import {
   keytoolStore,
   opensslStore,
   outdatedTrustStore,
+  tripleDesStore,
   trustStore,
 } from './key-stores.ts'
 
@@ -67,6 +68,7 @@ test('redirects on a TLS port lead to https', async (t) => {
 const stores = [
   ['as keytool writes it', keytoolStore, {}, 'O=Acme\nCN=localhost'],
   ['as openssl writes it', opensslStore, {}, 'O=Acme\nCN=localhost'],
+  ['encrypted with triple DES', tripleDesStore, {}, 'O=Acme\nCN=localhost'],
   ['by the alias of an entry', keytoolStore, { 'key-alias': 'Other' }, 'CN=other'],
 ] as const
 

@@ -1,5 +1,5 @@
 /** Opens PKCS #12 key stores of keytool and openssl. */
-import { createDecipheriv, createPrivateKey, type KeyObject, pbkdf2Sync, X509Certificate } from 'node:crypto'
+import { createDecipheriv, createHash, createPrivateKey, type KeyObject, pbkdf2Sync, X509Certificate } from 'node:crypto'
 import { childAt, type Der, DerError, derTag, readChildren, readDer, readInner, readInteger, readOid, readText } from './der.ts'
 
 export interface KeyStore {
@@ -17,12 +17,14 @@ const oids = {
   friendlyName: '1.2.840.113549.1.9.20',
   pbes2: '1.2.840.113549.1.5.13',
   pbkdf2: '1.2.840.113549.1.5.12',
+  sha1TripleDes: '1.2.840.113549.1.12.1.3',
 } as const
 
 const ciphers: Readonly<Record<string, { name: string; keyBytes: number }>> = {
   '2.16.840.1.101.3.4.1.2': { name: 'aes-128-cbc', keyBytes: 16 },
   '2.16.840.1.101.3.4.1.22': { name: 'aes-192-cbc', keyBytes: 24 },
   '2.16.840.1.101.3.4.1.42': { name: 'aes-256-cbc', keyBytes: 32 },
+  '1.2.840.113549.3.7': { name: 'des-ede3-cbc', keyBytes: 24 },
 }
 const digests: Readonly<Record<string, string>> = {
   '1.2.840.113549.2.7': 'sha1',
@@ -66,28 +68,88 @@ function openContent(contentInfo: Der, password: string): Buffer {
 }
 
 function decrypt(algorithm: Der, encrypted: Buffer, password: string): Buffer {
-  const [scheme, parameters] = readChildren(algorithm, derTag.sequence)
-  if (scheme === undefined || parameters === undefined || readOid(scheme) !== oids.pbes2) throw outdated()
-  const [derivation, encryption] = readChildren(parameters, derTag.sequence).map((part) => readChildren(part, derTag.sequence))
-  const cipher = ciphers[readOid(childAt(encryption ?? [], 0))]
-  if (derivation === undefined || encryption === undefined || cipher === undefined) throw outdated()
-  if (readOid(childAt(derivation, 0)) !== oids.pbkdf2) throw outdated()
-  const key = deriveKey(readChildren(childAt(derivation, 1), derTag.sequence), password, cipher.keyBytes)
+  const { cipher, key, iv } = decryptionOf(algorithm, password)
   try {
-    const decipher = createDecipheriv(cipher.name, key, childAt(encryption, 1, derTag.octetString).content)
+    const decipher = createDecipheriv(cipher, key, iv)
     return Buffer.concat([decipher.update(encrypted), decipher.final()])
   } catch (error) {
     throw wrongPassword(error)
   }
 }
 
+interface Decryption {
+  readonly cipher: string
+  readonly key: Buffer
+  readonly iv: Buffer
+}
+
+function decryptionOf(algorithm: Der, password: string): Decryption {
+  const [scheme, parameters] = readChildren(algorithm, derTag.sequence)
+  if (scheme === undefined || parameters === undefined) throw outdated()
+  const parts = readChildren(parameters, derTag.sequence)
+  const kind = readOid(scheme)
+  if (kind === oids.sha1TripleDes) {
+    const salt = childAt(parts, 0, derTag.octetString).content
+    const iterations = readIterations(childAt(parts, 1))
+    const derive = (purpose: Purpose, bytes: number) => deriveOldKey(password, { salt, iterations, purpose }).subarray(0, bytes)
+    return { cipher: 'des-ede3-cbc', key: derive(purposes.key, 24), iv: derive(purposes.iv, 8) }
+  }
+  if (kind !== oids.pbes2) throw outdated()
+  const [derivation, encryption] = parts.map((part) => readChildren(part, derTag.sequence))
+  const cipher = ciphers[readOid(childAt(encryption ?? [], 0))]
+  if (derivation === undefined || encryption === undefined || cipher === undefined) throw outdated()
+  if (readOid(childAt(derivation, 0)) !== oids.pbkdf2) throw outdated()
+  const key = deriveKey(readChildren(childAt(derivation, 1), derTag.sequence), password, cipher.keyBytes)
+  return { cipher: cipher.name, key, iv: childAt(encryption, 1, derTag.octetString).content }
+}
+
 function deriveKey(parameters: Der[], password: string, keyBytes: number): Buffer {
   const salt = childAt(parameters, 0, derTag.octetString).content
-  const iterations = Number(readInteger(childAt(parameters, 1)))
+  const iterations = readIterations(childAt(parameters, 1))
   const prf = parameters.find(({ tag }) => tag === derTag.sequence)
   const digest = prf === undefined ? 'sha1' : digests[readOid(childAt(readChildren(prf), 0))]
-  if (digest === undefined || iterations < 1 || iterations > maxIterations) throw outdated()
+  if (digest === undefined) throw outdated()
   return pbkdf2Sync(password, salt, iterations, keyBytes, digest)
+}
+
+function readIterations(value: Der): number {
+  const iterations = Number(readInteger(value))
+  if (iterations < 1 || iterations > maxIterations)
+    throw new DerError(`it asks for more than ${maxIterations} iterations, or none`)
+  return iterations
+}
+
+const purposes = { key: 1, iv: 2 } as const
+type Purpose = (typeof purposes)[keyof typeof purposes]
+
+/** Block of SHA-1. */
+const blockBytes = 64
+
+/** Two blocks of output, which is more than triple DES needs. @see RFC 7292, appendix B.2 */
+function deriveOldKey(
+  password: string,
+  { salt, iterations, purpose }: { salt: Buffer; iterations: number; purpose: Purpose },
+): Buffer {
+  const diversifier = Buffer.alloc(blockBytes, purpose)
+  const input = Buffer.concat([fillBlocks(salt), fillBlocks(Buffer.from(`${password}\0`, 'utf16le').swap16())])
+  const first = hashOften(Buffer.concat([diversifier, input]), iterations)
+  const addend = BigInt(`0x${fillBlocks(first).toString('hex')}`) + 1n
+  for (let at = 0; at < input.length; at += blockBytes) {
+    const sum = BigInt.asUintN(blockBytes * 8, BigInt(`0x${input.toString('hex', at, at + blockBytes)}`) + addend)
+    input.write(sum.toString(16).padStart(blockBytes * 2, '0'), at, 'hex')
+  }
+  return Buffer.concat([first, hashOften(Buffer.concat([diversifier, input]), iterations)])
+}
+
+/** Repeated up to the next full block. */
+function fillBlocks(bytes: Buffer): Buffer {
+  return Buffer.alloc(Math.ceil(bytes.length / blockBytes) * blockBytes, bytes)
+}
+
+function hashOften(bytes: Buffer, iterations: number): Buffer {
+  let digest = bytes
+  for (let round = 0; round < iterations; round++) digest = createHash('sha1').update(digest).digest()
+  return digest
 }
 
 function readCertificateBag(bag: Der): X509Certificate[] {
@@ -119,5 +181,5 @@ function wrongPassword(cause: unknown): DerError {
 }
 
 function outdated(): DerError {
-  return new DerError('it is encrypted the way that old tools did (RC2, triple DES)')
+  return new DerError('it is encrypted the way that old tools did (RC2)')
 }

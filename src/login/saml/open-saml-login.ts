@@ -74,7 +74,7 @@ type LoadRegistration = (registration: SamlRegistration, keys: RegistrationKeys)
 /** The usable parts; all others are reported. */
 async function readMaterial(settings: SamlSettings, load: LoadRegistration, tell: Tell): Promise<LoadedRegistration[]> {
   const { keyStore, registrations } = settings
-  const store = keyStore && attempt(tell, 'saml.keyStore', () => readKeyStore(keyStore.location, keyStore.password))
+  const store = keyStore && attempt(tell, 'saml.keyStore', () => readKeyStore(keyStore))
   const found: LoadedRegistration[] = []
   for (const registration of registrations) {
     const keys = readKeys(registration, store, tell)

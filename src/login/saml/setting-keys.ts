@@ -83,9 +83,13 @@ export const SamlKeys = z.strictObject({
     .string()
     .min(1)
     .optional()
-    .describe('PKCS#12 or PEM file with one key pair: decrypts assertions, signs requests.'),
+    .describe('PKCS#12 or PEM file with a key pair that decrypts assertions and signs requests.'),
   'saml.keyStorePassword': z.string().default('').describe('Password of the key store.'),
-  'saml.keyStoreAliasName': withoutEffect('The key store holds one key pair.'),
+  'saml.keyStoreAliasName': z
+    .string()
+    .min(1)
+    .optional()
+    .describe('Alias of the entry in a PKCS#12 file with several. Default: the first private key with a certificate.'),
   'saml.keyStoreType': withoutEffect('Found out from the file: PKCS#12 or PEM.'),
   'saml.signRequests': z.boolean().optional().describe('Sign requests. Default: if the metadata asks for it.'),
   'saml.signingCredentials': z

@@ -2,6 +2,7 @@
 import type { z } from 'zod'
 import { parseJavaSearch, type SettingsReport } from '../../setting.ts'
 import type { IdentityMapping } from './identity.ts'
+import type { KeyStoreLocation } from './key-store.ts'
 import type { Credentials, Registration, SamlKeys } from './setting-keys.ts'
 import type { RequestHash } from './signed-bytes.ts'
 
@@ -32,7 +33,7 @@ export interface SamlSettings {
   registrations: SamlRegistration[]
   /** Path of our own choice, with `{registrationId}`. */
   processingPath: string
-  keyStore: { location: string; password: string } | undefined
+  keyStore: KeyStoreLocation | undefined
   metadataRefreshMs: number
   hash: RequestHash
   acceptSha1: boolean
@@ -68,7 +69,10 @@ export function toSamlSettings(keys: SamlKeys, report: SettingsReport): SamlSett
   return {
     registrations: registrations.filter((registration) => registration !== undefined),
     processingPath: keys['saml.loginProcessingUrl'],
-    keyStore: keyStore === undefined ? undefined : { location: keyStore, password: keys['saml.keyStorePassword'] },
+    keyStore:
+      keyStore === undefined
+        ? undefined
+        : { location: keyStore, password: keys['saml.keyStorePassword'], alias: keys['saml.keyStoreAliasName'] },
     metadataRefreshMs: Math.max(1, keys['saml.metadataRefresh']),
     hash: digest.toLowerCase() as RequestHash,
     acceptSha1: digest === 'SHA1',

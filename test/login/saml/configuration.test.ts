@@ -1,10 +1,12 @@
 /** The keys of all generations of Gate, the addresses that they mean, and configurations that do not start. */
 import assert from 'node:assert/strict'
+import { X509Certificate } from 'node:crypto'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { parseIdpMetadata } from '../../../src/login/saml/idp-metadata.ts'
 import { DOMParser } from '../../../src/login/saml/xml-libraries.js'
 import { checkConfig } from '../../config/given.ts'
+import { keytoolStore, tripleDesStore } from '../../http/key-stores.ts'
 import { runGateway } from '../../support/gateway.ts'
 import {
   formatMetadata,
@@ -279,6 +281,24 @@ test('a key store may also be PEM', async (t) => {
   assert.equal((await login(gateway, gateway.open(), { encryptFor: certificate, signed: 'response' })).status, 302)
 })
 
+test('a key store may have several entries, or be encrypted with triple DES', async (t) => {
+  const folder = writeFiles(t, {
+    'several.p12': Buffer.from(keytoolStore, 'base64'),
+    'des.p12': Buffer.from(tripleDesStore, 'base64'),
+  })
+  const rows = [
+    ['several.p12', undefined, 'O=Acme\nCN=localhost'],
+    ['several.p12', 'other', 'CN=other'],
+    ['des.p12', undefined, 'O=Acme\nCN=localhost'],
+  ] as const
+  for (const [file, keyStoreAliasName, owner] of rows) {
+    const gateway = await startSaml(t, { keyStore: join(folder, file), keyStorePassword: 'changeit', keyStoreAliasName })
+    const { text } = await gateway.open().visit('/saml/metadata')
+    const base64 = /<ds:X509Certificate>([^<]*)/.exec(text)?.[1] ?? ''
+    assert.equal(new X509Certificate(Buffer.from(base64, 'base64')).subject, owner)
+  }
+})
+
 /** What is said when the configuration alone is wrong. */
 const mistakes: [name: string, settings: Record<string, unknown>, expected: RegExp[]][] = [
   ['auth-scenario 262: there is no metadata', { saml: { enabled: true } }, [/saml\.metadataUrl.*needs the metadata/]],
@@ -368,9 +388,16 @@ test('errors in keys and metadata are reported at the start', async (t) => {
     ],
     [
       { metadataUrl: file('idp.xml'), keyStore: file('old.p12'), keyStorePassword: 'changeit' },
-      [/ciphers that are no longer in use.*keytool/],
+      [/encrypted the way that old tools did.*keytool/],
     ],
-    [{ metadataUrl: file('idp.xml'), keyStore: file('saml.p12'), keyStorePassword: 'wrong-password' }, [/the password is wrong/]],
+    [
+      { metadataUrl: file('idp.xml'), keyStore: file('saml.p12'), keyStorePassword: 'changeit', keyStoreAliasName: 'nobody' },
+      [/no private key with the alias "nobody"/],
+    ],
+    [
+      { metadataUrl: file('idp.xml'), keyStore: file('saml.p12'), keyStorePassword: 'wrong-password' },
+      [/the password does not open it/],
+    ],
     [
       {
         metadataUrl: file('idp.xml'),
