@@ -1,4 +1,4 @@
-/** Request line and Host header: path and host of a request. */
+/** Request line and the fields that a request has once: path and host of a request. */
 import type { IncomingMessage } from 'node:http'
 
 /** `url` is the path with its query; `problem` says why the request is refused. */
@@ -24,9 +24,10 @@ export function readTarget({ url = '/', httpVersion, headers, rawHeaders }: Inco
       problem: 'Of the transfer codings, only "Transfer-Encoding: chunked" is understood. Compress with Content-Encoding.',
     }
   }
-  const hosts = countHosts(rawHeaders)
-  if (hosts > 1) return { problem: 'The request has more than one Host header. Send one.' }
-  if (hosts === 0 && httpVersion === '1.1')
+  const repeated = findRepeated(rawHeaders)
+  if (repeated !== undefined) return { problem: `The request has more than one ${repeated} header. Send one.` }
+  const { host } = headers
+  if (host === undefined && httpVersion === '1.1')
     return { problem: 'The request has no Host header, which HTTP/1.1 requires. Send it.' }
   if (url.length > maxParameters && countParameters(url) > maxParameters) {
     return { problem: `The query has more than ${maxParameters} parameters. Send fewer, such as one list with commas.` }
@@ -35,7 +36,7 @@ export function readTarget({ url = '/', httpVersion, headers, rawHeaders }: Inco
   const [, scheme = '', authority = '', rest = ''] = absoluteForm.exec(url) ?? []
   if (scheme === '') return { url }
   const named = hostIn(scheme, authority)
-  if (named === undefined || (hosts === 1 && named !== hostIn(scheme, headers.host ?? ''))) {
+  if (named === undefined || (host !== undefined && named !== hostIn(scheme, host))) {
     return { problem: 'The address in the request line and the Host header name different hosts. Send the same in both.' }
   }
   return { url: rest.startsWith('/') ? rest : `/${rest}` }
@@ -48,13 +49,26 @@ function countParameters(url: string): number {
   return count
 }
 
-function countHosts(rawHeaders: readonly string[]): number {
-  let count = 0
+/** By the length of the name, which decides most comparisons. */
+const singletons: readonly (string | undefined)[] = Array.from({ length: 18 }, (_, length) =>
+  ['Host', 'Authorization', 'X-SPINNAKER-TOKEN'].find((name) => name.length === length),
+)
+
+/**
+ * Node keeps the first of several fields and drops the others, or joins them: a proxy may have judged another one.
+ *
+ * @see RFC 9110, section 5.3
+ */
+function findRepeated(rawHeaders: readonly string[]): string | undefined {
+  let seen = 0
   for (let at = 0; at < rawHeaders.length; at += 2) {
-    const name = rawHeaders[at] as string
-    if (name.length === 4 && name.toLowerCase() === 'host') count++
+    const { length } = rawHeaders[at] as string
+    const name = length < singletons.length ? singletons[length] : undefined
+    if (name === undefined || (rawHeaders[at] as string).toLowerCase() !== name.toLowerCase()) continue
+    if ((seen & (1 << length)) !== 0) return name
+    seen |= 1 << length
   }
-  return count
+  return undefined
 }
 
 /** Host and port, in lower case and without the default port; undefined where there is none, or more than that. */

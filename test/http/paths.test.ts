@@ -259,6 +259,14 @@ const targets: [line: string, headers: string, status: number, says?: RegExp][] 
   ['GET http://gate/health HTTP/1.1', 'Host:', 400, /different hosts/],
   ['GET /health HTTP/1.1', 'Host: gate\r\nHost: gate', 400, /more than one Host/],
   ['GET /health HTTP/1.1', 'Host: gate\r\nhOST: evil', 400, /more than one Host/],
+  [
+    'GET /health HTTP/1.1',
+    'Host: gate\r\nAuthorization: Basic YTpi\r\nX-Y: z\r\nauthorization: Bearer x',
+    400,
+    /one Authorization/,
+  ],
+  ['GET /health HTTP/1.1', 'Host: gate\r\nX-Spinnaker-Token: a\r\nX-SPINNAKER-TOKEN: a', 400, /more than one X-SPINNAKER-TOKEN/],
+  ['GET /health HTTP/1.1', 'Host: gate\r\nAuthorization: Bearer x\r\nCookie: SESSION=a\r\nCookie: SESSION=b', 200],
   ['GET /health HTTP/1.1', 'X-Y: z', 400, /no Host header/],
   ['GET /health HTTP/1.0', 'X-Y: z', 200],
   ['GET /health HTTP/1.1', 'Host:', 200],
@@ -267,7 +275,7 @@ const targets: [line: string, headers: string, status: number, says?: RegExp][] 
   ['GET /health HTTP/1.1', 'Host: gate\r\nTransfer-Encoding: Chunked\r\n\r\n0', 200],
 ]
 
-test('a request has one host, a known version and coding', async (t) => {
+test('a request has one host, one credential of a kind, a known version and coding', async (t) => {
   const gateway = await startGateway(t, {})
   for (const [line, headers, status, says] of targets) {
     const connection = await openRawConnection(t, gateway)

@@ -1,5 +1,4 @@
 /** Bearer tokens of programs: where they are found, and checks of a JWT. */
-import type { IncomingMessage } from 'node:http'
 import { skewSeconds } from './id-token.ts'
 import { LoginFailure } from './login-failure.ts'
 
@@ -8,19 +7,13 @@ const ownToken = /^spk_/
 const maxLength = 16_384
 
 /**
- * The token of `Authorization: Bearer`; `unreadable` when there is none after the word, or when there are several headers.
- * Undefined when the request carries something else.
+ * The token of `Authorization: Bearer`; `unreadable` when there is none after the word. Undefined when the request carries something else.
  */
-export function parseBearer({
-  headers,
-  rawHeaders,
-}: Pick<IncomingMessage, 'headers' | 'rawHeaders'>): string | 'unreadable' | undefined {
-  const { authorization } = headers
+export function parseBearer(authorization: string | undefined): string | 'unreadable' | undefined {
   if (authorization === undefined || !/^Bearer(?: |$)/.test(authorization)) return undefined
-  const count = rawHeaders.filter((name, index) => index % 2 === 0 && name.toLowerCase() === 'authorization').length
   const token = authorization.slice('Bearer'.length).trim()
   if (ownToken.test(token)) return undefined
-  return count === 1 && token.length <= maxLength && /^[\w.~+/-]+=*$/.test(token) ? token : 'unreadable'
+  return token.length <= maxLength && /^[\w.~+/-]+=*$/.test(token) ? token : 'unreadable'
 }
 
 export function looksLikeJwt(token: string): boolean {

@@ -70,9 +70,9 @@ export class OAuth2Login implements LoginMethod {
   }
 
   async authenticate(request: FastifyRequest): Promise<LoginOutcome> {
-    const token = parseBearer(request.raw)
+    const token = parseBearer(request.headers.authorization)
     if (token === undefined) return { kind: 'not-mine' }
-    const outcome = token === 'unreadable' ? refusal('there is not exactly one readable bearer token') : await this.#judge(token)
+    const outcome = token === 'unreadable' ? refusal('there is no readable bearer token') : await this.#judge(token)
     this.#bearers.set(request, outcome)
     return outcome
   }
@@ -93,8 +93,7 @@ export class OAuth2Login implements LoginMethod {
   async #explain(credentials: LoginCredentials, trace: Trace): Promise<ProviderUser | undefined> {
     const [first] = this.#options.providers
     if (credentials.kind === 'token') {
-      const authorization = `Bearer ${credentials.text}`
-      const token = parseBearer({ headers: { authorization }, rawHeaders: ['authorization', authorization] })
+      const token = parseBearer(`Bearer ${credentials.text}`)
       if (token === 'unreadable') throw new LoginFailure('refused', 'this is no readable bearer token')
       return token === undefined ? undefined : first?.identify(token, trace)
     }

@@ -127,7 +127,7 @@ for (const authorization of [
   })
 }
 
-test('auth-scenario 193: two Authorization headers are nobody', async (t) => {
+test('auth-scenario 193: two Authorization headers are rejected', async (t) => {
   const provider = await startIdentityProvider(t)
   const { url } = await startOAuth2(t, currentSettings(provider))
 
@@ -138,7 +138,7 @@ test('auth-scenario 193: two Authorization headers are nobody', async (t) => {
       .end()
   })
 
-  assert.equal(status, 401)
+  assert.equal(status, 400)
   assert.equal(provider.requestsTo('/userinfo').length, 0)
 })
 
