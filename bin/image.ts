@@ -1,6 +1,6 @@
 /** `fairlead image`: manages the images of the provider `local`, while Fairlead runs. */
 import { createHash } from 'node:crypto'
-import { createReadStream, existsSync, mkdtempSync, rmSync, Stats, statSync } from 'node:fs'
+import { createReadStream, existsSync, lstatSync, mkdtempSync, readdirSync, rmSync, Stats, statSync } from 'node:fs'
 import { tmpdir, userInfo } from 'node:os'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
@@ -8,6 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { ReadEntry } from 'tar'
 import type { Dispatcher } from 'undici'
 import { parseImageId } from '../src/backends/images/image-store.ts'
+import type { UnpackBounds } from '../src/backends/images/unpack.ts'
 import { GatewayError } from '../src/errors.ts'
 import { type JsonObject, objectOf, objectsOf, textOf } from '../src/json/values.ts'
 import { socketPathFor } from '../src/storage/socket-path.ts'
@@ -57,13 +58,15 @@ interface Input {
   readonly id: string
   readonly path: string
   readonly values: Values
+  /** Of an image, where this command and Fairlead share their configuration. */
+  readonly bounds: UnpackBounds | undefined
 }
 
 const actions: Readonly<Record<string, (send: Send, input: Input) => Promise<string>>> = {
-  async push(send, { id, path, values }) {
+  async push(send, { id, path, values, bounds }) {
     const query = toQuery(values)
     const image = objectOf(
-      await withArchive(path, ({ file, bytes, digest }) =>
+      await withArchive(path, bounds, ({ file, bytes, digest }) =>
         send({
           method: 'PUT',
           path: `${pathOf(id)}${query}`,
@@ -102,9 +105,9 @@ export async function image(args: readonly string[]): Promise<number> {
     )
   }
   if (action === 'push' && path === '') throw new Misuse('image', 'Say which directory or archive is the image.')
-  const { send, close } = await connect(args, values.url)
+  const { send, close, bounds } = await connect(args, values.url)
   try {
-    process.stdout.write(await act(send, { id, path, values }))
+    process.stdout.write(await act(send, { id, path, values, bounds }))
     return 0
   } finally {
     await close()
@@ -152,7 +155,7 @@ interface Archive {
 }
 
 /** An archive as it is, a directory packed into a temporary file, so that its digest goes ahead of it. */
-async function withArchive<T>(path: string, use: (archive: Archive) => Promise<T>): Promise<T> {
+async function withArchive<T>(path: string, bounds: UnpackBounds | undefined, use: (archive: Archive) => Promise<T>): Promise<T> {
   const found = statSync(path, { throwIfNoEntry: false })
   if (found === undefined) throw new GatewayError('NOT_FOUND', `There is no file or directory ${path}.`)
   if (!found.isDirectory()) return use(await measure(path))
@@ -162,15 +165,17 @@ async function withArchive<T>(path: string, use: (archive: Archive) => Promise<T
     const { create } = await import('tar')
     const leftOut: string[] = []
     const filter = (entry: string, found: Stats | ReadEntry) => {
-      if (entry === './.git' || entry.startsWith('./.git/')) return false
+      if (isPrivate(entry)) return false
       const kind = found instanceof Stats ? specialKindOf(found) : undefined
       if (kind !== undefined) leftOut.push(`${JSON.stringify(entry)} is a ${kind}`)
       return kind === undefined
     }
     // The asynchronous form of the library breaks off at files that have a second name.
     try {
+      if (bounds !== undefined) checkSize(path, bounds)
       create({ cwd: path, file, mode: 0o600, gzip: true, portable: true, filter, sync: true }, ['.'])
     } catch (error) {
+      if (error instanceof GatewayError) throw error
       throw new GatewayError('BAD_ARGUMENT', explainUnpacked(error as NodeJS.ErrnoException), { cause: error })
     }
     if (leftOut.length > 0) process.stderr.write(describeLeftOut(leftOut))
@@ -178,6 +183,32 @@ async function withArchive<T>(path: string, use: (archive: Archive) => Promise<T
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
+}
+
+function isPrivate(entry: string): boolean {
+  return entry === './.git' || entry.startsWith('./.git/')
+}
+
+/** Fairlead would refuse what is too large only once it is packed and sent. @throws {GatewayError} BAD_ARGUMENT */
+function checkSize(folder: string, { maxBytes, maxEntries }: UnpackBounds): void {
+  let [bytes, entries] = [0, 0]
+  const add = (below: string) => {
+    for (const name of readdirSync(join(folder, below))) {
+      const entry = `${below}/${name}`
+      const found = isPrivate(entry) ? undefined : lstatSync(join(folder, entry), { throwIfNoEntry: false })
+      if (found === undefined || specialKindOf(found) !== undefined) continue
+      entries++
+      if (found.isFile()) bytes += found.size
+      if (bytes > maxBytes) throw tooLarge(`${maxBytes} bytes`, 'local.images.max-size')
+      if (entries > maxEntries) throw tooLarge(`${maxEntries} entries`, 'local.images.max-files')
+      if (found.isDirectory()) add(entry)
+    }
+  }
+  add('.')
+}
+
+function tooLarge(most: string, setting: string): GatewayError {
+  return new GatewayError('BAD_ARGUMENT', `The directory has more than ${most}. Make it smaller, or raise ${setting}.`)
 }
 
 /** Names come as UTF-8, so that a file with another name is not found by the one that was read. */
@@ -212,8 +243,14 @@ const answerMs = 600_000
 const startMs = 30_000
 const startPauseMs = 100
 
-async function connect(args: readonly string[], url: string | undefined): Promise<{ send: Send; close: () => Promise<void> }> {
-  const { origin, prefix, headers, socketPath } = url === undefined ? await ownSocket(args) : remote(url)
+interface Fairlead {
+  readonly send: Send
+  close(): Promise<void>
+  readonly bounds: UnpackBounds | undefined
+}
+
+async function connect(args: readonly string[], url: string | undefined): Promise<Fairlead> {
+  const { origin, prefix, headers, socketPath, bounds } = url === undefined ? await ownSocket(args) : remote(url)
   const client = new Client(origin, {
     ...(socketPath !== undefined && { socketPath }),
     headersTimeout: answerMs,
@@ -229,7 +266,7 @@ async function connect(args: readonly string[], url: string | undefined): Promis
     if (answer.statusCode >= 300) throw new GatewayError('BAD_ARGUMENT', explainRefusal(answer.statusCode, text))
     return text === '' ? undefined : JSON.parse(text)
   }
-  return { send, close: () => client.close() }
+  return { send, close: () => client.close(), bounds }
 }
 
 interface Place {
@@ -238,6 +275,7 @@ interface Place {
   readonly prefix: string
   readonly headers: Record<string, string>
   readonly socketPath: string | undefined
+  readonly bounds: UnpackBounds | undefined
 }
 
 async function ownSocket(args: readonly string[]): Promise<Place> {
@@ -246,7 +284,8 @@ async function ownSocket(args: readonly string[]): Promise<Place> {
   await awaitStart(config.backends.dataDir, socketPath)
   const { username } = userInfo()
   const headers = { 'x-spinnaker-user': encodeURIComponent(username), 'x-fairlead-operator': 'command line' }
-  return { origin: 'http://fairlead', prefix: '/clouddriver', headers, socketPath }
+  const bounds = config.backends.infrastructure?.local?.images
+  return { origin: 'http://fairlead', prefix: '/clouddriver', headers, socketPath, bounds }
 }
 
 /** A Fairlead that has just been started opens its socket a moment later. */
@@ -266,6 +305,7 @@ function remote(url: string): Place {
     prefix: parsed.pathname.replace(/\/$/, ''),
     headers: token === undefined ? {} : { authorization: `Bearer ${token}` },
     socketPath: undefined,
+    bounds: undefined,
   }
 }
 

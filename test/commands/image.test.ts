@@ -75,3 +75,22 @@ test('images are pushed to a Fairlead that runs', async (t) => {
   await served.exited
   await assert.rejects(image('list'), /No Fairlead runs with this data directory/)
 })
+
+test('a directory that is too large for an image is refused before it is packed', async (t) => {
+  const home = createHome(t)
+  const bounds = { LOCAL_IMAGES_MAX_SIZE: '1MB', LOCAL_IMAGES_MAX_FILES: '3' }
+  await startServe(t, {}, { home, embedded: true, env: bounds }).listening
+  const env = { ...sharedEnvironment, ...bounds, HOME: home, FAIRLEAD_DATA_DIR: join(home, 'data') }
+  const push = () => run(process.execPath, [program, 'image', 'push', 'shop:1', 'shop'], { cwd: home, env })
+  mkdirSync(join(home, 'shop', '.git'), { recursive: true })
+  const file = (name: string, bytes: number) => writeFileSync(join(home, 'shop', name), Buffer.alloc(bytes))
+  writeFileSync(join(home, 'shop', 'fairlead-image.yml'), 'command: [sh, -c, "exit 0"]\n')
+  // Left out, so that it does not count.
+  file('.git/pack', 2_000_000)
+  file('large', 900_000)
+  assert.match((await push()).stdout, /stored/)
+  file('larger', 200_000)
+  await assert.rejects(push(), /The directory has more than \d+ bytes\. Make it smaller, or raise local\.images\.max-size\./)
+  for (const name of ['larger', 'more', 'even more']) file(name, 1)
+  await assert.rejects(push(), /The directory has more than 3 entries\. Make it smaller, or raise local\.images\.max-files\./)
+})
