@@ -35,6 +35,18 @@ test('pieces after a cut stay the same', () => {
   assert.equal(new Set(after.blocks.map(({ from }) => from)).size, after.blocks.length)
 })
 
+test('pieces after earlier output stay the same', () => {
+  const before = toLogText(`${lines(1000, 450)}unfinis`)
+  const [earlier, later] = [lines(700, 300), `${lines(1000, 450)}unfinished\n`]
+  const after = toLogText(earlier + later, -earlier.length, before)
+  assert.equal(joined(after), after.text)
+  assert.deepEqual(
+    after.blocks.map(({ from }) => from),
+    [-earlier.length, lines(700, 200).length - earlier.length, ...before.blocks.map(({ from }) => from)],
+  )
+  assert.ok(before.blocks.slice(0, -1).every((block) => after.blocks.includes(block)))
+})
+
 test('other output is taken apart anew', () => {
   const before = toLogText(lines(0, 450))
   const after = toLogText(lines(7, 450), 0, before)

@@ -1,8 +1,8 @@
-/** Output of an instance at the console: a line has an address, which stays the same while more is written. */
+/** Output of an instance at the console: earlier output appears on scrolling up; a line has an address, which stays the same. */
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { type TestContext, test } from 'node:test'
 import { byteOfLine, lineAtByte, toLogText } from '../../console/src/model/log-blocks.ts'
-import { openChromium } from '../support/chromium.ts'
+import { type Chromium, openChromium } from '../support/chromium.ts'
 import { startGateway } from '../support/gateway.ts'
 import { startUpstream } from '../support/upstream.ts'
 import { waitUntil } from '../support/wait-until.ts'
@@ -25,9 +25,8 @@ test('a line is found by its first byte in the whole output', () => {
   assert.equal(lineAtByte(blocks, startByte, byteOf(1000)), undefined)
 })
 
-test('the address of output marks a line', { timeout: 900_000 }, async (t) => {
-  const browser = await openChromium(t)
-  if (browser === undefined) return
+/** A page whose output is long; of it, the service keeps what follows line 40,000 when it is asked for all. */
+async function start(t: TestContext, browser: Chromium) {
   const offsets: number[] = []
   const clouddriver = await startUpstream(t, ({ path, query }) => {
     if (!path.endsWith('/console'))
@@ -41,6 +40,42 @@ test('the address of output marks a line', { timeout: 900_000 }, async (t) => {
   const url = await startGateway(t, { services: { clouddriver: { baseUrl: clouddriver.url } } })
   const page = await browser.newPage({ extraHTTPHeaders: { 'X-SPINNAKER-USER': 'alice' } })
   const open = (query: string) => page.goto(`${url}/console/applications/shop/instances/dev/east/i-1?tab=console${query}`)
+  return { page, offsets, open, log: page.getByRole('log') }
+}
+
+test('earlier output appears on scrolling up', { timeout: 900_000 }, async (t) => {
+  const browser = await openChromium(t)
+  if (browser === undefined) return
+  const { page, offsets, open, log } = await start(t, browser)
+  await open('')
+  const first = log.getByText(`line ${lineCount - 2000} `)
+  const gone = page.getByText('The beginning of the output is no longer on this page.')
+  await first.waitFor({ state: 'attached' })
+  const firstBlock = log.locator('.log-block').first()
+  const topOf = async () => {
+    const box = await log.locator('.log-block', { hasText: `line ${lineCount - 2000} ` }).boundingBox()
+    assert.ok(box !== null)
+    return box.y
+  }
+  const top = (await log.boundingBox())?.y ?? 0
+  await log.press('Home')
+  await waitUntil(async () => !(await firstBlock.textContent())?.startsWith(`line ${lineCount - 2000} `), 'earlier output')
+  assert.ok(Math.abs((await topOf()) - top) < 40, 'what was at the top stays there')
+  const texts = (await log.textContent()) ?? ''
+  const from = byteOf(Number(/\d+/.exec(texts)?.[0]))
+  assert.equal(texts, whole.subarray(from).toString())
+  assert.equal(offsets[0], byteOf(lineCount - 2000) - partBytes)
+  assert.equal(await gone.count(), 0)
+
+  await log.press('Home')
+  await gone.waitFor()
+  assert.equal(await log.textContent(), texts)
+})
+
+test('the address of output marks a line', { timeout: 900_000 }, async (t) => {
+  const browser = await openChromium(t)
+  if (browser === undefined) return
+  const { page, offsets, open, log } = await start(t, browser)
   const marked = page.locator('.log-line')
   const lineInAddress = () => new URL(page.url()).searchParams.get('line')
 
@@ -49,7 +84,6 @@ test('the address of output marks a line', { timeout: 900_000 }, async (t) => {
     await open(`&line=${byteOf(5000)}`)
     await waitUntil(() => offsets.length > 0, 'the first part')
     await page.clock.pauseAt(await page.evaluate<number>('Date.now() + 100'))
-    const log = page.getByRole('log')
     // All steps together are shorter than the pause between two polls.
     for (let step = 0; step < 1500 && (await log.getByText(`line ${lineCount - 1} `).count()) === 0; step++) {
       await page.clock.runFor(1)
@@ -85,7 +119,7 @@ test('the address of output marks a line', { timeout: 900_000 }, async (t) => {
     await open('')
     await page.getByLabel('Find').fill('line 59000 ')
     await page.locator('mark.is-current').waitFor()
-    await page.getByRole('log').press('l')
+    await log.press('l')
     await waitUntil(() => lineInAddress() === String(byteOf(59_000)), 'the line of the hit')
     assert.equal(await marked.textContent(), 'line 59000 für alle')
     assert.equal(await page.locator('mark.is-current').textContent(), 'line 59000 ')

@@ -1,7 +1,7 @@
-/** Output of an instance, followed from its end: the newest lines first, then what is new, by offset. */
+/** Output of an instance, followed from its end: the newest lines first, then what is new, by offset, and on demand what came before. */
 import { type Signal, useSignal } from '@preact/signals'
-import { useEffect, useState } from 'preact/hooks'
-import { byteLength } from '../model/log-blocks.ts'
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { byteLength, toTextOfBytes } from '../model/log-blocks.ts'
 import { objectsOf, textOf } from '../model/read.ts'
 import { type ApiError, asApiError } from './api-error.ts'
 import { client, unwrap } from './client.ts'
@@ -10,10 +10,12 @@ import { loginEnded } from './login-state.ts'
 export interface Output {
   /** Undefined until the first answer. */
   readonly text: string | undefined
-  /** Characters before the text that are no longer kept. */
-  readonly dropped: number
+  /** Place of the text, in characters: it begins at 0, rises with what is dropped, and falls with what is read before it. */
+  readonly from: number
   /** Bytes of the whole output before the text. */
   readonly startByte: number
+  /** There may be earlier output that the page has room for. */
+  readonly hasEarlier: boolean
   readonly error: ApiError | undefined
 }
 
@@ -29,15 +31,24 @@ const firstLines = 2000
 const beforeBytes = 65_536
 const pollMs = 2000
 const longestPollMs = 60_000
+/** The service answers with so much at most. */
+const partBytes = 1_048_576
 /** When there is more, the page keeps only the last lines. */
 const maxCharacters = 4_000_000
 const keptCharacters = 3_000_000
 
-const nothingYet: Output = { text: undefined, dropped: 0, startByte: 0, error: undefined }
+const nothingYet: Output = { text: undefined, from: 0, startByte: 0, hasEarlier: false, error: undefined }
+
+interface FollowedOutput {
+  readonly output: Signal<Output>
+  /** Reads what came before the text. */
+  readonly readEarlier: () => void
+}
 
 /** @param line First byte of a line that shall be among the text */
-export function useOutput({ account, region, id, provider }: Place, line: number | undefined): Signal<Output> {
+export function useOutput({ account, region, id, provider }: Place, line: number | undefined): FollowedOutput {
   const output = useSignal(nothingYet)
+  const readEarlier = useRef(() => {})
   const [wanted] = useState(line)
   useEffect(() => {
     output.value = nothingYet
@@ -46,30 +57,59 @@ export function useOutput({ account, region, id, provider }: Place, line: number
     let nextOffset: number | undefined
     let failures = 0
     const path = { account, region, instanceId: id }
+    const ask = (part: { readonly tail: number } | { readonly offset: number }) =>
+      unwrap(client.GET('/instances/{account}/{region}/{instanceId}/console', { params: { path, query: { provider, ...part } } }))
     const read = async () => {
       const first = wanted === undefined ? { tail: firstLines } : { offset: Math.max(0, wanted - beforeBytes) }
-      const part = nextOffset === undefined ? first : { offset: nextOffset }
-      const answer = await unwrap(
-        client.GET('/instances/{account}/{region}/{instanceId}/console', { params: { path, query: { provider, ...part } } }),
-      )
+      const answer = await ask(nextOffset === undefined ? first : { offset: nextOffset })
       if (ended) return false
       const { offset = 0, nextOffset: next, endOffset = 0 } = answer
       const goesOn = nextOffset !== undefined
-      const text = goesOn || wanted === undefined || offset === 0 ? toText(answer.output) : withoutCutLine(toText(answer.output))
-      const { text: shown, dropped: droppedBefore, startByte: startBefore, error } = output.peek()
+      const part = toText(answer.output)
+      const text = goesOn || wanted === undefined || offset === 0 ? part : withoutCutLine(part)
+      const before = output.peek()
       // A service that does not know offsets answers with everything each time.
       nextOffset = next
-      const start = goesOn ? startBefore : next === undefined ? 0 : next - byteLength(text)
-      const whole = goesOn ? (shown ?? '') + text : text
+      const start = goesOn ? before.startByte : next === undefined ? 0 : startAfter(offset, part, text)
+      const whole = goesOn ? (before.text ?? '') + text : text
       const cut = cutOf(whole)
-      const current = {
-        text: whole.slice(cut),
-        dropped: (goesOn ? droppedBefore : 0) + cut,
-        startByte: start + byteLength(whole.slice(0, cut)),
-        error: undefined,
+      const shown = whole.slice(cut)
+      const startByte = start + byteLength(whole.slice(0, cut))
+      const hasEarlier = next !== undefined && startByte > 0 && hasRoom(shown) && (!goesOn || before.hasEarlier)
+      if (shown !== before.text || before.error !== undefined) {
+        output.value = { text: shown, from: (goesOn ? before.from : 0) + cut, startByte, hasEarlier, error: undefined }
       }
-      if (current.text !== shown || error !== undefined) output.value = current
       return next !== undefined && endOffset > next && text !== ''
+    }
+    let isReadingEarlier = false
+    const readBefore = async () => {
+      const end = output.peek().startByte
+      const wantedOffset = Math.max(0, end - partBytes)
+      const { output: part, offset = 0, nextOffset: next = 0 } = await ask({ offset: wantedOffset })
+      // What is kept may be cut meanwhile.
+      const { text: shown, from, startByte } = output.peek()
+      if (ended || shown === undefined || startByte !== end) return
+      if (offset >= end || next < end) {
+        output.value = { ...output.peek(), hasEarlier: false }
+        return
+      }
+      const before = toTextOfBytes(toText(part), end - offset)
+      const text = offset > 0 && offset === wantedOffset ? withoutCutLine(before) || before : before
+      const start = startAfter(offset, before, text)
+      const whole = text + shown
+      const hasEarlier = start > 0 && offset === wantedOffset && hasRoom(whole)
+      output.value = { text: whole, from: from - text.length, startByte: start, hasEarlier, error: undefined }
+    }
+    readEarlier.current = () => {
+      if (isReadingEarlier || !output.peek().hasEarlier) return
+      isReadingEarlier = true
+      readBefore()
+        .catch((error: unknown) => {
+          if (!ended) output.value = { ...output.peek(), error: asApiError(error) }
+        })
+        .finally(() => {
+          isReadingEarlier = false
+        })
     }
     const follow = async () => {
       let hasMore = false
@@ -93,7 +133,16 @@ export function useOutput({ account, region, id, provider }: Place, line: number
       clearTimeout(timer)
     }
   }, [account, region, id, provider])
-  return output
+  return { output, readEarlier: () => readEarlier.current() }
+}
+
+function hasRoom(text: string): boolean {
+  return text.length + partBytes <= maxCharacters
+}
+
+/** Offset of a text at the end of a part. */
+function startAfter(offset: number, part: string, text: string): number {
+  return offset + byteLength(part.slice(0, part.length - text.length))
 }
 
 /** Characters to drop, up to the end of a line where there is one. */

@@ -18,9 +18,16 @@ interface LogViewProps {
   readonly name: string
   /** Nothing more will be written. */
   readonly isEnded?: boolean
-  /** Characters before the text that are no longer kept. */
-  readonly dropped?: number
+  /** Place of the text in the output, in characters; it falls when earlier output is put before the text. */
+  readonly from?: number
+  readonly earlier?: Earlier
   readonly lines?: LineChoice
+}
+
+/** Output before the text. */
+interface Earlier {
+  /** Undefined when it is gone, or the page has no room. */
+  readonly read: (() => void) | undefined
 }
 
 /** A line that has an address: the first of its bytes, which stays the same while older output is dropped. */
@@ -31,17 +38,18 @@ interface LineChoice {
   onChoose(byte: number): void
 }
 
-export function LogView({ text, name, isEnded = false, dropped = 0, lines: choice }: LogViewProps) {
+export function LogView({ text, name, isEnded = false, from = 0, earlier, lines: choice }: LogViewProps) {
   const [follows, setFollows] = useState(choice?.byte === undefined)
   const [wraps, setWraps] = useState(true)
   const box = useRef<HTMLPreElement>(null)
   const lastTop = useRef(0)
-  const { blocks } = useLogText(text, dropped)
+  const { blocks } = useLogText(text, from)
   const count = useGradually(blocks.length, blocksAtOnce)
   const drawn = blocks.slice(blocks.length - count)
   const lines = blocks.reduce((sum, block) => sum + block.lines, 0)
   const search = useSearch(blocks, box)
   useEnd(box, follows)
+  usePlace(box, drawn[0]?.from, !follows)
   const byte = choice?.byte
   const chosen = choice && byte !== undefined ? lineAtByte(blocks, choice.startByte, byte) : undefined
   const isChosenDrawn = chosen !== undefined && drawn.includes(chosen.block)
@@ -73,6 +81,7 @@ export function LogView({ text, name, isEnded = false, dropped = 0, lines: choic
     // The end may be out of view because more was written; only the reader goes up.
     if (scrollHeight - scrollTop - clientHeight < atEndPx) setFollows(true)
     else if (wentUp) setFollows(false)
+    if (wentUp && scrollTop < clientHeight && count === blocks.length) earlier?.read?.()
   }
   const onKey = (event: KeyboardEvent) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return
@@ -112,7 +121,7 @@ export function LogView({ text, name, isEnded = false, dropped = 0, lines: choic
           <Icon name="download" />
         </button>
       </div>
-      {dropped > 0 && <p class="muted">{words.droppedOutput}</p>}
+      {earlier !== undefined && earlier.read === undefined && <p class="muted">{words.droppedOutput}</p>}
       <pre
         ref={box}
         role="log"
@@ -139,12 +148,26 @@ export function LogView({ text, name, isEnded = false, dropped = 0, lines: choic
   )
 }
 
-function useLogText(text: string, dropped: number): LogText {
+function useLogText(text: string, from: number): LogText {
   const last = useRef<LogText | undefined>(undefined)
   return useMemo(() => {
-    last.current = toLogText(text, dropped, last.current)
+    last.current = toLogText(text, from, last.current)
     return last.current
-  }, [text, dropped])
+  }, [text, from])
+}
+
+/** Keeps what the reader sees in its place when pieces come before it. Browsers do that themselves, but not at the very top. */
+function usePlace(box: { readonly current: HTMLElement | null }, first: number | undefined, isWanted: boolean): void {
+  const before = useRef(first)
+  const top = before.current === first ? undefined : box.current?.scrollTop
+  useLayoutEffect(() => {
+    const { current } = box
+    const former = current?.querySelector(`.log-block[data-from="${before.current}"]`)
+    before.current = first
+    if (!isWanted || current === null || former == null || top === undefined) return
+    const added = former.getBoundingClientRect().top - (current.firstElementChild ?? former).getBoundingClientRect().top
+    current.scrollTop = top + added
+  }, [first])
 }
 
 /** Keeps the end in view, whatever makes the text higher. */

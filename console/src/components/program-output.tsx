@@ -17,7 +17,8 @@ interface ProgramOutputProps {
 export function ProgramOutput({ line, ...place }: ProgramOutputProps) {
   const change = useQueryChange()
   const byte = line !== undefined && /^\d+$/.test(line) ? Number(line) : undefined
-  const { text, dropped, startByte, error } = useOutput(place, byte).value
+  const { output, readEarlier } = useOutput(place, byte)
+  const { text, from, startByte, hasEarlier, error } = output.value
   if (text === undefined)
     return error === undefined ? <Loading rows={8} /> : <ErrorState error={error} onRetry={() => location.reload()} />
   return (
@@ -27,7 +28,8 @@ export function ProgramOutput({ line, ...place }: ProgramOutputProps) {
       <LogView
         text={text}
         name={place.id}
-        dropped={dropped}
+        from={from}
+        {...(startByte > 0 && { earlier: { read: hasEarlier ? readEarlier : undefined } })}
         lines={{ startByte, byte, onChoose: (chosen) => change({ line: chosen === byte ? undefined : String(chosen) }) }}
       />
     </>

@@ -1,7 +1,7 @@
 /** A long output in pieces that stay the same while more is written: only the last one grows. */
 
 export interface LogBlock {
-  /** Characters of the whole output before it; it names the piece. */
+  /** Its place in the output, in characters; it names the piece. */
   readonly from: number
   readonly text: string
   readonly lines: number
@@ -9,8 +9,8 @@ export interface LogBlock {
 
 export interface LogText {
   readonly text: string
-  /** Characters that were there before the text and are no longer kept. */
-  readonly dropped: number
+  /** Place of the text in the output, in characters; it falls when earlier output is put before the text. */
+  readonly from: number
   readonly blocks: readonly LogBlock[]
 }
 
@@ -20,29 +20,29 @@ const linesEach = 200
 const maxLength = 64_000
 
 /** @param before The last answer for the same output, whose pieces are taken over. */
-export function toLogText(text: string, dropped = 0, before?: LogText): LogText {
-  const kept = before === undefined ? [] : keptBlocks(text, dropped, before)
+export function toLogText(text: string, from = 0, before?: LogText): LogText {
+  const kept = before === undefined ? [] : keptBlocks(text, from, before)
   const last = kept.at(-1)
-  const end = last === undefined ? 0 : last.from + last.text.length - dropped
-  return { text, dropped, blocks: [...kept, ...split(text, end, dropped)] }
+  const end = last === undefined ? 0 : last.from + last.text.length - from
+  return { text, from, blocks: [...kept, ...split(text.slice(end), from + end)] }
 }
 
 /** All pieces but the last, which may not be complete. */
-function keptBlocks(text: string, dropped: number, before: LogText): readonly LogBlock[] {
-  const gone = dropped - before.dropped
-  const goesOn = gone >= 0 && text.startsWith(before.text.slice(gone))
+function keptBlocks(text: string, from: number, before: LogText): readonly LogBlock[] {
+  const gone = from - before.from
+  const goesOn = gone < 0 ? text.startsWith(before.text, -gone) : text.startsWith(before.text.slice(gone))
   if (!goesOn) return []
-  const complete = before.blocks.slice(0, -1)
-  const whole = complete.filter(({ from }) => from >= dropped)
+  const whole = before.blocks.slice(0, -1).filter((block) => block.from >= from)
   const [first] = whole
-  // The piece through which the cut goes.
-  const rest = first === undefined ? [] : split(text.slice(0, first.from - dropped), 0, dropped)
+  // What was put before, or the piece through which the cut goes.
+  const rest = first === undefined ? [] : split(text.slice(0, first.from - from), from)
   return [...rest, ...whole]
 }
 
-function split(text: string, start: number, dropped: number): LogBlock[] {
+/** @param start Place of the text in the output */
+function split(text: string, start: number): LogBlock[] {
   const blocks: LogBlock[] = []
-  let from = start
+  let from = 0
   while (from < text.length) {
     let at = from
     let lines = 0
@@ -52,7 +52,7 @@ function split(text: string, start: number, dropped: number): LogBlock[] {
       lines++
     }
     if (at - from > maxLength) at = wholeCharacter(text, from + maxLength)
-    blocks.push({ from: from + dropped, text: copied(text.slice(from, at)), lines })
+    blocks.push({ from: start + from, text: copied(text.slice(from, at)), lines })
     from = at
   }
   return blocks
@@ -75,6 +75,11 @@ export function byteLength(text: string): number {
   return encoder.encode(text).length
 }
 
+/** The beginning of a text. @param bytes Up to the end of a character */
+export function toTextOfBytes(text: string, bytes: number): string {
+  return new TextDecoder('utf-8', { ignoreBOM: true }).decode(encoder.encode(text).subarray(0, bytes))
+}
+
 /** A line, by the piece that has it and its number in it. */
 export interface LogLine {
   readonly block: LogBlock
@@ -88,8 +93,7 @@ export function lineAtByte(blocks: readonly LogBlock[], startByte: number, byte:
   for (const block of blocks) {
     const length = lengthOf(block)
     if (byte < from + length) {
-      const before = new TextDecoder().decode(encoder.encode(block.text).subarray(0, byte - from))
-      return { block, at: before.split('\n').length - 1 }
+      return { block, at: toTextOfBytes(block.text, byte - from).split('\n').length - 1 }
     }
     from += length
   }
