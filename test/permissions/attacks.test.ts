@@ -319,6 +319,14 @@ test('attacks on an application that somebody has no right on', async (t) => {
     await refused('POST /tasks', [{ type: 'deletePipeline', pipeline: gone }])
   })
 
+  await t.test('a finished build is not believed without login', async () => {
+    const build = { master: 'ci', project: { name: 'app', lastBuild: { number: 1, building: false, result: 'SUCCESS' } } }
+    for (const path of ['/webhooks/build/x', '/webhooks/BUILD/x', '/webhooks/b%75ild/x', '/webhooks/docker/x']) {
+      assert.equal((await ask(undefined, `POST ${path}`, build)).status, 403, path)
+    }
+    assert.equal((await ask('admin', 'POST /webhooks/build/x', build)).status, 200)
+  })
+
   await t.test('variants of runAsUser lend nobody’s rights', async () => {
     const save = (runAsUser: unknown, more = {}) =>
       plan({

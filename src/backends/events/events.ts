@@ -10,6 +10,7 @@ import { WorkLine } from '../in-turns.ts'
 import { CronScheduler, cronMigrations } from './cron/scheduler.ts'
 import { validateWithTimes } from './cron/validation.ts'
 import { type Event, toEvent } from './event.ts'
+import { triggerKinds } from './kinds/all.ts'
 import { toManualStart } from './manual.ts'
 import { toTriggeredStarts } from './matching.ts'
 import { isDropped, toQuietPeriodView } from './quiet-period.ts'
@@ -59,7 +60,9 @@ function openEvents(context: BackendContext, pauses: EventPauses): OpenBackend {
     const raw = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0)
     const event = toWebhookEvent({ type, source, headers: headersOf(request), raw, body })
     if (event === undefined) return { eventProcessed: false, eventId: null }
-    await handle(event, callerOf(request))
+    const caller = callerOf(request)
+    checkSender(context, event, caller)
+    await handle(event, caller)
     return { eventProcessed: true, eventId: event.id }
   }
 
@@ -91,6 +94,19 @@ function openEvents(context: BackendContext, pauses: EventPauses): OpenBackend {
       starts.close()
     },
   }
+}
+
+/**
+ * With authorization, triggers lend the rights of their `runAsUser`: a sender without login must not pass for a build server.
+ *
+ * @throws {BackendError} 403
+ */
+function checkSender({ settings }: BackendContext, { type }: Event, { user = 'anonymous' }: Caller): void {
+  if (settings.authorization !== true || user !== 'anonymous') return
+  const isReported = triggerKinds.some((kind) => kind.eventType === type && kind.reportedByServices === true)
+  if (!isReported) return
+  const message = `Events of the type ${type} start triggers without a secret. Send them with an API token, or use a webhook trigger.`
+  throw new BackendError(403, message)
 }
 
 interface WebhookAnswer {

@@ -56,6 +56,7 @@ export const webhookOperations: Operation[] = [
     answer: WebhookAnswer,
     errors: {
       400: 'The body is not JSON, or the source is not known.',
+      403: 'With permissions, the embedded event service takes builds, images and packages from logged-in users only.',
       415: 'The body is a form.',
       422: 'Matching the event with the patterns of all triggers takes too long.',
     },

@@ -488,6 +488,36 @@ test('events-scenario 29: with authorization a trigger needs EXECUTE for its use
   assert.equal(recording.starts[0]!.headers['x-spinnaker-accounts'], 'dev')
 })
 
+test('with authorization, builds and images are reported by services and users alone', async (t) => {
+  const jenkins = { type: 'jenkins', master: 'ci-main', job: 'app', runAsUser: 'bot' }
+  const docker = { type: 'docker', account: 'hub', repository: 'app', runAsUser: 'bot' }
+  const { recording, send, startsAfter } = await startEvents(t, [pipelineWith(jenkins, docker)], { authorization: true })
+  const body = { applications: [{ name: 'DEMO', authorizations: ['EXECUTE'] }], accounts: [] }
+  recording.answer = (service) => (service === 'fiat' ? { status: 200, body } : undefined)
+  const build = { master: 'ci-main', project: { name: 'app', lastBuild: { number: 7, building: false, result: 'SUCCESS' } } }
+  const image = { account: 'hub', repository: 'app', tag: '1' }
+  for (const [type, content] of [
+    ['build', build],
+    ['docker', image],
+  ] as const) {
+    for (const path of [`/webhooks/${type}/x`, `/webhooks/${type.toUpperCase()}/x`, `/webhooks/${type}`]) {
+      for (const headers of [undefined, { 'x-spinnaker-user': 'anonymous' }]) {
+        const answer = await send(path, content, headers)
+        assert.deepEqual([answer.status, recording.starts.length], [403, 0], path)
+        assert.match(String(answer.body['message']), /Send them with an API token/)
+      }
+    }
+  }
+  assert.equal(await startsAfter('/webhooks/build/x', build, { 'x-spinnaker-user': 'alice' }), 1)
+  assert.equal(await startsAfter('/webhooks/docker/x', image, { 'x-spinnaker-user': 'alice' }), 1)
+  assert.equal(await startsAfter('/', { details: { type: 'docker' }, content: image }), 1)
+})
+
+test('without authorization, a build may be reported by a webhook', async (t) => {
+  const { startsAfter } = await startEvents(t, [pipelineWith({ type: 'docker', account: 'hub', repository: 'app' })])
+  assert.equal(await startsAfter('/webhooks/docker/x', { account: 'hub', repository: 'app', tag: '1' }), 1)
+})
+
 test('events-scenario 31: a quiet period drops starts by suppressed triggers', async (t) => {
   const [startMs, endMs] = [Date.now() - 3_600_000, Date.now() + 3_600_000]
   const quietPeriod = { enabled: true, startMs, endMs, triggerTypes: ['webhook'] }

@@ -12,6 +12,7 @@ function lastBuildOf(event: Event): JsonObject {
 export const buildKind: TriggerKind = {
   eventType: 'build',
   triggerTypes: ['jenkins', 'travis', 'concourse', 'gitlab-ci'],
+  reportedByServices: true,
   accepts(event) {
     const build = lastBuildOf(event)
     return build['building'] === false && build['result'] === 'SUCCESS'

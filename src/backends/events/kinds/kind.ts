@@ -15,6 +15,8 @@ export interface TriggerKind {
   eventType: string
   /** Types of the triggers, as definitions write them. */
   triggerTypes: readonly string[]
+  /** Such events have no secret or constraint that a sender could fail: services report what they have seen themselves. */
+  reportedByServices?: boolean
   /** Whether such an event can fire anything at all; absent means always. */
   accepts?(event: Event): boolean
   /** Whether the trigger waits for what the event is about, as far as comparing names tells. */

@@ -26,6 +26,7 @@ export const messageKinds: TriggerKind[] = [
   {
     eventType: 'plugin',
     triggerTypes: ['plugin'],
+    reportedByServices: true,
     concerns: (trigger, { content }) => sameName(textOf(trigger['pluginEventType']) ?? 'PUBLISHED', content['pluginEventType']),
     matches: () => true,
     fields: (_trigger, { content }) => pick(content, releaseFields),

@@ -9,6 +9,7 @@ function imageKind(type: string, toArtifact: (name: string, tag: string) => Json
   return {
     eventType: type,
     triggerTypes: [type],
+    reportedByServices: true,
     concerns: (trigger, { content }) =>
       isSame(trigger['account'], content['account']) && isSame(trigger['repository'], content['repository']),
     matches(trigger, { content }, { patterns }) {
@@ -29,6 +30,7 @@ function imageKind(type: string, toArtifact: (name: string, tag: string) => Json
 const chartKind: TriggerKind = {
   eventType: 'helm',
   triggerTypes: ['helm'],
+  reportedByServices: true,
   accepts: ({ content }) =>
     [content['chart'], content['version'], content['digest']].every((value) => textOf(value) !== undefined),
   concerns: (trigger, { content }) =>
@@ -50,6 +52,7 @@ function searchKind(type: string): TriggerKind {
   return {
     eventType: type,
     triggerTypes: [type],
+    reportedByServices: true,
     concerns: (trigger, { content }) => isSame(trigger[field], content['name'] ?? content[field]),
     matches: () => true,
     fields: (trigger) => ({ [field]: trigger[field] }),
