@@ -29,8 +29,6 @@ export interface ConnectionTimes {
   farewellMs: number
   /** For a client that is answered while it still sends, to send the rest. */
   lingerMs: number
-  /** For the answer to a client that has ended its side of the connection to begin or go on: it waits, or it is gone. */
-  halfOpenMs: number
   /** For idle connections after a drain, once the ports are closed: a balancer may have sent a request on one. */
   lastIdleMs: number
   /** How often late requests are looked for. */
@@ -44,7 +42,6 @@ export const connectionTimes: ConnectionTimes = {
   keepAliveMs: 72_000,
   farewellMs: 2000,
   lingerMs: 30_000,
-  halfOpenMs: 10_000,
   lastIdleMs: 1000,
   checkMs: 30_000,
 }
@@ -150,14 +147,7 @@ export class Connections {
         this.#add(socket, carrier)
       })
     } else {
-      // With TLS, the end of one side is that of the connection (RFC 5246, section 7.2.1).
-      Object.assign(server, { httpAllowHalfOpen: true })
-      server.on('connection', (socket: Socket) => {
-        this.#add(socket, socket)
-        // One that another process has accepted would end with the side of its client.
-        socket.allowHalfOpen = true
-        socket.once('end', () => this.#awaitAnswers(socket))
-      })
+      server.on('connection', (socket: Socket) => this.#add(socket, socket))
     }
     server.on('timeout', (socket: Socket) => this.#endStalled(socket))
     server.on('clientError', (error: Error & { code?: string }, socket: Duplex) => this.#answerClientError(error, socket))
@@ -298,24 +288,6 @@ export class Connections {
       }
       this.#noteEnd()
     })
-  }
-
-  /**
-   * The client has ended its side: some do so once they have sent a request, and others to give it up. The latter are noticed when
-   * something is written, which resets the connection, or when nothing is for a while.
-   */
-  #awaitAnswers(socket: Socket): void {
-    const connection = this.#connections.get(socket)
-    // Without a request, Node ends the other side.
-    if (connection === undefined || connection.turns.length === 0) return
-    connection.ends = true
-    this.#makeLastIfPossible(connection)
-    let { bytesWritten } = socket
-    const check = setInterval(() => {
-      if (socket.bytesWritten === bytesWritten && socket.writableLength === 0) socket.destroy()
-      bytesWritten = socket.bytesWritten
-    }, this.times.halfOpenMs).unref()
-    socket.once('close', () => clearInterval(check))
   }
 
   /** @returns how many connections its address has with this one; 0 where they are not counted */

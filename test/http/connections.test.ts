@@ -404,28 +404,3 @@ test('an expectation that nobody knows is ignored', async (t) => {
   const { status, headers } = await connection.next()
   assert.deepEqual([status, headers['x-content-type-options']], [200, 'nosniff'])
 })
-
-test('a client that ends its side after its requests gets all answers', async (t) => {
-  const clouddriver = await startUpstream(t, { 'GET /networks': silence })
-  const options = { connectionTimes: { halfOpenMs: 3_600_000 } }
-  const { url } = await runGateway(t, { services: { clouddriver: { baseUrl: clouddriver.url } } }, options)
-  const socket = await openPlain(t, url)
-  const text = readToEnd(socket)
-  socket.end(`GET /version HTTP/1.1\r\n${head}\r\nGET /networks HTTP/1.1\r\n${head}\r\n`)
-  await waitUntil(() => clouddriver.requests.length === 1, 'the second one is worked on')
-  // The end has arrived by then.
-  await fetch(`${url}/version`)
-  clouddriver.release({ aws: [] })
-  assert.match(await text, /^HTTP\/1\.1 200 .*HTTP\/1\.1 200 .*connection: close.*\{"aws":\[\]\}/is)
-})
-
-test('a client that ends its side and is given nothing for a while is gone', async (t) => {
-  const clouddriver = await startUpstream(t, { 'GET /networks': silence })
-  const options = { connectionTimes: { halfOpenMs: 200 } }
-  const running = await runGateway(t, { services: { clouddriver: { baseUrl: clouddriver.url } } }, options)
-  const sockets = await Promise.all(Array.from({ length: 20 }, () => openPlain(t, running.url)))
-  for (const socket of sockets) socket.end(`GET /networks HTTP/1.1\r\n${head}\r\n`)
-  const texts = await Promise.all(sockets.map(readToEnd))
-  assert.deepEqual(new Set(texts), new Set(['']))
-  await waitUntil(async () => (await countConnections(running)) === 0, 'no connection is left')
-})
