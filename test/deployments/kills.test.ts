@@ -7,8 +7,13 @@ import { runKills } from '../support/deployment-kills.ts'
 const rounds = Number(process.env['DEPLOYMENT_KILLS'] ?? 8)
 const seed = Number(process.env['DEPLOYMENT_KILLS_SEED'] ?? randomInt(1_000_000))
 
-test(`killing Fairlead and its agent at any step leaves what is desired (seed ${seed})`, async (t) => {
-  const times = await runKills(t, { rounds, seed })
-  assert.equal(times.length, rounds)
-  t.diagnostic(`milliseconds until everything was as desired: ${times.map(Math.round).join(' ')}`)
-})
+for (const [victims, killsThreads] of [
+  ['Fairlead and its agent', false],
+  ['the back ends alone, and with the agent,', true],
+] as const) {
+  test(`killing ${victims} at any step leaves what is desired (seed ${seed})`, async (t) => {
+    const times = await runKills(t, { rounds, seed, killsThreads })
+    assert.equal(times.length, rounds)
+    t.diagnostic(`milliseconds until everything was as desired: ${times.map(Math.round).join(' ')}`)
+  })
+}

@@ -1,6 +1,9 @@
-/** SIGKILL of Fairlead, of the agent or of both in the middle of deployments, until what runs is what is desired. */
+/** Fairlead, its back ends, the agent, or several of them are killed in the middle of deployments, until what runs is what is desired. */
+import assert from 'node:assert/strict'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
+import type { Worker } from 'node:worker_threads'
+import type { Execution } from '../../src/backends/orchestration/model.ts'
 import type { JsonObject } from '../../src/json/values.ts'
 import { type Deployments, listeningPorts, sized, startDeployments, type TaskView } from './deployments.ts'
 import { createRandom } from './random.ts'
@@ -16,11 +19,18 @@ const creation = {
   capacity: sized(2),
 }
 /** A start of Fairlead costs most. */
-const victims = ['the agent', 'Fairlead', 'the agent', 'both'] as const
+const processVictims: readonly Victim[] = [['agent'], ['Fairlead'], ['agent'], ['agent', 'Fairlead']]
+/** The thread of the back ends can end without the process that it belongs to. */
+const threadVictims: readonly Victim[] = [['back ends'], ['back ends'], ['agent', 'back ends']]
 /** More steps than most of the changes have: some are over before anything is killed. */
 const latestStep = 14
 
+const place = { cloudProvider: 'local', account: 'dev', region: 'east' }
 const changes: [name: string, job: (live: string) => JsonObject][] = [
+  [
+    'red/black in a pipeline',
+    () => ({ type: 'deploy', clusters: [{ ...place, ...creation, strategy: 'redblack', maxRemainingAsgs: 2 }] }),
+  ],
   ['red/black', () => ({ ...creation, strategy: 'redblack', maxRemainingAsgs: 2 })],
   ['resize up', (serverGroupName) => ({ type: 'resizeServerGroup', serverGroupName, capacity: sized(4) })],
   ['resize down', (serverGroupName) => ({ type: 'resizeServerGroup', serverGroupName, capacity: sized(1) })],
@@ -39,7 +49,11 @@ const changes: [name: string, job: (live: string) => JsonObject][] = [
   ['highlander', () => ({ ...creation, strategy: 'highlander' })],
 ]
 
+type Victim = readonly ('agent' | 'Fairlead' | 'back ends')[]
+
 export interface KillsOptions {
+  /** The back ends alone are killed, instead of the process with them. */
+  readonly killsThreads?: boolean
   readonly rounds: number
   /** The same seed kills the same processes at the same steps. */
   readonly seed: number
@@ -51,22 +65,27 @@ export interface KillsOptions {
  * @returns milliseconds from each kill until the change was over and everything was as desired
  * @throws {Error} where that never comes
  */
-export async function runKills(t: TestEnd, { rounds, seed }: KillsOptions): Promise<number[]> {
+export async function runKills(t: TestEnd, { rounds, seed, killsThreads = false }: KillsOptions): Promise<number[]> {
   const random = createRandom(seed)
-  const fleet = await startDeployments(t, { isProcess: true })
+  const victims = killsThreads ? threadVictims : processVictims
+  const threads = watchThreads(t)
+  const fleet = await startDeployments(t, killsThreads ? { hasThread: true } : { isProcess: true })
   const port = await fleet.balance('front')
   await fleet.run(creation)
   const times: number[] = []
   for (let round = 0; round < rounds; round++) {
     const [name, job] = changes[round % changes.length]!
     const victim = victims[round % victims.length]!
+    const before = await namesOf(fleet)
     const step = Math.floor(random() * latestStep)
-    const title = `round ${round}: ${victim} at step ${step} of ${name}`
-    const id = await fleet.submit(job(await liveGroup(fleet)))
-    await reached(fleet, id, step)
+    const title = `round ${round}: ${victim.join(' and ')} at step ${step} of ${name}`
+    const { kind, id } = await begin(fleet, job(await liveGroup(fleet)))
+    await reached(fleet, `/${kind}/${id}`, step)
     const killedMs = performance.now()
-    await kill(fleet, victim)
-    await fleet.ends(id)
+    if (victim.includes('agent')) process.kill((await fleet.observed()).pid, 'SIGKILL')
+    if (victim.includes('Fairlead')) await fleet.restart()
+    if (victim.includes('back ends')) await threads.findLast(({ threadName }) => threadName === 'backends')?.terminate()
+    await fleet.ends(id, 'SUCCEEDED', kind)
     let difference: string | undefined
     await waitUntil(
       async () => {
@@ -75,6 +94,9 @@ export async function runKills(t: TestEnd, { rounds, seed }: KillsOptions): Prom
       },
       () => `${title}: ${difference}`,
     )
+    const added = (await namesOf(fleet)).filter((name) => !before.includes(name))
+    const wanted = /resize/.test(name) ? 0 : 1
+    assert.equal(added.length, wanted, `${title}: it has created ${added.join(' and ') || 'nothing'}`)
     times.push(performance.now() - killedMs)
   }
   return times
@@ -85,19 +107,45 @@ async function liveGroup(fleet: Deployments): Promise<string> {
   return groups.sort((one, other) => other.createdTime - one.createdTime)[0]?.name ?? ''
 }
 
-/** Waits until so many steps have begun, or the task is over. */
-async function reached(fleet: Deployments, id: string, step: number): Promise<void> {
-  const begun = ({ execution }: TaskView) =>
-    execution.stages.flatMap(({ tasks }) => tasks).filter(({ status }) => status !== 'NOT_STARTED').length
-  await waitUntil(async () => {
-    const task = await fleet.read<TaskView>(`/tasks/${id}`)
-    return !['NOT_STARTED', 'RUNNING'].includes(task.status) || begun(task) >= step
-  }, `step ${step} of ${id}`)
+/** As a task, and what is a stage of pipelines only as a pipeline. */
+async function begin(fleet: Deployments, job: JsonObject): Promise<{ kind: 'tasks' | 'pipelines'; id: string }> {
+  if (job['type'] !== 'deploy') return { kind: 'tasks', id: await fleet.submit(job) }
+  const pipeline = { application: 'shop', name: 'ship', stages: [{ refId: '1', requisiteStageRefIds: [], ...job }] }
+  const known = await fleet.read<JsonObject[]>('/applications/shop/pipelineConfigs')
+  const saved = await fleet.ask('POST', '/pipelines', { ...known[0], ...pipeline })
+  assert.equal(saved.status, 200, JSON.stringify(saved.body))
+  const { status, body } = await fleet.ask('POST', '/pipelines/shop/ship', { type: 'manual' })
+  assert.equal(status, 202, JSON.stringify(body))
+  return {
+    kind: 'pipelines',
+    id: String((body as { ref: string }).ref)
+      .split('/')
+      .at(-1) as string,
+  }
 }
 
-async function kill(fleet: Deployments, victim: (typeof victims)[number]): Promise<void> {
-  if (victim !== 'Fairlead') process.kill((await fleet.observed()).pid, 'SIGKILL')
-  if (victim !== 'the agent') await fleet.restart()
+/** Waits until so many steps have begun, or the execution is over. */
+async function reached(fleet: Deployments, path: string, step: number): Promise<void> {
+  const begun = (stages: Execution['stages']) =>
+    stages.flatMap(({ tasks }) => tasks).filter(({ status }) => status !== 'NOT_STARTED').length
+  await waitUntil(async () => {
+    const found = await fleet.read<TaskView | Execution>(path)
+    const { status, stages } = 'execution' in found ? found.execution : found
+    return !['NOT_STARTED', 'RUNNING'].includes(status) || begun(stages) >= step
+  }, `step ${step} of ${path}`)
+}
+
+/** Those that have been started; the thread of the back ends is the last one with its name. */
+function watchThreads(t: TestEnd): Worker[] {
+  const threads: Worker[] = []
+  const remember = (thread: Worker) => void threads.push(thread)
+  process.on('worker', remember)
+  t.after(() => void process.off('worker', remember))
+  return threads
+}
+
+async function namesOf(fleet: Deployments): Promise<string[]> {
+  return (await fleet.groups()).map(({ name }) => name)
 }
 
 /** Undefined when the API, the agent, the processes, the ports and the files all say the same. */

@@ -125,6 +125,8 @@ interface Host {
 export interface DeploymentsOptions {
   /** Fairlead has a process of its own, which a restart ends with SIGKILL. */
   readonly isProcess?: boolean
+  /** The back ends have a thread of their own, as outside of tests. */
+  readonly hasThread?: boolean
 }
 
 const instancePorts = 150
@@ -159,7 +161,10 @@ function toSettings(rolesFile: string, { first, last }: PortBlock): JsonObject {
 const usualPlace = { cloudProvider: 'local', credentials: 'dev', account: 'dev', region: 'east' }
 const isOver = new Set(['SUCCEEDED', 'TERMINAL', 'CANCELED', 'STOPPED', 'FAILED_CONTINUE'])
 
-export async function startDeployments(t: TestEnd, { isProcess = false }: DeploymentsOptions = {}): Promise<Deployments> {
+export async function startDeployments(
+  t: TestEnd,
+  { isProcess = false, hasThread = false }: DeploymentsOptions = {},
+): Promise<Deployments> {
   const home = createFolder('deployments')
   const dataDir = join(home, 'data')
   mkdirSync(dataDir)
@@ -167,7 +172,8 @@ export async function startDeployments(t: TestEnd, { isProcess = false }: Deploy
   writeFileSync(rolesFile, 'users: [{username: alice, roles: [ops]}, {username: bob, roles: [readers]}]')
   const ports = await claimPorts()
   const settings = toSettings(rolesFile, ports)
-  const start = () => (isProcess ? startProcess(t, settings, home) : runGateway(t, settings, { embedded: true, dataDir }))
+  const start = () =>
+    isProcess ? startProcess(t, settings, home) : runGateway(t, settings, { embedded: true, ownThread: hasThread, dataDir })
   let running: Host = await start()
   const processes = endWithTest(t, dataDir, () => running.stop())
   t.after(() => removeFolder(home))
@@ -178,7 +184,8 @@ export async function startDeployments(t: TestEnd, { isProcess = false }: Deploy
       headers: { 'X-SPINNAKER-USER': user, 'content-type': 'application/json' },
       ...(body !== undefined && { body: JSON.stringify(body) }),
     })
-    return { status: answer.status, body: (await answer.json()) as unknown }
+    const said = await answer.text()
+    return { status: answer.status, body: said === '' ? undefined : (JSON.parse(said) as unknown) }
   }
 
   async function read<T>(path: string): Promise<T> {
