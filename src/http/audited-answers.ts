@@ -7,6 +7,7 @@ import { BoundedMap } from '../bounded-map.ts'
 import { GatewayError } from '../errors.ts'
 import { foldName } from '../fold-name.ts'
 import { concealSecrets } from '../telemetry/conceal-secrets.ts'
+import { elapsedMs } from '../time-span.ts'
 import { formatError } from './answer.ts'
 import { namesInBody, namesInQuery } from './audited-names.ts'
 import { toErrorAnswer } from './error-answer.ts'
@@ -190,7 +191,7 @@ export class AuditedAnswers {
   #isFirstUse(id: string): boolean {
     const nowMs = this.#options.now()
     const last = this.#tokenUses.get(id)
-    if (last !== undefined && nowMs - last < tokenUseMs) return false
+    if (last !== undefined && elapsedMs(nowMs, last) < tokenUseMs) return false
     this.#tokenUses.set(id, nowMs)
     return true
   }
