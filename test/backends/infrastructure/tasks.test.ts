@@ -147,3 +147,29 @@ test('a step that the store refuses is repeated after a pause', (t) => {
   t.mock.timers.tick(200)
   assert.equal(refusals, 2)
 })
+
+for (const [clock, nowMs, expected] of [
+  ['goes on', 7_200_500, []],
+  ['goes on until its time is over', 7_201_000, ['stopping']],
+  ['is corrected a little', 7_199_900, []],
+  ['is set back by an hour', 3_600_000, ['stopping']],
+] as const) {
+  test(`an instance that drains while the clock ${clock} ${expected.length === 0 ? 'goes on draining' : 'ends'}`, (t) => {
+    t.mock.timers.enable({ apis: ['setTimeout'] })
+    const leaving = { stage: 'draining', sinceMs: 7_200_000 }
+    const instance = { id: 'i-1', account: 'dev', region: 'east', leaving, registered: ['front'] }
+    const stages: string[] = []
+    const desired = {
+      // The agent has not seen that the load balancer leaves it out.
+      revision: 1,
+      all: (kind: string) => (kind === 'instances' ? [instance] : []),
+      get: () => ({}),
+      put: (_kind: string, changed: typeof instance) => void stages.push(changed.leaving.stage),
+      transact: (work: () => void) => work(),
+    }
+    const agent = { setDesired: () => {} }
+    const options = { desired, agent, toState: () => ({}), now: () => nowMs, drainMs: 1000, onChanged: () => {}, log }
+    new Reconciler(options as unknown as ReconcilerOptions).step()
+    assert.deepEqual(stages, expected)
+  })
+}

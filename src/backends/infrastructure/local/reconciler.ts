@@ -2,6 +2,7 @@
 import type { FastifyBaseLogger } from 'fastify'
 import type { AgentClient } from '../../../agent/client.ts'
 import type { DesiredState, ObservedInstance, ObservedMember, ObservedState } from '../../../agent/protocol.ts'
+import { isRunning } from '../../../time-span.ts'
 import { type Desired, type LocalInstance, type LocalJob, placeKey } from './desired.ts'
 import { balancersOf } from './wanted.ts'
 
@@ -148,11 +149,12 @@ export class Reconciler {
   }
 
   #stepOf(instance: LocalInstance): (() => void) | undefined {
-    const { desired, now } = this.#options
+    const { desired, now, drainMs } = this.#options
     const { leaving } = instance
     if (leaving === undefined) return undefined
     if (leaving.stage === 'draining') {
-      if (!this.#isDrained(instance) && now() < leaving.sinceMs + this.#options.drainMs) return undefined
+      // A small step of the clock backwards cuts nothing short.
+      if (!this.#isDrained(instance) && isRunning(now(), leaving.sinceMs + drainMs, 2 * drainMs)) return undefined
       const stopping = { stage: 'stopping', sinceMs: now(), revision: desired.revision + 1 } as const
       return () => desired.put('instances', { ...instance, leaving: stopping })
     }
