@@ -22,3 +22,17 @@ export function setCookie(state: RequestState, cookie: string): void {
   const others = state.answerHeaders['set-cookie'] ?? []
   state.answerHeaders['set-cookie'] = [...(Array.isArray(others) ? others : [others]), cookie]
 }
+
+/**
+ * Whether browsers take a cookie of this name only with `Secure`. They drop it otherwise, without a word.
+ *
+ * @see RFC 6265bis, section 4.1.3
+ */
+export function needsSecure(name: string): boolean {
+  return /^__(?:secure|host)-/i.test(name)
+}
+
+/** Whether browsers take a cookie of this name only for the whole host and no other. @see RFC 6265bis, section 4.1.3.2 */
+export function isHostOnly(name: string): boolean {
+  return /^__host-/i.test(name)
+}

@@ -1,5 +1,5 @@
 /** Parser and formatter of the session cookie. */
-import { readCookies } from '../http/cookies.ts'
+import { isHostOnly, needsSecure, readCookies } from '../http/cookies.ts'
 import type { SessionSettings } from './settings.ts'
 
 export interface CookieRules {
@@ -65,7 +65,7 @@ function formatCookie(
     ...(maxAgeSeconds === undefined ? [] : [`Max-Age=${maxAgeSeconds}`]),
     ...(maxAgeSeconds === 0 ? ['Expires=Thu, 01 Jan 1970 00:00:00 GMT'] : []),
     ...(settings.domain === undefined ? [] : [`Domain=${settings.domain}`]),
-    `Path=${contextPath}/`,
+    `Path=${isHostOnly(settings.name) ? '' : contextPath}/`,
     ...(isSecure(requestIsSecure, rules) ? ['Secure'] : []),
     'HttpOnly',
     ...(sameSite === undefined ? [] : [`SameSite=${sameSiteNames[sameSite]}`]),
@@ -73,5 +73,6 @@ function formatCookie(
 }
 
 function isSecure(requestIsSecure: boolean, { settings }: CookieRules): boolean {
+  if (needsSecure(settings.name)) return true
   return settings.secure === 'auto' ? requestIsSecure : settings.secure
 }

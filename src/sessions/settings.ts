@@ -1,5 +1,6 @@
 /** Settings of sessions and their cookie. */
 import { z } from 'zod'
+import { isHostOnly, needsSecure } from '../http/cookies.ts'
 import { duration, type SettingsReport, withoutEffect } from '../setting.ts'
 
 export const SessionKeys = z.strictObject({
@@ -21,7 +22,9 @@ export const SessionKeys = z.strictObject({
     .string()
     .regex(/^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/, 'must be a cookie name: letters, digits, dash, dot, underscore')
     .default('SESSION')
-    .describe('Name of the cookie.'),
+    .describe(
+      'Name of the cookie. With the prefix `__Host-` or `__Secure-`, it is for HTTPS only; with `__Host-`, no other host of the domain can set it.',
+    ),
   'server.servlet.session.cookie.domain': z
     .string()
     .regex(/^[A-Za-z0-9.-]*$/, 'must be a host name')
@@ -58,6 +61,16 @@ export function toSessionSettings(keys: SessionKeys, report: SettingsReport) {
   if (sameSite === 'none' && secure === false) {
     report.problem('server.servlet.session.cookie.same-site', 'browsers accept "none" only with cookie.secure: true')
   }
+  const name = keys['server.servlet.session.cookie.name']
+  if (needsSecure(name) && secure === false) {
+    report.problem(
+      'server.servlet.session.cookie.secure',
+      `browsers drop cookies named ${name} that are not for HTTPS only; remove it`,
+    )
+  }
+  if (isHostOnly(name) && keys['server.servlet.session.cookie.domain']) {
+    report.problem('server.servlet.session.cookie.domain', `browsers drop cookies named ${name} that have a domain; remove it`)
+  }
   return {
     idleMs,
     /** Undefined: only idleness ends a session. */
@@ -65,7 +78,7 @@ export function toSessionSettings(keys: SessionKeys, report: SettingsReport) {
     /** Undefined: any number. */
     maxPerUser: keys['sessions.maxPerUser'] || undefined,
     cookie: {
-      name: keys['server.servlet.session.cookie.name'],
+      name,
       domain: keys['server.servlet.session.cookie.domain'] || undefined,
       /** `auto`: as the request. */
       secure,

@@ -88,6 +88,8 @@ const refused: [yaml: string, key: string][] = [
   ['api-tokens.token-random-bytes: 4', 'api-tokens.token-random-bytes'],
   ['security.basicform.enabled: false', 'security.basicform.enabled'],
   ['server.servlet.session.cookie: {same-site: none, secure: false}', 'server.servlet.session.cookie.same-site'],
+  ['server.servlet.session.cookie: {name: __Secure-S, secure: false}', 'server.servlet.session.cookie.secure'],
+  ['server.servlet.session.cookie: {name: __Host-S, domain: x.io}', 'server.servlet.session.cookie.domain'],
   ['server.servlet.session.timeout: soon', 'server.servlet.session.timeout'],
   ['cors.allowed-origins-pattern: "(a"', 'cors.allowed-origins-pattern'],
   ['cors.allowed-origins-pattern: "a++b"', 'cors.allowed-origins-pattern'],

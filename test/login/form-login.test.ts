@@ -239,6 +239,27 @@ test('auth-scenario 67: a value that a browser brings never becomes a session', 
   assert.equal(await browser.user(), undefined)
 })
 
+test('a session cookie with a prefix is one that browsers accept', async (t) => {
+  for (const [name, path] of [
+    ['__Host-SID', '/'],
+    ['__Secure-SID', '/gate/'],
+  ] as const) {
+    const { open } = await startGuarded(t, {
+      server: { 'forward-headers-strategy': 'native', servlet: { 'context-path': '/gate', session: { cookie: { name } } } },
+    })
+    const browser = open()
+    const before = await browser.visit(startPath)
+    const after = await browser.login('admin', 'secret')
+    const set = [...before.cookies, ...after.cookies].filter((cookie) => cookie.startsWith('__'))
+    assert.notEqual(browser.valueOf(name), undefined)
+    for (const cookie of set) {
+      assert.match(cookie, /; Secure(?:;|$)/)
+      assert.ok(cookie.includes(`; Path=${path};`), cookie)
+    }
+    assert.equal((await browser.user())?.['username'], 'admin')
+  }
+})
+
 test('auth-scenario 68: two browsers of one user have two sessions', async (t) => {
   const { open } = await startGuarded(t)
   const browsers = [open(), open()]
