@@ -44,6 +44,7 @@ export type { Entry } from 'ldapts'
 const unreachableCodes = new Set([51, 52, 248])
 const pageSize = 500
 const sizeLimitExceeded = 4
+const referral = 10
 /** A user in thousands of groups fits, and so do thousands of groups. */
 const maxAnswerBytes = 8 * 1024 * 1024
 /** Beside the entries that are wanted: the end of each page, references to other servers, and what a page has too much. */
@@ -162,7 +163,9 @@ export class Connection {
       return await question()
     } catch (error) {
       if (error instanceof ResultCodeError && !unreachableCodes.has(error.code)) {
-        throw new DirectoryRefusal(this.server, error.code, toLine(error.message))
+        // The library knows no words for a referral, and does not read its addresses.
+        const message = error.code === referral ? 'a referral to another server' : toLine(error.message)
+        throw new DirectoryRefusal(this.server, error.code, message)
       }
       this.close()
       throw new DirectoryUnreachable(this.server, this.#complaint ?? error)

@@ -319,3 +319,35 @@ test('account states are logged and shown to the user only', async (t) => {
   )
   assert.equal((await gateway.open().login('busy', 'pw')).location, unavailable)
 })
+
+test('referrals are not followed, and the log says what to do', async (t) => {
+  const other = await startFake(t)
+  const branch = `ou=branch,${root}`
+  const ldif = `dn: ${branch}
+objectClass: referral
+objectClass: extensibleObject
+ou: branch
+ref: ldap://${other.host}/${branch}`
+  const unknown = { msg: 'the directory refused a login', reason: /the user is unknown/ }
+  const referred = { msg: 'a login failed because of the directory', reason: /^a referral to another server$/ }
+  const rows: [name: string, settings: Record<string, unknown>, user: string, location: string, said?: typeof unknown][] = [
+    ['users beside a referral log in', search, 'alice', gatewayUrl],
+    ['a user behind a referral is unknown', search, 'nobody', `${gatewayUrl}/login?error`, unknown],
+    ['a search base behind a referral', { ...search, userSearchBase: 'ou=branch' }, 'alice', unavailable, referred],
+    ['a name behind a referral', { userDnPattern: 'uid={0},ou=branch' }, 'alice', `${gatewayUrl}/login?error`, unknown],
+    ['groups behind a referral', { ...pattern, groupSearchBase: 'ou=branch' }, 'alice', unavailable, referred],
+  ]
+  for (const [name, settings, user, location, said] of rows) {
+    await t.test(name, async (row) => {
+      const gateway = await startLdap(row, settings, { directory: { ldif } })
+      if (gateway === undefined) return
+      const browser = gateway.open()
+      assert.equal(((await browser.login(user, 'pw')).location ?? '').replace(/\/$/, ''), location)
+      assert.equal((await browser.user())?.['username'], said === undefined ? user : undefined)
+      const line = gateway.lines.findLast(({ msg }) => msg === said?.msg)
+      if (said !== undefined) assert.match(String(line?.['reason']), said.reason)
+      if (said === referred) assert.match(String(line?.['advice']), /refers to another server.*write the address .* in ldap\.url/)
+    })
+  }
+  assert.equal(other.sockets.length, 0, 'no connection leads to the other server')
+})
