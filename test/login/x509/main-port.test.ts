@@ -1,8 +1,11 @@
 /** Client certificates on the main port, alone and beside a login with a browser. */
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { test } from 'node:test'
-import { createAuthority } from '../../support/authority.ts'
+import { connect } from 'node:tls'
+import { createAuthority, type Issued } from '../../support/authority.ts'
 import { type GatewaySettings, runGateway } from '../../support/gateway.ts'
+import { waitUntil } from '../../support/wait-until.ts'
 import { ask, createFiles, createIssuers, sslSettings, userOf } from './support.ts'
 
 const { authority, server } = await createIssuers()
@@ -51,6 +54,71 @@ test('with `need`, nobody connects without a trusted certificate', async (t) => 
   await assert.rejects(ask(`${url}/health`))
   await assert.rejects(ask(`${url}/health`, { client: stranger }))
 })
+
+interface TlsVisit {
+  readonly user: string
+  readonly isReused: boolean
+  /** To resume on another connection. */
+  readonly session: Buffer
+}
+
+/** Asks who is logged in, on a connection of its own; shows the certificate unless the session is resumed. */
+async function visit(
+  url: string,
+  version: 'TLSv1.2' | 'TLSv1.3',
+  { client, session }: { client?: Issued | undefined; session?: Buffer | undefined },
+): Promise<TlsVisit> {
+  const { hostname: host, port } = new URL(url)
+  const socket = connect({
+    ...{ host, port: Number(port), rejectUnauthorized: false, minVersion: version, maxVersion: version },
+    ...(client && { cert: client.cert, key: client.key }),
+    ...(session && { session }),
+  })
+  let ticket: Buffer = Buffer.alloc(0)
+  socket.on('session', (given: Buffer) => {
+    ticket = given
+  })
+  socket.write(`GET /auth/user HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`)
+  let text = ''
+  socket.setEncoding('utf8').on('data', (chunk: string) => {
+    text += chunk
+  })
+  await once(socket, 'end')
+  return { user: /"username":"([^"]*)"/.exec(text)?.[1] ?? '', isReused: socket.isSessionReused(), session: ticket }
+}
+
+for (const version of ['TLSv1.2', 'TLSv1.3'] as const) {
+  test(`a resumed session of ${version} counts as its first handshake did`, async (t) => {
+    const { url } = await runGateway(t, settingsWith(createFiles(t), 'want'))
+    for (const [client, user] of [
+      [svc, 'svc'],
+      [stranger, ''],
+      [undefined, ''],
+    ] as const) {
+      const first = await visit(url, version, { client })
+      assert.equal(first.user, user)
+      for (const shown of [client, undefined, svc]) {
+        const again = await visit(url, version, { client: shown, session: first.session })
+        assert.equal(again.user, again.isReused ? user : shown === svc ? 'svc' : '', `shows ${shown?.serialNumber}`)
+      }
+    }
+  })
+
+  test(`a session of ${version} does not outlive its authority`, async (t) => {
+    const files = createFiles(t)
+    const { url } = await runGateway(t, settingsWith(files, 'want'))
+    const before = await visit(url, version, { client: svc })
+    const resumed = await visit(url, version, { session: before.session })
+    assert.deepEqual([before.user, resumed.user, resumed.isReused], ['svc', 'svc', true])
+
+    const other = await createAuthority('O=Acme, CN=CA-3')
+    const successor = await other.issue({ subject: 'CN=successor' })
+    files.write('ca.pem', other.certificate)
+    await waitUntil(async () => (await visit(url, version, { client: successor })).user === 'successor', 'the new authority')
+    const after = await visit(url, version, { session: before.session })
+    assert.deepEqual([after.user, after.isReused], ['', false])
+  })
+}
 
 test('on one port, certificates and the form both work', async (t) => {
   const { url } = await runGateway(t, settingsWith(createFiles(t), 'want', { security: { basicform: { enabled: true } } }))
