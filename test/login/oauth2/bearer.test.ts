@@ -4,12 +4,14 @@ import { request as httpRequest } from 'node:http'
 import test from 'node:test'
 import {
   clientId,
+  encode,
   type IdentityProvider,
   type Json,
   signingKey,
   signJwt,
   signWithSecret,
   startIdentityProvider,
+  toJwk,
 } from '../../support/identity-provider.ts'
 import { Reply, silence, startUpstream } from '../../support/upstream.ts'
 import { currentSettings, logIn, olderSettings, startOAuth2 } from './support.ts'
@@ -213,7 +215,31 @@ const refused: [name: string, token: (provider: IdentityProvider) => string][] =
     (provider) => signWithSecret({ iss: provider.url, aud: audience, exp: now() + 300 }, 's3cret', {}),
   ],
   ['a token without signature', (provider) => accessToken(provider, {}, { alg: 'none' })],
+  ['a token with an altered payload', (provider) => withPayload(accessToken(provider), { email: 'admin@x.io' })],
+  ['a token that brings its key along', (provider) => signedBy(provider, { kid: undefined, jwk: toJwk(signingKey(1)) })],
+  ['a token that names where its key is', (provider) => signedBy(provider, { jku: `${provider.url}/keys` })],
+  ['a key under a known name', (provider) => signedBy(provider, { kid: signingKey(0).kid })],
+  ['a critical header that is unknown', (provider) => accessToken(provider, {}, { crit: ['x'], x: 1 })],
+  ['a token of five parts', (provider) => `${accessToken(provider)}.x.y`],
+  ['a list of issuers', (provider) => accessToken(provider, { iss: [provider.url] })],
+  ['an audience within a list', (provider) => accessToken(provider, { aud: [[audience]] })],
+  ['an end that is text', (provider) => accessToken(provider, { exp: String(now() + 300) })],
+  ['a start that is text', (provider) => accessToken(provider, { nbf: 'now' })],
+  ['a token that names nobody', (provider) => accessToken(provider, { sub: undefined, email: undefined })],
+  ['a reserved name', (provider) => accessToken(provider, { email: '__unrestricted_user__' })],
 ]
+
+/** Of the provider, except that an attacker has signed it. */
+function signedBy(provider: IdentityProvider, header: Json): string {
+  return signJwt({ iss: provider.url, aud: audience, exp: now() + 300, email: 'admin@x.io' }, signingKey(1), header)
+}
+
+function withPayload(token: string, change: Json): string {
+  const [header, payload = '', signature] = token.split('.')
+  const claims = JSON.parse(Buffer.from(payload, 'base64url').toString()) as Json
+  return `${header}.${encode({ ...claims, ...change })}.${signature}`
+}
+
 for (const [name, token] of refused) {
   test(`with an audience configured, ${name} is refused`, async (t) => {
     const provider = await startIdentityProvider(t)
