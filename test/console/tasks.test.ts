@@ -3,6 +3,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openChromium } from '../support/chromium.ts'
 import { sized, sizeOf, startDeployments } from '../support/deployments.ts'
+import { freePort } from '../support/free-port.ts'
+import { waitUntil } from '../support/wait-until.ts'
 
 test('a task is done again with what it did', { timeout: 900_000 }, async (t) => {
   const browser = await openChromium(t)
@@ -52,6 +54,64 @@ test('a task is done again with what it did', { timeout: 900_000 }, async (t) =>
     await open(id)
     await again.click()
     assert.equal(await dialog.getByRole('combobox').inputValue(), name)
+    await page.keyboard.press('Escape')
+  })
+
+  await t.test('the dialog of a reboot names the instance of the task', async () => {
+    const { instances } = await fleet.until('shop-again-v002', ({ instanceCounts: { up, total } }) => up > 0 && up === total)
+    const id = instances[0]?.id ?? ''
+    const reboot = { type: 'rebootInstances', serverGroupName: 'shop-again-v002', instanceIds: [id] }
+    await open((await fleet.run(reboot)).id)
+    await again.click()
+    await dialog.getByText(`${id} stops and starts again`).waitFor()
+    await page.keyboard.press('Escape')
+  })
+
+  await t.test('the dialog of a load balancer has the values of the task, and those of a deleted one', async () => {
+    const loadBalancerName = 'shop-again'
+    const [port, other] = [await freePort(), await freePort()]
+    const upsert = (externalPort: number) =>
+      fleet.run({
+        type: 'upsertLoadBalancer',
+        name: loadBalancerName,
+        loadBalancerName,
+        listeners: [{ externalProtocol: 'TCP', externalPort, internalProtocol: 'TCP' }],
+        healthCheck: 'TCP',
+      })
+    const { id } = await upsert(port)
+    await upsert(other)
+    await open(id)
+    await again.click()
+    assert.equal(await dialog.getByRole('textbox', { name: 'Port', exact: true }).inputValue(), String(port))
+    await dialog.getByRole('button', { name: `Save ${loadBalancerName}` }).click()
+    await waitUntil(
+      async () => JSON.stringify(await fleet.read('/loadBalancers/dev/east/shop-again?provider=local')).includes(String(port)),
+      'the port',
+    )
+    await fleet.run({ type: 'deleteLoadBalancer', loadBalancerName, regions: ['east'] })
+    await open(id)
+    await again.click()
+    assert.equal(await dialog.getByRole('textbox', { name: 'Name', exact: true }).inputValue(), loadBalancerName)
+    await page.keyboard.press('Escape')
+  })
+
+  await t.test('the dialog of a security group has the rules of the task', async () => {
+    const name = 'shop-again'
+    const upsert = (cidr: string) =>
+      fleet.run({
+        type: 'upsertSecurityGroup',
+        name,
+        securityGroupName: name,
+        description: 'tests',
+        regions: ['east'],
+        ipIngress: [{ type: 'tcp', startPort: 80, endPort: 81, cidr }],
+      })
+    const { id } = await upsert('10.1.0.0/16')
+    await upsert('10.2.0.0/16')
+    await open(id)
+    await again.click()
+    assert.equal(await dialog.getByRole('textbox', { name: 'From', exact: true }).inputValue(), '10.1.0.0/16')
+    assert.equal(await dialog.getByRole('textbox', { name: 'From port' }).inputValue(), '80')
     await page.keyboard.press('Escape')
   })
 

@@ -52,15 +52,7 @@ export function toBalancerDraft(balancer: Schemas['LoadBalancer'] | undefined, a
     name: balancer?.name ?? '',
     account: balancer?.account ?? account,
     region: balancer?.region ?? region,
-    listeners:
-      balancer === undefined
-        ? [newListener]
-        : objectsOf(balancer['listeners']).map((listener) => ({
-            externalProtocol: textOf(listener['externalProtocol']) ?? 'HTTP',
-            externalPort: textOf(listener['externalPort']) ?? '',
-            internalProtocol: textOf(listener['internalProtocol']) ?? 'HTTP',
-            certificate: textOf(listener['sslCertificateId']) ?? textOf(listener['certificate']) ?? '',
-          })),
+    listeners: balancer === undefined ? [newListener] : toListeners(balancer['listeners']),
     healthCheck: value('target', 'HTTP:/health'),
     healthInterval: value('interval', '10'),
     healthTimeout: value('timeout', '5'),
@@ -68,6 +60,26 @@ export function toBalancerDraft(balancer: Schemas['LoadBalancer'] | undefined, a
     healthyThreshold: value('healthyThreshold', '2'),
     isInternal: balancer?.['isInternal'] === true,
     securityGroups: textsOf(balancer?.securityGroups),
+  }
+}
+
+function toListeners(listeners: unknown): readonly ListenerDraft[] {
+  return objectsOf(listeners).map((listener) => ({
+    externalProtocol: textOf(listener['externalProtocol']) ?? 'HTTP',
+    externalPort: textOf(listener['externalPort']) ?? '',
+    internalProtocol: textOf(listener['internalProtocol']) ?? 'HTTP',
+    certificate: textOf(listener['sslCertificateId']) ?? textOf(listener['certificate']) ?? '',
+  }))
+}
+
+/** What an earlier job has set. */
+export function balancerDraftOfJob(job: Json): Partial<BalancerDraft> {
+  const texts = ['healthCheck', 'healthInterval', 'healthTimeout', 'unhealthyThreshold', 'healthyThreshold'] as const
+  return {
+    ...Object.fromEntries(texts.flatMap((key) => (textOf(job[key]) === undefined ? [] : [[key, textOf(job[key])]]))),
+    ...(Array.isArray(job['listeners']) && { listeners: toListeners(job['listeners']) }),
+    ...(typeof job['isInternal'] === 'boolean' && { isInternal: job['isInternal'] }),
+    ...(Array.isArray(job['securityGroups']) && { securityGroups: textsOf(job['securityGroups']) }),
   }
 }
 
@@ -170,6 +182,21 @@ export function toSecurityGroupJob(draft: SecurityGroupDraft): Json & { readonly
     description,
     ipIngress: rules.filter(({ isGroup }) => !isGroup).map((rule) => ({ cidr: rule.source.trim(), ...ports(rule) })),
     securityGroupIngress: rules.filter(({ isGroup }) => isGroup).map((rule) => ({ name: rule.source.trim(), ...ports(rule) })),
+  }
+}
+
+/** What an earlier job has set. */
+export function securityGroupDraftOfJob(job: Json): Partial<SecurityGroupDraft> {
+  const toRule = (isGroup: boolean) => (rule: Json) => ({
+    source: textOf(isGroup ? rule['name'] : rule['cidr']) ?? '',
+    isGroup,
+    protocol: textOf(rule['type']) ?? 'tcp',
+    startPort: textOf(rule['startPort']) ?? '',
+    endPort: textOf(rule['endPort']) ?? '',
+  })
+  return {
+    description: textOf(job['description']) ?? '',
+    rules: [...objectsOf(job['ipIngress']).map(toRule(false)), ...objectsOf(job['securityGroupIngress']).map(toRule(true))],
   }
 }
 

@@ -28,12 +28,14 @@ interface EditBalancerProps {
   /** Undefined: the name decides, because it begins with the application. */
   readonly application: string | undefined
   readonly balancer: Balancer | undefined
+  /** Values that the form has at first. */
+  readonly filled?: Partial<BalancerDraft>
 }
 
-export function EditBalancer({ application, balancer }: EditBalancerProps) {
+export function EditBalancer({ application, balancer, filled = {} }: EditBalancerProps) {
   const places = useLocalPlaces()
   const [first] = places
-  const [draft, setDraft] = useState<Partial<BalancerDraft>>({})
+  const [draft, setDraft] = useState(filled)
   const start = toBalancerDraft(balancer, first?.account, first?.regions[0])
   const values: BalancerDraft = {
     ...start,

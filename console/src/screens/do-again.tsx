@@ -1,45 +1,67 @@
 /** The action of a task once more: its dialog, filled with what the task did. */
+import type { ComponentType } from 'preact'
 import type { Task } from '../api/actions.ts'
+import { useLive } from '../api/live.ts'
+import { changeOperation, useRight } from '../api/rights.ts'
+import { openDialog } from '../components/dialog.tsx'
 import { RightButton } from '../components/right-button.tsx'
+import { balancerDraftOfJob, securityGroupDraftOfJob } from '../model/infrastructure.ts'
 import { type Json, objectOf, textOf, textsOf } from '../model/read.ts'
-import type { ServerGroup } from '../model/server-groups.ts'
+import { instanceId, type ServerGroup } from '../model/server-groups.ts'
 import { words } from '../words.ts'
-import { type ServerGroupContext, type ServerGroupPlace, useServerGroup, useServerGroupActions } from './server-group-actions.tsx'
+import { EditBalancer } from './balancer-dialog.tsx'
+import { EditSecurityGroup } from './security-group-dialog.tsx'
+import {
+  type ServerGroupContext,
+  type ServerGroupPlace,
+  useInstanceActions,
+  useServerGroup,
+  useServerGroupActions,
+} from './server-group-actions.tsx'
 
 interface Repeatable {
+  readonly application: string
   readonly type: string
+  /** Of the server group, load balancer or security group. */
   readonly place: ServerGroupPlace
   readonly fields: Json
 }
 
-const types = new Set([
-  'resizeServerGroup',
-  'disableServerGroup',
-  'enableServerGroup',
-  'rollbackServerGroup',
-  'cloneServerGroup',
-  'destroyServerGroup',
-])
+const types: Readonly<Record<string, ComponentType<{ readonly repeatable: Repeatable }>>> = {
+  resizeServerGroup: OfServerGroup,
+  disableServerGroup: OfServerGroup,
+  enableServerGroup: OfServerGroup,
+  rollbackServerGroup: OfServerGroup,
+  cloneServerGroup: OfServerGroup,
+  destroyServerGroup: OfServerGroup,
+  rebootInstances: OfServerGroup,
+  terminateInstances: OfServerGroup,
+  terminateInstanceAndDecrementServerGroup: OfServerGroup,
+  upsertLoadBalancer: OfLoadBalancer,
+  upsertSecurityGroup: OfSecurityGroup,
+}
 
 export function DoAgain({ task }: { task: Task }) {
   const repeatable = toRepeatable(task)
-  return repeatable && <OfServerGroup application={task.application} repeatable={repeatable} />
+  const Of = repeatable && types[repeatable.type]
+  return Of ? <Of repeatable={repeatable} /> : null
 }
 
-/** Undefined for tasks of several jobs, and for jobs without a dialog that could be filled. */
-function toRepeatable({ execution }: Task): Repeatable | undefined {
+/** Undefined for tasks of several jobs, and for jobs without a place. */
+function toRepeatable({ application, execution }: Task): Repeatable | undefined {
   const jobs = (execution?.stages ?? []).filter(({ parentStageId }) => !parentStageId)
   const type = jobs[0]?.type ?? ''
   const fields = objectOf(jobs[0]?.context)
   const account = textOf(fields['credentials']) ?? textOf(fields['account'])
   const region = textOf(fields['region']) ?? textsOf(fields['regions'])[0]
-  const name = textOf(fields['serverGroupName']) ?? textOf(fields['asgName'])
-  if (jobs.length !== 1 || !types.has(type) || !account || !region || !name) return undefined
-  return { type, place: { account, region, name }, fields }
+  const names = ['serverGroupName', 'asgName', 'loadBalancerName', 'securityGroupName', 'name']
+  const name = names.map((key) => textOf(fields[key])).find((text) => text !== undefined)
+  if (jobs.length !== 1 || !account || !region || !name) return undefined
+  return { application, type, place: { account, region, name }, fields }
 }
 
-function OfServerGroup({ application, repeatable }: { application: string; repeatable: Repeatable }) {
-  const { live, context } = useServerGroup(application, repeatable.place)
+function OfServerGroup({ repeatable }: { repeatable: Repeatable }) {
+  const { live, context } = useServerGroup(repeatable.application, repeatable.place)
   const { body: group, error } = live.reading.value
   if (error?.status === 404) return <Again denied={words.againGone(repeatable.place.name)} />
   return group === undefined ? null : <OfKnownGroup group={group} context={context} repeatable={repeatable} />
@@ -52,9 +74,40 @@ interface OfKnownGroupProps {
 }
 
 function OfKnownGroup({ group, context, repeatable: { type, fields } }: OfKnownGroupProps) {
-  const action = useServerGroupActions(group, context, fields).find(({ job }) => job === type)
+  const ofGroup = useServerGroupActions(group, context, fields)
+  const ofInstance = useInstanceActions(group, context)
+  const [id] = textsOf(fields['instanceIds'])
+  const instance = id === undefined ? undefined : group.instances?.find((one) => instanceId(one) === id)
+  if (id !== undefined && instance === undefined) return <Again denied={words.againGone(id)} />
+  const actions = instance === undefined ? ofGroup : ofInstance(instance)
+  const action = actions.find(({ job }) => job === type)
   // Of disabling and enabling, one is offered at a time.
   return <Again denied={action === undefined ? words.againNeedless(group.name) : action.denied} onSelect={action?.onSelect} />
+}
+
+/** One that was deleted meanwhile is created anew. */
+function OfLoadBalancer({ repeatable: { application, place, fields } }: { repeatable: Repeatable }) {
+  const path = { account: place.account, region: place.region, name: place.name }
+  const live = useLive('/loadBalancers/{account}/{region}/{name}', { path, query: { provider: 'local' } }, { refresh: 'open' })
+  const right = useRight({ operation: changeOperation, application, account: place.account })
+  const { body } = live.reading.value
+  if (fields['cloudProvider'] !== 'local' || body === undefined) return null
+  const filled = { ...(body.length === 0 && place), ...balancerDraftOfJob(fields) }
+  const edit = () => openDialog(<EditBalancer application={application} balancer={body[0]} filled={filled} />)
+  return <Again denied={right.reason} onSelect={edit} />
+}
+
+function OfSecurityGroup({ repeatable: { application, place, fields } }: { repeatable: Repeatable }) {
+  const path = { account: place.account, region: place.region, name: place.name }
+  const live = useLive('/securityGroups/{account}/{region}/{name}', { path, query: { provider: 'local' } }, { refresh: 'open' })
+  const right = useRight({ operation: changeOperation, application, account: place.account })
+  const { body, error } = live.reading.value
+  const isGone = error?.status === 404
+  if (fields['cloudProvider'] !== 'local' || (body === undefined && !isGone)) return null
+  const group = isGone ? undefined : body
+  const filled = { ...(isGone && place), ...securityGroupDraftOfJob(fields) }
+  const edit = () => openDialog(<EditSecurityGroup group={group} place={place} filled={filled} />)
+  return <Again denied={right.reason} onSelect={edit} />
 }
 
 function Again({ denied, onSelect }: { denied: string | undefined; onSelect?: (() => void) | undefined }) {

@@ -27,11 +27,13 @@ interface EditSecurityGroupProps {
   readonly place: { readonly account: string; readonly region: string } | undefined
   /** Of a new one. */
   readonly application?: string
+  /** Values that the form has at first. */
+  readonly filled?: Partial<SecurityGroupDraft>
 }
 
-export function EditSecurityGroup({ group, place, application }: EditSecurityGroupProps) {
+export function EditSecurityGroup({ group, place, application, filled = {} }: EditSecurityGroupProps) {
   const places = useLocalPlaces()
-  const [draft, setDraft] = useState<Partial<SecurityGroupDraft>>({})
+  const [draft, setDraft] = useState(filled)
   const start = toSecurityGroupDraft(group, place ?? { account: places[0]?.account ?? '', region: places[0]?.regions[0] ?? '' })
   const values: SecurityGroupDraft = { ...start, ...(application !== undefined && { name: `${application}-` }), ...draft }
   const set = (change: Partial<SecurityGroupDraft>) => setDraft({ ...draft, ...change })

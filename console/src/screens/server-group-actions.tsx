@@ -61,7 +61,7 @@ export function useServerGroup(application: string, { account, region, name }: S
   return { live, context }
 }
 
-interface ServerGroupAction extends MenuItem {
+interface Action extends MenuItem {
   /** Type of the job that does it. */
   readonly job?: string
 }
@@ -71,11 +71,7 @@ interface ServerGroupAction extends MenuItem {
  *
  * @param filled Fields of an earlier job, for the dialogs
  */
-export function useServerGroupActions(
-  group: ServerGroup,
-  context: ServerGroupContext,
-  filled: Json = {},
-): readonly ServerGroupAction[] {
+export function useServerGroupActions(group: ServerGroup, context: ServerGroupContext, filled: Json = {}): readonly Action[] {
   const { route: navigate } = useLocation()
   const account = accountOf(group)
   const right = useRight({ operation: changeOperation, application: context.application, account })
@@ -369,7 +365,7 @@ function TargetField({ target, choices }: { target: TextSignal; choices: readonl
 export function useInstanceActions(group: ServerGroup, { application }: ServerGroupContext) {
   const account = accountOf(group)
   const right = useRight({ operation: changeOperation, application, account })
-  return (instance: Instance): readonly MenuItem[] => {
+  return (instance: Instance): readonly Action[] => {
     const id = instanceId(instance)
     const { desired, min } = group.capacity ?? {}
     const ask =
@@ -399,8 +395,15 @@ export function useInstanceActions(group: ServerGroup, { application }: ServerGr
         icon: 'terminal',
         href: to.instance(application, { account, region: group.region, id }, { tab: 'console' }),
       },
-      { label: words.reboot, icon: 'refresh', denied, onSelect: ask('rebootInstances', words.rebootQuestion(id)) },
       {
+        job: 'rebootInstances',
+        label: words.reboot,
+        icon: 'refresh',
+        denied,
+        onSelect: ask('rebootInstances', words.rebootQuestion(id)),
+      },
+      {
+        job: 'terminateInstances',
         label: words.terminate,
         icon: 'trash',
         destructive: true,
@@ -408,6 +411,7 @@ export function useInstanceActions(group: ServerGroup, { application }: ServerGr
         onSelect: ask('terminateInstances', words.terminateQuestion(id)),
       },
       {
+        job: 'terminateInstanceAndDecrementServerGroup',
         label: words.terminateAndShrink,
         icon: 'trash',
         destructive: true,
