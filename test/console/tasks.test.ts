@@ -29,6 +29,22 @@ test('a task is done again with what it did', { timeout: 900_000 }, async (t) =>
     await page.setViewportSize({ width: 1280, height: 900 })
   })
 
+  await t.test('time and duration of a task share a line on a phone', async () => {
+    const lengths = Array.from({ length: 9 }, (_, at) => 6 + 3 * at)
+    const save = { type: 'updateApplication', application: { name: 'shop', email: 'a@example.com' } }
+    for (const length of lengths)
+      await fleet.ask('POST', '/tasks', { application: 'shop', description: 'm'.repeat(length), job: [save] })
+    await page.setViewportSize({ width: 390, height: 844 })
+    await page.goto(`${fleet.url()}/console/applications/shop/tasks?q=mmm`)
+    for (const length of lengths) {
+      const row = page.locator('.run-row').filter({ has: page.getByText('m'.repeat(length), { exact: true }) })
+      await row.locator('.aside .number').waitFor()
+      const [time, duration] = [await row.locator('time').boundingBox(), await row.locator('.aside .number').boundingBox()]
+      assert.ok(time !== null && duration !== null && Math.abs(time.y - duration.y) < 5, `a name of ${length} letters`)
+    }
+    await page.setViewportSize({ width: 1280, height: 900 })
+  })
+
   await t.test('the dialog of a resize has the size of the task', async () => {
     const { id } = await fleet.run({ type: 'resizeServerGroup', serverGroupName: name, capacity: sized(2) })
     await fleet.run({ type: 'resizeServerGroup', serverGroupName: name, capacity: sized(1) })

@@ -87,11 +87,13 @@ function Row({ task }: { task: Task }) {
       </a>
       <span class="grow cut muted">{failure !== undefined && <Name text={failure} max={140} />}</span>
       <span class="muted hide-phone">{by !== undefined && <Name text={by} max={24} />}</span>
-      <span class="muted aside">
-        <Time at={task.startTime ?? task.buildTime} />
-      </span>
-      <span class="aside">
-        <Duration from={task.startTime} until={task.endTime} />
+      <span class="row-times">
+        <span class="muted aside">
+          <Time at={task.startTime ?? task.buildTime} />
+        </span>
+        <span class="aside">
+          <Duration from={task.startTime} until={task.endTime} />
+        </span>
       </span>
       {!isComplete(task.status) && <CancelInRow task={task} />}
     </div>
