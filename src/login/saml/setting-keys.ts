@@ -85,11 +85,7 @@ export const SamlKeys = z.strictObject({
     .optional()
     .describe('PKCS#12 or PEM file with a key pair that decrypts assertions and signs requests.'),
   'saml.keyStorePassword': z.string().default('').describe('Password of the key store.'),
-  'saml.keyStoreAliasName': z
-    .string()
-    .min(1)
-    .optional()
-    .describe('Alias of the entry in a PKCS#12 file with several. Default: the first private key with a certificate.'),
+  'saml.keyStoreAliasName': z.string().min(1).optional().describe('Alias of the key pair in the key store. Default: the first.'),
   'saml.keyStoreType': withoutEffect('Found out from the file: PKCS#12 or PEM.'),
   'saml.signRequests': z.boolean().optional().describe('Sign requests. Default: if the metadata asks for it.'),
   'saml.signingCredentials': z
