@@ -155,7 +155,7 @@ export class Connections {
       awaitInvitation(request, response)
       server.emit('request', request, response)
     })
-    // Expectations that nobody knows are ignored (RFC 9110, section 10.1.1); Node would answer past the handler.
+    // Unknown expectations are ignored (RFC 9110, section 10.1.1); Node would answer past the handler.
     server.on('checkExpectation', (request, response) => void server.emit('request', request, response))
     server.on('connect', (_request, socket: Duplex) => this.#refuse(socket, connectRefused()))
     return server

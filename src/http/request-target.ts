@@ -49,10 +49,9 @@ function countParameters(url: string): number {
   return count
 }
 
-/** By the length of the name, which decides most comparisons. */
-const singletons: readonly (string | undefined)[] = Array.from({ length: 18 }, (_, length) =>
-  ['Host', 'Authorization', 'X-SPINNAKER-TOKEN'].find((name) => name.length === length),
-)
+const singletons = ['Host', 'Authorization', 'X-SPINNAKER-TOKEN'].map((name) => ({ name, lowerCase: name.toLowerCase() }))
+/** The length of a name decides most comparisons. */
+const singletonByLength = Array.from({ length: 18 }, (_, length) => singletons.find(({ name }) => name.length === length))
 
 /**
  * Node keeps the first of several fields and drops the others, or joins them: a proxy may have judged another one.
@@ -63,9 +62,9 @@ function findRepeated(rawHeaders: readonly string[]): string | undefined {
   let seen = 0
   for (let at = 0; at < rawHeaders.length; at += 2) {
     const { length } = rawHeaders[at] as string
-    const name = length < singletons.length ? singletons[length] : undefined
-    if (name === undefined || (rawHeaders[at] as string).toLowerCase() !== name.toLowerCase()) continue
-    if ((seen & (1 << length)) !== 0) return name
+    const singleton = length < singletonByLength.length ? singletonByLength[length] : undefined
+    if (singleton === undefined || (rawHeaders[at] as string).toLowerCase() !== singleton.lowerCase) continue
+    if ((seen & (1 << length)) !== 0) return singleton.name
     seen |= 1 << length
   }
   return undefined

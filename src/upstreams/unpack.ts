@@ -25,7 +25,7 @@ export function codingOf({ 'content-encoding': header }: CodedHeaders): string |
 }
 
 /**
- * Fairlead asks for no transfer coding, and a service that uses one nevertheless sends bytes that nobody decodes.
+ * Fairlead asks for no transfer coding, and a service that uses one nevertheless sends bytes that are not decoded.
  *
  * @returns undefined when the body came as it was sent
  * @see RFC 9112, sections 6.1 and 7.4

@@ -87,8 +87,11 @@ function OfKnownGroup({ group, context, repeatable: { type, fields } }: OfKnownG
 
 /** One that was deleted meanwhile is created anew. */
 function OfLoadBalancer({ repeatable: { application, place, fields } }: { repeatable: Repeatable }) {
-  const path = { account: place.account, region: place.region, name: place.name }
-  const live = useLive('/loadBalancers/{account}/{region}/{name}', { path, query: { provider: 'local' } }, { refresh: 'open' })
+  const live = useLive(
+    '/loadBalancers/{account}/{region}/{name}',
+    { path: place, query: { provider: 'local' } },
+    { refresh: 'open' },
+  )
   const right = useRight({ operation: changeOperation, application, account: place.account })
   const { body } = live.reading.value
   if (fields['cloudProvider'] !== 'local' || body === undefined) return null
@@ -98,8 +101,11 @@ function OfLoadBalancer({ repeatable: { application, place, fields } }: { repeat
 }
 
 function OfSecurityGroup({ repeatable: { application, place, fields } }: { repeatable: Repeatable }) {
-  const path = { account: place.account, region: place.region, name: place.name }
-  const live = useLive('/securityGroups/{account}/{region}/{name}', { path, query: { provider: 'local' } }, { refresh: 'open' })
+  const live = useLive(
+    '/securityGroups/{account}/{region}/{name}',
+    { path: place, query: { provider: 'local' } },
+    { refresh: 'open' },
+  )
   const right = useRight({ operation: changeOperation, application, account: place.account })
   const { body, error } = live.reading.value
   const isGone = error?.status === 404

@@ -52,7 +52,7 @@ const collections = {
     stamp: (ms) => ({ updateTs: ms }),
     createTs: (ms) => ms,
   },
-  snapshots: { kind: 'snapshot', place: nowhere, stamp: (ms) => ({ timestamp: ms, lastModified: ms }) },
+  snapshots: { kind: 'snapshot', place: nowhere, stamp: (ms) => ({ timestamp: ms, lastModified: ms }), keptVersions: undefined },
   serviceAccounts: { kind: 'service-account', place: nowhere, stamp: modifiedAsNumber },
   notifications: { kind: 'notification', place: nowhere, stamp: modifiedAsNumber },
   templates: { kind: 'pipeline-template', place: nowhere, stamp: updatedAsText },
@@ -74,11 +74,8 @@ export function collectionOfKind(kind: string): CollectionName | undefined {
 
 export function createDefinitions(context: BackendContext): Definitions {
   const { versions } = pipelineLimitsOf(context.settings)
-  const store = (name: CollectionName) => {
-    const collection: Collection = collections[name]
-    const keptVersions = name === 'snapshots' ? undefined : versions
-    return new DocumentStore(context.db, { ...collection, keptVersions }, context.now)
-  }
+  const store = (name: CollectionName) =>
+    new DocumentStore(context.db, { keptVersions: versions, ...collections[name] }, context.now)
   return {
     applications: store('applications'),
     permissions: store('permissions'),

@@ -18,7 +18,7 @@ import {
 import { isWhole } from './traffic-guard.ts'
 
 /** How long a new server group may be invisible. */
-const invisibleMs = 10 * 60_000
+const invisibleMs = 10 * minuteMs
 
 /** Server groups that a stage waits for: its target, or those that it has created. */
 export type TargetsOf = (context: TaskContext) => ServerGroupTarget[]
@@ -53,8 +53,8 @@ async function lookUp(
 /** Waits until the instances of the stage's target, which it has enabled, are up. */
 export function waitEnabledStep(): Step {
   return waitStep('waitForUpInstances', 2 * hourMs, async (context) => {
-    const missing = await lookUp(context, itsTarget, ({ context: settings }) => settings)
-    return missing === undefined || !isWhole(context.stage.context) ? missing : followTraffic(context, missing, false)
+    const lack = await lookUp(context, itsTarget, ({ context: settings }) => settings)
+    return lack === undefined || !isWhole(context.stage.context) ? lack : followTraffic(context, lack, false)
   })
 }
 
@@ -186,7 +186,7 @@ const staleMs = 5 * minuteMs
 const reversedMs = 10_000
 
 /**
- * The wait would last to its end once somebody else has turned the traffic of the server group the other way.
+ * The wait would last to its end once another stage, task or user has turned the traffic of the server group the other way.
  *
  * @throws {StageError}
  */
