@@ -8,7 +8,7 @@ import { isNavigation } from './caller.ts'
 import { type ErrorAnswer, toErrorAnswer } from './error-answer.ts'
 import { createErrorPage } from './error-page.ts'
 import { keptDocumentOf, type Sendable } from './kept-documents.ts'
-import { acceptsGzip, parseAccept } from './parse-accept.ts'
+import { acceptsGzip, parseAccept, yamlTypeFor } from './parse-accept.ts'
 import { PreparedHeaders, PreparedResponse } from './prepared-response.ts'
 import { entityTagOf, isKnown, keptByBrowser, varying } from './validators.ts'
 
@@ -155,7 +155,7 @@ export async function sendValue(
 ): Promise<FastifyReply> {
   if (value === undefined || value === null) return reply.code(status).header('content-length', '0').send()
   const yaml = parseAccept(request.headers.accept, ['json', 'yaml']) === 'yaml'
-  const contentType = yaml ? 'application/x-yaml' : 'application/json'
+  const contentType = yaml ? yamlTypeFor(request.headers.accept) : 'application/json'
   if (validation === undefined) return sendBytes(request, reply, status, await format(value, yaml), contentType)
   const kept = keptDocumentOf(value)
   const keptTag = yaml ? kept?.otherTags.get(contentType) : (validation.tag ?? kept?.tag)

@@ -44,7 +44,7 @@ serveJobs((job: DocumentJob) => {
 
 function answer(job: DocumentJob): DocumentReply {
   try {
-    if (job.kind === 'yaml') return write(parseYaml(job.text, { maxValues: job.maxValues }), false)
+    if (job.kind === 'yaml') return write(parseYaml(job.text, { maxValues: job.maxValues, version: '1.1' }), false)
     return answerPart(job)
   } catch (error) {
     const problem = (error as Error).message

@@ -2,11 +2,14 @@
 
 type AnswerFormat = 'json' | 'yaml' | 'text'
 
-/** Gate knows no other name of YAML, and answers 406 to them. */
+/** The name of YAML that Gate knows. */
+export const yamlType = 'application/x-yaml'
+
 const formats: Readonly<Record<string, AnswerFormat>> = {
   'application/json': 'json',
   'application/problem+json': 'json',
-  'application/x-yaml': 'yaml',
+  [yamlType]: 'yaml',
+  'application/yaml': 'yaml',
   'text/plain': 'text',
   'text/html': 'text',
 }
@@ -25,6 +28,11 @@ const maxRanges = 100
 /** Media ranges of an Accept header, with their parameters. */
 export function rangesOf(header: string): string[] {
   return header.split(',', maxRanges)
+}
+
+/** The name of YAML that the client has used, RFC 9512's or Gate's. */
+export function yamlTypeFor(header = ''): string {
+  return /\bapplication\/yaml\b/i.test(header) && !header.toLowerCase().includes(yamlType) ? 'application/yaml' : yamlType
 }
 
 interface Judged {

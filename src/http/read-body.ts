@@ -242,7 +242,7 @@ export function unsupported(contentType: string | undefined): GatewayError {
 async function parseYamlBody(content: string, { maxValues, settings }: BodyBounds): Promise<JudgedDocument | undefined> {
   try {
     if (content.length > maxQuickYamlLength) return await parseYamlAside(content, maxValues)
-    return { value: (await import('./yaml.ts')).parseYaml(content, { maxValues }) }
+    return { value: (await import('./yaml.ts')).parseYaml(content, { maxValues, version: '1.1' }) }
   } catch (cause) {
     throw toBodyError(cause, settings.values, 'YAML')
   }

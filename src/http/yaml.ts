@@ -1,10 +1,12 @@
 /** YAML for request and response bodies, loaded on demand. */
-import { isScalar, parseDocument, stringify, visit } from 'yaml'
+import { isScalar, parseDocument, stringify, type Tags, visit } from 'yaml'
 import { isRawNumber, maxJsonDepth, RawNumber, UnsafeJsonError } from '../json/json.ts'
 
 const maxAliases = 500
 
-interface YamlBounds {
+interface YamlForm {
+  /** As which version of YAML scalars are read, 1.2 unless given: 1.1, as Gate reads bodies, knows `yes` and `010`, which is eight. */
+  readonly version?: '1.1' | '1.2'
   /** What aliases stand for counts each time. */
   readonly maxValues?: number
   /** As the library counts them. */
@@ -15,10 +17,14 @@ interface YamlBounds {
  * @throws {UnsafeJsonError} when it holds more than `maxValues`.
  * @throws {Error} for anything but one well-formed document without runaway aliases, prototype keys or excessive depth.
  */
-export function parseYaml(text: string, { maxValues = Number.POSITIVE_INFINITY, maxAliasCount = 100 }: YamlBounds = {}): unknown {
+export function parseYaml(
+  text: string,
+  { maxValues = Number.POSITIVE_INFINITY, maxAliasCount = 100, version = '1.2' }: YamlForm = {},
+): unknown {
   refuseOpenBrackets(text)
   // The library compares each key with every other one: minutes for a map of some megabytes.
-  const document = parseDocument(text, { version: '1.2', intAsBigInt: true, prettyErrors: true, uniqueKeys: false })
+  const options = { version, intAsBigInt: true, prettyErrors: true, uniqueKeys: false, merge: false, customTags: scalarTags }
+  const document = parseDocument(text, options)
   const problem = document.errors[0]
   if (problem !== undefined) throw isTooDeep(problem) ? tooDeep() : new Error(firstLine(problem))
   try {
@@ -28,6 +34,13 @@ export function parseYaml(text: string, { maxValues = Number.POSITIVE_INFINITY, 
   } catch (error) {
     throw isTooDeep(error) ? tooDeep() : error
   }
+}
+
+const asText = new Set(['tag:yaml.org,2002:timestamp', 'tag:yaml.org,2002:merge', 'tag:yaml.org,2002:binary'])
+
+/** Of what YAML 1.1 knows beyond JSON, only booleans and numbers: dates, times of day such as 12:30 and `<<` remain texts, as in Gate. */
+function scalarTags(tags: Tags): Tags {
+  return tags.filter((tag) => typeof tag === 'string' || (!asText.has(tag.tag) && tag.format !== 'TIME'))
 }
 
 /** The library shows the place in the lines below, after a colon. */
@@ -54,7 +67,7 @@ function refuseOpenBrackets(text: string): void {
   }
 }
 
-/** Refuses a key that stands twice in a map, and more aliases than the library can look up in reasonable time. */
+/** Keys are texts as they stand, `on` and `1.0` included. Refuses a key that stands twice in a map, and more aliases than the library can look up in reasonable time. */
 function inspect(document: ReturnType<typeof parseDocument>): void {
   let aliases = 0
   visit(document, {
@@ -64,6 +77,7 @@ function inspect(document: ReturnType<typeof parseDocument>): void {
     Map: (_key, { items }) => {
       const seen = new Set<unknown>()
       for (const { key } of items) {
+        if (isScalar(key) && key.type === 'PLAIN' && key.source !== undefined) key.value = key.source
         const name = isScalar(key) ? String(key.value) : key
         if (seen.has(name)) throw new Error(`the key "${name}" is repeated in one map`)
         seen.add(name)
@@ -126,6 +140,8 @@ function toPlain(value: unknown, { depth, count }: { depth: number; count: () =>
 
 export function formatYaml(value: unknown): string {
   return stringify(value, (_key, member: unknown) => (isRawNumber(member) ? toExactNumber(member) : member), {
+    // Quotes the texts that readers of YAML 1.1 would take for something else.
+    version: '1.1',
     aliasDuplicateObjects: false,
     lineWidth: 0,
   })

@@ -270,7 +270,7 @@ export class RequestLogin {
     const caller = callerOf(request.headers)
     const entry = this.#entryPoint(state, { hadSession: caller === 'page' && findings.endedSession === true })
     const mayRedirect = refused === undefined || refused.sentByBrowsers === true
-    if (entry.kind === 'refusal' || !mayRedirect || caller === 'program') {
+    if (entry.kind === 'refusal' || !mayRedirect || (caller === 'program' && !isProbe(request, findings))) {
       throw this.#refusalFor(request, entry, findings)
     }
     if (refused === undefined) await this.#saveTarget(request)
@@ -352,6 +352,11 @@ function takeSession({ state }: FastifyRequest, findings: Findings, session: Ses
   findings.session = session
   findings.method = method
   state.user = session.content.user
+}
+
+/** Load balancers probe the root without credentials, and take the redirect that Gate sends for an instance that is up. */
+function isProbe({ state, method }: FastifyRequest, { refused }: Findings): boolean {
+  return state.path === '/' && refused === undefined && (method === 'GET' || method === 'HEAD')
 }
 
 /** The response to a program without credentials, or without any that a method here accepts. */

@@ -33,20 +33,28 @@ const accepts: [accept: string, status: number, type: string][] = [
   ['application/vnd.some+json', 200, 'application/json'],
   ['APPLICATION/JSON;charset=utf-8', 200, 'application/json'],
   ['application/json;q=0.2, application/x-yaml', 200, 'application/x-yaml'],
-  ['application/yaml, application/json;q=0.1', 200, 'application/json'],
+  ['application/yaml, application/json;q=0.1', 200, 'application/yaml'],
+  ['application/yaml, application/x-yaml', 200, 'application/x-yaml'],
   ['application/json;q=0, */*', 200, 'application/x-yaml'],
   ['*/*;q=0, application/json;q=0.1', 200, 'application/json'],
   ['*/*, application/x-yaml;q=0', 200, 'application/json'],
   ['*/*;q=0.1, application/x-yaml', 200, 'application/x-yaml'],
   ['application/json;q=0.1, application/*', 200, 'application/json'],
   ['*/*, application/*;q=0', 406, 'application/problem+json'],
-  ['application/yaml', 406, 'application/problem+json'],
+  ['application/yaml', 200, 'application/yaml'],
   ['text/yaml', 406, 'application/problem+json'],
   ['text/html', 406, 'application/problem+json'],
   ['text/plain', 406, 'application/problem+json'],
   ['image/png', 406, 'application/problem+json'],
   ['nonsense', 406, 'application/problem+json'],
 ]
+
+test('YAML quotes what readers of YAML 1.1 take for another type', async (t) => {
+  const clouddriver = await startUpstream(t, { 'GET /networks': { a: 'yes', b: '010', c: '12:30', d: 'plain' } })
+  const gateway = await startGateway(t, { services: { clouddriver: { baseUrl: clouddriver.url } } })
+  const answer = await fetch(`${gateway}/networks`, { headers: { accept: 'application/x-yaml' } })
+  assert.equal(await answer.text(), 'a: "yes"\nb: "010"\nc: "12:30"\nd: plain\n')
+})
 
 test('documents are JSON or YAML; other clients get 406', async (t) => {
   const clouddriver = await startUpstream(t, { 'GET /networks': '{"aws":[]}' })

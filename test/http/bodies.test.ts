@@ -351,6 +351,12 @@ const accepted: { name: string; bytes: string | Buffer; type?: string; sent: str
     sent: '{"id":12345678901234567890,"n":[1.0,1e3,16,0.5]}',
   },
   {
+    name: 'scalars of YAML 1.1, keys and times as texts',
+    bytes: 'a: 010\nb: [yes, Off, 0x1F, 1_000]\non: {no: 12:30, 1.0: 2026-01-01}\n<<: {c: "yes"}\n',
+    type: yaml,
+    sent: '{"a":8,"b":[true,false,31,1000],"on":{"no":"12:30","1.0":"2026-01-01"},"<<":{"c":"yes"}}',
+  },
+  {
     name: 'the keys constructor and prototype',
     bytes: '{"constructor":{"prototype":{"x":1}}}',
     type: json,

@@ -403,6 +403,16 @@ test('auth-scenario 177: wrong HTTP Basic leads to the login', async (t) => {
   }
 })
 
+test('a probe of the root is redirected, other programs get 401', async (t) => {
+  const { open } = await startGuarded(t)
+  const headers = { accept: '*/*', 'sec-fetch-mode': '', 'user-agent': 'kube-probe/1.32' }
+  const probe = await open().visit('/', { headers })
+  assert.deepEqual([probe.status, probe.location, probe.cookies], [302, `${gatewayUrl}/login`, []])
+  assert.equal((await open().visit('/', { method: 'POST', headers })).status, 401)
+  assert.equal((await open().visit('/applications', { headers })).status, 401)
+  assert.equal((await open().visit('/', { headers: { ...headers, ...basic('admin', 'wrong') } })).status, 401)
+})
+
 test('a program with wrong HTTP Basic gets 401', async (t) => {
   const { open } = await startGuarded(t)
   for (const path of ['/auth/user', '/credentials', '/auth/redirect?to=x']) {

@@ -15,7 +15,7 @@ export interface paths {
   }
   '/applications/{application}/pipelineConfigs/{pipelineName}': {
     /** Get a pipeline */ get: { parameters: { path: { application: string; pipelineName: string } }; responses: { 200: { content: { 'application/json': components['schemas']['Pipeline'] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
-    /** Start a pipeline (older address) */ post: { parameters: { query?: { user?: string }; path: { application: string; pipelineName: string } }; requestBody?: { content: { 'application/json': components['schemas']['StartRequest'] } }; responses: { 202: { content: { 'application/json': components['schemas']['Ref'] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
+    /** Start a pipeline (older address) */ post: { parameters: { query?: { user?: string }; path: { application: string; pipelineName: string } }; requestBody?: { content: { 'application/json': components['schemas']['StartRequest'] } }; responses: { 200: { content: { 'application/json': components['schemas']['Ref'] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
   }
   '/pipelines': {
     /** Save a pipeline */ post: { parameters: { query?: { staleCheck?: boolean } }; requestBody: { content: { 'application/json': components['schemas']['Pipeline'] } }; responses: { 200: { content?: never }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
@@ -682,7 +682,7 @@ export interface paths {
     /** Get a first-generation canary */ get: { parameters: { path: { id: string } }; responses: { 200: { content: { 'application/json': { [key: string]: unknown } } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
   }
   '/canaries/{id}/generateCanaryResult': {
-    /** Compute the result of a canary */ post: { parameters: { path: { id: string } }; requestBody?: { content: { 'application/json': components['schemas']['AnyObject'] } }; responses: { 201: { content?: never }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
+    /** Compute the result of a canary */ post: { parameters: { path: { id: string } }; requestBody?: { content: { 'application/json': components['schemas']['GenerateCanaryResultBody'] } }; responses: { 201: { content?: never }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
   }
   '/canaries/{id}/end': {
     /** End a canary */ put: { parameters: { path: { id: string } }; requestBody?: { content: { 'application/json': components['schemas']['EndCanaryBody'] } }; responses: { 200: { content: { 'application/json': { [key: string]: unknown } } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
@@ -754,10 +754,10 @@ export interface paths {
     /** Compare a managed resource */ post: { parameters: {  }; requestBody: { content: { 'application/json': components['schemas']['AnyObject'] } }; responses: { 200: { content: { 'application/json': { [key: string]: unknown } } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
   }
   '/managed/resources/export/{cloudProvider}/{account}/{type}/{name}': {
-    /** Export a running resource */ get: { parameters: { query: { serviceAccount: string }; path: { cloudProvider: string; account: string; type: string; name: string } }; responses: { 200: { content: { 'application/json': { [key: string]: unknown } } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
+    /** Export a running resource */ get: { parameters: { query: { serviceAccount: string }; path: { cloudProvider: string; account: string; type: string; name: string } }; responses: { 200: { content: { 'application/x-yaml': { [key: string]: unknown } } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
   }
   '/managed/resources/export/artifact/{cloudProvider}/{account}/{clusterName}': {
-    /** Export the artifact of a cluster */ get: { parameters: { path: { cloudProvider: string; account: string; clusterName: string } }; responses: { 200: { content: { 'application/json': { [key: string]: unknown } } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
+    /** Export the artifact of a cluster */ get: { parameters: { path: { cloudProvider: string; account: string; clusterName: string } }; responses: { 200: { content: { 'application/x-yaml': { [key: string]: unknown } } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
   }
   '/history/{name}': {
     /** List events of a resource */ get: { parameters: { query?: { limit?: number }; path: { name: string } }; responses: { 200: { content: { 'application/json': ({ [key: string]: unknown })[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
@@ -975,7 +975,7 @@ export interface components {
     CurrentUser: { username: string; email: string | null; firstName: string | null; lastName: string | null; /** Those of the permission service, or those learnt at login while it knows none. */ roles: (string)[]; /** Accounts that the user may write to, as of the login. */ allowedAccounts: (string)[]; /** The roles once more. */ authorities: ({ authority: string })[]; enabled: true; accountNonExpired: true; accountNonLocked: true; credentialsNonExpired: true; isAdmin: boolean; canMintApiTokens: boolean; /** Present while there are API tokens. */ maxUserTokenLifetimeDays?: number; /** Present while there are API tokens. */ maxServiceAccountTokenLifetimeDays?: number }
     /** The old and the new name of a definition. */ DefinitionMove: { application: string; from: string; to: string; [key: string]: unknown }
     DefinitionOrder: { application: string; /** Place of each definition, counted from 0. */ idsToIndices: { [key: string]: number }; [key: string]: unknown }
-    /** `result` and `reason`. */ EndCanaryBody: { [key: string]: unknown }
+    EndCanaryBody: { result?: string; reason?: string; [key: string]: unknown }
     EntityTag: { name: string; namespace?: string; value: unknown; [key: string]: unknown }
     /** Tags of an entity. */ EntityTags: { entityRef: { [key: string]: unknown }; tags: (components['schemas']['EntityTag'])[]; [key: string]: unknown }
     Error: { /** ISO 8601 with milliseconds and offset. */ timestamp?: string; status: number; /** Reason phrase of the status. */ error: string; /** What failed, and how to fix it. */ message: string; /** Stable error code; docs/reference/errors.md lists all. */ code?: string; /** Finds the request in the log. */ requestId?: string; /** The service that failed. */ upstream?: { service: string; status?: number; [key: string]: unknown }; [key: string]: unknown }
@@ -992,6 +992,7 @@ export interface components {
     FormUser: { username: string; /** Lower case, sorted. */ roles: (string)[]; /** Whether a role makes the user an administrator of the embedded permission service. */ isAdmin: boolean; /** ISO 8601, UTC. */ createdAt: string; /** Of the newest session, to about a minute; absent without a session. */ lastUsedAt?: string; /** Number of API tokens; absent while they are switched off. */ tokens?: number }
     FormUserPassword: { username: string; /** Only if it was generated. It is not shown again. */ password?: string }
     /** A cluster; `{}` for an unknown one. */ FoundCluster: { name?: string; accountName?: string | null; account?: string | null; type?: string | null; provider?: string | null; moniker?: components['schemas']['Moniker'] | null; /** Server groups, or their names in lists. */ serverGroups?: (unknown)[] | null; /** Load balancers, or their names in lists. */ loadBalancers?: (unknown)[] | null; [key: string]: unknown }
+    GenerateCanaryResultBody: { duration?: number; durationUnit?: string; [key: string]: unknown }
     GraphqlAnswer: { data?: unknown; errors?: ({ [key: string]: unknown })[]; [key: string]: unknown }
     GraphqlRequest: { query?: string; operationName?: string | null; variables?: { [key: string]: unknown } | null; [key: string]: unknown }
     Health: { status: "UP" | "DOWN"; /** What readiness waits for; for users. */ waitingFor?: (string)[]; /** What is out of order although requests are served; for users. */ troubles?: (string)[]; /** Processes that serve; for users, where there are several. */ workers?: { running: number; configured: number } }

@@ -1,6 +1,8 @@
 /** Canary analysis (kayenta, and mine before it). Lists are empty without the service. */
 
 import { z } from 'zod'
+import { formatQuery, pathTo, type QueryValue } from '../../http/encode-path.ts'
+import { objectOf } from '../../json/values.ts'
 import {
   application,
   createsCanaryConfig,
@@ -11,7 +13,9 @@ import {
   readsCanaryConfig,
   updatesCanaryConfig,
 } from '../demands.ts'
-import type { Operation } from '../operation.ts'
+import type { Method, Operation, OperationRequest } from '../operation.ts'
+import { checkServicePresent } from '../optional-service.ts'
+import type { Platform } from '../platform.ts'
 import { AnyObject, integer, nonEmpty, nothing, ObjectList, TextList, text } from '../schemas.ts'
 
 const CanaryConfig = z
@@ -249,9 +253,8 @@ const firstGeneration: Operation[] = [
     demands: decidedByService,
     summary: 'Compute the result of a canary',
     description: 'Has the result of a canary computed now.',
-    body: { schema: AnyObject, required: false },
-    forward: 'mine',
-    missingWhenDisabled: true,
+    body: { schema: z.looseObject({ duration: integer.optional(), durationUnit: text.optional() }), required: false },
+    handle: async (request, platform) => void (await order(request, platform, 'POST', 'generateCanaryResult')),
     success: 201,
     answer: nothing,
   },
@@ -261,9 +264,8 @@ const firstGeneration: Operation[] = [
     path: '/canaries/{id}/end',
     demands: decidedByService,
     summary: 'End a canary',
-    body: { schema: AnyObject.describe('`result` and `reason`.'), required: false },
-    forward: 'mine',
-    missingWhenDisabled: true,
+    body: { schema: z.looseObject({ result: text.optional(), reason: text.optional() }), required: false },
+    handle: (request, platform) => order(request, platform, 'PUT', 'end'),
     answer: AnyObject.optional(),
   },
   {
@@ -303,3 +305,11 @@ const firstGeneration: Operation[] = [
 ]
 
 export const canaryOperations: Operation[] = [...configurations, ...surroundings, ...runs, ...firstGeneration]
+
+/** Mine takes in its query what clients send as body. */
+async function order(request: OperationRequest, platform: Platform, method: Method, action: string): Promise<unknown> {
+  checkServicePresent(platform, 'mine')
+  const { duration, durationUnit, result, reason } = objectOf(request.body) as Record<string, QueryValue>
+  const query = formatQuery(action === 'end' ? { result, reason } : { duration: duration ?? 0, durationUnit })
+  return request.json('mine', { method, path: pathTo`/canaries/${request.path['id'] as string}/${action}` + query })
+}

@@ -1,6 +1,7 @@
 /** Tags on resources of the infrastructure, such as alerts on a server group. */
 
 import { z } from 'zod'
+import { GatewayError } from '../../errors.ts'
 import { encodeSegments } from '../../http/encode-path.ts'
 import { checkMayWrite } from '../access/application-access.ts'
 import { application, demandsNothing, filteredByEntity } from '../demands.ts'
@@ -96,18 +97,24 @@ async function addTags(request: OperationRequest, platform: Platform): Promise<u
   return submitTask(request, { application, description, job })
 }
 
-/** An entity without tags is a 404 of the infrastructure service, and no task. */
+/**
+ * An entity without tags is a 404 of the infrastructure service, and no task. Tags of no entity belong to no application that could be
+ * judged.
+ *
+ * @throws {GatewayError} NOT_FOUND
+ */
 async function removeTags(request: OperationRequest, platform: Platform): Promise<unknown> {
   const { id, tag } = request.path as { id: string; tag: string }
   checkPlain({ id, tag })
   const stored = (await request.json('clouddriver', { path: tagsPath(id) })) as
     | { id?: string; entityRef?: { application?: unknown; account?: unknown } }
     | undefined
-  if (stored?.entityRef !== undefined) await checkMayWrite(request, platform, [stored.entityRef])
-  const named = stored?.entityRef?.application
+  if (stored?.entityRef === undefined) throw new GatewayError('NOT_FOUND', `There is no entity with tags "${id}".`)
+  await checkMayWrite(request, platform, [stored.entityRef])
+  const named = stored.entityRef.application
   const application = typeof named === 'string' ? named : 'spinnaker'
   const tags = tag.split(',').filter((name) => name !== '')
-  const job = [{ type: 'deleteEntityTags', id: stored?.id ?? id.toLowerCase(), tags, application }]
+  const job = [{ type: 'deleteEntityTags', id: stored.id ?? id.toLowerCase(), tags, application }]
   return submitTask(request, { application, description: `Delete entity tags ${tags.join(', ')} of ${id}`, job })
 }
 

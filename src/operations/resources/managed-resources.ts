@@ -1,7 +1,8 @@
 /** Resources under managed delivery (keel). */
 
 import { z } from 'zod'
-import { pathTo } from '../../http/encode-path.ts'
+import { formatQuery, pathTo } from '../../http/encode-path.ts'
+import { yamlType } from '../../http/parse-accept.ts'
 import { misfit, noPage } from '../../upstreams/answer-form.ts'
 import { checkDone } from '../../upstreams/upstreams.ts'
 import { decidedByService } from '../demands.ts'
@@ -9,9 +10,7 @@ import type { Operation, OperationRequest } from '../operation.ts'
 import { checkServicePresent } from '../optional-service.ts'
 import type { Platform } from '../platform.ts'
 import { AnyObject, integer, nothing, ObjectList, text } from '../schemas.ts'
-import { managed, streamNamed } from './managed.ts'
-
-const exportPath = '/export/{cloudProvider}/{account}/{type}/{name}'
+import { managed, streamExport, streamNamed } from './managed.ts'
 
 export const managedResourceOperations: Operation[] = [
   {
@@ -77,8 +76,13 @@ export const managedResourceOperations: Operation[] = [
     summary: 'Export a running resource',
     description: 'A running resource, as the definition that would manage it.',
     query: { serviceAccount: text },
-    forward: { service: 'keel', path: exportPath },
+    handle: async ({ path, query, headers }, platform) => {
+      const { cloudProvider = '', account = '', type = '', name = '' } = path
+      const exported = pathTo`/export/${cloudProvider}/${account}/${type}/${name}` + formatQuery(query)
+      return streamExport(platform, exported, headers.accept)
+    },
     answer: AnyObject,
+    answerType: yamlType,
   },
   {
     ...managed,
@@ -88,8 +92,12 @@ export const managedResourceOperations: Operation[] = [
     demands: decidedByService,
     summary: 'Export the artifact of a cluster',
     description: 'The artifact that a cluster runs, as a definition.',
-    forward: { service: 'keel', path: '/export/artifact/{cloudProvider}/{account}/{clusterName}' },
+    handle: async ({ path, headers }, platform) => {
+      const { cloudProvider = '', account = '', clusterName = '' } = path
+      return streamExport(platform, pathTo`/export/artifact/${cloudProvider}/${account}/${clusterName}`, headers.accept)
+    },
     answer: AnyObject,
+    answerType: yamlType,
   },
   {
     id: 'getResourceHistoryUsingGET',

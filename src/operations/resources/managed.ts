@@ -2,6 +2,7 @@
 
 import { z } from 'zod'
 import { pathTo } from '../../http/encode-path.ts'
+import { parseAccept, yamlType } from '../../http/parse-accept.ts'
 import { decidedByService, provedBySender } from '../demands.ts'
 import { type Operation, StreamedAnswer } from '../operation.ts'
 import { checkServicePresent } from '../optional-service.ts'
@@ -73,8 +74,15 @@ export const managedOperations: Operation[] = [
 /** Streams what keel has under a name; the ending `.yml` asks for YAML. @throws {GatewayError} NOT_FOUND */
 export function streamNamed(platform: Platform, folder: string, name: string): StreamedAnswer {
   checkServicePresent(platform, 'keel')
-  const headers = { accept: name.endsWith('.yml') ? 'application/x-yaml' : 'application/json' }
+  const headers = { accept: name.endsWith('.yml') ? yamlType : 'application/json' }
   return new StreamedAnswer('keel', { path: folder + pathTo`${name}`, headers })
+}
+
+/** Streams what keel exports: YAML, as from Gate, unless the client accepts JSON alone. @throws {GatewayError} NOT_FOUND */
+export function streamExport(platform: Platform, path: string, accepted = '*/*'): StreamedAnswer {
+  checkServicePresent(platform, 'keel')
+  const isJson = accepted === 'application/json' || parseAccept(accepted, ['yaml']) === undefined
+  return new StreamedAnswer('keel', { path, headers: { accept: isJson ? 'application/json' : yamlType } })
 }
 
 function streamReport(platform: Platform, path: string): StreamedAnswer {

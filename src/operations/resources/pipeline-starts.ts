@@ -44,7 +44,6 @@ export const pipelineStartOperations: Operation[] = [
     query: { user: text.optional().describe('Accepted and ignored.') },
     body: { schema: AnyObject, shown: StartRequest, required: false },
     handle: (request, platform) => startStored(request, platform, request.path['pipelineName'] as string),
-    success: 202,
     answer: Ref,
     errors: startErrors,
   },

@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { GatewayError } from '../../errors.ts'
 import { commonHeaders, type JsonText, listValidatedHeaders, sendBytes, sendUnchanged, sendValue } from '../../http/answer.ts'
 import { formatQuery, type QueryValue } from '../../http/encode-path.ts'
-import { acceptsGzip, parseAccept } from '../../http/parse-accept.ts'
+import { acceptsGzip, parseAccept, yamlType } from '../../http/parse-accept.ts'
 import { anyPath } from '../../http/route.ts'
 import { deriveTag, parseEntityTag, underlyingCondition } from '../../http/validators.ts'
 import { longList } from '../../json/list-portions.ts'
@@ -108,7 +108,7 @@ function checkAcceptable({ operation, form, request }: Exchange): void {
   if (form.kind === 'no-page' || operation.answerType === eventStreamType) return
   const isDocument = form.kind === 'json' && operation.method === 'GET'
   if (parseAccept(request.headers.accept, isDocument ? ['json', 'yaml'] : ['json', 'yaml', 'text']) !== undefined) return
-  throw new GatewayError('NOT_ACCEPTABLE', 'Answers are JSON, or YAML with "Accept: application/x-yaml".')
+  throw new GatewayError('NOT_ACCEPTABLE', `Answers are JSON, or YAML with "Accept: ${yamlType}".`)
 }
 
 /** @param started What has been started already. */
@@ -335,7 +335,7 @@ async function answerValue(
   const { form, request, reply } = exchange
   if (value instanceof LiveAnswer) return listen(exchange, value)
   if (value instanceof StreamedAnswer) {
-    if (filter === undefined && !wantsYaml(request)) {
+    if (filter === undefined && (!wantsYaml(request) || value.call.headers?.['accept'] === yamlType)) {
       stream(exchange, value.service, value.call, asked)
       return reply
     }

@@ -78,14 +78,15 @@ const words: Readonly<Record<string, boolean>> = {
 }
 
 function convert(rule: QueryRule, values: readonly string[]): QueryValue {
-  const [first] = values
-  if (first === undefined) return undefined
+  if (values[0] === undefined) return undefined
+  // A plus sign that is not encoded arrives as a blank.
+  const first = values[0].trim()
   if (rule.kind === 'list') {
-    const elements = values.flatMap((value) => value.split(',')).filter((value) => value !== '')
-    return elements.length === 0 ? undefined : elements
+    const elements = values.flatMap((value) => value.split(',')).map((value) => value.trim())
+    return elements.every((element) => element === '') ? undefined : elements.filter((element) => element !== '')
   }
   if (rule.kind === 'text')
-    return values.length === 1 ? first || undefined : values.filter((value) => value !== '').join(',') || undefined
+    return values.length === 1 ? values[0] || undefined : values.filter((value) => value !== '').join(',') || undefined
   if (first === '') return undefined
   if (rule.kind === 'flag') {
     const word = first.toLowerCase()

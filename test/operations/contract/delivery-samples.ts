@@ -82,7 +82,6 @@ export const deliverySamples: readonly Sample[] = [
     ask: '/applications/shop/pipelineConfigs/Deploy?user=mallory',
     body: trigger,
     calls: startCalls,
-    status: 202,
     answer: ref,
   },
   {

@@ -151,6 +151,32 @@ test('a managed resource named .yml is requested as YAML', async (t) => {
   assert.equal(platform.requests()[0]?.headers.accept, 'application/x-yaml')
 })
 
+test('exports of managed delivery are YAML unless JSON alone is accepted', async (t) => {
+  const both = new Reply(200, '{"kind": "cluster"}', { 'content-type': 'application/x-yaml' })
+  const address = '/export/aws/prod/cluster/web'
+  const platform = await startPlatform(t, { answers: { [`GET /keel${address}`]: both } })
+  for (const [accept, requested] of [
+    ['*/*', 'application/x-yaml'],
+    ['application/json, text/plain, */*', 'application/x-yaml'],
+    ['application/x-yaml', 'application/x-yaml'],
+    ['application/json', 'application/json'],
+  ] as const) {
+    const answer = await fetch(`${platform.url}/managed/resources${address}?serviceAccount=bot`, { headers: { accept } })
+    assert.deepEqual([answer.status, await answer.text()], [200, '{"kind": "cluster"}'], accept)
+    assert.equal(platform.requests().at(-1)?.headers.accept, requested)
+  }
+})
+
+test('mine gets the fields of the body in its query', async (t) => {
+  const platform = await startPlatform(t, { answers: {} })
+  await platform.ask('POST /canaries/c1/generateCanaryResult', { duration: 2, durationUnit: 'HOURS', other: 1 })
+  await platform.ask('PUT /canaries/c1/end', { result: 'SUCCESS', reason: 'a b' })
+  assert.deepEqual(platform.calls(), [
+    'mine POST /canaries/c1/generateCanaryResult?duration=2&durationUnit=HOURS',
+    'mine PUT /canaries/c1/end?result=SUCCESS&reason=a%20b',
+  ])
+})
+
 test('a report in HTML is served as text', async (t) => {
   const html = new Reply(200, '<script>alert(1)</script>', { 'content-type': 'text/html' })
   const platform = await startPlatform(t, { answers: { 'GET /keel/reports/adoption': html } })

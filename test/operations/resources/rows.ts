@@ -491,11 +491,11 @@ export const canaryRows: Row[] = [
   {
     id: 'generateCanaryResultUsingPOST',
     ask: 'POST /canaries/c1/generateCanaryResult',
-    call: 'mine POST /canaries/c1/generateCanaryResult',
+    call: 'mine POST /canaries/c1/generateCanaryResult?duration=0',
     status: 201,
     answer: null,
   },
-  { id: 'endCanaryUsingPUT', ask: 'PUT /canaries/c1/end', body: { result: 'SUCCESS' }, call: 'mine PUT /canaries/c1/end' },
+  { id: 'endCanaryUsingPUT', ask: 'PUT /canaries/c1/end', call: 'mine PUT /canaries/c1/end' },
   {
     id: 'showCanaryAnalysisHistoryUsingGET',
     ask: 'GET /canaryDeployments/d1/canaryAnalysisHistory',

@@ -220,6 +220,8 @@ test("tags are removed in the name of the entity's application", async (t) => {
   assert.equal(application, 'web')
   assert.partialDeepStrictEqual(job[0], { type: 'deleteEntityTags', id: stored.id, tags: ['a', 'b'] })
   assert.equal((await platform.ask('DELETE /tags/unknown/a')).status, 404)
+  platform.upstream.answer({ 'GET /clouddriver/tags/lost': { id: 'lost', tags: [] } })
+  assert.equal((await platform.ask('DELETE /tags/lost/a')).status, 404, 'tags of no entity')
 })
 
 test('tags of many entities are one submission', async (t) => {

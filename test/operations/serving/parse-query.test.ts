@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
+import type { z } from 'zod'
 import { allOperations } from '../../../src/operations/all.ts'
+import { flag, integer, list, text } from '../../../src/operations/schemas.ts'
 import { createQueryRules, parseQuery } from '../../../src/operations/serving/parse-query.ts'
 
 /** What names the thing that the request is about; an empty name would be about nothing. */
@@ -34,6 +36,17 @@ test('whatever is required is refused when it is missing', () => {
       )
     }
   }
+})
+
+test('blanks around numbers, flags and names in lists do not count', () => {
+  const parse = (schema: z.ZodType, query: string) =>
+    parseQuery(createQueryRules({ x: schema }), new URLSearchParams(query)).query['x']
+  assert.equal(parse(integer, 'x=+5'), 5)
+  assert.equal(parse(integer, 'x=%2B5%20'), 5)
+  assert.equal(parse(flag, 'x=%20yes'), true)
+  assert.deepEqual(parse(list, 'x=a,%20b,,&x=c'), ['a', 'b', 'c'])
+  assert.equal(parse(list.optional(), 'x=%20,'), undefined)
+  assert.equal(parse(text, 'x=+5'), ' 5')
 })
 
 function isRefused(parse: () => unknown): boolean {
