@@ -17,6 +17,8 @@ export const nonEmptyList = list.min(1)
 /** A moment. */
 export const milliseconds = z.int()
 
+/** A body that is no document. */
+export const bytes = z.string().meta({ format: 'binary' })
 export const AnyObject = z.looseObject({})
 export const AnyList = z.array(z.unknown())
 export const ObjectList = z.array(AnyObject)
@@ -27,3 +29,8 @@ export const nothing = z.undefined().describe('Nothing: status 200, content leng
 export const Ref = z
   .looseObject({ ref: z.string().describe('Path relative to the base URL: /tasks/{id} or /pipelines/{id}.') })
   .meta({ id: 'Ref', description: 'Where to find what was started.' })
+
+/** An object of a service of which only some texts are described. @param id Name in the API document */
+export function described(id: string, ...texts: readonly string[]): z.ZodObject {
+  return z.looseObject(Object.fromEntries(texts.map((name) => [name, z.string().nullish()]))).meta({ id })
+}

@@ -167,10 +167,10 @@ export interface paths {
     /** List load balancers of an application */ get: { parameters: { path: { application: string } }; responses: { 200: { content: { 'application/json': (components['schemas']['LoadBalancer'])[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
   }
   '/securityGroups': {
-    /** List security groups */ get: { parameters: { query?: { id?: string } }; responses: { 200: { content: { 'application/json': { [key: string]: { [key: string]: { [key: string]: (components['schemas']['SecurityGroupSummary'])[] } } } | components['schemas']['SecurityGroup'] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
+    /** List security groups */ get: { parameters: { query?: { id?: string } }; responses: { 200: { content: { 'application/json': unknown } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
   }
   '/securityGroups/{account}': {
-    /** List security groups of an account */ get: { parameters: { query?: { provider?: string; region?: string }; path: { account: string } }; responses: { 200: { content: { 'application/json': { [key: string]: (components['schemas']['SecurityGroupSummary'])[] } | (components['schemas']['SecurityGroupSummary'])[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
+    /** List security groups of an account */ get: { parameters: { query?: { provider?: string; region?: string }; path: { account: string } }; responses: { 200: { content: { 'application/json': unknown } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
   }
   '/securityGroups/{account}/{region}/{name}': {
     /** Get a security group */ get: { parameters: { query?: { provider?: string; vpcId?: string }; path: { account: string; region: string; name: string } }; responses: { 200: { content: { 'application/json': components['schemas']['SecurityGroup'] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
@@ -338,13 +338,13 @@ export interface paths {
     /** List raw resources */ get: { parameters: { path: { application: string } }; responses: { 200: { content: { 'application/json': (components['schemas']['RawResource'])[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
   }
   '/applications/{application}/functions': {
-    /** List functions of an application */ get: { parameters: { path: { application: string } }; responses: { 200: { content: { 'application/json': ({ [key: string]: unknown })[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
+    /** List functions of an application */ get: { parameters: { path: { application: string } }; responses: { 200: { content: { 'application/json': (components['schemas']['CloudFunction'])[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
   }
   '/applications/{application}/serverGroups/{account}/{serverGroupName}/events': {
-    /** List events of a server group */ get: { parameters: { query: { region: string; provider: string }; path: { application: string; account: string; serverGroupName: string } }; responses: { 200: { content: { 'application/json': ({ [key: string]: unknown })[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
+    /** List events of a server group */ get: { parameters: { query: { region: string; provider: string }; path: { application: string; account: string; serverGroupName: string } }; responses: { 200: { content: { 'application/json': (components['schemas']['ServerGroupEvent'])[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
   }
   '/functions': {
-    /** List serverless functions */ get: { parameters: { query?: { functionName?: string; region?: string; account?: string } }; responses: { 200: { content: { 'application/json': ({ [key: string]: unknown })[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
+    /** List serverless functions */ get: { parameters: { query?: { functionName?: string; region?: string; account?: string } }; responses: { 200: { content: { 'application/json': (components['schemas']['CloudFunction'])[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
   }
   '/serverGroups': {
     /** Find server groups */ get: { parameters: { query?: { applications?: (string)[]; ids?: (string)[]; cloudProvider?: string } }; responses: { 200: { content: { 'application/json': (components['schemas']['ServerGroup'])[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
@@ -353,31 +353,31 @@ export interface paths {
     /** Get a Kubernetes object */ get: { parameters: { path: { account: string; location: string; name: string } }; responses: { 200: { content: { 'application/json': components['schemas']['Manifest'] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
   }
   '/keyPairs': {
-    /** List key pairs */ get: { parameters: {  }; responses: { 200: { content: { 'application/json': ({ [key: string]: unknown })[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
+    /** List key pairs */ get: { parameters: {  }; responses: { 200: { content: { 'application/json': (components['schemas']['KeyPair'])[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
   }
   '/certificates': {
-    /** List certificates */ get: { parameters: {  }; responses: { 200: { content: { 'application/json': ({ [key: string]: unknown })[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
+    /** List certificates */ get: { parameters: {  }; responses: { 200: { content: { 'application/json': (components['schemas']['Certificate'])[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
   }
   '/certificates/{cloudProvider}': {
-    /** List certificates of a provider */ get: { parameters: { path: { cloudProvider: string } }; responses: { 200: { content: { 'application/json': ({ [key: string]: unknown })[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
+    /** List certificates of a provider */ get: { parameters: { path: { cloudProvider: string } }; responses: { 200: { content: { 'application/json': (components['schemas']['Certificate'])[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
   }
   '/roles/{cloudProvider}': {
-    /** List roles of a provider */ get: { parameters: { path: { cloudProvider: string } }; responses: { 200: { content: { 'application/json': ({ [key: string]: unknown })[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
+    /** List roles of a provider */ get: { parameters: { path: { cloudProvider: string } }; responses: { 200: { content: { 'application/json': (components['schemas']['CloudRole'])[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
   }
   '/cloudMetrics/{cloudProvider}/{account}/{region}': {
-    /** List metrics of a region */ get: { parameters: { path: { cloudProvider: string; account: string; region: string } }; responses: { 200: { content: { 'application/json': ({ [key: string]: unknown })[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
+    /** List metrics of a region */ get: { parameters: { path: { cloudProvider: string; account: string; region: string } }; responses: { 200: { content: { 'application/json': (components['schemas']['CloudMetric'])[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
   }
   '/cloudMetrics/{cloudProvider}/{account}/{region}/{metricName}/statistics': {
-    /** Get values of a metric */ get: { parameters: { query?: { startTime?: string; endTime?: string }; path: { cloudProvider: string; account: string; region: string; metricName: string } }; responses: { 200: { content: { 'application/json': { [key: string]: unknown } } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
+    /** Get values of a metric */ get: { parameters: { query?: { startTime?: string; endTime?: string }; path: { cloudProvider: string; account: string; region: string; metricName: string } }; responses: { 200: { content: { 'application/json': { unit?: string | null; datapoints?: ({ [key: string]: unknown })[] | null; [key: string]: unknown } } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
   }
   '/storage': {
-    /** List storage accounts */ get: { parameters: {  }; responses: { 200: { content: { 'application/json': (unknown)[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
+    /** List storage accounts */ get: { parameters: {  }; responses: { 200: { content: { 'application/json': (string)[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
   }
   '/firewalls': {
-    /** List security groups */ get: { parameters: { query?: { id?: string } }; responses: { 200: { content: { 'application/json': { [key: string]: { [key: string]: { [key: string]: (components['schemas']['SecurityGroupSummary'])[] } } } | components['schemas']['SecurityGroup'] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
+    /** List security groups */ get: { parameters: { query?: { id?: string } }; responses: { 200: { content: { 'application/json': unknown } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
   }
   '/firewalls/{account}': {
-    /** List security groups of an account */ get: { parameters: { query?: { provider?: string; region?: string }; path: { account: string } }; responses: { 200: { content: { 'application/json': { [key: string]: (components['schemas']['SecurityGroupSummary'])[] } | (components['schemas']['SecurityGroupSummary'])[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
+    /** List security groups of an account */ get: { parameters: { query?: { provider?: string; region?: string }; path: { account: string } }; responses: { 200: { content: { 'application/json': unknown } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
   }
   '/firewalls/{account}/{region}/{name}': {
     /** Get a security group */ get: { parameters: { query?: { provider?: string; vpcId?: string }; path: { account: string; region: string; name: string } }; responses: { 200: { content: { 'application/json': components['schemas']['SecurityGroup'] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
@@ -394,13 +394,13 @@ export interface paths {
     /** Delete an image of this machine */ delete: { parameters: { path: { name: string; version: string } }; responses: { 200: { content?: never }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
   }
   '/charts/find': {
-    /** Search charts */ get: { parameters: { query?: { provider?: string; q?: string; region?: string; account?: string; count?: number } }; responses: { 200: { content: { 'application/json': ({ [key: string]: unknown })[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
+    /** Search charts */ get: { parameters: { query?: { provider?: string; q?: string; region?: string; account?: string; count?: number } }; responses: { 200: { content: { 'application/json': (components['schemas']['Chart'])[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
   }
   '/charts/tags': {
     /** List versions of a chart */ get: { parameters: { query: { provider?: string; account: string; repository: string } }; responses: { 200: { content: { 'application/json': (string)[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
   }
   '/charts/{account}/{region}/{imageId}': {
-    /** Get a chart */ get: { parameters: { query?: { provider?: string }; path: { account: string; region: string; imageId: string } }; responses: { 200: { content: { 'application/json': ({ [key: string]: unknown })[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
+    /** Get a chart */ get: { parameters: { query?: { provider?: string }; path: { account: string; region: string; imageId: string } }; responses: { 200: { content: { 'application/json': (components['schemas']['Chart'])[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
   }
   '/v3/builds': {
     /** List build hosts */ get: { parameters: { query?: { type?: string } }; responses: { 200: { content: { 'application/json': (string)[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
@@ -433,7 +433,7 @@ export interface paths {
     /** List Cloud Build accounts */ get: { parameters: {  }; responses: { 200: { content: { 'application/json': (string)[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
   }
   '/gcb/triggers/{account}': {
-    /** List Cloud Build triggers */ get: { parameters: { path: { account: string } }; responses: { 200: { content: { 'application/json': ({ [key: string]: unknown })[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
+    /** List Cloud Build triggers */ get: { parameters: { path: { account: string } }; responses: { 200: { content: { 'application/json': (components['schemas']['CloudBuildTrigger'])[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
   }
   '/concourse/{buildMaster}/teams': {
     /** List Concourse teams */ get: { parameters: { path: { buildMaster: string } }; responses: { 200: { content: { 'application/json': (string)[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
@@ -460,7 +460,7 @@ export interface paths {
     /** List artifact accounts */ get: { parameters: {  }; responses: { 200: { content: { 'application/json': (components['schemas']['ArtifactAccount'])[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
   }
   '/artifacts/fetch': {
-    /** Fetch an artifact */ put: { parameters: {  }; requestBody: { content: { 'application/json': components['schemas']['Artifact'] } }; responses: { 200: { content: { 'application/octet-stream': unknown } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
+    /** Fetch an artifact */ put: { parameters: {  }; requestBody: { content: { 'application/json': components['schemas']['Artifact'] } }; responses: { 200: { content: { 'application/octet-stream': string } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
   }
   '/artifacts/account/{accountName}/names': {
     /** List artifacts of an account */ get: { parameters: { query: { type: string }; path: { accountName: string } }; responses: { 200: { content: { 'application/json': (string)[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
@@ -508,13 +508,13 @@ export interface paths {
   }
   '/auth/users': {
     /** List users of the form */ get: { parameters: {  }; responses: { 200: { content: { 'application/json': (components['schemas']['FormUser'])[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
-    /** Add a user */ post: { parameters: {  }; requestBody: { content: { 'application/json': components['schemas']['NewFormUser'] } }; responses: { 201: { content: { 'application/json': components['schemas']['FormUserPassword'] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
+    /** Add a user */ post: { parameters: {  }; requestBody: { content: { 'application/json': components['schemas']['FormUserCreation'] } }; responses: { 201: { content: { 'application/json': components['schemas']['FormUserPassword'] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
   }
   '/auth/users/{username}/password': {
-    /** Set a password */ put: { parameters: { path: { username: string } }; requestBody: { content: { 'application/json': components['schemas']['NewFormUserPassword'] } }; responses: { 200: { content: { 'application/json': components['schemas']['FormUserPassword'] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
+    /** Set a password */ put: { parameters: { path: { username: string } }; requestBody: { content: { 'application/json': components['schemas']['FormUserPasswordChange'] } }; responses: { 200: { content: { 'application/json': components['schemas']['FormUserPassword'] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
   }
   '/auth/users/{username}/roles': {
-    /** Replace roles */ put: { parameters: { path: { username: string } }; requestBody: { content: { 'application/json': components['schemas']['NewFormUserRoles'] } }; responses: { 200: { content: { 'application/json': components['schemas']['FormUser'] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
+    /** Replace roles */ put: { parameters: { path: { username: string } }; requestBody: { content: { 'application/json': components['schemas']['FormUserRoles'] } }; responses: { 200: { content: { 'application/json': components['schemas']['FormUser'] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
   }
   '/auth/users/{username}/unlock': {
     /** Unlock a user */ post: { parameters: { path: { username: string } }; responses: { 204: { content?: never }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
@@ -580,7 +580,7 @@ export interface paths {
     /** Receive a chat callback */ post: { parameters: { path: { source: string } }; requestBody?: { content: { 'application/x-www-form-urlencoded': unknown } }; responses: { 200: { content: { 'application/json': unknown } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
   }
   '/capabilities/deploymentMonitors': {
-    /** List deployment monitors */ get: { parameters: {  }; responses: { 200: { content: { 'application/json': ({ [key: string]: unknown })[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
+    /** List deployment monitors */ get: { parameters: {  }; responses: { 200: { content: { 'application/json': (components['schemas']['DeploymentMonitor'])[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
   }
   '/capabilities/expressions': {
     /** List functions of expressions */ get: { parameters: {  }; responses: { 200: { content: { 'application/json': components['schemas']['ExpressionCapabilities'] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
@@ -654,13 +654,13 @@ export interface paths {
     /** Delete a canary configuration */ delete: { parameters: { query?: { configurationAccountName?: string }; path: { id: string } }; responses: { 200: { content?: never }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
   }
   '/v2/canaries/credentials': {
-    /** List canary accounts */ get: { parameters: {  }; responses: { 200: { content: { 'application/json': ({ [key: string]: unknown })[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
+    /** List canary accounts */ get: { parameters: {  }; responses: { 200: { content: { 'application/json': (components['schemas']['CanaryAccount'])[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
   }
   '/v2/canaries/metadata/metricsService': {
-    /** List canary metrics */ get: { parameters: { query?: { filter?: string; metricsAccountName?: string } }; responses: { 200: { content: { 'application/json': ({ [key: string]: unknown })[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
+    /** List canary metrics */ get: { parameters: { query?: { filter?: string; metricsAccountName?: string } }; responses: { 200: { content: { 'application/json': (components['schemas']['CanaryMetric'])[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
   }
   '/v2/canaries/judges': {
-    /** List canary judges */ get: { parameters: {  }; responses: { 200: { content: { 'application/json': ({ [key: string]: unknown })[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
+    /** List canary judges */ get: { parameters: {  }; responses: { 200: { content: { 'application/json': (components['schemas']['CanaryJudge'])[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
   }
   '/v2/canaries/canary': {
     /** Start a canary analysis */ post: { parameters: { query?: { application?: string; parentPipelineExecutionId?: string; metricsAccountName?: string; configurationAccountName?: string; storageAccountName?: string } }; requestBody: { content: { 'application/json': components['schemas']['InitiateCanaryWithConfigBody'] } }; responses: { 200: { content: { 'application/json': components['schemas']['CanaryExecution'] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
@@ -676,32 +676,32 @@ export interface paths {
     /** List canary analyses */ get: { parameters: { query: { limit: number; page?: number; statuses?: string; storageAccountName?: string }; path: { application: string } }; responses: { 200: { content: { 'application/json': (components['schemas']['CanaryResult'])[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
   }
   '/v2/canaries/metricSetPairList/{metricSetPairListId}': {
-    /** Get canary measurements */ get: { parameters: { query?: { storageAccountName?: string }; path: { metricSetPairListId: string } }; responses: { 200: { content: { 'application/json': ({ [key: string]: unknown })[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
+    /** Get canary measurements */ get: { parameters: { query?: { storageAccountName?: string }; path: { metricSetPairListId: string } }; responses: { 200: { content: { 'application/json': (components['schemas']['MetricSetPair'])[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
   }
   '/canaries/{id}': {
-    /** Get a first-generation canary */ get: { parameters: { path: { id: string } }; responses: { 200: { content: { 'application/json': { [key: string]: unknown } } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
+    /** Get a first-generation canary */ get: { parameters: { path: { id: string } }; responses: { 200: { content: { 'application/json': components['schemas']['Canary'] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
   }
   '/canaries/{id}/generateCanaryResult': {
     /** Compute the result of a canary */ post: { parameters: { path: { id: string } }; requestBody?: { content: { 'application/json': components['schemas']['GenerateCanaryResultBody'] } }; responses: { 201: { content?: never }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
   }
   '/canaries/{id}/end': {
-    /** End a canary */ put: { parameters: { path: { id: string } }; requestBody?: { content: { 'application/json': components['schemas']['EndCanaryBody'] } }; responses: { 200: { content: { 'application/json': { [key: string]: unknown } } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
+    /** End a canary */ put: { parameters: { path: { id: string } }; requestBody?: { content: { 'application/json': components['schemas']['EndCanaryBody'] } }; responses: { 200: { content: { 'application/json': components['schemas']['Canary'] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
   }
   '/canaryDeployments/{canaryDeploymentId}/canaryAnalysisHistory': {
-    /** List analyses of a canary deployment */ get: { parameters: { path: { canaryDeploymentId: string } }; responses: { 200: { content: { 'application/json': ({ [key: string]: unknown })[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
+    /** List analyses of a canary deployment */ get: { parameters: { path: { canaryDeploymentId: string } }; responses: { 200: { content: { 'application/json': (components['schemas']['CanaryAnalysis'])[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
   }
   '/canaryConfig/names': {
     /** List names of canary configurations */ get: { parameters: { query: { application: string } }; responses: { 200: { content: { 'application/json': (string)[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
   }
   '/canaryConfigs/{application}': {
-    /** List first-generation canary configurations */ get: { parameters: { path: { application: string } }; responses: { 200: { content: { 'application/json': ({ [key: string]: unknown })[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
+    /** List first-generation canary configurations */ get: { parameters: { path: { application: string } }; responses: { 200: { content: { 'application/json': (components['schemas']['FirstGenerationCanaryConfig'])[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
   }
   '/managed/application/{application}': {
     /** Get the management of an application */ get: { parameters: { query?: { includeDetails?: boolean; entities?: (string)[]; maxArtifactVersions?: number }; path: { application: string } }; responses: { 200: { content: { 'application/json': components['schemas']['ManagedApplication'] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
   }
   '/managed/application/{application}/config': {
-    /** Get the delivery configuration */ get: { parameters: { path: { application: string } }; responses: { 200: { content: { 'application/json': { [key: string]: unknown } } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
-    /** Delete the delivery configuration */ delete: { parameters: { path: { application: string } }; responses: { 200: { content: { 'application/json': { [key: string]: unknown } } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
+    /** Get the delivery configuration */ get: { parameters: { path: { application: string } }; responses: { 200: { content: { 'application/json': components['schemas']['DeliveryConfig'] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
+    /** Delete the delivery configuration */ delete: { parameters: { path: { application: string } }; responses: { 200: { content: { 'application/json': components['schemas']['DeliveryConfig'] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
   }
   '/managed/application/{application}/pause': {
     /** Pause management of an application */ post: { parameters: { path: { application: string } }; responses: { 200: { content?: never }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
@@ -726,10 +726,10 @@ export interface paths {
     /** Mark a version as good */ post: { parameters: { path: { application: string } }; requestBody: { content: { 'application/json': components['schemas']['AnyObject'] } }; responses: { 200: { content?: never }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
   }
   '/managed/environments/{application}': {
-    /** List environments of an application */ get: { parameters: { path: { application: string } }; responses: { 200: { content: { 'application/json': ({ [key: string]: unknown })[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
+    /** List environments of an application */ get: { parameters: { path: { application: string } }; responses: { 200: { content: { 'application/json': (components['schemas']['ManagedEnvironment'])[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
   }
   '/managed/application/{application}/environment/{environment}/constraints': {
-    /** List constraints of an environment */ get: { parameters: { query?: { limit?: number }; path: { application: string; environment: string } }; responses: { 200: { content: { 'application/json': ({ [key: string]: unknown })[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
+    /** List constraints of an environment */ get: { parameters: { query?: { limit?: number }; path: { application: string; environment: string } }; responses: { 200: { content: { 'application/json': (components['schemas']['ConstraintState'])[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
   }
   '/managed/application/{application}/environment/{environment}/constraint': {
     /** Decide a constraint */ post: { parameters: { path: { application: string; environment: string } }; requestBody: { content: { 'application/json': components['schemas']['AnyObject'] } }; responses: { 200: { content?: never }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
@@ -741,7 +741,7 @@ export interface paths {
     /** Retry a verification */ post: { parameters: { path: { application: string; environment: string } }; requestBody: { content: { 'application/json': components['schemas']['AnyObject'] } }; responses: { 200: { content?: never }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
   }
   '/managed/resources/{resourceId}': {
-    /** Get a managed resource */ get: { parameters: { path: { resourceId: string } }; responses: { 200: { content: { 'application/json': { [key: string]: unknown } } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
+    /** Get a managed resource */ get: { parameters: { path: { resourceId: string } }; responses: { 200: { content: { 'application/json': components['schemas']['ManagedResource'] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
   }
   '/managed/resources/{resourceId}/status': {
     /** Get the state of a resource */ get: { parameters: { path: { resourceId: string } }; responses: { 200: { content: { 'application/json': { status: string } } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
@@ -751,86 +751,86 @@ export interface paths {
     /** Resume management of a resource */ delete: { parameters: { path: { resourceId: string } }; responses: { 200: { content?: never }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
   }
   '/managed/resources/diff': {
-    /** Compare a managed resource */ post: { parameters: {  }; requestBody: { content: { 'application/json': components['schemas']['AnyObject'] } }; responses: { 200: { content: { 'application/json': { [key: string]: unknown } } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
+    /** Compare a managed resource */ post: { parameters: {  }; requestBody: { content: { 'application/json': components['schemas']['AnyObject'] } }; responses: { 200: { content: { 'application/json': components['schemas']['ManagedDiff'] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
   }
   '/managed/resources/export/{cloudProvider}/{account}/{type}/{name}': {
-    /** Export a running resource */ get: { parameters: { query: { serviceAccount: string }; path: { cloudProvider: string; account: string; type: string; name: string } }; responses: { 200: { content: { 'application/x-yaml': { [key: string]: unknown } } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
+    /** Export a running resource */ get: { parameters: { query: { serviceAccount: string }; path: { cloudProvider: string; account: string; type: string; name: string } }; responses: { 200: { content: { 'application/x-yaml': components['schemas']['ManagedResource'] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
   }
   '/managed/resources/export/artifact/{cloudProvider}/{account}/{clusterName}': {
-    /** Export the artifact of a cluster */ get: { parameters: { path: { cloudProvider: string; account: string; clusterName: string } }; responses: { 200: { content: { 'application/x-yaml': { [key: string]: unknown } } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
+    /** Export the artifact of a cluster */ get: { parameters: { path: { cloudProvider: string; account: string; clusterName: string } }; responses: { 200: { content: { 'application/x-yaml': components['schemas']['ManagedArtifact'] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
   }
   '/history/{name}': {
-    /** List events of a resource */ get: { parameters: { query?: { limit?: number }; path: { name: string } }; responses: { 200: { content: { 'application/json': ({ [key: string]: unknown })[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
+    /** List events of a resource */ get: { parameters: { query?: { limit?: number }; path: { name: string } }; responses: { 200: { content: { 'application/json': (components['schemas']['ResourceEvent'])[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
   }
   '/managed/graphql': {
     /** Query managed delivery with GraphQL */ post: { parameters: {  }; requestBody: { content: { 'application/json': components['schemas']['GraphqlRequest'] } }; responses: { 200: { content: { 'application/json': components['schemas']['GraphqlAnswer'] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
   }
   '/managed/reports/onboarding': {
-    /** Get the onboarding report */ get: { parameters: {  }; responses: { 200: { content: { 'text/html': unknown } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
+    /** Get the onboarding report */ get: { parameters: {  }; responses: { 200: { content: { 'text/plain': string } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
   }
   '/managed/reports/adoption': {
-    /** Get the adoption report */ get: { parameters: {  }; responses: { 200: { content: { 'text/html': unknown } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
+    /** Get the adoption report */ get: { parameters: {  }; responses: { 200: { content: { 'text/plain': string } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
   }
   '/managed/notifications/callbacks/{source}': {
     /** Receive a managed-delivery chat callback */ post: { parameters: { path: { source: string } }; requestBody?: { content: { 'application/x-www-form-urlencoded': unknown } }; responses: { 200: { content: { 'application/json': unknown } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
   }
   '/managed/delivery-configs/{name}': {
-    /** Get a delivery configuration */ get: { parameters: { path: { name: string } }; responses: { 200: { content: { 'application/json': { [key: string]: unknown } } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
-    /** Delete a delivery configuration by name */ delete: { parameters: { path: { name: string } }; responses: { 200: { content: { 'application/json': { [key: string]: unknown } } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
+    /** Get a delivery configuration */ get: { parameters: { path: { name: string } }; responses: { 200: { content: { 'application/json': components['schemas']['DeliveryConfig'] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
+    /** Delete a delivery configuration by name */ delete: { parameters: { path: { name: string } }; responses: { 200: { content: { 'application/json': components['schemas']['DeliveryConfig'] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
   }
   '/managed/delivery-configs/{name}/artifacts': {
-    /** List artifacts of a delivery configuration */ get: { parameters: { path: { name: string } }; responses: { 200: { content: { 'application/json': ({ [key: string]: unknown })[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
+    /** List artifacts of a delivery configuration */ get: { parameters: { path: { name: string } }; responses: { 200: { content: { 'application/json': (components['schemas']['DeliveryArtifact'])[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
   }
   '/managed/delivery-configs': {
-    /** Save a delivery configuration */ post: { parameters: {  }; requestBody: { content: { 'application/json': components['schemas']['AnyObject'] } }; responses: { 200: { content: { 'application/json': { [key: string]: unknown } } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
+    /** Save a delivery configuration */ post: { parameters: {  }; requestBody: { content: { 'application/json': components['schemas']['AnyObject'] } }; responses: { 200: { content: { 'application/json': components['schemas']['DeliveryConfig'] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
   }
   '/managed/delivery-configs/validate': {
-    /** Validate a delivery configuration */ post: { parameters: {  }; requestBody: { content: { 'application/json': components['schemas']['AnyObject'] } }; responses: { 200: { content: { 'application/json': { [key: string]: unknown } } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
+    /** Validate a delivery configuration */ post: { parameters: {  }; requestBody: { content: { 'application/json': components['schemas']['AnyObject'] } }; responses: { 200: { content: { 'application/json': components['schemas']['DeliveryConfigFindings'] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
   }
   '/managed/delivery-configs/diff': {
-    /** Compare a delivery configuration */ post: { parameters: {  }; requestBody: { content: { 'application/json': components['schemas']['AnyObject'] } }; responses: { 200: { content: { 'application/json': ({ [key: string]: unknown })[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
+    /** Compare a delivery configuration */ post: { parameters: {  }; requestBody: { content: { 'application/json': components['schemas']['AnyObject'] } }; responses: { 200: { content: { 'application/json': (components['schemas']['ManagedDiff'])[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
   }
   '/managed/delivery-configs/schema': {
-    /** Get the delivery configuration schema */ get: { parameters: {  }; responses: { 200: { content: { 'application/json': { [key: string]: unknown } } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
+    /** Get the delivery configuration schema */ get: { parameters: {  }; responses: { 200: { content: { 'application/json': components['schemas']['DeliveryConfigSchema'] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
   }
   '/cleanup/resources/{namespace}/{resourceId}': {
-    /** Get a marked resource */ get: { parameters: { path: { namespace: string; resourceId: string } }; responses: { 200: { content: { 'application/json': { [key: string]: unknown } } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
+    /** Get a marked resource */ get: { parameters: { path: { namespace: string; resourceId: string } }; responses: { 200: { content: { 'application/json': components['schemas']['MarkedResource'] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
   }
   '/cleanup/resources/{namespace}/{resourceId}/optOut': {
-    /** Spare a resource from deletion */ get: { parameters: { path: { namespace: string; resourceId: string } }; responses: { 200: { content: { 'application/json': { [key: string]: unknown } } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
+    /** Spare a resource from deletion */ get: { parameters: { path: { namespace: string; resourceId: string } }; responses: { 200: { content: { 'application/json': components['schemas']['MarkedResource'] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
   }
   '/cleanup/resources/marked': {
-    /** List marked resources */ get: { parameters: {  }; responses: { 200: { content: { 'application/json': ({ [key: string]: unknown })[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
+    /** List marked resources */ get: { parameters: {  }; responses: { 200: { content: { 'application/json': (components['schemas']['MarkedResource'])[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
   }
   '/cleanup/resources/deleted': {
-    /** List deleted resources */ get: { parameters: {  }; responses: { 200: { content: { 'application/json': ({ [key: string]: unknown })[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
+    /** List deleted resources */ get: { parameters: {  }; responses: { 200: { content: { 'application/json': (components['schemas']['MarkedResource'])[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
   }
   '/ecs/ecsClusters': {
-    /** List ECS clusters */ get: { parameters: {  }; responses: { 200: { content: { 'application/json': ({ [key: string]: unknown })[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
+    /** List ECS clusters */ get: { parameters: {  }; responses: { 200: { content: { 'application/json': (components['schemas']['EcsCluster'])[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
   }
   '/ecs/ecsClusterDescriptions/{account}/{region}': {
-    /** List ECS clusters of a region */ get: { parameters: { path: { account: string; region: string } }; responses: { 200: { content: { 'application/json': ({ [key: string]: unknown })[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
+    /** List ECS clusters of a region */ get: { parameters: { path: { account: string; region: string } }; responses: { 200: { content: { 'application/json': (components['schemas']['EcsClusterDescription'])[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
   }
   '/ecs/cloudMetrics/alarms': {
-    /** List ECS metric alarms */ get: { parameters: {  }; responses: { 200: { content: { 'application/json': ({ [key: string]: unknown })[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
+    /** List ECS metric alarms */ get: { parameters: {  }; responses: { 200: { content: { 'application/json': (components['schemas']['EcsAlarm'])[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
   }
   '/ecs/secrets': {
-    /** List ECS secrets */ get: { parameters: {  }; responses: { 200: { content: { 'application/json': ({ [key: string]: unknown })[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
+    /** List ECS secrets */ get: { parameters: {  }; responses: { 200: { content: { 'application/json': (components['schemas']['EcsSecret'])[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
   }
   '/ecs/serviceDiscoveryRegistries': {
-    /** List ECS service registries */ get: { parameters: {  }; responses: { 200: { content: { 'application/json': ({ [key: string]: unknown })[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
+    /** List ECS service registries */ get: { parameters: {  }; responses: { 200: { content: { 'application/json': (components['schemas']['EcsServiceRegistry'])[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
   }
   '/servicebroker/{account}/services': {
-    /** List services of a broker */ get: { parameters: { query: { cloudProvider?: string; region: string }; path: { account: string } }; responses: { 200: { content: { 'application/json': ({ [key: string]: unknown })[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
+    /** List services of a broker */ get: { parameters: { query: { cloudProvider?: string; region: string }; path: { account: string } }; responses: { 200: { content: { 'application/json': (components['schemas']['BrokerService'])[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
   }
   '/servicebroker/{account}/serviceInstance': {
-    /** Get a service instance */ get: { parameters: { query: { cloudProvider: string; region: string; serviceInstanceName: string }; path: { account: string } }; responses: { 200: { content: { 'application/json': { [key: string]: unknown } } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
+    /** Get a service instance */ get: { parameters: { query: { cloudProvider: string; region: string; serviceInstanceName: string }; path: { account: string } }; responses: { 200: { content: { 'application/json': components['schemas']['ServiceInstance'] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
   }
   '/v1/data/static/{id}': {
-    /** Get stored data */ get: { parameters: { query?: { expectedContentType?: string }; path: { id: string } }; responses: { 200: { content: { 'application/json': unknown } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
+    /** Get stored data */ get: { parameters: { query?: { expectedContentType?: string }; path: { id: string } }; responses: { 200: { content: { 'application/json': string } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
   }
   '/v1/data/adhoc/{groupId}/{bucketId}/{rest}': {
-    /** Get an object of a bucket */ get: { parameters: { path: { groupId: string; bucketId: string; rest: string } }; responses: { 200: { content: { 'application/json': unknown } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
+    /** Get an object of a bucket */ get: { parameters: { path: { groupId: string; bucketId: string; rest: string } }; responses: { 200: { content: { 'application/json': string } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
   }
   '/version': {
     /** Get the version */ get: { parameters: {  }; responses: { 200: { content: { 'application/json': { version: string } } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
@@ -857,13 +857,13 @@ export interface paths {
     /** Get metrics */ get: { parameters: {  }; responses: { 200: { content: { 'text/plain': string } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
   }
   '/openapi.json': {
-    /** Get the API document */ get: { parameters: {  }; responses: { 200: { content: { 'application/json': { [key: string]: unknown } } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
+    /** Get the API document */ get: { parameters: {  }; responses: { 200: { content: { 'application/json': components['schemas']['ApiDocument'] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
   }
   '/v3/api-docs': {
-    /** Get the API document */ get: { parameters: {  }; responses: { 200: { content: { 'application/json': { [key: string]: unknown } } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
+    /** Get the API document */ get: { parameters: {  }; responses: { 200: { content: { 'application/json': components['schemas']['ApiDocument'] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
   }
   '/v2/api-docs': {
-    /** Get the API document */ get: { parameters: {  }; responses: { 200: { content: { 'application/json': { [key: string]: unknown } } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
+    /** Get the API document */ get: { parameters: {  }; responses: { 200: { content: { 'application/json': components['schemas']['ApiDocument'] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
   }
   '/swagger-ui/index.html': {
     /** Browse the API */ get: { parameters: {  }; responses: { 200: { content: { 'text/html': string } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
@@ -945,6 +945,7 @@ export interface components {
     /** A stored account; the fields of its cloud provider are allowed beside these. */ AccountDefinition: { name: string; /** Cloud provider. */ type: string; [key: string]: unknown }
     ActiveExecutions: { overdue: boolean; count: number; [key: string]: unknown }
     AnyObject: { [key: string]: unknown }
+    ApiDocument: { openapi: string; info: { [key: string]: unknown }; paths: { [key: string]: unknown }; [key: string]: unknown }
     ApiToken: { id: string; name: string; /** Whom the token speaks for. */ principalId: string; principalType: "USER" | "SERVICE_ACCOUNT"; createdByUserId: string; /** ISO 8601, UTC. */ createdAt: string; /** ISO 8601, UTC. */ rotatedAt?: string; /** Absent: never. */ expiresAt?: string; /** To about a minute. */ lastUsedAt?: string; readOnly: boolean; /** Absent: all. */ applications?: (string)[]; /** Absent: all. */ operations?: (string)[] }
     ApiTokenRequest: { /** Unique among the tokens of the principal. */ name: string; /** `USER` (default) or `SERVICE_ACCOUNT`. */ principalType?: string | null; /** The service account; other users create tokens for themselves only. */ principalId?: string | null; /** ISO 8601. Default: as late as allowed; for a service account never. */ expiresAt?: string | null; /** Allows reading and the evaluation of expressions only. */ readOnly?: boolean | null; /** Allows only what is about these applications. */ applications?: (string)[] | null; /** Allows only the operations with these ids. */ operations?: (string)[] | null }
     ApiTokenRotation: { /** For how long the former secret is accepted. */ overlapSeconds?: number | null }
@@ -959,22 +960,45 @@ export interface components {
     Banner: { id: string; /** Text, with Markdown. */ message: string; /** CSS color of the text. */ color?: string | null; /** CSS color behind the text. */ backgroundColor?: string | null; /** CSS size of the text. */ fontSize?: string | null; enabled: boolean; /** Shown from then on, in milliseconds since the epoch. */ startTimestamp?: number | null; /** Shown until then, in milliseconds since the epoch. */ endTimestamp?: number | null; /** Milliseconds since the epoch. */ createdAt: number; /** Milliseconds since the epoch. */ updatedAt: number }
     BannerChange: { id?: string | null; /** Text, with Markdown. */ message: string; /** CSS color of the text. */ color?: string | null; /** CSS color behind the text. */ backgroundColor?: string | null; /** CSS size of the text. */ fontSize?: string | null; enabled?: boolean; /** Shown from then on, in milliseconds since the epoch. */ startTimestamp?: number | null; /** Shown until then, in milliseconds since the epoch. */ endTimestamp?: number | null }
     BannerPatch: { id?: string | null; /** Text, with Markdown. */ message?: string; /** CSS color of the text. */ color?: string | null; /** CSS color behind the text. */ backgroundColor?: string | null; /** CSS size of the text. */ fontSize?: string | null; enabled?: boolean; /** Shown from then on, in milliseconds since the epoch. */ startTimestamp?: number | null; /** Shown until then, in milliseconds since the epoch. */ endTimestamp?: number | null }
+    BrokerService: { name?: string | null; [key: string]: unknown }
     Build: { number?: number | null; building?: boolean | null; /** SUCCESS, UNSTABLE, BUILDING, ABORTED, FAILURE or NOT_BUILT; absent while it runs. */ result?: string | null; name?: string | null; id?: string | null; url?: string | null; /** Start in milliseconds since the epoch. */ timestamp?: string | number | null; /** Milliseconds. */ duration?: number | null; artifacts?: ({ [key: string]: unknown })[] | null; testResults?: ({ [key: string]: unknown })[] | null; scm?: ({ [key: string]: unknown })[] | null; properties?: { [key: string]: unknown } | null; [key: string]: unknown }
     /** Configuration of a job of a build server. */ BuildJob: { name?: string | null; displayName?: string | null; description?: string | null; url?: string | null; buildable?: boolean | null; concurrentBuild?: boolean | null; parameterDefinitionList?: ({ name: string; description?: string | null; type?: string | null; defaultValue?: string | null; choices?: (string)[] | null; [key: string]: unknown })[] | null; [key: string]: unknown }
     BulkSaveResult: { successful_pipelines_count?: number; successful_pipelines?: (string)[]; failed_pipelines_count?: number; /** Each with its `errorMsg`. */ failed_pipelines?: ({ [key: string]: unknown })[]; [key: string]: unknown }
     BulkUpsertEntityTagsBody: (components['schemas']['EntityTags'])[]
     BulksavePipelineBody: (components['schemas']['Pipeline'])[]
+    Canary: { id?: string | null; application?: string | null; owner?: string | null; [key: string]: unknown }
+    CanaryAccount: { name?: string | null; type?: string | null; [key: string]: unknown }
+    CanaryAnalysis: { id?: string | null; canaryDeploymentId?: string | null; [key: string]: unknown }
     /** A canary configuration: metrics, their groups and the judge. */ CanaryConfig: { id?: string; name?: string; applications?: (string)[]; [key: string]: unknown }
     CanaryExecution: { canaryExecutionId: string; [key: string]: unknown }
+    CanaryJudge: { name?: string | null; [key: string]: unknown }
+    CanaryMetric: { name?: string | null; [key: string]: unknown }
     /** State of a canary analysis, and its result once it is complete. */ CanaryResult: { complete?: boolean | null; status?: string | null; application?: string | null; /** With `judgeResult.score.classification`. */ result?: { [key: string]: unknown } | null; [key: string]: unknown }
     Capacity: { min?: number | null; max?: number | null; desired?: number | null; pinned?: boolean | null; [key: string]: unknown }
+    Certificate: { serverCertificateName?: string | null; serverCertificateId?: string | null; arn?: string | null; path?: string | null; [key: string]: unknown }
+    Chart: { name?: string | null; account?: string | null; version?: string | null; [key: string]: unknown }
+    CloudBuildTrigger: { id?: string | null; name?: string | null; description?: string | null; [key: string]: unknown }
+    CloudFunction: { account?: string | null; region?: string | null; functionName?: string | null; functionArn?: string | null; runtime?: string | null; [key: string]: unknown }
+    CloudMetric: { name?: string | null; namespace?: string | null; cloudProvider?: string | null; [key: string]: unknown }
     /** What the infrastructure does for a step. */ CloudOperation: { id: string; requestId?: string | null; ownerId?: string | null; startTimeMs?: number | null; status?: { phase?: string | null; status?: string | null; completed?: boolean | null; failed?: boolean | null; retryable?: boolean | null; [key: string]: unknown } | null; history?: ({ phase?: string | null; status?: string | null; [key: string]: unknown })[] | null; resultObjects?: ({ [key: string]: unknown })[] | null; [key: string]: unknown }
+    CloudRole: { name?: string | null; accountName?: string | null; [key: string]: unknown }
     /** Server groups of an application that replace each other. */ Cluster: { name: string; accountName?: string | null; account?: string | null; type?: string | null; provider?: string | null; moniker?: components['schemas']['Moniker'] | null; /** Server groups, or their names in lists. */ serverGroups?: (unknown)[] | null; /** Load balancers, or their names in lists. */ loadBalancers?: (unknown)[] | null; [key: string]: unknown }
     ConsoleOutput: { /** Text, or a list of logs with `name` and `output`. */ output: unknown; /** Of the first byte of `output`. */ offset?: number; /** Where the next part begins. */ nextOffset?: number; /** Where the output ends at present; there is more when it is beyond `nextOffset`. */ endOffset?: number; /** Bytes from the wanted offset on that were dropped before. */ lostBytes?: number; [key: string]: unknown }
+    ConstraintState: { deliveryConfigName?: string | null; environmentName?: string | null; artifactVersion?: string | null; type?: string | null; status?: string | null; [key: string]: unknown }
     CronVerdict: { valid: boolean; /** The expression in words, when it is valid. */ description?: string; /** When it fires next, in milliseconds since the epoch; from the embedded event service only. */ nextTimes?: (number)[]; /** Zone of the schedule, such as `Europe/Berlin`. */ timeZone?: string; /** What is wrong with it, when it is not. */ message?: string; [key: string]: unknown }
     CurrentUser: { username: string; email: string | null; firstName: string | null; lastName: string | null; /** Those of the permission service, or those learnt at login while it knows none. */ roles: (string)[]; /** Accounts that the user may write to, as of the login. */ allowedAccounts: (string)[]; /** The roles once more. */ authorities: ({ authority: string })[]; enabled: true; accountNonExpired: true; accountNonLocked: true; credentialsNonExpired: true; isAdmin: boolean; canMintApiTokens: boolean; /** Present while there are API tokens. */ maxUserTokenLifetimeDays?: number; /** Present while there are API tokens. */ maxServiceAccountTokenLifetimeDays?: number }
     /** The old and the new name of a definition. */ DefinitionMove: { application: string; from: string; to: string; [key: string]: unknown }
     DefinitionOrder: { application: string; /** Place of each definition, counted from 0. */ idsToIndices: { [key: string]: number }; [key: string]: unknown }
+    DeliveryArtifact: { name?: string | null; type?: string | null; reference?: string | null; [key: string]: unknown }
+    DeliveryConfig: { name?: string | null; application?: string | null; serviceAccount?: string | null; artifacts?: ({ [key: string]: unknown })[] | null; environments?: ({ [key: string]: unknown })[] | null; [key: string]: unknown }
+    DeliveryConfigFindings: { message?: string | null; [key: string]: unknown }
+    DeliveryConfigSchema: { $id?: string | null; $schema?: string | null; type?: string | null; [key: string]: unknown }
+    DeploymentMonitor: { id?: string | null; name?: string | null; supportContact?: string | null; [key: string]: unknown }
+    EcsAlarm: { alarmName?: string | null; alarmArn?: string | null; accountName?: string | null; region?: string | null; [key: string]: unknown }
+    EcsCluster: { account?: string | null; region?: string | null; name?: string | null; [key: string]: unknown }
+    EcsClusterDescription: { clusterName?: string | null; clusterArn?: string | null; status?: string | null; [key: string]: unknown }
+    EcsSecret: { account?: string | null; region?: string | null; name?: string | null; arn?: string | null; [key: string]: unknown }
+    EcsServiceRegistry: { account?: string | null; region?: string | null; name?: string | null; id?: string | null; arn?: string | null; displayName?: string | null; [key: string]: unknown }
     EndCanaryBody: { result?: string; reason?: string; [key: string]: unknown }
     EntityTag: { name: string; namespace?: string; value: unknown; [key: string]: unknown }
     /** Tags of an entity. */ EntityTags: { entityRef: { [key: string]: unknown }; tags: (components['schemas']['EntityTag'])[]; [key: string]: unknown }
@@ -989,8 +1013,12 @@ export interface components {
     ExpressionCapabilities: { functions: ({ name: string; description?: string | null; parameters?: ({ name: string; description?: string | null; type?: string | null; [key: string]: unknown })[] | null; [key: string]: unknown })[]; spelEvaluators?: ({ versionKey: string; description?: string | null; [key: string]: unknown })[] | null; [key: string]: unknown }
     ExpressionRequest: { /** In the expression language of pipelines, percent-encoded. */ expression: string; [key: string]: unknown }
     /** A stage that made an execution fail, with its error. */ FailedStage: { pipelineExecutionId: string; pipelineExecutionName?: string | null; pipelineApplication?: string | null; pipelineExecutionUrl?: string | null; stageId: string; stageName?: string | null; stageType?: string | null; stageStatus?: components['schemas']['ExecutionStatus'] | null; stageException?: string | null; [key: string]: unknown }
+    FirstGenerationCanaryConfig: { id?: string | null; name?: string | null; application?: string | null; [key: string]: unknown }
     FormUser: { username: string; /** Lower case, sorted. */ roles: (string)[]; /** Whether a role makes the user an administrator of the embedded permission service. */ isAdmin: boolean; /** ISO 8601, UTC. */ createdAt: string; /** Of the newest session, to about a minute; absent without a session. */ lastUsedAt?: string; /** Number of API tokens; absent while they are switched off. */ tokens?: number }
+    FormUserCreation: { username: string; roles?: (string)[]; /** 8 to 1,024 characters. Without it, Fairlead generates one. */ password?: string }
     FormUserPassword: { username: string; /** Only if it was generated. It is not shown again. */ password?: string }
+    FormUserPasswordChange: { /** 8 to 1,024 characters. Without it, Fairlead generates one. */ password?: string; /** Also ends the API tokens of the user. */ revokeTokens?: boolean }
+    FormUserRoles: { roles: (string)[] }
     /** A cluster; `{}` for an unknown one. */ FoundCluster: { name?: string; accountName?: string | null; account?: string | null; type?: string | null; provider?: string | null; moniker?: components['schemas']['Moniker'] | null; /** Server groups, or their names in lists. */ serverGroups?: (unknown)[] | null; /** Load balancers, or their names in lists. */ loadBalancers?: (unknown)[] | null; [key: string]: unknown }
     GenerateCanaryResultBody: { duration?: number; durationUnit?: string; [key: string]: unknown }
     GraphqlAnswer: { data?: unknown; errors?: ({ [key: string]: unknown })[]; [key: string]: unknown }
@@ -1005,20 +1033,24 @@ export interface components {
     InstanceType: { name: string; account?: string | null; region?: string | null; defaultVCpus?: number | null; memoryInGiB?: number | null; [key: string]: unknown }
     IssuedApiToken: { id: string; name: string; /** Whom the token speaks for. */ principalId: string; principalType: "USER" | "SERVICE_ACCOUNT"; createdByUserId: string; /** ISO 8601, UTC. */ createdAt: string; /** ISO 8601, UTC. */ rotatedAt?: string; /** Absent: never. */ expiresAt?: string; /** To about a minute. */ lastUsedAt?: string; readOnly: boolean; /** Absent: all. */ applications?: (string)[]; /** Absent: all. */ operations?: (string)[]; /** The secret. It is not shown again. */ token: string }
     /** A container that runs to an end. */ Job: { name?: string | null; id?: string | null; account?: string | null; location?: string | null; provider?: string | null; /** Starting, Running, Succeeded, Failed or Unknown. */ jobState?: string | null; createdTime?: number | null; completedTime?: number | null; completionDetails?: { [key: string]: unknown } | null; insightActions?: ({ url: string; label: string; [key: string]: unknown })[]; [key: string]: unknown }
+    KeyPair: { account?: string | null; region?: string | null; keyName?: string | null; keyFingerprint?: string | null; [key: string]: unknown }
     LoadBalancer: { name?: string | null; account?: string | null; region?: string | null; type?: string | null; cloudProvider?: string | null; loadBalancerType?: string | null; vpcId?: string | null; moniker?: components['schemas']['Moniker'] | null; /** Each with the instances that it sends traffic to. */ serverGroups?: ({ [key: string]: unknown })[] | null; instances?: (unknown)[] | null; targetGroups?: (unknown)[] | null; securityGroups?: (unknown)[] | null; insightActions?: ({ url: string; label: string; [key: string]: unknown })[]; [key: string]: unknown }
     /** A name with the load balancers that have it, by account and region. */ LoadBalancerItem: { name: string; accounts?: ({ name: string; regions?: ({ name: string; loadBalancers?: (components['schemas']['LoadBalancer'])[] | null; [key: string]: unknown })[] | null; [key: string]: unknown })[] | null; [key: string]: unknown }
     LoginSession: { id: string; /** Whether this request belongs to it. */ current: boolean; /** How the user logged in. */ method: string; /** Moment of the login, ISO 8601, UTC. */ createdAt?: string; /** To about a minute. */ lastUsedAt: string; /** Address from which the user logged in. */ address?: string; /** Browser with which the user logged in. */ userAgent?: string }
     ManagedApplication: { hasManagedResources?: boolean; resources?: ({ [key: string]: unknown })[]; [key: string]: unknown }
+    ManagedArtifact: { name?: string | null; type?: string | null; reference?: string | null; [key: string]: unknown }
+    ManagedDiff: { status?: string | null; resourceId?: string | null; [key: string]: unknown }
+    ManagedEnvironment: { name?: string | null; [key: string]: unknown }
+    /** A resource under managed delivery. */ ManagedResource: { kind?: string | null; metadata?: { [key: string]: unknown } | null; spec?: { [key: string]: unknown } | null; [key: string]: unknown }
     Manifest: { account?: string | null; name?: string | null; location?: string | null; moniker?: components['schemas']['Moniker'] | null; /** The Kubernetes object. */ manifest?: { [key: string]: unknown } | null; status?: { [key: string]: unknown } | null; artifacts?: ({ [key: string]: unknown })[] | null; events?: ({ [key: string]: unknown })[] | null; warnings?: ({ [key: string]: unknown })[] | null; [key: string]: unknown }
+    MarkedResource: { resourceId?: string | null; resourceType?: string | null; namespace?: string | null; name?: string | null; [key: string]: unknown }
+    MetricSetPair: { id: string; name: string; values?: { [key: string]: (unknown)[] } | null; [key: string]: unknown }
     /** The parts of a name such as `shop-main-v012`. */ Moniker: { app?: string | null; stack?: string | null; detail?: string | null; cluster?: string | null; sequence?: number | null; [key: string]: unknown }
     Network: { id?: string | null; name?: string | null; cloudProvider?: string | null; account?: string | null; region?: string | null; deprecated?: boolean | null; [key: string]: unknown }
-    NewFormUser: { username: string; roles?: (string)[]; /** 8 to 1,024 characters. Without it, Fairlead generates one. */ password?: string }
-    NewFormUserPassword: { /** 8 to 1,024 characters. Without it, Fairlead generates one. */ password?: string; /** Also ends the API tokens of the user. */ revokeTokens?: boolean }
-    NewFormUserRoles: { roles: (string)[] }
     Notification: { /** email, slack, googlechat, microsoftteams, sms, pubsub, … */ type: string; address?: string | null; level?: string | null; /** Such as `pipeline.failed`. */ when?: (string)[] | null; message?: { [key: string]: unknown } | null; [key: string]: unknown }
     NotificationKind: { notificationType: string; parameters?: ({ [key: string]: unknown })[] | null; uiType?: string | null; [key: string]: unknown }
     /** Notifications of an application, by kind. */ NotificationSettings: { application?: string | null; /** Milliseconds since the epoch. */ lastModified?: number | null; lastModifiedBy?: string | null; email?: (components['schemas']['Notification'])[] | null; slack?: (components['schemas']['Notification'])[] | null; sms?: (components['schemas']['Notification'])[] | null; googlechat?: (components['schemas']['Notification'])[] | null; microsoftteams?: (components['schemas']['Notification'])[] | null; pubsub?: (components['schemas']['Notification'])[] | null; [key: string]: unknown }
-    Parameter: { name: string; label?: string | null; description?: string | null; default?: unknown; required?: boolean | null; hasOptions?: boolean | null; options?: ({ value: string; [key: string]: unknown })[] | null; [key: string]: unknown }
+    Parameter: { name: string; label?: string | null; description?: string | null; default?: unknown; required?: boolean | null; options?: ({ value: string; [key: string]: unknown })[] | null; [key: string]: unknown }
     /** Roles by authorization. Without any role, every user has every authorization; with one, an authorization without roles is given to administrators only, except EXECUTE, which takes the roles of `fiat.executeFallback` (READ). */ Permissions: { READ?: (string)[]; WRITE?: (string)[]; EXECUTE?: (string)[]; CREATE?: (string)[]; [key: string]: unknown }
     /** A pipeline definition; fields that are not listed are kept. */ Pipeline: { /** The application that the pipeline belongs to. */ application: string; name: string; /** Given by the store unless sent. */ id?: string; schema?: string | null; /** `templatedPipeline` for one of a template. */ type?: string | null; description?: string | null; stages?: (components['schemas']['PipelineStage'])[] | null; triggers?: (components['schemas']['PipelineTrigger'])[] | null; parameterConfig?: (components['schemas']['Parameter'])[] | null; expectedArtifacts?: (components['schemas']['ExpectedArtifact'])[] | null; notifications?: (components['schemas']['Notification'])[] | null; /** Place in the list, from 0. */ index?: number | null; disabled?: boolean | null; /** One execution at a time. */ limitConcurrent?: boolean | null; maxConcurrentExecutions?: number | null; keepWaitingPipelines?: boolean | null; /** True for a deployment strategy. */ strategy?: boolean | null; template?: { [key: string]: unknown } | null; variables?: unknown; /** Milliseconds since the epoch; set by the store. */ updateTs?: string | null; /** Set by the store. */ lastModifiedBy?: string | null; [key: string]: unknown }
     /** A stage of a definition; its settings are allowed beside these fields. */ PipelineStage: { type: string; name?: string | null; /** By which other stages require this one. */ refId?: string | null; /** Stages that must end before. */ requisiteStageRefIds?: (string)[] | null; [key: string]: unknown }
@@ -1035,14 +1067,17 @@ export interface components {
     /** A Kubernetes object that fits no other list. */ RawResource: { name: string; account?: string | null; region?: string | null; namespace?: string | null; kind?: string | null; apiVersion?: string | null; displayName?: string | null; labels?: { [key: string]: unknown } | null; moniker?: components['schemas']['Moniker'] | null; [key: string]: unknown }
     /** Where to find what was started. */ Ref: { /** Path relative to the base URL: /tasks/{id} or /pipelines/{id}. */ ref: string; [key: string]: unknown }
     RemovedFormUser: { revokedTokens: number }
+    ResourceEvent: { type?: string | null; timestamp?: string | null; kind?: string | null; id?: string | null; [key: string]: unknown }
     SavedCanaryConfig: { canaryConfigId?: string; [key: string]: unknown }
     ScalingActivity: { activityId?: string | null; autoScalingGroupName?: string | null; description?: string | null; cause?: string | null; startTime?: unknown; endTime?: unknown; statusCode?: string | null; statusMessage?: string | null; progress?: number | null; /** JSON as text. */ details?: string | null; [key: string]: unknown }
     SearchResultSet: { pageNumber: number; pageSize: number; query?: string | null; platform?: string | null; totalMatches: number; results: ({ type: string; provider?: string | null; [key: string]: unknown })[]; [key: string]: unknown }
     SecurityGroup: { id?: string | null; name: string; type?: string | null; cloudProvider?: string | null; accountName?: string | null; region?: string | null; application?: string | null; description?: string | null; vpcId?: string | null; moniker?: components['schemas']['Moniker'] | null; inboundRules?: ({ [key: string]: unknown })[] | null; outboundRules?: ({ [key: string]: unknown })[] | null; [key: string]: unknown }
     SecurityGroupSummary: { id: string; name: string; vpcId?: string | null; moniker?: components['schemas']['Moniker'] | null; [key: string]: unknown }
     /** Equal instances that are deployed together. */ ServerGroup: { name: string; account?: string | null; region: string; type?: string | null; cloudProvider?: string | null; cluster?: string | null; application?: string | null; moniker?: components['schemas']['Moniker'] | null; createdTime?: number | null; /** Takes no traffic. */ isDisabled?: boolean | null; disabled?: boolean | null; capacity?: components['schemas']['Capacity'] | null; instanceCounts?: components['schemas']['InstanceCounts'] | null; instances?: (components['schemas']['Instance'])[] | null; instanceType?: string | null; loadBalancers?: (unknown)[] | null; securityGroups?: (unknown)[] | null; zones?: (string)[] | null; vpcId?: string | null; buildInfo?: { [key: string]: unknown } | null; image?: { [key: string]: unknown } | null; launchConfig?: { [key: string]: unknown } | null; labels?: { [key: string]: unknown } | null; serverGroupManagers?: ({ [key: string]: unknown })[] | null; insightActions?: ({ url: string; label: string; [key: string]: unknown })[]; [key: string]: unknown }
+    ServerGroupEvent: { description?: string | null; cause?: string | null; statusCode?: string | null; statusMessage?: string | null; activityId?: string | null; [key: string]: unknown }
     /** What replaces server groups by newer ones, such as a Kubernetes deployment. */ ServerGroupManager: { name: string; account?: string | null; region?: string | null; namespace?: string | null; kind?: string | null; moniker?: components['schemas']['Moniker'] | null; serverGroups?: ({ [key: string]: unknown })[] | null; [key: string]: unknown }
     ServiceAccount: { name: string; memberOf?: (string)[] | null; [key: string]: unknown }
+    ServiceInstance: { name?: string | null; status?: string | null; [key: string]: unknown }
     Snapshot: { /** `{application}-{account}` */ id: string; application: string; account: string; /** Kind of resource to name to definition. */ infrastructure?: { [key: string]: unknown } | null; configLang?: string | null; timestamp?: number | null; lastModified?: number | null; lastModifiedBy?: string | null; [key: string]: unknown }
     /** A stage of an execution. */ Stage: { id: string; refId?: string | null; type: string; name?: string | null; status: components['schemas']['ExecutionStatus']; startTime?: number | null; endTime?: number | null; startTimeExpiry?: number | null; scheduledTime?: number | null; /** Settings, results and errors of the stage. */ context: { [key: string]: unknown }; /** What later stages may read. */ outputs: { [key: string]: unknown }; tasks: (components['schemas']['TaskStep'])[]; requisiteStageRefIds?: (string)[] | null; parentStageId?: string | null; syntheticStageOwner?: "STAGE_BEFORE" | "STAGE_AFTER" | null; lastModified?: { [key: string]: unknown } | null; [key: string]: unknown }
     StageField: { /** Key in the stage, or in the object that it belongs to. */ name: string; /** text, long-text, number, moment, flag, choice, texts, objects, object, map or json. */ kind: string; required: boolean; /** What the engine takes without the field. */ default?: unknown; /** Values to offer. */ choices?: (string)[]; /** Other values are errors. */ onlyChoices: boolean; /** What the values are names of: accounts, clusters, pipelines, and so on. */ choicesFrom?: string; help: string; /** Whether an expression in it is evaluated when the stage runs. */ expression: boolean; /** Keys with the same meaning. */ otherNames?: (string)[]; /** Of the object, or of each object of the list: fields as this one. */ fields?: ({ [key: string]: unknown })[]; [key: string]: unknown }

@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { readsApplication, sharedKnowledge } from '../demands.ts'
 import { Artifact } from '../models/pipelines.ts'
 import { type Operation, StreamedAnswer } from '../operation.ts'
-import { AnyObject, TextList, text } from '../schemas.ts'
+import { AnyObject, bytes, TextList, text } from '../schemas.ts'
 
 const storedPath = '/artifacts/content-address/{application}/{hash}'
 
@@ -31,7 +31,7 @@ export const artifactOperations: Operation[] = [
     body: { schema: AnyObject, shown: Artifact, required: true },
     handle: async ({ body }) =>
       new StreamedAnswer('clouddriver', { method: 'PUT', path: '/artifacts/fetch', body, headers: { accept: '*/*' } }),
-    answer: z.unknown().describe('The bytes of the artifact.'),
+    answer: bytes.describe('The content of the artifact.'),
     answerType: 'application/octet-stream',
   },
   {

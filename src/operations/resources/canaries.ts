@@ -16,7 +16,7 @@ import {
 import type { Method, Operation, OperationRequest } from '../operation.ts'
 import { checkServicePresent } from '../optional-service.ts'
 import type { Platform } from '../platform.ts'
-import { AnyObject, integer, nonEmpty, nothing, ObjectList, TextList, text } from '../schemas.ts'
+import { AnyObject, described, integer, nonEmpty, nothing, TextList, text } from '../schemas.ts'
 
 const CanaryConfig = z
   .looseObject({
@@ -35,6 +35,16 @@ const CanaryResult = z
     result: AnyObject.nullish().describe('With `judgeResult.score.classification`.'),
   })
   .meta({ id: 'CanaryResult', description: 'State of a canary analysis, and its result once it is complete.' })
+
+const CanaryAccount = described('CanaryAccount', 'name', 'type')
+const CanaryMetric = described('CanaryMetric', 'name')
+const CanaryJudge = described('CanaryJudge', 'name')
+const MetricSetPair = z
+  .looseObject({ id: z.string(), name: z.string(), values: z.record(z.string(), z.array(z.unknown())).nullish() })
+  .meta({ id: 'MetricSetPair' })
+const Canary = described('Canary', 'id', 'application', 'owner')
+const CanaryAnalysis = described('CanaryAnalysis', 'id', 'canaryDeploymentId')
+const FirstCanaryConfig = described('FirstGenerationCanaryConfig', 'id', 'name', 'application')
 
 /** Account of kayenta that keeps configurations; its default unless given. */
 const configurationAccountName = text.optional()
@@ -113,7 +123,7 @@ const surroundings: Operation[] = [
     description: 'Accounts of kayenta.',
     forward: { service: 'kayenta', path: '/credentials' },
     whenDisabled: [],
-    answer: ObjectList,
+    answer: z.array(CanaryAccount),
   },
   {
     id: 'listMetricsServiceMetadataUsingGET',
@@ -125,7 +135,7 @@ const surroundings: Operation[] = [
     query: { filter: text.optional(), metricsAccountName: text.optional() },
     forward: { service: 'kayenta', path: '/metadata/metricsService' },
     whenDisabled: [],
-    answer: ObjectList,
+    answer: z.array(CanaryMetric),
   },
   {
     id: 'listJudgesUsingGET',
@@ -136,7 +146,7 @@ const surroundings: Operation[] = [
     description: 'Judges that may compare a canary with its baseline.',
     forward: { service: 'kayenta', path: '/judges' },
     whenDisabled: [],
-    answer: ObjectList,
+    answer: z.array(CanaryJudge),
   },
 ]
 
@@ -228,7 +238,7 @@ const runs: Operation[] = [
     query: resultQuery,
     forward: { service: 'kayenta', path: '/metricSetPairList/{metricSetPairListId}' },
     missingWhenDisabled: true,
-    answer: ObjectList,
+    answer: z.array(MetricSetPair),
   },
 ]
 
@@ -244,7 +254,7 @@ const firstGeneration: Operation[] = [
     summary: 'Get a first-generation canary',
     forward: 'mine',
     missingWhenDisabled: true,
-    answer: AnyObject,
+    answer: Canary,
   },
   {
     id: 'generateCanaryResultUsingPOST',
@@ -266,7 +276,7 @@ const firstGeneration: Operation[] = [
     summary: 'End a canary',
     body: { schema: z.looseObject({ result: text.optional(), reason: text.optional() }), required: false },
     handle: (request, platform) => order(request, platform, 'PUT', 'end'),
-    answer: AnyObject.optional(),
+    answer: Canary.optional(),
   },
   {
     id: 'showCanaryAnalysisHistoryUsingGET',
@@ -277,7 +287,7 @@ const firstGeneration: Operation[] = [
     description: 'Analyses of one deployment of a canary.',
     forward: 'mine',
     missingWhenDisabled: true,
-    answer: ObjectList,
+    answer: z.array(CanaryAnalysis),
   },
   {
     id: 'canaryConfigNamesForApplicationUsingGET',
@@ -300,7 +310,7 @@ const firstGeneration: Operation[] = [
     description: 'Canary configurations of an application.',
     forward: { service: 'mine', path: '/canaryConfigs', fromPath: ['application'] },
     whenDisabled: [],
-    answer: ObjectList,
+    answer: z.array(FirstCanaryConfig),
   },
 ]
 

@@ -4,7 +4,7 @@ import { stageDescriptions } from '../../stage-types/all.ts'
 import { toStageTypesAnswer } from '../../stage-types/answer.ts'
 import { aboutGateway, sharedKnowledge } from '../demands.ts'
 import { type Operation, StreamedAnswer } from '../operation.ts'
-import { AnyObject, milliseconds, ObjectList } from '../schemas.ts'
+import { AnyObject, described, milliseconds } from '../schemas.ts'
 
 const Described = { name: z.string(), description: z.string().nullish() }
 
@@ -78,7 +78,7 @@ export const capabilityOperations: Operation[] = [
     summary: 'List deployment monitors',
     description: 'Deployment monitors that the orchestrator knows.',
     forward: 'orca',
-    answer: ObjectList,
+    answer: z.array(described('DeploymentMonitor', 'id', 'name', 'supportContact')),
   },
   {
     id: 'getExpressionCapabilitiesUsingGET',

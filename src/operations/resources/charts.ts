@@ -3,9 +3,11 @@
 import { z } from 'zod'
 import { readsSharedOfAccount, sharedKnowledge } from '../demands.ts'
 import type { Operation } from '../operation.ts'
-import { integer, ObjectList, text } from '../schemas.ts'
+import { described, integer, text } from '../schemas.ts'
 
 const provider = text.default('aws').describe('Cloud provider whose registries are asked.')
+
+const Chart = described('Chart', 'name', 'account', 'version')
 
 export const chartOperations: Operation[] = [
   {
@@ -23,7 +25,7 @@ export const chartOperations: Operation[] = [
       count: integer.optional().describe('Longest list that is wanted.'),
     },
     forward: { service: 'clouddriver', path: '/{provider}/charts/find', otherQuery: true },
-    answer: ObjectList,
+    answer: z.array(Chart),
   },
   {
     id: 'findChartTagsUsingGET',
@@ -43,6 +45,6 @@ export const chartOperations: Operation[] = [
     summary: 'Get a chart',
     query: { provider },
     forward: { service: 'clouddriver', path: '/{provider}/charts/{account}/{region}/{imageId}' },
-    answer: ObjectList,
+    answer: z.array(Chart),
   },
 ]

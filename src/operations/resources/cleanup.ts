@@ -1,9 +1,12 @@
 /** Resources marked for deletion by the clean-up service (swabbie). */
+import { z } from 'zod'
 import { decidedByService } from '../demands.ts'
 import type { Operation } from '../operation.ts'
-import { AnyObject, ObjectList } from '../schemas.ts'
+import { described } from '../schemas.ts'
 
 const resourcePath = '/cleanup/resources/{namespace}/{resourceId}'
+
+const MarkedResource = described('MarkedResource', 'resourceId', 'resourceType', 'namespace', 'name')
 
 export const cleanupOperations: Operation[] = [
   {
@@ -15,7 +18,7 @@ export const cleanupOperations: Operation[] = [
     description: 'One resource that is marked for deletion.',
     forward: { service: 'swabbie', path: '/resources/marked/{namespace}/{resourceId}' },
     missingWhenDisabled: true,
-    answer: AnyObject,
+    answer: MarkedResource,
   },
   {
     id: 'optOutUsingGET',
@@ -26,7 +29,7 @@ export const cleanupOperations: Operation[] = [
     description: 'Spares a resource from deletion. It is a GET that changes something, because mails contain it as a link.',
     forward: { service: 'swabbie', method: 'PUT', path: '/resources/state/{namespace}/{resourceId}/optOut' },
     missingWhenDisabled: true,
-    answer: AnyObject,
+    answer: MarkedResource,
   },
   {
     id: 'getMarkedResourcesUsingGET',
@@ -37,7 +40,7 @@ export const cleanupOperations: Operation[] = [
     description: 'All resources that are marked for deletion.',
     forward: { service: 'swabbie', path: '/resources/marked', constants: { list: 'true' } },
     whenDisabled: [],
-    answer: ObjectList,
+    answer: z.array(MarkedResource),
   },
   {
     id: 'getDeletedResourcesUsingGET',
@@ -47,6 +50,6 @@ export const cleanupOperations: Operation[] = [
     summary: 'List deleted resources',
     forward: { service: 'swabbie', path: '/resources/deleted' },
     whenDisabled: [],
-    answer: ObjectList,
+    answer: z.array(MarkedResource),
   },
 ]

@@ -1,5 +1,6 @@
 /** Delivery configurations of managed delivery (keel). */
 
+import { z } from 'zod'
 import { parseJson } from '../../json/json.ts'
 import { jsonObject, misfit } from '../../upstreams/answer-form.ts'
 import { checkDone, upstreamFailed } from '../../upstreams/upstreams.ts'
@@ -7,11 +8,13 @@ import { application, decidedByService, writesApplicationInBody } from '../deman
 import { DirectAnswer, type Operation, type OperationRequest } from '../operation.ts'
 import { checkServicePresent } from '../optional-service.ts'
 import type { Platform } from '../platform.ts'
-import { AnyObject, ObjectList } from '../schemas.ts'
-import { managed, streamNamed } from './managed.ts'
+import { AnyObject, described } from '../schemas.ts'
+import { DeliveryConfig, ManagedDiff, managed, streamNamed } from './managed.ts'
 
 const configsPath = '/managed/delivery-configs'
 const configBody = { schema: AnyObject, required: true }
+
+const DeliveryArtifact = described('DeliveryArtifact', 'name', 'type', 'reference')
 
 export const deliveryConfigOperations: Operation[] = [
   {
@@ -22,7 +25,7 @@ export const deliveryConfigOperations: Operation[] = [
     summary: 'Get a delivery configuration',
     description: 'A delivery configuration; as YAML when the name ends in `.yml`.',
     handle: async ({ path }, platform) => streamNamed(platform, '/delivery-configs/', path['name'] as string),
-    answer: AnyObject,
+    answer: DeliveryConfig,
   },
   {
     ...managed,
@@ -33,7 +36,7 @@ export const deliveryConfigOperations: Operation[] = [
     summary: 'List artifacts of a delivery configuration',
     description: 'Versions of the artifacts of a delivery configuration, and where they are.',
     forward: { service: 'keel', path: '/delivery-configs/{name}/artifacts' },
-    answer: ObjectList,
+    answer: z.array(DeliveryArtifact),
   },
   {
     ...managed,
@@ -45,7 +48,7 @@ export const deliveryConfigOperations: Operation[] = [
     description: 'Creates or replaces a delivery configuration.',
     body: configBody,
     forward: { service: 'keel', path: '/delivery-configs' },
-    answer: AnyObject,
+    answer: DeliveryConfig,
   },
   {
     ...managed,
@@ -56,7 +59,7 @@ export const deliveryConfigOperations: Operation[] = [
     summary: 'Delete a delivery configuration by name',
     description: 'Deletes a delivery configuration.',
     forward: { service: 'keel', path: '/delivery-configs/{name}' },
-    answer: AnyObject.optional(),
+    answer: DeliveryConfig.optional(),
   },
   {
     id: 'validateDeliveryConfigUsingPOST',
@@ -68,7 +71,7 @@ export const deliveryConfigOperations: Operation[] = [
     description: 'Checks a delivery configuration without storing it.',
     body: configBody,
     handle: validate,
-    answer: AnyObject,
+    answer: described('DeliveryConfigFindings', 'message'),
     errors: { 400: 'The configuration is not valid; the body names the place.' },
   },
   {
@@ -82,7 +85,7 @@ export const deliveryConfigOperations: Operation[] = [
     description: 'Describes what a delivery configuration would change.',
     body: configBody,
     forward: { service: 'keel', path: '/delivery-configs/diff' },
-    answer: ObjectList,
+    answer: z.array(ManagedDiff),
   },
   {
     ...managed,
@@ -93,7 +96,7 @@ export const deliveryConfigOperations: Operation[] = [
     summary: 'Get the delivery configuration schema',
     description: 'JSON schema of delivery configurations. Open.',
     forward: { service: 'keel', path: '/delivery-configs/schema' },
-    answer: AnyObject,
+    answer: described('DeliveryConfigSchema', '$id', '$schema', 'type'),
   },
 ]
 

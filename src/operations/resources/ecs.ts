@@ -3,9 +3,17 @@
 import { z } from 'zod'
 import { readsAccount, sharedKnowledge } from '../demands.ts'
 import type { Operation } from '../operation.ts'
-import { AnyObject, ObjectList, text } from '../schemas.ts'
+import { described, text } from '../schemas.ts'
 
 const descriptionsPath = '/ecs/ecsClusterDescriptions/{account}/{region}'
+
+const EcsCluster = described('EcsCluster', 'account', 'region', 'name')
+const EcsClusterDescription = described('EcsClusterDescription', 'clusterName', 'clusterArn', 'status')
+const EcsAlarm = described('EcsAlarm', 'alarmName', 'alarmArn', 'accountName', 'region')
+const EcsSecret = described('EcsSecret', 'account', 'region', 'name', 'arn')
+const EcsRegistry = described('EcsServiceRegistry', 'account', 'region', 'name', 'id', 'arn', 'displayName')
+const BrokerService = described('BrokerService', 'name')
+const ServiceInstance = described('ServiceInstance', 'name', 'status')
 
 export const ecsOperations: Operation[] = [
   {
@@ -15,7 +23,7 @@ export const ecsOperations: Operation[] = [
     demands: sharedKnowledge,
     summary: 'List ECS clusters',
     forward: 'clouddriver',
-    answer: ObjectList,
+    answer: z.array(EcsCluster),
   },
   {
     id: 'getAllEcsClusterDescriptionsUsingGET',
@@ -25,7 +33,7 @@ export const ecsOperations: Operation[] = [
     summary: 'List ECS clusters of a region',
     description: 'ECS clusters of a region, with their capacity providers.',
     forward: 'clouddriver',
-    answer: ObjectList,
+    answer: z.array(EcsClusterDescription),
   },
   {
     id: 'getAllEcsMetricAlarmsUsingGET',
@@ -35,7 +43,7 @@ export const ecsOperations: Operation[] = [
     summary: 'List ECS metric alarms',
     description: 'Metric alarms that ECS services may scale on.',
     forward: 'clouddriver',
-    answer: ObjectList,
+    answer: z.array(EcsAlarm),
   },
   {
     id: 'getAllEcsSecretsUsingGET',
@@ -45,7 +53,7 @@ export const ecsOperations: Operation[] = [
     summary: 'List ECS secrets',
     description: 'Names of secrets that ECS tasks may use.',
     forward: 'clouddriver',
-    answer: ObjectList,
+    answer: z.array(EcsSecret),
   },
   {
     id: 'getAllEcsServiceDiscoveryRegistriesUsingGET',
@@ -55,7 +63,7 @@ export const ecsOperations: Operation[] = [
     summary: 'List ECS service registries',
     description: 'Registries in which ECS services may be entered.',
     forward: 'clouddriver',
-    answer: ObjectList,
+    answer: z.array(EcsRegistry),
   },
   {
     id: 'listServiceBrokerServicesUsingGET',
@@ -66,7 +74,7 @@ export const ecsOperations: Operation[] = [
     description: 'Services that a broker offers in a region.',
     query: { cloudProvider: text.optional(), region: text },
     forward: 'clouddriver',
-    answer: z.array(AnyObject),
+    answer: z.array(BrokerService),
   },
   {
     id: 'getServiceInstanceUsingGET',
@@ -77,6 +85,6 @@ export const ecsOperations: Operation[] = [
     description: 'One service instance that a broker made.',
     query: { cloudProvider: text, region: text, serviceInstanceName: text },
     forward: 'clouddriver',
-    answer: AnyObject,
+    answer: ServiceInstance,
   },
 ]

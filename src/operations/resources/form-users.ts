@@ -25,11 +25,11 @@ const KnownUser = z
 const password = z.string().optional().describe('8 to 1,024 characters. Without it, Fairlead generates one.')
 const NewUser = z
   .strictObject({ username: z.string(), roles: z.array(z.string()).default([]), password })
-  .meta({ id: 'NewFormUser' })
+  .meta({ id: 'FormUserCreation' })
 const NewPassword = z
   .strictObject({ password, revokeTokens: z.boolean().default(false).describe('Also ends the API tokens of the user.') })
-  .meta({ id: 'NewFormUserPassword' })
-const NewRoles = z.strictObject({ roles: z.array(z.string()) }).meta({ id: 'NewFormUserRoles' })
+  .meta({ id: 'FormUserPasswordChange' })
+const NewRoles = z.strictObject({ roles: z.array(z.string()) }).meta({ id: 'FormUserRoles' })
 const ShownPassword = z
   .object({ username: z.string(), password: z.string().optional().describe('Only if it was generated. It is not shown again.') })
   .meta({ id: 'FormUserPassword' })

@@ -12,11 +12,19 @@ import {
 } from '../demands.ts'
 import { Manifest, RawResource, ServerGroup, ServerGroupManager } from '../models/infrastructure.ts'
 import { type Operation, type OperationRequest, StreamedAnswer } from '../operation.ts'
-import { AnyObject, list, ObjectList, text } from '../schemas.ts'
+import { AnyObject, described, list, TextList, text } from '../schemas.ts'
 
 const eventsPath = '/applications/{application}/serverGroups/{account}/{serverGroupName}/events'
 const metricsPath = '/cloudMetrics/{cloudProvider}/{account}/{region}'
 const manifestPath = '/manifests/{account}/{location}/{name}'
+
+const CloudFunction = described('CloudFunction', 'account', 'region', 'functionName', 'functionArn', 'runtime')
+const ServerGroupEvent = described('ServerGroupEvent', 'description', 'cause', 'statusCode', 'statusMessage', 'activityId')
+const KeyPair = described('KeyPair', 'account', 'region', 'keyName', 'keyFingerprint')
+const Certificate = described('Certificate', 'serverCertificateName', 'serverCertificateId', 'arn', 'path')
+const CloudRole = described('CloudRole', 'name', 'accountName')
+const CloudMetric = described('CloudMetric', 'name', 'namespace', 'cloudProvider')
+const MetricStatistics = z.looseObject({ unit: z.string().nullish(), datapoints: z.array(AnyObject).nullish() })
 
 const ofApplications: Operation[] = [
   {
@@ -46,7 +54,7 @@ const ofApplications: Operation[] = [
     demands: readsApplication,
     summary: 'List functions of an application',
     forward: 'clouddriver',
-    answer: ObjectList,
+    answer: z.array(CloudFunction),
   },
   {
     id: 'getServerGroupEventsUsingGET',
@@ -57,7 +65,7 @@ const ofApplications: Operation[] = [
     description: 'What the cloud reported about a server group.',
     query: { region: text, provider: text },
     forward: 'clouddriver',
-    answer: ObjectList,
+    answer: z.array(ServerGroupEvent),
   },
 ]
 
@@ -71,7 +79,7 @@ const ofAccounts: Operation[] = [
     description: 'Serverless functions, of all accounts unless one is named.',
     query: { functionName: text.optional(), region: text.optional(), account: text.optional() },
     forward: 'clouddriver',
-    answer: ObjectList,
+    answer: z.array(CloudFunction),
   },
   {
     id: 'findServerGroupsUsingGET',
@@ -108,7 +116,7 @@ const ofAccounts: Operation[] = [
     demands: filteredByAccount,
     summary: 'List key pairs',
     forward: 'clouddriver',
-    answer: ObjectList,
+    answer: z.array(KeyPair),
   },
   {
     id: 'getCertificatesUsingGET',
@@ -118,7 +126,7 @@ const ofAccounts: Operation[] = [
     summary: 'List certificates',
     description: 'Server certificates of all cloud providers.',
     forward: 'clouddriver',
-    answer: ObjectList,
+    answer: z.array(Certificate),
   },
   {
     id: 'getCertificatesByProviderUsingGET',
@@ -127,7 +135,7 @@ const ofAccounts: Operation[] = [
     demands: sharedKnowledge,
     summary: 'List certificates of a provider',
     forward: 'clouddriver',
-    answer: ObjectList,
+    answer: z.array(Certificate),
   },
   {
     id: 'getRolesUsingGET',
@@ -137,7 +145,7 @@ const ofAccounts: Operation[] = [
     summary: 'List roles of a provider',
     description: 'Roles that instances of a cloud provider may take on.',
     forward: 'clouddriver',
-    answer: ObjectList,
+    answer: z.array(CloudRole),
   },
   {
     id: 'findCloudMetricsUsingGET',
@@ -147,7 +155,7 @@ const ofAccounts: Operation[] = [
     summary: 'List metrics of a region',
     description: 'Metrics of a region; every query parameter is a filter.',
     forward: { service: 'clouddriver', otherQuery: true },
-    answer: ObjectList,
+    answer: z.array(CloudMetric),
   },
   {
     id: 'getCloudMetricStatisticsUsingGET',
@@ -158,7 +166,7 @@ const ofAccounts: Operation[] = [
     description: 'Values of a metric over time; every other query parameter is a filter.',
     query: { startTime: text.optional(), endTime: text.optional() },
     forward: { service: 'clouddriver', otherQuery: true },
-    answer: AnyObject,
+    answer: MetricStatistics,
   },
   {
     id: 'getStorageUsingGET',
@@ -168,7 +176,7 @@ const ofAccounts: Operation[] = [
     summary: 'List storage accounts',
     description: 'Names of storage accounts. Deprecated.',
     forward: 'clouddriver',
-    answer: z.array(z.unknown()),
+    answer: TextList,
   },
 ]
 

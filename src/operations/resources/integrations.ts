@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { decidedByService, filteredByBuildService, provedBySender, readsBuildService, sharedKnowledge } from '../demands.ts'
 import { Build } from '../models/builds.ts'
 import type { Operation } from '../operation.ts'
-import { nothing, ObjectList, TextList, text } from '../schemas.ts'
+import { described, nothing, TextList, text } from '../schemas.ts'
 
 const teamsPath = '/concourse/{buildMaster}/teams'
 const concoursePipelinesPath = `${teamsPath}/{team}/pipelines`
@@ -60,7 +60,7 @@ export const integrationOperations: Operation[] = [
     demands: readsBuildService('account'),
     summary: 'List Cloud Build triggers',
     forward: 'igor',
-    answer: ObjectList,
+    answer: z.array(described('CloudBuildTrigger', 'id', 'name', 'description')),
   },
   {
     ...optionalList,

@@ -3,8 +3,8 @@
 import { z } from 'zod'
 import { readsApplication, writesApplication } from '../demands.ts'
 import type { Operation } from '../operation.ts'
-import { AnyObject, flag, integer, list, nothing, ObjectList, text } from '../schemas.ts'
-import { managed } from './managed.ts'
+import { AnyObject, described, flag, integer, list, nothing, text } from '../schemas.ts'
+import { DeliveryConfig, managed } from './managed.ts'
 
 const applicationPath = '/managed/application/{application}'
 const environmentPath = `${applicationPath}/environment/{environment}`
@@ -13,6 +13,9 @@ const verificationsPath = '/application/{application}/environment/{environment}/
 const ManagedApplication = z
   .looseObject({ hasManagedResources: z.boolean().optional(), resources: z.array(AnyObject).optional() })
   .meta({ id: 'ManagedApplication' })
+const ManagedEnvironment = described('ManagedEnvironment', 'name')
+const ConstraintState = described('ConstraintState', 'deliveryConfigName', 'environmentName', 'artifactVersion', 'type', 'status')
+
 const applications: Operation[] = [
   {
     id: 'getApplicationDetailsUsingGET',
@@ -38,7 +41,7 @@ const applications: Operation[] = [
     demands: readsApplication,
     summary: 'Get the delivery configuration',
     forward: { service: 'keel', path: '/application/{application}/config' },
-    answer: AnyObject,
+    answer: DeliveryConfig,
   },
   {
     ...managed,
@@ -49,7 +52,7 @@ const applications: Operation[] = [
     summary: 'Delete the delivery configuration',
     description: 'Deletes the delivery configuration of an application.',
     forward: { service: 'keel', path: '/application/{application}/config' },
-    answer: AnyObject.optional(),
+    answer: DeliveryConfig.optional(),
   },
   {
     ...managed,
@@ -155,7 +158,7 @@ const environments: Operation[] = [
     summary: 'List environments of an application',
     forward: { service: 'keel', path: '/environments/{application}' },
     whenDisabled: [],
-    answer: ObjectList,
+    answer: z.array(ManagedEnvironment),
   },
   {
     id: 'getConstraintStateUsingGET',
@@ -167,7 +170,7 @@ const environments: Operation[] = [
     query: { limit: integer.default(10) },
     forward: { service: 'keel', path: '/application/{application}/environment/{environment}/constraints' },
     whenDisabled: [],
-    answer: ObjectList,
+    answer: z.array(ConstraintState),
   },
   {
     ...managed,

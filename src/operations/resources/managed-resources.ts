@@ -9,8 +9,11 @@ import { decidedByService } from '../demands.ts'
 import type { Operation, OperationRequest } from '../operation.ts'
 import { checkServicePresent } from '../optional-service.ts'
 import type { Platform } from '../platform.ts'
-import { AnyObject, integer, nothing, ObjectList, text } from '../schemas.ts'
-import { managed, streamExport, streamNamed } from './managed.ts'
+import { AnyObject, described, integer, nothing, text } from '../schemas.ts'
+import { ManagedDiff, ManagedResource, managed, streamExport, streamNamed } from './managed.ts'
+
+const ManagedArtifact = described('ManagedArtifact', 'name', 'type', 'reference')
+const ResourceEvent = described('ResourceEvent', 'type', 'timestamp', 'kind', 'id')
 
 export const managedResourceOperations: Operation[] = [
   {
@@ -21,7 +24,7 @@ export const managedResourceOperations: Operation[] = [
     summary: 'Get a managed resource',
     description: 'A managed resource; as YAML when the id ends in `.yml`.',
     handle: async ({ path }, platform) => streamNamed(platform, '/resources/', path['resourceId'] as string),
-    answer: AnyObject,
+    answer: ManagedResource,
   },
   {
     id: 'getResourceStatusUsingGET',
@@ -65,7 +68,7 @@ export const managedResourceOperations: Operation[] = [
     description: 'Checks a resource, and reports what would change.',
     body: { schema: AnyObject, required: true },
     forward: { service: 'keel', path: '/resources/diff' },
-    answer: AnyObject,
+    answer: ManagedDiff,
   },
   {
     ...managed,
@@ -81,7 +84,7 @@ export const managedResourceOperations: Operation[] = [
       const exported = pathTo`/export/${cloudProvider}/${account}/${type}/${name}` + formatQuery(query)
       return streamExport(platform, exported, headers.accept)
     },
-    answer: AnyObject,
+    answer: ManagedResource,
     answerType: yamlType,
   },
   {
@@ -96,7 +99,7 @@ export const managedResourceOperations: Operation[] = [
       const { cloudProvider = '', account = '', clusterName = '' } = path
       return streamExport(platform, pathTo`/export/artifact/${cloudProvider}/${account}/${clusterName}`, headers.accept)
     },
-    answer: AnyObject,
+    answer: ManagedArtifact,
     answerType: yamlType,
   },
   {
@@ -109,7 +112,7 @@ export const managedResourceOperations: Operation[] = [
     query: { limit: integer.optional() },
     forward: { service: 'keel', path: '/resources/events/{name}' },
     whenDisabled: [],
-    answer: ObjectList,
+    answer: z.array(ResourceEvent),
   },
 ]
 

@@ -7,7 +7,7 @@ import { decidedByService, provedBySender } from '../demands.ts'
 import { type Operation, StreamedAnswer } from '../operation.ts'
 import { checkServicePresent } from '../optional-service.ts'
 import type { Platform } from '../platform.ts'
-import { AnyObject } from '../schemas.ts'
+import { AnyObject, described } from '../schemas.ts'
 import { relayCallback } from './notifications.ts'
 
 const GraphqlRequest = z
@@ -16,6 +16,20 @@ const GraphqlRequest = z
 const GraphqlAnswer = z
   .looseObject({ data: z.unknown().optional(), errors: z.array(AnyObject).optional() })
   .meta({ id: 'GraphqlAnswer' })
+
+export const DeliveryConfig = z
+  .looseObject({
+    name: z.string().nullish(),
+    application: z.string().nullish(),
+    serviceAccount: z.string().nullish(),
+    artifacts: z.array(AnyObject).nullish(),
+    environments: z.array(AnyObject).nullish(),
+  })
+  .meta({ id: 'DeliveryConfig' })
+export const ManagedResource = z
+  .looseObject({ kind: z.string().nullish(), metadata: AnyObject.nullish(), spec: AnyObject.nullish() })
+  .meta({ id: 'ManagedResource', description: 'A resource under managed delivery.' })
+export const ManagedDiff = described('ManagedDiff', 'status', 'resourceId')
 
 /** Common to operations that do not exist while keel is switched off. */
 export const managed = { missingWhenDisabled: true } as const
@@ -41,8 +55,8 @@ export const managedOperations: Operation[] = [
     summary: 'Get the onboarding report',
     description: 'Report on the applications that came under management.',
     handle: async (_request, platform) => streamReport(platform, '/reports/onboarding'),
-    answer: z.unknown(),
-    answerType: 'text/html',
+    answer: z.string(),
+    answerType: 'text/plain',
   },
   {
     id: 'adoptionReportUsingGET',
@@ -52,8 +66,8 @@ export const managedOperations: Operation[] = [
     summary: 'Get the adoption report',
     description: 'Report on how managed delivery is used.',
     handle: async (_request, platform) => streamReport(platform, '/reports/adoption'),
-    answer: z.unknown(),
-    answerType: 'text/html',
+    answer: z.string(),
+    answerType: 'text/plain',
   },
   {
     id: 'processManagedNotificationCallbackUsingPOST',

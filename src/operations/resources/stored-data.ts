@@ -1,13 +1,12 @@
 /** Data that operators keep in storage of the infrastructure service, passed on as it is. */
 
-import { z } from 'zod'
 import { GatewayError } from '../../errors.ts'
 import { encodeSegments, pathTo } from '../../http/encode-path.ts'
 import { sharedKnowledge } from '../demands.ts'
 import { type Operation, type OperationRequest, StreamedAnswer } from '../operation.ts'
-import { text } from '../schemas.ts'
+import { bytes, text } from '../schemas.ts'
 
-const content = z.unknown().describe('The stored bytes, with the content type that the service gives; HTML comes as text.')
+const content = bytes.describe('The stored bytes, with the content type that the service gives; HTML comes as text.')
 
 export const storedDataOperations: Operation[] = [
   {

@@ -9,6 +9,7 @@ import type { Platform } from '../platform.ts'
 import { AnyObject, flag, text } from '../schemas.ts'
 import { referencePage, referenceScript } from '../serving/reference-page.ts'
 
+const ApiDocument = z.looseObject({ openapi: z.string(), info: AnyObject, paths: AnyObject }).meta({ id: 'ApiDocument' })
 const Status = z
   .strictObject({
     status: z.enum(['UP', 'DOWN']),
@@ -115,7 +116,7 @@ export const systemOperations: Operation[] = [
       demands: aboutGateway,
       summary: 'Get the API document',
       description: 'This document: OpenAPI 3.1 of everything that is served.',
-      answer: AnyObject,
+      answer: ApiDocument,
       handle: answerApiDocument,
     }),
   ),

@@ -1,6 +1,6 @@
 /** Conversion of zod schemas to JSON schemas; those with an id become components. */
 import { z } from 'zod'
-import type { JsonObject } from '../../json/values.ts'
+import { type JsonObject, listOf, objectOf } from '../../json/values.ts'
 
 const componentsPath = '#/components/schemas/'
 
@@ -58,9 +58,14 @@ interface Converted {
 
 const int32 = 2_147_483_647
 
+function isContainer(schema: unknown): boolean {
+  const { type, properties, additionalProperties } = objectOf(schema)
+  return type === 'array' || (type === 'object' && properties === undefined && additionalProperties !== undefined)
+}
+
 /**
  * Says with a format what zod says with bounds. No object is closed: clients must let later versions, and services that
- * Fairlead passes on, add fields.
+ * Fairlead passes on, add fields. Generators cannot name a choice with lists or maps, which is left open. `hasOptions` beside `options` is left to those: generators make a method of that name for `options`.
  */
 function simplify({ jsonSchema }: { jsonSchema: JsonObject }): void {
   const { type, minimum, maximum } = jsonSchema
@@ -72,4 +77,8 @@ function simplify({ jsonSchema }: { jsonSchema: JsonObject }): void {
     if (minimum === Number.MIN_SAFE_INTEGER || minimum === -int32 - 1) delete jsonSchema['minimum']
   }
   if (jsonSchema['additionalProperties'] === false) delete jsonSchema['additionalProperties']
+  const choices = listOf(jsonSchema['anyOf']).filter((choice) => objectOf(choice)['type'] !== 'null')
+  if (choices.length > 1 && choices.some(isContainer)) delete jsonSchema['anyOf']
+  const properties = objectOf(jsonSchema['properties'])
+  for (const name in properties) delete properties[`has${name.charAt(0).toUpperCase()}${name.slice(1)}`]
 }

@@ -1,0 +1,70 @@
+/** Clients that openapi-generator makes in Go and Java compile. It runs from its npm package where both languages are installed. */
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { promisify } from 'node:util'
+import { subjects } from '../../../src/operations/all.ts'
+import { formatOpenApi } from '../../../src/operations/serving/openapi.ts'
+import { createFolder, removeFolder } from '../../support/temporary-folder.ts'
+
+const run = promisify(execFile)
+const wrapper = '@openapitools/openapi-generator-cli@2.41.0'
+const generator = '7.25.0'
+
+test('clients in Go and Java compile', { timeout: 1_200_000 }, async (t) => {
+  for (const [program, argument] of [
+    ['java', '-version'],
+    ['javac', '-version'],
+    ['go', 'version'],
+  ] as const) {
+    if (!(await isInstalled(program, argument))) return t.skip(`${program} is not installed`)
+  }
+  const folder = openFolder(t)
+  await generate(folder, 'go', 'packageName=fairlead')
+  // Tests of the generated code need a package that is not part of Go.
+  rmSync(join(folder, 'go/test'), { recursive: true })
+  writeFileSync(join(folder, 'go/go.mod'), 'module fairlead\n\ngo 1.23\n')
+  await run('go', ['build', '-mod=mod', './...'], { cwd: join(folder, 'go'), env: { ...process.env, GOFLAGS: '', GOPROXY: 'off' } })
+  await generate(folder, 'java', 'library=native,openApiNullable=false')
+  await compileJava(join(folder, 'java'), join(folder, `${generator}.jar`))
+})
+
+async function isInstalled(program: string, argument: string): Promise<boolean> {
+  return run(program, [argument]).then(
+    () => true,
+    () => false,
+  )
+}
+
+function openFolder(t: TestContext): string {
+  const folder = createFolder('generators')
+  t.after(() => removeFolder(folder))
+  writeFileSync(join(folder, 'api.json'), JSON.stringify(formatOpenApi(subjects, { version: '1.2.3' })))
+  writeFileSync(
+    join(folder, 'openapitools.json'),
+    JSON.stringify({ 'generator-cli': { version: generator, storageDir: folder } }),
+  )
+  return folder
+}
+
+async function generate(folder: string, language: string, properties: string): Promise<void> {
+  const options = ['generate', '-i', 'api.json', '-g', language, '-o', language, `--additional-properties=${properties}`]
+  const command = ['exec', '--yes', `--package=${wrapper}`, '--', 'openapi-generator-cli', ...options]
+  await run('npm', command, { cwd: folder, env: { ...process.env, INIT_CWD: folder, PWD: folder }, maxBuffer: 64 << 20 })
+}
+
+/** The generator's own archive holds the libraries that its clients use, but for one annotation. */
+async function compileJava(folder: string, archive: string): Promise<void> {
+  const sources = join(folder, 'src/main/java')
+  mkdirSync(join(sources, 'javax/annotation'), { recursive: true })
+  writeFileSync(
+    join(sources, 'javax/annotation/Generated.java'),
+    'package javax.annotation;\npublic @interface Generated { String value(); String date() default ""; String comments() default ""; }\n',
+  )
+  const files = readdirSync(sources, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.java'))
+  assert.ok(files.length > 100, 'classes were generated')
+  writeFileSync(join(folder, 'files'), files.map((name) => join(sources, name)).join('\n'))
+  await run('javac', ['-proc:none', '-nowarn', '-d', join(folder, 'classes'), '-cp', archive, `@${join(folder, 'files')}`])
+}
