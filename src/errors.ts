@@ -97,6 +97,10 @@ export const errorCodes = {
     status: 503,
     meaning: 'The replica serves as many event streams as it may; 429 if it is the caller who has too many of them.',
   },
+  PLUGINS_UNAVAILABLE: {
+    status: 503,
+    meaning: 'A plugin of Deck, or the list of plugins, cannot be fetched at the moment; the log has the reason.',
+  },
   BANNERS_UNAVAILABLE: { status: 503, meaning: 'The store of the banners cannot be read or written.' },
   LOGIN_UNAVAILABLE: {
     status: 503,

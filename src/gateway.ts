@@ -10,6 +10,8 @@ import { createFileBannerStore, createRedisBannerStore } from './banners/banner-
 import { Banners } from './banners/banners.ts'
 import type { Config } from './config/config.ts'
 import { consoleRoutes, mountConsole } from './console/console.ts'
+import type { BuiltInPlugin } from './deck-plugins/built-in.ts'
+import { createDeckPlugins } from './deck-plugins/deck-plugins.ts'
 import { AuditedAnswers } from './http/audited-answers.ts'
 import { createBodyBounds } from './http/body-bounds.ts'
 import { Connections, type ConnectionTimes, connectionTimes, maxUnaccepted } from './http/connections.ts'
@@ -112,6 +114,8 @@ export interface GatewayOptions {
   startThread?: StartThread
   /** Folder of the built web console, with a slash at its end. */
   consoleDir?: URL
+  /** Plug-ins of Deck that the package contains. */
+  builtInPlugins?: readonly BuiltInPlugin[]
   /** Other times for connections than the usual ones. */
   connectionTimes?: Partial<ConnectionTimes> | undefined
   /** Of a primary process, where this one serves with others; opened here unless given. */
@@ -365,6 +369,7 @@ function createPlatform(parts: Context & Services & Stores & Access) {
     applications: parts.applications,
     accounts: parts.accounts,
     banners,
+    deckPlugins: createDeckPlugins(parts.builtInPlugins ?? []),
     permissions: parts.permissions,
     login,
     site: { contextPath: config.http.origin.contextPath, brand: config.login.page },

@@ -12,6 +12,7 @@ const layers = [
   'doctor',
   'config',
   'console',
+  'deck-plugins',
   'backends/(root)',
   'operations',
   'operations/resources',

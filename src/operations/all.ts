@@ -18,6 +18,7 @@ import { chartOperations } from './resources/charts.ts'
 import { cleanupOperations } from './resources/cleanup.ts'
 import { clusterOperations } from './resources/clusters.ts'
 import { cronOperations } from './resources/cron.ts'
+import { deckPluginOperations } from './resources/deck-plugins.ts'
 import { orderOperations } from './resources/definition-order.ts'
 import { deliveryConfigOperations } from './resources/delivery-configs.ts'
 import { doctorOperations } from './resources/doctor.ts'
@@ -193,7 +194,14 @@ export const subjects: readonly Subject[] = [
     name: 'Gateway',
     description:
       'Fairlead itself: version, health, metrics, the API document, plugins, and what the web UI asks for at its start.',
-    operations: [...systemOperations, ...doctorOperations, ...pluginOperations, ...bannerOperations, ...quietOperations],
+    operations: [
+      ...systemOperations,
+      ...doctorOperations,
+      ...pluginOperations,
+      ...deckPluginOperations,
+      ...bannerOperations,
+      ...quietOperations,
+    ],
   },
 ]
 

@@ -13,6 +13,7 @@ import type { SharedReads } from '../upstreams/shared-reads.ts'
 import type { Upstreams } from '../upstreams/upstreams.ts'
 import type { AccountCache } from './account-cache.ts'
 import type { ApplicationCache } from './application-cache.ts'
+import type { DeckPlugins } from './deck-plugins.ts'
 import type { Examination } from './examination.ts'
 import type { OperationSettings } from './settings.ts'
 import type { UnchangedReads } from './unchanged-reads.ts'
@@ -26,6 +27,7 @@ export interface Platform {
   readonly applications: ApplicationCache
   readonly accounts: AccountCache
   readonly banners: Banners
+  readonly deckPlugins: DeckPlugins
   readonly permissions: Permissions
   readonly login: Login
   /** What pages show. */

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import pino from 'pino'
 import { loadConfig } from '../../src/config/config.ts'
+import type { BuiltInPlugin } from '../../src/deck-plugins/built-in.ts'
 import { createGateway, type Gateway } from '../../src/gateway.ts'
 import type { ConnectionTimes } from '../../src/http/connections.ts'
 import { hashCost, usualCost } from '../../src/login/form/password-hash.ts'
@@ -36,6 +37,8 @@ export interface GatewayOptions {
   connectionTimes?: Partial<ConnectionTimes>
   /** A directory that outlives the gateway, for restart tests; by default a temporary one. */
   dataDir?: string
+  /** Plug-ins of Deck that come with Fairlead. */
+  builtInPlugins?: readonly BuiltInPlugin[]
   /** Receives the log lines. */
   log?: (line: Record<string, unknown>) => void
 }
@@ -78,6 +81,7 @@ export async function runGateway(t: TestEnd, settings: GatewaySettings, options:
     now: options.now,
     startThread: options.ownThread ? startInOwnThread : startInThisThread,
     consoleDir,
+    ...(options.builtInPlugins && { builtInPlugins: options.builtInPlugins }),
   })
   gateway = started
   const address = await started.listen()

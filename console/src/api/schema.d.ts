@@ -894,6 +894,12 @@ export interface paths {
   '/plugins/publish/{pluginId}/{pluginVersion}': {
     /** Publish a plugin */ post: { parameters: { path: { pluginId: string; pluginVersion: string } }; requestBody: { content: { 'multipart/form-data': { [key: string]: unknown } } }; responses: { 200: { content?: never }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
   }
+  '/plugins/deck/plugin-manifest.json': {
+    /** List plugins of the web UI */ get: { parameters: {  }; responses: { 200: { content: { 'application/json': ({ id: string; name: string; version: string; [key: string]: unknown })[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
+  }
+  '/plugins/deck/{pluginId}/{pluginVersion}/{asset}': {
+    /** Get a web UI plugin file */ get: { parameters: { path: { pluginId: string; pluginVersion: string; asset: string } }; responses: { 200: { content: { 'application/javascript': string } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
+  }
   '/banners': {
     /** List active announcements */ get: { parameters: {  }; responses: { 200: { content: { 'application/json': (components['schemas']['Banner'])[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
     /** Save an announcement */ put: { parameters: {  }; requestBody: { content: { 'application/json': components['schemas']['BannerChange'] } }; responses: { 200: { content: { 'application/json': components['schemas']['Banner'] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
@@ -909,12 +915,6 @@ export interface paths {
     /** Get an announcement */ get: { parameters: { path: { id: string } }; responses: { 200: { content: { 'application/json': components['schemas']['Banner'] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
     /** Change an announcement */ post: { parameters: { path: { id: string } }; requestBody: { content: { 'application/json': components['schemas']['BannerPatch'] } }; responses: { 200: { content: { 'application/json': components['schemas']['Banner'] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
     /** Delete an announcement */ delete: { parameters: { path: { id: string } }; responses: { 204: { content?: never }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
-  }
-  '/plugins/deck/plugin-manifest.json': {
-    /** List plugins of the web UI */ get: { parameters: {  }; responses: { 200: { content: { 'application/json': (unknown)[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
-  }
-  '/plugins/deck/{pluginId}/{pluginVersion}/{asset}': {
-    /** Get a web UI plugin file */ get: { parameters: { path: { pluginId: string; pluginVersion: string; asset: string } }; responses: { 200: { content: { 'application/json': unknown } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
   }
   '/proxies': {
     /** List proxies */ get: { parameters: {  }; responses: { 200: { content: { 'application/json': (unknown)[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }

@@ -1,7 +1,5 @@
 /** Empty lists for what the web UI requests and this gateway does not have. */
 
-import { z } from 'zod'
-import { GatewayError } from '../../errors.ts'
 import { aboutGateway } from '../demands.ts'
 import type { Operation } from '../operation.ts'
 import { AnyList, AnyObject } from '../schemas.ts'
@@ -9,26 +7,6 @@ import { AnyList, AnyObject } from '../schemas.ts'
 const none = { method: 'GET', handle: async () => [], answer: AnyList } as const
 
 export const quietOperations: Operation[] = [
-  {
-    ...none,
-    id: 'getPluginManifestUsingGET',
-    path: '/plugins/deck/plugin-manifest.json',
-    demands: aboutGateway,
-    summary: 'List plugins of the web UI',
-    description: 'Plugins that the web UI is to load: none. Open.',
-  },
-  {
-    id: 'getPluginAssetUsingGET',
-    method: 'GET',
-    path: '/plugins/deck/{pluginId}/{pluginVersion}/{asset}',
-    demands: aboutGateway,
-    summary: 'Get a web UI plugin file',
-    description: 'A file of a plugin of the web UI; as there are no plugins, always 404. Open.',
-    handle: async () => {
-      throw new GatewayError('NOT_FOUND', 'This gateway serves no plugins of the web UI.')
-    },
-    answer: z.never(),
-  },
   {
     ...none,
     id: 'proxiesUsingGET',

@@ -1,0 +1,29 @@
+/** Plug-ins of Deck: those that Fairlead brings itself, and those of repositories. */
+import { extname } from 'node:path'
+import type { DeckPlugin, DeckPluginAsset, DeckPlugins } from '../operations/deck-plugins.ts'
+import { type BuiltInPlugin, readBuiltInAsset } from './built-in.ts'
+
+/** As Gate names them; everything else is text. */
+const types: Readonly<Record<string, string>> = {
+  '.js': 'application/javascript',
+  '.css': 'text/css',
+  '.html': 'text/html',
+  '.json': 'application/json',
+  '.map': 'application/json',
+  '.png': 'image/png',
+  '.svg': 'image/svg+xml',
+}
+
+export function createDeckPlugins(builtIn: readonly BuiltInPlugin[]): DeckPlugins {
+  function manifest(): readonly DeckPlugin[] {
+    return builtIn.map(({ id, name, version }) => ({ id, name, version }))
+  }
+
+  async function asset(id: string, version: string, name: string): Promise<DeckPluginAsset | undefined> {
+    const own = builtIn.find((plugin) => plugin.id === id && plugin.version === version)
+    const bytes = own && (await readBuiltInAsset(own, name))
+    return bytes && { bytes, type: types[extname(name).toLowerCase()] ?? 'text/plain' }
+  }
+
+  return { manifest, asset }
+}
