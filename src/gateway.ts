@@ -6,6 +6,7 @@ import { openAuditLog } from './audit/audit-log.ts'
 import { openAuditSink } from './audit/open-sink.ts'
 import type { StartThread } from './backends/embedded.ts'
 import { lockDataDir } from './backends/lock.ts'
+import { defaultOutsideSettings } from './backends/outside/settings.ts'
 import { createFileBannerStore, createRedisBannerStore } from './banners/banner-store.ts'
 import { Banners } from './banners/banners.ts'
 import type { Config } from './config/config.ts'
@@ -49,6 +50,7 @@ import { type Keep, openParts } from './open-parts.ts'
 import { createAccountCache } from './operations/account-cache.ts'
 import { allOperations, subjects } from './operations/all.ts'
 import { createApplicationCache } from './operations/application-cache.ts'
+import type { DeckPlugins } from './operations/deck-plugins.ts'
 import type { Platform } from './operations/platform.ts'
 import { probePaths } from './operations/resources/system.ts'
 import { routeOf } from './operations/route.ts'
@@ -158,7 +160,8 @@ async function openGateway(options: GatewayOptions, keep: Keep): Promise<Omit<Ga
   const services = await openServices(context)
   const stores = await openStores(context)
   const access = await openAccess({ ...context, ...services, ...stores })
-  const operations = createPlatform({ ...context, ...services, ...stores, ...access })
+  const deckPlugins = await openDeckPlugins({ ...context, ...services })
+  const operations = createPlatform({ ...context, ...services, ...stores, ...access, deckPlugins })
   const steps = createSteps({ ...context, ...stores, ...access, ...operations })
   const ports = openPorts({ ...context, ...services, ...access, ...operations, steps })
   keep({ close: operations.platform.health.stop })
@@ -301,7 +304,7 @@ function openSwitches({ config, log, services, reread, rereadMs }: Context & Ser
 type Operations = ReturnType<typeof createPlatform>
 
 /** The operations, and what they use besides the services. */
-function createPlatform(parts: Context & Services & Stores & Access) {
+function createPlatform(parts: Context & Services & Stores & Access & { deckPlugins: DeckPlugins }) {
   const { config, log, version, metrics, keep, upstreams, embedded, redis, sessions, audit, login, shared, now } = parts
   metrics.watch({
     upstreams,
@@ -369,7 +372,7 @@ function createPlatform(parts: Context & Services & Stores & Access) {
     applications: parts.applications,
     accounts: parts.accounts,
     banners,
-    deckPlugins: createDeckPlugins(parts.builtInPlugins ?? []),
+    deckPlugins: parts.deckPlugins,
     permissions: parts.permissions,
     login,
     site: { contextPath: config.http.origin.contextPath, brand: config.login.page },
@@ -390,6 +393,29 @@ function createPlatform(parts: Context & Services & Stores & Access) {
     platform,
     methodsOf: createMethodIndex([...operationRoutes(), ...login.routes, ...(config.console.enabled ? consoleRoutes : [])]),
   }
+}
+
+/** Lists of plug-ins are read from the start, so that the first page of Deck need not wait. */
+async function openDeckPlugins({ config, log, keep, upstreams, builtInPlugins = [] }: Context & Services): Promise<DeckPlugins> {
+  const { enabled, lists, served } = config.deckPlugins
+  if (enabled.size === 0) return createDeckPlugins(served ? builtInPlugins : [], undefined)
+  const { RepositoryPlugins } = await import('./deck-plugins/repository-plugins.ts')
+  const front50 = config.upstreams.services.front50
+  const repositories = keep(
+    new RepositoryPlugins({
+      settings: config.deckPlugins,
+      downloads: {
+        restrictions: config.backends.outside ?? defaultOutsideSettings,
+        lists,
+        front50Urls: front50.kind === 'external' && front50.baseUrl !== undefined ? [front50.baseUrl] : [],
+        tls: config.upstreams.okHttpClient.tls,
+      },
+      upstreams,
+      log,
+    }),
+  )
+  repositories.start()
+  return createDeckPlugins(builtInPlugins, repositories)
 }
 
 /** The doctor is loaded when an administrator asks for it; examinations at the same time are one. */

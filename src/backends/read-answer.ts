@@ -1,8 +1,13 @@
-/** Responses to the calls of back ends, read as text within a bound. */
+/** Responses to the calls of back ends, read within a bound. */
 import type { IncomingMessage } from 'node:http'
 
 /** @param tooLarge The error for a longer one, whose rest is not read. */
 export async function readAnswerText(answer: IncomingMessage, maxBytes: number, tooLarge: () => Error): Promise<string> {
+  return (await readAnswerBytes(answer, maxBytes, tooLarge)).toString('utf8')
+}
+
+/** @param tooLarge The error for a longer one, whose rest is not read. */
+export async function readAnswerBytes(answer: IncomingMessage, maxBytes: number, tooLarge: () => Error): Promise<Buffer> {
   const chunks: Buffer[] = []
   let size = 0
   for await (const chunk of answer as AsyncIterable<Buffer>) {
@@ -13,5 +18,5 @@ export async function readAnswerText(answer: IncomingMessage, maxBytes: number, 
     }
     chunks.push(chunk)
   }
-  return Buffer.concat(chunks).toString('utf8')
+  return Buffer.concat(chunks)
 }

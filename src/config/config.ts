@@ -11,6 +11,7 @@ import { PermissionServiceKeys, toPermissionServiceSettings } from '../backends/
 import { BackendKeys, type EmbeddedSettings, toBackendSettings } from '../backends/settings.ts'
 import type { BannerSettings } from '../banners/banners.ts'
 import { ConsoleKeys, type ConsoleSettings, toConsoleSettings } from '../console/settings.ts'
+import { DeckPluginKeys, type DeckPluginSettings, toDeckPluginSettings } from '../deck-plugins/settings.ts'
 import { portSettings } from '../http/listening-fault.ts'
 import { HttpKeys, type HttpSettings, toHttpSettings } from '../http/settings.ts'
 import { LimitKeys, type RateLimitSettings, toRateLimit } from '../limits/settings.ts'
@@ -56,6 +57,7 @@ export interface Config {
   applicationCache: ApplicationCacheSettings
   banners: BannerSettings
   console: ConsoleSettings
+  deckPlugins: DeckPluginSettings
   live: LiveSettings
   backends: EmbeddedSettings
   telemetry: TelemetrySettings
@@ -102,6 +104,7 @@ export const settingGroups = {
   Permissions: PermissionKeys,
   'Operations and integrations': OperationKeys,
   'Web console': ConsoleKeys,
+  'Plugins of Deck': DeckPluginKeys,
   'Event streams': LiveKeys,
   'Embedded back ends': BackendKeys,
   'Embedded permission service': PermissionServiceKeys,
@@ -313,6 +316,7 @@ function toConfig(context: BindContext, notices: string[], { cwd, profiles, ...s
     applicationCache: toApplicationCacheSettings(operationKeys, operationSurroundings),
     banners: toBannerSettings(operationKeys),
     console,
+    deckPlugins: toDeckPluginSettings(bindKeys(DeckPluginKeys, context), report),
     live: toLiveSettings(bindKeys(LiveKeys, context)),
     backends,
     telemetry: toTelemetrySettings(bindKeys(TelemetryKeys, context), report),

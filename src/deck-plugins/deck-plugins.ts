@@ -2,6 +2,7 @@
 import { extname } from 'node:path'
 import type { DeckPlugin, DeckPluginAsset, DeckPlugins } from '../operations/deck-plugins.ts'
 import { type BuiltInPlugin, readBuiltInAsset } from './built-in.ts'
+import type { RepositoryPlugins } from './repository-plugins.ts'
 
 /** As Gate names them; everything else is text. */
 const types: Readonly<Record<string, string>> = {
@@ -14,14 +15,15 @@ const types: Readonly<Record<string, string>> = {
   '.svg': 'image/svg+xml',
 }
 
-export function createDeckPlugins(builtIn: readonly BuiltInPlugin[]): DeckPlugins {
+/** @param repositories Undefined where none of their plug-ins is enabled. */
+export function createDeckPlugins(builtIn: readonly BuiltInPlugin[], repositories: RepositoryPlugins | undefined): DeckPlugins {
   function manifest(): readonly DeckPlugin[] {
-    return builtIn.map(({ id, name, version }) => ({ id, name, version }))
+    return [...builtIn.map(({ id, name, version }) => ({ id, name, version })), ...(repositories?.manifest() ?? [])]
   }
 
   async function asset(id: string, version: string, name: string): Promise<DeckPluginAsset | undefined> {
     const own = builtIn.find((plugin) => plugin.id === id && plugin.version === version)
-    const bytes = own && (await readBuiltInAsset(own, name))
+    const bytes = await (own === undefined ? repositories?.asset(id, version, name) : readBuiltInAsset(own, name))
     return bytes && { bytes, type: types[extname(name).toLowerCase()] ?? 'text/plain' }
   }
 

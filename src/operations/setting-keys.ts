@@ -83,10 +83,6 @@ export const OperationKeys = z.strictObject({
   ),
   'mcp.server.enabled': withoutEffect('Endpoint for the Model Context Protocol.'),
   'mcp.server.read-only': withoutEffect('Endpoint for the Model Context Protocol.'),
-  'spinnaker.extensibility.deck-proxy.enabled': z
-    .boolean()
-    .default(false)
-    .describe('Serves plugins to Deck. Not offered by this version: Deck loads none.'),
   proxies: withoutEffect('Forwarding to outside services below `/proxies`.'),
 })
 export type OperationKeys = z.infer<typeof OperationKeys>
@@ -107,7 +103,6 @@ const notOffered = [
   'slack.token',
   'pager-duty.token',
   'integrations.gremlin.enabled',
-  'spinnaker.extensibility.deck-proxy.enabled',
 ] as const
 
 export function noteNotOffered(keys: OperationKeys, report: SettingsReport): void {

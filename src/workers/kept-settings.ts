@@ -69,6 +69,7 @@ const partNames: Readonly<Record<keyof Config, string>> = {
   operations: 'operations',
   applicationCache: 'list of applications',
   banners: 'banners',
+  deckPlugins: 'plugins of Deck',
   console: 'web console',
   live: 'event streams',
   backends: 'embedded back ends',

@@ -138,14 +138,6 @@ const notices: [title: string, given: Given, notice: RegExp][] = [
     },
     /; fiat without an address stays embedded\./,
   ],
-  [
-    'plugins of Deck that a file declares',
-    {
-      'config/gate.yml':
-        'spinnaker.extensibility: {deck-proxy: {enabled: true, plugins: {a.b: {enabled: true}}}, repositories: {}}',
-    },
-    /^spinnaker\.extensibility\.deck-proxy\.enabled has no effect/,
-  ],
   ['an integration that is not offered', { 'config/gate.yml': 'slack.token: xoxb' }, /^slack\.token has no effect/],
   [
     'a delimiter of roles that names of groups may hold',

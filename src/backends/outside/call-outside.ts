@@ -1,12 +1,14 @@
 /** Calls to addresses that authors of pipelines choose, within the restrictions of the configuration. */
 import type { LookupAddress } from 'node:dns'
 import { lookup } from 'node:dns/promises'
-import type { IncomingMessage, RequestOptions } from 'node:http'
+import type { IncomingMessage } from 'node:http'
+import type { RequestOptions as HttpsRequestOptions } from 'node:https'
 import { isIP, type LookupFunction } from 'node:net'
+import type { SecureContextOptions } from 'node:tls'
 import { isInRanges, toRanges } from '../../network-range.ts'
 import { http } from '../../node-http.ts'
 import { https } from '../../node-https.ts'
-import { readAnswerText } from '../read-answer.ts'
+import { readAnswerBytes } from '../read-answer.ts'
 import { createRegexMeter, matchesWhole } from '../regex/bounded-regex.ts'
 import type { OutsideSettings } from './settings.ts'
 
@@ -22,6 +24,7 @@ export interface OutsideAnswer {
   /** Lower-case names. */
   readonly headers: Readonly<Record<string, string | string[]>>
   readonly text: string
+  readonly bytes: Buffer
 }
 
 export type OutsideFault =
@@ -38,11 +41,19 @@ export class OutsideError extends Error {
   }
 }
 
+export interface OutsideBounds {
+  readonly maxAnswerBytes: number
+  readonly timeoutMs: number
+  /** Who calls, for messages: `Stages`. */
+  readonly caller: string
+  /** Certificates for an address of the configuration, to which the restrictions do not apply; undefined for all others. */
+  readonly trusted?: (url: URL) => SecureContextOptions | undefined
+}
+
 /** @throws {OutsideError} */
 export type CallOutside = (request: OutsideRequest) => Promise<OutsideAnswer>
 
-const timeoutMs = 20_000
-const maxAnswerBytes = 1024 * 1024
+const stageBounds: OutsideBounds = { maxAnswerBytes: 1024 * 1024, timeoutMs: 20_000, caller: 'Stages' }
 const key = 'user-configured-url-restrictions'
 const localSuffixes = ['.spinnaker', '.local', '.localdomain', '.internal', '.localhost']
 
@@ -53,31 +64,36 @@ const internalNetworks = {
 } as const
 
 /** Redirects are not followed: their target would be another address. */
-export function createOutsideCalls(settings: OutsideSettings): CallOutside {
-  const judge = createJudge(settings)
+export function createOutsideCalls(settings: OutsideSettings, bounds = stageBounds): CallOutside {
+  const { timeoutMs, caller, trusted } = bounds
+  const judge = createJudge(settings, caller)
   return async ({ method, url, headers, body }) => {
-    const target = judge.checkUrl(url)
+    const tls = URL.canParse(url) ? trusted?.(new URL(url)) : undefined
+    const target = tls === undefined ? judge.checkUrl(url) : new URL(url)
     const { protocol } = target
-    const options: RequestOptions = {
+    const options: HttpsRequestOptions = {
+      ...tls,
       method,
       headers: { ...headers, ...(body !== undefined && { 'content-length': String(Buffer.byteLength(body)) }) },
-      lookup: judge.lookup,
+      ...(tls === undefined && { lookup: judge.lookup }),
       timeout: timeoutMs,
       signal: AbortSignal.timeout(timeoutMs),
       agent: false,
     }
     return new Promise((resolve, reject) => {
-      const fail = (error: NodeJS.ErrnoException) => reject(toOutsideError(error, target.host))
+      const fail = (error: NodeJS.ErrnoException) => reject(toOutsideError(error, target.host, timeoutMs))
       const sent = (protocol === 'https:' ? https : http).request(target, options, (answer) => {
-        readAnswer(answer).then(resolve, fail)
+        readAnswer(answer, bounds.maxAnswerBytes).then(resolve, fail)
       })
-      sent.on('timeout', () =>
-        sent.destroy(new OutsideError('timeout', `${target.host} did not answer within ${timeoutMs / 1000} s.`)),
-      )
+      sent.on('timeout', () => sent.destroy(noAnswer(target.host, timeoutMs)))
       sent.on('error', fail)
       sent.end(body)
     })
   }
+}
+
+function noAnswer(host: string, timeoutMs: number): OutsideError {
+  return new OutsideError('timeout', `${host} did not answer within ${timeoutMs / 1000} s.`)
 }
 
 interface Judge {
@@ -87,7 +103,7 @@ interface Judge {
   readonly lookup: LookupFunction
 }
 
-function createJudge({ hostNames, schemes, allowed, rejected, rejects }: OutsideSettings): Judge {
+function createJudge({ hostNames, schemes, allowed, rejected, rejects }: OutsideSettings, caller: string): Judge {
   const permitted = toRanges(allowed)
   const barred = toRanges([
     ...rejected,
@@ -95,6 +111,8 @@ function createJudge({ hostNames, schemes, allowed, rejected, rejects }: Outside
     ...(rejects.linkLocal ? internalNetworks.linkLocal : []),
     ...(rejects.private ? internalNetworks.private : []),
   ])
+  const forbidden = (host: string, reason: string, setting: string) =>
+    new OutsideError('forbidden', `${caller} must not call ${host}: ${reason}. An operator can allow it by ${key}.${setting}.`)
   const isForbidden = (address: string): boolean => isInRanges(barred, address) && !isInRanges(permitted, address)
 
   function checkUrl(text: string): URL {
@@ -135,24 +153,19 @@ function createJudge({ hostNames, schemes, allowed, rejected, rejects }: Outside
   return { checkUrl, lookup: judgedLookup }
 }
 
-function forbidden(host: string, reason: string, setting: string): OutsideError {
-  return new OutsideError('forbidden', `Stages must not call ${host}: ${reason}. An operator can allow it by ${key}.${setting}.`)
-}
-
-function toOutsideError(error: NodeJS.ErrnoException, host: string): OutsideError {
+function toOutsideError(error: NodeJS.ErrnoException, host: string, timeoutMs: number): OutsideError {
   if (error instanceof OutsideError) return error
   if (error.code === 'ENOTFOUND' || error.code === 'EAI_AGAIN')
     return new OutsideError('unknown-host', `The host ${host} is unknown.`)
-  if (error.name === 'TimeoutError' || error.name === 'AbortError')
-    return new OutsideError('timeout', `${host} did not answer within ${timeoutMs / 1000} s.`)
+  if (error.name === 'TimeoutError' || error.name === 'AbortError') return noAnswer(host, timeoutMs)
   return new OutsideError('failed', `${host} cannot be called: ${error.message}`)
 }
 
-async function readAnswer(answer: IncomingMessage): Promise<OutsideAnswer> {
+async function readAnswer(answer: IncomingMessage, maxAnswerBytes: number): Promise<OutsideAnswer> {
   const tooLarge = () => new OutsideError('failed', `The response is larger than ${maxAnswerBytes} bytes.`)
-  const text = await readAnswerText(answer, maxAnswerBytes, tooLarge)
+  const bytes = await readAnswerBytes(answer, maxAnswerBytes, tooLarge)
   const headers = Object.fromEntries(
     Object.entries(answer.headers).filter(([, value]) => value !== undefined),
   ) as OutsideAnswer['headers']
-  return { status: answer.statusCode ?? 0, headers, text }
+  return { status: answer.statusCode ?? 0, headers, bytes, text: bytes.toString('utf8') }
 }
