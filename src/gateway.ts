@@ -34,6 +34,7 @@ import { createHttpServer } from './http/server.ts'
 import { shedRequests } from './http/shedding.ts'
 import { answerOptions, dropForgedIdentity } from './http/steps.ts'
 import { openTlsFiles, type TlsFiles } from './http/tls/tls-files.ts'
+import { createIntegrations } from './integrations/integrations.ts'
 import { MemoryCounters } from './limits/counters.ts'
 import { labelUpstreamLimits, limitRequests } from './limits/limit-requests.ts'
 import { RedisCounters } from './limits/redis-counters.ts'
@@ -373,6 +374,7 @@ function createPlatform(parts: Context & Services & Stores & Access & { deckPlug
     accounts: parts.accounts,
     banners,
     deckPlugins: parts.deckPlugins,
+    integrations: createIntegrations(config.integrations, now),
     permissions: parts.permissions,
     login,
     site: { contextPath: config.http.origin.contextPath, brand: config.login.page },

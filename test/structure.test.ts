@@ -20,6 +20,7 @@ const layers = [
   'operations/access',
   'operations/models',
   'operations/(root)',
+  'integrations',
   'live',
   'login',
   'banners',

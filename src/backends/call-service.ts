@@ -5,12 +5,12 @@ import { formatJson } from '../json/json.ts'
 import { parseInPortions } from '../json/list-portions.ts'
 import { http } from '../node-http.ts'
 import { https } from '../node-https.ts'
+import { readAnswerText } from '../read-answer.ts'
 import { isPage } from '../upstreams/answer-form.ts'
 import { toHeaderText } from '../upstreams/header-text.ts'
 import type { ServiceTls } from '../upstreams/service-tls.ts'
 import type { ServiceAddress, ServiceName } from '../upstreams/services.ts'
 import type { CallService, ServiceAnswer } from './backend.ts'
-import { readAnswerText } from './read-answer.ts'
 
 interface CallServiceSettings {
   /** Where each enabled service is. */

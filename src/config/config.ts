@@ -14,6 +14,7 @@ import { ConsoleKeys, type ConsoleSettings, toConsoleSettings } from '../console
 import { DeckPluginKeys, type DeckPluginSettings, toDeckPluginSettings } from '../deck-plugins/settings.ts'
 import { portSettings } from '../http/listening-fault.ts'
 import { HttpKeys, type HttpSettings, toHttpSettings } from '../http/settings.ts'
+import { IntegrationKeys, type IntegrationSettings, toIntegrationSettings } from '../integrations/settings.ts'
 import { LimitKeys, type RateLimitSettings, toRateLimit } from '../limits/settings.ts'
 import { LiveKeys, type LiveSettings, toLiveSettings } from '../live/settings.ts'
 import { LoginKeys, type LoginSettings, toLoginSettings } from '../login/settings.ts'
@@ -58,6 +59,7 @@ export interface Config {
   banners: BannerSettings
   console: ConsoleSettings
   deckPlugins: DeckPluginSettings
+  integrations: IntegrationSettings
   live: LiveSettings
   backends: EmbeddedSettings
   telemetry: TelemetrySettings
@@ -105,6 +107,7 @@ export const settingGroups = {
   'Operations and integrations': OperationKeys,
   'Web console': ConsoleKeys,
   'Plugins of Deck': DeckPluginKeys,
+  'Services outside the platform': IntegrationKeys,
   'Event streams': LiveKeys,
   'Embedded back ends': BackendKeys,
   'Embedded permission service': PermissionServiceKeys,
@@ -317,6 +320,7 @@ function toConfig(context: BindContext, notices: string[], { cwd, profiles, ...s
     banners: toBannerSettings(operationKeys),
     console,
     deckPlugins: toDeckPluginSettings(bindKeys(DeckPluginKeys, context), report),
+    integrations: toIntegrationSettings(bindKeys(IntegrationKeys, context), report),
     live: toLiveSettings(bindKeys(LiveKeys, context)),
     backends,
     telemetry: toTelemetrySettings(bindKeys(TelemetryKeys, context), report),

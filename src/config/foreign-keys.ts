@@ -78,7 +78,6 @@ const spinnaker = [
   'okHttpClient.metrics-interceptor',
   'redis.clients',
   'request-logging',
-  'slack.channel-refresh-interval-millis',
   'stats',
   'spinnaker',
   'spinnaker.extensibility',

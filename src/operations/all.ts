@@ -40,11 +40,11 @@ import { managedApplicationOperations } from './resources/managed-applications.t
 import { managedResourceOperations } from './resources/managed-resources.ts'
 import { networkOperations } from './resources/networks.ts'
 import { notificationOperations } from './resources/notifications.ts'
+import { outsideOperations } from './resources/outside-services.ts'
 import { pipelineStartOperations } from './resources/pipeline-starts.ts'
 import { pipelineOperations } from './resources/pipelines.ts'
 import { pluginOperations } from './resources/plugins.ts'
 import { projectOperations } from './resources/projects.ts'
-import { quietOperations } from './resources/quiet.ts'
 import { searchOperations } from './resources/search.ts'
 import { securityGroupOperations } from './resources/security-groups.ts'
 import { serverGroupOperations } from './resources/server-groups.ts'
@@ -200,7 +200,7 @@ export const subjects: readonly Subject[] = [
       ...pluginOperations,
       ...deckPluginOperations,
       ...bannerOperations,
-      ...quietOperations,
+      ...outsideOperations,
     ],
   },
 ]

@@ -4,6 +4,7 @@ import type { AuditLog } from '../audit/audit-log.ts'
 import type { Banners } from '../banners/banners.ts'
 import type { AuditedAnswers } from '../http/audited-answers.ts'
 import type { Site } from '../http/page.ts'
+import type { Integrations } from '../integrations/integrations.ts'
 import type { EventStreams } from '../live/event-streams.ts'
 import type { Login } from '../login/login.ts'
 import type { Permissions } from '../permissions/permissions.ts'
@@ -28,6 +29,7 @@ export interface Platform {
   readonly accounts: AccountCache
   readonly banners: Banners
   readonly deckPlugins: DeckPlugins
+  readonly integrations: Integrations
   readonly permissions: Permissions
   readonly login: Login
   /** What pages show. */

@@ -1,4 +1,4 @@
-/** Setting keys of single operations: limits, polling, link templates, integrations of the web UI. */
+/** Setting keys of single operations: limits, polling, link templates. */
 import { z } from 'zod'
 import type { BannerSettings } from '../banners/banners.ts'
 import { milliseconds, type SettingsReport, withoutEffect } from '../setting.ts'
@@ -58,18 +58,6 @@ export const OperationKeys = z.strictObject({
   'insights.instance': links.describe('Links shown at instances.'),
   'insights.loadBalancer': links.describe('Links shown at load balancers.'),
   'insights.job': links.describe('Links shown at jobs.'),
-  'slack.token': z.string().optional().describe('Lists the channels of Slack. Not offered by this version: the list is empty.'),
-  'slack.baseUrl': withoutEffect('Address of Slack.'),
-  'pager-duty.token': z
-    .string()
-    .optional()
-    .describe('Lists the services of PagerDuty. Not offered by this version: the list is empty.'),
-  'pager-duty.baseUrl': withoutEffect('Address of PagerDuty.'),
-  'integrations.gremlin.enabled': z
-    .boolean()
-    .default(false)
-    .describe('Offers the templates of Gremlin. Not offered by this version: there are none.'),
-  'integrations.gremlin.baseUrl': withoutEffect('Address of Gremlin.'),
   'global-banner.enabled': z
     .boolean()
     .default(true)
@@ -81,9 +69,6 @@ export const OperationKeys = z.strictObject({
   'global-banner.redis-key-prefix': withoutEffect(
     'Where Gate keeps banners in Redis; Fairlead keeps them in `fairlead:banners`.',
   ),
-  'mcp.server.enabled': withoutEffect('Endpoint for the Model Context Protocol.'),
-  'mcp.server.read-only': withoutEffect('Endpoint for the Model Context Protocol.'),
-  proxies: withoutEffect('Forwarding to outside services below `/proxies`.'),
 })
 export type OperationKeys = z.infer<typeof OperationKeys>
 
@@ -98,12 +83,7 @@ interface OperationSurroundings {
 }
 
 /** What Gate offers and this version does not: switching it on is reported, since lists would stay empty. */
-const notOffered = [
-  'services.front50.canaryConfigStore',
-  'slack.token',
-  'pager-duty.token',
-  'integrations.gremlin.enabled',
-] as const
+const notOffered = ['services.front50.canaryConfigStore'] as const
 
 export function noteNotOffered(keys: OperationKeys, report: SettingsReport): void {
   for (const key of notOffered) {

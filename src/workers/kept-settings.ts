@@ -70,6 +70,7 @@ const partNames: Readonly<Record<keyof Config, string>> = {
   applicationCache: 'list of applications',
   banners: 'banners',
   deckPlugins: 'plugins of Deck',
+  integrations: 'services outside the platform',
   console: 'web console',
   live: 'event streams',
   backends: 'embedded back ends',

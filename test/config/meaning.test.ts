@@ -138,7 +138,6 @@ const notices: [title: string, given: Given, notice: RegExp][] = [
     },
     /; fiat without an address stays embedded\./,
   ],
-  ['an integration that is not offered', { 'config/gate.yml': 'slack.token: xoxb' }, /^slack\.token has no effect/],
   [
     'a delimiter of roles that names of groups may hold',
     {

@@ -8,7 +8,7 @@ import type { SecureContextOptions } from 'node:tls'
 import { isInRanges, toRanges } from '../../network-range.ts'
 import { http } from '../../node-http.ts'
 import { https } from '../../node-https.ts'
-import { readAnswerBytes } from '../read-answer.ts'
+import { readAnswerBytes } from '../../read-answer.ts'
 import { createRegexMeter, matchesWhole } from '../regex/bounded-regex.ts'
 import type { OutsideSettings } from './settings.ts'
 

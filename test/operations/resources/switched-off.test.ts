@@ -65,16 +65,15 @@ test('without managed delivery its callbacks, resources and checks are missing',
   assert.deepEqual(platform.calls(), [])
 })
 
-const quiet = [
-  'GET /plugins/deck/plugin-manifest.json',
-  'GET /banners',
-  'GET /proxies',
+const unconfigured = [
   'GET /slack/channels',
   'GET /pagerDuty/services',
   'GET /pagerDuty/oncalls',
   'POST /integrations/gremlin/templates/command',
   'POST /integrations/gremlin/templates/target',
 ]
+
+const quiet = ['GET /plugins/deck/plugin-manifest.json', 'GET /banners', 'GET /proxies']
 
 test('a GraphQL query without its service names it', async (t) => {
   const platform = await startPlatform(t, { off: ['fiat', 'keel'] })
@@ -95,6 +94,15 @@ test('what this gateway has none of is an empty list', async (t) => {
   }
   assert.equal((await platform.ask('GET /plugins/deck/acme/1.0/index.js')).status, 404)
   assert.deepEqual(platform.calls(), [])
+})
+
+test('a service outside the platform that is not configured is 404', async (t) => {
+  const platform = await startPlatform(t)
+  for (const line of unconfigured) {
+    const { status, body } = await platform.ask(line, line.startsWith('POST') ? { apiKey: 'k' } : undefined)
+    assert.equal(status, 404, line)
+    assert.match((body as { message: string }).message, /is not configured\. Set /)
+  }
 })
 
 test('operation ids and addresses are unique', () => {

@@ -1,4 +1,4 @@
-/** Responses to the calls of back ends, read within a bound. */
+/** Responses read within a bound. */
 import type { IncomingMessage } from 'node:http'
 
 /** @param tooLarge The error for a longer one, whose rest is not read. */

@@ -1,0 +1,138 @@
+/** Lists of Slack, PagerDuty and Gremlin, as the web UI shows them. */
+import { GatewayError } from '../errors.ts'
+import { listOf } from '../json/values.ts'
+import { type ConfiguredCall, readConfigured } from './call-configured.ts'
+import type { IntegrationSettings } from './settings.ts'
+
+type Entry = Readonly<Record<string, unknown>>
+
+export interface IntegrationLists {
+  /** @throws {GatewayError} NOT_FOUND where it is not configured; UPSTREAM_… as the others */
+  slackChannels(): Promise<unknown[]>
+  pagerDutyServices(): Promise<Entry[]>
+  /** By escalation policy, those of the first level first. */
+  pagerDutyOnCalls(): Promise<Record<string, Entry[]>>
+  /** @param apiKey Of the user. */
+  gremlinTemplates(kind: 'command' | 'target', apiKey: string): Promise<unknown[]>
+}
+
+const idleMs = 20_000
+const pagerDutyKeptMs = 300_000
+/** Against a list that never ends. */
+const maxPages = 200
+
+export function createIntegrationLists({ slack, pagerDuty, gremlin }: IntegrationSettings, now: () => number): IntegrationLists {
+  const call = (name: string, url: string, headers: Record<string, string>): ConfiguredCall => ({
+    name,
+    method: 'GET',
+    url: new URL(url),
+    headers: { accept: 'application/json', ...headers },
+    idleMs,
+  })
+
+  async function readChannels(): Promise<unknown[]> {
+    const { baseUrl, token } = configured(slack, 'Slack', 'slack.token')
+    const channels: unknown[] = []
+    let cursor = ''
+    for (let page = 0; page < maxPages; page++) {
+      const query = new URLSearchParams({ limit: '1000', exclude_archived: 'true', ...(cursor && { cursor }) })
+      const answer = await readConfigured(
+        call('Slack', `${baseUrl}/conversations.list?${query}`, { authorization: `Bearer ${token}` }),
+      )
+      const { ok, error, channels: found, response_metadata: more } = answer as SlackAnswer
+      if (ok !== true) throw new GatewayError('UPSTREAM_UNREADABLE', `Slack rejected the request: ${String(error)}.`)
+      channels.push(...listOf(found))
+      cursor = more?.next_cursor ?? ''
+      if (cursor === '') break
+    }
+    return channels
+  }
+
+  async function readPagerDuty(path: string, list: 'services' | 'oncalls'): Promise<Entry[]> {
+    const { baseUrl, token } = configured(pagerDuty, 'PagerDuty', 'pager-duty.token')
+    const entries: Entry[] = []
+    for (let page = 0; page < maxPages; page++) {
+      const answer = await readConfigured(
+        call('PagerDuty', `${baseUrl}${path}&offset=${entries.length}`, {
+          accept: 'application/vnd.pagerduty+json;version=2',
+          authorization: `Token token=${token}`,
+        }),
+      )
+      const found = listOf((answer as Record<string, unknown> | null)?.[list]) as Entry[]
+      entries.push(...found)
+      if ((answer as { more?: unknown }).more !== true || found.length === 0) break
+    }
+    return entries
+  }
+
+  return {
+    slackChannels: keep(readChannels, slack?.keptMs ?? 0, now),
+    pagerDutyServices: keep(
+      async () => (await readPagerDuty('/services?include%5B%5D=integrations&total=true&limit=100', 'services')).map(toService),
+      pagerDutyKeptMs,
+      now,
+    ),
+    pagerDutyOnCalls: keep(async () => groupByPolicy(await readPagerDuty('/oncalls?limit=100', 'oncalls')), pagerDutyKeptMs, now),
+    gremlinTemplates: async (kind, apiKey) => {
+      const { baseUrl } = configured(gremlin, 'Gremlin', 'integrations.gremlin.enabled')
+      return listOf(await readConfigured(call('Gremlin', `${baseUrl}/templates/${kind}`, { authorization: `Key ${apiKey}` })))
+    },
+  }
+}
+
+interface SlackAnswer {
+  readonly ok?: unknown
+  readonly error?: unknown
+  readonly channels?: unknown
+  readonly response_metadata?: { readonly next_cursor?: string }
+}
+
+function configured<T>(settings: T | undefined, name: string, key: string): T {
+  if (settings !== undefined) return settings
+  throw new GatewayError('NOT_FOUND', `${name} is not configured. Set ${key}.`)
+}
+
+/** One call for all who ask at the same time, and for the time after it. A failed refresh keeps the old list. */
+function keep<T>(read: () => Promise<T>, keptMs: number, now: () => number): () => Promise<T> {
+  let known: { value: T; untilMs: number } | undefined
+  let running: Promise<T> | undefined
+  const refresh = async () => {
+    try {
+      known = { value: await read(), untilMs: now() + keptMs }
+      return known.value
+    } catch (error) {
+      if (known === undefined) throw error
+      known = { ...known, untilMs: now() + keptMs }
+      return known.value
+    } finally {
+      running = undefined
+    }
+  }
+  return async () => {
+    if (known !== undefined && now() < known.untilMs) return known.value
+    running ??= refresh()
+    return running
+  }
+}
+
+/** The fields that Gate passes on. */
+function toService(service: Entry): Entry {
+  const integrations = (service['integrations'] ?? []) as { type?: unknown; integration_key?: unknown }[]
+  return {
+    status: service['status'],
+    integration_key: integrations.find(({ type }) => type === 'generic_events_api_inbound_integration')?.integration_key ?? null,
+    lastIncidentTimestamp: service['last_incident_timestamp'] ?? null,
+    name: service['name'],
+    id: service['id'],
+    policy: policyOf(service) ?? null,
+  }
+}
+
+function policyOf(entry: Entry): string | undefined {
+  return (entry['escalation_policy'] as { id?: string } | null | undefined)?.id
+}
+
+function groupByPolicy(onCalls: readonly Entry[]): Record<string, Entry[]> {
+  const sorted = onCalls.toSorted((left, right) => Number(left['escalation_level']) - Number(right['escalation_level']))
+  return Object.fromEntries(Map.groupBy(sorted, (entry) => String(policyOf(entry) ?? null)))
+}

@@ -1,0 +1,114 @@
+/** Settings of services outside the platform that Fairlead calls for the web UI. */
+import { z } from 'zod'
+import { loadAuthorities, loadKeyStoreIdentity, readTlsFile, TlsFileError, toStoreFile } from '../http/tls/key-material.ts'
+import { httpAddress, milliseconds, type SettingsReport, withoutEffect } from '../setting.ts'
+import type { ProxySettings } from './proxies.ts'
+
+const methods = ['GET', 'POST', 'PUT', 'DELETE'] as const
+
+const ProxyEntry = z.strictObject({
+  id: z
+    .string()
+    .regex(/^[^/\s]+$/)
+    .describe('Name in the path; upper and lower case do not matter.'),
+  uri: httpAddress
+    .refine((uri) => !uri.includes('@'), 'must not hold a user or password, since every user may read it')
+    .describe('Address to which the rest of the path is appended.'),
+  methods: z.array(z.enum(methods)).default([]).describe('Methods that are forwarded. Default: GET, POST, PUT and DELETE.'),
+  skipHostnameVerification: z.boolean().default(false).describe('Accept a certificate for another host name.'),
+  keyStore: z.string().optional().describe('Key store with the client certificate: PKCS #12, JKS or PEM.'),
+  keyStoreType: withoutEffect('The format is recognised.'),
+  keyStorePassword: z.string().optional().describe('Its password.'),
+  keyStorePasswordFile: z.string().optional().describe('File with its password.'),
+  trustStore: z.string().optional().describe('Authorities to trust, in place of the usual ones.'),
+  trustStoreType: withoutEffect('The format is recognised.'),
+  trustStorePassword: z.string().optional().describe('Its password.'),
+  trustStorePasswordFile: z.string().optional().describe('File with its password.'),
+  connectTimeoutMs: milliseconds.default(30_000).describe('Milliseconds to establish a connection.'),
+  readTimeoutMs: milliseconds.default(59_000).describe('Milliseconds without a byte.'),
+  writeTimeoutMs: withoutEffect('`readTimeoutMs` bounds the whole exchange.'),
+  additionalAttributes: withoutEffect('Only extensions of Gate read them.'),
+})
+type ProxyEntry = z.infer<typeof ProxyEntry>
+
+export const IntegrationKeys = z.strictObject({
+  proxies: z.array(ProxyEntry).default([]).describe('Outside services to which `/proxies/{id}/**` is forwarded for all users.'),
+  'slack.token': z.string().optional().describe('Token with which the channels of Slack are listed.'),
+  'slack.baseUrl': httpAddress.default('https://slack.com/api').describe('Address of the API of Slack.'),
+  'slack.channel-refresh-interval-millis': milliseconds.default(1_200_000).describe('Milliseconds for which the list is kept.'),
+  'pager-duty.token': z.string().optional().describe('Token with which services and people on call of PagerDuty are listed.'),
+  'pager-duty.baseUrl': httpAddress.default('https://api.pagerduty.com').describe('Address of the API of PagerDuty.'),
+  'integrations.gremlin.enabled': z.boolean().default(false).describe('Lists the templates of Gremlin.'),
+  'integrations.gremlin.baseUrl': httpAddress.default('https://api.gremlin.com/v1').describe('Address of the API of Gremlin.'),
+  'mcp.server.enabled': withoutEffect('The endpoint `/mcp` of Gate is not offered: it answers 404.'),
+  'mcp.server.read-only': withoutEffect('The endpoint `/mcp` of Gate is not offered.'),
+})
+export type IntegrationKeys = z.infer<typeof IntegrationKeys>
+
+/** A service that is called with a token. */
+interface TokenService {
+  readonly baseUrl: string
+  readonly token: string
+}
+
+export interface IntegrationSettings {
+  readonly proxies: readonly ProxySettings[]
+  /** Undefined where it is not configured, as the next ones. */
+  readonly slack: (TokenService & { readonly keptMs: number }) | undefined
+  readonly pagerDuty: TokenService | undefined
+  readonly gremlin: { readonly baseUrl: string } | undefined
+}
+
+export function toIntegrationSettings(keys: IntegrationKeys, report: SettingsReport): IntegrationSettings {
+  const ids = new Set<string>()
+  for (const { id } of keys.proxies) {
+    if (ids.has(id.toLowerCase())) report.problem('proxies', `the id "${id}" is used twice`)
+    ids.add(id.toLowerCase())
+  }
+  const slack = keys['slack.token']
+  const pagerDuty = keys['pager-duty.token']
+  return {
+    proxies: keys.proxies.map((proxy, index) => toProxy(proxy, `proxies.${index}`, report)),
+    slack: slack
+      ? { token: slack, baseUrl: keys['slack.baseUrl'], keptMs: keys['slack.channel-refresh-interval-millis'] }
+      : undefined,
+    pagerDuty: pagerDuty ? { token: pagerDuty, baseUrl: keys['pager-duty.baseUrl'] } : undefined,
+    gremlin: keys['integrations.gremlin.enabled'] ? { baseUrl: keys['integrations.gremlin.baseUrl'] } : undefined,
+  }
+}
+
+function toProxy(proxy: ProxyEntry, key: string, report: SettingsReport): ProxySettings {
+  const identity = readStore(proxy, 'keyStore', key, report, (store) => loadKeyStoreIdentity(store, undefined))
+  const authorities = readStore(proxy, 'trustStore', key, report, loadAuthorities)
+  return {
+    id: proxy.id,
+    uri: proxy.uri,
+    methods: proxy.methods.length > 0 ? proxy.methods : methods,
+    idleMs: Math.max(proxy.connectTimeoutMs, proxy.readTimeoutMs) || 59_000,
+    tls: {
+      ...(identity && { key: identity.key, cert: identity.certificates }),
+      ...(authorities && { ca: authorities.map(String) }),
+      ...(proxy.skipHostnameVerification && { checkServerIdentity: () => undefined }),
+    },
+  }
+}
+
+function readStore<T>(
+  proxy: ProxyEntry,
+  name: 'keyStore' | 'trustStore',
+  key: string,
+  report: SettingsReport,
+  load: (store: ReturnType<typeof toStoreFile>) => T,
+): T | undefined {
+  const file = proxy[name]
+  if (!file) return undefined
+  const passwordFile = proxy[`${name}PasswordFile`]
+  try {
+    const password = passwordFile ? readTlsFile(`${key}.${name}PasswordFile`, passwordFile).toString('utf8').trim() : undefined
+    return load(toStoreFile(`${key}.${name}`, file, password ?? proxy[`${name}Password`] ?? ''))
+  } catch (error) {
+    if (!(error instanceof TlsFileError)) throw error
+    report.problem(error.key, error.message)
+    return undefined
+  }
+}

@@ -1,0 +1,126 @@
+/** Services outside the platform that the web UI uses: proxies of the configuration, Slack, PagerDuty and Gremlin. */
+import { z } from 'zod'
+import { GatewayError } from '../../errors.ts'
+import { isObject } from '../../json/values.ts'
+import { aboutGateway, demandsNothing } from '../demands.ts'
+import { DirectAnswer, type Method, type Operation, type OperationRequest } from '../operation.ts'
+import type { Platform } from '../platform.ts'
+import { AnyList, AnyObject, ObjectList } from '../schemas.ts'
+
+const notConfigured = { 404: 'It is not configured.' } as const
+const offeredToAll = demandsNothing('the configuration offers the service to all users')
+
+/** Each of them with and without a path behind the id. */
+const proxyPaths = ['/proxies/{proxy}/**', '/proxies/{proxy}'] as const
+const proxyMethods = ['GET', 'POST', 'PUT', 'DELETE'] as const
+
+/** What comes from elsewhere must not run with the rights of this origin when a browser opens it. */
+const unknownContent = { 'content-security-policy': 'sandbox' } as const
+
+function forwarded(method: Method, path: string): Operation {
+  return {
+    id: `anyUsing${method}${path.endsWith('}') ? '_1' : ''}`,
+    method,
+    path,
+    demands: offeredToAll,
+    summary: 'Forward to an outside service',
+    description: 'Forwards to a service that `proxies` lists, without identity and cookies of the caller.',
+    ...(method !== 'GET' && { body: { schema: z.unknown(), required: false, raw: true } }),
+    handle: (request, platform) => forward(method, request, platform),
+    answer: z.unknown(),
+    errors: {
+      400: 'No proxy has this id.',
+      405: 'The proxy forwards other methods only.',
+      502: 'The service failed or is not reached.',
+    },
+  }
+}
+
+export const outsideOperations: Operation[] = [
+  {
+    id: 'proxiesUsingGET',
+    method: 'GET',
+    path: '/proxies',
+    demands: aboutGateway,
+    summary: 'List proxies',
+    description: 'Outside services to which `/proxies/{id}` forwards.',
+    handle: async (_request, { integrations }) => integrations.proxies.map(({ id, uri }) => ({ id, uri })),
+    answer: z.array(z.strictObject({ id: z.string(), uri: z.string() })),
+  },
+  ...proxyPaths.flatMap((path) => proxyMethods.map((method) => forwarded(method, path))),
+  {
+    id: 'getChannelsUsingGET',
+    method: 'GET',
+    path: '/slack/channels',
+    demands: aboutGateway,
+    summary: 'List Slack channels',
+    description: 'Public channels of Slack, kept for `slack.channel-refresh-interval-millis`.',
+    handle: async (_request, { integrations }) => integrations.lists.slackChannels(),
+    answer: AnyList,
+    errors: notConfigured,
+  },
+  {
+    id: 'getServicesUsingGET',
+    method: 'GET',
+    path: '/pagerDuty/services',
+    demands: aboutGateway,
+    summary: 'List PagerDuty services',
+    description: 'Services of PagerDuty, kept for five minutes.',
+    handle: async (_request, { integrations }) => integrations.lists.pagerDutyServices(),
+    answer: ObjectList,
+    errors: notConfigured,
+  },
+  {
+    id: 'getOnCallsUsingGET',
+    method: 'GET',
+    path: '/pagerDuty/oncalls',
+    demands: aboutGateway,
+    summary: 'List people on call',
+    description: 'People on call at PagerDuty by escalation policy, kept for five minutes.',
+    handle: async (_request, { integrations }) => integrations.lists.pagerDutyOnCalls(),
+    answer: z.record(z.string(), ObjectList),
+    errors: notConfigured,
+  },
+  gremlinTemplates('command', 'listCommandTemplatesUsingPOST'),
+  gremlinTemplates('target', 'listTargetTemplatesUsingPOST'),
+]
+
+function gremlinTemplates(kind: 'command' | 'target', id: string): Operation {
+  return {
+    id,
+    method: 'POST',
+    path: `/integrations/gremlin/templates/${kind}`,
+    demands: aboutGateway,
+    summary: `List Gremlin ${kind} templates`,
+    description: `The ${kind} templates of Gremlin for the \`apiKey\` in the body.`,
+    body: { schema: AnyObject, required: true },
+    handle: async ({ body }, { integrations }) =>
+      integrations.lists.gremlinTemplates(kind, String((isObject(body) && body['apiKey']) || '')),
+    answer: AnyList,
+    errors: notConfigured,
+  }
+}
+
+async function forward(method: Method, request: OperationRequest, { integrations }: Platform): Promise<DirectAnswer> {
+  const { path, search, headers } = request
+  const {
+    status,
+    headers: answered,
+    bytes,
+    url,
+  } = await integrations.callProxy({
+    id: path['proxy'] ?? '',
+    method,
+    rest: path['rest'] ?? '',
+    query: search,
+    contentType: headers['content-type'],
+    body: request.body as Buffer | undefined,
+  })
+  if (status < 200 || status > 599) throw new GatewayError('UPSTREAM_UNREADABLE', 'The service answered with an unknown status.')
+  return new DirectAnswer(status >= 500 ? 502 : status, bytes, {
+    'content-type': answered['content-type'] ?? 'text/plain',
+    'x-proxy-status-code': String(status),
+    'x-proxy-url': url.href,
+    ...unknownContent,
+  })
+}
