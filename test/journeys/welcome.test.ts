@@ -24,7 +24,24 @@ test('without UI and console Fairlead shows a welcome page', async (t) => {
   }
   const program = await fetch(`${gateway}/`, { redirect: 'manual' })
   assert.equal(program.status, 302)
-  assert.equal(program.headers.get('location'), 'http://localhost:9000')
+  assert.equal(program.headers.get('location'), `${gateway}/auth/user`)
+})
+
+test('a client that follows redirects after the form login arrives', async (t) => {
+  const user = { name: 'ada', password: 'correct horse' }
+  for (const enabled of [true, false]) {
+    const settings = { spring: { security: { user } }, console: { enabled } }
+    const gateway = await startGateway(t, settings, { embedded: true })
+    const body = new URLSearchParams({ username: user.name, password: user.password })
+    const login = await fetch(`${gateway}/login`, { method: 'POST', body, redirect: 'manual' })
+    const cookie = login.headers
+      .getSetCookie()
+      .map((line) => line.split(';', 1)[0])
+      .join('; ')
+    const landed = await fetch(new URL(login.headers.get('location') ?? '', gateway), { headers: { cookie } })
+    assert.equal(landed.status, 200)
+    assert.equal(new URL(landed.url).pathname, enabled ? '/console/' : '/auth/user')
+  }
 })
 
 test('a configured web UI is where a browser is sent', async (t) => {

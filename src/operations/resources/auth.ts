@@ -143,12 +143,13 @@ export const authOperations: Operation[] = [
     summary: 'Open the web UI',
     description: 'Redirects the browser to the web UI, or to the console while no address of a web UI is configured.',
     handle: async ({ state, headers }, { settings, site }) => {
+      const own = (path: string) => new DirectAnswer(302, undefined, { location: `${state.baseUrl}${path}` })
+      if (!settings.uiUnknown)
+        return settings.uiUrl === '' ? own('/auth/user') : new DirectAnswer(302, undefined, { location: settings.uiUrl })
+      // Clients that follow redirects after their login, such as spin, must not end where nothing listens.
+      if (settings.servesConsole) return own('/console/')
       const wantsPage = String(headers.accept ?? '').includes('text/html')
-      if (settings.uiUnknown && wantsPage && settings.servesConsole) {
-        return new DirectAnswer(302, undefined, { location: `${state.baseUrl}/console/` })
-      }
-      if (settings.uiUnknown && wantsPage) return welcome(site, state.user?.username ?? 'anonymous', settings.uiUrl)
-      return new DirectAnswer(302, undefined, { location: settings.uiUrl === '' ? `${state.baseUrl}/auth/user` : settings.uiUrl })
+      return wantsPage ? welcome(site, state.user?.username ?? 'anonymous', settings.uiUrl) : own('/auth/user')
     },
     success: 302,
     answer: nothing,
