@@ -1,6 +1,6 @@
 /** Locations of configuration files, in order of precedence. */
-import { accessSync, constants, existsSync, statSync } from 'node:fs'
-import { isAbsolute, join, relative, resolve } from 'node:path'
+import { accessSync, constants, existsSync, readdirSync, statSync } from 'node:fs'
+import { basename, dirname, isAbsolute, join, relative, resolve } from 'node:path'
 import { reasonUnreadable } from '../storage/file-fault.ts'
 import type { Environment } from './environment.ts'
 import type { Problem } from './problems.ts'
@@ -16,7 +16,7 @@ export interface Places {
 }
 
 /** A directory, and which names count there; or one file. */
-interface Location {
+export interface Location {
   path: string
   names: readonly string[]
   required: boolean
@@ -50,18 +50,54 @@ export function locationsOf(places: Places, problems: Problem[], notices: string
 
 function parseLocations(text: string, variable: string, cwd: string, notices: string[]): Location[] {
   return text.split(/[,;]/).flatMap((part): Location[] => {
-    const optional = part.trim().startsWith('optional:')
-    const target = part
-      .trim()
-      .replace(/^optional:/, '')
-      .replace(/^file:(?:\/\/)?/, '')
-    if (target === '') return []
-    if (/^[a-z]{2,}:/.test(target)) {
-      notices.push(`${variable}: ${target} is neither a directory nor a file and is ignored.`)
+    const target = parseTarget(part)
+    if (target.path === '') return []
+    if (target.isElsewhere) {
+      notices.push(`${variable}: ${target.path} is neither a directory nor a file and is ignored.`)
       return []
     }
-    return [{ path: resolve(cwd, target), names, required: !optional, from: variable }]
+    return expand(resolve(cwd, target.path)).map((path) => ({ path, names, required: !target.optional, from: variable }))
   })
+}
+
+/** Of `optional:file:/opt/config`; elsewhere is what a scheme such as `configserver:` names. */
+function parseTarget(text: string): { path: string; optional: boolean; isElsewhere: boolean } {
+  const optional = text.trim().startsWith('optional:')
+  const path = text
+    .trim()
+    .replace(/^optional:/, '')
+    .replace(/^file:(?:\/\/)?/, '')
+  return { path, optional, isElsewhere: /^[a-z]{2,}:/.test(path) }
+}
+
+/** A last `*` stands for every directory there, in the order of their names. */
+function expand(path: string): string[] {
+  if (basename(path) !== '*') return [path]
+  const parent = dirname(path)
+  if (!isDirectory(parent)) return []
+  return readdirSync(parent)
+    .sort()
+    .map((name) => join(parent, name))
+    .filter((child) => !basename(child).startsWith('..') && isDirectory(child))
+}
+
+/**
+ * The places that an entry of `spring.config.import` names. As in Spring, `file:` without a leading slash begins at the working
+ * directory, other relative paths at the file with the entry.
+ *
+ * @returns undefined for what is neither a directory nor a file with YAML
+ */
+export function importedLocations(
+  text: string,
+  { file, cwd }: { file: string; cwd: string },
+  problems: Problem[],
+  notices: string[],
+): { found: Location[] | undefined; optional: boolean } {
+  const { path, optional, isElsewhere } = parseTarget(text)
+  if (isElsewhere || /\.properties\]?$/.test(path)) return { found: undefined, optional }
+  const target = resolve(text.includes('file:') ? cwd : dirname(file), path.replace(/\[\.ya?ml\]$/, ''))
+  const all = expand(target).map((each) => ({ path: each, names, required: !optional, from: 'spring.config.import' }))
+  return { found: all.filter((location) => isPresent(location, problems, notices)), optional }
 }
 
 function isPresent({ path, required, from, isHome }: Location, problems: Problem[], notices: string[]): boolean {

@@ -7,7 +7,7 @@ import { reasonUnreadable } from '../storage/file-fault.ts'
 import { createFindings, type Findings, toCanonical } from './canonical.ts'
 import type { Environment } from './environment.ts'
 import type { KnownKey } from './known-keys.ts'
-import { filesAt, locationsOf, type Places, showName } from './locations.ts'
+import { filesAt, importedLocations, type Location, locationsOf, type Places, showName } from './locations.ts'
 import { PlaceholderError, type Placeholders } from './placeholders.ts'
 import type { Problem } from './problems.ts'
 import { matchesProfiles, orderProfiles, splitNames } from './profiles.ts'
@@ -30,7 +30,10 @@ export const SourceKeys = z.strictObject({
     .string()
     .optional()
     .describe('In a document: `kubernetes`, if it applies to clusters only.'),
-  'spring.config.import': withoutEffect('Further files; name them with `--config` instead.'),
+  'spring.config.import': z
+    .array(z.string())
+    .default([])
+    .describe('Further files and directories, such as `optional:file:/opt/spinnaker/config/*/`.'),
   'spring.application.name': withoutEffect('Is always `gate`.'),
 })
 
@@ -74,13 +77,20 @@ export async function readSources(reading: Reading, named: readonly string[] | u
   const profiles = chooseProfiles([...cache.values()].flat(), named, reading)
 
   const files: Source[] = []
-  for (const location of locations) {
+  const imported = new Set<string>()
+  const readAt = async (location: Location): Promise<void> => {
     for (const file of [undefined, ...profiles].flatMap((profile) => filesAt(location, profile))) {
       const documents = (await read(file)).filter(({ root }) => applies(root, profiles, reading))
       files.push({ name: showName(file, reading.places), shared: /^spinnaker(?:-.*)?\.ya?ml$/s.test(basename(file)), documents })
+      // An import wins over the file that names it, and yields to those that follow.
+      for (const next of documents.flatMap(({ root }) => findImports(root, file, reading))) {
+        if (imported.has(next.path)) continue
+        imported.add(next.path)
+        await readAt(next)
+      }
     }
   }
-  for (const { root } of files.flatMap((file) => file.documents)) refuseImports(root, reading)
+  for (const location of locations) await readAt(location)
   return { files, profiles }
 }
 
@@ -169,18 +179,23 @@ function isPlatform(name: string, env: Environment): boolean {
 }
 
 /** An import that is not read would change the configuration by silence, unless its writer called it optional. */
-function refuseImports(root: MapNode, { problems, notices }: Reading): void {
+function findImports(root: MapNode, file: string, { placeholders, problems, notices, places: { cwd } }: Reading): Location[] {
   const node = findNode(root, ['spring', 'config', 'import'])
   const imports = node?.kind === 'list' ? node.items : node === undefined ? [] : [node]
-  for (const item of imports) {
-    if (item.kind !== 'scalar' || item.text === '') continue
-    if (item.text.startsWith('optional:'))
-      notices.push(`spring.config.import: ${item.text} is ignored; name files with --config.`)
-    else
-      problems.push({
-        origin: item.origin,
-        key: 'spring.config.import',
-        message: 'is not supported; name the file with --config instead',
-      })
-  }
+  const key = 'spring.config.import'
+  return imports.flatMap((item) => {
+    if (item.kind !== 'scalar') return []
+    return namesAt(item, { placeholders, problems }).flatMap((text) => {
+      const { found, optional } = importedLocations(text, { file, cwd }, problems, notices)
+      if (found !== undefined) return found
+      if (optional) notices.push(`${key}: ${text} is neither a directory nor a YAML file and is ignored.`)
+      else
+        problems.push({
+          origin: item.origin,
+          key,
+          message: `${text} is neither a directory nor a YAML file; write its settings here`,
+        })
+      return []
+    })
+  })
 }

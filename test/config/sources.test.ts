@@ -152,7 +152,7 @@ test('a malformed profile expression and an import are problems', async (t) => {
   })
 
   assert.deepEqual(problems, [
-    'config/gate.yml:1: spring.config.import: is not supported; name the file with --config instead',
+    'config/gate.yml:1: spring.config.import: configserver: is neither a directory nor a YAML file; write its settings here',
     'config/gate.yml:3: spring.config.activate.on-profile: is not a profile expression such as "prod & !eu": a parenthesis is not closed',
   ])
 })
@@ -187,4 +187,33 @@ test('the data directory is relative to the working directory', async (t) => {
   assert.equal((await loadConfig(places)).config.backends.dataDir, join(places.cwd as string, 'state'))
   const env = { FAIRLEAD_DATA_DIR: '/srv/fairlead' }
   assert.equal((await loadConfig({ ...places, env })).config.backends.dataDir, '/srv/fairlead')
+})
+
+test('imported directories win over the file that names them only', async (t) => {
+  const { config, sources } = await load(t, {
+    'config/spinnaker.yml': 'spring.config.import: optional:file:config/*/\nserver: { port: 1, address: 10.0.0.1 }',
+    'config/redis/gate.yml': 'server: { port: 2 }\nredis.connection: redis://redis:6379',
+    'config/zz/gate-local.yml': 'server.address: 10.0.0.2',
+    'config/gate.yml': 'server.port: 3',
+  })
+  assert.deepEqual([config.http.port, config.http.address], [3, '10.0.0.2'])
+  assert.deepEqual(config.redis?.place, { kind: 'server', host: 'redis', port: 6379 })
+  assert.deepEqual(sources, ['config/spinnaker.yml', 'config/redis/gate.yml', 'config/zz/gate-local.yml', 'config/gate.yml'])
+})
+
+test('an imported file may import others, and itself', async (t) => {
+  const { config } = await load(t, {
+    'config/gate.yml': 'spring.config.import: more/one.yml',
+    'config/more/one.yml': 'spring.config.import: [two.yml, one.yml]\nserver.port: 1',
+    'config/more/two.yml': 'server.port: 2',
+  })
+  assert.equal(config.http.port, 2)
+})
+
+test('a missing import is an error unless it is optional', async (t) => {
+  await load(t, { 'config/gate.yml': 'spring.config.import: optional:file:/nowhere/else/' })
+  await assert.rejects(
+    load(t, { 'config/gate.yml': 'spring.config.import: file:/nowhere/else.yml' }),
+    /\/nowhere\/else\.yml does not exist/,
+  )
 })
