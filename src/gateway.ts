@@ -29,7 +29,7 @@ import type { OriginSettings } from './http/origin.ts'
 import { Overload } from './http/overload.ts'
 import { createMethodIndex } from './http/path-template.ts'
 import { recordAnswer } from './http/record-answer.ts'
-import type { ListenerKind, RequestStep } from './http/request-state.ts'
+import type { PortKind, RequestStep } from './http/request-state.ts'
 import { createHttpServer } from './http/server.ts'
 import { shedRequests } from './http/shedding.ts'
 import { answerOptions, dropForgedIdentity } from './http/steps.ts'
@@ -627,7 +627,8 @@ function browserAddress(address: string, { publicUrl, contextPath }: OriginSetti
 }
 
 /** The start-up line: per listener, which login methods guard it. */
-function describeListener(login: Login, address: string, listener: ListenerKind): string {
+function describeListener(login: Login, address: string, listener: PortKind): string {
+  if (listener === 'management') return `listening on ${address}, open to all clients for health and metrics`
   const methods = login.methodsOf(listener)
   const guard =
     methods.length > 0

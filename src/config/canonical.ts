@@ -1,6 +1,7 @@
 /** Rewrites the keys of a source to their documented spelling, and notes unknown ones. */
 import { findChild, isLeaf, type KnownKey } from './known-keys.ts'
 import type { Origin, Problem } from './problems.ts'
+import { notesOf } from './schema-shape.ts'
 import { createMap, type MapNode, type Node } from './tree.ts'
 
 export interface UnknownKey {
@@ -33,7 +34,8 @@ type Place = KnownKey | undefined
 function place(source: MapNode, target: MapNode, at: Place, above: readonly string[], findings: Findings): void {
   for (const [name, value] of source.entries) {
     const steps = followKey(name, at, above, value.origin, findings)
-    if (steps.at?.foreign && value.kind !== 'map') findings.foreign.add(steps.at.path)
+    const isPassedOver = steps.at?.foreign ? value.kind !== 'map' : isWithoutEffect(steps.at)
+    if (steps.at !== undefined && isPassedOver) findings.foreign.add(steps.at.path)
     if (isGroup(steps.at) && value.kind !== 'map') {
       const isEmpty = value.kind === 'scalar' && value.text === ''
       if (!isEmpty) findings.problems.push({ origin: value.origin, key: steps.at.path, message: 'must be a map of keys' })
@@ -50,6 +52,11 @@ function place(source: MapNode, target: MapNode, at: Place, above: readonly stri
     }
     parent.entries.set(last, convert(value, existing, steps.at, path, findings))
   }
+}
+
+/** A setting that is accepted for the sake of Gate's files. */
+function isWithoutEffect(at: Place): boolean {
+  return at?.schema !== undefined && notesOf(at.schema).effect === 'none'
 }
 
 /** A key that only holds others, such as `server`. */

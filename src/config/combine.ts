@@ -5,7 +5,7 @@ import { type Environment, fromPlain, readEnvironment, readJsonVariable, toVaria
 import { type KnownKey, nearestKey, uniformName } from './known-keys.ts'
 import type { Places } from './locations.ts'
 import { type LookUp, Placeholders } from './placeholders.ts'
-import { formatPath, type Problem } from './problems.ts'
+import { formatPath, formatProblems, type Problem } from './problems.ts'
 import { namesAt, readSources } from './sources.ts'
 import { createMap, findNode, type MapNode, mergeNodes, type Node } from './tree.ts'
 
@@ -18,7 +18,7 @@ interface CombinedSources {
   /** Active profiles. */
   profiles: string[]
   /** To be called when all placeholders are filled: a key that another one refers to is no mistake. */
-  reportUnknown: () => void
+  reportUnknown: (tolerant: boolean) => void
 }
 
 export async function combineSources(
@@ -54,7 +54,11 @@ export async function combineSources(
     notices,
     sources: [...sources.files.map((file) => file.name), ...(environment.entries.size > 0 ? ['environment variables'] : [])],
     profiles: sources.profiles,
-    reportUnknown: () => reportUnknown([...ofFiles, { shared: false, findings }], known, referenced, findings),
+    reportUnknown: (tolerant) => {
+      const unknown = reportUnknown([...ofFiles, { shared: false, findings }], known, referenced, notices)
+      if (tolerant) notices.push(...unknown.map((problem) => `Warning: ${formatProblems([problem])}`))
+      else problems.push(...unknown)
+    },
   }
 }
 
@@ -111,8 +115,9 @@ function reportUnknown(
   found: readonly { shared: boolean; findings: Findings }[],
   known: KnownKey,
   referenced: ReadonlySet<string>,
-  { problems, notices }: { problems: Problem[]; notices: string[] },
-): void {
+  notices: string[],
+): Problem[] {
+  const problems: Problem[] = []
   const passedOver = new Set(found.flatMap(({ findings }) => [...findings.foreign]))
   for (const { shared, findings } of found) {
     for (const key of outermost(findings.unknown)) {
@@ -124,6 +129,7 @@ function reportUnknown(
     }
   }
   if (passedOver.size > 0) notices.push(`Ignored, as Fairlead does not use it: ${[...passedOver].sort().join(', ')}.`)
+  return problems
 }
 
 /** One line for a whole unknown map. */

@@ -152,7 +152,7 @@ export async function loadConfig(places: ConfigPlaces = {}): Promise<LoadedConfi
     profiles: combined.profiles,
   })
   await checkFiles(config, createReport(context, combined.notices))
-  combined.reportUnknown()
+  combined.reportUnknown(bindKeys(SourceKeys, context)['config.unknown-keys'] === 'warn')
   if (combined.problems.length > 0) throw new ConfigError(sortProblems(combined.problems))
   return { config, notices: combined.notices, sources: combined.sources, summary: summarize(config, combined.sources) }
 }
@@ -195,11 +195,12 @@ function summarize(config: Config, sources: readonly string[]): string {
 }
 
 function describePorts({ address, port, origin, listeners }: HttpSettings): string {
-  const { mainTls, apiPort, legacyPort } = listeners
+  const { mainTls, apiPort, legacyPort, managementPort } = listeners
   return [
     `${address}:${port}${origin.contextPath}${mainTls ? ' (TLS)' : ''}`,
     ...(apiPort === undefined ? [] : [`${address}:${apiPort} (TLS with client certificates)`]),
     ...(legacyPort === undefined ? [] : [`${address}:${legacyPort} (without TLS)`]),
+    ...(managementPort === undefined ? [] : [`${address}:${managementPort} (health and metrics)`]),
   ].join(', ')
 }
 

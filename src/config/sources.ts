@@ -30,6 +30,10 @@ export const SourceKeys = z.strictObject({
     .string()
     .optional()
     .describe('In a document: `kubernetes`, if it applies to clusters only.'),
+  'config.unknown-keys': z.enum(['reject', 'warn']).default('reject').meta({
+    description: 'Whether an unknown key prevents the start, or is a warning, as for the days of a change from Gate.',
+    env: 'FAIRLEAD_UNKNOWN_KEYS',
+  }),
   'spring.config.import': z
     .array(z.string())
     .default([])

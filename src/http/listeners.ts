@@ -8,7 +8,7 @@ import { http } from '../node-http.ts'
 import { https } from '../node-https.ts'
 import { type Connections, maxUnaccepted } from './connections.ts'
 import { PreparedResponse } from './prepared-response.ts'
-import type { ListenerKind } from './request-state.ts'
+import type { ListenerKind, PortKind } from './request-state.ts'
 import { clientCertificateOf } from './tls/client-certificate.ts'
 import { findRevocation } from './tls/revocation.ts'
 import type { ListenerSettings } from './tls/settings.ts'
@@ -27,9 +27,9 @@ const requestOptions = { requireHostHeader: false, optimizeEmptyRequests: true, 
 /** Connections that another process has accepted. */
 export interface ConnectionSource {
   /** What that process listens on, such as `https://0.0.0.0:8085`. */
-  readonly addresses: readonly { kind: ListenerKind; address: string }[]
+  readonly addresses: readonly { kind: PortKind; address: string }[]
   /** Hands over connections from now on. */
-  start(take: (kind: ListenerKind, socket: Socket) => void): void
+  start(take: (kind: PortKind, socket: Socket) => void): void
 }
 
 const kinds = new WeakMap<IncomingMessage, ListenerKind>()
@@ -117,13 +117,13 @@ function endRevoked(socket: TLSSocket, tls: TlsFiles, tell: (refusal: RefusedCon
 /** The ports besides the main one; they serve the same operations. */
 interface ExtraListeners {
   /** @returns the address of each, such as `https://0.0.0.0:8085` @throws {Error} when a port is taken */
-  listen(host: string): Promise<{ kind: ListenerKind; address: string }[]>
+  listen(host: string): Promise<{ kind: PortKind; address: string }[]>
   /** Instead of `listen`. */
-  readonly servers: readonly { kind: ListenerKind; server: Server }[]
+  readonly servers: readonly { kind: PortKind; server: Server }[]
 }
 
 interface ExtraListener {
-  kind: ListenerKind
+  kind: PortKind
   scheme: string
   port: number
   server: Server
@@ -143,7 +143,7 @@ export function createExtraListeners(
       main.routing(request, response)
     }
   }
-  const { apiPort, legacyPort } = settings
+  const { apiPort, legacyPort, managementPort } = settings
   if (apiPort !== undefined && tls !== undefined) {
     const server = createEncryptedServer(handle('api'), tls, 'need', log, options)
     listeners.push({ kind: 'api', scheme: 'https', port: apiPort, server })
@@ -151,6 +151,10 @@ export function createExtraListeners(
   if (legacyPort !== undefined) {
     const server = createPlainServer(handle('legacy'), options)
     listeners.push({ kind: 'legacy', scheme: 'http', port: legacyPort, server })
+  }
+  if (managementPort !== undefined) {
+    const server = createPlainServer(answerProbes(main), options)
+    listeners.push({ kind: 'management', scheme: 'http', port: managementPort, server })
   }
   return {
     servers: listeners,
@@ -162,8 +166,27 @@ export function createExtraListeners(
   }
 }
 
+/** Paths of probes and scrapers below any base path, as Spring has them, and where they are served. */
+const probes =
+  /^(?:\/[\w.-]+)*?\/(?:(health|livez|readyz)|health\/(liveness|readiness)|(?:aop-)?prometheus|metrics|spectator\/metrics)(\?.*)?$/
+
+/** Everything else is missing here. */
+function answerProbes(main: FastifyInstance): RequestListener {
+  return (request, response) => {
+    const [found, own, part, query = ''] = probes.exec(request.url ?? '') ?? []
+    if (found === undefined) {
+      response.writeHead(404, { 'content-type': 'application/json' })
+      response.end('{"message":"This port serves health and metrics only (management.server.port)."}')
+      return
+    }
+    const probe = part === undefined ? own : { liveness: 'livez', readiness: 'readyz' }[part]
+    request.url = `/${probe ?? 'spectator/metrics'}${query}`
+    main.routing(request, response)
+  }
+}
+
 /** Has servers that do not listen serve the connections of a source. */
-export function serveFrom(source: ConnectionSource, servers: readonly { kind: ListenerKind; server: Server }[]): void {
+export function serveFrom(source: ConnectionSource, servers: readonly { kind: PortKind; server: Server }[]): void {
   const byKind = new Map(servers.map(({ kind, server }) => [kind, server]))
   // Node looks for late requests from this event on.
   for (const server of byKind.values()) server.emit('listening')

@@ -16,6 +16,7 @@ export function portSettings({ port, listeners }: Pick<HttpSettings, 'port' | 'l
     ['server.port (SERVER_PORT)', port],
     ['default.apiPort', listeners.apiPort],
     ['default.legacyServerPort', listeners.legacyPort],
+    ['management.server.port', listeners.managementPort],
   ]
   return ports.flatMap(([key, number]) => (number === undefined || number === 0 ? [] : [[key, number]]))
 }

@@ -7,6 +7,9 @@ import type { Route } from './route.ts'
 /** The port that a request came in on: the main one, the one for client certificates, or the extra one without TLS. */
 export type ListenerKind = 'main' | 'api' | 'legacy'
 
+/** Every port: besides those of requests, the one for probes and scrapers alone. */
+export type PortKind = ListenerKind | 'management'
+
 /** Who is logged in. Never holds a password or a token of the identity provider. */
 export interface User {
   username: string

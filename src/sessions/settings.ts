@@ -8,6 +8,7 @@ export const SessionKeys = z.strictObject({
   'server.servlet.session.timeout': duration('s')
     .optional()
     .describe('The same as a duration; overrides `server.session.timeoutInSeconds`.'),
+  'spring.session.timeout': duration('s').optional().describe('The same; overrides `server.servlet.session.timeout`.'),
   'sessions.absoluteHours': z
     .int()
     .min(0)
@@ -56,8 +57,9 @@ export function toSessionSettings(keys: SessionKeys, report: SettingsReport) {
   const secure = keys['server.servlet.session.cookie.secure'] ?? ('auto' as const)
   const sameSite = keys['server.servlet.session.cookie.same-site']
   const maxAgeMs = keys['server.servlet.session.cookie.max-age']
-  const idleMs = keys['server.servlet.session.timeout'] ?? keys['server.session.timeoutInSeconds'] * 1000
-  if (idleMs < 1000) report.problem('server.servlet.session.timeout', 'must be a second at least')
+  const idleKey = keys['spring.session.timeout'] === undefined ? 'server.servlet.session.timeout' : 'spring.session.timeout'
+  const idleMs = keys[idleKey] ?? keys['server.session.timeoutInSeconds'] * 1000
+  if (idleMs < 1000) report.problem(idleKey, 'must be a second at least')
   if (sameSite === 'none' && secure === false) {
     report.problem('server.servlet.session.cookie.same-site', 'browsers accept "none" only with cookie.secure: true')
   }

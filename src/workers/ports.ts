@@ -3,12 +3,12 @@ import { lookup } from 'node:dns/promises'
 import { createServer, type Server, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { maxUnaccepted, takeInput } from '../http/connections.ts'
-import type { ListenerKind } from '../http/request-state.ts'
+import type { PortKind } from '../http/request-state.ts'
 import type { HttpSettings } from '../http/settings.ts'
 
 /** A connection that no worker has confirmed yet. The socket stays open here until then. */
 export interface AcceptedConnection {
-  readonly kind: ListenerKind
+  readonly kind: PortKind
   readonly socket: Socket
 }
 
@@ -25,7 +25,7 @@ export interface ConnectionTaker {
 }
 
 interface Port {
-  readonly kind: ListenerKind
+  readonly kind: PortKind
   readonly scheme: 'http' | 'https'
   readonly port: number
 }
@@ -43,7 +43,7 @@ export class Ports {
   }
 
   /** @returns the address of each port, the main one first @throws {Error} as Node, when a port is taken */
-  async listen(http: HttpSettings): Promise<{ kind: ListenerKind; address: string }[]> {
+  async listen(http: HttpSettings): Promise<{ kind: PortKind; address: string }[]> {
     const addresses = []
     for (const { kind, scheme, port } of portsOf(http)) {
       const bound = await this.#open(kind, http.address, port)
@@ -84,7 +84,7 @@ export class Ports {
   }
 
   /** A name such as `localhost` may have an address of each family; the first one decides whether the port is free. */
-  async #open(kind: ListenerKind, host: string, port: number): Promise<number> {
+  async #open(kind: PortKind, host: string, port: number): Promise<number> {
     const found = host === 'localhost' ? (await lookup(host, { all: true })).map(({ address }) => address) : [host]
     const [first = host, ...others] = [...new Set(found)]
     const bound = await this.#listenOn(kind, first, port)
@@ -92,7 +92,7 @@ export class Ports {
     return bound
   }
 
-  async #listenOn(kind: ListenerKind, host: string, port: number): Promise<number> {
+  async #listenOn(kind: PortKind, host: string, port: number): Promise<number> {
     // What the workers' own servers would do to a connection that they accept.
     const server = createServer({ pauseOnConnect: true, noDelay: true }, (socket) => {
       socket.on('error', () => socket.destroy())
@@ -112,10 +112,11 @@ export class Ports {
 }
 
 function portsOf({ port, listeners, tls }: HttpSettings): Port[] {
-  const { apiPort, legacyPort, mainTls } = listeners
+  const { apiPort, legacyPort, managementPort, mainTls } = listeners
   return [
     { kind: 'main', scheme: mainTls ? 'https' : 'http', port },
     ...(apiPort !== undefined && tls !== undefined ? [{ kind: 'api', scheme: 'https', port: apiPort } as const] : []),
     ...(legacyPort !== undefined ? [{ kind: 'legacy', scheme: 'http', port: legacyPort } as const] : []),
+    ...(managementPort !== undefined ? [{ kind: 'management', scheme: 'http', port: managementPort } as const] : []),
   ]
 }

@@ -8,7 +8,7 @@ import { lockDataDir } from '../backends/lock.ts'
 import { type BannerStore, createFileBannerStore } from '../banners/banner-store.ts'
 import type { Change } from '../changes.ts'
 import type { Config } from '../config/config.ts'
-import type { ListenerKind } from '../http/request-state.ts'
+import type { PortKind } from '../http/request-state.ts'
 import { createFileKeys } from '../login/login-keys.ts'
 import { type Keep, openParts } from '../open-parts.ts'
 import { socketPathFor } from '../storage/socket-path.ts'
@@ -137,7 +137,7 @@ class WorkerSupervisor {
   /** Processes that run, those that end included. */
   readonly #workers = new Set<WorkerProcess>()
   readonly #guesses = new RunningGuesses()
-  #addresses: readonly { kind: ListenerKind; address: string }[] = []
+  #addresses: readonly { kind: PortKind; address: string }[] = []
   /** Metrics of the workers that have ended. */
   #ended: Promise<readonly MetricSnapshot[]> = Promise.resolve([])
   #hasServed = false

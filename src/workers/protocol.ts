@@ -2,7 +2,7 @@
 import type { AuditEvent, AuditPage, AuditQuery } from '../audit/event.ts'
 import type { Change } from '../changes.ts'
 import type { Config } from '../config/config.ts'
-import type { ListenerKind } from '../http/request-state.ts'
+import type { PortKind } from '../http/request-state.ts'
 import type { Charge, ChargeResult } from '../limits/counters.ts'
 import type { Guess } from '../login/form/guess-limit.ts'
 import type { MetricSnapshot } from '../telemetry/bound-metrics.ts'
@@ -23,7 +23,7 @@ export interface WorkerStart {
   /** What to type for `fairlead <words>`, with `wordsMark` for the words. */
   readonly commandLine: string
   /** What the primary listens on. */
-  readonly addresses: readonly { kind: ListenerKind; address: string }[]
+  readonly addresses: readonly { kind: PortKind; address: string }[]
   readonly state: PrimaryState
 }
 
@@ -39,7 +39,7 @@ export interface PrimaryState {
 /** Comes with the connection, beside the channel: only the system's own channel carries connections. */
 export interface HandedConnection {
   readonly id: number
-  readonly kind: ListenerKind
+  readonly kind: PortKind
 }
 
 /** What a worker may ask of the primary. */

@@ -5,7 +5,7 @@ import type { SinkSettings } from '../audit/settings.ts'
 import type { Embedded } from '../backends/embedded.ts'
 import type { BannerStore } from '../banners/banner-store.ts'
 import type { Change } from '../changes.ts'
-import type { ListenerKind } from '../http/request-state.ts'
+import type { PortKind } from '../http/request-state.ts'
 import type { Guesses } from '../login/form/guess-limit.ts'
 import type { MetricSnapshot } from '../telemetry/bound-metrics.ts'
 import { Channel } from './channel.ts'
@@ -98,7 +98,7 @@ function takeConnection(
   channel: Toward,
   { id, kind }: HandedConnection,
   socket: Socket | undefined,
-  take: (kind: ListenerKind, socket: Socket) => void,
+  take: (kind: PortKind, socket: Socket) => void,
 ): void {
   channel.tell('taken', id)
   void channel.flush()

@@ -99,6 +99,15 @@ const companions: Readonly<Record<string, Record<string, unknown>>> = {
   'okHttpClient.keyStore': {},
   'okHttpClient.trustStore': {},
   'server.ssl.bundle': {},
+  ...Object.fromEntries(
+    ['keyStore', 'trustStore'].flatMap((store) => [
+      [`proxies.0.${store}`, { proxies: [{ id: 'wiki', uri: 'https://wiki.example', [store]: 'FILE' }] }],
+      [
+        `proxies.0.${store}PasswordFile`,
+        { proxies: [{ id: 'wiki', uri: 'https://wiki.example', [store]: 'FILE', [`${store}PasswordFile`]: 'FILE' }] },
+      ],
+    ]),
+  ),
 }
 
 /** Mention files, and name none that has to exist. */

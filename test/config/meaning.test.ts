@@ -261,3 +261,27 @@ for (const [where, places, settings, drainMs] of [
     assert.equal(config.http.drainMs, drainMs)
   })
 }
+
+test('unknown keys can be warnings for the time of a change', async (t) => {
+  const files = { 'config/gate.yml': 'server: { prot: 1 }\nconfig.unknown-keys: warn' }
+  const { notices } = await load(t, files)
+  assert.ok(notices.includes('Warning: config/gate.yml:1: server.prot: is not a known key; did you mean server.port?'))
+  const given: Given = { 'config/gate.yml': 'server: { prot: 1 }', env: { FAIRLEAD_UNKNOWN_KEYS: 'warn' } }
+  const { notices: same } = await load(t, given)
+  assert.equal(same.filter((notice) => notice.startsWith('Warning: ')).length, 1)
+})
+
+test('settings without effect are named', async (t) => {
+  const yaml =
+    'snakeyaml.maxAliasesForCollections: 9\nurl-handler.other: true\nmcp.server.enabled: true\nserver.ssl.protocol: TLS'
+  const { notices } = await load(t, { 'config/gate.yml': yaml })
+  const [line = ''] = notices.filter((notice) => notice.startsWith('Ignored, as'))
+  for (const key of ['snakeyaml', 'url-handler', 'mcp.server.enabled', 'server.ssl.protocol']) assert.ok(line.includes(key), line)
+})
+
+test('the timeout of Spring Session wins over the others', async (t) => {
+  const yaml = 'server.servlet.session.timeout: 10m\nserver.session.timeoutInSeconds: 5\n'
+  assert.equal((await load(t, { 'config/gate.yml': yaml })).config.sessions.idleMs, 600_000)
+  const { config } = await load(t, { 'config/gate.yml': `${yaml}spring.session: { timeout: 20m, store-type: redis }` })
+  assert.equal(config.sessions.idleMs, 1_200_000)
+})

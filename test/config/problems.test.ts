@@ -84,7 +84,9 @@ test('what belongs to no gateway is named in one line', async (t) => {
     'config/gate.yml': 'management: {a: 1, b: 2}\nspring.jackson: {x: 1}\n',
   })
 
-  assert.deepEqual(notices, ['Ignored, as Fairlead does not use it: management, persistentStorage, providers, spring.jackson.'])
+  assert.deepEqual(notices, [
+    'Ignored, as Fairlead does not use it: management.a, management.b, persistentStorage, providers, spring.jackson.',
+  ])
 })
 
 test('an error in a shared file is reported', async (t) => {

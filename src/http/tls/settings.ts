@@ -76,6 +76,9 @@ export const TlsKeys = z.strictObject({
   'default.cipherSuites': z.array(z.string()).default(strongCiphers).describe('Cipher suites of all encrypted ports.'),
   'default.apiPort': extraPort.describe('Extra TLS port on which a client certificate is required; -1: none.'),
   'default.legacyServerPort': extraPort.describe('Extra port without TLS; -1: none.'),
+  'management.server.port': extraPort.describe(
+    'Extra port without TLS for health and metrics alone: `/health`, `/prometheus` and `/metrics`, also below `/actuator`; -1: none.',
+  ),
   'default.legacyServerPortAuth': z
     .boolean()
     .default(true)
@@ -90,6 +93,8 @@ export interface ListenerSettings {
   clientCertificates: 'none' | 'want' | 'need'
   apiPort: number | undefined
   legacyPort: number | undefined
+  /** For probes and scrapers alone. */
+  managementPort: number | undefined
   legacyLogin: boolean
 }
 
@@ -134,6 +139,7 @@ function toListeners(keys: TlsKeys, report: SettingsReport): ListenerSettings {
     clientCertificates: mainTls ? keys['server.ssl.client-auth'] : 'none',
     apiPort: toPort(keys['default.apiPort']),
     legacyPort: toPort(keys['default.legacyServerPort']),
+    managementPort: toPort(keys['management.server.port']),
     legacyLogin: keys['default.legacyServerPortAuth'],
   }
 }
