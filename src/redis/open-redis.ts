@@ -33,7 +33,8 @@ class RedisConnection implements Redis {
   /** On the monotonic clock. */
   #unreachableSinceMs = performance.now()
   #lastError: Error | undefined
-  #complained = false
+  /** What the log says of this interruption already. */
+  readonly #complaints = new Set<'refused' | 'unreachable'>()
   #timer: NodeJS.Timeout | undefined
 
   constructor(client: Client | Cluster, settings: RedisSettings, log: FastifyBaseLogger, observer: RedisObserver) {
@@ -142,20 +143,27 @@ class RedisConnection implements Redis {
     if (!this.#reachable) this.#log.info('Redis answers')
     this.#reachable = true
     this.#reached = true
-    this.#complained = false
+    this.#complaints.clear()
   }
 
-  /** Said once per interruption, however often a new connection is tried. */
+  /**
+   * Said once per interruption, however often a new connection is tried. That the user is rejected is said also after the server
+   * was away: it has forgotten users that were not written to a file.
+   */
   #markUnreachable(error = this.#lastError): void {
     if (this.#reachable) this.#unreachableSinceMs = performance.now()
     this.#reachable = false
-    if (this.#complained || error === undefined) return
-    this.#complained = true
+    if (error === undefined) return
+    const kind = refusal.test(error.message) ? 'refused' : 'unreachable'
+    if (this.#complaints.has(kind) || this.#complaints.has('refused')) return
+    this.#complaints.add(kind)
     const advice = adviceFor(error, this.#reached ? undefined : this.#settings)
+    const forgotten = '; Redis forgets ACL users at its restart unless it has an aclfile (docs/guides/replicas.md)'
     this.#log.error(
       { err: error },
-      `Redis at ${describePlace(this.#settings)} does not answer; sessions cannot be read or written until it does` +
-        `${advice === undefined ? '' : `: ${advice}`}`,
+      `Redis at ${describePlace(this.#settings)} ${kind === 'refused' ? 'rejects the user' : 'does not answer'}; sessions cannot be ` +
+        `read or written until ${kind === 'refused' ? 'it accepts the user' : 'it does'}${advice === undefined ? '' : `: ${advice}`}` +
+        `${kind === 'refused' && this.#reached ? forgotten : ''}`,
     )
   }
 }
@@ -241,6 +249,9 @@ function withoutArguments(error: Error & { command?: unknown; code?: unknown }):
   if (error.command === undefined) return error
   return Object.assign(new Error(error.message), typeof error.code === 'string' && { code: error.code })
 }
+
+/** The server is there, and does not let Fairlead in. */
+const refusal = /^(?:WRONGPASS|NOAUTH|NOPERM|ERR invalid password)/
 
 /** What an operator can do about what a wrong configuration leads to. @param settings Given while no answer has ever come */
 export function adviceFor({ message }: Error, settings?: Pick<RedisSettings, 'tls'>): string | undefined {

@@ -8,7 +8,7 @@ import type { Redis } from '../../src/redis/redis.ts'
 import type { RedisSettings } from '../../src/redis/settings.ts'
 import { documentedUser, type RedisServer, startCluster, startRedis, startSentinel } from '../support/redis.ts'
 import { keyPairOf } from '../support/self-signed.ts'
-import { waitUntil } from '../support/wait-until.ts'
+import { waitFor, waitUntil } from '../support/wait-until.ts'
 
 const timeoutMs = 3000
 const login = { username: 'fairlead', password: 'secret' }
@@ -78,6 +78,20 @@ test('without a server requests fail fast and recover', async (t) => {
     lines.map(({ msg }) => msg.replace(/;.*/, '').replace(`127.0.0.1:${server.port}`, 'SERVER')),
     ['Redis answers', 'Redis at SERVER does not answer', 'Redis answers'],
   )
+})
+
+test('a user that a restarted server has forgotten is named in the log', async (t) => {
+  const server = await startRedis(t, { users: [] })
+  if (server === undefined) return
+  await server.ask('acl', 'setuser', 'fairlead', 'on', '>secret', '~*', '+@all')
+  const lines: Line[] = []
+  const redis = await open(t, { place: toPlace(server), username: 'fairlead', password: 'secret' }, lines)
+  await redis.send('ping')
+  await server.kill()
+  await assert.rejects(redis.send('ping'))
+  await server.start()
+  const rejection = await waitFor(() => lines.find(({ msg }) => msg.includes('rejects the user')), 'the line')
+  assert.match(rejection.msg, /check user and password.*forgets ACL users at its restart unless it has an aclfile/)
 })
 
 test('a silent server is given up after the timeout', async (t) => {
