@@ -55,7 +55,7 @@ export const errorCodes = {
   NOT_ACCEPTABLE: {
     status: 406,
     shape: 'problem',
-    meaning: 'The response exists as JSON and YAML only, and the Accept header names neither.',
+    meaning: 'The response exists as JSON and YAML only, and the Accept header names neither; or it is too large for YAML.',
   },
   REQUEST_TIMEOUT: { status: 408, meaning: 'The request did not arrive completely in time.' },
   CONFLICT: { status: 409, meaning: 'The resource is in a state that does not permit this.' },
@@ -83,7 +83,7 @@ export const errorCodes = {
   TOO_MANY_BODIES: {
     status: 503,
     shape: 'problem',
-    meaning: 'Other request bodies are being read, as many as fit into memory; try again later.',
+    meaning: 'Other large bodies are being read, or written as YAML, as many as fit into memory; try again later.',
   },
   SESSIONS_UNAVAILABLE: {
     status: 503,

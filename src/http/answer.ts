@@ -3,8 +3,9 @@ import { promisify } from 'node:util'
 import { gzip as gzipCallback } from 'node:zlib'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { GatewayError } from '../errors.ts'
-import { formatJson } from '../json/json.ts'
+import { formatJson, parseJson } from '../json/json.ts'
 import { isNavigation } from './caller.ts'
+import { formatYamlAside } from './documents-aside.ts'
 import { type ErrorAnswer, toErrorAnswer } from './error-answer.ts'
 import { createErrorPage } from './error-page.ts'
 import { keptDocumentOf, type Sendable } from './kept-documents.ts'
@@ -14,6 +15,8 @@ import { entityTagOf, isKnown, keptByBrowser, varying } from './validators.ts'
 
 const gzip = promisify(gzipCallback)
 const minGzipBytes = 2048
+/** Characters of JSON that become YAML in the main thread, in some milliseconds. */
+const maxYamlAtOnce = 16 * 1024
 
 const securityValues = {
   'cache-control': 'no-cache, no-store, max-age=0, must-revalidate',
@@ -144,6 +147,7 @@ export interface Validation {
  * Sends a value as JSON or YAML, as the client prefers. Undefined and null become an empty body without a content type.
  * The format must have been agreed on before: an unacceptable Accept header falls back to JSON here.
  *
+ * @throws {GatewayError} NOT_ACCEPTABLE for what is too large for YAML, TOO_MANY_BODIES
  * @param validation The answer gets a validator, and is 304 without a body for clients that have it.
  */
 export async function sendValue(
@@ -156,12 +160,13 @@ export async function sendValue(
   if (value === undefined || value === null) return reply.code(status).header('content-length', '0').send()
   const yaml = parseAccept(request.headers.accept, ['json', 'yaml']) === 'yaml'
   const contentType = yaml ? yamlTypeFor(request.headers.accept) : 'application/json'
-  if (validation === undefined) return sendBytes(request, reply, status, await format(value, yaml), contentType)
+  const format = () => (yaml ? formatAsYaml(value, request) : Buffer.from(formatAsJson(value)))
+  if (validation === undefined) return sendBytes(request, reply, status, await format(), contentType)
   const kept = keptDocumentOf(value)
   const keptTag = yaml ? kept?.otherTags.get(contentType) : (validation.tag ?? kept?.tag)
   if (keptTag !== undefined && isKnownTo(request, reply, keptTag, validation)) return reply.code(304).send()
   if (kept !== undefined && !yaml) return sendBytes(request, reply, status, kept, contentType)
-  const bytes = await format(value, yaml)
+  const bytes = await format()
   if (keptTag === undefined) {
     const tag = entityTagOf(bytes)
     kept?.otherTags.set(contentType, tag)
@@ -170,7 +175,7 @@ export async function sendValue(
   return sendBytes(request, reply, status, bytes, contentType)
 }
 
-/** A value that is JSON already. Clients that want YAML do not get it. */
+/** A value that is JSON already. */
 export class JsonText {
   readonly text: string
 
@@ -179,9 +184,16 @@ export class JsonText {
   }
 }
 
-async function format(value: unknown, yaml: boolean): Promise<Buffer> {
-  if (value instanceof JsonText) return Buffer.from(value.text)
-  return Buffer.from(yaml ? (await import('./yaml.ts')).formatYaml(value) : formatJson(value))
+function formatAsJson(value: unknown): string {
+  return value instanceof JsonText ? value.text : formatJson(value)
+}
+
+/** YAML takes some 250 ms a megabyte. @throws {GatewayError} NOT_ACCEPTABLE, TOO_MANY_BODIES */
+async function formatAsYaml(value: unknown, { state }: FastifyRequest): Promise<Buffer> {
+  const json = formatAsJson(value)
+  if (json.length > maxYamlAtOnce) return formatYamlAside(json, { isStranger: state.user === undefined })
+  const { formatYaml } = await import('./yaml.ts')
+  return Buffer.from(formatYaml(value instanceof JsonText ? parseJson(json) : value))
 }
 
 /** Answers that the client has the response already. */

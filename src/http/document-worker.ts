@@ -1,12 +1,13 @@
-/** Thread that reads large bodies: JSON piece by piece, YAML in one go. */
-import { formatJson, type JsonLimits, JsonScan, parseScanned, UnsafeJsonError } from '../json/json.ts'
+/** Thread that reads large bodies, JSON piece by piece and YAML in one go, and writes large YAML. */
+import { formatJson, type JsonLimits, JsonScan, parseJson, parseScanned, UnsafeJsonError } from '../json/json.ts'
 import { serveJobs } from '../side-thread.ts'
 import { decodeBody } from './content-coding.ts'
-import { parseYaml } from './yaml.ts'
+import { formatYaml, parseYaml } from './yaml.ts'
 
 /** Pieces belong to the document of their number, until its last one or `drop`. */
 export type DocumentJob =
   | { kind: 'yaml'; text: string; maxValues: number }
+  | { kind: 'to-yaml'; json: string }
   | { kind: 'feed'; document: number; opens: OpenDocument | undefined; piece: Uint8Array; isLast: boolean }
   /** A whole document, compressed. */
   | { kind: 'decode'; opens: OpenDocument; piece: Uint8Array; coding: string; maxBytes: number }
@@ -23,7 +24,7 @@ export type DocumentReply =
   | { kind: 'done' }
   /** JSON as the gateway writes it; undefined for an empty body. `isExact`: JavaScript holds and writes every number as it stands. */
   | { kind: 'read'; json: Uint8Array | undefined; isExact: boolean; decodedBytes?: number }
-  | { kind: 'decoded'; bytes: Uint8Array }
+  | { kind: 'decoded' | 'yaml'; bytes: Uint8Array }
   | { kind: 'problem'; problem: string; code?: UnsafeJsonError['code'] }
   | { kind: 'not-utf8' | 'not-decodable' | 'too-large' | 'lost' }
 
@@ -38,13 +39,14 @@ const utf8 = new TextDecoder('utf-8', { fatal: true })
 
 serveJobs((job: DocumentJob) => {
   const reply = answer(job)
-  const bytes = reply.kind === 'decoded' ? reply.bytes : reply.kind === 'read' ? reply.json : undefined
+  const bytes = reply.kind === 'read' ? reply.json : 'bytes' in reply ? reply.bytes : undefined
   return { reply, transfer: bytes === undefined ? [] : [bytes.buffer as ArrayBuffer] }
 })
 
 function answer(job: DocumentJob): DocumentReply {
   try {
     if (job.kind === 'yaml') return write(parseYaml(job.text, { maxValues: job.maxValues, version: '1.1' }), false)
+    if (job.kind === 'to-yaml') return { kind: 'yaml', bytes: new TextEncoder().encode(formatYaml(parseJson(job.json))) }
     return answerPart(job)
   } catch (error) {
     const problem = (error as Error).message
@@ -52,7 +54,7 @@ function answer(job: DocumentJob): DocumentReply {
   }
 }
 
-function answerPart(job: Exclude<DocumentJob, { kind: 'yaml' }>): DocumentReply {
+function answerPart(job: Exclude<DocumentJob, { kind: 'yaml' | 'to-yaml' }>): DocumentReply {
   if (job.kind === 'decode') return decode(job)
   if (job.kind === 'drop') {
     documents.delete(job.document)

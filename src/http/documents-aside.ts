@@ -1,4 +1,4 @@
-/** Reads large documents of clients in a thread, without delay for other requests. */
+/** Reads large documents of clients, and writes large YAML, in threads, without delay for other requests. */
 import { GatewayError } from '../errors.ts'
 import { type JsonLimits, parseWritten, UnsafeJsonError } from '../json/json.ts'
 import { SideThread, SideThreadError } from '../side-thread.ts'
@@ -10,6 +10,8 @@ const maxParseMs = 20_000
 const maxOldGenerationSizeMb = 256
 /** The last one waits for minutes at worst. */
 const maxWaitingYaml = 16
+/** Characters of JSON: some seconds of the thread, and tens of megabytes. */
+const maxYamlCharacters = 16 * 1024 * 1024
 /** Pieces of bodies: as many as connections send at once. */
 const maxWaitingPieces = 1000
 
@@ -17,6 +19,8 @@ const file = new URL(import.meta.url.endsWith('.ts') ? './document-worker.ts' : 
 const common = { file, maxOldGenerationSizeMb, maxJobMs: maxParseMs }
 /** YAML takes seconds a megabyte, so that JSON must not wait for it. */
 const yamlThread = new SideThread<DocumentJob, DocumentReply>({ ...common, name: 'yaml', maxWaiting: maxWaitingYaml })
+/** Answers of which one takes seconds must not delay bodies. */
+const yamlWriter = new SideThread<DocumentJob, DocumentReply>({ ...common, name: 'yaml-answers', maxWaiting: maxWaitingYaml })
 const jsonThread = new SideThread<DocumentJob, DocumentReply>({ ...common, name: 'json', maxWaiting: maxWaitingPieces })
 
 /** A document that was read. */
@@ -48,6 +52,30 @@ export async function parseYamlAside(
       throw tooMany('Too many large YAML documents wait to be read. Try again in a moment, or send JSON.')
     throw new Error(`reading it: ${error.message}; send JSON`, { cause: error })
   }
+}
+
+/**
+ * JSON as YAML.
+ *
+ * @param isStranger Answers to callers without login wait for those to users.
+ * @throws {GatewayError} NOT_ACCEPTABLE, TOO_MANY_BODIES
+ */
+export async function formatYamlAside(json: string, { isStranger }: { isStranger: boolean }): Promise<Buffer> {
+  if (json.length > maxYamlCharacters) throw tooLargeForYaml()
+  try {
+    const reply = check(await yamlWriter.run({ kind: 'to-yaml', json }, { rank: isStranger ? 'second' : 'first' }))
+    return Buffer.from(reply.kind === 'yaml' ? reply.bytes : [])
+  } catch (error) {
+    if (!(error instanceof SideThreadError)) throw error
+    if (error.reason !== 'full') throw tooLargeForYaml(error)
+    const message = 'Too many large answers wait to be written as YAML. Try again in a moment, or ask for JSON.'
+    throw new GatewayError('TOO_MANY_BODIES', message, { cause: error, headers: { 'retry-after': '1' } })
+  }
+}
+
+function tooLargeForYaml(cause?: unknown): GatewayError {
+  const message = 'This answer is too large for YAML. Ask for JSON with "Accept: application/json".'
+  return new GatewayError('NOT_ACCEPTABLE', message, { cause })
 }
 
 let lastDocument = 0

@@ -138,7 +138,9 @@ function toPlain(value: unknown, { depth, count }: { depth: number; count: () =>
   return plain
 }
 
+/** A list is written entry by entry, which is the same text: the library needs a multiple of the memory of what it writes at once. */
 export function formatYaml(value: unknown): string {
+  if (Array.isArray(value) && value.length > 1) return value.map((entry) => formatYaml([entry])).join('')
   return stringify(value, (_key, member: unknown) => (isRawNumber(member) ? toExactNumber(member) : member), {
     // Quotes the texts that readers of YAML 1.1 would take for something else.
     version: '1.1',

@@ -25,6 +25,46 @@ test('YAML is produced on demand, for answers and errors alike', async (t) => {
   assert.match(await error.text(), /^type: about:blank$/m)
 })
 
+test('other requests are answered while a large document becomes YAML', async (t) => {
+  const entries = Array.from({ length: 12_000 }, (_, index) => ({
+    name: `net-${index}`,
+    id: index,
+    subnets: [1, 2, 3],
+    text: 'a: "b" #c',
+  }))
+  const answers = { 'GET /networks': { aws: entries }, 'GET /applications/web/loadBalancers': entries }
+  const clouddriver = await startUpstream(t, answers)
+  const gateway = await startGateway(t, { services: { clouddriver: { baseUrl: clouddriver.url } } })
+  for (const [path, start] of [
+    ['/networks', 'aws:\n  - name: net-0\n    id: 0\n'],
+    ['/applications/web/loadBalancers', '- name: net-0\n  id: 0\n'],
+  ] as const) {
+    let others = 0
+    let isOver = false
+    const yaml = fetch(`${gateway}${path}`, { headers: { accept: 'application/x-yaml' } }).then((answer) => {
+      isOver = true
+      return answer.text()
+    })
+    while (!isOver) {
+      assert.equal((await fetch(`${gateway}/version`)).status, 200)
+      others++
+    }
+    const text = await yaml
+    assert.ok(text.startsWith(start), text.slice(0, 100))
+    assert.equal(text.match(/name: net-/g)?.length, 12_000)
+    assert.ok(others > 60, `${others} other requests`)
+  }
+})
+
+test('what is too large for YAML is 406, and sent as JSON', async (t) => {
+  const clouddriver = await startUpstream(t, { 'GET /networks': { aws: ['x'.repeat(17 * 1024 * 1024)] } })
+  const gateway = await startGateway(t, { services: { clouddriver: { baseUrl: clouddriver.url } } })
+  const answer = await fetch(`${gateway}/networks`, { headers: { accept: 'application/x-yaml' } })
+  assert.equal(answer.status, 406)
+  assert.match(await answer.text(), /too large for YAML. Ask for JSON with "?\\?"?Accept: application\/json/)
+  assert.equal((await fetch(`${gateway}/networks`)).status, 200)
+})
+
 const accepts: [accept: string, status: number, type: string][] = [
   ['*', 200, 'application/json'],
   ['text/html, image/gif, image/jpeg, *; q=.2, */*; q=.2', 200, 'application/json'],

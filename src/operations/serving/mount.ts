@@ -159,6 +159,9 @@ function wantsYaml(request: FastifyRequest): boolean {
   return parseAccept(request.headers.accept, ['json', 'yaml']) === 'yaml'
 }
 
+/** YAML is made of what was read, even if all of it is. */
+const keepsAll: AnswerFilter = { apply: (answer) => answer, rights: '' }
+
 /** A call whose answer is parsed, and what is left out of it. */
 interface ParsedCall {
   readonly service: ServiceName
@@ -175,8 +178,9 @@ async function answerParsed(exchange: Exchange, parsed: ParsedCall, operationReq
     checkDone(answered, service)
     return sendValue(request, reply, operation.success ?? 200, undefined)
   }
-  if (filter !== undefined && operation.pick === undefined && answered.text.length > longList && !wantsYaml(request)) {
-    const filtered = await filterText(answered, parsed, form, filter)
+  const portioned = filter ?? (wantsYaml(request) ? keepsAll : undefined)
+  if (portioned !== undefined && operation.pick === undefined && answered.text.length > longList) {
+    const filtered = await filterText(answered, parsed, form, portioned)
     if (filtered !== undefined) return sendDocument(exchange, filtered, tag)
   }
   const whole = readJson(answered, service, operation.pick === undefined ? formOfCall(form, parsed.call) : undefined)

@@ -2,6 +2,7 @@
 
 import type { z } from 'zod'
 import { BoundedMap } from '../../bounded-map.ts'
+import { formatYamlAside } from '../../http/documents-aside.ts'
 import type { PathTemplate } from '../../http/path-template.ts'
 import { formatJson } from '../../json/json.ts'
 import type { JsonObject } from '../../json/values.ts'
@@ -83,7 +84,8 @@ export class ApiDocument implements PrintedDocument {
 /** Document text before and after the address of the server. */
 async function formatParts(format: 'json' | 'yaml', document: JsonObject): Promise<readonly string[]> {
   if (format === 'json') return formatJson(document).split(JSON.stringify(addressMark))
-  return (await import('../../http/yaml.ts')).formatYaml(document).split(addressMark)
+  const yaml = await formatYamlAside(formatJson(document), { isStranger: false })
+  return yaml.toString().split(addressMark)
 }
 
 function addSchemas(operation: Operation, schemas: ApiSchemas): void {
