@@ -18,9 +18,9 @@ import {
   type XmlText,
 } from './xml.ts'
 
-/** What a response has to agree with. */
-interface Expectation {
-  identityProvider: IdentityProvider
+/** What a response has to agree with. A thread gets a copy, but for `trace`. */
+export interface Expectation {
+  identityProvider: Pick<IdentityProvider, 'entityId' | 'keys'>
   /** Our own name, the audience. */
   entityId: string
   /** Addresses at which this gateway takes responses. */
@@ -91,16 +91,10 @@ export function claimedIssuer({ outline }: ReceivedResponse): string {
   return textOf(childrenOf(outline, 'assertion', 'Issuer')[0] ?? (assertion && childrenOf(assertion, 'assertion', 'Issuer')[0]))
 }
 
-/**
- * Every check but two, which need a memory: that the request was ours, and that the assertion is new.
- *
- * @throws {SamlRefused}
- * @see docs/contracts/authentication.md#saml; SAML 2.0 Profiles, section 4.1.4.3
- */
-export function checkResponse(received: ReceivedResponse, expected: Expectation): AcceptedAssertion {
-  const trust: Trust = { keys: expected.identityProvider.keys, sha1: expected.sha1 }
-  checkSigners(received.outline, trust)
-  const document = parseXml(received.text)
+/** The whole response. @throws {SamlRefused} */
+export function checkContent(text: string, expected: Expectation): AcceptedAssertion {
+  const trust = trustOf(expected)
+  const document = parseXml(text)
   checkIdentifiers(document)
   const signedResponse = readSigned(document, document.root, trust)
   expected.trace?.(
@@ -123,8 +117,13 @@ interface Frame {
   isSigned: boolean
 }
 
-/** Refuses what a stranger has sent before anything but its outline is looked at. What this accepts is checked again, as a whole. */
-function checkSigners(outline: XmlElement, trust: Trust): void {
+function trustOf({ identityProvider, sha1 }: Expectation): Trust {
+  return { keys: identityProvider.keys, sha1 }
+}
+
+/** Refuses an outline that a stranger has made. What this accepts is checked again, as a whole. @throws {SamlRefused} */
+export function checkSigners(outline: XmlElement, expected: Expectation): void {
+  const trust = trustOf(expected)
   const isSigned = findSigner(outline, trust) !== undefined
   const assertion = findAssertion(outline)
   if (assertion.localName === 'Assertion') {

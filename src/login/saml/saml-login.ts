@@ -14,18 +14,12 @@ import { type NameCase, nameCaseOfIdentityProvider } from '../name-case.ts'
 import type { OpenPath } from '../open-paths.ts'
 import type { LoginCredentials, Trace } from '../trace.ts'
 import { formatAuthnRequest, toPostFields, toRedirectUrl } from './authn-request.ts'
+import { checkResponse } from './check-response.ts'
 import { type RoleNotes, toUser } from './identity.ts'
 import { createPostPage, type RefusalNotice, refusalText } from './pages.ts'
 import { refuseUnless, SamlRefused } from './refusal.ts'
 import type { Registration } from './registration.ts'
-import {
-  type AcceptedAssertion,
-  checkResponse,
-  claimedIssuer,
-  decodeResponse,
-  maxResponseLength,
-  type ReceivedResponse,
-} from './response.ts'
+import { type AcceptedAssertion, claimedIssuer, decodeResponse, maxResponseLength, type ReceivedResponse } from './response.ts'
 import type { SamlSettings } from './settings.ts'
 import { formatSpMetadata, metadataType } from './sp-metadata.ts'
 import { toAssertionKey, type UsedAssertions } from './used-assertions.ts'
@@ -99,7 +93,7 @@ export class SamlLogin implements LoginMethod {
       const { registrations, settings } = this.#options
       const registration = registrations.find((one) => one.identityProvider.entityId === issuer) ?? this.#first
       trace('note', `judged by the registration ${registration.id}, for ${baseUrl}; its issuer is ${issuer || 'missing'}`)
-      const assertion = this.#check(registration, received, { baseUrl }, trace)
+      const assertion = await this.#check(registration, received, { baseUrl }, trace)
       const user = toUser(
         assertion,
         settings.mapping,
@@ -226,7 +220,7 @@ export class SamlLogin implements LoginMethod {
     try {
       const received = decodeResponse(form?.get('SAMLResponse') ?? '')
       const registration = this.#registrationFor(request.state.path, received)
-      assertion = this.#check(registration, received, request.state)
+      assertion = await this.#check(registration, received, request.state)
       user = toUser(assertion, this.#options.settings.mapping, this.#roleNotes)
       nameCase = nameCaseOfIdentityProvider(registration.identityProvider.entityId)
       await this.#checkFirstUse(registration, assertion, request, ending)
@@ -252,18 +246,19 @@ export class SamlLogin implements LoginMethod {
     received: ReceivedResponse,
     state: Pick<RequestState, 'baseUrl'>,
     trace?: Trace,
-  ): AcceptedAssertion {
+  ): Promise<AcceptedAssertion> {
     const { settings, now } = this.#options
-    return checkResponse(received, {
-      identityProvider: registration.identityProvider,
+    const { entityId, keys } = registration.identityProvider
+    const expected = {
+      identityProvider: { entityId, keys },
       entityId: registration.entityId(state),
       consumerUrls: registration.consumerUrls(state),
       decryptionKeys: registration.decryptionKeys,
       sha1: settings.acceptSha1,
       maxAuthenticationAgeMs: settings.maxAuthenticationAgeMs,
       nowMs: now(),
-      trace,
-    })
+    }
+    return checkResponse(received, expected, trace)
   }
 
   /** That the request was this browser's and is answered once, and that the assertion is used once. */

@@ -322,6 +322,24 @@ test('one signature, of response or assertion, is enough', async (t) => {
   }
 })
 
+test('other requests are answered while a user of thousands of groups logs in', async (t) => {
+  const gateway = await startSaml(t)
+  const browser = gateway.open()
+  const groups = Array.from({ length: 4500 }, (_, index) => `group-${index}`)
+  const xml = gateway.provider.answer({ inResponseTo: await startLogin(browser), attributes: { memberOf: groups } })
+  let others = 0
+  let isOver = false
+  const visited = post(browser, xml).finally(() => {
+    isOver = true
+  })
+  while (!isOver) {
+    assert.equal((await fetch(`${gateway.url}/health`)).status, 200)
+    others++
+  }
+  assert.equal((await visited).status, 302)
+  assert.ok(others > 30, `${others} other requests`)
+})
+
 test('every canonicalization is understood', async (t) => {
   const gateway = await startSaml(t)
   for (const name of [
