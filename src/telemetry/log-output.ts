@@ -1,5 +1,5 @@
 /** Standard output for the log: lines are written together, and a reader that does not read delays nothing. */
-import { fstatSync, writeSync } from 'node:fs'
+import { constants, fstatSync, openSync, writeSync } from 'node:fs'
 
 /** Lines are written together: about a hundred of a busy gateway at once, those of a quiet one soon. */
 const batchLength = 32 * 1024
@@ -11,14 +11,9 @@ const retryMs = { EAGAIN: 10, other: 1000 }
 /** At the end of the process, for a reader that takes nothing. */
 const lastWaitMs = 1000
 
-interface LogOutputOptions {
-  fd: number
-  /** There is room again after so many lines were dropped. */
-  onDropped: (lines: number) => void
-}
-
 export class LogOutput {
-  readonly #options: LogOutputOptions
+  readonly #fd = openNonBlocking()
+  readonly #onDropped: (lines: number) => void
   /** Whole lines that are not encoded yet. */
   #waiting = ''
   /** What is left of the bytes that were tried last. */
@@ -29,9 +24,9 @@ export class LogOutput {
   #allDropped = 0
   #isClosed = false
 
-  constructor(options: LogOutputOptions) {
-    this.#options = options
-    neverBlock(options.fd)
+  /** @param onDropped There is room again after so many lines were dropped. */
+  constructor(onDropped: (lines: number) => void) {
+    this.#onDropped = onDropped
     setInterval(() => this.#flush(), flushMs).unref()
   }
 
@@ -78,7 +73,7 @@ export class LogOutput {
     } else if (this.#dropped > 0) {
       const lines = this.#dropped
       this.#dropped = 0
-      this.#options.onDropped(lines)
+      this.#onDropped(lines)
     }
   }
 
@@ -91,7 +86,7 @@ export class LogOutput {
           this.#rest = Buffer.from(this.#waiting)
           this.#waiting = ''
         }
-        this.#rest = this.#rest.subarray(writeSync(this.#options.fd, this.#rest))
+        this.#rest = this.#rest.subarray(writeSync(this.#fd, this.#rest))
       }
     } catch (error) {
       return String((error as NodeJS.ErrnoException).code)
@@ -99,13 +94,20 @@ export class LogOutput {
   }
 }
 
-/** A write to a full pipe or socket then fails with EAGAIN instead of waiting: the stream of Node makes its descriptor so. */
-function neverBlock(fd: number): void {
-  if (fd !== 1) return
+/**
+ * Standard output whose writes fail with EAGAIN instead of waiting for a reader. A pipe or terminal is opened again: whether writes
+ * wait is a property of the open file, which other programs share and change. A socket cannot be opened; Node's stream makes it so.
+ */
+function openNonBlocking(): number {
   try {
-    const kind = fstatSync(fd)
-    if (kind.isFIFO() || kind.isSocket()) void process.stdout
+    const kind = fstatSync(1)
+    if (kind.isFIFO() || kind.isCharacterDevice()) {
+      return openSync('/proc/self/fd/1', constants.O_WRONLY | constants.O_NONBLOCK | constants.O_NOCTTY)
+    }
+    if (kind.isSocket()) void process.stdout
   } catch {
-    // It is closed: each write fails, and lines are dropped.
+    // It is closed, has no reader, belongs to another user, or the system has no such files.
+    void process.stdout
   }
+  return 1
 }

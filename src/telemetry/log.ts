@@ -37,11 +37,9 @@ const maxAlike = 600
  * @param fields Of every line
  */
 export function openLog(level: string, format: LogFormat = 'json', fields?: Readonly<Record<string, unknown>>): OpenLog {
-  const output = new LogOutput({
-    fd: 1,
-    onDropped: (lines) =>
-      log.warn({ lines }, 'lines of the log were dropped: standard output was not read or could not be written'),
-  })
+  const output = new LogOutput((lines) =>
+    log.warn({ lines }, 'lines of the log were dropped: standard output was not read or could not be written'),
+  )
   const repeated = new LineBudget({
     perCause: maxAlike,
     total: 0,

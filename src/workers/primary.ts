@@ -170,8 +170,8 @@ class WorkerSupervisor {
     this.#addresses = await this.#ports.listen(this.#config.http)
     const [first, ...others] = this.#places
     if (first !== undefined) await this.#fill(first, true).ready
-    await Promise.all(others.map((place) => this.#fill(place, false).ready.catch(() => {})))
     this.#pings = setInterval(() => this.#ping(), pingEveryMs).unref()
+    await Promise.all(others.map((place) => this.#fill(place, false).ready.catch(() => {})))
     await this.#parts.embedded?.ready
     return this.#addresses[0]?.address ?? ''
   }

@@ -71,7 +71,8 @@ export class WorkerProcess implements ConnectionTaker {
   constructor({ program, start, duties, passOn, giveBack }: WorkerProcessOptions) {
     this.number = start.number
     this.#child = fork(program, [], {
-      stdio: ['ignore', writesToFile() ? 'inherit' : 'pipe', 'inherit', 'ipc', 'pipe'],
+      // An inherited standard error that is the same open file as standard output would make writes to both wait for their reader.
+      stdio: ['ignore', writesToFile() ? 'inherit' : 'pipe', 'pipe', 'ipc', 'pipe'],
       execArgv: [...process.execArgv, youngAllocation],
       // Settings contain more than JSON can express.
       serialization: 'advanced',
@@ -106,6 +107,7 @@ export class WorkerProcess implements ConnectionTaker {
       },
     })
     if (this.#child.stdout !== null) readLines(this.#child.stdout, passOn)
+    this.#child.stderr?.on('data', (piece: Buffer) => process.stderr.write(piece))
     this.#child.send(start, (error) => error && reject(error))
     this.ended = new Promise((done) => {
       this.#child.once('error', (error) => {

@@ -2,10 +2,12 @@ import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
 import { closeSync, openSync } from 'node:fs'
 import { get } from 'node:http'
+import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
 import { type GatewaySettings, runGateway } from '../support/gateway.ts'
+import { createFolder } from '../support/temporary-folder.ts'
 import { brokenOff, Reply, silence, startUpstream } from '../support/upstream.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
@@ -200,8 +202,8 @@ process.stdin.once('data', () => {
   process.exit()
 })`
 
-function startFlood(t: TestContext, stdout: 'pipe' | number) {
-  const child = spawn(process.execPath, ['--input-type=module', '-e', floodProgram], { stdio: ['pipe', stdout, 'pipe'] })
+function startFlood(t: TestContext, stdout: 'pipe' | number, program = floodProgram) {
+  const child = spawn(process.execPath, ['--input-type=module', '-e', program], { stdio: ['pipe', stdout, 'pipe'] })
   t.after(() => child.kill('SIGKILL'))
   const said = (child.stderr as Readable).setEncoding('utf8')[Symbol.asyncIterator]() as AsyncIterator<string>
   return { child, next: async () => (await said.next()).value as string }
@@ -230,6 +232,19 @@ test('a reader that does not read delays nothing, and learns what is missing', a
   )
   assert.equal(numbers.length + (missing ?? 0), 200)
   assert.equal(await next(), String(missing))
+})
+
+test('a pipe that another program makes wait delays nothing', async (t) => {
+  const path = join(createFolder('fifo'), 'fifo')
+  assert.equal(spawnSync('mkfifo', [path]).status, 0)
+  const fifo = openSync(path, 'r+')
+  t.after(() => closeSync(fifo))
+  const shares = `import { spawnSync } from 'node:child_process'
+    ${floodProgram.replace(/^const .*$/m, "$&\nspawnSync('true', { stdio: ['ignore', 'inherit', 'ignore'] })")}`
+
+  const { next } = startFlood(t, fifo, shares)
+
+  assert.equal(await next(), 'logged, some dropped\n')
 })
 
 test('a reader that reads slowly gets every line at the end', async (t) => {
