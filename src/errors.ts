@@ -78,7 +78,8 @@ export const errorCodes = {
   UPSTREAM_UNREADABLE: { status: 502, meaning: 'A service sent a response that the operation cannot read.' },
   TOO_MANY_CONNECTIONS: {
     status: 503,
-    meaning: 'One address has opened more connections than `http.maxConnectionsPerAddress` allows.',
+    meaning:
+      'One address has opened more connections than `http.maxConnectionsPerAddress` allows, or all clients together more than `http.maxConnections`.',
   },
   TOO_MANY_BODIES: {
     status: 503,

@@ -15,6 +15,7 @@ import type { BuiltInPlugin } from './deck-plugins/built-in.ts'
 import { createDeckPlugins } from './deck-plugins/deck-plugins.ts'
 import { AuditedAnswers } from './http/audited-answers.ts'
 import { createBodyBounds } from './http/body-bounds.ts'
+import { defaultMaxConnections } from './http/connection-bound.ts'
 import { Connections, type ConnectionTimes, connectionTimes, maxUnaccepted } from './http/connections.ts'
 import { applyCors } from './http/cors.ts'
 import { refuseCsrf } from './http/csrf.ts'
@@ -489,8 +490,8 @@ function openPorts(parts: PortParts): Omit<Gateway, 'close'> {
           : log.info('no longer overloaded: every request is served'),
     }),
   )
-  const maxPerAddress = config.http.maxConnectionsPerAddress
-  const connections = new Connections({ times, writeTimeoutMs, maxUnreadBytes, maxPerAddress, overload, log })
+  const { maxConnectionsPerAddress: maxPerAddress, maxConnections = defaultMaxConnections() } = config.http
+  const connections = new Connections({ times, writeTimeoutMs, maxUnreadBytes, maxPerAddress, maxConnections, overload, log })
   const serverOptions: ServerOptions = {
     maxHeaderBytes: config.http.maxHeaderBytes,
     connections,

@@ -8,6 +8,7 @@ import { type TLSSocket, Server as TlsServer } from 'node:tls'
 import type { FastifyBaseLogger } from 'fastify'
 import { GatewayError } from '../errors.ts'
 import { http } from '../node-http.ts'
+import { reservedConnections } from './connection-bound.ts'
 import { dropBody, dropRequests } from './drop-input.ts'
 import { awaitInvitation } from './expect-continue.ts'
 import { linger } from './linger.ts'
@@ -54,6 +55,8 @@ interface ConnectionOptions {
   maxUnreadBytes: number
   /** Open connections of one address; 0: any number. */
   maxPerAddress: number
+  /** Open connections of all addresses; 0: any number. */
+  maxConnections: number
   overload: Overload
   log: FastifyBaseLogger
 }
@@ -71,6 +74,8 @@ interface Connection {
   /** Later requests are not answered. */
   last: boolean
   refused: boolean
+  /** Opened beyond the bound: it gets one answer, and only to what is served always. */
+  readonly isReserved: boolean
   /** It has its last answer, and is read to let the client see that. */
   lingers: boolean
   /** Of a complete answer, as far as the client has not taken it. */
@@ -95,6 +100,8 @@ const maxPipelined = 32
 /** How often connections that are idle for too long are looked for. */
 const idleSweepMs = 1000
 const idleCheckMs = 50
+/** Of the bound; with fewer, a further excess is logged again. */
+const calmShare = 0.9
 /** With TLS, an address may have so many times the connections that it may have, those in handshakes included. */
 const handshakeFactor = 2
 /** As many connections wait at a port, as far as the system allows; a client beyond them tries again after seconds. */
@@ -116,6 +123,7 @@ export class Connections {
   readonly #unread = new Set<Connection>()
   readonly #addresses = new Map<string, number>()
   #idleSweep: NodeJS.Timeout | undefined
+  #isFull = false
   #unreadBytes = 0
   /** Resolves when there is no connection, once the ports are closed. */
   readonly #empty = Promise.withResolvers<void>()
@@ -168,8 +176,11 @@ export class Connections {
       if (connection === undefined || connection.last) return dropRequests(request.socket)
       boundChunks(request)
       if (response instanceof PreparedResponse) response._keepAliveTimeout = this.times.keepAliveMs
-      const { turns } = connection
+      const { turns, isReserved } = connection
       const { overload } = this.#options
+      if (isReserved && !overload.isKept(request.url ?? '')) {
+        return this.#refuse(request.socket, tooManyConnections(this.#options.maxConnections, 'http.maxConnections'))
+      }
       const turn: Turn = {
         request,
         response,
@@ -192,7 +203,7 @@ export class Connections {
         this.#noteUnread(connection, response.writableLength)
       })
       // Nothing is upgraded. The parser reads nothing behind such a request, so a client that reuses the connection would wait for ever.
-      const isLast = turns.length === maxPipelined || request.headers.upgrade !== undefined
+      const isLast = isReserved || turns.length === maxPipelined || request.headers.upgrade !== undefined
       if (isLast) this.#makeLast(connection)
       if (turns.length === 1) this.#startTurn(connection)
     }
@@ -244,7 +255,7 @@ export class Connections {
   /** Handshakes cost more than most requests. A client slightly beyond the bound gets the reason once its handshake is over. */
   #awaitHandshake(socket: Socket): void {
     const { maxPerAddress } = this.#options
-    if (this.#countAddress(socket) > maxPerAddress * handshakeFactor) socket.destroy()
+    if (this.#countAddress(socket) > maxPerAddress * handshakeFactor || this.#roomForOne() === 'over') socket.destroy()
     this.#handshakes.add(socket)
     socket.once('close', () => {
       this.#handshakes.delete(socket)
@@ -257,6 +268,8 @@ export class Connections {
   }
 
   #add(socket: Socket, carrier: Socket): void {
+    const room = this.#roomForOne()
+    if (room === 'over') return void socket.destroy()
     const connection: Connection = {
       socket,
       carrier,
@@ -265,6 +278,7 @@ export class Connections {
       ends: this.#ending,
       last: false,
       refused: false,
+      isReserved: room === 'reserved',
       lingers: false,
       unreadBytes: 0,
       idle: undefined,
@@ -273,7 +287,8 @@ export class Connections {
     this.#idleSweep ??= setInterval(() => this.#endIdle(), Math.min(idleSweepMs, this.times.keepAliveMs)).unref()
     const { maxPerAddress } = this.#options
     const count = socket === carrier ? this.#countAddress(socket) : this.#addresses.get(socket.remoteAddress ?? '')
-    if ((count ?? 0) > maxPerAddress) this.#refuse(socket, tooManyConnections(maxPerAddress))
+    if ((count ?? 0) > maxPerAddress) this.#refuse(socket, tooManyConnections(maxPerAddress, 'http.maxConnectionsPerAddress'))
+    if (connection.isReserved) this.#endUnused(connection)
     // Node calls this after the last answer, whether the client has sent its request or not.
     const destroySoon = socket.destroySoon.bind(socket)
     const end = () => (this.#maySend(connection) ? this.#linger(connection) : destroySoon())
@@ -288,6 +303,25 @@ export class Connections {
       }
       this.#noteEnd()
     })
+  }
+
+  /** Whether one more connection is within the bound, within what is reserved, or neither. */
+  #roomForOne(): 'free' | 'reserved' | 'over' {
+    const { maxConnections, log } = this.#options
+    const count = this.#connections.size + this.#handshakes.size + 1
+    if (maxConnections === 0 || count <= maxConnections) {
+      if (count < maxConnections * calmShare) this.#isFull = false
+      return 'free'
+    }
+    if (!this.#isFull) log.warn({ maxConnections }, 'more connections than http.maxConnections: further ones are refused')
+    this.#isFull = true
+    return count <= maxConnections + reservedConnections ? 'reserved' : 'over'
+  }
+
+  /** What is reserved is for requests that come at once. */
+  #endUnused({ socket, turns }: Connection): void {
+    const limit = setTimeout(() => turns.length === 0 && socket.destroy(), this.times.farewellMs).unref()
+    socket.once('close', () => clearTimeout(limit))
   }
 
   /** @returns how many connections its address has with this one; 0 where they are not counted */
@@ -460,8 +494,9 @@ function formatRefusal({ code, status, message, details }: GatewayError): string
   return `HTTP/1.1 ${status} ${reason}\r\n${lines.join('')}\r\n${body}`
 }
 
-function tooManyConnections(max: number): GatewayError {
-  const message = `More than ${max} connections are open from this address. Close some, or raise http.maxConnectionsPerAddress.`
+function tooManyConnections(max: number, setting: 'http.maxConnectionsPerAddress' | 'http.maxConnections'): GatewayError {
+  const whose = setting === 'http.maxConnections' ? '' : ' from this address'
+  const message = `More than ${max} connections are open${whose}. Close some, or raise ${setting}.`
   return new GatewayError('TOO_MANY_CONNECTIONS', message, { headers: { 'retry-after': '1' } })
 }
 

@@ -302,11 +302,11 @@ export class Overload {
   }
 
   #isServedAlways({ method, url = '' }: IncomingMessage): boolean {
-    return !this.#settings.enabled || method === 'OPTIONS' || this.#isKept(url)
+    return !this.#settings.enabled || method === 'OPTIONS' || this.isKept(url)
   }
 
-  /** Asked for every request that has to wait, so it makes no copy of the address. */
-  #isKept(url: string): boolean {
+  /** Whether a request for this address is served however busy the process is. Makes no copy: every request that has to wait is asked. */
+  isKept(url: string): boolean {
     const { contextPath } = this.#surroundings
     const from = url.startsWith(contextPath) && url.charCodeAt(contextPath.length) === slash ? contextPath.length : 0
     if (!this.#keptStarts.has(url, from)) return false

@@ -95,6 +95,14 @@ export const HttpKeys = z.strictObject({
       'Open connections of one client address; further ones get 503 and are closed. With TLS, twice as many may be in a handshake. ' +
         '0: any number, as a load balancer in front needs it.',
     ),
+  'http.maxConnections': z
+    .int()
+    .min(0)
+    .optional()
+    .describe(
+      'Open connections of all clients; requests on further ones get 503, except probes, metrics and logins on a few. 0: any number. ' +
+        'Unless set: 10,000, or fewer where the process may open too few files (`ulimit -n`).',
+    ),
   'http.browserCache': z
     .boolean()
     .default(false)
@@ -249,6 +257,7 @@ export function toHttpSettings(keys: HttpKeys, report: SettingsReport, surroundi
     writeTimeoutMs: Math.min(keys['http.writeTimeout'], maxTimerMs),
     maxUnreadBytes: keys['http.maxUnreadBytes'],
     maxConnectionsPerAddress: keys['http.maxConnectionsPerAddress'],
+    maxConnections: keys['http.maxConnections'],
     browserCache: keys['http.browserCache'],
     sharedReads: keys['http.sharedReads'],
     overload: {

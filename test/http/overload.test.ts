@@ -2,8 +2,10 @@ import assert from 'node:assert/strict'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import test from 'node:test'
+import { defaultMaxConnections, reservedConnections } from '../../src/http/connection-bound.ts'
 import { noteProven, Overload } from '../../src/http/overload.ts'
 import { startGateway } from '../support/gateway.ts'
+import { openRawConnection, type RawConnection } from '../support/raw-connection.ts'
 import { silence, startUpstream } from '../support/upstream.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
@@ -328,4 +330,51 @@ test('an address may open so many connections', async (t) => {
     next.socket.destroy()
     return next.received().startsWith('HTTP/1.1 200')
   }, 'a free place')
+})
+
+test('beyond the bound of connections, only probes are answered', async (t) => {
+  const gateway = await startGateway(t, { http: { maxConnections: 3 } }, { connectionTimes: { farewellMs: 60_000 } })
+  const open = () => openRawConnection(t, gateway)
+  const ask = (connection: RawConnection, path: string) => {
+    connection.send(`GET ${path} HTTP/1.1\r\nhost: a\r\n\r\n`)
+    return connection.next()
+  }
+  const kept = [await open(), await open(), await open()]
+  for (const one of kept) assert.equal((await ask(one, '/version')).status, 200)
+
+  const refused = await ask(await open(), '/version')
+  const probe = await open()
+  const probed = await ask(probe, '/health')
+
+  assert.equal(refused.status, 503)
+  assert.match(refused.body, /TOO_MANY_CONNECTIONS/)
+  assert.match(refused.body, /More than 3 connections are open. Close some, or raise http.maxConnections/)
+  assert.deepEqual([probed.status, probed.headers['connection']], [200, 'close'])
+  await probe.ended
+  for (const one of kept) assert.equal((await ask(one, '/version')).status, 200)
+
+  kept[0]?.socket.destroy()
+  await waitUntil(async () => (await ask(await open(), '/version')).status === 200, 'a free place')
+})
+
+test('beyond the bound, a connection without a request ends soon', async (t) => {
+  const gateway = await startGateway(t, { http: { maxConnections: 1 } }, { connectionTimes: { farewellMs: 100 } })
+  const first = await openRawConnection(t, gateway)
+  await (await openRawConnection(t, gateway)).ended
+  assert.ok(!first.socket.closed)
+})
+
+test('what is reserved beyond the bound of connections is bounded, too', async (t) => {
+  const gateway = await startGateway(t, { http: { maxConnections: 1 } }, { connectionTimes: { farewellMs: 60_000 } })
+  const connections: RawConnection[] = []
+  for (let opened = 0; opened < 1 + reservedConnections; opened++) connections.push(await openRawConnection(t, gateway))
+  const last = await openRawConnection(t, gateway)
+  await last.ended
+  assert.ok(!connections[0]?.socket.closed)
+})
+
+test('without a setting, the bound of connections follows the descriptor limit', () => {
+  assert.equal(defaultMaxConnections(1024), 736)
+  assert.equal(defaultMaxConnections(Number.POSITIVE_INFINITY), 10_000)
+  assert.equal(defaultMaxConnections(16), 1)
 })

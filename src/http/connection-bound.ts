@@ -1,0 +1,25 @@
+/** Bound of open connections, below the number of files that the process may have open. */
+import { readFileSync } from 'node:fs'
+
+/** Services, stores and files need descriptors, too. */
+const shareForClients = 0.75
+/** An idle connection takes some 15 KB. */
+const mostByDefault = 10_000
+
+/** Connections beyond the bound that may still ask for what is served always: probes, metrics, logins. */
+export const reservedConnections = 32
+
+/** As many connections as are allowed unless `http.maxConnections` is set. */
+export function defaultMaxConnections(descriptorLimit = readDescriptorLimit()): number {
+  return Math.max(1, Math.min(mostByDefault, Math.floor(descriptorLimit * shareForClients) - reservedConnections))
+}
+
+/** Node has raised the limit as far as it may. Only Linux tells. */
+function readDescriptorLimit(): number {
+  try {
+    const limit = /^Max open files\s+(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8'))?.[1]
+    return limit === undefined ? Number.POSITIVE_INFINITY : Number(limit)
+  } catch {
+    return Number.POSITIVE_INFINITY
+  }
+}
