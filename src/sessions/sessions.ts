@@ -6,6 +6,7 @@ import { setImmediate } from 'node:timers/promises'
 import type { FastifyBaseLogger } from 'fastify'
 import { BoundedMap } from '../bounded-map.ts'
 import type { Changes } from '../changes.ts'
+import { GatewayError } from '../errors.ts'
 import { RecentTexts } from '../recent-texts.ts'
 import type { Redis } from '../redis/redis.ts'
 import { isRunning } from '../time-span.ts'
@@ -94,7 +95,7 @@ export class Sessions {
    * The live session of a `Cookie` header. An unreadable cookie is no session.
    *
    * @returns at once while the session is cached
-   * @throws {GatewayError} SESSIONS_UNAVAILABLE when the store cannot be asked
+   * @throws {GatewayError} SESSIONS_UNAVAILABLE when the store cannot be asked, BAD_ARGUMENT for sessions of several users
    */
   find(cookieHeader: string | undefined): Session | undefined | Promise<Session | undefined> {
     if (cookieHeader === undefined) return undefined
@@ -107,14 +108,17 @@ export class Sessions {
     return counts && !this.#needsTouch(session, nowMs) ? session : this.#search(cookieHeader)
   }
 
+  /** A browser may send cookies of other paths and domains; another site of the domain may have placed one that belongs to its own user. */
   async #search(cookieHeader: string): Promise<Session | undefined> {
-    for (const id of parseSessionCookie(cookieHeader, this.#settings.cookie.name)) {
+    const { name } = this.#settings.cookie
+    let found: Session | undefined
+    for (const id of parseSessionCookie(cookieHeader, name)) {
       const session = await this.#load(toKey(id))
-      if (session === undefined) continue
-      if (cookieHeader.length <= maxKnownHeader) this.#keys.set(cookieHeader, session.key)
-      return session
+      if (found !== undefined && session !== undefined && !isSameUser(found, session)) throw severalUsers(name)
+      found ??= session
     }
-    return undefined
+    if (found !== undefined && cookieHeader.length <= maxKnownHeader) this.#keys.set(cookieHeader, found.key)
+    return found
   }
 
   /** Whether a session has not ended; it is not prolonged. @throws {GatewayError} SESSIONS_UNAVAILABLE */
@@ -338,4 +342,16 @@ function toStored({ key, content, expiresAtMs }: Session): StoredSession {
 
 function ownerOf({ user }: SessionContent): string {
   return toUserKey(user.username)
+}
+
+function isSameUser(one: Session, other: Session): boolean {
+  return toUserKey(one.content.user.username) === toUserKey(other.content.user.username)
+}
+
+/** No login: its cookie would stand beside the others again. */
+function severalUsers(name: string): GatewayError {
+  return new GatewayError(
+    'BAD_ARGUMENT',
+    `The browser sends cookies ${name} of sessions of several users. Delete the cookies of this site and of its parent domains, and log in again.`,
+  )
 }

@@ -131,3 +131,33 @@ test('a script sees the sessions of its user', async (t) => {
     [false],
   )
 })
+
+test('cookies of several sessions count if their user is the same', async (t) => {
+  const { url, logIn } = await start(t)
+  const [bob = '', again = '', alice = ''] = (await Promise.all([logIn('bob', 'a'), logIn('bob', 'b'), logIn('alice', 'c')])).map(
+    ({ session }) => session,
+  )
+  const foreign = 'x'.repeat(43)
+  const ask = async (...values: string[]) => {
+    const cookie = values.map((value) => `SESSION=${value}`).join('; ')
+    const answer = await fetch(`${url}/auth/user`, { headers: { cookie } })
+    const text = await answer.text()
+    return { status: answer.status, text, user: (JSON.parse(text || '{}') as { username?: string }).username }
+  }
+
+  for (const values of [
+    [bob, bob],
+    [bob, again],
+    [foreign, bob],
+    [bob, foreign],
+  ])
+    assert.equal((await ask(...values)).user, 'bob')
+  for (const values of [
+    [alice, bob],
+    [bob, foreign, alice],
+  ]) {
+    const refused = await ask(...values)
+    assert.equal(refused.status, 400)
+    assert.match(refused.text, /sessions of several users. Delete the cookies of this site/)
+  }
+})
