@@ -424,8 +424,18 @@ export class Connections {
 
   /** Requests that are not HTTP, or too large or slow, are answered on the socket and the connection ends. */
   #answerClientError(error: Error & { code?: string }, socket: Duplex): void {
-    if (error.code === 'ECONNRESET') socket.destroy()
-    else this.#refuse(socket, toClientError(error.code))
+    if (error.code === 'ECONNRESET') return void socket.destroy()
+    const connection = this.#connections.get(socket as Socket)
+    const newest = connection?.turns.at(-1)
+    if (connection === undefined || newest === undefined || !endsWithoutInput(newest)) {
+      this.#refuse(socket, toClientError(error.code))
+      return
+    }
+    // More of the same, or nothing that follows is answered anyway.
+    if (connection.last) return
+    connection.last = true
+    const { response } = newest
+    response.on('close', () => (newest.request.complete ? this.#refuse(socket, toClientError(error.code)) : socket.end()))
   }
 
   #refuse(socket: Duplex, error: GatewayError): void {
@@ -457,6 +467,11 @@ export class Connections {
   #closeAll(): void {
     for (const socket of [...this.#handshakes, ...this.#connections.keys()]) socket.destroy()
   }
+}
+
+/** What comes next on the connection cannot be read, and this request needs nothing of it: its answer is not broken off. */
+function endsWithoutInput({ request, response }: Turn): boolean {
+  return request.complete || (response.headersSent && request.readableFlowing === null)
 }
 
 /**

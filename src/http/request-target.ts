@@ -19,6 +19,9 @@ export function readTarget({ url = '/', httpVersion, headers, rawHeaders }: Inco
   if (httpVersion !== '1.1' && httpVersion !== '1.0')
     return { problem: 'The request is not in HTTP/1.1. Send it in that version.' }
   const coding = headers['transfer-encoding']
+  if (coding !== undefined && httpVersion === '1.0') {
+    return { problem: 'An HTTP/1.0 request has no Transfer-Encoding. Send Content-Length, or use HTTP/1.1.' }
+  }
   if (coding !== undefined && coding.toLowerCase() !== 'chunked') {
     return {
       problem: 'Of the transfer codings, only "Transfer-Encoding: chunked" is understood. Compress with Content-Encoding.',
@@ -49,9 +52,7 @@ function countParameters(url: string): number {
   return count
 }
 
-const singletons = ['Host', 'Authorization', 'X-SPINNAKER-TOKEN'].map((name) => ({ name, lowerCase: name.toLowerCase() }))
-/** The length of a name decides most comparisons. */
-const singletonByLength = Array.from({ length: 18 }, (_, length) => singletons.find(({ name }) => name.length === length))
+const singletons = new Map(['Host', 'Authorization', 'X-SPINNAKER-TOKEN'].map((name) => [name.toLowerCase(), name]))
 
 /**
  * Node keeps the first of several fields and drops the others, or joins them: a proxy may have judged another one.
@@ -59,13 +60,12 @@ const singletonByLength = Array.from({ length: 18 }, (_, length) => singletons.f
  * @see RFC 9110, section 5.3
  */
 function findRepeated(rawHeaders: readonly string[]): string | undefined {
-  let seen = 0
+  const seen = new Set<string>()
   for (let at = 0; at < rawHeaders.length; at += 2) {
-    const { length } = rawHeaders[at] as string
-    const singleton = length < singletonByLength.length ? singletonByLength[length] : undefined
-    if (singleton === undefined || (rawHeaders[at] as string).toLowerCase() !== singleton.lowerCase) continue
-    if ((seen & (1 << length)) !== 0) return singleton.name
-    seen |= 1 << length
+    const name = singletons.get((rawHeaders[at] as string).toLowerCase())
+    if (name === undefined) continue
+    if (seen.has(name)) return name
+    seen.add(name)
   }
   return undefined
 }

@@ -198,6 +198,49 @@ test('pipelined requests are worked on one after the other', async (t) => {
   assert.equal(clouddriver.requests.length, 32, 'what is not answered is not done')
 })
 
+test('what follows a request and cannot be read does not break its answer off', async (t) => {
+  const { url } = await runGateway(t, { services: await services(t) })
+  for (const [first, next, statuses] of [
+    [requestOf('/networks'), 'nonsense\r\n\r\n', ['200', '400']],
+    [requestOf('/networks', 'transfer-encoding: chunked\r\n').concat('2\r\n{}\r\n0\r\n'), 'nonsense\r\n\r\n', ['200']],
+  ] as const) {
+    const socket = await openPlain(t, url)
+    socket.write(first)
+    // The answer has begun, and is too large to be over.
+    await new Promise((resolve) => socket.once('readable', resolve))
+    socket.write(next + requestOf('/version').repeat(2))
+    const text = await readToEnd(socket.resume())
+    socket.destroy()
+
+    assert.deepEqual(
+      text.match(/HTTP\/1\.1 \d+/g)?.map((line) => line.slice(-3)),
+      statuses,
+    )
+    assert.ok(text.includes(large.slice(-100)))
+  }
+})
+
+test('a request that is complete is answered before what follows is refused', async (t) => {
+  const clouddriver = await startUpstream(t, { 'GET /networks': silence })
+  const { url } = await runGateway(t, { services: { clouddriver: { baseUrl: clouddriver.url } } })
+  const connection = await openRawConnection(t, url)
+  connection.send(`${requestOf('/networks')}nonsense\r\n\r\n`)
+  await waitUntil(() => clouddriver.requests.length === 1, 'the service is asked')
+  clouddriver.release('{}')
+  assert.deepEqual([(await connection.next()).status, (await connection.next()).status], [200, 400])
+  await connection.ended
+})
+
+test('HTTP/1.0 has no transfer coding', async (t) => {
+  const { url } = await runGateway(t, {})
+  const connection = await openRawConnection(t, url)
+  connection.send(`POST /tasks HTTP/1.0\r\n${head}transfer-encoding: chunked\r\n\r\n0\r\n\r\n`)
+  const { status, body, headers } = await connection.next()
+  assert.deepEqual([status, headers['connection']], [400, 'close'])
+  assert.match(body, /An HTTP\/1.0 request has no Transfer-Encoding. Send Content-Length, or use HTTP\/1.1/)
+  await connection.ended
+})
+
 test('a request that asks for an upgrade is the last of its connection', async (t) => {
   const { url } = await runGateway(t, {})
   // Java's client asks for HTTP/2 with its first request; Node reads nothing after that.
