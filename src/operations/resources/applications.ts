@@ -243,7 +243,9 @@ async function checkReadable(
 async function askInfrastructure(request: OperationRequest, missing: Set<ServiceName>): Promise<JsonObject | undefined> {
   try {
     const running = await request.json('clouddriver', { path: pathTo`/applications/${request.path['application'] as string}` })
-    return isObject(running) ? running : undefined
+    if (isObject(running)) return running
+    if (running !== undefined && running !== null) missing.add('clouddriver')
+    return undefined
   } catch (error) {
     noteMissing(error, 'clouddriver', missing)
     return undefined

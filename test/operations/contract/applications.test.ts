@@ -140,6 +140,8 @@ test('an application without the part of a service says so', async (t) => {
     'front50 GET /v2/applications/whole': { name: 'WHOLE' },
     'front50 GET /v2/applications/half': { name: 'HALF' },
     'clouddriver GET /applications/half': new Reply(503),
+    'front50 GET /v2/applications/odd': { name: 'ODD' },
+    'clouddriver GET /applications/odd': [],
     'front50 GET /v2/applications/orphan': new Reply(500),
     'clouddriver GET /applications/orphan': running[1],
     'front50 GET /v2/applications/gone': new Reply(500),
@@ -152,6 +154,7 @@ test('an application without the part of a service says so', async (t) => {
   assert.deepEqual(await warningOf('whole'), [200, null, true])
   const missing = (service: string) => `199 fairlead "${service} does not answer, so its part may be missing"`
   assert.deepEqual(await warningOf('half'), [200, missing('clouddriver'), false])
+  assert.deepEqual(await warningOf('odd'), [200, missing('clouddriver'), false])
   assert.deepEqual(await warningOf('half?expand=false'), [200, null, true])
   assert.deepEqual(await warningOf('orphan'), [200, missing('front50'), false])
   const gone = await platform.ask('GET /applications/gone')
