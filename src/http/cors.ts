@@ -22,14 +22,18 @@ const methods = 'POST, GET, OPTIONS, DELETE, PUT, PATCH'
 const allowedHeaders =
   'x-requested-with, content-type, authorization, X-RateLimit-App, X-Spinnaker-Priority, If-None-Match, Last-Event-ID'
 const exposedHeaders = 'X-AUTH-REDIRECT-URL'
-/** For conditional reads, stale lists and waits. */
-const exposedToAllowed = `${exposedHeaders}, ETag, Age, Warning, Retry-After`
+/** For scripts of every origin, which read the body as well: conditional reads, stale lists, waits, pages of lists, support. */
+const exposedToPages = [
+  exposedHeaders,
+  'X-SPINNAKER-REQUEST-ID, ETag, Age, Warning, Retry-After, Link, X-Deleted-Count',
+  'X-RateLimit-Capacity, X-RateLimit-Remaining, X-RateLimit-Reset, X-RateLimit-Learning',
+].join(', ')
 
 /** @see docs/contracts/authentication.md#csrf-and-cors; docs/contracts/http.md#cors */
 export function applyCors(settings: CorsSettings): RequestStep {
   const uiOrigin = URL.parse(settings.uiUrl)?.origin
   const withoutOrigin =
-    settings.mode === 'list' ? undefined : new PreparedHeaders(toHeaders('*', { credentials: true, isAllowed: false }))
+    settings.mode === 'list' ? undefined : new PreparedHeaders(toHeaders('*', { credentials: true, exposed: exposedHeaders }))
   return {
     name: 'applyCors',
     run(request) {
@@ -50,8 +54,7 @@ export function applyCors(settings: CorsSettings): RequestStep {
         }
       }
       const credentials = allowed || settings.mode === 'regex'
-      const isAllowed = allowed || settings.mode === 'list'
-      Object.assign(request.state.answerHeaders, toHeaders(allowed ? origin : '*', { credentials, isAllowed }))
+      Object.assign(request.state.answerHeaders, toHeaders(allowed ? origin : '*', { credentials, exposed: exposedToPages }))
       request.state.answerHeaders['vary'] = 'Origin'
     },
   }
@@ -59,7 +62,7 @@ export function applyCors(settings: CorsSettings): RequestStep {
 
 function toHeaders(
   allowedOrigin: string,
-  { credentials, isAllowed }: { credentials: boolean; isAllowed: boolean },
+  { credentials, exposed }: { credentials: boolean; exposed: string },
 ): Record<string, string> {
   return {
     'access-control-allow-origin': allowedOrigin,
@@ -67,7 +70,7 @@ function toHeaders(
     'access-control-allow-methods': methods,
     'access-control-allow-headers': allowedHeaders,
     'access-control-max-age': '3600',
-    'access-control-expose-headers': isAllowed ? exposedToAllowed : exposedHeaders,
+    'access-control-expose-headers': exposed,
   }
 }
 
