@@ -7,6 +7,8 @@ import type { DocumentJob, DocumentReply } from './document-worker.ts'
 
 /** For one document; what takes longer was made for that. */
 const maxParseMs = 20_000
+/** The bound of characters is met in seconds; a busy machine gives this thread little time. */
+const maxWriteMs = 120_000
 const maxOldGenerationSizeMb = 256
 /** The last one waits for minutes at worst. */
 const maxWaitingYaml = 16
@@ -20,7 +22,12 @@ const common = { file, maxOldGenerationSizeMb, maxJobMs: maxParseMs }
 /** YAML takes seconds a megabyte, so that JSON must not wait for it. */
 const yamlThread = new SideThread<DocumentJob, DocumentReply>({ ...common, name: 'yaml', maxWaiting: maxWaitingYaml })
 /** Answers of which one takes seconds must not delay bodies. */
-const yamlWriter = new SideThread<DocumentJob, DocumentReply>({ ...common, name: 'yaml-answers', maxWaiting: maxWaitingYaml })
+const yamlWriter = new SideThread<DocumentJob, DocumentReply>({
+  ...common,
+  name: 'yaml-answers',
+  maxJobMs: maxWriteMs,
+  maxWaiting: maxWaitingYaml,
+})
 const jsonThread = new SideThread<DocumentJob, DocumentReply>({ ...common, name: 'json', maxWaiting: maxWaitingPieces })
 
 /** A document that was read. */

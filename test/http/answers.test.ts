@@ -26,7 +26,7 @@ test('YAML is produced on demand, for answers and errors alike', async (t) => {
 })
 
 test('other requests are answered while a large document becomes YAML', async (t) => {
-  const entries = Array.from({ length: 12_000 }, (_, index) => ({
+  const entries = Array.from({ length: 6_000 }, (_, index) => ({
     name: `net-${index}`,
     id: index,
     subnets: [1, 2, 3],
@@ -51,8 +51,8 @@ test('other requests are answered while a large document becomes YAML', async (t
     }
     const text = await yaml
     assert.ok(text.startsWith(start), text.slice(0, 100))
-    assert.equal(text.match(/name: net-/g)?.length, 12_000)
-    assert.ok(others > 60, `${others} other requests`)
+    assert.equal(text.match(/name: net-/g)?.length, 6_000)
+    assert.ok(others > 40, `${others} other requests`)
   }
 })
 
