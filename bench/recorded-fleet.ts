@@ -152,6 +152,7 @@ function toObserved(id: string): ObservedInstance {
     endedAt: undefined,
     exitCode: undefined,
     signal: undefined,
+    failedStarts: 0,
     restarts: 0,
     reason: undefined,
     enforcement: { memory: 'none', processes: 'none', openFiles: 'none', disk: 'none' },

@@ -151,6 +151,7 @@ export class Instance {
       exitCode: run === undefined ? this.#end?.exitCode : undefined,
       signal: run === undefined ? this.#end?.signal : undefined,
       restarts: this.#record.restarts,
+      failedStarts: this.#record.quickEnds,
       reason: this.#reason,
       enforcement: {
         memory: limits?.memoryBytes === undefined ? 'none' : enforced,

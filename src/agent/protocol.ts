@@ -1,7 +1,7 @@
 /** The agent's interface: schemas of the desired state and of the observed state. */
 
 /** Raised with every change that an older agent or an older Fairlead would misread. */
-export const agentProtocol = 3
+export const agentProtocol = 4
 
 /** Everything the agent shall run. A document replaces the one before it as a whole. */
 export interface DesiredState {
@@ -137,6 +137,8 @@ export interface ObservedInstance {
   readonly signal: string | undefined
   /** How often it was started again by itself. */
   readonly restarts: number
+  /** Starts in a row that failed: the program could not be started, or ended within a minute. */
+  readonly failedStarts: number
   /** Why it is in this phase, for people; undefined where the phase says everything. */
   readonly reason: string | undefined
   /** How its limits are enforced: by control groups, by `prlimit`, or by the agent's own measurements. */

@@ -106,6 +106,19 @@ const newGroupFields: readonly Field[] = [
   { name: 'securityGroups', kind: 'texts', choicesFrom: 'security-groups', help: 'Its security groups.' },
   { name: 'instanceType', kind: 'text', choicesFrom: 'instance-types', help: 'Its instance type.' },
   { name: 'env', kind: 'map', help: 'local: environment variables of its programs.' },
+  {
+    name: 'startLimits',
+    kind: 'object',
+    help: 'local: when the stage fails because instances do not come up; unless given, as the account has it.',
+    fields: [
+      { name: 'seconds', kind: 'number', help: 'Seconds within which the instances have to be up.' },
+      {
+        name: 'failures',
+        kind: 'number',
+        help: 'Failed starts of an instance in a row; a program that is missing counts at once.',
+      },
+    ],
+  },
   { name: 'isClone', kind: 'flag', default: false, help: 'Copies `source` instead of creating it from these fields.' },
   healthyShare,
   healthTypes,

@@ -8,7 +8,7 @@ const enforcement = { memory: 'none', processes: 'none', openFiles: 'none', disk
 
 function toInstance(id: string, restarts: number): ObservedInstance {
   const nothing = { startedAt: undefined, endedAt: undefined, exitCode: undefined, signal: undefined, reason: undefined }
-  return { id, generation: 1, phase: 'ready', pid: 7, restarts, enforcement, events: [], ...nothing }
+  return { id, generation: 1, phase: 'ready', pid: 7, restarts, failedStarts: 0, enforcement, events: [], ...nothing }
 }
 
 function toBalancer(id: string, members: Readonly<Record<string, number>>, port = 80): ObservedLoadBalancer {

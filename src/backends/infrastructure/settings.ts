@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { loadCertificate } from '../../agent/balancer/certificate.ts'
 import { byteCount, type SettingsReport } from '../../setting.ts'
 import { type PortRange, parsePortRange } from './local/port-range.ts'
+import { StartLimits, usualStartLimits } from './local/start-limits.ts'
 
 const names = z.array(z.string())
 const name = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]*$/, 'must have letters, digits, ".", "_" and "-" only')
@@ -46,6 +47,13 @@ const LocalAccount = z.strictObject({
     .describe('Address that load balancers listen on unless they are internal; `0.0.0.0` for all of this machine.'),
   user: z.string().optional().describe('User of this machine that the processes run as; Fairlead must run as root for this.'),
   'instance-types': names.optional().describe('Names of the instance types that users may choose. Default: all.'),
+  'start-limits': z
+    .strictObject({
+      seconds: StartLimits.shape.seconds.default(usualStartLimits.seconds),
+      failures: StartLimits.shape.failures.default(usualStartLimits.failures),
+    })
+    .prefault({})
+    .describe('When a stage fails that waits for instances to be up; `startLimits` of a server group takes precedence.'),
 })
 
 const InstanceType = z.strictObject({
@@ -125,6 +133,7 @@ export interface LocalAccountSettings {
   readonly address: string
   readonly user: string | undefined
   readonly instanceTypes: readonly string[]
+  readonly startLimits: StartLimits
 }
 
 export interface LocalInstanceType {
@@ -222,6 +231,7 @@ function toAccount(account: z.infer<typeof LocalAccount>, types: readonly LocalI
     address: account.address,
     user: account.user,
     instanceTypes: account['instance-types'] ?? types.map(({ name }) => name),
+    startLimits: account['start-limits'],
   }
 }
 

@@ -114,7 +114,8 @@ function openReadings() {
   })
   const reconciler = { observation: toObservation({}) }
   const agent = { problem: (): string | undefined => undefined }
-  const readings = new Readings({ desired, reconciler, agent })
+  const accounts = [{ name: 'dev', startLimits: { seconds: 90, failures: 3 } }]
+  const readings = new Readings({ desired, reconciler, agent, accounts })
   const read = () => {
     const reading = readings.serverGroup(desired.groupAt('dev', 'east', group.name) as LocalGroup)
     const { json } = writeServerGroupSummary(reading, 10)
@@ -190,4 +191,11 @@ test('the version of an application follows health, its reasons and definitions,
     return version()
   })
   assert.equal(new Set([first, ...versions]).size, versions.length + 1)
+})
+
+test('a server group reports the start limits of its account, or its own', () => {
+  const { desired, read } = openReadings()
+  assert.deepEqual(read().reading.details['startLimits'], { seconds: 90, failures: 3 })
+  desired.transact(() => desired.put('groups', { ...group, startLimits: { failures: 8 } }))
+  assert.deepEqual(read().reading.details['startLimits'], { seconds: 90, failures: 8 })
 })

@@ -6,6 +6,7 @@ import { parseMoniker } from '../../../moniker.ts'
 import { inTransaction } from '../../../storage/database.ts'
 import type { Capacity } from '../model.ts'
 import type { GroupProgram, InstanceProgram } from './program.ts'
+import type { StartLimits } from './start-limits.ts'
 
 export const desiredMigrations = [
   `CREATE TABLE infrastructure_local (
@@ -38,6 +39,8 @@ export interface LocalGroup extends Place {
   readonly tags: JsonObject
   readonly labels: JsonObject
   readonly suspendedProcesses: readonly string[]
+  /** What its deployment has set; the rest is as its account has it. */
+  readonly startLimits?: Partial<StartLimits> | undefined
   /** It is removed with its last instance. */
   readonly isLeaving: boolean
   /** Newest first. */

@@ -80,7 +80,7 @@ export function openLocalProvider(
     newId: createUlids(now),
   }
   const epoch = randomUUID().slice(0, 8)
-  const readings = new Readings({ desired, reconciler, agent })
+  const readings = new Readings({ desired, reconciler, agent, accounts: settings.accounts })
   const places = settings.accounts.flatMap((account) => account.regions.map((region) => ({ account, region })))
 
   return {

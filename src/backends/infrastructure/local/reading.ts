@@ -8,12 +8,20 @@ import type { Activity, LocalBalancer, LocalGroup, LocalInstance, LocalJob } fro
 import { dnsNameOf } from './machine.ts'
 import { toProgramView } from './program.ts'
 import type { Observation } from './reconciler.ts'
+import type { StartLimits } from './start-limits.ts'
 
 /** Name of the platform's health records; stages name it where nothing else decides. */
 export const platformHealth = 'Local'
 
-/** @param instances Called by those who need them */
-export function toServerGroup(group: LocalGroup, instances: () => readonly Instance[]): ServerGroup {
+/**
+ * @param startLimits Of its account; its own count first
+ * @param instances Called by those who need them
+ */
+export function toServerGroup(
+  group: LocalGroup,
+  startLimits: StartLimits | undefined,
+  instances: () => readonly Instance[],
+): ServerGroup {
   const { image, program } = group
   return {
     provider: 'local',
@@ -43,6 +51,7 @@ export function toServerGroup(group: LocalGroup, instances: () => readonly Insta
     tags: group.tags,
     labels: group.labels,
     details: {
+      startLimits: { ...startLimits, ...group.startLimits },
       asg: { suspendedProcesses: group.suspendedProcesses.map((processName) => ({ processName })) },
       ...(group.isLeaving && { status: 'It is being removed; its instances finish their last requests.' }),
     },
@@ -117,6 +126,8 @@ function platformRecord({ observed, problem }: InstanceState): HealthRecord {
     type: platformHealth,
     healthClass: 'platform',
     state: isDown ? 'Down' : 'Unknown',
+    ...(observed !== undefined && observed.failedStarts > 0 && { failedStarts: observed.failedStarts }),
+    ...(observed?.phase === 'failed' && { canStart: false }),
     ...(description !== undefined && { description }),
   }
 }

@@ -1,6 +1,7 @@
 /** Readings of this machine's resources, kept as long as they show the same. */
 import type { ObservedInstance, ObservedMember } from '../../../agent/protocol.ts'
 import type { Instance, Job, LoadBalancer, ServerGroup } from '../model.ts'
+import type { LocalAccountSettings } from '../settings.ts'
 import { type Desired, type LocalGroup, type LocalInstance, type LocalJob, placeKey } from './desired.ts'
 import {
   type BalancerUser,
@@ -19,6 +20,7 @@ export interface ReadingParts {
   readonly desired: Desired
   readonly reconciler: { readonly observation: Observation }
   readonly agent: { problem(): string | undefined }
+  readonly accounts: readonly Pick<LocalAccountSettings, 'name' | 'startLimits'>[]
 }
 
 interface KeptInstance {
@@ -56,7 +58,8 @@ export class Readings {
     return this.#groups.getOrInsertComputed(group, () => {
       let latest: readonly Instance[] = []
       let latestMoment: Moment | undefined
-      return toServerGroup(group, () => {
+      const account = this.#parts.accounts.find(({ name }) => name === group.account)
+      return toServerGroup(group, account?.startLimits, () => {
         const moment = this.#moment()
         if (moment === latestMoment) return latest
         latestMoment = moment
@@ -138,7 +141,12 @@ export function isListed({ leavingRevision, isBuild }: LocalJob): boolean {
 
 /** Lists show nothing else of a process. */
 function isShownAs(one: ObservedInstance | undefined, other: ObservedInstance | undefined): boolean {
-  return one?.phase === other?.phase && one?.startedAt === other?.startedAt && one?.reason === other?.reason
+  return (
+    one?.phase === other?.phase &&
+    one?.startedAt === other?.startedAt &&
+    one?.failedStarts === other?.failedStarts &&
+    one?.reason === other?.reason
+  )
 }
 
 function isShownAsMember(one: ObservedMember | undefined, other: ObservedMember | undefined): boolean {

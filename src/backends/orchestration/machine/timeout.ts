@@ -34,7 +34,7 @@ function left(place: StagePlace, since: number | undefined, limitMs: number, now
 }
 
 /** Time spent paused counts only when the pause began after the measured start. */
-function pausedMs({ paused }: Execution, since: number, now: number): number {
+export function pausedMs({ paused }: Execution, since: number, now: number): number {
   if (paused === undefined || paused.pauseTime < since) return 0
   return (paused.resumeTime ?? now) - paused.pauseTime
 }

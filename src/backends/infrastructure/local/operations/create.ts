@@ -9,6 +9,7 @@ import type { OperationRun, OperationTypes } from '../../operation-type.ts'
 import { type LocalGroup, placeKey } from '../desired.ts'
 import { buildInfoOf, hasImage } from '../local-images.ts'
 import { toProgram } from '../program.ts'
+import { StartLimits } from '../start-limits.ts'
 import { clusterGroups, findPorts, fit } from './fleet.ts'
 import {
   commitChange,
@@ -64,6 +65,7 @@ const GroupFields = z.looseObject({
   ready: Readiness.nullish(),
   limits: ProgramLimitsFile.nullish(),
   stopSeconds: seconds.nullish(),
+  startLimits: StartLimits.partial().nullish(),
 })
 type GroupFields = z.output<typeof GroupFields>
 
@@ -341,6 +343,7 @@ function toGroup(
     tags: fields.tags ?? inherited?.tags ?? {},
     labels: fields.labels ?? inherited?.labels ?? {},
     suspendedProcesses: fields.suspendedProcesses ?? [],
+    startLimits: fields.startLimits ?? inherited?.startLimits,
     isLeaving: false,
     activities: [],
   }

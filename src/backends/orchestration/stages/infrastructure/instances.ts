@@ -7,7 +7,7 @@ import { hourMs, monitorStep, submitStep } from './cloud-task.ts'
 import { withoutNotes } from './server-group-operations.ts'
 import { healthTypesOf, type Instance, type InstancePlace, isDown, isUp, loadInstance, loadServerGroup } from './server-groups.ts'
 import { checkTrafficGuards } from './traffic-guard.ts'
-import { waitStep } from './waits.ts'
+import { followStarts, waitStep } from './waits.ts'
 
 const balancerHealth = ['LoadBalancer', 'TargetGroup']
 
@@ -106,7 +106,11 @@ function waitForRestart(): Step {
     for (const place of instancesOf(context)) {
       const found = await loadInstance(context, place)
       const isRestarted = found !== undefined && found.launchTime > Number(launched[place.id] ?? 0)
-      if (!isRestarted || (types?.length !== 0 && !isUp(found, types))) return `the instance ${place.id} is not up again`
+      if (isRestarted && (types?.length === 0 || isUp(found, types))) continue
+      const missing = `the instance ${place.id} is not up again`
+      if (found === undefined) return missing
+      const group = found.serverGroup && (await loadServerGroup(context, { ...locationOf(settings), name: found.serverGroup }))
+      return followStarts(context, group || undefined, { down: [found], dispensable: 0, missing })
     }
     return undefined
   })

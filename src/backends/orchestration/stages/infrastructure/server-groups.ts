@@ -15,6 +15,8 @@ export interface Instance {
   readonly id: string
   readonly healthState: string
   readonly launchTime: number
+  /** Its name; full forms alone tell it. */
+  readonly serverGroup: string | undefined
   readonly health: readonly JsonObject[]
 }
 
@@ -64,6 +66,7 @@ function toInstance(instance: JsonObject): Instance {
     id: textOf(instance['id']) ?? textOf(instance['name']) ?? '',
     healthState: textOf(instance['healthState']) ?? 'Unknown',
     launchTime: numberOf(instance['launchTime']) ?? 0,
+    serverGroup: textOf(instance['serverGroup']),
     health: objectsOf(instance['health']),
   }
 }

@@ -1,6 +1,7 @@
 /** Steps that wait until server groups and instances are as wished (docs/contracts/infrastructure.md#waiting). */
-import { isObject, type JsonObject, numberOf, textOf, textsOf } from '../../../../json/values.ts'
+import { isObject, type JsonObject, numberOf, objectOf, textOf, textsOf } from '../../../../json/values.ts'
 import { StageError } from '../../machine/failure.ts'
+import { pausedMs } from '../../machine/timeout.ts'
 import { type Stage, waitingKey } from '../../model.ts'
 import type { Step, TaskContext, TaskResult } from '../stage-type.ts'
 import { type ServerGroupTarget, targetOf } from './cloud-context.ts'
@@ -8,6 +9,7 @@ import { hourMs, minuteMs, pauseFor } from './cloud-task.ts'
 import {
   clusterPlaceOf,
   healthTypesOf,
+  type Instance,
   isDown,
   isUp,
   loadCluster,
@@ -44,8 +46,8 @@ async function lookUp(
     const group = await visibleGroup(context, target)
     if (group === undefined) return { missing: `${target.name} is not visible yet` }
     const wanted = wantedInstances(settingsOf(context.stage), group)
-    const up = group.instances.filter((instance) => isUp(instance, types)).length
-    if (up < wanted || group.instances.length < wanted) return { missing: describeUp(group, up, wanted, types), group }
+    const lack = lackOfUp(context, group, wanted, types)
+    if (lack !== undefined) return lack
   }
   return undefined
 }
@@ -105,8 +107,7 @@ export function waitCapacityStep(): Step {
     if (hasShare ? total < wanted : total !== desired) return `${group.name} has ${total} instances, ${desired} are wanted`
     const types = healthTypesOf(context.stage.context)
     if (group.isDisabled || types?.length === 0) return undefined
-    const up = group.instances.filter((instance) => isUp(instance, types)).length
-    return up >= wanted ? undefined : describeUp(group, up, wanted, types)
+    return lackOfUp(context, group, wanted, types)
   })
 }
 
@@ -148,18 +149,19 @@ export function waitAllDownStep(targets: TargetsOf, drainMs: (context: TaskConte
   })
 }
 
-const maxReason = 300
-
-/** With the reason of one that is not up, if the service reports any. */
-function describeUp({ name, instances }: ServerGroup, up: number, wanted: number, types: readonly string[] | undefined): string {
-  const count = `${up} of ${wanted} instances of ${name} are up`
-  for (const instance of instances) {
-    const reason = isUp(instance, types)
-      ? undefined
-      : instance.health.map((record) => textOf(record['description'])).find(Boolean)
-    if (reason !== undefined) return `${count}; ${instance.id}: ${reason.slice(0, maxReason)}`
-  }
-  return count
+/** @throws {StageError} when the instances will not come up: the limits of their starts are reached */
+function lackOfUp(
+  context: TaskContext,
+  group: ServerGroup,
+  wanted: number,
+  types: readonly string[] | undefined,
+): Lack | undefined {
+  const { instances, name } = group
+  const down = instances.filter((instance) => !isUp(instance, types))
+  const up = instances.length - down.length
+  if (up >= wanted) return undefined
+  const missing = `${up} of ${wanted} instances of ${name} are up`
+  return { ...followStarts(context, group, { down, dispensable: instances.length - wanted, missing }), group }
 }
 
 async function visibleGroup(context: TaskContext, target: ServerGroupTarget): Promise<ServerGroup | undefined> {
@@ -171,7 +173,7 @@ async function visibleGroup(context: TaskContext, target: ServerGroupTarget): Pr
 }
 
 /** What a step waits for. */
-interface Lack {
+export interface Lack {
   /** In words. */
   readonly missing: string
   readonly group?: ServerGroup
@@ -193,8 +195,7 @@ const reversedMs = 10_000
 function followTraffic({ stage, now }: TaskContext, lack: Lack, isDisabling: boolean): Lack {
   const { group } = lack
   if (group === undefined) return lack
-  const known = stage.context[trafficKey]
-  const before = isObject(known) && known['run'] === (stage.startTime ?? 0) ? known : {}
+  const before = noteOf(stage, trafficKey)
   const isReversed = group.isDisabled !== isDisabling
   const wasReached = before['wasReached'] === true || !isReversed
   const sinceMs = isReversed ? (numberOf(before['reversedMs']) ?? now) : undefined
@@ -204,8 +205,81 @@ function followTraffic({ stage, now }: TaskContext, lack: Lack, isDisabling: boo
       `${group.name} was ${wanted} and is ${other} now: another stage, task or user has ${other} it meanwhile. Run this again if it should be ${wanted}.`,
     ])
   }
-  return { ...lack, notes: { [trafficKey]: { run: stage.startTime ?? 0, wasReached, reversedMs: sinceMs } } }
+  return { ...lack, notes: { ...lack.notes, [trafficKey]: { run: stage.startTime ?? 0, wasReached, reversedMs: sinceMs } } }
 }
+
+const startsKey = 'waiting.starts'
+const startAdvice =
+  'See the console of the instance; "startLimits" of the server group, or start-limits of its account, set the limits.'
+const maxReason = 300
+
+interface Starts {
+  readonly down: readonly Instance[]
+  /** So many instances need not come up. */
+  readonly dispensable: number
+  readonly missing: string
+}
+
+/**
+ * Instances have a time to come up, and a number of starts that may fail; services that report no such limits set none.
+ *
+ * @throws {StageError}
+ */
+export function followStarts(
+  { stage, execution, now }: TaskContext,
+  group: ServerGroup | undefined,
+  { down, dispensable, missing }: Starts,
+): Lack {
+  const { seconds, failures } = objectOf(group?.all['startLimits'])
+  const isNew = (group?.createdTime ?? 0) >= (stage.startTime ?? now)
+  const known = noteOf(stage, startsKey)
+  const sinceMs = numberOf(known['sinceMs']) ?? now
+  // What failed before this stage does not count.
+  const failed = isNew ? {} : Object.fromEntries(down.map((each) => [each.id, failedStarts(each)]))
+  const before = isObject(known['failed']) ? known['failed'] : failed
+  const faults = down.flatMap((instance) => startFault(instance, numberOf(before[instance.id]) ?? 0, numberOf(failures)))
+  const [fault] = faults
+  if (fault !== undefined && faults.length > dispensable) {
+    throw new StageError([`${missing}; ${fault} ${startAdvice}`])
+  }
+  const limitMs = (numberOf(seconds) ?? Number.POSITIVE_INFINITY) * 1000
+  const reason = down.flatMap(reasonsOf).at(0)
+  const told = reason === undefined ? missing : `${missing}; ${reason}`
+  if (now - sinceMs - pausedMs(execution, sinceMs, now) >= limitMs) {
+    throw new StageError([`${told.replace(/\.$/, '')}. They were not up within ${seconds} s. ${startAdvice}`])
+  }
+  return { missing: told, notes: { [startsKey]: { run: stage.startTime ?? 0, sinceMs, failed: before } } }
+}
+
+/** Why the instance will not start; nothing while it still may. */
+function startFault(instance: Instance, before: number, limit = Number.POSITIVE_INFINITY): string[] {
+  const { id, health } = instance
+  const [reason = id] = reasonsOf(instance)
+  if (health.some((record) => record['canStart'] === false)) return [reason]
+  const failed = failedStarts(instance)
+  // Fewer than before: it ran well in between.
+  const counted = failed < before ? failed : failed - before
+  const isDownNow = health.some((record) => record['failedStarts'] !== undefined && record['state'] === 'Down')
+  return isDownNow && counted >= limit ? [`${reason} It failed to start ${counted} times in a row.`] : []
+}
+
+function failedStarts({ health }: Instance): number {
+  return Math.max(0, ...health.map((record) => numberOf(record['failedStarts']) ?? 0))
+}
+
+/** As the service reports it. */
+function reasonsOf({ id, health }: Instance): string[] {
+  const reason = health.map((record) => textOf(record['description'])).find(Boolean)
+  return reason === undefined ? [] : [`${id}: ${reason.slice(0, maxReason)}`]
+}
+
+/** What an earlier look of the same run of the stage has noted. */
+function noteOf({ context, startTime }: Stage, key: string): JsonObject {
+  const known = context[key]
+  return isObject(known) && known['run'] === (startTime ?? 0) ? known : {}
+}
+
+const noNotes = { [waitingKey]: undefined, [trafficKey]: undefined, [startsKey]: undefined }
 
 /** Waits while something is missing. @param look What that is; undefined once the wait is over. */
 export function waitStep(
@@ -218,7 +292,7 @@ export function waitStep(
     timeoutMs,
     execute: async (context): Promise<TaskResult> => {
       const lack = await look(context)
-      if (lack === undefined) return { status: 'SUCCEEDED', context: { [waitingKey]: undefined, [trafficKey]: undefined } }
+      if (lack === undefined) return { status: 'SUCCEEDED', context: noNotes }
       const { missing, notes } = typeof lack === 'string' ? { missing: lack } : lack
       return { status: 'RUNNING', context: { [waitingKey]: missing, ...notes }, pollMs: pauseFor(context) }
     },
