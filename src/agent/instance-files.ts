@@ -35,6 +35,8 @@ export interface RunRecord {
   readonly pid: number
   /** As `ProcessEntry.start`. */
   readonly start: string
+  /** User of the account; undefined: the agent's own. */
+  readonly uid?: number | undefined
   /** Milliseconds since the epoch. */
   readonly startedAt: number
   /** Folder of its control group. */

@@ -2,31 +2,15 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { membersOfGroup } from './control-groups.ts'
 import type { RunRecord } from './instance-files.ts'
+import type { Marks } from './marks.ts'
 import { bootOf, type ProcessEntry, type ProcessTable, signalProcess } from './processes.ts'
 
 /** An instance as far as its processes tell. */
 export interface ProcessOwner {
-  /** Digest of the data directory. */
-  readonly agentMark: string
+  readonly marks: Marks
   readonly instanceId: string
   /** The latest process that was started for it. */
   readonly run: RunRecord | undefined
-}
-
-export interface Mark {
-  readonly agentMark: string
-  readonly instanceId: string
-  readonly runId: string
-}
-
-export function formatMark({ agentMark, instanceId, runId }: Mark): string {
-  return `${agentMark}:${instanceId}:${runId}`
-}
-
-export function parseMark(mark: string | undefined): Mark | undefined {
-  const [agentMark, instanceId, runId] = mark?.split(':') ?? []
-  if (agentMark === undefined || instanceId === undefined || runId === undefined) return undefined
-  return { agentMark, instanceId, runId }
 }
 
 const longestPauseMs = 250
@@ -46,7 +30,7 @@ export function findMembers(owner: ProcessOwner, table: ProcessTable, entries = 
   const { run } = owner
   const grouped = new Set(run?.controlGroup === undefined ? [] : membersOfGroup(run.controlGroup))
   const leader = run && entries.find(({ pid }) => pid === run.pid)
-  const mark = `${owner.agentMark}:${owner.instanceId}:`
+  const beginning = `${owner.marks.agentMark}:${owner.instanceId}:`
   // While a group has members, the system gives its id to no other process.
   const ownsGroup = run !== undefined && (leader === undefined || leader.start === run.start)
   return entries.filter((entry) => {
@@ -54,8 +38,14 @@ export function findMembers(owner: ProcessOwner, table: ProcessTable, entries = 
     const isInGroup = ownsGroup && (entry.group === run.pid || entry.session === run.pid)
     if (isInGroup && bootOf(entry.start) === bootOf(run.start)) return true
     if (grouped.has(entry.pid)) return true
-    return table.markOf(entry)?.startsWith(mark) ?? false
+    const mark = table.markOf(entry)
+    return mark?.startsWith(beginning) === true && owner.marks.check(mark) !== undefined && isOfItsUser(run, table, entry)
   })
+}
+
+/** A mark alone, which its own programs may have given away, makes a process of another user none of the account's. */
+export function isOfItsUser(run: RunRecord | undefined, table: ProcessTable, { pid }: ProcessEntry): boolean {
+  return run?.uid === undefined || table.userOf(pid) === run.uid
 }
 
 /**

@@ -16,8 +16,9 @@ import {
   unstarted,
   writeRecord,
 } from './instance-files.ts'
-import { endProcesses, findMembers, formatMark, isRunning, type ProcessOwner } from './instance-processes.ts'
+import { endProcesses, findMembers, isOfItsUser, isRunning, type ProcessOwner } from './instance-processes.ts'
 import type { AgentLog } from './log.ts'
+import type { Mark, Marks } from './marks.ts'
 import { probe } from './probe.ts'
 import type { ProcessEntry, ProcessTable } from './processes.ts'
 import type { DesiredInstance, InstanceEvent, InstancePhase, ObservedInstance, Probe } from './protocol.ts'
@@ -39,8 +40,7 @@ import { closeWayTo, fillWorkspace, measureFolder, openWayTo, removeFolder } fro
 export interface InstanceContext {
   readonly dataDir: string
   readonly instancesFolder: string
-  /** Digest of the data directory. */
-  readonly agentMark: string
+  readonly marks: Marks
   /** Folder for the groups of instances; undefined where the machine has none. */
   readonly controlGroups: string | undefined
   readonly table: ProcessTable
@@ -115,9 +115,10 @@ export class Instance {
     return this.#files.console
   }
 
-  /** The run whose processes may exist. */
-  get runId(): string | undefined {
-    return this.#record.run?.id
+  /** Whether a process with this mark, of an earlier run, was left behind. While the program starts or stops, the instance looks itself. */
+  isStray(entry: ProcessEntry, { runId }: Mark): boolean {
+    const { run } = this.#record
+    return run?.id !== runId && this.#run !== undefined && isOfItsUser(run, this.#context.table, entry)
   }
 
   /** Starts, adopts or restarts; other changes hold from the next start. */
@@ -302,14 +303,14 @@ export class Instance {
   }
 
   async #launch({ program, restart }: DesiredInstance): Promise<Run> {
-    const { controlGroups, table, agentMark } = this.#context
+    const { controlGroups, table, marks } = this.#context
     const id = randomBytes(6).toString('hex')
     const controlGroup = controlGroups && `${controlGroups}/${this.id}`
-    const mark = formatMark({ agentMark, instanceId: this.id, runId: id })
+    const mark = marks.format(this.id, id)
     const started = await startProgram({ program, files: this.#files, mark, keepsStatus: restart === 'once' })
     const startedAt = Date.now()
     const start = table.find(started.pid)?.start ?? ''
-    const run = createRun({ id, pid: started.pid, start, startedAt, controlGroup }, false)
+    const run = createRun({ id, pid: started.pid, start, uid: program.user?.uid, startedAt, controlGroup }, false)
     started.child.once('exit', (exitCode, endSignal) =>
       run.settle({ exitCode: exitCode ?? undefined, signal: endSignal ?? undefined }),
     )
@@ -507,7 +508,7 @@ export class Instance {
   }
 
   #owner(): ProcessOwner {
-    return { agentMark: this.#context.agentMark, instanceId: this.id, run: this.#record.run }
+    return { marks: this.#context.marks, instanceId: this.id, run: this.#record.run }
   }
 
   #findMembers(maxAgeMs = 0): ProcessEntry[] {

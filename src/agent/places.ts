@@ -8,6 +8,9 @@ export const agentLogName = 'agent.log'
 /** Held by the agent that works on the data directory. */
 export const agentLockName = 'agent.lock'
 
+/** Signs the marks of processes; for the agent's user alone. */
+export const agentKeyName = 'agent.key'
+
 /** The folder that has a folder for each instance. */
 export const instancesFolderName = 'instances'
 

@@ -23,9 +23,11 @@ export interface ProcessTable {
   listeningPorts(pids: readonly number[], maxAgeMs: number): number[]
   /** Value of `markName` in the environment that the process was started with; undefined also where it cannot be read. */
   markOf(entry: ProcessEntry): string | undefined
+  /** Id of the user who runs the process; undefined when it has ended. */
+  userOf(pid: number): number | undefined
 }
 
-/** Environment variable that every process of an instance inherits; `formatMark` makes its value. */
+/** Environment variable that every process of an instance inherits; `Marks` makes its value. */
 export const markName = 'FAIRLEAD_PROCESS'
 
 /** Ticks of `/proc/PID/stat` in a second, the same on every architecture. */
@@ -83,7 +85,17 @@ function openLinuxSource(): Source {
     return mark
   }
 
-  return { list, find, markOf }
+  return { list, find, markOf, userOf }
+}
+
+/** The real one, which stays while a program runs with rights of another. @see proc_pid_status(5) */
+function userOf(pid: number): number | undefined {
+  try {
+    const user = /^Uid:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]
+    return user === undefined ? undefined : Number(user)
+  } catch (error) {
+    return passOver(error)
+  }
 }
 
 function isSame(a: ProcessEntry, b: ProcessEntry): boolean {
@@ -135,7 +147,7 @@ function openPortableSource(): Source {
       return [{ pid: Number(pid), group: Number(group), session: 0, start: start.join(' '), isZombie: state.startsWith('Z') }]
     })
   }
-  return { list: () => ps(['-ax']), find: (pid) => ps(['-p', String(pid)])[0], markOf: () => undefined }
+  return { list: () => ps(['-ax']), find: (pid) => ps(['-p', String(pid)])[0], markOf: () => undefined, userOf: () => undefined }
 }
 
 /** Bytes of memory that belong to a process alone or are shared without a file behind them; 0 when it has ended. */

@@ -4,9 +4,9 @@ import { join } from 'node:path'
 import { type ConsolePart, type ConsoleWish, readConsole, readConsolePart } from './console.ts'
 import { listGroups, openControlGroups, removeGroup } from './control-groups.ts'
 import { Instance, type InstanceContext } from './instance.ts'
-import { parseMark } from './instance-processes.ts'
 import type { AgentLog } from './log.ts'
-import { instancesFolderName, markOfDataDir } from './places.ts'
+import { openMarks } from './marks.ts'
+import { instancesFolderName } from './places.ts'
 import { openProcessTable, type ProcessTable, signalProcess } from './processes.ts'
 import type { DesiredInstance, ObservedInstance } from './protocol.ts'
 
@@ -35,12 +35,12 @@ export class Supervisor {
   #isOver = false
 
   constructor({ dataDir, log, onChange, table = openProcessTable() }: SupervisorOptions) {
-    const agentMark = markOfDataDir(dataDir)
+    const marks = openMarks(dataDir)
     this.#context = {
       dataDir,
       instancesFolder: join(dataDir, instancesFolderName),
-      agentMark,
-      controlGroups: openControlGroups(`fairlead-${agentMark}`),
+      marks,
+      controlGroups: openControlGroups(`fairlead-${marks.agentMark}`),
       table,
       log,
       changed: onChange,
@@ -99,13 +99,10 @@ export class Supervisor {
 
   /** Instances that agents before this one have left: by their folders, control groups and processes. */
   #findLeftIds(): Set<string> {
-    const { controlGroups, instancesFolder, table, agentMark } = this.#context
-    const marks = table.list().map((entry) => parseMark(table.markOf(entry)))
+    const { controlGroups, instancesFolder, table, marks } = this.#context
+    const found = table.list().flatMap((entry) => marks.check(table.markOf(entry)) ?? [])
     for (const group of controlGroups === undefined ? [] : listGroups(controlGroups)) removeGroup(group)
-    return new Set([
-      ...readdirSync(instancesFolder),
-      ...marks.flatMap((mark) => (mark?.agentMark === agentMark ? mark.instanceId : [])),
-    ])
+    return new Set([...readdirSync(instancesFolder), ...found.map(({ instanceId }) => instanceId)])
   }
 
   #reconcile(): void {
@@ -157,13 +154,10 @@ export class Supervisor {
 
   /** Ends marked processes that belong to no run of an instance. */
   #endStrangers(): void {
-    const { table, agentMark, log } = this.#context
+    const { table, marks, log } = this.#context
     for (const entry of table.list()) {
-      const mark = parseMark(table.markOf(entry))
-      if (mark?.agentMark !== agentMark) continue
-      const instance = this.#instances.get(mark.instanceId)
-      // While it is being started or stopped, the instance looks after its processes itself.
-      if (instance !== undefined && (instance.runId === mark.runId || instance.observe().pid === undefined)) continue
+      const mark = marks.check(table.markOf(entry))
+      if (mark === undefined || this.#instances.get(mark.instanceId)?.isStray(entry, mark) === false) continue
       log.warn({ pid: entry.pid, instance: mark.instanceId }, 'a process that belongs to no instance is ended')
       signalProcess(entry.pid, 'SIGKILL')
     }
