@@ -74,7 +74,7 @@ function stopOnSignal(
     phase = 'draining'
     if (drainMs > 0) {
       log.info(
-        `${signal}: readiness is 503 from now on, requests are served for ${drainMs} ms more; a second signal ends the wait`,
+        `${signal}: readiness is 503 from now on; if load balancers probe it, requests are served for ${drainMs} ms more; a second signal ends the wait`,
       )
     }
     await gateway.drain(hurry.signal)

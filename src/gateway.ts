@@ -88,7 +88,7 @@ export interface Gateway {
   listen(): Promise<string>
   /**
    * Has readiness fail from now on while everything is still served, so that balancers turn away before `close`. Resolves
-   * after the configured time, or when it is aborted.
+   * after the configured time, or when it is aborted; at once where no balancer has probed readiness and none is configured.
    */
   drain(hurry?: AbortSignal): Promise<void>
   /** Applies what may change while the gateway runs, and logs what counts after a restart. */
@@ -476,7 +476,7 @@ type PortParts = Context & Services & Access & Operations & { steps: readonly Re
 /** The listeners. They close first: requests in flight still use every other part. */
 function openPorts(parts: PortParts): Omit<Gateway, 'close'> {
   const { config, log, tls, login, switches, platform, keep, embedded, applications, accounts, shared } = parts
-  const { listeners, origin, address, port, drainMs, shutdownGraceMs, writeTimeoutMs, maxUnreadBytes } = config.http
+  const { listeners, origin, address, port, drainMs, drainsAlways, shutdownGraceMs, writeTimeoutMs, maxUnreadBytes } = config.http
   const loginPaths = login.routes.map(({ path }) => path)
   const times = { ...connectionTimes, ...parts.connectionTimes }
   const overload = keep(
@@ -544,7 +544,7 @@ function openPorts(parts: PortParts): Omit<Gateway, 'close'> {
 
   async function drain(hurry?: AbortSignal): Promise<void> {
     platform.health.stop()
-    if (drainMs === 0) return
+    if (drainMs === 0 || !(drainsAlways || platform.health.isProbed())) return
     connections.drain()
     // Balancers turn away meanwhile, so that clients come back to other replicas.
     void platform.streams.drain(drainMs / 2)

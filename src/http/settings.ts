@@ -134,8 +134,8 @@ export const HttpKeys = z.strictObject({
     .optional()
     .describe(
       'Time after SIGTERM or SIGINT in which requests are still served while readiness is 503, so that load balancers switch. ' +
-        'Default: 5 seconds in a container and if forwarded headers are trusted, else 0; 0 on a terminal and with an immediate ' +
-        'shutdown.',
+        'Default: 5 seconds in Kubernetes, if forwarded headers are trusted, and in a container whose readiness is probed again and ' +
+        'again; else 0. 0 on a terminal and with an immediate shutdown.',
     ),
   'server.shutdown': z
     .enum(['graceful', 'immediate'])
@@ -266,6 +266,7 @@ export function toHttpSettings(keys: HttpKeys, report: SettingsReport, surroundi
       maxRequests: keys['http.overload.maxRequests'],
     },
     drainMs: Math.min(keys['server.drain-ms'] ?? toDrainMs(keys, origin, surroundings), maxTimerMs),
+    drainsAlways: keys['server.drain-ms'] !== undefined || surroundings.inKubernetes || origin.trustForwarded,
     shutdownGraceMs:
       keys['server.shutdown'] === 'immediate' ? 0 : Math.min(keys['spring.lifecycle.timeout-per-shutdown-phase'], maxTimerMs),
     ignoreTrailingSlash: keys['url-handler.trailingSlash.enabled'],

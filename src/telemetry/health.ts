@@ -6,6 +6,10 @@ export interface Health {
   waitingFor(): string[]
   /** False while the gateway is stopping, or a vital condition does not hold. */
   isUp(): boolean
+  /** Notes that a client has asked whether the gateway is ready. */
+  noteProbe(): void
+  /** Whether a balancer looks at the readiness of the gateway: probes have found it ready again and again, also lately. */
+  isProbed(): boolean
   /** Marks the gateway as stopping: readiness fails from now on, so that balancers turn away. */
   stop(): void
   /** What is out of order although requests are served. */
@@ -32,11 +36,18 @@ interface HealthOptions<Service extends string> {
   log: FastifyBaseLogger
 }
 
+/** A client that waits for the start stops asking after its first success. */
+const probesOfBalancer = 3
+/** Longer than the usual pauses between probes. */
+const lastProbeMs = 120_000
+
 /** @see docs/contracts/http.md#health: once all services were healthy the checks stop until they are asked for again. */
 export function createHealth<Service extends string>(options: HealthOptions<Service>): Health {
   const failing = new Set<Service>()
   let allWereHealthy = false
   let stopping = false
+  let probes = 0
+  let probedAtMs = Number.NEGATIVE_INFINITY
   let timer: NodeJS.Timeout | undefined
 
   async function check(service: Service): Promise<void> {
@@ -53,13 +64,21 @@ export function createHealth<Service extends string>(options: HealthOptions<Serv
     allWereHealthy = failing.size === 0
   }
 
+  const waitingFor = () => [
+    ...(stopping ? ['shutdown'] : []),
+    ...Object.entries({ ...options.conditions, ...options.vitalConditions })
+      .filter(([, holds]) => !holds())
+      .map(([name]) => name),
+  ]
+
   return {
-    waitingFor: () => [
-      ...(stopping ? ['shutdown'] : []),
-      ...Object.entries({ ...options.conditions, ...options.vitalConditions })
-        .filter(([, holds]) => !holds())
-        .map(([name]) => name),
-    ],
+    waitingFor,
+    noteProbe: () => {
+      if (waitingFor().length > 0) return
+      probes += 1
+      probedAtMs = performance.now()
+    },
+    isProbed: () => probes >= probesOfBalancer && performance.now() - probedAtMs < lastProbeMs,
     isUp: () => !stopping && Object.values(options.vitalConditions).every((holds) => holds()),
     stop: () => {
       stopping = true

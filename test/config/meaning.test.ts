@@ -247,18 +247,18 @@ test('a time longer than any timer leaves room for what is added', async (t) => 
   }
 })
 
-for (const [where, places, settings, drainMs] of [
-  ['on a machine of its own', {}, {}, 0],
-  ['in a container', { inContainer: true }, {}, 5000],
-  ['in Kubernetes', { env: { KUBERNETES_SERVICE_HOST: '10.0.0.1' } }, {}, 5000],
-  ['behind a balancer', {}, { 'server.forward-headers-strategy': 'native' }, 5000],
-  ['in a container with a terminal', { inContainer: true, onTerminal: true }, {}, 0],
-  ['with an immediate shutdown', { inContainer: true }, { 'server.shutdown': 'immediate' }, 0],
-  ['with a time of its own', { onTerminal: true }, { 'server.drain-ms': '20s' }, 20_000],
+for (const [where, places, settings, drainMs, always] of [
+  ['on a machine of its own', {}, {}, 0, false],
+  ['in a container', { inContainer: true }, {}, 5000, false],
+  ['in Kubernetes', { env: { KUBERNETES_SERVICE_HOST: '10.0.0.1' } }, {}, 5000, true],
+  ['behind a balancer', {}, { 'server.forward-headers-strategy': 'native' }, 5000, true],
+  ['in a container with a terminal', { inContainer: true, onTerminal: true }, {}, 0, false],
+  ['with an immediate shutdown', { inContainer: true }, { 'server.shutdown': 'immediate' }, 0, false],
+  ['with a time of its own', { onTerminal: true }, { 'server.drain-ms': '20s' }, 20_000, true],
 ] as const) {
   test(`a gateway ${where} drains for ${drainMs} ms`, async (t) => {
     const { config } = await loadConfig({ ...write(t, { settings }), ...places })
-    assert.equal(config.http.drainMs, drainMs)
+    assert.deepEqual([config.http.drainMs, config.http.drainsAlways], [drainMs, always])
   })
 }
 

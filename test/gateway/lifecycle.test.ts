@@ -104,6 +104,29 @@ test('during a drain readiness fails while ports serve', async (t) => {
   for (const connection of silent) await connection.ended
 })
 
+test('without probes of readiness nothing waits for a balancer', async (t) => {
+  const http = { drainMs: 3_600_000, drainsAlways: false }
+  const { gateway, url } = await runGateway(t, {}, { http })
+  for (const path of ['/health', '/readyz']) assert.equal((await fetch(`${url}${path}`)).status, 200)
+  await gateway.drain()
+  assert.equal((await fetch(`${url}/readyz`)).status, 503)
+})
+
+test('a balancer that probes readiness gets its time', async (t) => {
+  const http = { drainMs: 3_600_000, drainsAlways: false }
+  const { gateway, url } = await runGateway(t, {}, { http })
+  for (const path of ['/health', '/readyz', '/readyz']) assert.equal((await fetch(`${url}${path}`)).status, 200)
+  const hurry = new AbortController()
+  let isOver = false
+  const drained = gateway.drain(hurry.signal).then(() => {
+    isOver = true
+  })
+  assert.equal((await fetch(`${url}/readyz`)).status, 503)
+  assert.equal(isOver, false)
+  hurry.abort()
+  await drained
+})
+
 test('idle connections serve one more request after a drain', async (t) => {
   const clouddriver = await startUpstream(t, { 'POST /ops': { id: 'one' }, 'GET /networks': '{}' })
   const hour = 3_600_000

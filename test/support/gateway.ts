@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import pino from 'pino'
-import { loadConfig } from '../../src/config/config.ts'
+import { type Config, loadConfig } from '../../src/config/config.ts'
 import type { BuiltInPlugin } from '../../src/deck-plugins/built-in.ts'
 import { createGateway, type Gateway } from '../../src/gateway.ts'
 import type { ConnectionTimes } from '../../src/http/connections.ts'
@@ -35,6 +35,8 @@ export interface GatewayOptions {
   /** Embedded services get a worker thread, as outside of tests; needed where a test stalls or ends it. */
   ownThread?: boolean
   connectionTimes?: Partial<ConnectionTimes>
+  /** What follows from the machine instead of the settings. */
+  http?: Partial<Config['http']>
   /** A directory that outlives the gateway, for restart tests; by default a temporary one. */
   dataDir?: string
   /** Plug-ins of Deck that come with Fairlead. */
@@ -74,7 +76,7 @@ export async function runGateway(t: TestEnd, settings: GatewaySettings, options:
     homeDir: home,
   })
   const started = await createGateway({
-    config,
+    config: { ...config, http: { ...config.http, ...options.http } },
     log: createTestLog(options.log),
     version: '0.0.0-test',
     connectionTimes: options.connectionTimes,

@@ -152,12 +152,14 @@ export const systemOperations: Operation[] = [
 
 async function answerHealth(request: OperationRequest, platform: Platform): Promise<DirectAnswer> {
   if (request.query['checkDownstreamServices']) platform.health.recheck()
+  platform.health.noteProbe()
   const down = !platform.health.isUp() || (request.query['downstreamServices'] && platform.health.failingServices().length > 0)
   return new DirectAnswer(down ? 503 : 200, { status: down ? 'DOWN' : 'UP' })
 }
 
 async function answerReadiness({ state }: OperationRequest, platform: Platform): Promise<DirectAnswer> {
   const { health, workers } = platform
+  health.noteProbe()
   const waitingFor = health.waitingFor()
   const troubles = health.troubles()
   const status = waitingFor.length === 0 ? 'UP' : 'DOWN'
