@@ -338,8 +338,10 @@ function createPlatform(parts: Context & Services & Stores & Access & { deckPlug
   const health = createHealth({
     services: upstreams.enabledServices().filter((service) => config.telemetry.healthCheckedServices.includes(service)),
     ask: (service) => askHealth(upstreams, service),
-    conditions: { 'embedded back ends': () => embedded?.isListening() ?? true },
-    vitalConditions: { Redis: () => isSound(redis, config.redis?.relaxedHealth) },
+    conditions: {
+      'embedded back ends': () => embedded?.isListening() ?? true,
+      Redis: () => isSound(redis, config.redis?.relaxedHealth),
+    },
     troubles: () => [
       ...(audit?.trouble === undefined ? [] : [audit.trouble]),
       ...describeCircuits(upstreams.endpoints()),

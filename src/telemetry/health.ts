@@ -4,8 +4,6 @@ import type { FastifyBaseLogger } from 'fastify'
 export interface Health {
   /** What readiness waits for; empty when the gateway is ready. */
   waitingFor(): string[]
-  /** False while the gateway is stopping, or a vital condition does not hold. */
-  isUp(): boolean
   /** Notes that a client has asked whether the gateway is ready. */
   noteProbe(): void
   /** Whether a balancer looks at the readiness of the gateway: probes have found it ready again and again, also lately. */
@@ -29,8 +27,6 @@ interface HealthOptions<Service extends string> {
   ask: (service: Service) => Promise<number | undefined>
   /** Named conditions that must hold before requests may come. */
   conditions: Readonly<Record<string, () => boolean>>
-  /** The same, for conditions without which the gateway counts as down. */
-  vitalConditions: Readonly<Record<string, () => boolean>>
   troubles?: () => string[]
   intervalMs: number
   log: FastifyBaseLogger
@@ -66,7 +62,7 @@ export function createHealth<Service extends string>(options: HealthOptions<Serv
 
   const waitingFor = () => [
     ...(stopping ? ['shutdown'] : []),
-    ...Object.entries({ ...options.conditions, ...options.vitalConditions })
+    ...Object.entries(options.conditions)
       .filter(([, holds]) => !holds())
       .map(([name]) => name),
   ]
@@ -79,7 +75,6 @@ export function createHealth<Service extends string>(options: HealthOptions<Serv
       probedAtMs = performance.now()
     },
     isProbed: () => probes >= probesOfBalancer && performance.now() - probedAtMs < lastProbeMs,
-    isUp: () => !stopping && Object.values(options.vitalConditions).every((holds) => holds()),
     stop: () => {
       stopping = true
     },

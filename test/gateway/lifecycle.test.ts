@@ -219,11 +219,14 @@ test('a second signal after the drain exits at once', async (t) => {
 test('while back ends start, readiness names them and requests wait', async (t) => {
   const gateway = startServe(t, {}, { embedded: true })
   const url = await gateway.listening
+  const health = (await fetch(`${url}/health`)).status
   const first = await fetch(`${url}/health/readiness`)
   const body = (await first.json()) as { status: string; waitingFor?: string[] }
   if (first.status === 503) assert.deepEqual(body, { status: 'DOWN', waitingFor: ['embedded back ends'] })
   else assert.deepEqual(body, { status: 'UP' })
+  assert.ok(first.status === 200 || health === 503, 'health is no better than readiness')
   assert.equal((await fetch(`${url}/projects`)).status, 200)
+  assert.equal((await fetch(`${url}/health`)).status, 200)
   assert.equal((await fetch(`${url}/health/readiness`)).status, 200)
 })
 
@@ -265,7 +268,7 @@ test('a data directory admits one process at a time', async (t) => {
   first.signal('SIGKILL')
   await first.exited
   const third = startServe(t, {}, { home, embedded: true })
-  assert.equal((await fetch(`${await third.listening}/health`)).status, 200)
+  assert.equal((await fetch(`${await third.listening}/livez`)).status, 200)
 })
 
 test('embedded back ends that die restart; reads wait for them', async (t) => {

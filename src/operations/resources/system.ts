@@ -153,7 +153,8 @@ export const systemOperations: Operation[] = [
 async function answerHealth(request: OperationRequest, platform: Platform): Promise<DirectAnswer> {
   if (request.query['checkDownstreamServices']) platform.health.recheck()
   platform.health.noteProbe()
-  const down = !platform.health.isUp() || (request.query['downstreamServices'] && platform.health.failingServices().length > 0)
+  const isReady = platform.health.waitingFor().length === 0
+  const down = !isReady || (request.query['downstreamServices'] && platform.health.failingServices().length > 0)
   return new DirectAnswer(down ? 503 : 200, { status: down ? 'DOWN' : 'UP' })
 }
 
