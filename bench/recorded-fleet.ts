@@ -131,7 +131,7 @@ function startSilentAgent(dataDir: string, ids: readonly string[]): ReturnType<t
     } else if (request.url?.startsWith('/observed-changes')) {
       const after = Number(new URL(request.url, 'http://agent').searchParams.get('after'))
       const changes = () => {
-        ledger.update({ ...head, sequence: revision + 1, revision, instances, loadBalancers: [] })
+        ledger.update({ ...head, sequence: revision + 1, revision, standby: undefined, instances, loadBalancers: [] })
         response.end(ledger.linesSince(after))
       }
       setTimeout(changes, after === revision + 1 ? 1000 : 0)

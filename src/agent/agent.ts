@@ -11,8 +11,9 @@ import { type Control, createControl } from './control.ts'
 import type { AgentLog } from './log.ts'
 import type { ObservedHead } from './observed-lines.ts'
 import { agentLockName, agentLogName } from './places.ts'
-import { agentProtocol, type DesiredState, type ObservedState } from './protocol.ts'
-import { type AgentProgram, startAgent } from './start-agent.ts'
+import { agentProtocol, type DesiredLoadBalancer, type DesiredState, type ObservedState } from './protocol.ts'
+import { readTraffic, Standby } from './standby.ts'
+import { type AgentProgram, ownProgram, startAgent } from './start-agent.ts'
 import { Supervisor } from './supervisor.ts'
 
 export interface AgentOptions {
@@ -52,22 +53,47 @@ export async function runAgent({ dataDir: folder, version, log, inherited = new 
   const onChange = () => {
     sequence += 1
     control?.changed()
+    standby.refreshSoon()
   }
   const supervisor = new Supervisor({ dataDir, log, onChange })
   const balancers = openBalancers({ log, onChange, isDown: (id) => supervisor.isDown(id), inherited })
+  const standby: Standby = new Standby({
+    program: ownProgram(dataDir, version),
+    traffic: () => balancers.traffic(),
+    sockets: () => balancers.descriptors(),
+    onChange,
+    log,
+  })
+  const traffic = inherited.size === 0 ? undefined : readTraffic(dataDir)
+  if (traffic !== undefined) balancers.resume(traffic)
 
-  const head = (): ObservedHead => ({ protocol: agentProtocol, version, pid: process.pid, sequence, revision })
+  const head = (): ObservedHead => ({
+    protocol: agentProtocol,
+    version,
+    pid: process.pid,
+    sequence,
+    revision,
+    standby: standby.pid,
+  })
   const observe = (): ObservedState => ({
     ...head(),
     instances: supervisor.observe(),
     loadBalancers: balancers.observe(),
   })
 
+  /** While the standby holds a port, it can be opened in no other way. */
+  function applyTraffic(loadBalancers: readonly DesiredLoadBalancer[]): void {
+    const ports = (all: readonly DesiredLoadBalancer[]) => JSON.stringify(all.map(({ listeners }) => listeners))
+    if (ports(loadBalancers) !== ports(balancers.traffic().loadBalancers)) standby.release()
+    balancers.apply(loadBalancers)
+    standby.refreshSoon()
+  }
+
   function apply(state: DesiredState): boolean {
     if (state.revision < revision || isStopping) return false
     if (state.revision > revision) {
       // First, so that no request goes to an instance that is about to be stopped.
-      balancers.apply(state.loadBalancers)
+      applyTraffic(state.loadBalancers)
       supervisor.apply(state.instances)
       // Last, so that a state that failed on its way is taken when the client sends it again.
       revision = state.revision
@@ -77,7 +103,7 @@ export async function runAgent({ dataDir: folder, version, log, inherited = new 
 
   async function stop(): Promise<void> {
     isStopping = true
-    balancers.apply([])
+    applyTraffic([])
     await supervisor.stop()
     end('everything is stopped')
   }
@@ -87,6 +113,7 @@ export async function runAgent({ dataDir: folder, version, log, inherited = new 
     isOver = true
     log.info({ pid: process.pid }, `the agent ends: ${reason}`)
     supervisor.close()
+    standby.end()
     void balancers.close()
     rmSync(socketPath, { force: true })
     control?.server.close()
@@ -104,6 +131,7 @@ export async function runAgent({ dataDir: folder, version, log, inherited = new 
       return undefined
     }
     log.info({ pid: process.pid, successor }, 'another agent takes over; this one ends with its last connection')
+    standby.end()
     isOver = isStopping = true
     supervisor.close()
     // It removes the file of the socket: only then may the successor make its own.

@@ -45,6 +45,10 @@ const firstPauseMs = 25
 const longestPauseMs = 1_000
 /** A start takes a moment; after this time without an agent, Fairlead reports it. */
 const reconnectGraceMs = 5_000
+/** A process that has not become an agent within this time is another one. */
+const successorMs = 10_000
+/** Until then a connection is tried often: a successor may be starting. */
+const quickPauseMs = 50
 
 export function openAgent({ dataDir: folder, log, version, agentFile = ownAgentFile() }: AgentClientOptions): AgentClient {
   const dataDir = resolve(folder)
@@ -56,8 +60,9 @@ export function openAgent({ dataDir: folder, log, version, agentFile = ownAgentF
   let latest: ObservedState | undefined
   let problem: string | undefined
   let starting: ChildProcess | undefined
-  /** Process id of the agent that takes over from another one. */
+  /** Process id of the agent that takes over from another one, as long as it may take to start. */
   let successor: number | undefined
+  let successorUntilMs = 0
 
   type Ask = (method: AgentRequest['method'], path: string, body?: string) => Promise<AgentAnswer>
 
@@ -100,6 +105,8 @@ export function openAgent({ dataDir: folder, log, version, agentFile = ownAgentF
           pauseMs = firstPauseMs
           await follow().finally(() => {
             lostMs = performance.now()
+            // It starts by itself.
+            if (successor === undefined) expect(latest?.standby)
           })
         }
       } catch (error) {
@@ -112,7 +119,8 @@ export function openAgent({ dataDir: folder, log, version, agentFile = ownAgentF
         lostMs = performance.now()
       } else if (performance.now() - lostMs > reconnectGraceMs) setProblem(explainAbsence(fault))
       await sleep(pauseMs, undefined, { signal: closing.signal }).catch(() => {})
-      pauseMs = Math.min(pauseMs * 2, longestPauseMs)
+      const isRecent = performance.now() - lostMs < reconnectGraceMs
+      pauseMs = Math.min(pauseMs * 2, isRecent ? quickPauseMs : longestPauseMs)
     }
   }
 
@@ -131,14 +139,19 @@ export function openAgent({ dataDir: folder, log, version, agentFile = ownAgentF
     log.info(agent, 'an agent of another version is asked to hand over its processes and ports')
     const { status, text } = await ask('POST', '/hand-over', JSON.stringify(toAgentProgram(dataDir, version, agentFile)))
     if (status === 200) {
-      successor = (JSON.parse(text) as { successor?: number }).successor
+      expect((JSON.parse(text) as { successor?: number }).successor)
       return false
     }
     throw new Error(`the agent of version ${agent.version} (process ${agent.pid}) does not hand over; run fairlead stop --all`)
   }
 
+  function expect(pid: number | undefined): void {
+    successor = pid
+    successorUntilMs = performance.now() + successorMs
+  }
+
   function isStarting(): boolean {
-    if (successor !== undefined && isAlive(successor)) return true
+    if (successor !== undefined && performance.now() < successorUntilMs && isAlive(successor)) return true
     return starting !== undefined && !hasEnded(starting)
   }
 

@@ -11,6 +11,9 @@ export const agentLockName = 'agent.lock'
 /** Signs the marks of processes; for the agent's user alone. */
 export const agentKeyName = 'agent.key'
 
+/** Load balancers and the health of their instances, for the agent that takes the place of one that died. */
+export const trafficName = 'agent-traffic.json'
+
 /** The folder that has a folder for each instance. */
 export const instancesFolderName = 'instances'
 

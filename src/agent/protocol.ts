@@ -105,6 +105,8 @@ export interface ObservedState {
   readonly sequence: number
   /** Revision of the desired state that the agent works on; 0 before the first. */
   readonly revision: number
+  /** Process that becomes the next agent when this one dies; undefined while there is no listener. */
+  readonly standby: number | undefined
   readonly instances: readonly ObservedInstance[]
   readonly loadBalancers: readonly ObservedLoadBalancer[]
 }

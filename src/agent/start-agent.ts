@@ -32,6 +32,12 @@ export function toAgentProgram(dataDir: string, version: string, file: URL): Age
   }
 }
 
+/** As this process, which is an agent, was started. */
+export function ownProgram(dataDir: string, version: string): AgentProgram {
+  const [, file = ''] = process.argv
+  return { dataDir, command: process.execPath, args: [...process.execArgv, file, dataDir, version], environment: process.env }
+}
+
 function agentEnvironment(): NodeJS.ProcessEnv {
   // From sources, compiled modules also save the compiler of types.
   const own = { MALLOC_ARENA_MAX: '1', NODE_COMPILE_CACHE: getCompileCacheDir() }

@@ -31,7 +31,7 @@ function toState(
   loadBalancers: readonly ObservedLoadBalancer[] = [],
   pid = 1,
 ): ObservedState {
-  return { protocol: 3, version: '1', pid, sequence, revision: 1, instances, loadBalancers }
+  return { protocol: 3, version: '1', pid, sequence, revision: 1, standby: undefined, instances, loadBalancers }
 }
 
 /** Without the order of its lists, and without what JSON leaves out. */

@@ -9,7 +9,16 @@ import { LoadBalancer } from './load-balancer.ts'
 import type { Member, MemberOptions } from './member.ts'
 import { Sweep } from './sweep.ts'
 
+/** Load balancers, and which of their instances are healthy, by load balancer. */
+export interface Traffic {
+  readonly loadBalancers: readonly DesiredLoadBalancer[]
+  readonly healthy: Readonly<Record<string, readonly string[]>>
+}
+
 export interface Balancers {
+  /** What a former agent has done: its healthy instances get requests before their first health check. */
+  resume(traffic: Traffic): void
+  traffic(): Traffic
   /** All that shall exist. What is unchanged keeps its connections; ports that are not listed close before this returns. */
   apply(desired: readonly DesiredLoadBalancer[]): void
   observe(): ObservedLoadBalancer[]
@@ -48,6 +57,7 @@ class OpenBalancers implements Balancers {
   readonly #members: MemberOptions
   readonly #ports: ListenerOptions
   #desired: readonly DesiredLoadBalancer[] = []
+  #believed: Traffic['healthy'] = {}
   /** Ids of load balancers by the keys of their listeners. */
   readonly #owners = new Map<string, string>()
 
@@ -60,7 +70,21 @@ class OpenBalancers implements Balancers {
       log.info({ instance: instanceId, health: state, reason }, 'the health of an instance has changed')
       onChange()
     }
-    this.#members = { bounds, isDown, onHealth, onIdle: onChange }
+    this.#members = { bounds, isDown, onHealth, onIdle: onChange, believed: [] }
+  }
+
+  resume({ loadBalancers, healthy }: Traffic): void {
+    this.#believed = healthy
+    this.apply(loadBalancers)
+    this.#believed = {}
+  }
+
+  traffic(): Traffic {
+    const healthy = [...this.#balancers].map(([id, balancer]) => {
+      const up = balancer.observe().filter(({ health }) => health === 'up')
+      return [id, up.map(({ instanceId }) => instanceId)] as const
+    })
+    return { loadBalancers: this.#desired, healthy: Object.fromEntries(healthy) }
   }
 
   apply(desired: readonly DesiredLoadBalancer[]): void {
@@ -81,7 +105,9 @@ class OpenBalancers implements Balancers {
   }
 
   #applyBalancer(desired: DesiredLoadBalancer): void {
-    const balancer = this.#balancers.get(desired.id) ?? new LoadBalancer(desired, this.#members)
+    const balancer =
+      this.#balancers.get(desired.id) ??
+      new LoadBalancer(desired, { ...this.#members, believed: this.#believed[desired.id] ?? [] })
     this.#balancers.set(desired.id, balancer)
     balancer.apply(desired)
     for (const listener of desired.listeners) {

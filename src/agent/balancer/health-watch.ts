@@ -12,6 +12,8 @@ export interface HealthWatchOptions {
   readonly bounds: Bounds
   /** The program does not run, so another one has the port if anything answers there. */
   readonly isDown: () => boolean
+  /** It was healthy a moment ago. */
+  readonly isBelieved: boolean
   readonly onChange: () => void
 }
 
@@ -35,13 +37,17 @@ export class HealthWatch {
   /** Nothing listens on the port. What listens there next is a new process: its first success counts. */
   #refused = false
 
-  constructor({ place, check, bounds, isDown, onChange }: HealthWatchOptions) {
+  constructor({ place, check, bounds, isDown, isBelieved, onChange }: HealthWatchOptions) {
     this.#place = place
     this.#check = check
     this.#bounds = bounds
     this.#isDown = isDown
     this.#quickMs = bounds.quickCheckMs
     this.#onChange = onChange
+    if (isBelieved) {
+      this.state = 'up'
+      this.reason = undefined
+    }
     this.#schedule(0)
   }
 

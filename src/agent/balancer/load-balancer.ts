@@ -14,7 +14,7 @@ const turnPauseMs = 10
 
 export class LoadBalancer {
   readonly id: string
-  readonly #options: MemberOptions
+  #options: MemberOptions
   #check: HealthCheck
   #members: readonly Member[] = []
   /** Those that get requests. */
@@ -49,6 +49,7 @@ export class LoadBalancer {
     this.#check = healthCheck
     const known = new Map(this.#members.map((member) => [member.instanceId, member]))
     this.#members = members.map((desired) => this.#applyMember(desired, known))
+    if (this.#options.believed.length > 0) this.#options = { ...this.#options, believed: [] }
     for (const member of known.values()) this.#retire(member)
     this.#findEligible()
   }

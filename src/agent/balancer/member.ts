@@ -8,6 +8,8 @@ export interface MemberOptions {
   readonly bounds: Bounds
   /** By the id of an instance: its program does not run. */
   readonly isDown: (instanceId: string) => boolean
+  /** Ids of instances that were healthy for the agent before this one. */
+  readonly believed: readonly string[]
   /** Its health has changed. */
   readonly onHealth: (member: Member) => void
   /** It is out of service and works on nothing any more. */
@@ -41,6 +43,7 @@ export class Member {
       check,
       bounds: options.bounds,
       isDown: () => options.isDown(desired.instanceId),
+      isBelieved: options.believed.includes(desired.instanceId),
       onChange: () => options.onHealth(this),
     })
   }

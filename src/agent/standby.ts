@@ -1,0 +1,138 @@
+/**
+ * The standby: a small shell that holds the listening sockets and becomes the next agent when this one dies. Until then it waits for the
+ * end of a pipe; meanwhile, connections wait in the sockets.
+ */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { closeSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { writePrivateFile } from '../storage/private-files.ts'
+import type { Traffic } from './balancer/balancers.ts'
+import { openConsole } from './console.ts'
+import type { AgentLog } from './log.ts'
+import { agentLogName, trafficName } from './places.ts'
+import { openProcessTable } from './processes.ts'
+import type { AgentProgram } from './start-agent.ts'
+
+interface StandbyOptions {
+  /** How this agent was started. */
+  readonly program: AgentProgram
+  readonly traffic: () => Traffic
+  /** Listening sockets by host and port. */
+  readonly sockets: () => ReadonlyMap<string, number>
+  /** It is another process, or none. */
+  readonly onChange: () => void
+  readonly log: AgentLog
+}
+
+/** Changes within this time are recorded together. */
+const gatherMs = 20
+/** For a process that was killed to close its sockets. */
+const releaseMs = 200
+
+export class Standby {
+  readonly #options: StandbyOptions
+  readonly #table = openProcessTable()
+  #child: ChildProcess | undefined
+  /** The sockets that it holds. */
+  #held = ''
+  #written = ''
+  #timer: NodeJS.Timeout | undefined
+  #isOver = false
+
+  constructor(options: StandbyOptions) {
+    this.#options = options
+  }
+
+  /** Its process id. */
+  get pid(): number | undefined {
+    return this.#child?.pid
+  }
+
+  /** Sockets or the health of instances may have changed. */
+  refreshSoon(): void {
+    if (!this.#isOver) this.#timer ??= setTimeout(() => this.#refresh(), gatherMs).unref()
+  }
+
+  /** Its sockets close at once, so that their ports are free. */
+  release(): void {
+    const child = this.#child
+    if (child?.pid === undefined) return
+    this.#forget(child)
+    child.kill('SIGKILL')
+    for (const endMs = performance.now() + releaseMs; performance.now() < endMs; ) {
+      if (this.#table.find(child.pid)?.isZombie !== false) return
+    }
+  }
+
+  /** There will be no other one. */
+  end(): void {
+    this.#isOver = true
+    clearTimeout(this.#timer)
+    this.release()
+  }
+
+  #refresh(): void {
+    this.#timer = undefined
+    if (this.#isOver) return
+    try {
+      this.#write()
+      const sockets = this.#options.sockets()
+      const held = [...sockets].map(([address, descriptor]) => `${address} ${descriptor}`).join()
+      if (held === this.#held) return
+      const former = this.#child
+      this.#child = sockets.size === 0 ? undefined : this.#start(sockets)
+      this.#held = held
+      // The next one holds the sockets already.
+      former?.stdin?.end('end\n')
+      this.#options.onChange()
+    } catch (err) {
+      this.#options.log.error({ err }, 'no standby of the agent can be started')
+    }
+  }
+
+  /** What the next agent believes until it knows better. */
+  #write(): void {
+    const text = JSON.stringify(this.#options.traffic())
+    if (text === this.#written) return
+    writePrivateFile(join(this.#options.program.dataDir, trafficName), text, false)
+    this.#written = text
+  }
+
+  #start(sockets: ReadonlyMap<string, number>): ChildProcess {
+    const { dataDir, command, args, environment } = this.#options.program
+    const output = openConsole(join(dataDir, agentLogName))
+    try {
+      const script = ['-c', 'read -r end && exit 0; exec "$@" </dev/null', 'fairlead-standby']
+      const child = spawn('/bin/sh', [...script, command, ...args, ...sockets.keys()], {
+        cwd: dataDir,
+        detached: true,
+        env: environment,
+        stdio: ['pipe', output, output, ...sockets.values()],
+      })
+      child.on('error', () => this.#forget(child))
+      child.once('exit', () => this.#forget(child))
+      child.stdin?.on('error', () => {})
+      child.unref()
+      return child
+    } finally {
+      closeSync(output)
+    }
+  }
+
+  /** Another one is started with the next change. */
+  #forget(child: ChildProcess): void {
+    if (this.#child !== child) return
+    this.#child = undefined
+    this.#held = ''
+    this.refreshSoon()
+  }
+}
+
+/** What the agent before this one has left; undefined when it is damaged. */
+export function readTraffic(dataDir: string): Traffic | undefined {
+  try {
+    return JSON.parse(readFileSync(join(dataDir, trafficName), 'utf8')) as Traffic
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,90 @@
+/** `kill -9` of the agent while clients connect: the standby holds the ports and becomes the next agent. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { DesiredInstance, DesiredLoadBalancer, ObservedState } from '../../src/agent/protocol.ts'
+import { readTraffic } from '../../src/agent/standby.ts'
+import { openTestAgent, type TestAgent, toInstance } from '../support/agent.ts'
+import { freePort } from '../support/free-port.ts'
+import { openRawConnection } from '../support/raw-connection.ts'
+import { waitUntil } from '../support/wait-until.ts'
+
+/** Only the first health check finds it healthy; later ones are not answered. */
+const program = `
+let checks = 0
+require('node:http').createServer((request, response) => {
+  if (request.url !== '/health' || checks++ === 0) response.end('served')
+}).listen(Number(process.env.PORT), '127.0.0.1')
+`
+
+interface Service {
+  readonly instance: DesiredInstance
+  readonly balancer: DesiredLoadBalancer
+  readonly url: string
+}
+
+async function toService(id: string): Promise<Service> {
+  const [own, port] = [await freePort(), await freePort()]
+  const host = '127.0.0.1'
+  const instance = toInstance(id, [process.execPath, '-e', program], { program: { environment: { PORT: String(own) } } })
+  const check = { kind: 'http', path: '/health', intervalMs: 20, timeoutMs: 3_600_000, healthyThreshold: 1 } as const
+  const balancer = {
+    id,
+    listeners: [{ protocol: 'http', host, port, certificate: undefined, allowedSources: undefined }],
+    healthCheck: { ...check, unhealthyThreshold: 3 },
+    members: [{ instanceId: id, host, port: own, inService: true }],
+  } as const
+  return { instance, balancer, url: `http://${host}:${port}` }
+}
+
+async function serve(agent: TestAgent, services: readonly Service[]): Promise<void> {
+  await agent.desire(
+    services.map(({ instance }) => instance),
+    services.map(({ balancer }) => balancer),
+  )
+  await waitUntil(() => agent.client.observed()?.standby !== undefined, 'a standby')
+  const isRecorded = ({ balancer: { id } }: Service) => readTraffic(agent.dataDir)?.healthy[id]?.includes(id) === true
+  await waitUntil(() => services.every(isRecorded), 'the health of all')
+}
+
+const visit = async (url: string) => (await fetch(url, { headers: { connection: 'close' } })).text()
+
+test('no connection is refused after the agent was killed', async (t) => {
+  const agent = openTestAgent(t)
+  const service = await toService('web')
+  await serve(agent, [service])
+  const { pid, standby } = agent.client.observed() as ObservedState
+  await agent.kill()
+  for (let count = 0; count < 20; count++) assert.equal(await visit(service.url), 'served')
+  const isNext = ({ pid: next, revision }: ObservedState) => next !== pid && revision > 0
+  await waitUntil(() => isNext(agent.client.observed() as ObservedState), 'the next agent')
+  assert.equal(agent.client.observed()?.pid, standby)
+  assert.equal(agent.instance('web')?.restarts, 0)
+})
+
+test('without Fairlead, the next agent serves with the last known health', async (t) => {
+  const agent = openTestAgent(t)
+  const services = [await toService('one'), await toService('two')]
+  await serve(agent, services)
+  await agent.client.close()
+  await agent.kill()
+  for (const { url } of services) assert.equal(await visit(url), 'served')
+})
+
+test('a port that is no longer desired is closed at once', async (t) => {
+  const agent = openTestAgent(t)
+  const [one, two] = [await toService('one'), await toService('two')]
+  await serve(agent, [one, two])
+  await agent.desire([one.instance], [one.balancer])
+  await assert.rejects(openRawConnection(t, two.url), /ECONNREFUSED/)
+  assert.equal(await visit(one.url), 'served')
+})
+
+test('a port changes its protocol while a standby holds it', async (t) => {
+  const agent = openTestAgent(t)
+  const { instance, balancer, url } = await toService('web')
+  await serve(agent, [{ instance, balancer, url }])
+  const listeners = balancer.listeners.map((listener) => ({ ...listener, protocol: 'tcp' as const }))
+  await agent.desire([instance], [{ ...balancer, listeners }])
+  await waitUntil(() => agent.client.observed()?.loadBalancers[0]?.listeners[0]?.open === true, 'the open port')
+  assert.equal(await visit(url), 'served')
+})
