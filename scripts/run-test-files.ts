@@ -31,6 +31,11 @@ const queue = resolve(import.meta.dirname, 'queued-test-files.ts')
 
 let running: Started | undefined
 
+// The parent was cut off.
+const end = () => process.exit(1)
+for (const signal of ['SIGHUP', 'SIGINT'] as const) process.on(signal, end)
+// Listening for 'disconnect' would keep the process alive.
+const watch = setInterval(() => process.connected || end(), 500).unref()
 const runFiles = await loadRunner()
 process.on('uncaughtException', endWithFailure)
 process.on('unhandledRejection', endWithFailure)
@@ -39,6 +44,7 @@ for await (const event of runFiles({ files: [queue], isolation: 'none' })) {
   const report = toReport(event)
   if (report !== undefined) process.send?.(report)
 }
+clearInterval(watch)
 process.disconnect?.()
 
 /**
@@ -59,7 +65,6 @@ function endWithFailure(error: unknown): void {
   const { file = '', name = 'no test' } = running ?? {}
   const message = `✗ an error that no code caught, while "${name}" ran\n  ${file}\n\n${inspect(error, { depth: 10 })}`
   if (process.send === undefined) console.error(message)
-  const end = () => process.exit(1)
   process.send?.({ kind: 'failed', file, message } satisfies Report, end) ?? end()
 }
 

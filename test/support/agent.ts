@@ -29,6 +29,8 @@ export interface TestAgent {
 export const silentLog: AgentLog = { info: () => {}, warn: () => {}, error: () => {} }
 
 const table = openProcessTable()
+/** Of looking for processes that end with this one. */
+const lastRounds = 50
 
 /** The agent starts with the first desired state. */
 export function openTestAgent(t: TestContext, { dataDir = createFolder('agent'), version = '0.0.0-test' } = {}): TestAgent {
@@ -109,11 +111,15 @@ export function endWithTest(t: TestEnd, dataDir: string, close: () => Promise<vo
   // A test may remove the folder before its processes are ended.
   const [words, agentMark] = [[dataDir, realpathSync(dataDir)], markOfDataDir(dataDir)]
   const endAll = () => endEverything(words, agentMark)
-  process.once('exit', endAll)
+  // Agents first, then what they ran; the end of this process waits for neither.
+  const endNow = () => {
+    for (let round = 0; round < lastRounds && endAll() > 0; round++) {}
+  }
+  process.once('exit', endNow)
   t.after(async () => {
     await close()
     await waitUntil(() => endAll() === 0, 'the end of every process of the agent')
-    process.off('exit', endAll)
+    process.off('exit', endNow)
   })
   return () => markedProcesses(agentMark)
 }
