@@ -185,14 +185,14 @@ export const UpstreamKeys = z.strictObject({
   'okHttpClient.keyStore': z
     .string()
     .optional()
-    .describe('PKCS #12 or PEM file with client certificate and private key for calls to services; read at the start.'),
+    .describe('PKCS #12, JKS or PEM file with client certificate and private key for calls to services; read at the start.'),
   'okHttpClient.keyStoreType': withoutEffect('Detected from the file.'),
   'okHttpClient.keyStorePassword': z.string().optional().describe('Password of `keyStore`.'),
   'okHttpClient.trustStore': z
     .string()
     .optional()
     .describe(
-      'PKCS #12 or PEM file with the authorities that services are trusted by, and no others; read at the start. ' +
+      'PKCS #12, JKS or PEM file with the authorities that services are trusted by, and no others; read at the start. ' +
         'Default: those of Node and of `NODE_EXTRA_CA_CERTS`.',
     ),
   'okHttpClient.trustStoreType': withoutEffect('Detected from the file.'),

@@ -9,6 +9,7 @@ import { ConfigError, loadConfig } from '../../src/config/config.ts'
 import { formatJavaName, nameKey, parseName } from '../../src/distinguished-name.ts'
 import { readCertificate } from '../../src/http/tls/certificate.ts'
 import { clientCertificateOf } from '../../src/http/tls/client-certificate.ts'
+import { type Der, readChildren } from '../../src/http/tls/der.ts'
 import { parseBlocklist } from '../../src/http/tls/revocation.ts'
 import { ask, createFiles, createIssuers, type Files } from '../login/x509/support.ts'
 import { createAuthority } from '../support/authority.ts'
@@ -18,6 +19,7 @@ import { waitUntil } from '../support/wait-until.ts'
 import {
   elaborateCertificate,
   elaborateName,
+  javaKeyStore,
   javaStore,
   keytoolStore,
   opensslStore,
@@ -65,15 +67,44 @@ test('redirects on a TLS port lead to https', async (t) => {
   assert.match(String(headers['set-cookie']), /; Secure/)
 })
 
+/** The same key store as some tools write it: no length before what is constructed, long octet strings in pieces. */
+function inOpenLengths(store: string): string {
+  const end = Buffer.alloc(2)
+  const piece = (bytes: Buffer) => Buffer.concat([Buffer.of(0x04, 0x81, bytes.length), bytes])
+  const rewrite = (bytes: Buffer): Buffer => {
+    const parts: Buffer[] = []
+    for (let rest = bytes; rest.length > 0; ) {
+      const { tag, content, bytes: value } = readFirst(rest)
+      rest = rest.subarray(value.length)
+      const isLong = content.length > 200 && (tag === 0x04 || tag === 0x80)
+      const pieces = () =>
+        Array.from({ length: Math.ceil(content.length / 128) }, (_, at) => piece(content.subarray(at * 128, at * 128 + 128)))
+      if (isLong) parts.push(Buffer.of(tag | 0x20, 0x80), ...pieces(), end)
+      else if ((tag & 0x20) !== 0) parts.push(Buffer.of(tag, 0x80), rewrite(content), end)
+      else parts.push(value)
+    }
+    return Buffer.concat(parts)
+  }
+  return rewrite(Buffer.from(store, 'base64')).toString('base64')
+}
+
+/** The first of several values. */
+function readFirst(bytes: Buffer): Der {
+  const [first] = readChildren({ tag: 0x30, content: bytes, bytes })
+  return first as Der
+}
+
 const stores = [
   ['as keytool writes it', keytoolStore, {}, 'O=Acme\nCN=localhost'],
   ['as openssl writes it', opensslStore, {}, 'O=Acme\nCN=localhost'],
   ['encrypted with triple DES', tripleDesStore, {}, 'O=Acme\nCN=localhost'],
   ['by the alias of an entry', keytoolStore, { 'key-alias': 'Other' }, 'CN=other'],
+  ['in BER with open lengths', inOpenLengths(opensslStore), {}, 'O=Acme\nCN=localhost'],
+  ['in the older format of Java', javaKeyStore, {}, 'CN=localhost'],
 ] as const
 
 for (const [what, store, settings, owner] of stores) {
-  test(`the main port reads a PKCS #12 store, ${what}`, async (t) => {
+  test(`the main port reads a key store, ${what}`, async (t) => {
     const file = createFiles(t).write('gate.jks', Buffer.from(store, 'base64'))
     const ssl = { enabled: true, 'key-store': file, 'key-store-type': 'jks', 'key-store-password': 'changeit', ...settings }
     const { url } = await runGateway(t, { server: { ssl } })
@@ -227,9 +258,25 @@ const mistakes: [what: string, settings: (files: Files) => Record<string, unknow
     /^server\.ssl\.certificate-private-key: the private key does not belong to the certificate/,
   ],
   [
-    "a key store in Java's own format",
-    (files) => ({ 'server.ssl.key-store': files.write('gate.jks', Buffer.from(javaStore, 'base64')) }),
+    'a key store in JCEKS',
+    (files) => ({ 'server.ssl.key-store': files.write('gate.jks', Buffer.from('cececece00000002', 'hex')) }),
     /^server\.ssl\.key-store: .*only Java reads.*keytool -importkeystore -srckeystore .*gate\.jks -destkeystore .*gate\.jks\.p12 -deststoretype PKCS12/,
+  ],
+  [
+    'a JKS key store with another password',
+    (files) => ({
+      'server.ssl.key-store': files.write('gate.jks', Buffer.from(javaStore, 'base64')),
+      'server.ssl.key-store-password': 'other',
+    }),
+    /^server\.ssl\.key-store: .*cannot be opened as JKS key store: the password does not open it/,
+  ],
+  [
+    'a truncated JKS key store',
+    (files) => ({
+      'server.ssl.key-store': files.write('gate.jks', Buffer.from(javaStore, 'base64').subarray(0, 300)),
+      'server.ssl.key-store-password': 'changeit',
+    }),
+    /^server\.ssl\.key-store: .*cannot be opened as JKS key store/,
   ],
   [
     'a wrong password',
@@ -312,7 +359,7 @@ for (const [what, settings, expected] of mistakes) {
 
 test('all unusable stores are reported at once, with a command that can be pasted', async (t) => {
   const files = createFiles(t)
-  const store = files.write('my gate.jks', Buffer.from(javaStore, 'base64'))
+  const store = files.write('my gate.jks', Buffer.from('cececece00000002', 'hex'))
   const problems = await problemsOf(t, files, {
     'server.ssl.key-store': `file:${store}`,
     'server.ssl.client-auth': 'want',

@@ -1,4 +1,4 @@
-/** Strict DER reader for certificates, revocation lists and key stores. */
+/** Strict DER reader for certificates, revocation lists and key stores, and BER of key stores. */
 
 /** One value; `bytes` includes tag and length, `content` does not. */
 export interface Der {
@@ -27,6 +27,49 @@ export function readDer(bytes: Buffer): Der {
   const value = readValue(bytes, 0)
   if (value.bytes.length !== bytes.length) throw new DerError('something follows the end of the value')
   return value
+}
+
+const constructed = 0x20
+const openLength = 0x80
+const maxDepth = 50
+
+/** The same for BER, where lengths may be open and octet strings in pieces, as some tools write key stores. @throws {DerError} */
+export function readBer(bytes: Buffer): Der {
+  const { der, end } = rewrite(bytes, 0, 0)
+  if (end !== bytes.length) throw new DerError('something follows the end of the value')
+  return readDer(der)
+}
+
+/** The value at an offset in DER, and where it ends. */
+function rewrite(bytes: Buffer, offset: number, depth: number): { der: Buffer; end: number } {
+  if (depth > maxDepth) throw new DerError('it is nested too deeply')
+  const tag = bytes[offset] ?? 0
+  const isOpen = bytes[offset + 1] === openLength
+  if (!isOpen && (tag & constructed) === 0) {
+    const { bytes: der } = readValue(bytes, offset)
+    return { der, end: offset + der.length }
+  }
+  const whole = isOpen ? undefined : readValue(bytes, offset)
+  const end = whole === undefined ? bytes.length : offset + whole.bytes.length
+  const parts: Buffer[] = []
+  let at = whole === undefined ? offset + 2 : end - whole.content.length
+  while (at < end && !(isOpen && bytes[at] === 0 && bytes[at + 1] === 0)) {
+    const part = rewrite(bytes, at, depth + 1)
+    parts.push(part.der)
+    at = part.end
+  }
+  if (isOpen && at >= end) throw new DerError('a value breaks off')
+  const isPieces = tag === (derTag.octetString | constructed)
+  const content = isPieces ? parts.map((part) => readDer(part).content) : parts
+  return { der: encode(isPieces ? derTag.octetString : tag, Buffer.concat(content)), end: isOpen ? at + 2 : end }
+}
+
+function encode(tag: number, content: Buffer): Buffer {
+  if (content.length < openLength) return Buffer.concat([Buffer.of(tag, content.length), content])
+  const length = Buffer.alloc(4)
+  length.writeUInt32BE(content.length)
+  const size = length.subarray(length.findIndex((octet) => octet !== 0))
+  return Buffer.concat([Buffer.of(tag, openLength | size.length), size, content])
 }
 
 /** The values inside a constructed one, in order. @throws {DerError} */
@@ -129,7 +172,7 @@ function readValue(bytes: Buffer, offset: number): Der {
 }
 
 function readLength(bytes: Buffer, offset: number, size: number): { length: number; size: number } {
-  if (size === 0) throw new DerError('it is encoded in BER with open lengths; convert it to DER')
+  if (size === 0) throw new DerError('a length is open, which DER does not allow')
   if (size > 4 || offset + size > bytes.length) throw new DerError('a value breaks off')
   return { length: bytes.readUIntBE(offset, size), size }
 }

@@ -1,10 +1,11 @@
-/** Reads keys and certificates from PEM and PKCS #12 files. */
+/** Reads keys and certificates from PEM files and key stores in PKCS #12 and JKS. */
 
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { shellWord } from '../../shell-word.ts'
 import { explainUnreadable } from '../../storage/file-fault.ts'
 import { DerError } from './der.ts'
+import { isJks, readJks } from './java-store.ts'
 import { pemBlocks } from './pem.ts'
 import { type KeyStore, readPkcs12 } from './pkcs12.ts'
 
@@ -43,11 +44,11 @@ export function toStoreFile(key: string, file: string, password: string): StoreF
   return { key, file: toPath(file), password }
 }
 
-/** First bytes of the formats that only Java reads: JKS and JCEKS. */
-const javaMagic = new Set([0xfeedfeed, 0xcececece])
+/** First bytes of JCEKS, which only Java reads. */
+const jceksMagic = 0xcececece
 
 export function isJavaStore(bytes: Buffer): boolean {
-  return bytes.length >= 4 && javaMagic.has(bytes.readUInt32BE())
+  return bytes.length >= 4 && bytes.readUInt32BE() === jceksMagic
 }
 
 /** The command line that writes a key store anew in a format that Fairlead reads. */
@@ -56,7 +57,7 @@ export function conversionOf(file: string): string {
 }
 
 export function explainJavaStore(file: string): string {
-  return `${file} has a format that only Java reads (JKS or JCEKS); convert it and name the new file here: ${conversionOf(file)}`
+  return `${file} has a format that only Java reads (JCEKS); convert it and name the new file here: ${conversionOf(file)}`
 }
 
 /** @throws {TlsFileError} */
@@ -72,7 +73,7 @@ export function readTlsFile(key: string, file: string): Buffer {
 export function loadKeyStoreIdentity(store: StoreFile, alias: string | undefined, keyPassword = store.password): TlsIdentity {
   const bytes = readTlsFile(store.key, store.file)
   if (isPem(bytes)) return toIdentity(store.key, readPemKey(store, bytes, keyPassword), readPemCertificates(bytes))
-  const { keys, certificates } = openStore(store, bytes)
+  const { keys, certificates } = openStore(store, bytes, keyPassword)
   const fitting = alias === undefined ? keys : keys.filter((entry) => entry.alias?.toLowerCase() === alias.toLowerCase())
   const entry = fitting.find(({ key }) => certificates.some((certificate) => certificate.checkPrivateKey(key)))
   if (entry === undefined) {
@@ -102,15 +103,16 @@ function isPem(bytes: Buffer): boolean {
   return bytes.subarray(0, 65_536).includes('-----BEGIN ')
 }
 
-function openStore({ key, file, password }: StoreFile, bytes: Buffer): KeyStore {
+/** @param keyPassword Undefined where only certificates are wanted. */
+function openStore({ key, file, password }: StoreFile, bytes: Buffer, keyPassword?: string): KeyStore {
   if (isJavaStore(bytes)) throw new TlsFileError(key, explainJavaStore(file))
   try {
-    return readPkcs12(bytes, password)
+    return isJks(bytes) ? readJks(bytes, password, keyPassword) : readPkcs12(bytes, password)
   } catch (error) {
     const reason = error instanceof DerError ? error.message : 'it is damaged'
     throw new TlsFileError(
       key,
-      `${file} cannot be opened as PKCS #12 key store: ${reason}. Check the password, or write it anew: ${conversionOf(file)}`,
+      `${file} cannot be opened as ${isJks(bytes) ? 'JKS' : 'PKCS #12'} key store: ${reason}. Check the password, or write it anew: ${conversionOf(file)}`,
       error,
     )
   }

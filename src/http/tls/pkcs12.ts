@@ -1,6 +1,6 @@
 /** Opens PKCS #12 key stores of keytool and openssl. */
 import { createDecipheriv, createHash, createPrivateKey, type KeyObject, pbkdf2Sync, X509Certificate } from 'node:crypto'
-import { childAt, type Der, DerError, derTag, readChildren, readDer, readInner, readInteger, readOid, readText } from './der.ts'
+import { childAt, type Der, DerError, derTag, readBer, readChildren, readInner, readInteger, readOid, readText } from './der.ts'
 
 export interface KeyStore {
   readonly keys: readonly { key: KeyObject; alias: string | undefined }[]
@@ -32,6 +32,8 @@ const digests: Readonly<Record<string, string>> = {
   '1.2.840.113549.2.10': 'sha384',
   '1.2.840.113549.2.11': 'sha512',
 }
+/** `[0]` with several octet strings in place of one. */
+const constructedContent = 0xa0
 /** As a guard against files that would keep the start busy for minutes. */
 const maxIterations = 5_000_000
 
@@ -39,9 +41,9 @@ const maxIterations = 5_000_000
 export function readPkcs12(file: Buffer, password: string): KeyStore {
   const keys: { key: KeyObject; alias: string | undefined }[] = []
   const certificates: X509Certificate[] = []
-  const outer = childAt(readChildren(readDer(file), derTag.sequence), 1)
-  for (const content of readChildren(readDer(openContent(outer, password)), derTag.sequence)) {
-    for (const bag of readChildren(readDer(openContent(content, password)), derTag.sequence)) {
+  const outer = childAt(readChildren(readBer(file), derTag.sequence), 1)
+  for (const content of readChildren(readBer(openContent(outer, password)), derTag.sequence)) {
+    for (const bag of readChildren(readBer(openContent(content, password)), derTag.sequence)) {
       const [type, value, attributes] = readChildren(bag, derTag.sequence)
       if (type === undefined || value === undefined) throw new DerError('an entry is incomplete')
       const kind = readOid(type)
@@ -64,7 +66,9 @@ function openContent(contentInfo: Der, password: string): Buffer {
   if (kind !== oids.encryptedData) throw new DerError('it is protected by a key instead of a password')
   const [, algorithm, encrypted] = readChildren(childAt(readChildren(inner, derTag.sequence), 1), derTag.sequence)
   if (algorithm === undefined || encrypted === undefined) throw new DerError('an encrypted part is incomplete')
-  return decrypt(algorithm, encrypted.content, password)
+  // In pieces where the writer did not know the length.
+  const pieces = encrypted.tag === constructedContent ? readChildren(encrypted) : [encrypted]
+  return decrypt(algorithm, Buffer.concat(pieces.map((piece) => piece.content)), password)
 }
 
 function decrypt(algorithm: Der, encrypted: Buffer, password: string): Buffer {

@@ -356,7 +356,7 @@ for (const [name, settings, expected] of mistakes) {
 test('errors in keys and metadata are reported at the start', async (t) => {
   const { keyPem } = keyPairOf('gateway')
   const folder = writeFiles(t, {
-    'old.jks': Buffer.from('feedfeed00000002', 'hex'),
+    'old.jks': Buffer.from('cececece00000002', 'hex'),
     'old.p12': Buffer.from(outdatedStore, 'base64'),
     'saml.p12': Buffer.from(currentStore, 'base64'),
     'key.pem': keyPem,
