@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { PlaceholderError, type Placeholders } from './placeholders.ts'
 import { formatPath, type Origin, type Problem, showValue } from './problems.ts'
 import { coreOf, notesOf } from './schema-shape.ts'
+import { resolveSecret, secretReference } from './secret-references.ts'
 import { findNearest, findNode, type Node, type ScalarNode } from './tree.ts'
 
 export interface BindContext {
@@ -106,13 +107,9 @@ class Reader {
       if (!(error instanceof PlaceholderError)) throw error
       return this.#refuse(node.origin, path, error.message)
     }
-    if (!/^encrypted(?:File)?:/.test(text)) return text
-    return this.#refuse(
-      node.origin,
-      path,
-      'secrets of the form "encrypted:" and "encryptedFile:" are not fetched; put the secret into an environment variable ' +
-        'and refer to it with \u0024{VARIABLE}',
-    )
+    if (!secretReference.test(text)) return text
+    const secret = resolveSecret(text)
+    return secret.kind === 'value' ? secret.text : this.#refuse(node.origin, path, secret.message)
   }
 
   #refuse(origin: Origin, path: readonly string[], message: string): undefined {
