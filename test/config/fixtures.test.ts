@@ -91,3 +91,11 @@ for (const [name, check] of Object.entries(expected)) {
     assert.equal((await checkConfig(places)).ok, true)
   })
 }
+
+test('the kustomize base of Spinnaker loads, with its imported directories', async () => {
+  const { config } = await loadFixture('kustomize')
+  assert.deepEqual(config.redis?.place, { kind: 'server', host: 'redis', port: 6379 })
+  assert.equal(config.http.origin.contextPath, '/api/v1')
+  assert.equal(config.login.form.configuredUser?.name, 'admin')
+  assert.equal(config.upstreams.services.keel.kind, 'disabled')
+})
