@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { measureTree } from '../storage/directory-trees.ts'
 import { tryPort } from '../try-port.ts'
 import { rotateConsole } from './console.ts'
 import { createGroup, joinGroup, removeGroup } from './control-groups.ts'
@@ -35,7 +36,7 @@ import { restartPauseMs, stableMs } from './restart-pause.ts'
 import { createRun, type Run, unknownEnd, wasKilledForMemory } from './run.ts'
 import { StartError, startProgram } from './start-program.ts'
 import { describeEnd, endFromShell, formatBytes, formatDuration, type ProcessEnd } from './words.ts'
-import { closeWayTo, fillWorkspace, measureFolder, openWayTo, removeFolder } from './workspace.ts'
+import { fillWorkspace, openWayTo, removeInstanceFolder } from './workspace.ts'
 
 export interface InstanceContext {
   readonly dataDir: string
@@ -199,8 +200,7 @@ export class Instance {
     await this.#endAll(this.#record.stopGraceMs)
     const group = this.#record.run?.controlGroup
     if (group !== undefined) removeGroup(group)
-    closeWayTo(this.#files.work)
-    await removeFolder(this.#files.folder)
+    await removeInstanceFolder(this.#files.folder)
   }
 
   async #live(signal: AbortSignal): Promise<void> {
@@ -497,7 +497,7 @@ export class Instance {
   async #watchDisk(run: Run, diskBytes: number, signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       const startMs = performance.now()
-      const bytes = await measureFolder(this.#files.work, diskBytes)
+      const bytes = await measureTree(this.#files.work)
       if (bytes > diskBytes && !signal.aborted) {
         this.#mustRefill = true
         return this.#condemn(run, `Its working directory exceeded its limit of ${formatBytes(diskBytes)}, and it was ended.`)

@@ -38,7 +38,7 @@ test('programs', async (t) => {
 
   await t.test('a program gets its own environment and limits', async () => {
     const environment = { GREETING: 'hello', PATH: '/usr/bin:/bin' }
-    const limits = { memoryBytes: undefined, processes: 10, openFiles: 64, diskBytes: 1024, consoleBytes: 1024 }
+    const limits = { memoryBytes: undefined, processes: 10, openFiles: 64, diskBytes: 1024 ** 2, consoleBytes: 1024 }
     const command = ['sh', '-c', 'ulimit -n; env | sort; exec sleep 1000']
     await agent.desire([toInstance('limited', command, { program: { environment, limits } })])
     const { enforcement } = await agent.until('limited', isReady)

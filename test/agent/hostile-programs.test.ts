@@ -25,6 +25,11 @@ const httpProbe: Probe = { ...probe, kind: 'http', path: '/health' }
 const serverElsewhere = `require('node:http').createServer((_, answer) => answer.writeHead(503).end()).listen(0, '127.0.0.1')`
 const serverBroken = serverElsewhere.replace('listen(0', `listen(${port}`)
 
+/** Paths have at most 4,096 bytes; a process that goes on from where it is gets deeper. */
+const deepFile = `
+for (let depth = 0; depth < 50; depth++) { fs.mkdirSync('d'.repeat(200)); process.chdir('d'.repeat(200)) }
+fs.writeFileSync('big', Buffer.alloc(${30 * mebibyte})); setInterval(() => {}, 1000)`
+
 function says(pattern: RegExp): HostileProgram['reaches'] {
   return ({ reason, events }) => pattern.test(reason ?? '') || events.some(({ text }) => pattern.test(text))
 }
@@ -74,6 +79,13 @@ const hostilePrograms: HostileProgram[] = [
       instance.restarts > 0 &&
       says(/^Its working directory exceeded its limit of 1 MiB, and it was ended\./)(instance),
     check: async ({ client }, { id }) => assert.equal(await client.console(id, 1000), ''),
+  },
+  {
+    title: 'that hides a file below the longest path is ended',
+    instance: toInstance('hides', [process.execPath, '-e', deepFile], {
+      program: { limits: { ...noLimits(), diskBytes: 20 * mebibyte } },
+    }),
+    reaches: says(/^Its working directory exceeded its limit of 20 MiB, and it was ended\./),
   },
   {
     title: 'that writes 100 MB in a second keeps the newest of it',

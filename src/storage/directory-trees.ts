@@ -1,0 +1,184 @@
+/**
+ * Directory trees that programs of users fill: copied, packed, measured and removed by tools of the system, in processes of their own.
+ * So no number of files stops this process, and no link that a program puts into the way leads a user with more rights astray.
+ */
+import { type ChildProcessByStdio, spawn } from 'node:child_process'
+import type { Stats } from 'node:fs'
+import { chmod, lstat, rmdir, unlink } from 'node:fs/promises'
+import type { Readable } from 'node:stream'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+export interface FileUser {
+  readonly uid: number
+  readonly gid: number
+}
+
+interface ToolOptions {
+  /** Its name must be safe from the user: he may change what is in it, not what it is in. */
+  readonly cwd: string
+  /** Undefined: the user of this process. */
+  readonly user?: FileUser | undefined
+  readonly timeoutMs?: number
+}
+
+type Tool = ChildProcessByStdio<null, Readable, Readable>
+
+const defaultPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
+const maxErrorLength = 500
+/** A program of the same user could stop a tool that works in its name. */
+const longestToolMs = 600_000
+/** A program that still runs may add files while others are removed. */
+const removals = 5
+const removalPauseMs = 200
+
+/**
+ * Copies a tree that users cannot change to a place that no user can reach yet. The copy shares its blocks with the original where the
+ * file system and `cp` can. Links stay links; special rights and owners are not kept.
+ *
+ * @param user Owner of the copy; undefined: the user of this process
+ * @throws as the file system does; ENOENT when there is no such tree
+ */
+export async function copyTree(from: string, to: string, user: FileUser | undefined): Promise<void> {
+  await lstat(from)
+  const script = 'umask 022; cp -R -P "$1" "$2" && chmod u+rwx "$2" && if [ -n "$3" ]; then chown -R -h "$3" "$2"; fi'
+  await runTool(script, [from, to, user === undefined ? '' : `${user.uid}:${user.gid}`], { cwd: '/' })
+}
+
+/**
+ * Archives a directory as tar, in the name of the user who owns the directory above it.
+ *
+ * @param folder Holds the directory `name`, which the user may have replaced by something else
+ * @throws {Error} when something in it cannot be read
+ */
+export async function* packTree(folder: string, name: string): AsyncIterable<Uint8Array> {
+  const tool = startTool('exec tar -C "$1" -cf - .', [`./${name}`], { cwd: folder, user: ownerOf(await lstat(folder)) })
+  const ended = endOf(tool)
+  try {
+    yield* tool.stdout
+    await ended
+  } finally {
+    killTool(tool)
+    ended.catch(() => {})
+  }
+}
+
+/** Bytes on disk of everything in a directory, links not followed. */
+export async function measureTree(folder: string): Promise<number> {
+  // A program may remove files meanwhile, which the tool reports as an error.
+  const text = await runTool('du -skx . 2>/dev/null || true', [], { cwd: folder })
+  const kilobytes = Number.parseInt(text, 10)
+  if (Number.isNaN(kilobytes)) throw new Error(`The size of ${folder} cannot be measured: "du -skx" printed "${text.trim()}".`)
+  return kilobytes * 1024
+}
+
+/**
+ * Removes whatever is at a path, in the name of its owner, also where a program has taken away the rights to do so.
+ *
+ * @param path In a directory that only the user of this process can change
+ */
+export async function removeTree(path: string): Promise<void> {
+  const found = await lstat(path).catch(passOverAbsent)
+  if (found === undefined) return
+  if (!found.isDirectory()) return unlink(path).catch(passOverAbsent)
+  const remove = 'find . -xdev -mindepth 1 -delete'
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      await chmod(path, 0o700)
+      await runTool(`${remove} 2>/dev/null || { chmod -R u+rwX .; ${remove}; }`, [], { cwd: path, user: ownerOf(found) })
+      return await rmdir(path)
+    } catch (error) {
+      // Another process may remove the same.
+      if ((await lstat(path).catch(passOverAbsent)) === undefined) return
+      if (attempt === removals) throw error
+    }
+    await sleep(removalPauseMs)
+  }
+}
+
+const readTimeoutMs = 10_000
+
+/**
+ * Text of a file in a directory of programs, read in the name of the directory's owner; so it may be what a program has put there.
+ *
+ * @param path Within the directory
+ * @returns undefined unless there is a regular file of at most `maxBytes`
+ */
+export async function readAsOwner(folder: string, path: string, maxBytes: number): Promise<string | undefined> {
+  const user = ownerOf(await lstat(folder))
+  const args = [`./${path}`, String(maxBytes + 1)]
+  const options = { cwd: folder, user, timeoutMs: readTimeoutMs }
+  const text = await runTool('[ -f "$1" ] && exec head -c "$2" "$1"', args, options).catch(() => undefined)
+  return text === undefined || Buffer.byteLength(text) > maxBytes ? undefined : text
+}
+
+/** What a directory holds as lines of paths, kinds, sizes and times, at most so many. Rights of the user decide what is read. */
+export async function* listTree(folder: string, user: FileUser | undefined, maxLines: number): AsyncIterable<Uint8Array> {
+  const ls = `ls -lnd ${process.platform === 'darwin' ? '-T' : '--full-time'}`
+  const own = '. -path ./.git -prune -o'
+  const script = `cd "$1" && { find ${own} -type d -print; find ${own} ! -type d -exec ${ls} {} +; } 2>/dev/null | head -n "$2"`
+  const tool = startTool(script, [folder, String(maxLines)], { cwd: '/', user })
+  const ended = endOf(tool)
+  yield* tool.stdout
+  await ended
+}
+
+/** Undefined: nobody else. */
+function ownerOf({ uid, gid }: Stats): FileUser | undefined {
+  return process.getuid?.() === 0 && uid !== 0 ? { uid, gid } : undefined
+}
+
+function passOverAbsent(error: NodeJS.ErrnoException): undefined {
+  if (error.code !== 'ENOENT') throw error
+  return undefined
+}
+
+/** @returns what it has printed @throws {Error} with its first words when it fails */
+async function runTool(script: string, args: readonly string[], options: ToolOptions): Promise<string> {
+  const tool = startTool(script, args, options)
+  const pieces: Buffer[] = []
+  tool.stdout.on('data', (piece: Buffer) => pieces.push(piece))
+  await endOf(tool)
+  return Buffer.concat(pieces).toString()
+}
+
+function startTool(script: string, args: readonly string[], { cwd, user, timeoutMs = longestToolMs }: ToolOptions): Tool {
+  const { PATH = defaultPath } = process.env
+  const tool = spawn('/bin/sh', ['-c', script, 'sh', ...args], {
+    cwd,
+    env: { PATH, LC_ALL: 'C', COPYFILE_DISABLE: '1' },
+    stdio: ['ignore', 'pipe', 'pipe'],
+    detached: true,
+    ...user,
+  })
+  const timer = setTimeout(() => killTool(tool), timeoutMs)
+  tool.once('close', () => clearTimeout(timer))
+  return tool
+}
+
+/** With what the shell has started. */
+function killTool({ pid, exitCode, signalCode }: Tool): void {
+  if (pid !== undefined && exitCode === null && signalCode === null) process.kill(-pid, 'SIGKILL')
+}
+
+/** Codes of errors that tools have only words for. */
+const faultCodes: Readonly<Record<string, string>> = {
+  'No space left on device': 'ENOSPC',
+  'Disk quota exceeded': 'EDQUOT',
+}
+
+/** Resolves when it has ended well, and everything it printed was read. */
+function endOf(tool: Tool): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>()
+  let words = ''
+  tool.stderr.on('data', (piece: Buffer) => {
+    if (words.length < maxErrorLength) words += piece.toString()
+  })
+  tool.once('error', reject)
+  tool.once('close', (code, signal) => {
+    if (code === 0) return resolve()
+    const [fault] = Object.entries(faultCodes).find(([text]) => words.includes(text)) ?? []
+    const text = words.trim().slice(0, maxErrorLength) || `a tool ended with ${signal ?? `exit code ${code}`}`
+    reject(Object.assign(new Error(text), fault !== undefined && { code: faultCodes[fault] }))
+  })
+  return promise
+}

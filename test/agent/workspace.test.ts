@@ -1,0 +1,113 @@
+/** Working directories: filled, measured and removed beside the agent, and never with more rights than their user has. */
+import assert from 'node:assert/strict'
+import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { fillWorkspace, removeInstanceFolder } from '../../src/agent/workspace.ts'
+import { measureTree } from '../../src/storage/directory-trees.ts'
+import { createFolder, removeFolder } from '../support/temporary-folder.ts'
+
+const needsRoot = process.getuid?.() === 0 ? false : 'only root can give files to another user'
+const user = { uid: 65_534, gid: 65_534 }
+
+function openFolder(t: TestContext): string {
+  const folder = createFolder('workspace')
+  t.after(() => removeFolder(folder))
+  return folder
+}
+
+test('a removal deletes nothing that the user of the program may not', { skip: needsRoot }, async (t) => {
+  const folder = openFolder(t)
+  const work = join(folder, 'instance', 'work')
+  // Where a program puts a directory of another user in place of its own while it is removed, the result is the same.
+  const precious = join(work, 'swapped', 'users.db')
+  mkdirSync(join(work, 'swapped'), { recursive: true })
+  writeFileSync(precious, 'all users')
+  chownSync(work, user.uid, user.gid)
+
+  await assert.rejects(removeInstanceFolder(join(folder, 'instance')), /Permission denied/)
+  assert.ok(existsSync(precious))
+
+  chownSync(join(work, 'swapped'), user.uid, user.gid)
+  await removeInstanceFolder(join(folder, 'instance'))
+  assert.deepEqual(readdirSync(folder), [])
+})
+
+test('a working directory belongs to its user, and links in it stay links', { skip: needsRoot }, async (t) => {
+  const folder = openFolder(t)
+  const secret = join(folder, 'secret')
+  writeFileSync(secret, 'own', { mode: 0o600 })
+  const content = join(folder, 'content')
+  mkdirSync(join(content, 'deep'), { recursive: true })
+  writeFileSync(join(content, 'deep', 'run'), '', { mode: 0o4755 })
+  symlinkSync(secret, join(content, 'link'))
+  const work = join(folder, 'instance', 'work')
+  mkdirSync(join(folder, 'instance'))
+
+  await fillWorkspace(work, { content, user })
+
+  assert.deepEqual(
+    ['', 'deep', 'deep/run'].map((name) => statSync(join(work, name)).uid),
+    [user.uid, user.uid, user.uid],
+  )
+  assert.equal(statSync(join(work, 'deep/run')).mode & 0o7777, 0o755)
+  assert.deepEqual([statSync(secret).uid, statSync(secret).mode & 0o777], [0, 0o600])
+})
+
+test('what an interrupted copy has left is removed by the next one', async (t) => {
+  const folder = openFolder(t)
+  const content = join(folder, 'content')
+  mkdirSync(content)
+  writeFileSync(join(content, 'run'), 'whole')
+  const instance = join(folder, 'instance')
+  mkdirSync(join(instance, 'work.new-1'), { recursive: true })
+  writeFileSync(join(instance, 'work.new-1', 'run'), 'hal')
+
+  await fillWorkspace(join(instance, 'work'), { content, user: undefined })
+
+  assert.deepEqual(readdirSync(instance).sort(), ['package.json', 'work'])
+  assert.deepEqual(readdirSync(join(instance, 'work')), ['run'])
+})
+
+test('many files are copied, measured and removed beside the agent', async (t) => {
+  const folder = openFolder(t)
+  const content = join(folder, 'content')
+  mkdirSync(content)
+  for (let index = 0; index < 10_000; index++) writeFileSync(join(content, String(index)), '')
+  const instance = join(folder, 'instance')
+  mkdirSync(instance)
+
+  const beside = await processorTimeOf(async () => {
+    await fillWorkspace(join(instance, 'work'), { content, user: undefined })
+    assert.equal(readdirSync(join(instance, 'work')).length, 10_000)
+    await measureTree(join(instance, 'work'))
+    await removeInstanceFolder(instance)
+  })
+  assert.ok(!existsSync(instance))
+  const here = await processorTimeOf(() => rm(content, { recursive: true }))
+  assert.ok(beside < here / 2, `${beside} µs for all of it, ${here} µs for a removal in this process`)
+})
+
+/** Of this process and its threads, in microseconds. */
+async function processorTimeOf(work: () => Promise<void>): Promise<number> {
+  const before = process.cpuUsage()
+  await work()
+  const { user: own, system } = process.cpuUsage(before)
+  return own + system
+}
+
+test('a directory without rights is removed with what it holds', async (t) => {
+  const folder = openFolder(t)
+  const closed = join(folder, 'instance', 'work', 'closed')
+  mkdirSync(closed, { recursive: true })
+  writeFileSync(join(closed, 'file'), '')
+  for (const path of [closed, join(folder, 'instance', 'work')]) {
+    if (needsRoot === false) chownSync(path, user.uid, user.gid)
+    chmodSync(path, 0)
+  }
+
+  await removeInstanceFolder(join(folder, 'instance'))
+
+  assert.deepEqual(readdirSync(folder), [])
+})
