@@ -28,6 +28,7 @@ export async function buildPackage(outDir: string): Promise<string[]> {
       'response-worker': 'src/login/saml/response-worker.ts',
       agent: 'src/agent/main.ts',
       builder: 'src/backends/bakery/builder.ts',
+      unpacker: 'src/backends/images/unpacker.ts',
     },
     outDir,
   )
@@ -96,6 +97,7 @@ const sharedAddresses = [
   "'./response-worker.js'",
   "'./agent.js'",
   "'./builder.js'",
+  "'./unpacker.js'",
   "'../package.json'",
   "'../dist/console/'",
   "'../'",

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { fillWorkspace, removeInstanceFolder } from '../../src/agent/workspace.ts'
 import { measureTree } from '../../src/storage/directory-trees.ts'
+import { processorTimeOf } from '../support/processor-time.ts'
 import { createFolder, removeFolder } from '../support/temporary-folder.ts'
 
 const needsRoot = process.getuid?.() === 0 ? false : 'only root can give files to another user'
@@ -88,14 +89,6 @@ test('many files are copied, measured and removed beside the agent', async (t) =
   const here = await processorTimeOf(() => rm(content, { recursive: true }))
   assert.ok(beside < here / 2, `${beside} µs for all of it, ${here} µs for a removal in this process`)
 })
-
-/** Of this process and its threads, in microseconds. */
-async function processorTimeOf(work: () => Promise<void>): Promise<number> {
-  const before = process.cpuUsage()
-  await work()
-  const { user: own, system } = process.cpuUsage(before)
-  return own + system
-}
 
 test('a directory without rights is removed with what it holds', async (t) => {
   const folder = openFolder(t)

@@ -6,7 +6,11 @@ import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { parseImageFile } from '../../src/backends/images/image-file.ts'
 import { imageMigrations, openImageStore } from '../../src/backends/images/image-store.ts'
+import { unpackArchive } from '../../src/backends/images/unpack.ts'
+import { packTree } from '../../src/storage/directory-trees.ts'
+import { processorTimeOf } from '../support/processor-time.ts'
 import { createFolder } from '../support/temporary-folder.ts'
+import { waitUntil } from '../support/wait-until.ts'
 
 test('a folder without an image is removed at the start', async (t) => {
   const dataDir = createFolder('images')
@@ -17,10 +21,9 @@ test('a folder without an image is removed at the start', async (t) => {
   const open = (keepsUnfinished: boolean) => openImageStore({ db, dataDir, now: Date.now, bounds, keepsUnfinished })
   const store = open(false)
   const description = { name: 'web', version: '1', labels: {}, tags: {}, origin: {} }
-  const image = await store.addFolder(
-    async (folder) => writeFileSync(join(folder, 'fairlead-image.yml'), 'command: [sh]\n'),
-    description,
-  )
+  mkdirSync(join(dataDir, 'web'))
+  writeFileSync(join(dataDir, 'web', 'fairlead-image.yml'), 'command: [sh]\n')
+  const image = await store.addArchive(packTree(dataDir, 'web'), description)
   const folders = () => readdirSync(join(dataDir, 'images')).sort()
   const used = image.digest.replace('sha256:', '')
   const left = ['0'.repeat(64), '.new-1', 'notes']
@@ -29,7 +32,33 @@ test('a folder without an image is removed at the start', async (t) => {
   open(true)
   assert.deepEqual(folders(), [...left, used].sort())
   open(false)
-  assert.deepEqual(folders(), ['notes', used].sort())
+  await waitUntil(
+    () => folders().join() === ['notes', used].sort().join(),
+    () => folders().join(),
+  )
+})
+
+test('a large archive is unpacked and refused beside this process', async (t) => {
+  const dataDir = createFolder('images')
+  const db = new DatabaseSync(':memory:')
+  t.after(() => db.close())
+  db.exec(imageMigrations[0])
+  mkdirSync(join(dataDir, 'web'))
+  for (let index = 0; index < 6_000; index++) writeFileSync(join(dataDir, 'web', String(index)), '')
+  const bounds = { maxBytes: 1_000_000, maxEntries: 5_000 }
+  const store = openImageStore({ db, dataDir, now: Date.now, bounds })
+  const description = { name: 'web', version: '1', labels: {}, tags: {}, origin: {} }
+
+  const beside = await processorTimeOf(() =>
+    assert.rejects(store.addArchive(packTree(dataDir, 'web'), description), { status: 413 }),
+  )
+  assert.deepEqual(readdirSync(join(dataDir, 'images')), [])
+  const folder = join(dataDir, 'here')
+  mkdirSync(folder)
+  const here = await processorTimeOf(() =>
+    assert.rejects(unpackArchive(packTree(dataDir, 'web'), folder, bounds), { status: 413 }),
+  )
+  assert.ok(beside < here / 2, `${beside} µs for all of it, ${here} µs for the archive in this process`)
 })
 
 test('a folder of images that a copy or a volume has opened is closed again', (t) => {

@@ -1,9 +1,9 @@
 /** The image of a bake: its name, its description, and its content from the folder of the builder. */
-import { lstatSync, renameSync, rmdirSync, writeFileSync } from 'node:fs'
+import { lstatSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { shorten } from '../../edit-distance.ts'
 import { fieldOf, textOf } from '../../json/values.ts'
-import { readForeignFile } from '../../storage/foreign-files.ts'
+import { packTree, readAsOwner } from '../../storage/directory-trees.ts'
 import { BackendError } from '../backend.ts'
 import { imageFileName } from '../images/image-file.ts'
 import { type ImageDescription, type ImageStore, parseImageId, type StoredImage } from '../images/image-store.ts'
@@ -12,27 +12,23 @@ import { imageFolder, reportFile } from './plan.ts'
 import { attributeOf, type BakeRequest, packagesOf } from './request.ts'
 import type { BakeTemplate } from './template.ts'
 
-/** Takes the result of a builder over. @param folder Of the builder, which its steps may have filled as they like */
-export function adoptImage(
+/**
+ * Takes the result of a builder over, as an archive that is read in the name of the bake's user: its processes may still change it.
+ *
+ * @param folder Of the builder, which its steps may have filled as they like
+ */
+export async function adoptImage(
   images: ImageStore,
   bake: Bake,
   { folder, template }: { readonly folder: string; readonly template: BakeTemplate | undefined },
 ): Promise<StoredImage> {
-  return images.addFolder(
-    async (target) => {
-      const made = join(folder, imageFolder)
-      const found = lstatSync(made, { throwIfNoEntry: false })
-      if (found === undefined)
-        throw new BackendError(400, `The directory ${imageFolder} of the bake is gone, by its steps or a crash. Bake again.`)
-      if (!found.isDirectory())
-        throw new BackendError(400, `The steps of the bake have replaced ${imageFolder} by a link or file.`)
-      // In one step: after a crash in the middle of it, nothing is left that looks like a result.
-      rmdirSync(target)
-      renameSync(made, target)
-      if (template?.image !== undefined) addImageFile(target, template.image)
-    },
-    describeImage(bake, readCommit(folder)),
-  )
+  const found = lstatSync(join(folder, imageFolder), { throwIfNoEntry: false })
+  if (found === undefined)
+    throw new BackendError(400, `The directory ${imageFolder} of the bake is gone, by its steps or a crash. Bake again.`)
+  if (!found.isDirectory()) throw new BackendError(400, `The steps of the bake have replaced ${imageFolder} by a link or file.`)
+  const description = describeImage(bake, await readCommit(folder))
+  const addition = template?.image === undefined ? undefined : { name: imageFileName, text: template.image }
+  return images.addArchive(packTree(folder, imageFolder), description, { addition })
 }
 
 /** @throws {BackendError} 400 */
@@ -83,21 +79,12 @@ function withoutGaps(values: Readonly<Record<string, string | undefined>>): Reco
 const maxReportBytes = 10_000
 
 /** The builder's steps may have written the report. */
-function readCommit(folder: string): string | undefined {
+async function readCommit(folder: string): Promise<string | undefined> {
   try {
-    const report = readForeignFile(join(folder, reportFile), maxReportBytes)
+    const report = await readAsOwner(folder, reportFile, maxReportBytes)
     const commit = textOf(fieldOf(JSON.parse(report ?? '{}'), 'commit'))
     return commit !== undefined && /^[0-9a-f]{40,64}$/.test(commit) ? commit : undefined
   } catch {
     return undefined
-  }
-}
-
-/** Unless the image has one. */
-function addImageFile(folder: string, text: string): void {
-  try {
-    writeFileSync(join(folder, imageFileName), text, { flag: 'wx' })
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
   }
 }

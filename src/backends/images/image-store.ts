@@ -1,15 +1,17 @@
 /** Images: unpacked programs in folders named by their content, found by name and version. */
 import { createHash, type Hash, randomUUID } from 'node:crypto'
-import { createReadStream, existsSync, mkdirSync, readdirSync, readlinkSync, renameSync, rmSync, statSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
-import { pipeline } from 'node:stream/promises'
 import { formatJson, parseJson } from '../../json/json.ts'
 import type { JsonObject } from '../../json/values.ts'
+import { removeTree } from '../../storage/directory-trees.ts'
 import { closeToOthers } from '../../storage/private-files.ts'
 import { BackendError } from '../backend.ts'
 import { type ImageFile, loadImageFile } from './image-file.ts'
-import { checkLinks, listTree, type UnpackBounds, unpackArchive } from './unpack.ts'
+import type { ImageContent } from './measure-image.ts'
+import type { UnpackBounds } from './unpack.ts'
+import { type AddedFile, unpackBeside } from './unpack-beside.ts'
 
 export const imageMigrations = [
   `CREATE TABLE infrastructure_images (
@@ -38,14 +40,9 @@ export interface ImageDescription {
   readonly regions?: readonly string[] | undefined
 }
 
-export interface StoredImage extends ImageDescription {
+export interface StoredImage extends ImageDescription, ImageContent {
   /** `NAME:VERSION`. */
   readonly id: string
-  /** `sha256:` and the hash of its tree. */
-  readonly digest: string
-  /** Bytes of its files. */
-  readonly size: number
-  readonly files: number
   /** Milliseconds since the epoch. */
   readonly createdMs: number
   readonly program: ImageFile
@@ -64,6 +61,12 @@ export interface ImageStoreOptions {
 const namePattern = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/
 const versionPattern = /^[A-Za-z0-9_][A-Za-z0-9._+-]{0,127}$/
 
+export interface ArchiveOptions {
+  /** `sha256:` and the expected hash of the archive's bytes; undefined: not checked. */
+  readonly digest?: string | undefined
+  readonly addition?: AddedFile | undefined
+}
+
 export interface ImageStore {
   /** Newest first. */
   all(): StoredImage[]
@@ -71,14 +74,11 @@ export interface ImageStore {
   /** The folder with the content, to be read only. */
   folderOf(image: Pick<StoredImage, 'digest'>): string
   /**
-   * Stores an archive, tar or tar.gz, as it arrives.
+   * Stores an archive, tar or tar.gz, as it arrives. Files of the store are its own, whoever made the archive.
    *
-   * @param digest `sha256:` and the expected hash of the archive's bytes; undefined: not checked
    * @throws {BackendError} 400 for what is wrong with it; 409 when the version has another content; 413 beyond the bounds
    */
-  addArchive(archive: AsyncIterable<Uint8Array>, description: ImageDescription, digest?: string): Promise<StoredImage>
-  /** Stores a folder that is filled by `fill`, such as a bake. @throws as `addArchive` */
-  addFolder(fill: (folder: string) => Promise<void>, description: ImageDescription): Promise<StoredImage>
+  addArchive(archive: AsyncIterable<Uint8Array>, description: ImageDescription, options?: ArchiveOptions): Promise<StoredImage>
   /** @returns the image with its new tags */
   setTags(id: string, tags: Readonly<Record<string, string>>): StoredImage | undefined
   /** The caller has checked that nothing uses it. */
@@ -120,51 +120,36 @@ export function openImageStore({ db, dataDir, now, bounds, keepsUnfinished }: Im
   }
 
   /** Moves a finished folder to its place. */
-  async function adopt(folder: string, description: ImageDescription): Promise<StoredImage> {
-    checkLinks(folder)
-    const tree = await measureTree(folder, bounds)
+  function adopt(folder: string, content: ImageContent, description: ImageDescription): StoredImage {
     const program = loadImageFile(folder)
     const id = `${description.name}:${description.version}`
     const before = get(id)
-    if (before !== undefined && before.digest !== tree.digest) {
+    if (before !== undefined && before.digest !== content.digest) {
       throw new BackendError(409, `The image ${id} exists with another content. Give the new one another version.`)
     }
-    if (!existsSync(folderOf(tree))) renameSync(folder, folderOf(tree))
-    return before ?? put({ ...description, id, ...tree, createdMs: now(), program })
-  }
-
-  async function withFolder<T>(work: (folder: string) => Promise<T>): Promise<T> {
-    const folder = join(root, `.new-${randomUUID()}`)
-    mkdirSync(folder, { mode: 0o755 })
-    try {
-      return await work(folder)
-    } finally {
-      rmSync(folder, { recursive: true, force: true })
-    }
+    if (!existsSync(folderOf(content))) renameSync(folder, folderOf(content))
+    return before ?? put({ ...description, id, ...content, createdMs: now(), program })
   }
 
   return {
     all: () => statements.all.all().map((row) => parseJson(String(row['document'])) as StoredImage),
     get,
     folderOf,
-    async addArchive(archive, description, digest) {
+    async addArchive(archive, description, { digest, addition } = {}) {
       checkNames(description)
-      return withFolder(async (folder) => {
+      const folder = join(root, `${unfinished}${randomUUID()}`)
+      mkdirSync(folder, { mode: 0o755 })
+      try {
         const hash = createHash('sha256')
-        await unpackArchive(hashed(archive, hash), folder, bounds)
+        const content = await unpackBeside(hashed(archive, hash), folder, { bounds, addition })
         const found = `sha256:${hash.digest('hex')}`
         if (digest !== undefined && digest !== found) {
           throw new BackendError(400, `The archive was damaged on its way: its digest is ${found}, and ${digest} was announced.`)
         }
-        return adopt(folder, description)
-      })
-    },
-    async addFolder(fill, description) {
-      checkNames(description)
-      return withFolder(async (folder) => {
-        await fill(folder)
-        return adopt(folder, description)
-      })
+        return adopt(folder, content, description)
+      } finally {
+        await removeTree(folder)
+      }
     },
     setTags(id, tags) {
       const image = get(id)
@@ -174,7 +159,7 @@ export function openImageStore({ db, dataDir, now, bounds, keepsUnfinished }: Im
       const image = get(id)
       if (image === undefined) return
       statements.remove.run(image.name, image.version)
-      if (statements.ofDigest.get(image.digest) === undefined) rmSync(folderOf(image), { recursive: true, force: true })
+      if (statements.ofDigest.get(image.digest) === undefined) removeAside(root, folderOf(image))
     },
   }
 }
@@ -193,13 +178,22 @@ function checkNames({ name, version }: ImageDescription): void {
 }
 
 const contentPattern = /^[0-9a-f]{64}$/
+const unfinished = '.new-'
 
 /** A process that ended while it stored or removed an image left its folder, perhaps with a part of the content. */
 function clearLeftovers(root: string, isUsed: (digest: string) => boolean): void {
   for (const name of readdirSync(root)) {
-    const isLeft = name.startsWith('.new-') || (contentPattern.test(name) && !isUsed(`sha256:${name}`))
-    if (isLeft) rmSync(join(root, name), { recursive: true, force: true })
+    const isLeft = name.startsWith(unfinished) || (contentPattern.test(name) && !isUsed(`sha256:${name}`))
+    if (isLeft) removeAside(root, join(root, name))
   }
+}
+
+/** Its place is free at once. What stays after a failure is removed at the next start. */
+function removeAside(root: string, folder: string): void {
+  if (!existsSync(folder)) return
+  const place = join(root, `${unfinished}${randomUUID()}`)
+  renameSync(folder, place)
+  removeTree(place).catch(() => {})
 }
 
 async function* hashed(archive: AsyncIterable<Uint8Array>, hash: Hash): AsyncIterable<Uint8Array> {
@@ -207,41 +201,4 @@ async function* hashed(archive: AsyncIterable<Uint8Array>, hash: Hash): AsyncIte
     hash.update(chunk)
     yield chunk
   }
-}
-
-/** The same tree has the same digest, however it was packed: paths, kinds, the right to execute, content and links count. */
-async function measureTree(folder: string, bounds: UnpackBounds): Promise<{ digest: string; size: number; files: number }> {
-  const hash = createHash('sha256')
-  const entries = listTree(folder)
-  if (entries.length > bounds.maxEntries) {
-    throw new BackendError(413, `The image has more than ${bounds.maxEntries} entries. Raise local.images.max-files.`)
-  }
-  entries.sort((one, other) => (one.path < other.path ? -1 : 1))
-  let size = 0
-  for (const { entry, path } of entries) {
-    const place = join(folder, path)
-    if (entry.isSymbolicLink()) hash.update(`link ${JSON.stringify([path, readlinkSync(place)])}\n`)
-    else if (entry.isDirectory()) hash.update(`directory ${JSON.stringify(path)}\n`)
-    else if (entry.isFile()) {
-      const { bytes, digest } = await hashFile(place)
-      size += bytes
-      hash.update(`file ${JSON.stringify([path, (statSync(place).mode & 0o100) !== 0, digest])}\n`)
-    } else throw new BackendError(400, `The image cannot hold ${JSON.stringify(path)}: it is no file, directory or link.`)
-    if (size > bounds.maxBytes) {
-      throw new BackendError(413, `The image has more than ${bounds.maxBytes} bytes. Raise local.images.max-size.`)
-    }
-  }
-  return { digest: `sha256:${hash.digest('hex')}`, size, files: entries.length }
-}
-
-async function hashFile(path: string): Promise<{ bytes: number; digest: string }> {
-  const hash = createHash('sha256')
-  let bytes = 0
-  await pipeline(createReadStream(path), async (source: AsyncIterable<Buffer>) => {
-    for await (const chunk of source) {
-      bytes += chunk.length
-      hash.update(chunk)
-    }
-  })
-  return { bytes, digest: hash.digest('hex') }
 }

@@ -283,7 +283,7 @@ function tooLarge(what: string): BackendError {
 }
 
 function hostile(path: string, why: string): BackendError {
-  return new BackendError(400, `The archive is refused: ${JSON.stringify(path)} ${why}.`)
+  return new BackendError(400, `The archive is refused: ${JSON.stringify(normalize(path))} ${why}.`)
 }
 
 /** Everything below a folder, by path. Links are entries of their own and never followed, unlike by `recursive` of readdir. */
@@ -321,7 +321,7 @@ function makeLinks(folder: string, links: ReadonlyMap<string, string>): void {
  *
  * @throws {BackendError} 400
  */
-export function checkLinks(folder: string): void {
+function checkLinks(folder: string): void {
   const root = realpathSync.native(folder)
   for (const { path, entry } of listTree(folder)) {
     if (!entry.isSymbolicLink()) continue

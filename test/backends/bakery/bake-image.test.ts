@@ -1,7 +1,20 @@
 /** Images of bakes whose steps have put something else in place of what is expected. */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  chownSync,
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
@@ -10,9 +23,10 @@ import type { Bake } from '../../../src/backends/bakery/bake-store.ts'
 import { imageMigrations, openImageStore } from '../../../src/backends/images/image-store.ts'
 import { createFolder, removeFolder } from '../../support/temporary-folder.ts'
 
+const needsRoot = process.getuid?.() === 0 ? false : 'only root can give files to another user'
+
 /** @param fill Does what steps did, in the folder of the builder */
-async function adopt(t: TestContext, fill: (folder: string) => void) {
-  const root = createFolder('bake-image')
+async function adopt(t: TestContext, fill: (folder: string) => void, root = createFolder('bake-image')) {
   t.after(() => removeFolder(root))
   const db = new DatabaseSync(':memory:')
   for (const migration of imageMigrations) db.exec(migration)
@@ -31,7 +45,7 @@ test('a pipe in place of the image file fails the bake', async (t) => {
     execFileSync('mkfifo', [join(folder, 'image', 'fairlead-image.yml')])
   })
 
-  await assert.rejects(adopted, /is no file, directory or link/)
+  await assert.rejects(adopted, /is a FIFO; only files, directories and links may be in an image/)
 })
 
 test('an image file beyond 64 KiB fails the bake', async (t) => {
@@ -52,3 +66,46 @@ test('a link in place of the image is not followed', async (t) => {
   await assert.rejects(adopted, /replaced image by a link or file/)
   assert.equal(existsSync(join(elsewhere, 'fairlead-image.yml')), false)
 })
+
+test('a process of the bake that goes on writing does not change the image', async (t) => {
+  const root = createFolder('bake-image')
+  let kept = -1
+  const image = await adopt(
+    t,
+    (folder) => {
+      fillImage(folder)
+      kept = openSync(join(folder, 'image', 'run'), 'r+')
+      chmodSync(join(folder, 'image', 'run'), 0o4755)
+    },
+    root,
+  )
+  writeSync(kept, 'something else')
+  closeSync(kept)
+
+  const stored = join(root, 'images', image.digest.replace('sha256:', ''), 'run')
+  assert.equal(readFileSync(stored, 'utf8'), 'the program')
+  assert.equal(statSync(stored).mode & 0o7777, 0o755)
+})
+
+test('an image gets nothing that the user of the bake may not read', { skip: needsRoot }, async (t) => {
+  const root = createFolder('bake-image')
+  const adopted = adopt(
+    t,
+    (folder) => {
+      fillImage(folder)
+      // As if a process had put a directory of others into the way.
+      mkdirSync(join(folder, 'image', 'swapped'), { mode: 0o700 })
+      writeFileSync(join(folder, 'image', 'swapped', 'users.db'), 'all users')
+      for (const path of ['', 'image', 'image/run']) chownSync(join(folder, path), 65_534, 65_534)
+    },
+    root,
+  )
+
+  await assert.rejects(adopted, /swapped: Cannot open: Permission denied/)
+  assert.deepEqual(readdirSync(join(root, 'images')), [])
+})
+
+function fillImage(folder: string): void {
+  mkdirSync(join(folder, 'image'))
+  writeFileSync(join(folder, 'image', 'run'), 'the program')
+}

@@ -237,7 +237,7 @@ export function imageRoutes(app: FastifyInstance, parts: ImageRouteParts): void 
           accounts,
           regions: listOf(request, 'regions'),
         },
-        digestOf(request),
+        { digest: digestOf(request) },
       )
       return reply.code(201).send(toView(image, settings))
     })

@@ -1,12 +1,12 @@
 /** The provider `local`: server groups are processes of this machine, load balancers its listeners. */
 import { randomUUID } from 'node:crypto'
 import { realpathSync } from 'node:fs'
-import { dirname, join, sep } from 'node:path'
+import { dirname, join, relative, sep } from 'node:path'
 import type { AgentClient } from '../../../agent/client.ts'
 import { parseYaml } from '../../../http/yaml.ts'
 import { parseJson } from '../../../json/json.ts'
 import { isObject, type JsonObject } from '../../../json/values.ts'
-import { readForeignFile } from '../../../storage/foreign-files.ts'
+import { readAsOwner } from '../../../storage/directory-trees.ts'
 import { createUlids } from '../../../storage/ulid.ts'
 import type { BackendContext } from '../../backend.ts'
 import { imageMigrations, openImageStore } from '../../images/image-store.ts'
@@ -124,7 +124,7 @@ export function openLocalProvider(
       )
     },
     jobs: () => readings.jobs(),
-    jobFile: async (job, name) => readProperties(join(dataDir, 'instances', job.id, 'work'), name),
+    jobFile: (job, name) => readProperties(join(dataDir, 'instances', job.id, 'work'), name),
     removeJob({ id }: Job) {
       const job = desired.get('jobs', id)
       if (job !== undefined && isListed(job)) {
@@ -190,10 +190,10 @@ function toInstanceTypeViews(account: LocalAccountSettings, region: string, { in
 }
 
 /** A file of JSON, YAML or `name=value` lines in the working directory of a job; undefined when there is none. */
-function readProperties(folder: string, name: string): JsonObject | undefined {
+async function readProperties(folder: string, name: string): Promise<JsonObject | undefined> {
   const path = resolveWithin(folder, name)
   if (path === undefined) return undefined
-  const text = readForeignFile(path, maxPropertyFileBytes)
+  const text = await readAsOwner(folder, path, maxPropertyFileBytes)
   if (text === undefined) return undefined
   const lines = text.split('\n').filter((line) => line.trim() !== '' && !line.trim().startsWith('#'))
   if (!/\.(?:ya?ml|json)$/.test(name) && lines.every((line) => line.includes('='))) {
@@ -214,11 +214,11 @@ function parseDocument(text: string, name: string): unknown {
   return text.length > maxYamlLength ? undefined : parseYaml(text)
 }
 
-/** Undefined for a path that leads out of the folder, through a link as well, or to nothing. */
+/** From the folder; undefined for a path that leads out of it, through a link as well, or to nothing. */
 function resolveWithin(folder: string, name: string): string | undefined {
   try {
-    const path = realpathSync.native(join(folder, name))
-    return path.startsWith(realpathSync.native(folder) + sep) ? path : undefined
+    const path = relative(realpathSync.native(folder), realpathSync.native(join(folder, name)))
+    return path.split(sep)[0] === '..' ? undefined : path
   } catch {
     return undefined
   }

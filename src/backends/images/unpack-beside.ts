@@ -1,0 +1,63 @@
+/** Unpacks archives in a process beside this one, whose other requests wait for none of it. */
+import { spawn } from 'node:child_process'
+import { text } from 'node:stream/consumers'
+import { pipeline } from 'node:stream/promises'
+import { fileURLToPath } from 'node:url'
+import { BackendError } from '../backend.ts'
+import type { ImageContent } from './measure-image.ts'
+import type { UnpackBounds } from './unpack.ts'
+
+/** At the root of the image, unless the archive has one of the name. */
+export interface AddedFile {
+  readonly name: string
+  readonly text: string
+}
+
+export interface UnpackOrder {
+  readonly bounds: UnpackBounds
+  readonly addition?: AddedFile | undefined
+}
+
+export type UnpackReport =
+  | { readonly kind: 'stored'; readonly content: ImageContent }
+  | { readonly kind: 'refused'; readonly status: number; readonly message: string }
+
+/** Enough for the names of as many files as an image may have. */
+const memoryMegabytes = 512
+
+/**
+ * @param folder Empty; after an error its content is undefined.
+ * @throws {BackendError} 400 for an archive that is damaged or hostile; 413 beyond the bounds; 507 for a full disk
+ */
+export async function unpackBeside(
+  archive: AsyncIterable<Uint8Array>,
+  folder: string,
+  order: UnpackOrder,
+): Promise<ImageContent> {
+  const file = fileURLToPath(new URL(import.meta.url.endsWith('.ts') ? './unpacker.ts' : './unpacker.js', import.meta.url))
+  const child = spawn(process.execPath, [`--max-old-space-size=${memoryMegabytes}`, file, JSON.stringify(order)], {
+    cwd: folder,
+    env: {},
+    stdio: ['pipe', 'pipe', 'inherit'],
+  })
+  const { promise: ended, resolve, reject } = Promise.withResolvers<string>()
+  child.once('error', reject)
+  child.once('close', (code, signal) => resolve(signal ?? `exit code ${code}`))
+  let fault: Error | undefined
+  async function* source(): AsyncIterable<Uint8Array> {
+    try {
+      yield* archive
+    } catch (error) {
+      fault = error as Error
+      throw error
+    }
+  }
+  // Once it has refused the archive it reads no more, which is no fault of the archive.
+  const sent = pipeline(source(), child.stdin).catch(() => {})
+  const [answer, end] = await Promise.all([text(child.stdout), ended, sent])
+  if (fault !== undefined) throw new BackendError(400, `The archive cannot be read: ${fault.message}`)
+  if (answer === '') throw new Error(`The image cannot be unpacked: the process for it ended with ${end}.`)
+  const report = JSON.parse(answer) as UnpackReport
+  if (report.kind === 'refused') throw new BackendError(report.status, report.message)
+  return report.content
+}
