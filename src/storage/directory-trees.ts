@@ -96,6 +96,7 @@ export async function removeTree(path: string): Promise<void> {
 }
 
 const readTimeoutMs = 10_000
+const listTimeoutMs = 30_000
 
 /**
  * Text of a file in a directory of programs, read in the name of the directory's owner; so it may be what a program has put there.
@@ -111,12 +112,17 @@ export async function readAsOwner(folder: string, path: string, maxBytes: number
   return text === undefined || Buffer.byteLength(text) > maxBytes ? undefined : text
 }
 
-/** What a directory holds as lines of paths, kinds, sizes and times, at most so many. Rights of the user decide what is read. */
+/**
+ * What a directory holds, as lines of paths, kinds, sizes and times, without the `.git` at its root; beyond `maxLines` it is cut off.
+ * Links are not followed, and what the user may not read is passed over.
+ *
+ * @throws {Error} when there is no such directory, or it takes too long
+ */
 export async function* listTree(folder: string, user: FileUser | undefined, maxLines: number): AsyncIterable<Uint8Array> {
   const ls = `ls -lnd ${process.platform === 'darwin' ? '-T' : '--full-time'}`
-  const own = '. -path ./.git -prune -o'
-  const script = `cd "$1" && { find ${own} -type d -print; find ${own} ! -type d -exec ${ls} {} +; } 2>/dev/null | head -n "$2"`
-  const tool = startTool(script, [folder, String(maxLines)], { cwd: '/', user })
+  const find = 'find . -path ./.git -prune -o'
+  const script = `cd "$1" && { ${find} -type d -print; ${find} ! -type d -exec ${ls} {} +; } 2>/dev/null | head -n "$2"`
+  const tool = startTool(script, [folder, String(maxLines)], { cwd: '/', user, timeoutMs: listTimeoutMs })
   const ended = endOf(tool)
   yield* tool.stdout
   await ended

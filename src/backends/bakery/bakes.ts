@@ -4,12 +4,14 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { formatJson } from '../../json/json.ts'
 import { createUlids } from '../../storage/ulid.ts'
 import { requireAccess } from '../access.ts'
+import { openUsers, type Users } from '../account-users.ts'
 import { type BackendContext, BackendError, type BackendSettings } from '../backend.ts'
 import { type ImageStore, openImageStore, type StoredImage } from '../images/image-store.ts'
 import { withoutSecrets } from '../secret-names.ts'
 import { adoptImage, nameOf } from './bake-image.ts'
 import { type Bake, type BakeStore, openBakeStore } from './bake-store.ts'
 import { type BuildOrder, Builds, hasEnded } from './builds.ts'
+import { fingerprintOf } from './fingerprint.ts'
 import { type BakePlan, planVariable, type Source, startLine } from './plan.ts'
 import { type BakeRequest, isFixed, keyOf, maskRequest, parseBakeRequest, secretsOf, sourcesOf, variablesOf } from './request.ts'
 import { describeRefusal } from './settings.ts'
@@ -55,6 +57,9 @@ export class Bakes {
   readonly #newId: () => string
   /** Requests that wait for the start of a bake, by its id. */
   readonly #starting = new Map<string, Promise<void>>()
+  /** The latest reading of sources for a user, by name. */
+  readonly #turns = new Map<string, Promise<unknown>>()
+  readonly #users: Users
   readonly #closing = new AbortController()
   #images: ImageStore | undefined
   #watching: Promise<void> | undefined
@@ -63,6 +68,7 @@ export class Bakes {
     this.#options = options
     this.#store = openBakeStore(options.context.db)
     this.#builds = new Builds(options.context)
+    this.#users = openUsers(options.local.accounts)
     this.#newId = createUlids(options.context.now)
   }
 
@@ -113,7 +119,7 @@ export class Bakes {
     const template = this.#findTemplate(request.base_os)
     const account = await this.#accountFor(request, region, user)
     const sources = sourcesOf(request, settings.packages)
-    const key = await keyOf(request, account, sources)
+    const key = await this.#keyOf(request, account, user)
     const known = this.#store.ofKey(key)
     if (known !== undefined && isRebake) await this.#forget(known)
     const other = this.#store.ofKey(key)
@@ -135,7 +141,7 @@ export class Bakes {
   async remove(query: Pick<BakeQuery, 'region' | 'body' | 'user'>): Promise<Bake | undefined> {
     const request = parseBakeRequest(query.body)
     const account = await this.#accountFor(request, query.region, query.user)
-    const key = await keyOf(request, account, sourcesOf(request, this.#options.settings.packages))
+    const key = await this.#keyOf(request, account, query.user)
     const bake = this.#store.ofKey(key)
     if (bake !== undefined) await this.#forget(bake)
     return bake
@@ -185,6 +191,19 @@ export class Bakes {
   #isReusable({ state, image }: Bake, sources: readonly Source[]): boolean {
     if (state === 'RUNNING') return true
     return image !== undefined && this.#imageStore.get(image) !== undefined && isFixed(sources)
+  }
+
+  /** Requests of one user wait for each other here: reading large directories must not keep the machine busy. */
+  async #keyOf(request: BakeRequest, account: string, user: string): Promise<string> {
+    const sources = sourcesOf(request, this.#options.settings.packages)
+    const find = () => Promise.all(sources.map((source) => fingerprintOf(source, this.#users.of(account))))
+    const turn = (this.#turns.get(user) ?? Promise.resolve()).then(find)
+    this.#turns.set(user, turn)
+    try {
+      return keyOf(request, account, await turn)
+    } finally {
+      if (this.#turns.get(user) === turn) this.#turns.delete(user)
+    }
   }
 
   /** It stays readable by its id. */

@@ -1,7 +1,6 @@
 /** Bake requests: their fields, where the source of a bake is, and the key by which equal requests share one bake. */
 import { createHash } from 'node:crypto'
 import { lstatSync } from 'node:fs'
-import { lstat, readdir } from 'node:fs/promises'
 import { isAbsolute, join } from 'node:path'
 import { z } from 'zod'
 import { describeIssue } from '../../describe-issue.ts'
@@ -204,14 +203,12 @@ export function maskRequest(request: BakeRequest, secrets: readonly string[]): B
 /**
  * Equal requests for equal content have the same key; who asks, and for which build, does not count.
  *
+ * @param content Of each source, as `fingerprintOf` has it
  * @see docs/contracts/bakery.md#keys
  */
-export async function keyOf(request: BakeRequest, account: string, sources: readonly Source[]): Promise<string> {
+export function keyOf(request: BakeRequest, account: string, content: readonly unknown[]): string {
   const { base_os, base_ami, ami_name, ami_suffix, template_file_name, var_file_name } = request
   const attributes = Object.entries(request.extended_attributes ?? {}).sort(([one], [other]) => (one < other ? -1 : 1))
-  const content = await Promise.all(
-    sources.map(async (source) => (source.kind === 'git' ? source : { ...source, state: await fingerprintOf(source.path) })),
-  )
   const parts = [
     'local',
     base_os,
@@ -229,26 +226,4 @@ export async function keyOf(request: BakeRequest, account: string, sources: read
 /** Whether the source stays the same for ever: a branch moves, and so may a tag. */
 export function isFixed(sources: readonly Source[]): boolean {
   return sources.every((source) => source.kind !== 'git' || /^[0-9a-f]{40,64}$/.test(source.revision ?? ''))
-}
-
-/** Files beyond these do not count. */
-const maxFingerprinted = 100_000
-
-/** Changes with the files: their names, sizes and times. Undefined where they cannot be read, which the bake then reports. */
-async function fingerprintOf(root: string): Promise<string | undefined> {
-  const hash = createHash('sha256')
-  const waiting = [root]
-  try {
-    for (let count = 0, path = waiting.pop(); path !== undefined && count < maxFingerprinted; count++, path = waiting.pop()) {
-      const found = await lstat(path)
-      hash.update(`${path} ${found.mode} ${found.isDirectory() ? '' : `${found.size} ${found.mtimeMs}`}\n`)
-      if (!found.isDirectory()) continue
-      const folder = path
-      const names = (await readdir(folder)).filter((name) => folder !== root || name !== '.git')
-      waiting.push(...names.sort().map((name) => join(folder, name)))
-    }
-  } catch {
-    return undefined
-  }
-  return hash.digest('hex')
 }

@@ -1,5 +1,4 @@
-/** Facts of this machine that deployments need: network interfaces, users. */
-import { execFileSync } from 'node:child_process'
+/** Network interfaces of this machine, as deployments need them. */
 import { hostname, networkInterfaces } from 'node:os'
 import type { JsonObject } from '../../../json/values.ts'
 
@@ -57,14 +56,4 @@ export function toSubnetViews(account: string, region: string, zones: readonly s
       deprecated: false,
     })),
   )
-}
-
-/** User and group id of a user of this machine. @throws {Error} when there is none */
-export function lookUpUser(user: string): { uid: number; gid: number } {
-  try {
-    const ask = (flag: string) => Number(execFileSync('id', [flag, '--', user], { encoding: 'utf8', stdio: 'pipe' }).trim())
-    return { uid: ask('-u'), gid: ask('-g') }
-  } catch (cause) {
-    throw new Error(`this machine has no user "${user}"`, { cause })
-  }
 }

@@ -8,12 +8,12 @@ import type {
   Probe,
 } from '../../../agent/protocol.ts'
 import { parseMoniker } from '../../../moniker.ts'
+import type { Users } from '../../account-users.ts'
 import type { ImageStore } from '../../images/image-store.ts'
 import type { LocalInstanceType, LocalSettings } from '../settings.ts'
 import { type Desired, type LocalBalancer, type LocalInstance, type LocalJob, placeKey } from './desired.ts'
 import { allowedSources } from './firewalls.ts'
 import { type GroupProgram, toLimits } from './program.ts'
-import type { Users } from './users.ts'
 
 export interface WantedParts {
   readonly desired: Desired

@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import { describeIssue } from '../../../../describe-issue.ts'
 import { isObject, type JsonObject, textsOf } from '../../../../json/values.ts'
+import type { Users } from '../../../account-users.ts'
 import type { BackendContext } from '../../../backend.ts'
 import { Environment } from '../../../images/image-file.ts'
 import type { ImageStore } from '../../../images/image-store.ts'
@@ -10,7 +11,6 @@ import type { LocalAccountSettings, LocalSettings } from '../../settings.ts'
 import type { Desired } from '../desired.ts'
 import type { Ports } from '../ports.ts'
 import type { Reconciler } from '../reconciler.ts'
-import type { Users } from '../users.ts'
 
 export interface OperationParts {
   readonly context: BackendContext

@@ -1,16 +1,17 @@
 /** Users of this machine that the processes of accounts run as. */
-import type { LocalAccountSettings } from '../settings.ts'
-import { lookUpUser } from './machine.ts'
+import { execFileSync } from 'node:child_process'
+import type { FileUser } from '../storage/directory-trees.ts'
+import type { LocalAccountSettings } from './infrastructure/settings.ts'
 
 export interface Users {
   /** Undefined: the agent's own user. */
-  of(account: string): { readonly uid: number; readonly gid: number } | undefined
+  of(account: string): FileUser | undefined
   /** Why nothing can be started in the account, a sentence; undefined when it can. */
   problemOf(account: string): string | undefined
 }
 
 export function openUsers(accounts: readonly LocalAccountSettings[]): Users {
-  const users = new Map<string, { uid: number; gid: number }>()
+  const users = new Map<string, FileUser>()
   const problems = new Map<string, string>()
   for (const { name, user } of accounts) {
     if (user === undefined) continue
@@ -24,4 +25,14 @@ export function openUsers(accounts: readonly LocalAccountSettings[]): Users {
     }
   }
   return { of: (account) => users.get(account), problemOf: (account) => problems.get(account) }
+}
+
+/** User and group id of a user of this machine. @throws {Error} when there is none */
+function lookUpUser(user: string): FileUser {
+  try {
+    const ask = (flag: string) => Number(execFileSync('id', [flag, '--', user], { encoding: 'utf8', stdio: 'pipe' }).trim())
+    return { uid: ask('-u'), gid: ask('-g') }
+  } catch (cause) {
+    throw new Error(`this machine has no user "${user}"`, { cause })
+  }
 }
