@@ -6,9 +6,8 @@ import { type FileLock, LockedError, lockFile } from '../storage/file-lock.ts'
 import { keepSocket } from '../storage/kept-socket.ts'
 import { socketPathFor } from '../storage/socket-path.ts'
 import { openBalancers } from './balancer/balancers.ts'
-import { rotateConsole } from './console.ts'
 import { type Control, createControl } from './control.ts'
-import type { AgentLog } from './log.ts'
+import { type AgentLog, boundLog } from './log.ts'
 import type { ObservedHead } from './observed-lines.ts'
 import { agentLockName, agentLogName } from './places.ts'
 import { agentProtocol, type DesiredLoadBalancer, type DesiredState, type ObservedState } from './protocol.ts'
@@ -155,15 +154,15 @@ export async function runAgent({ dataDir: folder, version, log, inherited = new 
   await listen(control.server, socketPath)
   process.on('SIGTERM', () => end('SIGTERM'))
   process.on('SIGINT', () => end('SIGINT'))
-  const boundLog = () => {
+  const checkLog = () => {
     try {
-      rotateConsole(join(dataDir, agentLogName), maxLogBytes)
+      boundLog(join(dataDir, agentLogName), maxLogBytes)
     } catch {
-      // The disk is full: the log is empty now.
+      // It is gone, with the data directory: see below.
     }
   }
-  boundLog()
-  setInterval(boundLog, logCheckMs).unref()
+  checkLog()
+  setInterval(checkLog, logCheckMs).unref()
   watchFolder(dataDir, () => {
     if (isOver || isStopping) return
     log.warn({ dataDir }, 'the data directory is gone: everything is stopped')

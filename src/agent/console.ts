@@ -1,113 +1,130 @@
-/** Consoles: log files that processes append to, rotated when they reach their limit. */
-import { closeSync, constants, fstatSync, ftruncateSync, openSync, readSync, statSync, truncateSync, writeSync } from 'node:fs'
+/** Consoles: what the programs of an instance print, in log files that never exceed their bound. */
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { closeSync, constants, openSync, readdirSync, readSync, rmSync, statSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+import { promisify } from 'node:util'
 
 const pieceBytes = 64 * 1024
 
-/** For a process that writes into it; the opener closes it. */
-export function openConsole(file: string): number {
-  return openSync(file, constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT, 0o600)
+/** A pipe that programs write into. A pump, which survives the agent, moves what they write into the files of the console. */
+export interface ConsolePipe {
+  /** For standard output and for standard error; the opener closes both. */
+  readonly descriptors: readonly number[]
+  /** Resolves when all programs have closed it, and everything they wrote is in the files. */
+  readonly drained: Promise<void>
 }
 
 /**
- * Moves the newest half of the bound into a second file, `FILE.1`, once the first has reached that size. Processes keep the file
- * open, so it is copied and emptied once nothing was added to the copy's source. `FILE.start` keeps count of what was moved.
+ * The pump: `dd` moves a quarter of the bound at most, then the shell looks whether the file is full. Programs wait while nobody reads
+ * the pipe, so they fill no disk, however fast they write and whether or not an agent runs. On a full disk, output is dropped. A shell
+ * that cannot start a process would end, and the program with it at its next line: it begins anew, which needs none.
  *
- * @returns bytes that were dropped
+ * Files are named by the offset of their first byte in all output; the one before the latest is kept.
  */
-export function rotateConsole(file: string, maxBytes: number): number {
-  const half = Math.max(1, Math.floor(maxBytes / 2))
-  const size = statSync(file, { throwIfNoEntry: false })?.size ?? 0
-  if (size <= half) return 0
-  const former = statSync(`${file}.1`, { throwIfNoEntry: false })?.size ?? 0
-  const start = readStart(file, former)
-  const source = openSync(file, 'r+')
-  let end = size
+const pump = `
+umask 077
+console=$1 name=$2 at=$3 former=$4 block=$5 count=$6
+trap 'exec /bin/sh -c "$0" "$0" "$console" "$name" "$at" "$former" "$block" "$count"' EXIT
+while :; do
+  file=$console.$name
+  said=$(dd bs="$block" count="$count" 2>&1 >>"$file") || said=$(dd bs=65536 count=1 2>&1 >/dev/null)
+  case $said in "0+0 records in"*) trap - EXIT; exit ;; esac
+  size=$(wc -c <"$file") || continue
+  if [ "$size" -gt $((block * count)) ]; then
+    [ -z "$former" ] || rm -f "$former"
+    former=$file at=$((at + size))
+    name=$(printf %016d "$at")
+  fi
+done`
+/** Reads of one `dd`, so that few are started. */
+const mostReads = 1024
+const filePattern = /^(.*)\.(\d{16})$/
+
+/**
+ * @param file Path of the console; its files get an ending each
+ * @throws as the file system does; ENOENT also where there is no `mkfifo`
+ */
+export async function openConsole(file: string, maxBytes: number): Promise<ConsolePipe> {
+  const quarter = Math.max(1, Math.floor(maxBytes / 4))
+  const count = Math.min(mostReads, quarter)
+  const files = listFiles(file)
+  for (const { path } of files.splice(0, Math.max(0, files.length - 2))) rmSync(path, { force: true })
+  const latest = files.pop() ?? { path: `${file}.${formatOffset(0)}`, offset: 0 }
+  const former = files.pop()?.path ?? ''
+  closeSync(openSync(latest.path, 'a', 0o600))
+  const [reader = -1, ...descriptors] = await openPipe(`${file}.pipe`)
   try {
-    end = copyTail(file, { source, from: size - half, mostBytes: mostCopies * half, start })
+    const { offset } = latest
+    const args = [file, formatOffset(offset), offset, former, Math.floor(quarter / count), count].map(String)
+    const child = spawn('/bin/sh', ['-c', pump, pump, ...args], {
+      cwd: '/',
+      detached: true,
+      env: { PATH: process.env['PATH'], LC_ALL: 'C' },
+      stdio: [reader, 'ignore', 'ignore'],
+    })
+    child.unref()
+    return { descriptors, drained: endOf(child) }
   } catch (error) {
-    // On a full disk there is no copy; the space is needed all the more, and what is lost counts.
-    truncateSync(`${file}.1`)
-    writeStart(file, start + fstatSync(source).size)
+    for (const descriptor of descriptors) closeSync(descriptor)
     throw error
   } finally {
-    ftruncateSync(source)
-    closeSync(source)
+    closeSync(reader)
   }
-  keepNewest(`${file}.1`, half)
-  return former + end - half
 }
 
-/** A process that writes as fast as it is copied, or without pause, cannot hold up its rotation for ever. */
-const mostCopies = 8
-const mostLooks = 1_000
-
-interface Tail {
-  readonly source: number
-  /** Offset in the source. */
-  readonly from: number
-  readonly mostBytes: number
-  /** Offset of the source in all output. */
-  readonly start: number
-}
-
-/** @returns the end of the source, of which everything from `from` on has been copied, or as much as may be */
-function copyTail(file: string, { source, from, mostBytes, start }: Tail): number {
-  const copy = openSync(`${file}.1`, 'w', 0o600)
+/** A pipe with a name for a moment: unlike one of Node it can be opened again as `/dev/stdout`. @returns its end for reading, and two for writing */
+async function openPipe(path: string): Promise<number[]> {
+  rmSync(path, { force: true })
+  await promisify(execFile)('mkfifo', ['-m', '600', path])
+  const opened: number[] = []
+  // Until both sides are open, opening one of them would wait.
+  const both = openSync(path, constants.O_RDWR)
   try {
-    const piece = Buffer.alloc(pieceBytes)
-    let at = from
-    // Processes write on meanwhile: their bytes follow until a look finds no more.
-    for (let look = 0; look < mostLooks && at - from < mostBytes; look++) {
-      for (let count = -1; count !== 0 && at - from < mostBytes; at += count) {
-        count = readSync(source, piece, 0, piece.length, at)
-        writeSync(copy, piece, 0, count)
-      }
-      writeStart(file, start + at)
-      if (fstatSync(source).size === at) return at
-    }
-    const end = fstatSync(source).size
-    writeStart(file, start + end)
-    return end
+    for (const flag of [constants.O_RDONLY, constants.O_WRONLY, constants.O_WRONLY]) opened.push(openSync(path, flag))
+    return opened
+  } catch (error) {
+    for (const descriptor of opened) closeSync(descriptor)
+    throw error
   } finally {
-    closeSync(copy)
+    closeSync(both)
+    rmSync(path, { force: true })
   }
 }
 
-/** In place, so that it works on a full disk. */
-function keepNewest(file: string, bytes: number): void {
-  const descriptor = openSync(file, 'r+')
+function endOf(child: ChildProcess): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  child.once('error', () => resolve())
+  child.once('exit', () => resolve())
+  return promise
+}
+
+function formatOffset(offset: number): string {
+  return String(offset).padStart(16, '0')
+}
+
+interface ConsoleFile {
+  readonly path: string
+  /** Of its first byte in all output. */
+  readonly offset: number
+}
+
+/** Oldest first. */
+function listFiles(file: string): ConsoleFile[] {
+  const folder = dirname(file)
+  const names = attemptList(folder).filter((name) => filePattern.exec(name)?.[1] === basename(file))
+  return names.sort().map((name) => ({ path: join(folder, name), offset: Number(filePattern.exec(name)?.[2]) }))
+}
+
+function attemptList(folder: string): string[] {
   try {
-    const { size } = fstatSync(descriptor)
-    if (size <= bytes) return
-    const piece = Buffer.alloc(pieceBytes)
-    let at = 0
-    for (let count = -1; count !== 0; at += count) {
-      count = readSync(descriptor, piece, 0, piece.length, size - bytes + at)
-      writeSync(descriptor, piece, 0, count, at)
-    }
-    ftruncateSync(descriptor, at)
-  } finally {
-    closeSync(descriptor)
+    return readdirSync(folder)
+  } catch (error) {
+    if (['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '')) return []
+    throw error
   }
 }
 
-/** Offset of the first byte of the file; without a note, what is in the second file is all that came before. */
-function readStart(file: string, former: number): number {
-  const noted = readFrom(`${file}.start`, 0, 32)
-  return noted === undefined ? former : Number(noted.toString()) || former
-}
-
-/** In place and of one length, so that it works on a full disk. */
-function writeStart(file: string, start: number): void {
-  const note = openSync(`${file}.start`, constants.O_WRONLY | constants.O_CREAT, 0o600)
-  try {
-    writeSync(note, String(start).padStart(16, '0'))
-  } finally {
-    closeSync(note)
-  }
-}
-
-/** The newest bytes as text, from both files; undefined when nothing was ever started. */
+/** The newest bytes as text; undefined when nothing was ever started. */
 export function readConsole(file: string, tailBytes: number): string | undefined {
   const kept = keptOutput(file)
   return kept && withoutCutStart(kept.read(Math.max(kept.start, kept.end - tailBytes), kept.end)).toString()
@@ -153,7 +170,7 @@ export function readConsolePart(file: string, wish: ConsoleWish, maxBytes: numbe
   }
 }
 
-/** Both files as one range of offsets. */
+/** The two latest files as one range of offsets. */
 interface KeptOutput {
   readonly start: number
   readonly end: number
@@ -162,16 +179,17 @@ interface KeptOutput {
 }
 
 function keptOutput(file: string): KeptOutput | undefined {
-  const size = statSync(file, { throwIfNoEntry: false })?.size
-  if (size === undefined) return undefined
-  const former = statSync(`${file}.1`, { throwIfNoEntry: false })?.size ?? 0
-  const border = readStart(file, former)
+  const [former, latest] = [undefined, undefined, ...listFiles(file)].slice(-2)
+  if (latest === undefined) return undefined
+  const border = latest.offset
+  const start = former?.offset ?? border
+  const end = border + (statSync(latest.path, { throwIfNoEntry: false })?.size ?? 0)
   return {
-    start: border - former,
-    end: border + size,
+    start,
+    end,
     read: (from, to) => {
-      const older = from < border ? readFrom(`${file}.1`, from - (border - former), Math.min(to, border) - from) : undefined
-      const newer = to > border ? readFrom(file, Math.max(0, from - border), to - Math.max(from, border)) : undefined
+      const older = former && from < border ? readFrom(former.path, from - start, Math.min(to, border) - from) : undefined
+      const newer = to > border ? readFrom(latest.path, Math.max(0, from - border), to - Math.max(from, border)) : undefined
       return Buffer.concat([older ?? Buffer.alloc(0), newer ?? Buffer.alloc(0)])
     },
   }

@@ -5,7 +5,6 @@ import { mkdir } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { measureTree } from '../storage/directory-trees.ts'
 import { tryPort } from '../try-port.ts'
-import { rotateConsole } from './console.ts'
 import { createGroup, joinGroup, removeGroup } from './control-groups.ts'
 import {
   filesOf,
@@ -65,6 +64,7 @@ const faultPauseMs = 1_000
 /** Measuring a folder may take this part of the time. */
 const diskShare = 0.05
 const defaultGraceMs = 10_000
+const longestDrainMs = 2_000
 /** Longer timers fire at once. */
 const longestTimerMs = 2_147_483_647
 
@@ -165,13 +165,11 @@ export class Instance {
     }
   }
 
-  /** Frequent and cheap: notices the end of adopted processes, and bounds the console. */
+  /** Frequent and cheap: notices the end of adopted processes. */
   sweep(): void {
     const run = this.#run
     if (run?.isAdopted && !isRunning(this.#context.table, run.record)) run.settle(unknownEnd)
-    const limits = this.#desired?.program.limits
-    if (limits === undefined || run === undefined) return
-    this.#rotate(run, limits.consoleBytes)
+    if (run === undefined) return
     const isStable = Date.now() - run.record.startedAt >= stableMs
     if (isStable && this.#phase === 'ready') this.#show('ready', undefined)
   }
@@ -232,7 +230,7 @@ export class Instance {
     }
     if (run !== undefined && isRunning(this.#context.table, run)) {
       this.#note(`Adopted process ${run.pid}, which had been started before.`)
-      return createRun(run, true)
+      return createRun(run)
     }
     await this.#endAll(0)
     if (run === undefined) return undefined
@@ -253,13 +251,6 @@ export class Instance {
     if (status === unstarted) return
     const end = status === undefined ? unknownEnd : endFromShell(status.code)
     await this.#finish(end, status?.endedAt ?? Date.now(), describeCommand(end, run, status?.endedAt))
-  }
-
-  #rotate(run: Run, consoleBytes: number): void {
-    const dropped = rotateConsole(this.#files.console, consoleBytes)
-    if (dropped <= consoleBytes || run.isVerbose) return
-    run.isVerbose = true
-    this.#note(`It writes faster than its console of ${formatBytes(consoleBytes)} can hold; older output is dropped.`)
   }
 
   /** Undefined when it did not start; the phase says whether it is tried again. */
@@ -310,7 +301,8 @@ export class Instance {
     const started = await startProgram({ program, files: this.#files, mark, keepsStatus: restart === 'once' })
     const startedAt = Date.now()
     const start = table.find(started.pid)?.start ?? ''
-    const run = createRun({ id, pid: started.pid, start, uid: program.user?.uid, startedAt, controlGroup }, false)
+    const { pid, drained } = started
+    const run = createRun({ id, pid, start, uid: program.user?.uid, startedAt, controlGroup }, drained)
     started.child.once('exit', (exitCode, endSignal) =>
       run.settle({ exitCode: exitCode ?? undefined, signal: endSignal ?? undefined }),
     )
@@ -399,8 +391,7 @@ export class Instance {
     const endedAt = Date.now()
     const left = this.#findMembers().length
     await this.#endAll(0)
-    const { restart, program } = this.#desired as DesiredInstance
-    this.#rotate(run, program.limits.consoleBytes)
+    const { restart } = this.#desired as DesiredInstance
     this.#run = undefined
     this.#isDown = true
     const verdict = run.verdict ?? (wasKilledForMemory(run) ? describeMemory(this.#desired) : undefined)
@@ -425,6 +416,8 @@ export class Instance {
   }
 
   async #settleCommand(run: Run, end: ProcessEnd, endedAt: number, verdict: string | undefined): Promise<void> {
+    // A process that escaped its end may keep the console open.
+    await Promise.race([run.drained, sleep(longestDrainMs, undefined, { ref: false })])
     // An adopted shell left its exit code in the file, and one that was started here passes on that of the command.
     const status = readStatus(this.#files.status)
     const known = typeof status === 'object' ? endFromShell(status.code) : end

@@ -15,8 +15,8 @@ export interface Run {
   readyAt: number | undefined
   /** On which it listens, as of the last search; `untilMs` since the epoch. */
   readonly ports: { found: readonly number[]; untilMs: number }
-  /** It was noted that more was written than the console holds. */
-  isVerbose: boolean
+  /** Resolves when its whole output is in the console; at once for an adopted one. */
+  readonly drained: Promise<void>
   /** Why the agent has ended it. */
   verdict: string | undefined
 }
@@ -24,11 +24,22 @@ export interface Run {
 /** Of a process that ended while no agent was its parent. */
 export const unknownEnd: ProcessEnd = { exitCode: undefined, signal: undefined }
 
-export function createRun(record: RunRecord, isAdopted: boolean): Run {
+/** @param drained Undefined: it was started by an agent before this one */
+export function createRun(record: RunRecord, drained?: Promise<void>): Run {
   const { promise: ended, resolve: settle } = Promise.withResolvers<ProcessEnd>()
   const kernelKills = record.controlGroup === undefined ? 0 : memoryKills(record.controlGroup)
   const ports = { found: [], untilMs: 0 }
-  return { record, ended, settle, isAdopted, kernelKills, readyAt: undefined, ports, isVerbose: false, verdict: undefined }
+  return {
+    record,
+    ended,
+    settle,
+    isAdopted: drained === undefined,
+    drained: drained ?? Promise.resolve(),
+    kernelKills,
+    readyAt: undefined,
+    ports,
+    verdict: undefined,
+  }
 }
 
 /** Whether the kernel has ended a process of the run because its memory was used up. */

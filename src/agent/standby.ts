@@ -7,8 +7,7 @@ import { closeSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { writePrivateFile } from '../storage/private-files.ts'
 import type { Traffic } from './balancer/balancers.ts'
-import { openConsole } from './console.ts'
-import type { AgentLog } from './log.ts'
+import { type AgentLog, openLog } from './log.ts'
 import { agentLogName, trafficName } from './places.ts'
 import { openProcessTable } from './processes.ts'
 import type { AgentProgram } from './start-agent.ts'
@@ -100,7 +99,7 @@ export class Standby {
 
   #start(sockets: ReadonlyMap<string, number>): ChildProcess {
     const { dataDir, command, args, environment } = this.#options.program
-    const output = openConsole(join(dataDir, agentLogName))
+    const output = openLog(join(dataDir, agentLogName))
     try {
       const script = ['-c', 'read -r end && exit 0; exec "$@" </dev/null', 'fairlead-standby']
       const child = spawn('/bin/sh', [...script, command, ...args, ...sockets.keys()], {

@@ -5,7 +5,7 @@ import { getCompileCacheDir } from 'node:module'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { youngAllocation } from '../telemetry/memory.ts'
-import { openConsole } from './console.ts'
+import { openLog } from './log.ts'
 import { agentLogName } from './places.ts'
 
 /** How an agent is started; Fairlead tells it to the one that is to be replaced. */
@@ -63,7 +63,7 @@ export function checkAgentProgram(body: unknown): AgentProgram {
 export function startAgent(program: AgentProgram, sockets: ReadonlyMap<string, number> = new Map()): ChildProcess {
   const { dataDir, command, args, environment } = program
   mkdirSync(dataDir, { recursive: true, mode: 0o700 })
-  const output = openConsole(join(dataDir, agentLogName))
+  const output = openLog(join(dataDir, agentLogName))
   try {
     const child = spawn(command, [...args, ...sockets.keys()], {
       cwd: dataDir,

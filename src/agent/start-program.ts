@@ -14,6 +14,8 @@ export class StartError extends Error {}
 export interface StartedProgram {
   readonly pid: number
   readonly child: ChildProcess
+  /** Resolves when its whole output is in the console. */
+  readonly drained: Promise<void>
   /** Lets the program begin. Until then a shell waits, which ends by itself when the agent dies. */
   begin(): void
 }
@@ -41,25 +43,27 @@ export async function startProgram({ program, files, mark, keepsStatus }: StartO
   const environment = toEnvironment(program, mark)
   const [name = '', ...args] = program.command
   const file = findProgram(name, files.work, environment['PATH'] ?? defaultPath)
-  const output = openConsole(files.console)
-  const status = keepsStatus ? openStatus(files.status) : undefined
+  const status = keepsStatus ? [openStatus(files.status)] : []
+  const opened = [...status]
   try {
+    const { descriptors, drained } = await openConsole(files.console, program.limits.consoleBytes)
+    opened.push(...descriptors)
     // It throws some faults, and reports others as an event.
     const child = spawn('/bin/sh', ['-c', toScript(program, keepsStatus), name, file, ...args], {
       cwd: files.work,
       detached: true,
       env: environment,
-      stdio: ['pipe', output, output, ...(status === undefined ? [] : [status])],
+      stdio: ['pipe', ...descriptors, ...status],
       ...program.user,
     })
     await created(child)
     // A shell that has ended already is reported by its exit.
     child.stdin?.on('error', () => {})
-    return { pid: child.pid as number, child, begin: () => void child.stdin?.end('\n') }
+    return { pid: child.pid as number, child, drained, begin: () => void child.stdin?.end('\n') }
   } catch (error) {
     throw toStartFault(error as NodeJS.ErrnoException)
   } finally {
-    closeAll([output, ...(status === undefined ? [] : [status])])
+    closeAll(opened)
   }
 }
 

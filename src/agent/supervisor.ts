@@ -18,7 +18,7 @@ export interface SupervisorOptions {
   readonly table?: ProcessTable
 }
 
-/** How often ends of adopted processes and the size of consoles are looked at. */
+/** How often ends of adopted processes are looked for. */
 const sweepMs = 250
 /** Every how many sweeps memory is measured, and processes are searched that belong to nothing. */
 const measureEvery = 8

@@ -1,18 +1,42 @@
 import assert from 'node:assert/strict'
-import fs, { appendFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { syncBuiltinESMExports } from 'node:module'
+import { execFileSync, spawnSync } from 'node:child_process'
+import { appendFileSync, closeSync, mkdtempSync, readdirSync, rmSync, statSync, writeSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { type ConsolePart, readConsole, readConsolePart, rotateConsole } from '../../src/agent/console.ts'
+import { type ConsolePart, openConsole, readConsole, readConsolePart } from '../../src/agent/console.ts'
 
 const mebibyte = 1024 * 1024
 
-function openFile(t: TestContext): { file: string; write: (text: string | Buffer) => void } {
+interface TestConsole {
+  readonly file: string
+  readonly write: (text: string | Buffer) => void
+  /** What the pump does with a full file. */
+  readonly rotate: () => void
+}
+
+function openFile(t: TestContext): TestConsole {
+  const folder = openFolder(t)
+  const file = join(folder, 'console')
+  const names = ['console.0000000000000000']
+  const latest = () => join(folder, names.at(-1) as string)
+  return {
+    file,
+    write: (text) => appendFileSync(latest(), text),
+    rotate() {
+      const offset = Number(latest().slice(-16)) + statSync(latest()).size
+      names.push(`console.${String(offset).padStart(16, '0')}`)
+      appendFileSync(latest(), '')
+      const old = names.at(-3)
+      if (old !== undefined) rmSync(join(folder, old))
+    },
+  }
+}
+
+function openFolder(t: TestContext): string {
   const folder = mkdtempSync(join(tmpdir(), 'fairlead-console-'))
   t.after(() => rmSync(folder, { recursive: true }))
-  const file = join(folder, 'console')
-  return { file, write: (text) => appendFileSync(file, text) }
+  return folder
 }
 
 function partOf(file: string, offset: number, maxBytes = mebibyte): ConsolePart {
@@ -20,13 +44,13 @@ function partOf(file: string, offset: number, maxBytes = mebibyte): ConsolePart 
 }
 
 test('a follower gets every byte once across rotations', (t) => {
-  const { file, write } = openFile(t)
+  const { file, write, rotate } = openFile(t)
   let [written, read, offset] = ['', '', 0]
   for (let round = 0; round < 40; round++) {
     const line = `line ${round} ${'é€😀'.repeat(round)}\n`
     written += line
     write(line)
-    if (round % 3 === 2) rotateConsole(file, 2_000)
+    if (round % 3 === 2) rotate()
     const part = partOf(file, offset)
     assert.equal(part.lostBytes, 0)
     assert.equal(part.offset, offset)
@@ -38,90 +62,19 @@ test('a follower gets every byte once across rotations', (t) => {
   assert.deepEqual(partOf(file, offset), { output: '', offset, nextOffset: offset, endOffset: offset, lostBytes: 0 })
 })
 
-/** Acts after each write of a rotation. @param act Takes its bytes */
-function onWrite(t: TestContext, act: (bytes: number) => void): void {
-  const write = fs.writeSync as (descriptor: number, ...rest: unknown[]) => number
-  t.mock.method(fs, 'writeSync', (descriptor: number, ...rest: unknown[]) => {
-    const written = write(descriptor, ...rest)
-    act(written)
-    return written
-  })
-  syncBuiltinESMExports()
-  t.after(() => {
-    t.mock.restoreAll()
-    syncBuiltinESMExports()
-  })
-}
-
-test('bytes that arrive during a rotation are kept', (t) => {
-  const { file, write } = openFile(t)
-  write('a'.repeat(1_000))
-  const late = ['first\n', 'second\n', 'third\n']
-  onWrite(t, () => {
-    const line = late.shift()
-    if (line !== undefined) fs.appendFileSync(file, line)
-  })
-  rotateConsole(file, 1_000)
-  write('after\n')
-  const part = partOf(file, 519)
-  assert.equal(part.output, `${'a'.repeat(481)}first\nsecond\nthird\nafter\n`)
-  assert.deepEqual([part.offset, part.lostBytes, part.endOffset], [519, 0, 1_025])
-})
-
-test('bytes that arrive during a rotation count for the bound', (t) => {
-  const { file, write } = openFile(t)
-  write('a'.repeat(1_000))
-  let bursts = 10
-  onWrite(t, () => {
-    if (bursts-- > 0) fs.appendFileSync(file, String(bursts).repeat(300))
-  })
-  const dropped = rotateConsole(file, 1_000)
-  assert.equal(fs.statSync(`${file}.1`).size, 500)
-  assert.equal(fs.statSync(file).size, 0)
-  const part = partOf(file, 3_500)
-  assert.equal(part.output, `${'1'.repeat(200)}${'0'.repeat(300)}`)
-  assert.deepEqual([dropped, part.lostBytes, part.endOffset], [3_500, 0, 4_000])
-})
-
-test('a process that writes without pause cannot hold up a rotation', (t) => {
-  const { file, write } = openFile(t)
-  write('a'.repeat(1_000))
-  onWrite(t, () => fs.appendFileSync(file, 'b'.repeat(300)))
-  rotateConsole(file, 1_000)
-  t.mock.restoreAll()
-  syncBuiltinESMExports()
-  assert.equal(fs.statSync(`${file}.1`).size, 500)
-  write('after\n')
-  const { endOffset } = partOf(file, 0)
-  assert.equal(partOf(file, endOffset - 6).output, 'after\n')
-})
-
-test('a rotation that fails counts what is lost', (t) => {
-  const { file, write } = openFile(t)
-  write('a'.repeat(1_000))
-  rotateConsole(file, 1_000)
-  write('b'.repeat(1_000))
-  let failures = 1
-  onWrite(t, (bytes) => {
-    if (bytes > 100 && failures-- > 0) throw Object.assign(new Error('no space left'), { code: 'ENOSPC' })
-  })
-  assert.throws(() => rotateConsole(file, 1_000), /no space/)
-  write('next\n')
-  const part = partOf(file, 1_200)
-  assert.deepEqual([part.output, part.offset, part.lostBytes, part.endOffset], ['next\n', 2_000, 800, 2_005])
-})
-
 test('a follower that is late learns how much was dropped', (t) => {
-  const { file, write } = openFile(t)
+  const { file, write, rotate } = openFile(t)
+  const bytes = Buffer.from('€'.repeat(100))
   for (let round = 0; round < 10; round++) {
-    write('€'.repeat(100))
-    rotateConsole(file, 400)
+    write(bytes.subarray(0, 200))
+    rotate()
+    write(bytes.subarray(200))
   }
   const part = partOf(file, 30)
   assert.equal(part.endOffset, 3_000)
-  // 200 bytes are kept; the first two of them end a character that was cut.
-  assert.deepEqual([part.offset, part.lostBytes, part.nextOffset], [2_802, 2_772, 3_000])
-  assert.equal(part.output, '€'.repeat(66))
+  // 400 bytes are kept; the first of them ends a character that was cut.
+  assert.deepEqual([part.offset, part.lostBytes, part.nextOffset], [2_601, 2_571, 3_000])
+  assert.equal(part.output, '€'.repeat(133))
 })
 
 test('an offset beyond the end reads from the beginning', (t) => {
@@ -168,21 +121,88 @@ for (const [text, tail, expected] of [
 }
 
 test('last lines reach across pieces and rotated files', (t) => {
-  const { file, write } = openFile(t)
+  const { file, write, rotate } = openFile(t)
   const lines = Array.from({ length: 30_000 }, (_each, index) => `line ${index}\n`)
   write(lines.slice(0, 20_000).join(''))
-  rotateConsole(file, mebibyte / 4)
+  rotate()
   write(lines.slice(20_000).join(''))
   assert.equal(readConsolePart(file, { tail: 15_000 }, mebibyte)?.output, lines.slice(-15_000).join(''))
   const bounded = readConsolePart(file, { tail: 15_000 }, 1_000) as ConsolePart
   assert.equal(bounded.nextOffset - bounded.offset, 1_000)
 })
 
-test('a console of an earlier version has offsets', (t) => {
-  const { file, write } = openFile(t)
-  writeFileSync(`${file}.1`, 'older\n')
+test('the newest bytes come from both files', (t) => {
+  const { file, write, rotate } = openFile(t)
+  write('older\n')
+  rotate()
   write('newer\n')
   assert.equal(partOf(file, 0).output, 'older\nnewer\n')
   assert.equal(readConsole(file, 8), 'r\nnewer\n')
   assert.equal(readConsolePart(join(file, 'none'), { offset: 0 }, 1), undefined)
+})
+
+/** Writes as a program does that does not look whether anybody reads. */
+async function print(file: string, maxBytes: number, pieces: Iterable<string>): Promise<void> {
+  const { descriptors, drained } = await openConsole(file, maxBytes)
+  const [output = -1] = descriptors
+  for (const piece of pieces) writeSync(output, piece)
+  for (const descriptor of descriptors) closeSync(descriptor)
+  await drained
+}
+
+function sizeOf(folder: string): number {
+  return readdirSync(folder).reduce((sum, name) => sum + (statSync(join(folder, name), { throwIfNoEntry: false })?.size ?? 0), 0)
+}
+
+test('a program that prints without pause never exceeds the bound', async (t) => {
+  const folder = openFolder(t)
+  const file = join(folder, 'console')
+  const lines = Array.from({ length: 100_000 }, (_each, index) => `line ${index}\n`)
+  const sizes: number[] = []
+  function* measured() {
+    for (let at = 0; at < lines.length; at += 1_000) {
+      yield lines.slice(at, at + 1_000).join('')
+      sizes.push(sizeOf(folder))
+    }
+  }
+  await print(file, 64 * 1024, measured())
+
+  assert.ok(Math.max(...sizes, sizeOf(folder)) <= 64 * 1024, String(Math.max(...sizes)))
+  const all = lines.join('')
+  const part = partOf(file, 0)
+  assert.deepEqual([part.endOffset, part.nextOffset], [all.length, all.length])
+  assert.equal(part.output, all.slice(part.offset))
+  assert.ok(part.output.length > 16 * 1024, `${part.output.length} bytes are kept`)
+})
+
+test('output of the next run follows that of the one before', async (t) => {
+  const file = join(openFolder(t), 'console')
+  await print(file, 4_000, ['first\n'.repeat(300)])
+  await print(file, 4_000, ['second\n'])
+  const { output, endOffset } = partOf(file, 0)
+  assert.equal(endOffset, 1_807)
+  assert.ok(output.endsWith('first\nsecond\n'))
+})
+
+test('standard output can be opened by its path', async (t) => {
+  const file = join(openFolder(t), 'console')
+  const { descriptors, drained } = await openConsole(file, 4_000)
+  execFileSync('sh', ['-c', 'echo one >/dev/stdout; echo two >/dev/stderr'], { stdio: ['ignore', ...descriptors] })
+  for (const descriptor of descriptors) closeSync(descriptor)
+  await drained
+  assert.equal(readConsole(file, 100), 'one\ntwo\n')
+})
+
+test('a program on a full disk goes on, and its output is dropped', async (t) => {
+  const disk = openFolder(t)
+  const mounted = process.getuid?.() === 0 && spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=64k', 'tmpfs', disk]).status === 0
+  if (!mounted) return t.skip('only root may mount a small disk')
+  try {
+    await print(join(disk, 'console'), mebibyte, ['x'.repeat(mebibyte)])
+    for (const name of readdirSync(disk)) rmSync(join(disk, name))
+    await print(join(disk, 'console'), mebibyte, ['room again\n'])
+    assert.equal(readConsole(join(disk, 'console'), 100), 'room again\n')
+  } finally {
+    execFileSync('umount', [disk])
+  }
 })
