@@ -1,5 +1,6 @@
 /** Consoles: what the programs of an instance print, in log files that never exceed their bound. */
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { closeSync, constants, openSync, readdirSync, readSync, rmSync, statSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { promisify } from 'node:util'
@@ -63,7 +64,9 @@ export async function openConsole(file: string, maxBytes: number): Promise<Conso
       stdio: [reader, 'ignore', 'ignore'],
     })
     child.unref()
-    return { descriptors, drained: endOf(child) }
+    const drained = endOf(child)
+    await once(child, 'spawn')
+    return { descriptors, drained }
   } catch (error) {
     for (const descriptor of descriptors) closeSync(descriptor)
     throw error

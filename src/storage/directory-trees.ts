@@ -3,9 +3,11 @@
  * So no number of files stops this process, and no link that a program puts into the way leads a user with more rights astray.
  */
 import { type ChildProcessByStdio, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import type { Stats } from 'node:fs'
 import { chmod, lstat, rmdir, unlink } from 'node:fs/promises'
 import type { Readable } from 'node:stream'
+import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 export interface FileUser {
@@ -21,7 +23,13 @@ interface ToolOptions {
   readonly timeoutMs?: number
 }
 
-type Tool = ChildProcessByStdio<null, Readable, Readable>
+interface Tool {
+  readonly stdout: Readable
+  /** Resolves when it has ended well, and everything it printed was read. */
+  readonly ended: Promise<void>
+  /** With what the shell has started. */
+  readonly kill: () => void
+}
 
 const defaultPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
 const maxErrorLength = 500
@@ -51,23 +59,21 @@ export async function copyTree(from: string, to: string, user: FileUser | undefi
  * @throws {Error} when something in it cannot be read
  */
 export async function* packTree(folder: string, name: string): AsyncIterable<Uint8Array> {
-  const tool = startTool('exec tar -C "$1" -cf - .', [`./${name}`], { cwd: folder, user: ownerOf(await lstat(folder)) })
-  const ended = endOf(tool)
+  const tool = await startTool('exec tar -C "$1" -cf - .', [`./${name}`], { cwd: folder, user: ownerOf(await lstat(folder)) })
   try {
     yield* tool.stdout
-    await ended
+    await tool.ended
   } finally {
-    killTool(tool)
-    ended.catch(() => {})
+    tool.kill()
   }
 }
 
 /** Bytes on disk of everything in a directory, links not followed. */
 export async function measureTree(folder: string): Promise<number> {
   // A program may remove files meanwhile, which the tool reports as an error.
-  const text = await runTool('du -skx . 2>/dev/null || true', [], { cwd: folder })
-  const kilobytes = Number.parseInt(text, 10)
-  if (Number.isNaN(kilobytes)) throw new Error(`The size of ${folder} cannot be measured: "du -skx" printed "${text.trim()}".`)
+  const printed = await runTool('du -skx . 2>/dev/null || true', [], { cwd: folder })
+  const kilobytes = Number.parseInt(printed, 10)
+  if (Number.isNaN(kilobytes)) throw new Error(`The size of ${folder} cannot be measured: "du -skx" printed "${printed.trim()}".`)
   return kilobytes * 1024
 }
 
@@ -108,8 +114,8 @@ export async function readAsOwner(folder: string, path: string, maxBytes: number
   const user = ownerOf(await lstat(folder))
   const args = [`./${path}`, String(maxBytes + 1)]
   const options = { cwd: folder, user, timeoutMs: readTimeoutMs }
-  const text = await runTool('[ -f "$1" ] && exec head -c "$2" "$1"', args, options).catch(() => undefined)
-  return text === undefined || Buffer.byteLength(text) > maxBytes ? undefined : text
+  const found = await runTool('[ -f "$1" ] && exec head -c "$2" "$1"', args, options).catch(() => undefined)
+  return found === undefined || Buffer.byteLength(found) > maxBytes ? undefined : found
 }
 
 /**
@@ -122,10 +128,9 @@ export async function* listTree(folder: string, user: FileUser | undefined, maxL
   const ls = `ls -lnd ${process.platform === 'darwin' ? '-T' : '--full-time'}`
   const find = 'find . -path ./.git -prune -o'
   const script = `cd "$1" && { ${find} -type d -print; ${find} ! -type d -exec ${ls} {} +; } 2>/dev/null | head -n "$2"`
-  const tool = startTool(script, [folder, String(maxLines)], { cwd: '/', user, timeoutMs: listTimeoutMs })
-  const ended = endOf(tool)
+  const tool = await startTool(script, [folder, String(maxLines)], { cwd: '/', user, timeoutMs: listTimeoutMs })
   yield* tool.stdout
-  await ended
+  await tool.ended
 }
 
 /** Undefined: nobody else. */
@@ -140,30 +145,36 @@ function passOverAbsent(error: NodeJS.ErrnoException): undefined {
 
 /** @returns what it has printed @throws {Error} with its first words when it fails */
 async function runTool(script: string, args: readonly string[], options: ToolOptions): Promise<string> {
-  const tool = startTool(script, args, options)
-  const pieces: Buffer[] = []
-  tool.stdout.on('data', (piece: Buffer) => pieces.push(piece))
-  await endOf(tool)
-  return Buffer.concat(pieces).toString()
+  const { stdout, ended } = await startTool(script, args, options)
+  const [printed] = await Promise.all([text(stdout), ended])
+  return printed
 }
 
-function startTool(script: string, args: readonly string[], { cwd, user, timeoutMs = longestToolMs }: ToolOptions): Tool {
+/** @throws as the system does, such as EAGAIN when there are too many processes */
+async function startTool(
+  script: string,
+  args: readonly string[],
+  { cwd, user, timeoutMs = longestToolMs }: ToolOptions,
+): Promise<Tool> {
   const { PATH = defaultPath } = process.env
-  const tool = spawn('/bin/sh', ['-c', script, 'sh', ...args], {
+  const child = spawn('/bin/sh', ['-c', script, 'sh', ...args], {
     cwd,
     env: { PATH, LC_ALL: 'C', COPYFILE_DISABLE: '1' },
     stdio: ['ignore', 'pipe', 'pipe'],
     detached: true,
     ...user,
   })
-  const timer = setTimeout(() => killTool(tool), timeoutMs)
-  tool.once('close', () => clearTimeout(timer))
-  return tool
-}
-
-/** With what the shell has started. */
-function killTool({ pid, exitCode, signalCode }: Tool): void {
-  if (pid !== undefined && exitCode === null && signalCode === null) process.kill(-pid, 'SIGKILL')
+  await once(child, 'spawn')
+  const kill = () => {
+    const { pid, exitCode, signalCode } = child
+    if (pid !== undefined && exitCode === null && signalCode === null) process.kill(-pid, 'SIGKILL')
+  }
+  const timer = setTimeout(kill, timeoutMs)
+  child.once('close', () => clearTimeout(timer))
+  const ended = endOf(child)
+  // Its output may not be read to its end, and then its end does not matter.
+  ended.catch(() => {})
+  return { stdout: child.stdout, ended, kill }
 }
 
 /** Codes of errors that tools have only words for. */
@@ -172,19 +183,18 @@ const faultCodes: Readonly<Record<string, string>> = {
   'Disk quota exceeded': 'EDQUOT',
 }
 
-/** Resolves when it has ended well, and everything it printed was read. */
-function endOf(tool: Tool): Promise<void> {
+function endOf(child: ChildProcessByStdio<null, Readable, Readable>): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>()
   let words = ''
-  tool.stderr.on('data', (piece: Buffer) => {
+  child.stderr.on('data', (piece: Buffer) => {
     if (words.length < maxErrorLength) words += piece.toString()
   })
-  tool.once('error', reject)
-  tool.once('close', (code, signal) => {
+  child.once('error', reject)
+  child.once('close', (code, signal) => {
     if (code === 0) return resolve()
-    const [fault] = Object.entries(faultCodes).find(([text]) => words.includes(text)) ?? []
-    const text = words.trim().slice(0, maxErrorLength) || `a tool ended with ${signal ?? `exit code ${code}`}`
-    reject(Object.assign(new Error(text), fault !== undefined && { code: faultCodes[fault] }))
+    const [fault] = Object.entries(faultCodes).find(([said]) => words.includes(said)) ?? []
+    const message = words.trim().slice(0, maxErrorLength) || `a tool ended with ${signal ?? `exit code ${code}`}`
+    reject(Object.assign(new Error(message), fault !== undefined && { code: faultCodes[fault] }))
   })
   return promise
 }

@@ -1,5 +1,6 @@
 /** Unpacks archives in a process beside this one, whose other requests wait for none of it. */
 import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { text } from 'node:stream/consumers'
 import { pipeline } from 'node:stream/promises'
 import { fileURLToPath } from 'node:url'
@@ -40,8 +41,9 @@ export async function unpackBeside(
     env: {},
     stdio: ['pipe', 'pipe', 'inherit'],
   })
-  const { promise: ended, resolve, reject } = Promise.withResolvers<string>()
-  child.once('error', reject)
+  // It has no pipes if it cannot be started.
+  await once(child, 'spawn')
+  const { promise: ended, resolve } = Promise.withResolvers<string>()
   child.once('close', (code, signal) => resolve(signal ?? `exit code ${code}`))
   let fault: Error | undefined
   async function* source(): AsyncIterable<Uint8Array> {
