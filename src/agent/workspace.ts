@@ -3,8 +3,12 @@ import { randomUUID } from 'node:crypto'
 import { chmodSync, existsSync, statSync } from 'node:fs'
 import { lchown, mkdir, readdir, rename, rmdir, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { copyTree, removeTree } from '../storage/directory-trees.ts'
 import type { Program } from './protocol.ts'
+
+const longestRemovalMs = 10_000
+const removalPauseMs = 50
 
 /**
  * Creates the working directory in one step: a crash leaves none or the whole one.
@@ -49,6 +53,13 @@ function closeWayTo(folder: string): void {
 export async function removeInstanceFolder(folder: string): Promise<void> {
   if (!existsSync(folder)) return
   chmodSync(folder, 0o700)
-  for (const name of await readdir(folder)) await removeTree(join(folder, name))
-  await rmdir(folder)
+  for (const endMs = performance.now() + longestRemovalMs; ; await sleep(removalPauseMs)) {
+    for (const name of await readdir(folder)) await removeTree(join(folder, name))
+    try {
+      return await rmdir(folder)
+    } catch (error) {
+      // The pump of its console may still write the last lines.
+      if ((error as NodeJS.ErrnoException).code !== 'ENOTEMPTY' || performance.now() > endMs) throw error
+    }
+  }
 }
