@@ -78,6 +78,8 @@ export interface BackendSettings {
   readonly bodies?: BackendBodies
   /** Calls of stages to addresses of their authors. Default: as when nothing is set. */
   readonly outside?: OutsideSettings
+  /** Longest time of one attempt of a task of the engine. Default: more than any of its calls may take. */
+  readonly attemptMs?: number
   /** How the permission service decides. Default: as when nothing is set. */
   readonly permissions?: PermissionServiceSettings
   /** Accounts that can be deployed to. Default: none. */

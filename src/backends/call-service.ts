@@ -29,6 +29,8 @@ interface ServiceCalls {
 }
 
 const maxConnections = 64
+/** Silence ends a call earlier; a service that answers byte by byte must not hold its caller for good. */
+const longestCallMs = 10 * 60_000
 /**
  * Calls among the back ends of this process are not limited: one of them is answered only after those that it makes itself, and
  * with a common limit calls that hold all connections would wait for calls that get none.
@@ -53,6 +55,7 @@ export function createServiceCalls(settings: CallServiceSettings): ServiceCalls 
       agent: agents[address.kind === 'embedded' ? 'embedded:' : protocol],
       path: url.pathname.replace(/(?<!\/)\/+$/, '') + path,
       timeout: settings.timeoutMs,
+      signal: AbortSignal.timeout(Math.max(longestCallMs, settings.timeoutMs)),
       headers: {
         accept: 'application/json',
         ...(headers['x-spinnaker-user'] === undefined && { 'x-spinnaker-anonymous': 'anonymous' }),
@@ -94,6 +97,8 @@ function send(
     })
     sent.on('timeout', () => sent.destroy(new Error(`no answer within ${options.timeout} ms`)))
     sent.on('error', reject)
+    // Without a response and without an error: the service switched protocols.
+    sent.on('close', () => reject(new Error('the connection was closed, or switched protocols, without an answer')))
     sent.end(text)
   })
 }

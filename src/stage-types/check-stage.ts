@@ -63,7 +63,8 @@ function problemsOfValue(value: unknown, field: Field, { complete, path }: Place
 }
 
 /** Undefined when the engine takes the value. */
-function describeWrong(value: unknown, { kind, choices = [], onlyChoices }: Field): string | undefined {
+function describeWrong(value: unknown, { kind, choices = [], onlyChoices, rejected = [] }: Field): string | undefined {
+  if (rejected.includes(String(value).toUpperCase())) return `must not be ${rejected.join(', ')}.`
   switch (kind) {
     case 'number':
     case 'moment':

@@ -2,6 +2,9 @@
 import { waitsForCompletion } from './common.ts'
 import type { StageDescription } from './description.ts'
 
+/** Methods that no stage may call with: of tunnels, and of servers that repeat the request. */
+export const refusedMethods: readonly string[] = ['CONNECT', 'TRACE', 'TRACK']
+
 export const controlStages: readonly StageDescription[] = [
   {
     type: 'wait',
@@ -208,6 +211,7 @@ export const controlStages: readonly StageDescription[] = [
         name: 'method',
         kind: 'choice',
         choices: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'],
+        rejected: refusedMethods,
         default: 'POST',
         help: 'The method.',
       },
@@ -247,7 +251,7 @@ export const controlStages: readonly StageDescription[] = [
       { name: 'monitorOnly', kind: 'flag', default: false, help: 'Only follows the status address; nothing is sent first.' },
       { name: 'statusEndpoint', kind: 'text', help: 'monitorOnly: the status address.' },
       { name: 'cancelEndpoint', kind: 'text', help: 'Address that is called when the stage is cancelled.' },
-      { name: 'cancelMethod', kind: 'text', default: 'POST', help: 'Its method.' },
+      { name: 'cancelMethod', kind: 'text', default: 'POST', rejected: refusedMethods, help: 'Its method.' },
       { name: 'cancelPayload', kind: 'json', help: 'Its body.' },
     ],
   },

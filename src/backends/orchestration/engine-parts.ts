@@ -25,6 +25,8 @@ export interface EngineOptions {
   call: CallService
   /** Calls addresses that authors of pipelines choose. */
   callOutside: CallOutside
+  /** Longest time of one attempt of a task, whose calls may never come back. */
+  attemptMs: number
   log: FastifyBaseLogger
   /** Pipelines with the triggers that they inherit. */
   pipelines: EffectivePipelines

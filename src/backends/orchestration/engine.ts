@@ -8,6 +8,7 @@ import { summarizeExecution } from '../../live/summary.ts'
 import { inTransaction } from '../../storage/database.ts'
 import { timeOfUlid } from '../../storage/ulid.ts'
 import type { EngineState } from '../../telemetry/metrics.ts'
+import { within } from '../../within.ts'
 import { BackendError } from '../backend.ts'
 import { executionFactor } from '../limits.ts'
 import { ExecutionChanges, summaryOf } from './changes.ts'
@@ -288,7 +289,14 @@ export class Engine implements EngineParts {
     const { step } = run
     if (!('execute' in step)) return
     this.#inFlight.add(run.run)
-    Promise.try(() => step.execute(createTaskContext(this, run))).then(
+    const { attemptMs } = this.options
+    const late = () => {
+      throw new StageError([
+        `The step "${step.name}" gave no result within ${attemptMs / 1000} s; check its effect, then restart the stage.`,
+      ])
+    }
+    const attempt = Promise.try(() => step.execute(createTaskContext(this, run)))
+    within(attemptMs, attempt, late).then(
       (result) => this.#land(run, (fresh, unit) => this.#apply(fresh, heeding(fresh.stage, run.stage, result), unit)),
       (error: unknown) => this.#land(run, (fresh) => applyFailure(fresh, error)),
     )

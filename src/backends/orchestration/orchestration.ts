@@ -35,6 +35,9 @@ import { openExecutionStore } from './store.ts'
 import { preparePipeline, recordFailure } from './submission/prepare-pipeline.ts'
 import type { SubmissionSources } from './submission/sources.ts'
 
+/** Calls have shorter bounds of their own. */
+const defaultAttemptMs = 15 * 60_000
+
 export const orchestrationBackend: Backend = {
   service: 'orca',
   migrations: orchestrationMigrations,
@@ -76,6 +79,7 @@ function openOrchestration(context: BackendContext): OpenBackend {
     nextId,
     call,
     callOutside: createOutsideCalls(outside),
+    attemptMs: context.settings.attemptMs ?? defaultAttemptMs,
     log,
     pipelines: new EffectivePipelines(context),
     judges,

@@ -4,11 +4,13 @@ import { lookup } from 'node:dns/promises'
 import type { IncomingMessage } from 'node:http'
 import type { RequestOptions as HttpsRequestOptions } from 'node:https'
 import { isIP, type LookupFunction } from 'node:net'
+import { networkInterfaces } from 'node:os'
 import type { SecureContextOptions } from 'node:tls'
 import { isInRanges, toRanges } from '../../network-range.ts'
 import { http } from '../../node-http.ts'
 import { https } from '../../node-https.ts'
 import { readAnswerBytes } from '../../read-answer.ts'
+import { refusedMethods } from '../../stage-types/control.ts'
 import { createRegexMeter, matchesWhole } from '../regex/bounded-regex.ts'
 import type { OutsideSettings } from './settings.ts'
 
@@ -57,10 +59,14 @@ const stageBounds: OutsideBounds = { maxAnswerBytes: 1024 * 1024, timeoutMs: 20_
 const key = 'user-configured-url-restrictions'
 const localSuffixes = ['.spinnaker', '.local', '.localdomain', '.internal', '.localhost']
 
+/** `private` has what leads to IPv4 addresses of any kind, too: NAT64, 6to4, Teredo and the translations of addresses. */
 const internalNetworks = {
   localhost: ['127.0.0.0/8', '::1/128', '0.0.0.0/8', '::/128'],
-  linkLocal: ['169.254.0.0/16', 'fe80::/10'],
-  private: ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', '100.64.0.0/10', 'fc00::/7', '64:ff9b::/96'],
+  linkLocal: ['169.254.0.0/16', 'fe80::/10', '224.0.0.0/4', '255.255.255.255/32', 'ff00::/8'],
+  private: [
+    ...['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', '100.64.0.0/10', '192.0.0.0/24', '198.18.0.0/15', '240.0.0.0/4'],
+    ...['fc00::/7', 'fec0::/10', '::/96', '::ffff:0:0:0/96', '64:ff9b::/96', '64:ff9b:1::/48', '2001::/32', '2002::/16'],
+  ],
 } as const
 
 /** Redirects are not followed: their target would be another address. */
@@ -68,6 +74,11 @@ export function createOutsideCalls(settings: OutsideSettings, bounds = stageBoun
   const { timeoutMs, caller, trusted } = bounds
   const judge = createJudge(settings, caller)
   return async ({ method, url, headers, body }) => {
+    if (refusedMethods.includes(method))
+      throw new OutsideError(
+        'forbidden',
+        `${caller} must not use the method ${method}. Use one of GET, HEAD, POST, PUT, PATCH, DELETE.`,
+      )
     const tls = URL.canParse(url) ? trusted?.(new URL(url)) : undefined
     const target = tls === undefined ? judge.checkUrl(url) : new URL(url)
     const { protocol } = target
@@ -82,11 +93,14 @@ export function createOutsideCalls(settings: OutsideSettings, bounds = stageBoun
     }
     return new Promise((resolve, reject) => {
       const fail = (error: NodeJS.ErrnoException) => reject(toOutsideError(error, target.host, timeoutMs))
+      // A method or header that HTTP does not allow is refused by an exception.
       const sent = (protocol === 'https:' ? https : http).request(target, options, (answer) => {
         readAnswer(answer, bounds.maxAnswerBytes).then(resolve, fail)
       })
       sent.on('timeout', () => sent.destroy(noAnswer(target.host, timeoutMs)))
       sent.on('error', fail)
+      // Without a response and without an error: the server switched protocols.
+      sent.on('close', () => fail(new Error('it closed the connection, or switched protocols, without a response')))
       sent.end(body)
     })
   }
@@ -113,7 +127,8 @@ function createJudge({ hostNames, schemes, allowed, rejected, rejects }: Outside
   ])
   const forbidden = (host: string, reason: string, setting: string) =>
     new OutsideError('forbidden', `${caller} must not call ${host}: ${reason}. An operator can allow it by ${key}.${setting}.`)
-  const isForbidden = (address: string): boolean => isInRanges(barred, address) && !isInRanges(permitted, address)
+  const isForbidden = (address: string): boolean =>
+    (isInRanges(barred, address) || (rejects.localhost && isOwn(address))) && !isInRanges(permitted, address)
 
   function checkUrl(text: string): URL {
     if (!URL.canParse(text))
@@ -151,6 +166,12 @@ function createJudge({ hostNames, schemes, allowed, rejected, rejects }: Outside
     )
   }
   return { checkUrl, lookup: judgedLookup }
+}
+
+/** An address of this machine, as it has them at this moment. */
+function isOwn(address: string): boolean {
+  const own = Object.values(networkInterfaces()).flatMap((all) => (all ?? []).map((each) => each.address))
+  return isInRanges(toRanges(own), address)
 }
 
 function toOutsideError(error: NodeJS.ErrnoException, host: string, timeoutMs: number): OutsideError {

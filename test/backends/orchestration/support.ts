@@ -79,6 +79,8 @@ export interface EngineOptions {
   limits?: Partial<PipelineLimits>
   /** Calls to addresses of authors, where they differ from the defaults. */
   outside?: Partial<OutsideSettings>
+  /** Longest time of one attempt of a task, where it differs from the default. */
+  attemptMs?: number
 }
 
 /** What the services answer when the test says nothing about them: nothing is known. */
@@ -92,6 +94,7 @@ export async function startEngine(t: TestContext, options: EngineOptions = {}): 
     dataDir: options.dataDir,
     settings: {
       authorization: options.authorization,
+      attemptMs: options.attemptMs,
       limits: { ...defaultPipelineLimits, ...options.limits },
       outside: { ...defaultOutsideSettings, ...options.outside },
     },

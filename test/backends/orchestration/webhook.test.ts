@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { createServer, type IncomingMessage } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, createServer as createTcpServer } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
-import type { OutsideSettings } from '../../../src/backends/outside/settings.ts'
+import { defaultOutsideSettings, type OutsideSettings } from '../../../src/backends/outside/settings.ts'
 import { at, startEngine, type TestEngine, V } from './support.ts'
 
 interface Call {
@@ -206,6 +206,16 @@ const internal = [
   'http://localhost:1/',
   'http://[::1]:1/',
   'http://[::ffff:127.0.0.1]:1/',
+  'http://[::127.0.0.1]:1/',
+  'http://[::ffff:0:7f00:1]:1/',
+  'http://[64:ff9b::7f00:1]:1/',
+  'http://[64:ff9b:1::7f00:1]:1/',
+  'http://[2002:7f00:1::]:1/',
+  'http://0177.0.0.1/',
+  'http://127.1/',
+  'http://①②⑦.⓪.⓪.①/',
+  'http://reader:word@127.0.0.1/',
+  'http://224.0.0.1/',
   'http://169.254.169.254/latest/meta-data',
   'http://10.0.0.1/',
   'http://0x7f.1/',
@@ -228,6 +238,47 @@ for (const url of internal) {
     )
   })
 }
+
+for (const address of ['::127.0.0.1', '64:ff9b:1::7f00:1', '2002:7f00:1::', '2001:0:7f00:1::', '224.0.0.1', '240.0.0.1']) {
+  test(`${address} is internal also where numbers are allowed`, async (t) => {
+    const rejects = { ...defaultOutsideSettings.rejects, verbatim: false }
+    const engine = await startEngine(t, { outside: { rejects } })
+    const url = `http://${address.includes(':') ? `[${address}]` : address}:1/`
+    assert.match(errorOf(await runStage(engine, { url }, 'TERMINAL')), /must not call .*: it is internal/)
+  })
+}
+
+test('a server that switches protocols fails the webhook', async (t) => {
+  const switched = 'HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n'
+  const server = createTcpServer((socket) => socket.on('error', () => {}).once('data', () => socket.write(switched)))
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.after(() => server.close())
+  const engine = await startEngine(t, { outside: loopback })
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
+  assert.match(errorOf(await runStage(engine, { url }, 'TERMINAL')), /switched protocols/)
+})
+
+for (const method of ['CONNECT', 'trace']) {
+  test(`a webhook must not use the method ${method}`, async (t) => {
+    const { url, calls } = await startOutside(t, { '/': [[200]] })
+    const engine = await startEngine(t, { outside: loopback })
+    const stages = [{ refId: '1', type: 'webhook', requisiteStageRefIds: [], url: `${url}/`, method }]
+    const { status, body } = await engine.ask('POST', '/orchestrate', { application: 'app', name: 'p', stages })
+    assert.equal(status, 400)
+    assert.match(String(at(body, 'message')), /"method" must not be CONNECT, TRACE/)
+    const computed = await runStage(engine, { url: `${url}/`, method: '${"' + method + '"}' }, 'TERMINAL')
+    assert.match(errorOf(computed), /must not use the method/)
+    assert.equal(calls.length, 0)
+  })
+}
+
+test('a task whose call never comes back fails', async (t) => {
+  const others = () => new Promise<never>(() => {})
+  const engine = await startEngine(t, { others, attemptMs: 50, clock: realClock })
+  const id = await engine.run({ stages: [{ refId: '1', type: 'pipeline', pipeline: 'other', requisiteStageRefIds: [] }] })
+  await engine.ends(id, 'TERMINAL')
+  assert.match(errorOf(await engine.stage(id, '1')), /gave no result within 0.05 s/)
+})
 
 test('a preconfigured webhook fixes fields and fills in parameters', async (t) => {
   const { url, calls } = await startOutside(t, { '/deploy/eu': [[200]] })
