@@ -145,6 +145,8 @@ interface StageNotes {
   /** Ids of the stages that run because this one has failed. */
   failureStages?: string[]
   planningFailed?: boolean
+  /** The execution is a dry run, and the stage only pretends to do its work. */
+  isDry?: boolean
   /** Who, other than the user of the execution, has changed what the stage does. */
   changedBy?: { user: string; allowedAccounts: string[] }
 }

@@ -13,11 +13,12 @@ import { findDefinition } from '../access/find-definition.ts'
 import { startsByEvent, startsGiven, startsStored } from '../demands.ts'
 import { StartRequest } from '../models/executions.ts'
 import { Pipeline } from '../models/pipelines.ts'
-import type { Operation, OperationRequest } from '../operation.ts'
+import { DirectAnswer, type Operation, type OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
 import { AnyObject, Ref, text } from '../schemas.ts'
 import { checkObject } from '../upstream-shape.ts'
 import { displayedUser, usernameOf, withDisplayedUser } from './caller.ts'
+import { startModeOf, takePlan } from './start-mode.ts'
 
 const Trigger = z.looseObject({
   user: z.string().nullish(),
@@ -25,6 +26,10 @@ const Trigger = z.looseObject({
   notifications: z.array(z.unknown()).nullish(),
 })
 type Trigger = z.infer<typeof Trigger>
+
+const orPlan =
+  ' With `"plan": true`, nothing starts: status 200 has the definition as it would run, and 400 its faults. With `"dryRun": true`, ' +
+  'an execution starts whose stages call and change nothing.'
 
 const startErrors = {
   400: 'A required parameter of the pipeline has no value.',
@@ -40,7 +45,7 @@ export const pipelineStartOperations: Operation[] = [
     path: '/applications/{application}/pipelineConfigs/{pipelineName}',
     demands: startsStored('pipelineName'),
     summary: 'Start a pipeline (older address)',
-    description: 'Starts a stored pipeline by name or id; the older address of POST /pipelines/{application}/{pipelineNameOrId}.',
+    description: `Starts a stored pipeline by name or id; the older address of POST /pipelines/{application}/{pipelineNameOrId}.${orPlan}`,
     query: { user: text.optional().describe('Accepted and ignored.') },
     body: { schema: AnyObject, shown: StartRequest, required: false },
     handle: (request, platform) => startStored(request, platform, request.path['pipelineName'] as string),
@@ -54,7 +59,7 @@ export const pipelineStartOperations: Operation[] = [
     path: '/pipelines/{application}/{pipelineNameOrId}',
     demands: startsStored('pipelineNameOrId'),
     summary: 'Start a pipeline',
-    description: 'Starts a stored pipeline by name or id. The body is its trigger, or an object with the one field `trigger`.',
+    description: `Starts a stored pipeline by name or id. The body is its trigger, or an object with the one field \`trigger\`.${orPlan}`,
     body: { schema: AnyObject, shown: StartRequest, required: false },
     handle: (request, platform) => startStored(request, platform, request.path['pipelineNameOrId'] as string),
     success: 202,
@@ -68,7 +73,7 @@ export const pipelineStartOperations: Operation[] = [
     path: '/pipelines/start',
     demands: startsGiven,
     summary: 'Start a given definition',
-    description: 'Starts a pipeline from the complete definition in the body, its trigger included.',
+    description: `Starts a pipeline from the complete definition in the body, its trigger included.${orPlan}`,
     body: { schema: AnyObject, shown: Pipeline, required: true },
     handle: startGiven,
     answer: Ref,
@@ -80,7 +85,7 @@ export const pipelineStartOperations: Operation[] = [
     path: '/pipelines/v2/{application}/{pipelineNameOrId}',
     demands: startsByEvent,
     summary: 'Start a pipeline in the background',
-    description: 'Starts a stored pipeline in the background. The execution appears under the id in `ref` shortly after.',
+    description: `Starts a stored pipeline in the background. The execution appears under the id in \`ref\` shortly after.${orPlan}`,
     body: { schema: AnyObject, shown: StartRequest, required: false },
     handle: startByEvent,
     success: 202,
@@ -92,22 +97,28 @@ export const pipelineStartOperations: Operation[] = [
 async function startStored(request: OperationRequest, platform: Platform, nameOrId: string): Promise<unknown> {
   const application = request.path['application'] as string
   request.state.application = application
-  const trigger = toTrigger(request)
+  const { plan, trigger } = toStart(request)
   const prefix = `Pipeline "${nameOrId}" of ${application} could not be started: `
   const definition = await withPrefix(prefix, () => findDefinition(request, application, nameOrId))
   await checkMayExecute(request, platform, String(definition['application'] ?? application))
   checkParameters(definition, trigger)
   return withPrefix(prefix, async () => {
-    const body = { ...definition, trigger, ...addNotifications(definition, trigger) }
-    return checkObject(
+    const body = { ...definition, trigger, ...addNotifications(definition, trigger), ...(plan && { plan }) }
+    const answer = checkObject(
       await request.json('orca', { method: 'POST', path: '/orchestrate', query: { user: trigger.user }, body }),
       'orca',
     )
+    return plan ? new DirectAnswer(200, answer) : answer
   })
 }
 
-function toTrigger(request: OperationRequest): Trigger & { user: string; notifications: unknown[] } {
-  const body = (request.body ?? {}) as JsonObject
+interface StoredStart {
+  readonly plan: boolean
+  readonly trigger: Trigger & { user: string; notifications: unknown[] }
+}
+
+function toStart(request: OperationRequest): StoredStart {
+  const { plan, body } = takePlan((request.body ?? {}) as JsonObject)
   const given = Object.keys(body).length === 1 && isObject(body['trigger']) ? body['trigger'] : body
   const checked = Trigger.safeParse(given)
   if (!checked.success) {
@@ -115,7 +126,7 @@ function toTrigger(request: OperationRequest): Trigger & { user: string; notific
     throw new GatewayError('UNREADABLE_BODY', `"${issue.path.join('.')}" of the trigger is not usable: ${describeIssue(issue)}.`)
   }
   const { user, notifications } = checked.data
-  return { ...given, user: displayedUser(request, user), notifications: notifications ?? [] }
+  return { plan, trigger: { ...given, user: displayedUser(request, user), notifications: notifications ?? [] } }
 }
 
 function addNotifications(definition: JsonObject, trigger: { notifications: unknown[] }): JsonObject {
@@ -154,14 +165,14 @@ async function withPrefix<T>(prefix: string, work: () => Promise<T>): Promise<T>
 }
 
 async function startGiven(request: OperationRequest, platform: Platform): Promise<unknown> {
-  const definition = request.body as JsonObject
+  const { plan, body: definition } = startModeOf(request.body as JsonObject)
   if (typeof definition['application'] === 'string') request.state.application = definition['application']
   await checkMayStart(request, platform, definition)
   const answer = await request.call('orca', {
     method: 'POST',
     path: '/orchestrate',
     query: { user: usernameOf(request) },
-    body: withDisplayedUser(request, definition),
+    body: withDisplayedUser(request, plan ? { ...definition, plan } : definition),
   })
   if (answer.status === 400 && definition['type'] === 'templatedPipeline') throw templateRefused(answer.text)
   return checkObject(readJson(answer, 'orca'), 'orca')
@@ -199,8 +210,9 @@ function templateRefused(said: string): GatewayError {
  *
  * @see docs/contracts/events.md#manual-starts
  */
-async function startByEvent(request: OperationRequest): Promise<{ eventId: string; ref: string }> {
+async function startByEvent(request: OperationRequest, platform: Platform): Promise<unknown> {
   const { application, pipelineNameOrId } = request.path as { application: string; pipelineNameOrId: string }
+  if (takePlan((request.body ?? {}) as JsonObject).plan) return startStored(request, platform, pipelineNameOrId)
   const eventId = randomUUID()
   const executionId = createUlid(Date.now())
   request.state.application = application

@@ -19,11 +19,14 @@ import type { Platform } from '../platform.ts'
 import { AnyObject, integer, nonEmptyList, nothing, Ref, text } from '../schemas.ts'
 import { checkObject } from '../upstream-shape.ts'
 import { withDisplayedUser } from './caller.ts'
+import { startModeOf } from './start-mode.ts'
 
 /** The orchestrator's object form of POST /ops is chosen by this content type. */
 const submissionType = { 'content-type': 'application/context+json' }
 /** About the time after which a task that changes an application has ended. */
 const applicationChangeMs = 1000
+const orPlan =
+  ' With `"plan": true`, nothing starts and the response is a judgement. With `"dryRun": true`, its stages call and change nothing.'
 const unknownTask = { 404: 'There is no task with this id.' }
 
 export const taskOperations: Operation[] = [
@@ -52,7 +55,7 @@ export const taskOperations: Operation[] = [
     path: '/applications/{application}/tasks',
     demands: [...writesApplication, ...submitsJobs],
     summary: 'Submit a task to an application',
-    description: 'Submits a task for an application, whatever application its body names.',
+    description: `Submits a task for an application, whatever application its body names.${orPlan}`,
     body: { schema: AnyObject, shown: TaskRequest, required: true },
     handle: (request, platform) => {
       const task = { ...(request.body as JsonObject), application: request.path['application'] }
@@ -122,7 +125,7 @@ export const taskOperations: Operation[] = [
     path: '/tasks',
     demands: submitsJobs,
     summary: 'Submit a task',
-    description: 'Submits a task and does not wait for it. Applications and projects are created, changed and deleted this way.',
+    description: `Submits a task and does not wait for it. Applications and projects are created, changed and deleted this way.${orPlan}`,
     body: { schema: AnyObject, shown: TaskRequest, required: true },
     handle: (request, platform) => {
       const task = request.body as JsonObject
@@ -195,7 +198,9 @@ export const taskOperations: Operation[] = [
   },
 ]
 
-async function submit(request: OperationRequest, platform: Platform, task: JsonObject): Promise<JsonObject> {
+async function submit(request: OperationRequest, platform: Platform, given: JsonObject): Promise<JsonObject> {
+  const { plan, body: task } = startModeOf(given)
+  if (plan) return judge(request, platform, task)
   for (const name of applicationsCreatedBy(task)) await checkNewName(request, platform, name)
   const body = withDisplayedUser(request, task)
   const answer = await request.json('orca', { method: 'POST', path: '/ops', body, headers: submissionType })

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { CallService } from '../../../src/backends/backend.ts'
 import { definitionsBackend } from '../../../src/backends/definitions/definitions.ts'
 import { createUlid } from '../../../src/storage/ulid.ts'
 import { at, J, startEngine, V, W } from './support.ts'
@@ -314,4 +315,32 @@ test('large integers in a stage survive', async (t) => {
 
   assert.match(text, /"n":12345678901234567890/)
   assert.equal((await ask('GET', '/pipelines/nope')).status, 404)
+})
+
+test('stages of a dry run succeed and call nothing', async (t) => {
+  const called: string[] = []
+  const others: CallService = async (service, { method, path }) => {
+    called.push(`${service} ${method} ${path}`)
+    return { status: 404, body: undefined }
+  }
+  const engine = await startEngine(t, { others })
+  const stages = [
+    { refId: '1', type: 'deletePipeline', pipeline: { application: 'app', name: 'old' } },
+    { refId: '2', type: 'webhook', url: 'http://127.0.0.1:1/', requisiteStageRefIds: ['1'] },
+    { refId: '3', type: 'destroyServerGroup', serverGroupName: 'web-v000', requisiteStageRefIds: ['2'] },
+    { refId: '4', type: 'checkPreconditions', preconditions: [{ type: 'expression', context: { expression: '1 == 2' } }] },
+  ]
+  const id = await engine.run({ stages: stages.slice(0, 3), trigger: { dryRun: true } })
+  const { stages: run } = await engine.ends(id, 'SUCCEEDED')
+  assert.deepEqual(
+    run.map(({ tasks }) => tasks.map(({ name }) => name)),
+    [['dryRun'], ['dryRun'], ['dryRun']],
+  )
+  assert.deepEqual(
+    called.filter((call) => !call.startsWith('echo') && !call.includes('/notifications/')),
+    [],
+    'life-cycle events alone',
+  )
+  await engine.ends(await engine.run({ stages: stages.slice(3), trigger: { dryRun: true } }), 'TERMINAL')
+  await engine.ends(await engine.run({ stages: [{ refId: '1', type: 'unknown' }], trigger: { dryRun: true } }), 'TERMINAL')
 })

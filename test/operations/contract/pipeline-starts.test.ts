@@ -43,6 +43,36 @@ test('the trigger is the body, or its only field', async (t) => {
   }
 })
 
+test('a start with plan answers the definition and starts nothing', async (t) => {
+  const planned = { ...definition, stages: [] }
+  const platform = await startServices(t, { ...accepted, 'orca POST /orchestrate': planned })
+  const bodies: unknown[] = [{ plan: true }, { plan: 'true', trigger: { type: 'manual' } }, { trigger: { plan: true } }]
+  for (const address of [...addresses, '/pipelines/v2/shop/Deploy']) {
+    for (const body of bodies) {
+      platform.next()
+      const answer = await platform.ask(`POST ${address}`, body)
+      assert.deepEqual([answer.status, answer.body], [200, planned], address)
+      const sent = platform.sent('orca POST /orchestrate?user=anonymous') as { plan?: unknown; trigger: object }
+      assert.equal(sent.plan, true)
+      assert.equal('plan' in sent.trigger, false)
+    }
+  }
+  platform.next()
+  await platform.ask('POST /pipelines/start', { ...definition, trigger: { plan: true }, dryRun: true })
+  const given = platform.sent('orca POST /orchestrate?user=anonymous')
+  assert.deepEqual(given, { ...definition, plan: true, trigger: { dryRun: true } })
+})
+
+test('a task with plan is judged, and one with dryRun says so in its trigger', async (t) => {
+  const platform = await startServices(t, { 'orca POST /ops': { ref: '/tasks/1' } })
+  const job = [{ type: 'wait', waitTime: 1 }]
+  const judged = await platform.ask('POST /tasks', { application: 'shop', description: 'd', job, plan: true })
+  assert.equal((judged.body as { decision?: unknown }).decision, 'depends')
+  await platform.ask('POST /tasks', { application: 'shop', description: 'd', job, dryRun: true })
+  const sent = platform.sent('orca POST /ops') as { trigger?: { dryRun?: unknown }; dryRun?: unknown }
+  assert.deepEqual([sent.trigger?.dryRun, sent.dryRun], [true, undefined])
+})
+
 test('notifications of the trigger are added to those of the definition', async (t) => {
   const platform = await startServices(t, accepted)
   await platform.ask('POST /pipelines/shop/Deploy', { notifications: [{ type: 'chat' }] })

@@ -14,12 +14,32 @@ import type { StageRun } from './turn.ts'
 /** A plan that fails gives the stage its failure status; an unknown type is terminal whatever the failure options say. */
 export function planStage(run: StageRun): void {
   const { stage, turn } = run
+  stage.engine.isDry = undefined
+  stage.engine.isDry = isDry(run) || undefined
   const type = stageTypeOf(turn.stageTypes, stage)
   try {
     layOutStage(run, type)
   } catch (error) {
     failPlan(run, 'beforeStagePlanningFailed', error, type === undefined ? 'TERMINAL' : failureStatus(stage))
   }
+}
+
+/** Types that a dry run does not replace: they decide, look up or start other dry runs, and change nothing. */
+const dryRunTypes = new Set([
+  'manualJudgment',
+  'pipeline',
+  'evaluateVariables',
+  'findImage',
+  'findImageFromTags',
+  'determineTargetServerGroup',
+])
+
+/** @see docs/contracts/orchestration.md#dry-runs */
+function isDry({ execution, stage, turn }: StageRun): boolean {
+  const type = stageTypeOf(turn.stageTypes, stage)?.type
+  if (!execution.trigger.dryRun || type === undefined || dryRunTypes.has(type)) return false
+  const { preconditionType = 'expression' } = stage.context
+  return type !== 'checkPreconditions' || preconditionType !== 'expression'
 }
 
 /** Gives the stage its evaluated context, its tasks and the stages before them. @throws {StageError} */

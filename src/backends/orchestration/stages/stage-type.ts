@@ -177,8 +177,15 @@ export function typeNameOf({ type, context }: Pick<Stage, 'type' | 'context'>): 
   return typeof alias === 'string' ? alias : type
 }
 
+/** Stands for the types whose stages act or call, in an execution whose trigger has `dryRun`. */
+const dryRunStage: StageType = { type: 'dryRun', steps: [{ name: 'dryRun', decide: () => ({ status: 'SUCCEEDED' }) }] }
+
 /** The type that implements a stage; undefined when the engine does not know it. */
-export function stageTypeOf(types: StageTypes, stage: Pick<Stage, 'type' | 'context'>): StageType | undefined {
+export function stageTypeOf(
+  types: StageTypes,
+  stage: Pick<Stage, 'type' | 'context'> & { engine?: Stage['engine'] },
+): StageType | undefined {
+  if (stage.engine?.isDry) return dryRunStage
   const name = typeNameOf(stage)
   // Stages of one cloud provider carry its name: `deploy_local`.
   return types.get(name) ?? types.get(withoutProvider(name))

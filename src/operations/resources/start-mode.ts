@@ -1,0 +1,23 @@
+/** Starts that change nothing: `plan` asks for the definition as it would run, `dryRun` for stages that do nothing. */
+import { isTrue, type JsonObject, objectOf } from '../../json/values.ts'
+
+interface StartMode {
+  readonly plan: boolean
+  /** Without `plan`, and with `dryRun` in its trigger. */
+  readonly body: JsonObject
+}
+
+/** Of a definition or a task, where both may stand beside the trigger or in it. */
+export function startModeOf(given: JsonObject): StartMode {
+  const { plan, body } = takePlan(given)
+  const { dryRun, ...rest } = body
+  return { plan, body: isTrue(dryRun) ? { ...rest, trigger: { ...objectOf(rest['trigger']), dryRun: true } } : body }
+}
+
+/** Of the trigger of a stored pipeline, or an object around it. */
+export function takePlan(given: JsonObject): StartMode {
+  const { plan, ...body } = given
+  const { plan: inner, ...trigger } = objectOf(body['trigger'])
+  if (isTrue(inner)) return { plan: true, body: { ...body, trigger } }
+  return isTrue(plan) ? { plan: true, body } : { plan: false, body: given }
+}
