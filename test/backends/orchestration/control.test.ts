@@ -76,19 +76,45 @@ test('orchestration-scenario 51: a judgment needs one of the required roles', as
   })
   const id = await engine.run({ stages: [{ ...J('1'), requiredJudgmentRoles: ['ops'] }] })
 
-  await patch(engine, id, '1', { judgmentStatus: 'continue' }, 'ann')
-  await engine.eventually(async () => (await engine.stage(id, '1')).context['judgmentStatus'] === '')
-  assert.equal((await engine.stage(id, '1')).status, 'RUNNING')
+  for (const changes of [
+    { judgmentStatus: 'continue', judgmentInput: 'x' },
+    { requiredJudgmentRoles: [] },
+    { canManuallySkip: true },
+  ]) {
+    const refused = await patch(engine, id, '1', changes, 'ann')
+    assert.equal(refused.status, 403)
+    assert.match(String(at(refused.body, 'message')), /needs one of the roles ops; ann has none/)
+  }
+  const { status, context } = await engine.stage(id, '1')
+  assert.deepEqual([status, context['judgmentStatus'], context['judgmentInput']], ['RUNNING', undefined, undefined])
   await patch(engine, id, '1', { judgmentStatus: 'continue' }, 'bob')
+  await engine.ends(id, 'SUCCEEDED')
+})
+
+test('a judgment takes only an input that it offers', async (t) => {
+  const engine = await startEngine(t)
+  const judgmentInputs = [{ value: 'blue' }, { value: 'green' }]
+  const id = await engine.run({ stages: [{ ...J('1'), judgmentInputs }] })
+  const refused = await patch(engine, id, '1', { judgmentStatus: 'continue', judgmentInput: 'grean' })
+  assert.equal(refused.status, 400)
+  assert.match(String(at(refused.body, 'message')), /green, blue/)
+  assert.equal((await engine.stage(id, '1')).context['judgmentInput'], undefined)
+  await patch(engine, id, '1', { judgmentStatus: 'continue', judgmentInput: 'green' })
   await engine.ends(id, 'SUCCEEDED')
 })
 
 test('a judgment counts that comes while roles of an earlier one are asked for', async (t) => {
   const { promise: asked, resolve: ask } = Promise.withResolvers<void>()
   const { promise: answered, resolve: answer } = Promise.withResolvers<void>()
+  let isDown = true
   const engine = await startEngine(t, {
     others: async (_service, { path }) => {
       if (path.endsWith('/bob')) return { status: 200, body: { roles: [{ name: 'ops' }] } }
+      if (!path.endsWith('/ann')) return { status: 404, body: undefined }
+      if (isDown) {
+        isDown = false
+        throw new Error('connection refused')
+      }
       ask()
       await answered
       return { status: 200, body: { roles: [] } }

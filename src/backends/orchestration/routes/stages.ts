@@ -2,7 +2,7 @@
 import type { FastifyInstance } from 'fastify'
 import { describeChoice, nearestName } from '../../../edit-distance.ts'
 import { parseJson } from '../../../json/json.ts'
-import { isObject, isTrue, type JsonObject } from '../../../json/values.ts'
+import { isObject, isTrue, type JsonObject, objectsOf, textOf } from '../../../json/values.ts'
 import { BackendError, callerOf } from '../../backend.ts'
 import { executionFactor } from '../../limits.ts'
 import type { Engine } from '../engine.ts'
@@ -11,7 +11,7 @@ import { graphOf } from '../machine/graph.ts'
 import { maySkipManually, patchStage } from '../machine/operations.ts'
 import type { Execution, Stage } from '../model.ts'
 import { restartStage } from '../restart-stage.ts'
-import { isJudgment, judgments } from '../stages/manual-judgment.ts'
+import { isJudgment, judgments, mayJudge, requiredRoles } from '../stages/manual-judgment.ts'
 import { typeNameOf } from '../stages/stage-type.ts'
 import { isComplete } from '../statuses.ts'
 import { formatStored } from '../store.ts'
@@ -23,9 +23,10 @@ interface StagePath {
 }
 
 export function stageRoutes(app: FastifyInstance, engine: Engine): void {
-  app.patch<StagePath>('/pipelines/:id/stages/:stageId', (request, reply) => {
+  app.patch<StagePath>('/pipelines/:id/stages/:stageId', async (request, reply) => {
     const changes = checkObject(request.body)
     const modifier = { user: userOf(request), allowedAccounts: callerOf(request).accounts }
+    await checkMayJudge(requireStage(engine.read(request.params.id, 'PIPELINE'), request.params.stageId), modifier.user, engine)
     const execution = engine.transact((unit) => {
       const execution = unit.require(request.params.id, 'PIPELINE')
       const stage = requireStage(execution, request.params.stageId)
@@ -54,6 +55,29 @@ export function stageRoutes(app: FastifyInstance, engine: Engine): void {
   })
 }
 
+/**
+ * With roles required, users without one change nothing of the stage: not its judgment, and not who may judge.
+ *
+ * @throws {BackendError} 403. While the permission service cannot be asked, the stage itself decides later.
+ */
+async function checkMayJudge(stage: Stage, user: string, { options: { call, log } }: Engine): Promise<void> {
+  if (typeNameOf(stage) !== 'manualJudgment' || isComplete(stage.status)) return
+  const ask = async (path: string) => {
+    const answer = await call('fiat', { method: 'GET', path })
+    if (answer.status < 400 || answer.status === 404) return answer
+    throw new Error(`the permission service answered ${answer.status}`)
+  }
+  const isAllowed = await mayJudge(stage.context, user, ask).catch((error: unknown) => {
+    log.warn({ err: error, user }, 'roles of a judgment cannot be looked up; its stage decides when they can')
+    return true
+  })
+  const roles = requiredRoles(stage.context)
+  // Roles that are expressions are known when the stage runs.
+  if (isAllowed || roles.some((role) => role.includes('${'))) return
+  const message = `The judgment "${stage.name}" needs one of the roles ${roles.join(', ')}; ${user} has none of them.`
+  throw new BackendError(403, message, { exception: 'AccessDenied' })
+}
+
 const judgmentKeys = ['judgmentStatus', 'judgmentInput', 'judgmentInputs']
 
 /** @throws {BackendError} 400 for a judgment that would decide nothing: its author would wait for an effect in vain */
@@ -62,6 +86,10 @@ function checkJudgment(stage: Stage, changes: JsonObject): void {
   const misspelt = Object.keys(changes).find((key) => !judgmentKeys.includes(key) && nearestName(judgmentKeys, key) !== undefined)
   if (misspelt !== undefined) throw new BackendError(400, describeChoice(misspelt, 'a field of a judgment', judgmentKeys))
   const { judgmentStatus: judgment } = changes
+  const input = textOf(changes['judgmentInput'])
+  const offered = objectsOf(stage.context['judgmentInputs']).map(({ value }) => String(value))
+  if (input !== undefined && offered.length > 0 && !offered.includes(input))
+    throw new BackendError(400, `"judgmentInput": ${describeChoice(input, 'an answer of this judgment', offered)}`)
   if (judgment === undefined || judgment === null || judgment === '') return
   if (isJudgment(String(judgment))) return
   throw new BackendError(400, `"judgmentStatus": ${describeChoice(String(judgment), 'a judgment', judgments)}`)

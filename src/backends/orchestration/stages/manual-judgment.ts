@@ -1,5 +1,7 @@
 /** `manualJudgment`: waits until a user continues or stops the run. */
 import { pathTo } from '../../../http/encode-path.ts'
+import type { JsonObject } from '../../../json/values.ts'
+import type { ServiceAnswer } from '../../backend.ts'
 import type { StageType, TaskContext, TaskResult } from './stage-type.ts'
 
 export const judgments = ['continue', 'stop'] as const
@@ -34,15 +36,15 @@ async function waitForJudgment(context: TaskContext): Promise<TaskResult> {
   const { context: settings, lastModified } = context.stage
   const judgment = String(settings['judgmentStatus'] ?? '').toLowerCase()
   if (!isJudgment(judgment)) return { status: 'RUNNING' }
-  const roles = requiredRoles(settings)
-  if (roles.length > 0 && !(await hasAnyRole(context, lastModified?.user ?? 'anonymous', roles))) {
-    return { status: 'RUNNING', context: { judgmentStatus: '' } }
+  const ask = (path: string) => context.call('fiat', { method: 'GET', path }, [404])
+  if (!(await mayJudge(settings, lastModified?.user ?? 'anonymous', ask))) {
+    return { status: 'RUNNING', context: { judgmentStatus: '', judgmentInput: undefined } }
   }
   // Said again, so that a change that came in while the roles were asked for does not contradict the outcome.
   return { status: judgment === 'continue' ? 'SUCCEEDED' : 'TERMINAL', context: { judgmentStatus: settings['judgmentStatus'] } }
 }
 
-function requiredRoles(settings: Record<string, unknown>): string[] {
+export function requiredRoles(settings: JsonObject): string[] {
   for (const key of ['requiredJudgmentRoles', 'selectedStageRoles']) {
     const roles = settings[key]
     if (Array.isArray(roles) && roles.length > 0) return roles.map((role) => String(role).toLowerCase())
@@ -50,10 +52,20 @@ function requiredRoles(settings: Record<string, unknown>): string[] {
   return []
 }
 
-/** Administrators pass. A user that the permission service does not know has no roles. */
-async function hasAnyRole(context: TaskContext, user: string, wanted: readonly string[]): Promise<boolean> {
-  const path = pathTo`/authorize/${user}`
-  const { body } = await context.call('fiat', { method: 'GET', path }, [404])
+/**
+ * Whether a user has one of the roles that the stage requires, if any. Administrators pass. A user that the permission service does
+ * not know has no roles.
+ *
+ * @throws what `ask` throws
+ */
+export async function mayJudge(
+  settings: JsonObject,
+  user: string,
+  ask: (path: string) => Promise<ServiceAnswer>,
+): Promise<boolean> {
+  const wanted = requiredRoles(settings)
+  if (wanted.length === 0) return true
+  const { body } = await ask(pathTo`/authorize/${user}`)
   const permission = (body ?? {}) as { admin?: unknown; roles?: unknown }
   if (permission.admin === true) return true
   const roles = Array.isArray(permission.roles) ? permission.roles : []
