@@ -92,13 +92,17 @@ function send(
   maxAnswerBytes: number,
 ): Promise<ServiceAnswer> {
   return new Promise((resolve, reject) => {
+    let isAnswered = false
     const sent = request(options, (answer) => {
+      isAnswered = true
       readAnswer(answer, maxAnswerBytes).then(resolve, reject)
     })
     sent.on('timeout', () => sent.destroy(new Error(`no answer within ${options.timeout} ms`)))
     sent.on('error', reject)
     // Without a response and without an error: the service switched protocols.
-    sent.on('close', () => reject(new Error('the connection was closed, or switched protocols, without an answer')))
+    sent.on('close', () => {
+      if (!isAnswered) reject(new Error('the connection was closed, or switched protocols, without an answer'))
+    })
     sent.end(text)
   })
 }

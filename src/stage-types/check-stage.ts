@@ -1,5 +1,5 @@
 /** Comparison of a stage with the description of its type, without running it. */
-import { nearestFirst, shorten } from '../edit-distance.ts'
+import { editDistance, nearestFirst, nearestName, shorten } from '../edit-distance.ts'
 import { isObject, isTrue, type JsonObject, numberOf } from '../json/values.ts'
 import { stageFields } from './common.ts'
 import type { Field, StageDescription } from './description.ts'
@@ -27,43 +27,94 @@ export function findFieldProblems(
   occasion: Occasion,
 ): FieldProblem[] {
   const common = occasion === 'start' ? [] : stageFields.filter(({ name }) => name !== 'type')
-  const complete = occasion === 'plan' && !mayBeSkipped(stage)
-  return problemsOf(stage, [...common, ...fields], { complete, path: '' })
+  const runs = !mayBeSkipped(stage)
+  const complete = occasion === 'plan' && runs
+  return problemsOf(stage, [...common, ...fields], { complete, rejectsMisspelt: occasion === 'save' && runs, path: '' })
 }
+
+/** Fields that the type does not have, near one that it has and that the stage lacks. They may be meant, and are passed on. */
+export function findMisspeltFields(stage: JsonObject, { fields }: Pick<StageDescription, 'fields'>): FieldProblem[] {
+  return misspeltIn(stage, [...stageFields, ...fields], '')
+}
+
+function misspeltIn(holder: JsonObject, fields: readonly Field[], path: string): FieldProblem[] {
+  const own = Object.keys(holder).flatMap((key) => {
+    const meant = meantBy(key, holder, fields)
+    return meant === undefined ? [] : [{ field: path + key, message: describeMisspelt(path + key, meant) }]
+  })
+  const inner = fields.flatMap(({ name, fields: members }) => {
+    if (members === undefined) return []
+    const value = holder[name]
+    const holders = Array.isArray(value) ? value : [value]
+    return holders.flatMap((each, index) =>
+      isObject(each) ? misspeltIn(each, members, `${path}${name}${Array.isArray(value) ? `[${index}]` : ''}.`) : [],
+    )
+  })
+  return [...own, ...inner]
+}
+
+function meantBy(key: string, holder: JsonObject, fields: readonly Field[]): Field | undefined {
+  const names = fields.flatMap(({ name, otherNames = [] }) => [name, ...otherNames])
+  if (key.length < shortestMisspelt || key.length > longestName || names.includes(key)) return undefined
+  const near = nearestName(names, key)
+  if (near === undefined || editDistance(near.toLowerCase(), key.toLowerCase()) > mostWrongLetters) return undefined
+  const field = fields.find(({ name, otherNames = [] }) => name === near || otherNames.includes(near))
+  return field === undefined || [field.name, ...(field.otherNames ?? [])].some((name) => isGiven(holder[name]))
+    ? undefined
+    : field
+}
+
+function describeMisspelt(written: string, { name }: Field): string {
+  return `"${written}" is no field of this stage type. Write "${name}".`
+}
+
+/** Of shorter words, too many are near each other. */
+const shortestMisspelt = 5
+const longestName = 100
+const mostWrongLetters = 2
 
 interface Place {
   readonly complete: boolean
+  /** A required field is missing that stands there under a misspelt name. */
+  readonly rejectsMisspelt: boolean
   /** With its final dot; empty for the stage itself. */
   readonly path: string
 }
 
 function problemsOf(holder: JsonObject, fields: readonly Field[], place: Place): FieldProblem[] {
   // A key that is an expression may become any of them.
-  const mayLack = !place.complete || Object.keys(holder).some(isExpression)
+  const mayBeSet = Object.keys(holder).some(isExpression)
+  const mayLack = !place.complete || mayBeSet
   return fields.flatMap((field) => {
     const name = [field.name, ...(field.otherNames ?? [])].find((each) => isGiven(holder[each]))
     if (name !== undefined) return name === field.name ? problemsOfValue(holder[name], field, place) : []
+    if (field.required && place.rejectsMisspelt && !mayBeSet) {
+      const key = Object.keys(holder).find((each) => meantBy(each, holder, fields) === field)
+      if (key !== undefined) return [{ field: place.path + key, message: describeMisspelt(place.path + key, field) }]
+    }
     if (!field.required || mayLack) return []
     const path = place.path + field.name
     return [{ field: path, message: `"${path}" is missing. ${field.help}` }]
   })
 }
 
-function problemsOfValue(value: unknown, field: Field, { complete, path }: Place): FieldProblem[] {
+function problemsOfValue(value: unknown, field: Field, place: Place): FieldProblem[] {
+  const { path } = place
   const name = path + field.name
   const wrong = isExpression(value) ? undefined : describeWrong(value, field)
   if (wrong !== undefined) return [{ field: name, message: `"${name}" ${wrong}` }]
   const { fields } = field
   if (fields === undefined) return []
-  if (field.kind === 'object' && isObject(value)) return problemsOf(value, fields, { complete, path: `${name}.` })
+  if (field.kind === 'object' && isObject(value)) return problemsOf(value, fields, { ...place, path: `${name}.` })
   if (field.kind !== 'objects' || !Array.isArray(value)) return []
   return value.flatMap((each, index) =>
-    isObject(each) ? problemsOf(each, fields, { complete, path: `${name}[${index}].` }) : [],
+    isObject(each) ? problemsOf(each, fields, { ...place, path: `${name}[${index}].` }) : [],
   )
 }
 
 /** Undefined when the engine takes the value. */
-function describeWrong(value: unknown, { kind, choices = [], onlyChoices, rejected = [] }: Field): string | undefined {
+function describeWrong(value: unknown, field: Field): string | undefined {
+  const { kind, choices = [], onlyChoices, rejectsNear, rejected = [] } = field
   if (rejected.includes(String(value).toUpperCase())) return `must not be ${rejected.join(', ')}.`
   switch (kind) {
     case 'number':
@@ -77,11 +128,20 @@ function describeWrong(value: unknown, { kind, choices = [], onlyChoices, reject
         ? undefined
         : `must be a list of objects, not ${show(value)}.`
     case 'choice':
+      if (rejectsNear && typeof value === 'string') return describeMisspeltChoice(value, choices)
       if (!onlyChoices || (typeof value === 'string' && choices.includes(value))) return undefined
       return `must be one of ${nearestFirst(choices, String(value)).join(', ')}; it is ${show(value)}.`
     default:
       return undefined
   }
+}
+
+function describeMisspeltChoice(value: string, choices: readonly string[]): string | undefined {
+  if (choices.includes(value.toLowerCase())) return undefined
+  const near = nearestName(choices, value)
+  return near === undefined || near === ''
+    ? undefined
+    : `must be one of ${nearestFirst(choices, value).join(', ')}; it is ${show(value)}.`
 }
 
 function show(value: unknown): string {

@@ -48,6 +48,8 @@ export interface Field {
   readonly choices?: readonly string[]
   /** The engine rejects any other value. */
   readonly onlyChoices?: true
+  /** The engine rejects misspelt ones; other values may be those of another platform. */
+  readonly rejectsNear?: true
   /** Upper-case values that the engine rejects in any case. */
   readonly rejected?: readonly string[]
   /** Where the values to choose from come from. */

@@ -18,7 +18,8 @@ const strategyFields: readonly Field[] = [
   {
     name: 'strategy',
     kind: 'choice',
-    choices: ['', 'highlander', 'redblack', 'rollingredblack', 'custom'],
+    choices: ['', 'none', 'highlander', 'redblack', 'rollingredblack', 'custom'],
+    rejectsNear: true,
     default: '',
     help: 'What happens to the previous server groups. highlander removes them, redblack disables them, rollingredblack does so step by step.',
   },

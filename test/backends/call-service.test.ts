@@ -1,7 +1,7 @@
 /** Calls of back ends to each other, over the socket that all of them share. */
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, createServer as createTcpServer } from 'node:net'
 import { join } from 'node:path'
 import test from 'node:test'
 import { createServiceCalls } from '../../src/backends/call-service.ts'
@@ -49,6 +49,23 @@ test('a page instead of an answer fails the call', async (t) => {
   await assert.rejects(call('front50', { method: 'GET', path: '/page' }), /front50 answered with a page of HTML/)
   assert.deepEqual(await call('front50', { method: 'GET', path: '/refused' }), { status: 403, body: '<html>No</html>' })
   assert.deepEqual(await call('front50', { method: 'GET', path: '/text' }), { status: 200, body: 'bare text' })
+})
+
+test('a service that switches protocols fails the call', async (t) => {
+  const switched = 'HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n'
+  const server = createTcpServer((socket) => socket.on('error', () => {}).once('data', () => socket.write(switched)))
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  const { call, close } = createServiceCalls({
+    services: { orca: { kind: 'external', baseUrl: `http://127.0.0.1:${port}` } },
+    timeoutMs: 60_000,
+    maxAnswerBytes: 1000,
+  })
+  t.after(() => {
+    close()
+    server.close()
+  })
+  await assert.rejects(call('orca', { method: 'GET', path: '/x' }), /switched protocols/)
 })
 
 test('a service whose address is IPv6 is called', async (t) => {

@@ -1,5 +1,6 @@
 /** Manual starts: a request for one pipeline, by name or id. */
 import { isTrue, type JsonObject, objectOf, objectsOf, textOf } from '../../json/values.ts'
+import { describeParameterProblem } from '../../stage-types/check-parameters.ts'
 import { isExecutionId } from '../../storage/ulid.ts'
 import type { BackendContext, Caller } from '../backend.ts'
 import type { Event } from './event.ts'
@@ -22,8 +23,9 @@ export async function toManualStart(context: BackendContext, event: Event, calle
   const user = caller.user ?? textOf(event.content['user']) ?? 'anonymous'
   const identity = { ...caller.identity, 'x-spinnaker-user': user, 'x-spinnaker-application': application }
   const pipeline = await loadPipeline(context.call, application, nameOrId, identity)
-  const problem = findProblem(pipeline, application, nameOrId)
   const given = objectOf(event.content['trigger'])
+  const problem =
+    findProblem(pipeline, application, nameOrId) ?? describeParameterProblem(pipeline ?? {}, objectOf(given['parameters']))
   const trigger: JsonObject = {
     ...given,
     type: 'manual',

@@ -93,14 +93,18 @@ export function createOutsideCalls(settings: OutsideSettings, bounds = stageBoun
     }
     return new Promise((resolve, reject) => {
       const fail = (error: NodeJS.ErrnoException) => reject(toOutsideError(error, target.host, timeoutMs))
+      let isAnswered = false
       // A method or header that HTTP does not allow is refused by an exception.
       const sent = (protocol === 'https:' ? https : http).request(target, options, (answer) => {
+        isAnswered = true
         readAnswer(answer, bounds.maxAnswerBytes).then(resolve, fail)
       })
       sent.on('timeout', () => sent.destroy(noAnswer(target.host, timeoutMs)))
       sent.on('error', fail)
       // Without a response and without an error: the server switched protocols.
-      sent.on('close', () => fail(new Error('it closed the connection, or switched protocols, without a response')))
+      sent.on('close', () => {
+        if (!isAnswered) fail(new Error('it closed the connection, or switched protocols, without a response'))
+      })
       sent.end(body)
     })
   }

@@ -3,9 +3,9 @@
 import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
 import { describeIssue } from '../../describe-issue.ts'
-import { nearestFirst, shorten } from '../../edit-distance.ts'
 import { GatewayError } from '../../errors.ts'
 import { isObject, type JsonObject, listOf, objectOf } from '../../json/values.ts'
+import { describeParameterProblem } from '../../stage-types/check-parameters.ts'
 import { createUlid } from '../../storage/ulid.ts'
 import { readJson, upstreamFailed } from '../../upstreams/upstreams.ts'
 import { checkMayExecute, isDecided } from '../access/application-access.ts'
@@ -32,7 +32,7 @@ const orPlan =
   'an execution starts whose stages call and change nothing.'
 
 const startErrors = {
-  400: 'A required parameter of the pipeline has no value.',
+  400: 'A required parameter of the pipeline has no value, or a value is not among the options of its parameter.',
   403: 'The caller may not execute pipelines of the application.',
   404: 'No definition has that name or id.',
 }
@@ -134,25 +134,10 @@ function addNotifications(definition: JsonObject, trigger: { notifications: unkn
   return { notifications: [...listOf(definition['notifications']), ...trigger.notifications] }
 }
 
-/** @throws {GatewayError} BAD_ARGUMENT naming the first required parameter without value and default */
+/** @throws {GatewayError} BAD_ARGUMENT naming the first parameter that is required, or outside of its options */
 function checkParameters(definition: JsonObject, trigger: Trigger): void {
-  const declared = definition['parameterConfig']
-  if (!Array.isArray(declared)) return
-  for (const parameter of declared.filter(isObject)) {
-    const name = String(parameter['name'])
-    const isGiven = Object.hasOwn(trigger.parameters ?? {}, name) && (trigger.parameters?.[name] ?? undefined) !== undefined
-    if (parameter['required'] === true && (parameter['default'] ?? undefined) === undefined && !isGiven) {
-      const sent = Object.keys(trigger.parameters ?? {}).filter(
-        (key) => !declared.some((each) => isObject(each) && each['name'] === key),
-      )
-      const hint =
-        sent.length === 0 ? '' : ` There is no parameter "${shorten(nearestFirst(sent, name)[0] as string)}", which was sent.`
-      throw new GatewayError(
-        'BAD_ARGUMENT',
-        `The parameter "${name}" is required and has no default. Send it in "parameters".${hint}`,
-      )
-    }
-  }
+  const problem = describeParameterProblem(definition, trigger.parameters ?? {})
+  if (problem !== undefined) throw new GatewayError('BAD_ARGUMENT', problem)
 }
 
 async function withPrefix<T>(prefix: string, work: () => Promise<T>): Promise<T> {

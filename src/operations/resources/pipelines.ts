@@ -4,8 +4,9 @@ import { z } from 'zod'
 import { GatewayError } from '../../errors.ts'
 import { pathTo } from '../../http/encode-path.ts'
 import { formatJson } from '../../json/json.ts'
-import type { JsonObject } from '../../json/values.ts'
+import { type JsonObject, listOf } from '../../json/values.ts'
 import { misfit, noPage } from '../../upstreams/answer-form.ts'
+import { toHeaderText } from '../../upstreams/header-text.ts'
 import { checkDone, readJson } from '../../upstreams/upstreams.ts'
 import { findByName, findDefinition, listDefinitions } from '../access/find-definition.ts'
 import {
@@ -18,7 +19,7 @@ import {
   writesDefinitions,
 } from '../demands.ts'
 import { DefinitionMove, Pipeline } from '../models/pipelines.ts'
-import type { Operation, OperationRequest } from '../operation.ts'
+import { DirectAnswer, type Operation, type OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
 import { AnyObject, flag, integer, nothing, ObjectList, text } from '../schemas.ts'
 import { checkObject } from '../upstream-shape.ts'
@@ -40,6 +41,10 @@ const BulkSaveResult = z
 
 const bulkFailed = { 400: 'The task that makes the change failed or did not finish in time.' }
 const taskFailed = { 400: 'The task that changes the definition failed or did not finish in time; the message has the reason.' }
+
+const andWarnings =
+  ' The header `X-Fairlead-Warnings` names faults that do not keep it from being saved, such as missing or misspelt fields; characters ' +
+  'beyond ASCII are percent-encoded.'
 
 export const pipelineOperations: Operation[] = [
   {
@@ -79,7 +84,7 @@ export const pipelineOperations: Operation[] = [
     path: '/pipelines',
     demands: writesDefinitions,
     summary: 'Save a pipeline',
-    description: 'Creates or overwrites a pipeline definition. The new id is found in the list of definitions.',
+    description: `Creates or overwrites a pipeline definition. The new id is found in the list of definitions.${andWarnings}`,
     query: { staleCheck: flag.default(false).describe('Refuse when the stored definition is newer than the one sent.') },
     body: { schema: Definition, shown: Pipeline, required: true },
     handle: saveDefinition,
@@ -93,7 +98,7 @@ export const pipelineOperations: Operation[] = [
     path: '/pipelines/{id}',
     demands: writesDefinitions,
     summary: 'Update a pipeline',
-    description: 'Updates a pipeline definition, including its name, and returns the stored one.',
+    description: `Updates a pipeline definition, including its name, and returns the stored one.${andWarnings}`,
     body: { schema: Definition, shown: Pipeline, required: true },
     handle: updateDefinition,
     answer: Pipeline.optional(),
@@ -173,17 +178,33 @@ export const pipelineOperations: Operation[] = [
   },
 ]
 
-async function saveDefinition(request: OperationRequest, platform: Platform): Promise<void> {
+async function saveDefinition(request: OperationRequest, platform: Platform): Promise<unknown> {
   const { staleCheck } = request.query
-  await runTask(request, platform, toChange(request, 'save', request.body as JsonObject, { staleCheck }))
+  const definition = request.body as JsonObject
+  await runTask(request, platform, toChange(request, 'save', definition, { staleCheck }))
+  return withWarnings(request, platform, definition, undefined)
 }
 
-async function updateDefinition(request: OperationRequest, platform: Platform): Promise<JsonObject | undefined> {
+async function updateDefinition(request: OperationRequest, platform: Platform): Promise<unknown> {
   const id = request.path['id'] as string
   const definition = withId(request.body as JsonObject, id)
   await runTask(request, platform, toChange(request, 'update', definition))
   const stored = await listDefinitions(request, definition['application'] as string)
-  return stored.find((one) => one['id'] === id)
+  const saved = stored.find((one) => one['id'] === id)
+  return withWarnings(request, platform, definition, saved)
+}
+
+/** In a header, which clients of Gate ignore. An external orchestrator cannot be asked. */
+async function withWarnings(
+  request: OperationRequest,
+  { upstreams }: Platform,
+  body: JsonObject,
+  answer: JsonObject | undefined,
+): Promise<unknown> {
+  if (!upstreams.isEmbedded('orca')) return answer
+  const warnings = await request.json('orca', { method: 'POST', path: '/definitions/warnings', body }).catch(() => [])
+  const texts = listOf(warnings).map((each) => toHeaderText(String(each)))
+  return texts.length === 0 ? answer : new DirectAnswer(200, answer, { 'x-fairlead-warnings': texts.join(' ') })
 }
 
 /** The id of the path decides what is updated; a body that names another one would update something else. */

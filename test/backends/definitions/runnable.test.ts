@@ -69,6 +69,16 @@ test('a save rejects stages and triggers that can never run', async (t) => {
       body: { stages: Array.from({ length: 12 }, () => ({ type: 'x'.repeat(200_000) })) },
       says: /^.{0,3000}2 more stages have unknown types\..{0,1500}$/,
     },
+    {
+      what: 'a misspelt strategy of a deployment',
+      body: { stages: [{ type: 'deploy', clusters: [{ account: 'a', strategy: 'redblak' }] }] },
+      says: /"clusters\[0\]\.strategy" must be one of redblack, .*; it is "redblak"/,
+    },
+    {
+      what: 'a required field under a misspelt name',
+      body: { stages: [{ type: 'pipeline', name: 'Child', pipelin: 'p1' }] },
+      says: /^Stage "Child": "pipelin" is no field of this stage type\. Write "pipeline"\./,
+    },
     { what: 'a strategy', path: '/strategies', body: { stages: [{ type: 'nope' }] }, says: /unknown type "nope"/ },
     {
       what: 'a template',
@@ -100,6 +110,8 @@ test('a save rejects stages and triggers that can never run', async (t) => {
   const accepted: { what: string; body: Fields; path?: string }[] = [
     { what: 'every type of the engine', body: { stages: [...createStageTypes().keys()].map((type) => ({ type })) } },
     { what: 'a type that its alias implements', body: { stages: [{ type: 'myJudgment', alias: 'manualJudgment' }] } },
+    { what: 'a strategy of another platform', body: { stages: [{ type: 'deploy', clusters: [{ strategy: 'monitored' }] }] } },
+    { what: 'a misspelt field that is not required', body: { stages: [{ type: 'wait', waitTme: 3 }] } },
     { what: 'a stage without a type', body: { stages: [{ refId: '1' }] } },
     { what: 'a type that is an expression', body: { stages: [{ type: '${ parameters.type }' }] } },
     { what: 'unknown types of a disabled pipeline', body: { disabled: true, stages: [{ type: 'nope' }] } },
@@ -173,4 +185,30 @@ test("a duplicate name is rejected with its pipeline's id", async (t) => {
         'To update it, send its "id", "an-id"; to save another one, choose another name.',
     )
   }
+})
+
+test('the engine names faults that do not keep a pipeline from being saved', async (t) => {
+  const { ask } = await startBackends(t, everything)
+  const stages = [
+    { type: 'wait', name: 'Pause', waitTme: 3 },
+    { name: 'Later' },
+    { type: 'deploy', name: 'Deploy', clusters: [{ application: 'demo', command: '${1 + }' }] },
+    { type: 'manualJudgment', name: 'Ask', judgmentInputs: [{ value: 'a', color: 'red' }] },
+  ]
+  const { body } = await ask('orca', 'POST', '/definitions/warnings', { application: 'nowhere', name: 'p', stages })
+  assert.deepEqual(
+    (body as string[]).map((each) => each.replace(/: (?:Expected|The expression|Unexpected|An? ).*$/, '')),
+    [
+      'The application "nowhere" does not exist.',
+      'Stage "Pause": "waitTme" is no field of this stage type. Write "waitTime".',
+      'Stage "Later" has no "type"; a start is rejected until it has one.',
+      'Stage "Deploy": "${1 + }" is no expression and stays as it is',
+      'Stage "Deploy": "clusters[0].credentials" is missing. The account.',
+      'Stage "Deploy": "clusters[0].regions" is missing. Regions, zones or namespaces. The stage works on each of them.',
+    ],
+    JSON.stringify(body, undefined, 1),
+  )
+  const good = { application: 'nowhere', stages: [{ type: 'wait', waitTime: '${parameters.seconds}' }] }
+  const { body: rest } = await ask('orca', 'POST', '/definitions/warnings', good)
+  assert.deepEqual(rest, ['The application "nowhere" does not exist.'])
 })

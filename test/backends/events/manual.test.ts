@@ -296,3 +296,15 @@ test('events-scenario 34: lists of an installation where nothing is configured a
     endTime: -1,
   })
 })
+
+test('a manual event with a value outside the options leaves a failed execution', async (t) => {
+  const options = [{ value: 'prod' }, { value: 'staging' }]
+  const { recording, startManually } = await startEvents(t, [
+    { ...build, parameterConfig: [{ name: 'env', hasOptions: true, options }] },
+  ])
+  await startManually('build', { parameters: { env: 'prd' } })
+  await recording.untilStarts(1)
+  const { path, body } = recording.starts[0]!
+  assert.equal(path, '/fail')
+  assert.match(String(body['errorMessage']), /"env" must be one of prod, staging; it is "prd"/)
+})

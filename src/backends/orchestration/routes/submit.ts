@@ -5,6 +5,7 @@ import { pathTo } from '../../../http/encode-path.ts'
 import { isObject, isTrue, type JsonObject, objectOf } from '../../../json/values.ts'
 import { BackendError, type Caller, callerOf } from '../../backend.ts'
 import type { Engine } from '../engine.ts'
+import { definitionWarnings } from '../submission/definition-warnings.ts'
 import { judgeTask } from '../submission/judge-task.ts'
 import { preparePipeline, recordFailure } from '../submission/prepare-pipeline.ts'
 import { prepareTask } from '../submission/prepare-task.ts'
@@ -23,6 +24,8 @@ export function submitRoutes(app: FastifyInstance, engine: Engine, sources: Subm
   app.post('/ops/judge', async (request, reply) =>
     sendRecord(reply, await judgeTask(request.body, callerOf(request), engine, sources)),
   )
+
+  app.post('/definitions/warnings', (request) => definitionWarnings(bodyOf(request.body), sources, callerOf(request).identity))
 
   app.post('/v2/pipelineTemplates/plan', (request) => {
     const definition = { ...bodyOf(request.body), type: 'templatedPipeline', plan: true }

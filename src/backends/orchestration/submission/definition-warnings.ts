@@ -1,0 +1,64 @@
+/** Faults of a definition that need not keep it from running, or are there because it is unfinished. */
+import { pathTo } from '../../../http/encode-path.ts'
+import { type JsonObject, objectsOf, textOf } from '../../../json/values.ts'
+import { findMisspeltFields } from '../../../stage-types/check-stage.ts'
+import type { CallService } from '../../backend.ts'
+import { parseExpression } from '../expressions/parser.ts'
+import { expressionsIn } from '../expressions/template.ts'
+import { describeFieldProblems, descriptionOf, placeOf } from '../stages/described-fields.ts'
+import type { StageTypes } from '../stages/stage-type.ts'
+
+/** Sentences of a header. */
+const mostWarnings = 10
+/** Texts that are looked into. */
+const mostTexts = 10_000
+
+/** @returns a sentence each, the most useful first; none when nothing is wrong. */
+export async function definitionWarnings(
+  definition: JsonObject,
+  { stageTypes, call }: { stageTypes: StageTypes; call: CallService },
+  identity: Record<string, string>,
+): Promise<string[]> {
+  const stages = definition['type'] === 'templatedPipeline' ? [] : objectsOf(definition['stages'])
+  const application = textOf(definition['application']) ?? ''
+  const known = await call('front50', { method: 'GET', path: pathTo`/v2/applications/${application}`, headers: identity })
+  const warnings = [
+    ...(known.status === 404 ? [`The application "${application}" does not exist.`] : []),
+    ...stages.flatMap((stage, index) => stageWarnings(stage, placeOf(stage, index), stageTypes)),
+    ...describeFieldProblems(stages, stageTypes, 'plan'),
+  ]
+  const more = warnings.length - mostWarnings
+  return more <= 0 ? warnings : [...warnings.slice(0, mostWarnings), `There are ${more} more warnings.`]
+}
+
+function stageWarnings(stage: JsonObject, place: string, types: StageTypes): string[] {
+  if (textOf(stage['type']) === undefined) return [`${place} has no "type"; a start is rejected until it has one.`]
+  const description = descriptionOf(stage, types)
+  const misspelt = description === undefined ? [] : findMisspeltFields(stage, description)
+  const found = [...misspelt.map(({ message }) => message), ...brokenExpressions(stage)]
+  return found.map((message) => `${place}: ${message}`)
+}
+
+/** What cannot be parsed stays text, which may be meant: scripts of a shell have the same form. */
+function brokenExpressions(value: unknown): string[] {
+  const broken: string[] = []
+  let texts = 0
+  const walk = (each: unknown): void => {
+    if (typeof each === 'object' && each !== null) for (const member of Object.values(each)) walk(member)
+    else if (typeof each === 'string' && each.includes('${') && ++texts <= mostTexts) {
+      const fault = syntaxFault(each)
+      if (fault !== undefined) broken.push(fault)
+    }
+  }
+  walk(value)
+  return broken
+}
+
+function syntaxFault(text: string): string | undefined {
+  try {
+    for (const expression of expressionsIn(text)) parseExpression(expression)
+    return undefined
+  } catch (error) {
+    return `"${text.slice(0, 80)}" is no expression and stays as it is: ${(error as Error).message}`
+  }
+}

@@ -1,0 +1,47 @@
+/** Saves and starts of definitions through the gateway, with the embedded engine. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { startGateway } from '../../support/gateway.ts'
+import { waitUntil } from '../../support/wait-until.ts'
+
+async function send(url: string, method: string, path: string, body?: unknown) {
+  const answer = await fetch(url + path, {
+    method,
+    headers: { 'content-type': 'application/json' },
+    body: body === undefined ? undefined : JSON.stringify(body),
+  })
+  const text = await answer.text()
+  return { status: answer.status, headers: answer.headers, text, body: (text === '' ? undefined : JSON.parse(text)) as never }
+}
+
+test('a saved pipeline with faults is answered with warnings in a header', async (t) => {
+  const url = await startGateway(t, {}, { embedded: true })
+  const stages = [{ refId: '1', type: 'wait', name: 'Pause ✓', waitTme: 3, requisiteStageRefIds: [] }]
+  const saved = await send(url, 'POST', '/pipelines', { application: 'nowhere', name: 'p', stages })
+  assert.deepEqual([saved.status, saved.text], [200, ''])
+  const warnings = decodeURIComponent(saved.headers.get('x-fairlead-warnings') ?? '')
+  assert.equal(
+    warnings,
+    'The application "nowhere" does not exist. Stage "Pause ✓": "waitTme" is no field of this stage type. Write "waitTime".',
+  )
+})
+
+test('plan starts no execution of the embedded engine, at any address', async (t) => {
+  const url = await startGateway(t, {}, { embedded: true })
+  const stages = [{ refId: '1', type: 'wait', waitTime: 0, requisiteStageRefIds: [] }]
+  const definition = { application: 'demo', name: 'p', stages }
+  assert.equal((await send(url, 'POST', '/pipelines', definition)).status, 200)
+  const [{ id }] = (await send(url, 'GET', '/applications/demo/pipelineConfigs')).body as [{ id: string }]
+  const paths = ['/pipelines/demo/p', `/pipelines/demo/${id}`, '/pipelines/v2/demo/p', '/applications/demo/pipelineConfigs/p']
+  for (const path of paths) {
+    const { status, body } = await send(url, 'POST', path, { plan: true })
+    assert.deepEqual([status, (body as { name: string }).name], [200, 'p'], path)
+  }
+  assert.equal((await send(url, 'POST', '/pipelines/start', { ...definition, id, plan: true })).status, 200)
+  assert.deepEqual((await send(url, 'GET', '/applications/demo/pipelines')).body, [])
+  assert.equal((await send(url, 'POST', '/pipelines/demo/p', { dryRun: true })).status, 202)
+  await waitUntil(async () => {
+    const [run] = (await send(url, 'GET', '/applications/demo/pipelines')).body as { status?: string }[]
+    return run?.status === 'SUCCEEDED'
+  }, 'the dry run succeeds')
+})
