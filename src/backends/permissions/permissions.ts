@@ -176,7 +176,8 @@ function mountRoles(app: FastifyInstance, { context, users, sync }: Service): vo
       ...serviceAccounts.map(({ memberOf }) => memberOf),
     ]
     const concerned = allRoles.filter((roles) => wanted.length === 0 || roles.some((role) => wanted.includes(role)))
-    if (concerned.length === 0) throw new BackendError(503, 'No user was refreshed: no user with these roles has logged in.')
+    // Roles that no user has, or has any more, are no trouble of the service.
+    if (concerned.length === 0 && wanted.length === 0) throw new BackendError(503, 'No user was refreshed: none has logged in.')
     return concerned.length
   })
 

@@ -126,7 +126,9 @@ export const executionOperations: Operation[] = [
     path: '/pipelines/{id}/logs',
     demands: readsExecution,
     summary: 'Get logs of an execution',
-    description: 'Log entries of an execution. Newer orchestrators return 404.',
+    description:
+      'What happened in an execution, when and by whom: `timestamp`, `eventType`, `user`, and `details` with stage, task and status. ' +
+      'The embedded engine answers it; newer external orchestrators return 404.',
     forward: 'orca',
     on404: { message: ({ path }) => `There are no logs of an execution with the id "${path['id']}".` },
     answer: AnyList,

@@ -726,3 +726,20 @@ test('orchestration-scenario 192: deletion and restart exclude each other', asyn
   }
   await engine.clock.settled()
 })
+
+test('the log of an execution tells what happened, and who did it', async (t) => {
+  const engine = await startEngine(t)
+  const id = await engine.run({ stages: [J('1'), { ...F('2'), requisiteStageRefIds: ['1'] }] }, 'ann')
+  await engine.eventually(async () => (await engine.stage(id, '1')).status === 'RUNNING')
+  await patch(engine, id, '1', { judgmentStatus: 'continue', judgmentInput: 'go' }, 'bob')
+  await engine.ends(id, 'TERMINAL')
+  const { status, body } = await engine.ask('GET', `/pipelines/${id}/logs`)
+  assert.equal(status, 200)
+  const log = body as { eventType: string; user?: string; timestamp: number; details: Record<string, unknown> }[]
+  assert.deepEqual([log[0]?.eventType, log[0]?.user], ['ExecutionSubmitted', 'ann'])
+  const judged = log.find(({ eventType }) => eventType === 'StageJudged')
+  assert.deepEqual([judged?.user, judged?.details['judgmentInput']], ['bob', 'go'])
+  assert.ok(log.some(({ eventType, details }) => eventType === 'StageComplete' && Array.isArray(details['errors'])))
+  assert.equal(log.at(-1)?.timestamp, (await engine.execution(id)).endTime)
+  assert.equal((await engine.ask('GET', '/pipelines/nope/logs')).status, 404)
+})

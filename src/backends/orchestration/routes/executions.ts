@@ -8,8 +8,10 @@ import { isUnchanged } from '../../unchanged.ts'
 import type { Engine } from '../engine.ts'
 import { executionView } from '../execution-view.ts'
 import { cancelExecution, pauseExecution, resumeExecution } from '../machine/operations.ts'
+import { maskExecution } from '../secrets.ts'
 import { isComplete } from '../statuses.ts'
 import { sendRecord } from './answers.ts'
+import { toExecutionLog } from './execution-log.ts'
 
 interface ExecutionPath {
   Params: { id: string }
@@ -22,6 +24,10 @@ export function executionRoutes(app: FastifyInstance, engine: Engine): void {
     const execution = engine.read(id, 'PIPELINE')
     return sendRecord(reply, executionView(execution))
   })
+
+  app.get<ExecutionPath>('/pipelines/:id/logs', (request, reply) =>
+    sendRecord(reply, toExecutionLog(maskExecution(engine.read(request.params.id, 'PIPELINE')))),
+  )
 
   app.put<ExecutionPath & { Querystring: { reason?: string } }>('/pipelines/:id/cancel', (request, reply) => {
     const user = userOf(request)
