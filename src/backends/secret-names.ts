@@ -7,6 +7,17 @@ const secretHeader = /cookie|-key$|api-?key|signature/i
 /** They tell of credentials, and hold none. */
 const openHeader = /^access-control-|-authenticate$/i
 
+/** The password of an address such as `postgres://shop:word@db`, up to the last `@`. */
+const addressPassword = /(:\/\/[^\s:/?#@]*:)([^\s/?#]+)(?=@)/g
+
+export function passwordsIn(text: string): string[] {
+  return [...text.matchAll(addressPassword)].map(([, , password = '']) => password)
+}
+
+export function withoutPasswords(text: string): string {
+  return text.replace(addressPassword, `$1${mask}`)
+}
+
 export function looksSecret(name: string): boolean {
   return secretName.test(name)
 }

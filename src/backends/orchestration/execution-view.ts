@@ -1,14 +1,14 @@
 /** Representations of executions: the whole record, the unexpanded form of lists, the task view. */
 import { isObject, type JsonObject } from '../../json/values.ts'
 import type { Execution, Stage } from './model.ts'
-import { maskExecution, maskIn, secretsIn } from './secrets.ts'
+import { maskExecution, maskIn, secretsIn, secretsOf } from './secrets.ts'
 
 /**
  * The record without the engine's notes, and with secrets masked; stages sorted by reference as text. Null members are left out
  * when it is written.
  */
 export function executionView(execution: Execution): JsonObject {
-  return viewWithout(execution, secretsIn(execution.stages))
+  return viewWithout(execution, secretsOf(execution))
 }
 
 function viewWithout(execution: Execution, secrets: readonly string[]): JsonObject {
@@ -38,7 +38,7 @@ export function unexpandedView(execution: Execution): JsonObject {
     outputs: {},
     tasks: [],
   }))
-  const view = viewWithout({ ...execution, stages }, secretsIn(execution.stages))
+  const view = viewWithout({ ...execution, stages }, secretsOf(execution))
   return { ...view, trigger: withoutParentStages(view['trigger']) }
 }
 

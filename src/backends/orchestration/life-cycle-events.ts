@@ -13,7 +13,7 @@ import { identityHeaders } from './identity.ts'
 import type { LifeCycleEvent } from './machine/turn.ts'
 import type { Execution } from './model.ts'
 import { isTopLevel } from './model.ts'
-import { maskIn, secretsIn } from './secrets.ts'
+import { maskIn, secretsOf } from './secrets.ts'
 import { formatStored } from './store.ts'
 
 interface LifeCyclePublisher {
@@ -121,7 +121,7 @@ function stageContent({ execution, stage, task }: LifeCycleEvent, view: JsonObje
   return {
     standalone: execution.type === 'ORCHESTRATION',
     canceled: execution.canceled,
-    context: maskIn(stage.context, secretsIn(execution.stages)),
+    context: maskIn(stage.context, secretsOf(execution)),
     startTime: stage.startTime,
     endTime: stage.endTime,
     executionId: execution.id,

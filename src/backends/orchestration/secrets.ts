@@ -1,13 +1,18 @@
 /** Secrets that users send with stages: stages receive them, and no view of an execution shows them. */
 import { isRawNumber, parseJson } from '../../json/json.ts'
-import { fieldOf, isObject, type JsonObject } from '../../json/values.ts'
-import { looksSecret, looksSecretHeader, mask, withoutSecrets } from '../secret-names.ts'
+import { fieldOf, isObject, type JsonObject, objectOf } from '../../json/values.ts'
+import { looksSecret, looksSecretHeader, mask, passwordsIn, withoutSecrets } from '../secret-names.ts'
 import type { Execution, Stage } from './model.ts'
 
 type NamesSecret = (name: string) => boolean
 
 const everything = () => true
 const nothing = () => false
+
+/** By such a field of its payload, the sender of a webhook shows that it is the one. */
+function provesSender(name: string): boolean {
+  return looksSecret(name) || /signature/i.test(name)
+}
 
 /** Members of a context that hold secrets, at any depth: all their values, or those with telling names. */
 const carriers: ReadonlyMap<string, NamesSecret> = new Map([
@@ -19,6 +24,7 @@ const carriers: ReadonlyMap<string, NamesSecret> = new Map([
   ['headers', looksSecretHeader],
   ['payload', looksSecret],
   ['cancelPayload', looksSecret],
+  ['payloadConstraints', provesSender],
 ])
 
 function carrierOf(key: string, member: unknown): NamesSecret | undefined {
@@ -35,6 +41,19 @@ const minLength = 4
 export function secretsIn(stages: Iterable<Stage>): readonly string[] {
   const found = new Set<string>()
   for (const { context } of stages) collect(context, found)
+  return longestFirst(found)
+}
+
+/** Of the stages and of the trigger. */
+export function secretsOf({ stages, trigger }: Pick<Execution, 'stages' | 'trigger'>): readonly string[] {
+  const found = new Set(secretsIn(stages))
+  for (const [name, value] of Object.entries(objectOf(trigger['payloadConstraints']))) {
+    if (!provesSender(name)) continue
+    collectAll(value, found)
+    // The constraint is a pattern, usually of the whole value.
+    if (typeof value === 'string') collectAll(value.replace(/^\^|\$$/g, ''), found)
+    collectAll(fieldOf(trigger['payload'], name), found)
+  }
   return longestFirst(found)
 }
 
@@ -72,6 +91,7 @@ function collectWhere(value: unknown, isSecret: NamesSecret, found: Set<string>)
   if (!isObject(value)) return
   for (const [name, member] of Object.entries(value)) {
     if (isSecret(name)) collectAll(member, found)
+    else if (typeof member === 'string') for (const password of passwordsIn(member)) collectWithDecoded(password, found)
     else collectWhere(member, isSecret, found)
   }
 }
@@ -189,7 +209,7 @@ function masked(value: unknown, maskText: Masker, isSecret?: NamesSecret): unkno
 
 /** A copy for readers, such as those who evaluate expressions against it. Itself where there are no secrets. */
 export function maskExecution(execution: Execution): Execution {
-  const secrets = secretsIn(execution.stages)
+  const secrets = secretsOf(execution)
   if (secrets.length === 0) return execution
   const { engine, stages, ...shown } = execution
   const maskedStages = stages.map(({ engine: notes, ...stage }) => ({ ...maskIn(stage, secrets), engine: notes }))

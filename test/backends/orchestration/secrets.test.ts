@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import type { CallService } from '../../../src/backends/backend.ts'
 import { maskIn } from '../../../src/backends/orchestration/secrets.ts'
 import { createCloudService } from './infrastructure/cloud-service.ts'
-import { J, startEngine, V } from './support.ts'
+import { at, J, startEngine, V } from './support.ts'
 
 const secrets = { TOKEN: 's3cr3t-value', PIN: '12' }
 const environment = { DB_PASSWORD: 'hunter-2222', MODE: 'fast' }
@@ -101,4 +101,28 @@ test('thousands of secrets are masked in thousands of texts within a moment', ()
 
   assert.deepEqual(shown, [...texts, 'with ******.', 's3cre'])
   assert.ok(tookMs < 1500, `${tookMs} ms`)
+})
+
+test('views mask passwords in addresses, and what proves the sender of a webhook', async (t) => {
+  const engine = await startEngine(t)
+  const environment = { DATABASE_URL: 'postgres://shop:p%40ss-0001@db/shop', CACHE: 'redis://:word@0002@cache', PORT: '8080' }
+  const trigger = {
+    type: 'webhook',
+    payloadConstraints: { secret: '^open-0003$', signature: 'sign-0004', branch: 'main' },
+    payload: { secret: 'open-0003', signature: 'sign-0004', branch: 'main', text: 'with open-0003' },
+  }
+  const stages = [{ ...V('1', { seen: '${trigger.payload.secret}' }), environment }]
+  const id = await engine.run({ stages, trigger })
+  await engine.ends(id, 'SUCCEEDED')
+  for (const path of [`/pipelines/${id}`, `/pipelines?executionIds=${id}&expand=false`, `/pipelines/${id}/logs`]) {
+    const shown = JSON.stringify((await engine.ask('GET', path)).body)
+    assert.deepEqual(shown.match(/ss-0001|word@?0002|open-0003|sign-0004/g), null, path)
+  }
+  const {
+    trigger: seen,
+    stages: [stage],
+  } = await engine.execution(id)
+  assert.deepEqual([at(seen, 'payload', 'branch'), at(seen, 'payloadConstraints', 'branch')], ['main', 'main'])
+  assert.equal(at(stage, 'context', 'environment', 'DATABASE_URL'), 'postgres://shop:******@db/shop')
+  assert.equal(at(stage, 'context', 'environment', 'PORT'), '8080')
 })

@@ -2,7 +2,7 @@
 import type { ProgramLimits } from '../../../agent/protocol.ts'
 import type { JsonObject } from '../../../json/values.ts'
 import type { ImageFile } from '../../images/image-file.ts'
-import { looksSecret, mask, withoutSecrets } from '../../secret-names.ts'
+import { looksSecret, mask, withoutPasswords, withoutSecrets } from '../../secret-names.ts'
 import type { LocalInstanceType } from '../settings.ts'
 
 export interface GroupProgram {
@@ -87,7 +87,7 @@ const minCopyLength = 4
 function createMasking({ environment, secrets }: GroupProgram): (text: string) => string {
   const values = secrets.map((name) => environment[name] ?? '').filter((value) => value.length >= minCopyLength)
   values.sort((one, other) => other.length - one.length)
-  return (text) => withoutSecrets(text, values).replace(/(:\/\/[^\s:/?#@]*:)[^\s/?#@]+(?=@)/g, `$1${mask}`)
+  return (text) => withoutPasswords(withoutSecrets(text, values))
 }
 
 /** As launch configurations show it. */
