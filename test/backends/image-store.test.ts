@@ -16,7 +16,7 @@ test('a folder without an image is removed at the start', async (t) => {
   const dataDir = createFolder('images')
   const db = new DatabaseSync(':memory:')
   t.after(() => db.close())
-  db.exec(imageMigrations[0])
+  for (const migration of imageMigrations) db.exec(migration)
   const bounds = { maxBytes: 1_000_000, maxEntries: 100 }
   const open = (keepsUnfinished: boolean) => openImageStore({ db, dataDir, now: Date.now, bounds, keepsUnfinished })
   const store = open(false)
@@ -61,11 +61,37 @@ test('a large archive is unpacked and refused beside this process', async (t) =>
   assert.ok(beside < here / 2, `${beside} µs for all of it, ${here} µs for the archive in this process`)
 })
 
+test('images of earlier versions keep their accounts', (t) => {
+  const db = new DatabaseSync(':memory:')
+  t.after(() => db.close())
+  const [first, ...later] = imageMigrations
+  db.exec(first)
+  const put = db.prepare('INSERT INTO infrastructure_images VALUES (?, ?, ?, ?, ?)')
+  for (const [name, accounts] of [
+    ['web', undefined],
+    ['api', ['prod']],
+  ] as const)
+    put.run(
+      name,
+      '1',
+      'sha256:0',
+      0,
+      JSON.stringify({ id: `${name}:1`, name, version: '1', digest: 'sha256:0', createdMs: 0, accounts }),
+    )
+  for (const migration of later) db.exec(migration)
+  const bounds = { maxBytes: 1, maxEntries: 1 }
+  const store = openImageStore({ db, dataDir: createFolder('images'), now: Date.now, bounds, keepsUnfinished: false })
+  const inAccount = (account: string) => ['web:1', 'api:1'].filter((id) => store.get(id, account) !== undefined)
+  assert.deepEqual([inAccount('dev'), inAccount('prod')], [['web:1'], ['web:1', 'api:1']])
+  for (const image of store.all()) store.setTags(image, { stage: 'test' })
+  assert.equal(store.all().length, 2)
+})
+
 test('a folder of images that a copy or a volume has opened is closed again', (t) => {
   const dataDir = createFolder('images')
   const db = new DatabaseSync(':memory:')
   t.after(() => db.close())
-  db.exec(imageMigrations[0])
+  for (const migration of imageMigrations) db.exec(migration)
   const root = join(dataDir, 'images')
   mkdirSync(root)
   for (const mode of [0o755, 0o2770]) {

@@ -391,7 +391,7 @@ export interface paths {
   '/local/images/{name}/{version}': {
     /** Get an image of this machine */ get: { parameters: { path: { name: string; version: string } }; responses: { 200: { content: { 'application/json': components['schemas']['Image'] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
     /** Upload an image */ put: { parameters: { query?: { accounts?: string; regions?: string }; path: { name: string; version: string } }; requestBody: { content: { 'application/x-tar': string } }; responses: { 201: { content: { 'application/json': components['schemas']['Image'] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
-    /** Delete an image of this machine */ delete: { parameters: { path: { name: string; version: string } }; responses: { 200: { content?: never }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
+    /** Delete an image of this machine */ delete: { parameters: { query?: { accounts?: string }; path: { name: string; version: string } }; responses: { 200: { content?: never }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
   }
   '/charts/find': {
     /** Search charts */ get: { parameters: { query?: { provider?: string; q?: string; region?: string; account?: string; count?: number } }; responses: { 200: { content: { 'application/json': (components['schemas']['Chart'])[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }

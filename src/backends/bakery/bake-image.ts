@@ -48,7 +48,10 @@ export function nameOf(request: BakeRequest): { name: string; version: string | 
   return { name, version }
 }
 
-function describeImage({ id, name, version, request, user, createdMs }: Bake, commit: string | undefined): ImageDescription {
+function describeImage(
+  { id, name, version, accounts, request, user, createdMs }: Bake,
+  commit: string | undefined,
+): ImageDescription {
   const { build_info_url, job, build_number, build_host, base_os, package: packages, spinnaker_execution_id } = request
   const source = {
     package: packages,
@@ -68,6 +71,7 @@ function describeImage({ id, name, version, request, user, createdMs }: Bake, co
       host: build_host,
     }),
     tags: {},
+    accounts,
     origin: { kind: 'bake', bake: id, user, baseOs: base_os, execution: spinnaker_execution_id, ...withoutGaps(source) },
   }
 }

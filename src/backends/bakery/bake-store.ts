@@ -29,7 +29,10 @@ export interface Bake {
   readonly key: string | undefined
   readonly state: BakeState
   readonly region: string
+  /** Whose user runs it. */
   readonly account: string
+  /** Those that get the image; undefined: all. */
+  readonly accounts: readonly string[] | undefined
   /** Secrets in it are masked. */
   readonly request: BakeRequest
   readonly user: string

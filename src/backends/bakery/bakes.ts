@@ -13,7 +13,17 @@ import { type Bake, type BakeStore, openBakeStore } from './bake-store.ts'
 import { type BuildOrder, Builds, hasEnded } from './builds.ts'
 import { fingerprintOf } from './fingerprint.ts'
 import { type BakePlan, planVariable, type Source, startLine } from './plan.ts'
-import { type BakeRequest, isFixed, keyOf, maskRequest, parseBakeRequest, secretsOf, sourcesOf, variablesOf } from './request.ts'
+import {
+  type BakeRequest,
+  type BakeTarget,
+  isFixed,
+  keyOf,
+  maskRequest,
+  parseBakeRequest,
+  secretsOf,
+  sourcesOf,
+  variablesOf,
+} from './request.ts'
 import { describeRefusal } from './settings.ts'
 import type { BakerySettings, BakeTemplate } from './template.ts'
 
@@ -117,9 +127,9 @@ export class Bakes {
     if (!settings.allowsCommands) throw new BackendError(400, describeRefusal('The bake'))
     const request = { ...parseBakeRequest(body), ...(execution !== undefined && { spinnaker_execution_id: execution }) }
     const template = this.#findTemplate(request.base_os)
-    const account = await this.#accountFor(request, region, user)
+    const target = await this.#targetFor(request, region, user)
     const sources = sourcesOf(request, settings.packages)
-    const key = await this.#keyOf(request, account, user)
+    const key = await this.#keyOf(request, target, user)
     const known = this.#store.ofKey(key)
     if (known !== undefined && isRebake) await this.#forget(known)
     const other = this.#store.ofKey(key)
@@ -127,7 +137,7 @@ export class Bakes {
       await this.#starting.get(other.id)
       return this.#store.get(other.id) ?? other
     }
-    return this.#create({ request, template, account, sources, key, region, user })
+    return this.#create({ request, template, target, sources, key, region, user })
   }
 
   /** @throws {BackendError} 400 unless it runs */
@@ -140,8 +150,8 @@ export class Bakes {
   /** Forgets the bake that equal requests would get, and ends it. @returns it; undefined when there is none */
   async remove(query: Pick<BakeQuery, 'region' | 'body' | 'user'>): Promise<Bake | undefined> {
     const request = parseBakeRequest(query.body)
-    const account = await this.#accountFor(request, query.region, query.user)
-    const key = await this.#keyOf(request, account, query.user)
+    const target = await this.#targetFor(request, query.region, query.user)
+    const key = await this.#keyOf(request, target, query.user)
     const bake = this.#store.ofKey(key)
     if (bake !== undefined) await this.#forget(bake)
     return bake
@@ -168,8 +178,8 @@ export class Bakes {
     throw new BackendError(400, `There is no base image "${id ?? ''}" (base_os). There are ${known}.`)
   }
 
-  /** The account whose user runs the bake: the one that is named, else the first that the caller may change. */
-  async #accountFor(request: BakeRequest, region: string, user: string): Promise<string> {
+  /** The account that is named; else those that the caller may change, the first of which runs the bake. */
+  async #targetFor(request: BakeRequest, region: string, user: string): Promise<BakeTarget> {
     const { context, local } = this.#options
     const access = await requireAccess(context, user)
     const inRegion = local.accounts.filter(({ regions }) => region === 'global' || regions.some(({ name }) => name === region))
@@ -180,27 +190,28 @@ export class Bakes {
     const named = request.account_name
     const candidates = named === undefined ? inRegion : inRegion.filter(({ name }) => name === named)
     if (candidates.length === 0) throw new BackendError(400, `There is no account "${named}" in the region ${region}.`)
-    const writable = candidates.find(({ name }) => access.mayOnAccount(name, 'WRITE'))
-    if (writable !== undefined) return writable.name
+    const writable = candidates.map(({ name }) => name).filter((name) => access.mayOnAccount(name, 'WRITE'))
+    const [account] = writable
+    if (account !== undefined) return { account, accounts: writable.length === local.accounts.length ? undefined : writable }
     throw new BackendError(403, `Access denied to account ${candidates.map(({ name }) => name).join(', ')}`, {
       exception: 'AccessDenied',
     })
   }
 
   /** Otherwise a new one is needed. */
-  #isReusable({ state, image }: Bake, sources: readonly Source[]): boolean {
+  #isReusable({ state, image, account }: Bake, sources: readonly Source[]): boolean {
     if (state === 'RUNNING') return true
-    return image !== undefined && this.#imageStore.get(image) !== undefined && isFixed(sources)
+    return image !== undefined && this.#imageStore.get(image, account) !== undefined && isFixed(sources)
   }
 
   /** Requests of one user wait for each other here: reading large directories must not keep the machine busy. */
-  async #keyOf(request: BakeRequest, account: string, user: string): Promise<string> {
+  async #keyOf(request: BakeRequest, target: BakeTarget, user: string): Promise<string> {
     const sources = sourcesOf(request, this.#options.settings.packages)
-    const find = () => Promise.all(sources.map((source) => fingerprintOf(source, this.#users.of(account))))
+    const find = () => Promise.all(sources.map((source) => fingerprintOf(source, this.#users.of(target.account))))
     const turn = (this.#turns.get(user) ?? Promise.resolve()).then(find)
     this.#turns.set(user, turn)
     try {
-      return keyOf(request, account, await turn)
+      return keyOf(request, target, await turn)
     } finally {
       if (this.#turns.get(user) === turn) this.#turns.delete(user)
     }
@@ -216,17 +227,23 @@ export class Bakes {
   async #create(order: {
     request: BakeRequest
     template: BakeTemplate
-    account: string
+    target: BakeTarget
     sources: readonly Source[]
     key: string
     region: string
     user: string
   }): Promise<Bake> {
-    const { request, template, account, sources, key, region, user } = order
+    const { request, template, target, sources, key, region, user } = order
     const { settings, local, context } = this.#options
     const environment = { ...template.environment, ...variablesOf(request) }
     const secrets = secretsOf(request, template.environment)
-    const plan: BakePlan = { from: this.#folderOf(template), sources, steps: template.steps, environment, bounds: local.images }
+    const plan: BakePlan = {
+      from: this.#folderOf(template, target),
+      sources,
+      steps: template.steps,
+      environment,
+      bounds: local.images,
+    }
     const planText = formatJson(plan)
     if (planText.length > maxPlanLength) throw new BackendError(400, 'The extended attributes are too large.')
     const { name, version } = nameOf(request)
@@ -237,7 +254,7 @@ export class Bakes {
       key,
       state: 'RUNNING',
       region,
-      account,
+      ...target,
       request: maskRequest(request, secrets),
       user,
       name,
@@ -249,7 +266,7 @@ export class Bakes {
     }
     this.#store.put(bake)
     const started = this.#startBuilder(bake, {
-      account,
+      account: target.account,
       environment: { [planVariable]: planText },
       timeLimitMs: settings.timeLimitMs,
       memoryMb: settings.memoryMb,
@@ -282,11 +299,17 @@ export class Bakes {
     )
   }
 
-  #folderOf({ from }: BakeTemplate): string | undefined {
+  /** All accounts that get the new image must have the one that it starts with: none gets content that only another one trusts. */
+  #folderOf({ from }: BakeTemplate, { account, accounts }: BakeTarget): string | undefined {
     if (from === undefined) return undefined
-    const image = this.#imageStore.get(from)
-    if (image === undefined) throw new BackendError(400, `The base image starts with the image ${from}, which does not exist.`)
-    return this.#imageStore.folderOf(image)
+    const image = this.#imageStore.get(from, account)
+    const receivers = accounts ?? this.#options.local.accounts.map(({ name }) => name)
+    const without = receivers.find((name) => image === undefined || this.#imageStore.get(from, name)?.digest !== image.digest)
+    if (image !== undefined && without === undefined) return this.#imageStore.folderOf(image)
+    throw new BackendError(
+      400,
+      `The base image starts with the image ${from}, which ${image === undefined ? `does not exist for the account ${account}` : `the account ${without} does not have`}.`,
+    )
   }
 
   /** @throws {BackendError} 400 when it does not start, or fails at once */
@@ -370,7 +393,7 @@ export class Bakes {
     }
     const words = `The image ${image.id} is stored, with the digest ${image.digest}.`
     const isKept = await this.#end(bake, 'COMPLETED', words, image)
-    if (!isKept && image.origin['bake'] === bake.id) this.#imageStore.remove(image.id)
+    if (!isKept && image.origin['bake'] === bake.id) this.#imageStore.remove(image)
   }
 
   /** The image whose bake could not be recorded as complete, since Fairlead ended or its disk was full. */

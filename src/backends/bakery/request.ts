@@ -200,13 +200,20 @@ export function maskRequest(request: BakeRequest, secrets: readonly string[]): B
   return { ...request, extended_attributes: Object.fromEntries(attributes), package_artifacts: artifacts }
 }
 
+export interface BakeTarget {
+  /** Whose user runs the bake. */
+  readonly account: string
+  /** Those that get the image; undefined: all. */
+  readonly accounts: readonly string[] | undefined
+}
+
 /**
  * Equal requests for equal content have the same key; who asks, and for which build, does not count.
  *
  * @param content Of each source, as `fingerprintOf` has it
  * @see docs/contracts/bakery.md#keys
  */
-export function keyOf(request: BakeRequest, account: string, content: readonly unknown[]): string {
+export function keyOf(request: BakeRequest, target: BakeTarget, content: readonly unknown[]): string {
   const { base_os, base_ami, ami_name, ami_suffix, template_file_name, var_file_name } = request
   const attributes = Object.entries(request.extended_attributes ?? {}).sort(([one], [other]) => (one < other ? -1 : 1))
   const parts = [
@@ -219,7 +226,7 @@ export function keyOf(request: BakeRequest, account: string, content: readonly u
     packagesOf(request).map(({ word }) => word),
   ]
   return createHash('sha256')
-    .update(formatJson([...parts, ami_suffix, account, attributes, content].map((part) => part ?? null)))
+    .update(formatJson([...parts, ami_suffix, target.account, target.accounts, attributes, content].map((part) => part ?? null)))
     .digest('hex')
 }
 

@@ -23,6 +23,22 @@ export const imageMigrations = [
      PRIMARY KEY (name, version)
    ) STRICT, WITHOUT ROWID;
    CREATE INDEX infrastructure_images_by_digest ON infrastructure_images (digest);`,
+  // Accounts may have different images of one name and version.
+  `ALTER TABLE infrastructure_images RENAME TO infrastructure_images_before;
+   DROP INDEX infrastructure_images_by_digest;
+   CREATE TABLE infrastructure_images (
+     name TEXT NOT NULL,
+     version TEXT NOT NULL,
+     accounts TEXT NOT NULL,
+     digest TEXT NOT NULL,
+     created_ms INTEGER NOT NULL,
+     document TEXT NOT NULL,
+     PRIMARY KEY (name, version, accounts)
+   ) STRICT, WITHOUT ROWID;
+   INSERT INTO infrastructure_images
+     SELECT name, version, coalesce(document ->> 'accounts', ''), digest, created_ms, document FROM infrastructure_images_before;
+   DROP TABLE infrastructure_images_before;
+   CREATE INDEX infrastructure_images_by_digest ON infrastructure_images (digest);`,
 ] as const
 
 /** What a user says about an image. */
@@ -35,7 +51,7 @@ export interface ImageDescription {
   readonly tags: Readonly<Record<string, string>>
   /** Who made it of what, such as `{kind: 'upload', user}`. */
   readonly origin: JsonObject
-  /** Accounts and regions that have it; undefined: all. */
+  /** Accounts and regions that have it; undefined: all. An account has one image of a name and version. */
   readonly accounts?: readonly string[] | undefined
   readonly regions?: readonly string[] | undefined
 }
@@ -70,19 +86,24 @@ export interface ArchiveOptions {
 export interface ImageStore {
   /** Newest first. */
   all(): StoredImage[]
-  get(id: string): StoredImage | undefined
+  /** Each account has at most one of them. */
+  named(id: string): StoredImage[]
+  get(id: string, account: string): StoredImage | undefined
   /** The folder with the content, to be read only. */
   folderOf(image: Pick<StoredImage, 'digest'>): string
   /**
    * Stores an archive, tar or tar.gz, as it arrives. Files of the store are its own, whoever made the archive.
    *
-   * @throws {BackendError} 400 for what is wrong with it; 409 when the version has another content; 413 beyond the bounds
+   * @throws {BackendError} 400 for what is wrong with it; 409 when an account has the version with another content; 413 beyond the bounds
    */
   addArchive(archive: AsyncIterable<Uint8Array>, description: ImageDescription, options?: ArchiveOptions): Promise<StoredImage>
-  /** @returns the image with its new tags */
-  setTags(id: string, tags: Readonly<Record<string, string>>): StoredImage | undefined
   /** The caller has checked that nothing uses it. */
-  remove(id: string): void
+  remove(image: StoredImage): void
+  setTags(image: StoredImage, tags: Readonly<Record<string, string>>): void
+}
+
+export function isInAccount({ accounts }: Pick<StoredImage, 'accounts'>, account: string): boolean {
+  return accounts === undefined || accounts.includes(account)
 }
 
 /** `shop:1.0.0` → name and version; undefined when it is no image id. */
@@ -98,9 +119,9 @@ export function openImageStore({ db, dataDir, now, bounds, keepsUnfinished }: Im
   closeToOthers(root)
   const statements = {
     all: db.prepare('SELECT document FROM infrastructure_images ORDER BY created_ms DESC, name, version DESC'),
-    get: db.prepare('SELECT document FROM infrastructure_images WHERE name = ? AND version = ?'),
-    put: db.prepare('INSERT OR REPLACE INTO infrastructure_images VALUES (?, ?, ?, ?, ?)'),
-    remove: db.prepare('DELETE FROM infrastructure_images WHERE name = ? AND version = ?'),
+    named: db.prepare('SELECT document FROM infrastructure_images WHERE name = ? AND version = ?'),
+    put: db.prepare('INSERT OR REPLACE INTO infrastructure_images VALUES (?, ?, ?, ?, ?, ?)'),
+    remove: db.prepare('DELETE FROM infrastructure_images WHERE name = ? AND version = ? AND accounts = ?'),
     ofDigest: db.prepare('SELECT 1 FROM infrastructure_images WHERE digest = ? LIMIT 1'),
   }
 
@@ -108,32 +129,41 @@ export function openImageStore({ db, dataDir, now, bounds, keepsUnfinished }: Im
 
   const folderOf: ImageStore['folderOf'] = ({ digest }) => join(root, digest.replace('sha256:', ''))
 
-  const get: ImageStore['get'] = (id) => {
+  const toImage = (row: Record<string, unknown>) => parseJson(String(row['document'])) as StoredImage
+
+  const named: ImageStore['named'] = (id) => {
     const parsed = parseImageId(id)
-    const row = parsed && statements.get.get(parsed.name, parsed.version)
-    return row === undefined ? undefined : (parseJson(String(row['document'])) as StoredImage)
+    return parsed === undefined ? [] : statements.named.all(parsed.name, parsed.version).map(toImage)
   }
 
   function put(image: StoredImage): StoredImage {
-    statements.put.run(image.name, image.version, image.digest, image.createdMs, formatJson(image))
+    statements.put.run(image.name, image.version, accountsKey(image), image.digest, image.createdMs, formatJson(image))
     return image
   }
+
+  const forget = (image: StoredImage) => statements.remove.run(image.name, image.version, accountsKey(image))
 
   /** Moves a finished folder to its place. */
   function adopt(folder: string, content: ImageContent, description: ImageDescription): StoredImage {
     const program = loadImageFile(folder)
     const id = `${description.name}:${description.version}`
-    const before = get(id)
-    if (before !== undefined && before.digest !== content.digest) {
+    const before = named(id).filter((other) => haveCommonAccount(other, description))
+    if (before.some(({ digest }) => digest !== content.digest)) {
       throw new BackendError(409, `The image ${id} exists with another content. Give the new one another version.`)
     }
     if (!existsSync(folderOf(content))) renameSync(folder, folderOf(content))
-    return before ?? put({ ...description, id, ...content, createdMs: now(), program })
+    const missing = description.accounts?.filter((account) => !before.some((other) => isInAccount(other, account)))
+    const known = missing?.length === 0 ? before[0] : before.find(({ accounts }) => accounts === undefined)
+    if (known !== undefined) return known
+    // One for all accounts takes the place of those of some.
+    if (missing === undefined) for (const other of before) forget(other)
+    return put({ ...description, accounts: missing, id, ...content, createdMs: now(), program })
   }
 
   return {
-    all: () => statements.all.all().map((row) => parseJson(String(row['document'])) as StoredImage),
-    get,
+    all: () => statements.all.all().map(toImage),
+    named,
+    get: (id, account) => named(id).find((image) => isInAccount(image, account)),
     folderOf,
     async addArchive(archive, description, { digest, addition } = {}) {
       checkNames(description)
@@ -151,17 +181,20 @@ export function openImageStore({ db, dataDir, now, bounds, keepsUnfinished }: Im
         await removeTree(folder)
       }
     },
-    setTags(id, tags) {
-      const image = get(id)
-      return image && put({ ...image, tags: { ...image.tags, ...tags } })
-    },
-    remove(id) {
-      const image = get(id)
-      if (image === undefined) return
-      statements.remove.run(image.name, image.version)
+    setTags: (image, tags) => void put({ ...image, tags: { ...image.tags, ...tags } }),
+    remove(image) {
+      forget(image)
       if (statements.ofDigest.get(image.digest) === undefined) removeAside(root, folderOf(image))
     },
   }
+}
+
+function accountsKey({ accounts }: Pick<StoredImage, 'accounts'>): string {
+  return accounts === undefined ? '' : JSON.stringify(accounts)
+}
+
+function haveCommonAccount(one: Pick<StoredImage, 'accounts'>, { accounts }: Pick<StoredImage, 'accounts'>): boolean {
+  return accounts === undefined || accounts.some((account) => isInAccount(one, account))
 }
 
 /** @throws {BackendError} 400 */

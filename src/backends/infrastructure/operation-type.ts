@@ -7,7 +7,7 @@ export interface OperationType {
   check(description: JsonObject): readonly string[]
   /** Names of server groups, load balancers and the like, whose applications the caller must be allowed to change. */
   resources(description: JsonObject): readonly string[]
-  /** Accounts beyond its own whose resources it takes from: the caller must be allowed to change them too. */
+  /** Accounts beyond its own whose resources it takes from or changes: the caller must be allowed to change them too. */
   accounts?(description: JsonObject): readonly string[]
   /** Carries it out. It may run again after a crash, unless it has committed. @throws {Error} for people: the task fails */
   run(description: JsonObject, run: OperationRun): Promise<void>
@@ -37,7 +37,11 @@ export interface OperationRun {
 }
 
 /** Names of the account in a description: one of three synonyms. */
-export const accountFields = ['credentials', 'account', 'accountName'] as const
+const accountFields = ['credentials', 'account', 'accountName'] as const
+
+export function accountOf(description: JsonObject): string | undefined {
+  return accountFields.map((name) => textOf(description[name])).find((name) => name !== undefined)
+}
 
 /** The applications whose resources an operation names. */
 export function applicationsOf({ resources }: OperationType, description: JsonObject): string[] {

@@ -1,10 +1,10 @@
 /** Operations change infrastructure and are followed as tasks: docs/contracts/infrastructure.md#operations. */
 import type { FastifyRequest } from 'fastify'
 import { describeChoice } from '../../edit-distance.ts'
-import { fieldOf, isObject, type JsonObject, objectsOf, textOf } from '../../json/values.ts'
+import { isObject, type JsonObject, objectsOf, textOf } from '../../json/values.ts'
 import type { Access } from '../access.ts'
 import { BackendError, callerOf } from '../backend.ts'
-import { accountFields, applicationsOf, type OperationType } from './operation-type.ts'
+import { accountOf, applicationsOf, type OperationType } from './operation-type.ts'
 import {
   accessOf,
   type Infrastructure,
@@ -112,10 +112,6 @@ function refusalsOf(operation: SubmittedOperation, infrastructure: Infrastructur
   }
   if (type === undefined) return [`${name}: names neither an account nor a cloud provider.`]
   return deniedBy(access, description, type)
-}
-
-function accountOf(description: JsonObject): string | undefined {
-  return accountFields.map((name) => textOf(fieldOf(description, name))).find((name) => name !== undefined)
 }
 
 /** Each operation needs WRITE on its account, on those that it takes from, and on every application whose resources it names. */

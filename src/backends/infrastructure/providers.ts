@@ -77,7 +77,7 @@ const findImages: InfrastructureRoute['answer'] = async (request, infrastructure
 }
 
 /** With the accounts that the caller may read; nothing of an image that only others have. */
-function readableImage(image: JsonObject, access: Access): JsonObject[] {
+export function readableImage(image: JsonObject, access: Access): JsonObject[] {
   const accounts = textsOf(image['accounts']).filter((account) => access.mayOnAccount(account, 'READ'))
   return accounts.length === 0 ? [] : [{ ...image, accounts }]
 }
@@ -111,8 +111,9 @@ const imageDetails: InfrastructureRoute['answer'] = async (request, infrastructu
 }
 
 const imageById: InfrastructureRoute['answer'] = async (request, infrastructure) => {
-  const found = providerOf(infrastructure, pathValue(request, 'provider'))?.images.byId(pathValue(request, 'id'))
-  const [image] = found === undefined ? [] : readableImage(found, await accessOf(request, infrastructure))
+  const found = providerOf(infrastructure, pathValue(request, 'provider'))?.images.byId(pathValue(request, 'id')) ?? []
+  const access = await accessOf(request, infrastructure)
+  const [image] = found.flatMap((one) => readableImage(one, access))
   if (image === undefined) throw missing(request, 'Image', 'id', 'provider')
   const { id, name, region } = image
   return { id, name, region }

@@ -111,6 +111,13 @@ export const imageOperations: Operation[] = [
     demands: decidedByService,
     summary: 'Delete an image of this machine',
     description: 'Deletes an image of this machine. Needs WRITE on the accounts that have it.',
+    query: {
+      accounts: text
+        .optional()
+        .describe(
+          'Of accounts with different images of that version, those whose image is meant, separated by commas. Default: all.',
+        ),
+    },
     forward: 'clouddriver',
     answer: nothing,
     errors: { 404: 'There is no such image.', 409: 'Something runs it.' },

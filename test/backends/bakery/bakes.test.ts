@@ -506,7 +506,14 @@ test('bakes and uploads need WRITE on their accounts', async (t) => {
     assert.match(String(body['message']), says)
   }
   assert.deepEqual(await builds(bakery), [])
-  assert.equal((await bake('ann')).status, 200)
+  const baked = await bake('ann')
+  assert.equal(baked.status, 200)
+  await bakery.ended(baked.body['id'])
+  const found = await bakery.infra.read<JsonObject[]>('/local/images/find?q=app', 'ann')
+  assert.deepEqual(
+    found.map(({ accounts }) => accounts),
+    [['dev']],
+  )
 
   const archive = await packImage('1')
   const upload = async (version: string, accounts: string, headers: Record<string, string>) => {

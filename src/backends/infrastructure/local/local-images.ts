@@ -4,8 +4,9 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { JsonObject } from '../../../json/values.ts'
 import { requireAccess } from '../../access.ts'
 import { type BackendContext, BackendError, callerOf } from '../../backend.ts'
-import { type ImageStore, parseImageId, type StoredImage } from '../../images/image-store.ts'
+import { type ImageStore, isInAccount, type StoredImage } from '../../images/image-store.ts'
 import type { ImageQuery, ImageReads } from '../provider.ts'
+import { readableImage } from '../providers.ts'
 import { pathValue, queryValue } from '../route.ts'
 import type { LocalSettings } from '../settings.ts'
 import type { Desired } from './desired.ts'
@@ -18,7 +19,7 @@ const maxFound = 1000
 /** Accounts that have an image, in a region where one is given. */
 function accountsOf(image: StoredImage, { accounts }: LocalSettings, region?: string): string[] {
   return accounts
-    .filter(({ name }) => image.accounts === undefined || image.accounts.includes(name))
+    .filter(({ name }) => isInAccount(image, name))
     .filter(({ regions }) => region === undefined || regions.some((each) => each.name === region))
     .map(({ name }) => name)
 }
@@ -30,6 +31,17 @@ function regionsOf(image: StoredImage, settings: LocalSettings): string[] {
 
 export function hasImage(image: StoredImage, account: string, region: string, settings: LocalSettings): boolean {
   return accountsOf(image, settings, region).includes(account) && regionsOf(image, settings).includes(region)
+}
+
+/** Accounts whose image it is: a change needs the right to change each of them. */
+export function ownersOf({ accounts }: Pick<StoredImage, 'accounts'>, settings: LocalSettings): readonly string[] {
+  return accounts ?? settings.accounts.map(({ name }) => name)
+}
+
+/** The image of an account, by its id or by its name as clients list it. */
+export function findImage(images: ImageStore, idOrName: string, account: string): StoredImage | undefined {
+  const isMeant = (image: StoredImage) => imageNameOf(image) === idOrName && isInAccount(image, account)
+  return images.get(idOrName, account) ?? images.all().find(isMeant)
 }
 
 export function imageNameOf({ name, version }: Pick<StoredImage, 'name' | 'version'>): string {
@@ -93,15 +105,14 @@ export function createImageReads(images: ImageStore, settings: LocalSettings): I
         .filter((image) => image.name === repository && accountsOf(image, settings).includes(account))
         .map(({ version }) => version),
     details(account, region, id) {
-      const image = images.get(id) ?? images.all().find((one) => imageNameOf(one) === id)
+      const image = findImage(images, id, account)
       return image === undefined || !hasImage(image, account, region, settings) ? [] : [toView(image, settings)]
     },
-    byId(id) {
-      const image = images.get(id)
-      if (image === undefined) return undefined
-      const [region = null] = regionsOf(image, settings)
-      return { id, name: imageNameOf(image), region, accounts: accountsOf(image, settings) }
-    },
+    byId: (id) =>
+      images.named(id).map((image) => {
+        const [region = null] = regionsOf(image, settings)
+        return { id, name: imageNameOf(image), region, accounts: accountsOf(image, settings) }
+      }),
   }
 }
 
@@ -171,27 +182,28 @@ function matchFrom(text: string, parts: readonly GlobPart[]): boolean {
   return states.has(parts.length)
 }
 
-/** Ids of the images that something runs, with who. */
-export function usersOf(id: string, desired: Desired): string[] {
+/** What runs the image or its content, in words. */
+function usersOf(image: StoredImage, desired: Desired): string[] {
+  const isHere = ({ account }: { readonly account: string }) => isInAccount(image, account)
   return [
-    ...[...desired.all('groups')].filter(({ image }) => image.id === id).map(({ name }) => `the server group ${name}`),
-    ...[...desired.all('jobs')].filter(({ image }) => image === id).map(({ id: job }) => `the job ${job}`),
+    ...[...desired.all('groups')]
+      .filter((group) => isHere(group) && group.image.id === image.id)
+      .map(({ name }) => `the server group ${name}`),
+    ...[...desired.all('jobs')].filter((job) => isHere(job) && job.image === image.id).map(({ id }) => `the job ${id}`),
+    ...[...desired.all('instances')]
+      .filter((instance) => isHere(instance) && instance.program.digest === image.digest)
+      .map(({ id }) => `the instance ${id}`),
   ]
 }
 
 /** Content stays as long as an instance that was started with it may be started again. @throws {BackendError} 409 */
-export function removeImage(id: string, images: ImageStore, desired: Desired): void {
-  const image = images.get(id)
-  if (image === undefined) return
-  const users = usersOf(id, desired)
-  for (const instance of desired.all('instances')) {
-    if (instance.program.digest === image.digest) users.push(`the instance ${instance.id}`)
-  }
+export function removeImage(image: StoredImage, images: ImageStore, desired: Desired): void {
+  const users = usersOf(image, desired)
   if (users.length > 0) {
     const shown = users.slice(0, 5).join(', ') + (users.length > 5 ? ` and ${users.length - 5} more` : '')
-    throw new BackendError(409, `The image ${id} is in use by ${shown}. Destroy them first.`)
+    throw new BackendError(409, `The image ${image.id} is in use by ${shown}. Destroy them first.`)
   }
-  images.remove(id)
+  images.remove(image)
 }
 
 export interface ImageRouteParts {
@@ -203,19 +215,25 @@ export interface ImageRouteParts {
 
 /**
  * `PUT /local/images/{name}/{version}` with a tar archive as its body; `DELETE` of the same path; `GET /local/images` and
- * `GET /local/images/{name}/{version}`. Query of the upload: `accounts`, `regions` (comma lists), `label:<name>`, `tag:<name>`.
+ * `GET /local/images/{name}/{version}`. Query of the upload: `accounts`, `regions` (comma lists), `label:<name>`, `tag:<name>`; of the
+ * deletion: `accounts`, where several have different images of that version.
  * `Content-Digest: sha-256=:…:` (RFC 9530) is checked.
  */
 export function imageRoutes(app: FastifyInstance, parts: ImageRouteParts): void {
   const { images, settings, desired } = parts
-  app.get('/local/images', () => images.all().map((image) => toView(image, settings)))
+  app.get('/local/images', (request) => readable(request, parts, images.all()))
 
-  app.get('/local/images/:name/:version', (request) => toView(requireImage(request, images), settings))
+  app.get('/local/images/:name/:version', async (request) => {
+    const [image] = await readable(request, parts, requireImages(request, images))
+    if (image === undefined) throw imageMissing(request)
+    return image
+  })
 
   app.delete('/local/images/:name/:version', async (request, reply) => {
-    const image = requireImage(request, images)
-    await checkWriter(request, parts, image.accounts)
-    removeImage(image.id, images, desired)
+    const meant = requireImages(request, images)
+    const accounts = meant.flatMap((image) => ownersOf(image, settings))
+    await checkWriter(request, parts, accounts, meant.length > 1)
+    for (const image of meant) removeImage(image, images, desired)
     return reply.code(204).send()
   })
 
@@ -225,7 +243,9 @@ export function imageRoutes(app: FastifyInstance, parts: ImageRouteParts): void 
     upload.addContentTypeParser('*', (_request, payload, ready) => ready(null, payload))
     upload.put('/local/images/:name/:version', async (request, reply) => {
       const accounts = listOf(request, 'accounts')
-      await checkWriter(request, parts, accounts)
+      const unknown = accounts?.find((account) => settings.accounts.every(({ name }) => name !== account))
+      if (unknown !== undefined) throw new BackendError(400, `The account "${unknown}" does not exist.`)
+      await checkWriter(request, parts, ownersOf({ accounts }, settings), accounts === undefined)
       const image = await images.addArchive(
         bytesOf(request.body),
         {
@@ -255,30 +275,49 @@ async function* bytesOf(body: unknown): AsyncIterable<Uint8Array> {
   }
 }
 
-/** @throws {BackendError} 404 */
-function requireImage(request: FastifyRequest, images: ImageStore): StoredImage {
-  const id = `${pathValue(request, 'name')}:${pathValue(request, 'version')}`
-  const image = parseImageId(id) === undefined ? undefined : images.get(id)
-  if (image === undefined) throw new BackendError(404, `Image not found (id: ${id})`)
-  return image
+/** Images of the accounts in the query, or all of that version. @throws {BackendError} 404 */
+function requireImages(request: FastifyRequest, images: ImageStore): [StoredImage, ...StoredImage[]] {
+  const accounts = listOf(request, 'accounts')
+  const [first, ...others] = images
+    .named(idOf(request))
+    .filter((image) => accounts === undefined || accounts.some((account) => isInAccount(image, account)))
+  if (first === undefined) throw imageMissing(request)
+  return [first, ...others]
 }
 
-/** An image runs in the accounts that have it, so it needs the right to change each of them. @throws {BackendError} 400, 403, 503 */
-async function checkWriter(
+function imageMissing(request: FastifyRequest): BackendError {
+  return new BackendError(404, `Image not found (id: ${idOf(request)})`)
+}
+
+function idOf(request: FastifyRequest): string {
+  return `${pathValue(request, 'name')}:${pathValue(request, 'version')}`
+}
+
+/** @throws {BackendError} 503 */
+async function readable(
   request: FastifyRequest,
   { context, settings }: ImageRouteParts,
-  accounts: readonly string[] | undefined,
+  images: readonly StoredImage[],
+): Promise<JsonObject[]> {
+  const views = images.map((image) => toView(image, settings))
+  if (request.headers[operatorHeader] !== undefined) return views
+  const access = await requireAccess(context, callerOf(request).user ?? 'anonymous')
+  return views.flatMap((view) => readableImage(view, access))
+}
+
+/** @throws {BackendError} 403 unless the caller may change all of the accounts; 503 */
+async function checkWriter(
+  request: FastifyRequest,
+  { context }: ImageRouteParts,
+  accounts: readonly string[],
+  mayNameFewer: boolean,
 ): Promise<void> {
   if (request.headers[operatorHeader] !== undefined) return
   const access = await requireAccess(context, callerOf(request).user ?? 'anonymous')
-  for (const name of accounts ?? settings.accounts.map((account) => account.name)) {
-    if (!settings.accounts.some((account) => account.name === name)) {
-      throw new BackendError(400, `The account "${name}" does not exist.`)
-    }
-    if (access.mayOnAccount(name, 'WRITE')) continue
-    const hint = accounts === undefined ? ' Name those that you may change in the query parameter "accounts".' : ''
-    throw new BackendError(403, `Access denied to account ${name}.${hint}`, { exception: 'AccessDenied' })
-  }
+  const denied = accounts.find((account) => !access.mayOnAccount(account, 'WRITE'))
+  if (denied === undefined) return
+  const hint = mayNameFewer ? ' Name those that you may change in the query parameter "accounts".' : ''
+  throw new BackendError(403, `Access denied to account ${denied}.${hint}`, { exception: 'AccessDenied' })
 }
 
 function listOf(request: FastifyRequest, name: string): string[] | undefined {

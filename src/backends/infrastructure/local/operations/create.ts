@@ -1,13 +1,13 @@
 /** createServerGroup and cloneServerGroup. */
 import { z } from 'zod'
-import { fieldOf, type JsonObject, objectOf, textOf } from '../../../../json/values.ts'
+import { fieldOf, type JsonObject, listOf, objectOf, textOf } from '../../../../json/values.ts'
 import { clusterName, describeNameProblem, parseMoniker, serverGroupName } from '../../../../moniker.ts'
 import { Command, ProgramLimitsFile, Readiness } from '../../../images/image-file.ts'
 import type { StoredImage } from '../../../images/image-store.ts'
 import type { Capacity } from '../../model.ts'
 import type { OperationRun, OperationTypes } from '../../operation-type.ts'
 import { type LocalGroup, placeKey } from '../desired.ts'
-import { buildInfoOf, hasImage } from '../local-images.ts'
+import { buildInfoOf, findImage, hasImage } from '../local-images.ts'
 import { toProgram } from '../program.ts'
 import { StartLimits } from '../start-limits.ts'
 import { clusterGroups, findPorts, fit } from './fleet.ts'
@@ -25,6 +25,7 @@ import {
   textMap,
   texts,
 } from './parts.ts'
+import { targetResources } from './server-groups.ts'
 
 const CapacityFields = z.looseObject({ min: count.nullish(), max: count.nullish(), desired: count.nullish() })
 
@@ -79,10 +80,11 @@ interface Plan {
 }
 
 export function creationOperations(parts: OperationParts): OperationTypes {
-  const resources = ({ application, source }: JsonObject) => [
+  const resources = ({ application, source, loadBalancers, securityGroups }: JsonObject) => [
     application,
-    objectOf(source)['serverGroupName'],
-    objectOf(source)['asgName'],
+    ...targetResources(objectOf(source)),
+    ...listOf(loadBalancers),
+    ...listOf(securityGroups),
   ]
   return {
     createServerGroup: defineOperation({
@@ -171,17 +173,12 @@ function imageIdOf({ imageId, image, amiName }: GroupFields): string | undefined
   return imageId ?? textOf(image) ?? textOf(objectOf(image)['imageId']) ?? textOf(objectOf(image)['name']) ?? amiName
 }
 
-function findImage(id: string, { images }: OperationParts): StoredImage | undefined {
-  return images.get(id) ?? images.all().find(({ name, version }) => `${name}-${version}` === id)
-}
-
 function checkImage(fields: GroupFields, { account, region }: TargetPlace, parts: OperationParts): string[] {
   const id = imageIdOf(fields)
   if (id === undefined) return ['imageId: it is missing. Name an image such as shop:1.0.0.']
-  const image = findImage(id, parts)
-  if (image === undefined) return [`imageId: the image "${id}" does not exist.`]
-  if (hasImage(image, account.name, region.name, parts.settings)) return []
-  return [`imageId: the account ${account.name} does not have the image "${id}" in ${region.name}.`]
+  const image = findImage(parts.images, id, account.name)
+  if (image !== undefined && hasImage(image, account.name, region.name, parts.settings)) return []
+  return [`imageId: the image "${id}" does not exist for the account ${account.name} in ${region.name}.`]
 }
 
 function usesSourceCapacity({ source, useSourceCapacity }: GroupFields): boolean {
@@ -260,11 +257,11 @@ function newestOf(groups: readonly LocalGroup[]): LocalGroup | undefined {
 }
 
 async function create(plan: Plan, run: OperationRun, parts: OperationParts, isClone: boolean): Promise<void> {
-  const { fields, place, cluster, source } = plan
+  const { fields, place, cluster } = plan
   const account = place.account.name
   const region = place.region.name
   const capacity = capacityOf(plan, isClone)
-  const image = requireImage(fields, source, parts)
+  const image = requireImage(plan, parts)
   const ports = await findPorts(parts, account, capacity.desired)
   commitChange(parts, run, () => {
     const siblings = clusterGroups(parts, account, region, cluster)
@@ -303,12 +300,13 @@ function capacityOf({ fields, source }: Plan, isClone: boolean): Capacity {
   return capacity
 }
 
-/** @throws {Error} */
-function requireImage(fields: GroupFields, source: LocalGroup | undefined, parts: OperationParts): StoredImage {
-  const id = imageIdOf(fields) ?? source?.image.id
-  const image = id === undefined ? undefined : findImage(id, parts)
-  if (image === undefined) throw new Error(`The image "${id ?? ''}" does not exist.`)
-  return image
+/** Of the account that the server group belongs to, also for a clone from another one. @throws {Error} */
+function requireImage({ fields, place, source }: Plan, parts: OperationParts): StoredImage {
+  const id = imageIdOf(fields) ?? source?.image.id ?? ''
+  const { account, region } = place
+  const image = findImage(parts.images, id, account.name)
+  if (image !== undefined && hasImage(image, account.name, region.name, parts.settings)) return image
+  throw new Error(`The image "${id}" does not exist for the account ${account.name} in ${region.name}.`)
 }
 
 function toGroup(

@@ -1,33 +1,42 @@
 /** upsertImageTags and deleteImage. */
 import { z } from 'zod'
-import type { OperationTypes } from '../../operation-type.ts'
-import { imageNameOf, removeImage } from '../local-images.ts'
+import { type JsonObject, textsOf } from '../../../../json/values.ts'
+import type { StoredImage } from '../../../images/image-store.ts'
+import { accountOf, type OperationTypes } from '../../operation-type.ts'
+import { findImage, ownersOf, removeImage } from '../local-images.ts'
 import { commitChange, defineOperation, type OperationParts, optionalText, textMap, texts } from './parts.ts'
 
-export function imageOperations(parts: OperationParts): OperationTypes {
-  const { images, desired } = parts
+const Names = z.looseObject({ imageNames: texts, amiName: optionalText, imageName: optionalText, imageId: optionalText })
 
-  const idOf = (name: string): string | undefined =>
-    images.get(name)?.id ?? images.all().find((image) => imageNameOf(image) === name)?.id
+export function imageOperations(parts: OperationParts): OperationTypes {
+  const { images, desired, settings } = parts
+
+  /** Of the account in the description. */
+  const find = (name: string, description: JsonObject): StoredImage | undefined => {
+    const account = accountOf(description)
+    return account === undefined ? undefined : findImage(images, name, account)
+  }
+  const ownersOfEach = (names: readonly string[], description: JsonObject): string[] =>
+    names.flatMap((name) => {
+      const image = find(name, description)
+      return image === undefined ? [] : ownersOf(image, settings)
+    })
 
   const upsertImageTags = defineOperation({
-    fields: z.looseObject({
-      imageNames: texts,
-      amiName: optionalText,
-      imageName: optionalText,
-      imageId: optionalText,
-      tags: textMap,
-    }),
-    resources: () => [],
-    check: (fields) => {
+    fields: Names.extend({ tags: textMap }),
+    accounts: (description) => ownersOfEach(namesOf(Names.safeParse(description).data ?? {}), description),
+    check: (fields, description) => {
       const names = namesOf(fields)
       if (names.length === 0) return ['imageNames: it is missing or empty.']
-      return names.filter((name) => idOf(name) === undefined).map((name) => `imageNames: the image "${name}" does not exist.`)
+      return names
+        .filter((name) => find(name, description) === undefined)
+        .map((name) => `imageNames: the image "${name}" does not exist.`)
     },
-    run: (fields, run) => {
+    run: (fields, run, description) => {
       commitChange(parts, run, () => {
         for (const name of namesOf(fields)) {
-          const image = images.setTags(idOf(name) ?? '', fields.tags ?? {})
+          const image = find(name, description)
+          if (image !== undefined) images.setTags(image, fields.tags ?? {})
           run.note(image === undefined ? `The image ${name} does not exist any more.` : `Tagged ${image.id}.`)
         }
       })
@@ -36,24 +45,19 @@ export function imageOperations(parts: OperationParts): OperationTypes {
 
   const deleteImage = defineOperation({
     fields: z.looseObject({ imageId: optionalText }),
-    resources: () => [],
+    accounts: (description) => ownersOfEach(textsOf([description['imageId']]), description),
     check: ({ imageId }) => (imageId === undefined ? ['imageId: it is missing.'] : []),
-    run: ({ imageId = '' }, run) => {
-      const id = idOf(imageId)
-      if (id === undefined) return run.note(`The image ${imageId} does not exist: nothing is to be done.`)
-      removeImage(id, images, desired)
-      run.note(`Deleted the image ${id}.`)
+    run: ({ imageId = '' }, run, description) => {
+      const image = find(imageId, description)
+      if (image === undefined) return run.note(`The image ${imageId} does not exist: nothing is to be done.`)
+      removeImage(image, images, desired)
+      run.note(`Deleted the image ${image.id}.`)
     },
   })
 
   return { upsertImageTags, deleteImage }
 }
 
-function namesOf(fields: {
-  imageNames?: string[] | undefined
-  amiName?: string | undefined
-  imageName?: string | undefined
-  imageId?: string | undefined
-}): string[] {
-  return fields.imageNames ?? [fields.imageName ?? fields.amiName ?? fields.imageId].filter((name) => name !== undefined)
+function namesOf({ imageNames, imageName, amiName, imageId }: Partial<z.output<typeof Names>>): string[] {
+  return imageNames ?? [imageName ?? amiName ?? imageId].filter((name) => name !== undefined)
 }

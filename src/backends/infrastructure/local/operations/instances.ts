@@ -1,12 +1,12 @@
 /** Operations on single instances. */
 import { z } from 'zod'
-import type { JsonObject } from '../../../../json/values.ts'
+import { type JsonObject, listOf } from '../../../../json/values.ts'
 import type { OperationRun, OperationTypes } from '../../operation-type.ts'
 import type { LocalGroup, LocalInstance } from '../desired.ts'
 import { balancersOf } from '../wanted.ts'
 import { dismiss, findPorts, fit, missingCount, stayingInstances } from './fleet.ts'
 import { commitChange, defineOperation, flag, type OperationParts, optionalText, placeOf, texts } from './parts.ts'
-import { findGroup, requireBalancer } from './server-groups.ts'
+import { findGroup, requireBalancer, targetResources } from './server-groups.ts'
 
 const ids = z
   .array(z.string().trim().min(1, 'it must not be blank'))
@@ -17,13 +17,13 @@ const target = { serverGroupName: optionalText, asgName: optionalText }
 export function instanceOperations(parts: OperationParts): OperationTypes {
   const { desired, settings } = parts
 
-  /** Instances belong to applications by their server groups, whatever else the description names. */
+  /** Instances belong to applications by their server groups, whatever else the description names; load balancers by their names. */
   const resources = (description: JsonObject): unknown[] => {
     const listed = [description['instanceIds'], [description['instance']]].flat(2)
     const groups = listed.flatMap((id) =>
       typeof id === 'string' ? (desired.get('instances', id)?.program.startedFor ?? []) : [],
     )
-    return [description['serverGroupName'], description['asgName'], ...groups]
+    return [...targetResources(description), ...groups, ...listOf(description['loadBalancerNames'])]
   }
 
   const checkIds = ({ instanceIds }: { instanceIds: readonly string[] }, description: JsonObject): string[] => {

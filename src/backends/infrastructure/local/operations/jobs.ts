@@ -48,9 +48,9 @@ type JobFields = z.output<typeof JobFields>
 export function jobOperations(parts: OperationParts): OperationTypes {
   const { desired, settings, images, users, context, newId } = parts
 
-  const imageOf = ({ imageId, image }: JobFields) => {
+  const imageOf = ({ imageId, image }: JobFields, account: string) => {
     const id = imageId ?? textOf(image) ?? textOf(objectOf(image)['imageId'])
-    return { id, image: id === undefined ? undefined : images.get(id) }
+    return { id, image: id === undefined ? undefined : images.get(id, account) }
   }
 
   const runJob = defineOperation({
@@ -58,7 +58,7 @@ export function jobOperations(parts: OperationParts): OperationTypes {
     resources: ({ application }: JsonObject) => [application],
     check: (fields, description) => {
       const { account, region } = placeOf(description, settings)
-      const { id, image } = imageOf(fields)
+      const { id, image } = imageOf(fields, account.name)
       const problem = users.problemOf(account.name)
       const name =
         fields.application === undefined ? 'application: it is missing.' : describeNameProblem({ app: fields.application })
@@ -81,7 +81,7 @@ export function jobOperations(parts: OperationParts): OperationTypes {
     },
     run: (fields, run, description) => {
       const place = placeOf(description, settings)
-      const { image } = imageOf(fields)
+      const { image } = imageOf(fields, place.account.name)
       const id = `job-${newId().toLowerCase()}`
       const region = place.region.name
       const job: LocalJob = {

@@ -1,7 +1,7 @@
 /** upsertLoadBalancer and deleteLoadBalancer. */
 import { z } from 'zod'
 import { shorten } from '../../../../edit-distance.ts'
-import type { JsonObject } from '../../../../json/values.ts'
+import { type JsonObject, listOf } from '../../../../json/values.ts'
 import { tryPort } from '../../../../try-port.ts'
 import type { OperationTypes } from '../../operation-type.ts'
 import type { BalancerListener, LocalBalancer } from '../desired.ts'
@@ -75,7 +75,12 @@ export function loadBalancerOperations(parts: OperationParts): OperationTypes {
 
   const upsertLoadBalancer = defineOperation({
     fields: BalancerFields,
-    resources: ({ name, loadBalancerName, clusterName }: JsonObject) => [name, loadBalancerName, clusterName],
+    resources: ({ name, loadBalancerName, clusterName, securityGroups }: JsonObject) => [
+      name,
+      loadBalancerName,
+      clusterName,
+      ...listOf(securityGroups),
+    ],
     check: (fields, description) => {
       const place = placeOf(description, settings)
       const name = nameOf(fields)

@@ -100,14 +100,18 @@ export function placeOf(description: JsonObject, settings: LocalSettings): Targe
   return { account: found, region: place, zones: zones.length === 0 ? place.zones : zones }
 }
 
-interface OperationSource<S extends z.ZodObject> {
+type OperationSource<S extends z.ZodObject> = OperationBody<S> & Concerned
+
+/** What it is about beyond the account in its description; every operation says it. */
+type Concerned =
+  | { readonly resources: Concern; readonly accounts?: Concern }
+  | { readonly resources?: Concern; readonly accounts: Concern }
+type Concern = (fields: JsonObject) => readonly unknown[]
+
+interface OperationBody<S extends z.ZodObject> {
   readonly fields: S
   /** What is wrong beyond the fields, a sentence each. */
   readonly check?: (fields: z.output<S>, description: JsonObject) => readonly string[]
-  /** Names of what it is about. */
-  readonly resources: (fields: JsonObject) => readonly unknown[]
-  /** @see OperationType.accounts */
-  readonly accounts?: (fields: JsonObject) => readonly unknown[]
   readonly run: (fields: z.output<S>, run: OperationRun, description: JsonObject) => Promise<void> | void
 }
 
@@ -124,7 +128,7 @@ export function defineOperation<S extends z.ZodObject>(source: OperationSource<S
       }
     },
     // The fields are trimmed when it runs, and permissions are about what it will find then.
-    resources: (description) => textsOf(source.resources(trimmed(description) as JsonObject)),
+    resources: (description) => textsOf(source.resources?.(trimmed(description) as JsonObject)),
     accounts: (description) => textsOf(source.accounts?.(trimmed(description) as JsonObject)),
     async run(description, run) {
       await source.run(source.fields.parse(description), run, description)

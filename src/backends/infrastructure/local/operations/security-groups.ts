@@ -1,7 +1,7 @@
 /** upsertSecurityGroup and deleteSecurityGroup. */
 import { isIP } from 'node:net'
 import { z } from 'zod'
-import type { JsonObject } from '../../../../json/values.ts'
+import { type JsonObject, objectsOf, textOf } from '../../../../json/values.ts'
 import { isNetworkRange } from '../../../../network-range.ts'
 import type { OperationTypes } from '../../operation-type.ts'
 import { type AddressRule, type GroupRule, type LocalFirewall, placeKey } from '../desired.ts'
@@ -39,7 +39,9 @@ export function securityGroupOperations(parts: OperationParts): OperationTypes {
 
   const upsertSecurityGroup = defineOperation({
     fields: FirewallFields,
-    resources,
+    // A group that a rule names cannot be deleted any more.
+    resources: (description) => [...resources(description), ...sourcesIn(description).map(nameOfSource)],
+    accounts: (description) => sourcesIn(description).map(({ accountName }) => accountName),
     check: (fields, description) => {
       const name = nameOf(fields)
       placesOf(fields, description)
@@ -116,11 +118,19 @@ export function securityGroupOperations(parts: OperationParts): OperationTypes {
     )
     const groupRules = (fields.securityGroupIngress ?? []).map((rule): GroupRule => {
       const owner = rule.accountName ?? account
-      const byId = [...desired.all('firewalls')].find(({ id }) => id === rule.id)
+      const byId = withId(rule.id)
       const name = rule.name ?? (byId?.region === region ? byId.name : undefined) ?? rule.id ?? ''
       return { name, account: owner, ...toPorts(rule) }
     })
     return { addressRules, groupRules }
+  }
+
+  function nameOfSource({ name, id }: JsonObject): unknown {
+    return textOf(name) ?? withId(id)?.name
+  }
+
+  function withId(id: unknown): LocalFirewall | undefined {
+    return [...desired.all('firewalls')].find((firewall) => firewall.id === id)
   }
 
   function usersOf({ account, region, name }: LocalFirewall): string[] {
@@ -150,6 +160,10 @@ function nameOf({
   securityGroupName?: string | undefined
 }): string | undefined {
   return securityGroupName ?? name
+}
+
+function sourcesIn({ securityGroupIngress }: JsonObject): JsonObject[] {
+  return objectsOf(securityGroupIngress)
 }
 
 type RuleFields = {

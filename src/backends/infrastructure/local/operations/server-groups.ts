@@ -1,6 +1,6 @@
 /** Operations on server groups: resize, enable, disable, destroy, tags, attached load balancers. */
 import { z } from 'zod'
-import type { JsonObject } from '../../../../json/values.ts'
+import { type JsonObject, listOf } from '../../../../json/values.ts'
 import type { Capacity } from '../../model.ts'
 import type { OperationRun, OperationTypes } from '../../operation-type.ts'
 import { type LocalGroup, placeKey } from '../desired.ts'
@@ -165,7 +165,7 @@ export function serverGroupOperations(parts: OperationParts): OperationTypes {
   const attach = (isAttached: boolean) =>
     defineOperation({
       fields: z.looseObject({ ...target, loadBalancerNames: texts }),
-      resources: (description) => targetResources(description),
+      resources: (description) => [...targetResources(description), ...listOf(description['loadBalancerNames'])],
       check: (fields, description) => [
         ...check(fields, description),
         ...((fields.loadBalancerNames ?? []).length === 0 ? ['loadBalancerNames: it is missing or empty.'] : []),

@@ -2,9 +2,9 @@
 
 import { z } from 'zod'
 import { encodeValue } from '../../../../http/encode-path.ts'
-import { type JsonObject, objectOf, textOf } from '../../../../json/values.ts'
+import { type JsonObject, objectOf } from '../../../../json/values.ts'
 import { parseMoniker } from '../../../../moniker.ts'
-import type { OperationRun, OperationTypes } from '../../operation-type.ts'
+import { accountOf, type OperationRun, type OperationTypes } from '../../operation-type.ts'
 import { type LocalBalancer, type LocalFirewall, type LocalGroup, placeKey } from '../desired.ts'
 import { findPorts, fit, missingCount } from './fleet.ts'
 import { commitChange, count, defineOperation, type OperationParts, optionalText, placeOf } from './parts.ts'
@@ -38,7 +38,7 @@ export function snapshotOperations(parts: OperationParts): OperationTypes {
     resources,
     check,
     run: async (fields, run, description) => {
-      const account = accountOf(description)
+      const account = existingAccountOf(description)
       const infrastructure = collect(nameOf(fields), account)
       const body = { application: nameOf(fields), account, infrastructure, configLang: 'TERRAFORM' }
       const { status } = await callStore(run, 'POST', '/snapshots', body)
@@ -52,7 +52,7 @@ export function snapshotOperations(parts: OperationParts): OperationTypes {
     resources,
     check,
     run: async (fields, run, description) => {
-      const account = accountOf(description)
+      const account = existingAccountOf(description)
       await restore(await loadSnapshot(fields, account, run), { application: nameOf(fields), account }, run)
     },
   })
@@ -65,8 +65,8 @@ export function snapshotOperations(parts: OperationParts): OperationTypes {
   })
 
   /** Snapshots are about a whole account, so no region is named. */
-  function accountOf(description: JsonObject): string {
-    const named = ['credentials', 'account', 'accountName'].map((field) => textOf(description[field])).find(Boolean)
+  function existingAccountOf(description: JsonObject): string {
+    const named = accountOf(description)
     const region = settings.accounts.find(({ name }) => name === named)?.regions[0]?.name
     return placeOf({ ...description, region }, settings).account.name
   }
@@ -106,7 +106,7 @@ export function snapshotOperations(parts: OperationParts): OperationTypes {
       belongs(one) &&
       settings.accounts.some(({ name, regions }) => name === account && regions.some((each) => each.name === one.region))
     const groups = Object.values(recorded.serverGroups).filter(isOwn).map(revive)
-    const missing = groups.find(({ image }) => parts.images.get(image.id)?.digest !== image.digest)
+    const missing = groups.find(({ image }) => parts.images.get(image.id, account)?.digest !== image.digest)
     if (missing !== undefined) throw new Error(`The image ${missing.image.id} of ${missing.name} does not exist any more.`)
     const ports = await findPorts(
       parts,
