@@ -48,7 +48,9 @@ export type Demand =
       /** The gateway always checks it, because no service does. */
       readonly always?: true
     }
-  /** One application, whatever the request says. The gateway always checks it. */
+  /** The application in the query under which a task is filed: WRITE, unless it is none, such as the name of the platform. */
+  | { readonly kind: 'filed' }
+  /** One application, whatever the request says; an administrator as long as it does not exist. The gateway always checks it. */
   | { readonly kind: 'named-application'; readonly authorization: Authorization; readonly application: string }
   | {
       readonly kind: 'account'
@@ -144,6 +146,7 @@ export const readsDefinition = application('READ', 'definition', 'pipelineConfig
 export const readsStrategy = application('READ', 'strategy', 'strategyConfigId')
 export const writesNotifications: Demands = [...writesApplication, { kind: 'notifications' }]
 export const writesDefinitions: Demands = [{ kind: 'definitions' }]
+export const writesFiledDefinitions: Demands = [{ kind: 'filed' }, ...writesDefinitions]
 export const submitsJobs: Demands = [{ kind: 'jobs' }]
 export const writesPlugins: Demands = [{ kind: 'named-application', authorization: 'WRITE', application: pluginApplication }]
 
@@ -152,6 +155,7 @@ export const readsTemplate: Demands = [{ kind: 'template', authorization: 'READ'
 export const readsTemplateSource: Demands = [{ kind: 'template', authorization: 'READ', of: 'source' }]
 export const createsTemplate: Demands = [{ kind: 'template', authorization: 'WRITE', of: 'body' }]
 export const deletesTemplate: Demands = [{ kind: 'template', authorization: 'WRITE', of: 'path' }]
+export const deletesFiledTemplate: Demands = [{ kind: 'filed' }, ...deletesTemplate]
 export const updatesTemplate: Demands = [...deletesTemplate, ...createsTemplate]
 
 export const readsCanaryConfig = application('READ', 'canary-config')
@@ -225,8 +229,10 @@ function formatDemand(demand: Demand): string {
       return 'an administrator or account manager'
     case 'application':
       return `${demand.authorization} on the application ${placeOf(demand.of)}`
+    case 'filed':
+      return 'WRITE on the application in the query, if it exists'
     case 'named-application':
-      return `${demand.authorization} on the application ${demand.application}`
+      return `${demand.authorization} on the application ${demand.application}, an administrator if it does not exist`
     case 'account':
       return `${demand.authorization} on the account in the ${demand.of}`
     case 'build-service':

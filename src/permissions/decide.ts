@@ -11,8 +11,8 @@ export type Need =
       readonly kind: 'application'
       readonly name: string
       readonly authorization: Authorization
-      /** Nothing is needed on an application that the permission service does not list. */
-      readonly unlessUnknown?: true
+      /** What an application needs that the permission service does not list; by the setting for unknown ones unless given. */
+      readonly whenUnknown?: 'nothing' | 'admin'
     }
   | { readonly kind: 'account' | 'build-service'; readonly name: string; readonly authorization: Authorization }
   | { readonly kind: 'service-account'; readonly name: string }
@@ -64,9 +64,7 @@ function judge(view: PermissionView, need: Need): Judgement {
     case 'account-manager':
       return view.accountManager === true ? allowed('the user manages accounts') : denied('the user does not manage accounts')
     case 'application':
-      if (need.unlessUnknown && !isListed(view, need.name))
-        return allowed('the application is unknown, and nothing is demanded then')
-      return judgeApplication(view, need.name, need.authorization)
+      return judgeApplication(view, need)
     case 'account':
       return granted(grantsOnAccount(view, need.name, need.authorization), 'account', need.authorization)
     case 'build-service':
@@ -84,10 +82,13 @@ function judge(view: PermissionView, need: Need): Judgement {
   }
 }
 
-function judgeApplication(view: PermissionView, name: string, authorization: Authorization): Judgement {
+function judgeApplication(view: PermissionView, need: Extract<Need, { kind: 'application' }>): Judgement {
+  const { name, authorization, whenUnknown } = need
   if (view.legacyFallback === true) return allowed('the permission service is silent and `services.fiat.legacyFallback` is set')
   const mayDo = grantsOnApplication(view, name, authorization)
   if (isListed(view, name)) return granted(mayDo, 'application', authorization)
+  if (whenUnknown === 'nothing') return allowed('the application is unknown, and nothing is demanded then')
+  if (whenUnknown === 'admin') return denied('the application is unknown, and only administrators may do it then')
   return mayDo
     ? allowed('the application is unknown, and unknown applications are open')
     : denied('the application is unknown, and unknown applications are closed')

@@ -66,10 +66,6 @@ const harmless: Readonly<Record<string, readonly string[]>> = {
     'pipelineConfigIds of GET /executions',
     'applications of GET /serverGroups',
   ],
-  'is where a task is filed': [
-    'application of DELETE /pipelineTemplates/{id}',
-    'application of DELETE /v2/pipelineTemplates/{id}',
-  ],
   'is for administrators': ['executionId of PUT /admin/executions/forceCancel', 'executionId of POST /admin/executions/hydrate'],
   'becomes part of the execution in the path, and is judged when it runs': [
     'body of PATCH /pipelines/{id}/stages/{stageId}',
@@ -150,7 +146,7 @@ test('every parameter that names an application or id is demanded', () => {
 const namesSomething = /^applications?$|^applicationName$|^executionIds?$|ExecutionId$|^pipelineConfigIds?$|^canaryConfigId$/
 
 function isAbout(demand: Demand, name: string): boolean {
-  if (demand.kind === 'definitions') return name === 'application'
+  if (demand.kind === 'filed') return name === 'application'
   if (demand.kind !== 'application') return false
   // What an id belongs to counts more than the application that stands in an older address.
   return demand.parameter === name || (demand.parameter === undefined ? name.startsWith('application') : name === 'application')

@@ -452,6 +452,11 @@ test('attacks on an application that somebody has no right on', async (t) => {
       assert.match(text, /The application name .* (?:holds|has|is|consists)/)
     }
     await forbidden('POST /tasks', create('SpinnakerPlugins'))
+    await forbidden('POST /plugins/info', { id: 'evil' })
+    await forbidden('DELETE /plugins/info/evil')
+    await forbidden('POST /plugins/publish/evil/1', {})
+    await forbidden('POST /tasks', { application: 'mine', job: [{ type: 'upsertPluginInfo', pluginInfo: { id: 'evil' } }] })
+    assert.equal((await ask('admin', 'POST /plugins/info', { id: 'good' })).status, 202)
     assert.equal((await ask('mallory', 'POST /tasks', create('My-app_2'))).status, 200)
     await scene.createApplication('spinnakerplugins')
   })

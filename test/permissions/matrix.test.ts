@@ -25,6 +25,17 @@ test('every operation admits exactly the expected callers', async (t) => {
   await t.test('and tokens for one application reach it, and no other', () => assertReach(matrix))
 })
 
+test('an application in the query is demanded by every operation', async (t) => {
+  const matrix = await startMatrix(t)
+  const open: string[] = []
+  for (const operation of allOperations.filter(({ query = {} }) => 'application' in query)) {
+    const outcome = await matrix.outcome(operation, 'writer', { application: 'vault' })
+    if (outcome === 'allowed') open.push(`${operation.method} ${operation.path}`)
+  }
+  // These choose among what the caller may see.
+  assert.deepEqual(open, ['GET /auth/user/serviceAccounts', 'GET /auth/explain'])
+})
+
 test('tokens are limited alike where no permission service decides', async (t) => {
   await assertReach(await startMatrix(t, { fiat: false }))
 })

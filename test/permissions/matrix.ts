@@ -37,7 +37,13 @@ const everything = ['everyone', 'readers', 'executors', 'writers']
 
 /** Answers of every service by path; anything else is an empty object. */
 const answers: readonly [RegExp, unknown][] = [
-  [/^\/permissions\/applications$/, ['web', 'spinnakerplugins'].map((name) => ({ name, permissions: restricted }))],
+  [
+    /^\/permissions\/applications$/,
+    [
+      ...['web', 'spinnakerplugins'].map((name) => ({ name, permissions: restricted })),
+      { name: 'vault', permissions: { READ: ['nobody'], EXECUTE: ['nobody'], WRITE: ['nobody'] } },
+    ],
+  ],
   [/^\/serviceAccounts/, [{ name: 'robot', memberOf: everything }]],
   [/^\/credentials$/, [{ name: 'prod', type: 'kubernetes', permissions: { READ: ['readers'], WRITE: ['writers'] } }]],
   [/^\/buildServices$/, [{ name: 'ci', permissions: { READ: ['readers'], WRITE: ['writers'] } }]],
@@ -51,11 +57,13 @@ const answers: readonly [RegExp, unknown][] = [
 ]
 
 export interface Matrix {
-  /** One request of the caller. */
-  outcome(operation: Operation, caller: Caller): Promise<Outcome>
+  /** One request of the caller. @param query Parameters instead of the usual ones */
+  outcome(operation: Operation, caller: Caller, query?: Query): Promise<Outcome>
   /** Whether a token that is limited to an application reaches an operation that is about `web`. */
   isReached(operation: Operation, application: 'web' | 'shop'): Promise<boolean>
 }
+
+type Query = Readonly<Record<string, string>>
 
 export async function startMatrix(t: TestContext, { fiat = true } = {}): Promise<Matrix> {
   const baseUrl = await startServices(t)
@@ -69,27 +77,27 @@ export async function startMatrix(t: TestContext, { fiat = true } = {}): Promise
     services: { ...services, fiat: fiat ? { enabled: true, baseUrl: 'embedded' } : { enabled: false } },
   })
   const tokens = await createTokens(url, dataDir, fiat)
-  const send = (operation: Operation, token: string | undefined) => {
+  const send = (operation: Operation, token: string | undefined, query: Query) => {
     const { method } = operation
     const headers = {
       ...(token && { 'x-spinnaker-token': token }),
       ...(operation.body && { 'content-type': 'application/json' }),
     }
     const body = operation.body === undefined ? undefined : JSON.stringify(bodyOf(operation))
-    return fetch(`${url}${addressOf(operation)}`, { method, headers, redirect: 'manual', ...(body && { body }) })
+    return fetch(`${url}${addressOf(operation, query)}`, { method, headers, redirect: 'manual', ...(body && { body }) })
   }
   /** A machine under load may take too long to decide, which says nothing about rights. */
-  const ask = async (operation: Operation, caller: Caller | Limit) => {
+  const ask = async (operation: Operation, caller: Caller | Limit, query: Query = {}) => {
     for (let attempt = 1; ; attempt++) {
-      const answer = await send(operation, tokens.get(caller))
+      const answer = await send(operation, tokens.get(caller), query)
       const text = await readWhole(answer)
       if (!undecided.test(text)) return { answer, text }
       assert.ok(attempt < 20, `${operation.id}: ${text}`)
     }
   }
   return {
-    async outcome(operation, caller) {
-      const { answer } = await ask(operation, caller)
+    async outcome(operation, caller, query) {
+      const { answer } = await ask(operation, caller, query)
       const { status } = answer
       if (status === 401 || (status === 302 && answer.headers.get('location')?.endsWith('/login'))) return 'login'
       return status === 403 ? 'refused' : 'allowed'
@@ -164,7 +172,7 @@ async function logIn(url: string, username: string): Promise<Browser> {
 }
 
 /** Everything is about the application web, the account prod and the build service ci. */
-function addressOf(operation: Operation): string {
+function addressOf(operation: Operation, others: Query): string {
   const values: Record<string, string> = { application: 'web', applicationName: 'web', buildMaster: 'ci', pipelineName: 'main' }
   if (operation.path.startsWith('/notifications')) values['type'] = 'application'
   values['account'] = operation.demands[0].kind === 'build-service' ? 'ci' : 'prod'
@@ -177,6 +185,7 @@ function addressOf(operation: Operation): string {
     if (required || /^(application|executionId|pipelineConfigId|ids|expression|account)$/.test(name))
       query.set(name, values[name] ?? 'main')
   }
+  for (const [name, value] of Object.entries(others)) query.set(name, value)
   return `${path}?${query}`
 }
 

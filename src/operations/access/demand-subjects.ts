@@ -46,7 +46,6 @@ export function subjectsOfBody(demand: Demand, request: OperationRequest, body: 
       return [{ kind: 'canary-config', config: fields }]
     case 'definitions':
       return [
-        ...filedUnder(request),
         ...changedByAddress(request),
         ...(Array.isArray(body) ? body : [body]).filter(isObject).flatMap(subjectsOfDefinition),
       ]
@@ -57,14 +56,6 @@ export function subjectsOfBody(demand: Demand, request: OperationRequest, body: 
     default:
       return []
   }
-}
-
-/** Many definitions are saved by a task under an application that the query may name. */
-function filedUnder(request: OperationRequest): Subject[] {
-  if (!request.search.has('application')) return []
-  return valuesOf(request, ['application']).map((name) =>
-    toSubject({ kind: 'application', name, authorization: 'WRITE', unlessUnknown: true }),
-  )
 }
 
 function changedByAddress(request: OperationRequest): Subject[] {

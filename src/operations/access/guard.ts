@@ -308,7 +308,7 @@ export class Guard {
 /** CREATE is a question of its own to the permission service. */
 function isAddressed(demand: Demand): boolean {
   if (demand.kind === 'application') return (demand.of === 'path' || demand.of === 'query') && demand.authorization !== 'CREATE'
-  return ['account-manager', 'named-application', 'account', 'build-service', 'notifications'].includes(demand.kind)
+  return ['account-manager', 'filed', 'named-application', 'account', 'build-service', 'notifications'].includes(demand.kind)
 }
 
 /** Most requests are about one application, which needs no decision that people can read. */
@@ -323,8 +323,12 @@ function addressedNeeds(demand: Demand, request: OperationRequest): Needs | unde
   switch (demand.kind) {
     case 'account-manager':
       return { needs: [{ kind: demand.kind }], concerns: false }
-    case 'named-application':
-      return onApplications([demand.application], demand.authorization)
+    case 'filed':
+      return filedNeeds(request)
+    case 'named-application': {
+      const { application: name, authorization } = demand
+      return { needs: [{ kind: 'application', name, authorization, whenUnknown: 'admin' }], concerns: true }
+    }
     case 'notifications':
       return notificationNeeds(request.path)
     case 'account':
@@ -336,6 +340,15 @@ function addressedNeeds(demand: Demand, request: OperationRequest): Needs | unde
       return demand.of === 'query' ? onApplications(valuesOf(request, ['application']), demand.authorization) : undefined
     default:
       return undefined
+  }
+}
+
+/** The default is no application of the caller's choice. */
+function filedNeeds(request: OperationRequest): Needs {
+  const names = request.search.has('application') ? valuesOf(request, ['application']) : []
+  return {
+    needs: names.map((name) => ({ kind: 'application', name, authorization: 'WRITE', whenUnknown: 'nothing' })),
+    concerns: false,
   }
 }
 

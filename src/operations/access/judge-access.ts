@@ -93,9 +93,14 @@ function collect(found: Findings, demand: Demand, subject: AccessSubject, mayCre
     case 'account-manager':
       found.needs.push({ kind: demand.kind })
       return
-    case 'named-application':
-      found.needs.push({ kind: 'application', name: demand.application, authorization: demand.authorization })
+    case 'filed':
+      found.optional.add('application=NAME: the application under which the task is filed')
       return
+    case 'named-application': {
+      const { application: name, authorization } = demand
+      found.needs.push({ kind: 'application', name, authorization, whenUnknown: 'admin' })
+      return
+    }
     case 'application':
       addApplication(found, subject.application, demand.authorization, placeOf(demand.of))
       return

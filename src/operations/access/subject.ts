@@ -69,7 +69,11 @@ export function keysOf(value: unknown): string[] {
   return isObject(value) ? Object.keys(value) : []
 }
 
-export function toNeed(name: string, authorization: Authorization, more: { unlessUnknown?: true } = {}): Subject {
+export function toNeed(
+  name: string,
+  authorization: Authorization,
+  more: Pick<Extract<Need, { kind: 'application' }>, 'whenUnknown'> = {},
+): Subject {
   return unlessHidden(name, { kind: 'need', need: { kind: 'application', name, authorization, ...more } })
 }
 

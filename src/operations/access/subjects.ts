@@ -55,7 +55,7 @@ export function applicationsCreatedBy(task: JsonObject): string[] {
 /** A task: where it is filed, what its jobs do, and the parent that its trigger names. */
 export function subjectsOfTask(task: JsonObject): Subject[] {
   // A task may be filed under a name that is no application, such as that of the platform.
-  const found: Subject[] = texts(task['application']).map((name) => toNeed(name, 'WRITE', { unlessUnknown: true }))
+  const found: Subject[] = texts(task['application']).map((name) => toNeed(name, 'WRITE', { whenUnknown: 'nothing' }))
   return [...found, ...subjectsOfJobs(jobsOf(task)), ...subjectsOfTrigger(task['trigger'])]
 }
 
@@ -132,7 +132,7 @@ function subjectsOfType(type: string, job: JsonObject): Subject[] {
   if (type === 'reorderpipelines') return subjectsOfOrder(job)
   if (changesApplication.has(type)) return subjectsOfApplicationChange(type, job)
   if (changesTemplate.test(type)) return subjectsOfTemplateChange(job)
-  if (pluginJobs.has(type)) return [toNeed(pluginApplication, 'WRITE')]
+  if (pluginJobs.has(type)) return [toNeed(pluginApplication, 'WRITE', { whenUnknown: 'admin' })]
   return [...subjectsOfOtherJob(job), ...(type === 'deleteentitytags' ? subjectsOfTag(job) : [])]
 }
 

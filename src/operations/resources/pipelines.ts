@@ -17,6 +17,7 @@ import {
   writesApplication,
   writesApplicationInBody,
   writesDefinitions,
+  writesFiledDefinitions,
 } from '../demands.ts'
 import { DefinitionMove, Pipeline } from '../models/pipelines.ts'
 import { DirectAnswer, type Operation, type OperationRequest } from '../operation.ts'
@@ -167,7 +168,7 @@ export const pipelineOperations: Operation[] = [
     id: 'bulksavePipelineUsingPOST',
     method: 'POST',
     path: '/pipelines/bulksave',
-    demands: writesDefinitions,
+    demands: writesFiledDefinitions,
     summary: 'Save several pipelines',
     description: 'Saves many pipeline definitions at once, and reports which of them were rejected.',
     query: { application: text.default('bulk_save_placeholder_app') },

@@ -25,7 +25,9 @@ const upsert = {
   handle: upsertInfo,
   success: 202,
   answer: Ref,
-  errors: { 403: `The caller lacks WRITE on the application ${pluginApplication}.` },
+  errors: {
+    403: `The caller lacks WRITE on the application ${pluginApplication}, or it does not exist and the caller is no administrator.`,
+  },
 } as const
 
 export const pluginOperations: Operation[] = [
@@ -52,7 +54,9 @@ export const pluginOperations: Operation[] = [
     handle: deleteInfo,
     success: 202,
     answer: Ref,
-    errors: { 403: `The caller lacks WRITE on the application ${pluginApplication}.` },
+    errors: {
+      403: `The caller lacks WRITE on the application ${pluginApplication}, or it does not exist and the caller is no administrator.`,
+    },
   },
   {
     id: 'getInstalledPluginsUsingGET',
@@ -80,7 +84,10 @@ export const pluginOperations: Operation[] = [
     },
     handle: publish,
     answer: nothing,
-    errors: { 400: 'The form has no file named plugin.', 403: `The caller lacks WRITE on the application ${pluginApplication}.` },
+    errors: {
+      400: 'The form has no file named plugin.',
+      403: `The caller lacks WRITE on the application ${pluginApplication}, or it does not exist and the caller is no administrator.`,
+    },
   },
 ]
 

@@ -62,7 +62,7 @@ test('a start needs every definition that it names', () => {
 })
 
 test('plugins and tags are protected as under their own addresses', () => {
-  const plugin = { kind: 'application', name: 'spinnakerplugins', authorization: 'WRITE' }
+  const plugin = { kind: 'application', name: 'spinnakerplugins', authorization: 'WRITE', whenUnknown: 'admin' }
   for (const type of ['upsertPluginInfo', 'deletePluginInfo']) assert.deepEqual(needsIn(subjectsOfJobs([{ type }])), [plugin])
   const tags = { type: 'deleteEntityTags', id: 'aws:servergroup:a:b:prod:eu-west-1', tags: ['x'] }
   const prod = { kind: 'account', name: 'prod', authorization: 'WRITE' }
