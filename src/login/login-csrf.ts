@@ -25,7 +25,7 @@ export function refuseLoginCsrf(cors: CorsSettings): RequestStep {
     name: 'refuseLoginCsrf',
     run(request) {
       const action = actionOf(request)
-      if (action === undefined || !isForeign(request, action, cors)) return
+      if (action === undefined || !isForeign(request, cors)) return
       request.log.info(
         { requestId: request.state.requestId, action, origin: request.headers.origin, address: request.state.clientAddress },
         'a page of another origin was refused',
@@ -43,17 +43,13 @@ function actionOf({ method, state: { path } }: FastifyRequest): Action | undefin
   return path === '/login' && method === 'POST' ? 'login' : undefined
 }
 
-/**
- * Programs send neither `Sec-Fetch-Site` nor `Origin`. A sister domain may sign its visitor out, since a proxy there may answer for a
- * web UI whose address the gateway was never told, and whose user relies on the logout.
- */
-function isForeign(request: FastifyRequest, action: Action, cors: CorsSettings): boolean {
+/** Programs send neither `Sec-Fetch-Site` nor `Origin`. Pages of a sister domain are foreign, unless cross-origin rules name them. */
+function isForeign(request: FastifyRequest, cors: CorsSettings): boolean {
   const { origin, referer, host, 'sec-fetch-site': site } = request.headers
   if (site === 'same-origin' || site === 'none') return false
   const from = origin ?? (site === undefined ? undefined : URL.parse(referer ?? '')?.origin)
   if (from !== undefined && (isAllowedOrigin(from, cors) || isSameOrigin(from, request))) return false
-  if (site === 'cross-site') return true
-  if (site === 'same-site') return action === 'login'
+  if (site === 'cross-site' || site === 'same-site') return true
   // An older browser, perhaps behind a proxy that does not say that it ends TLS.
   return from !== undefined && URL.parse(from)?.host !== host
 }

@@ -306,7 +306,19 @@ class OpenLogin implements Login, LoginEnding {
     const user = session?.content.user
     if (user === undefined) return
     state.auditNote = { kind: 'logout', user: user.username, method: user.method }
-    await permissions.reportLogout(user.username)
+    if (!(await this.#isStillPresent(user.username))) await permissions.reportLogout(user.username)
+  }
+
+  /** Other sessions and API tokens of the user need what the permission service knows. */
+  async #isStillPresent(username: string): Promise<boolean> {
+    try {
+      const { sessions } = await this.#options.sessions.listOf(username, { offset: 0, limit: 1 })
+      if (sessions.length > 0) return true
+      return ((await this.tokens?.listOf({ type: 'USER', id: username })) ?? []).length > 0
+    } catch {
+      // A store that cannot be asked may hold some.
+      return true
+    }
   }
 
   sessionsOf(username: string, range: SessionRange): Promise<{ sessions: UserSession[]; next?: number }> {

@@ -197,7 +197,8 @@ class FiatPermissions implements Permissions {
   }
 
   async reportLogout(username: string): Promise<void> {
-    if (!this.enabled) return
+    // Runs and schedules of the user go on, and the embedded service knows no other source of the roles.
+    if (!this.enabled || this.#upstreams.isEmbedded('fiat')) return
     const key = toUserKey(username)
     this.#forget(key)
     const reported = this.#report({ method: 'DELETE', path: pathTo`/roles/${username}` }, 1)

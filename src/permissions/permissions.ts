@@ -68,7 +68,7 @@ export interface Permissions {
   mayCreateApplication(user: User, application: string): Promise<boolean>
   /** Reports a login with the roles learnt, drops the cached view. @throws {GatewayError} LOGIN_UNAVAILABLE, USER_NAME_REFUSED */
   reportLogin(user: User, report?: LoginReport): Promise<void>
-  /** Drops the user's permissions in the service and the cached view. Waits for a moment at most; failures are logged. */
+  /** Drops the user's permissions in an external service and the cached view, after the user's last session. Waits for a moment at most; failures are logged. */
   reportLogout(username: string): Promise<void>
   /**
    * Names of the service accounts that the user may use; with an application, those that may use it, or all of the

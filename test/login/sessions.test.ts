@@ -2,11 +2,13 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { openUsers } from '../../src/login/form/users.ts'
+import { startSeeded } from '../permissions/support.ts'
 import { createClock } from '../sessions/support.ts'
 import { runGateway } from '../support/gateway.ts'
 import { startUpstream } from '../support/upstream.ts'
 import { Browser } from './browser.ts'
 import { basic } from './support.ts'
+import { createToken } from './tokens/support.ts'
 
 const password = 'correct horse'
 const roles: Record<string, unknown> = {
@@ -38,7 +40,8 @@ async function start(t: test.TestContext) {
     await browser.login(name, password)
     return browser
   }
-  return { url, clock, logIn }
+  const asked = () => fiat.background.map(({ method, path }) => `${method} ${path}`)
+  return { url, clock, logIn, asked }
 }
 
 async function list(browser: Browser, query = ''): Promise<Listed[]> {
@@ -160,4 +163,29 @@ test('cookies of several sessions count if their user is the same', async (t) =>
     assert.equal(refused.status, 400)
     assert.match(refused.text, /sessions of several users. Delete the cookies of this site/)
   }
+})
+
+test('a logout ends its own session only', async (t) => {
+  const { url, logIn, asked } = await start(t)
+  const [first, second] = [await logIn('bob', 'one'), await logIn('bob', 'two')]
+  const logouts = () => asked().filter((line) => line.startsWith('DELETE'))
+  await first.visit('/auth/logout')
+  assert.equal(await first.user(), undefined)
+  assert.equal((await second.visit('/credentials')).status, 200)
+  assert.deepEqual(logouts(), [])
+  await second.visit('/auth/logout')
+  assert.deepEqual(logouts(), ['DELETE /roles/bob'])
+  assert.equal((await fetch(`${url}/credentials`)).status, 401)
+})
+
+test('the embedded permission service keeps the roles of users who log out', async (t) => {
+  const seeded = await startSeeded(t)
+  await seeded.add('bob', ['writers'])
+  const browser = new Browser(seeded.url)
+  await browser.login('bob', password)
+  const { token } = await createToken(browser, { name: 'ci' })
+  await browser.visit('/auth/logout')
+  const answer = await fetch(`${seeded.url}/auth/user`, { headers: { 'x-spinnaker-token': token } })
+  const { username, roles } = (await answer.json()) as { username: string; roles: string[] }
+  assert.deepEqual([username, roles], ['bob', ['writers']])
 })
