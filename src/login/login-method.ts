@@ -17,7 +17,7 @@ export type LoginOutcome =
       credentialStamp?: string
       /** Of the identity provider; for users who are not prepared yet. */
       nameCase?: NameCase
-      /** Whether the same credentials count later on, for requests that go on; absent when there is nothing to ask. */
+      /** Whether the same credentials count later on, for requests that go on; by `authenticate` unless given. */
       stillCounts?: () => Promise<boolean>
     }
   | {
@@ -79,6 +79,8 @@ export interface LoginMethod {
   explain?(credentials: LoginCredentials, trace: Trace): Promise<LoginOutcome>
   /** Whether what a session was opened with still counts; absent when there is nothing to ask. */
   stillValid?(user: User, credentialStamp: string | undefined): boolean | Promise<boolean>
+  /** Grows whenever credentials of users may have changed. */
+  changes?(): number
   /** A user whom this method knows by name, as of now, for credentials that outlive a login. Undefined: it cannot say. */
   currentUser?(username: string): CurrentUser | 'gone' | undefined
   entryPoint(state: RequestState, visitor: Visitor): EntryPoint

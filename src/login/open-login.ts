@@ -342,7 +342,8 @@ class OpenLogin implements Login, LoginEnding {
   }
 
   version(): number {
-    return this.#options.sessions.endings + (this.tokens?.endings ?? 0)
+    const ofMethods = this.#methods.reduce((sum, method) => sum + (method.changes?.() ?? 0), 0)
+    return this.#options.sessions.endings + (this.tokens?.endings ?? 0) + ofMethods
   }
 
   endAllSessions(): Promise<number> {

@@ -36,6 +36,8 @@ export interface PasswordSource {
   /** See `LoginMethod`. */
   currentUser?(username: string): CurrentUser | 'gone'
   stillValid?(user: User, credentialStamp: string | undefined): boolean | Promise<boolean>
+  /** See `LoginMethod`. */
+  changes?(): number
   /** Follows how a user is judged, also without a password; changes nothing. */
   explain?(
     credentials: { username: string; password: string | undefined },
@@ -112,7 +114,7 @@ export class PasswordLogin implements LoginMethod {
     if (credentials === 'unreadable') return this.#refusal('the Authorization header names no user')
     try {
       const known = await this.#recall(credentials, request.state.clientAddress)
-      if (known !== undefined) return { kind: 'user', ...known }
+      if (known !== undefined) return { kind: 'user', ...known, ...this.#countsLater(known) }
       return { ...this.#refusal('wrong user name or password'), user: this.#nameOf(credentials.username) }
     } catch (error) {
       if (isTooMany(error)) {
@@ -122,6 +124,12 @@ export class PasswordLogin implements LoginMethod {
       if (!isUnavailable(error)) throw error
       return { ...this.#refusal('the credentials cannot be checked at present'), error, sentByBrowsers: false }
     }
+  }
+
+  /** A changed password that is tried again would count as a guess. */
+  #countsLater({ user, credentialStamp }: PasswordMatch): { stillCounts?: () => Promise<boolean> } {
+    if (this.#source.stillValid === undefined) return {}
+    return { stillCounts: async () => this.stillValid(user, credentialStamp) }
   }
 
   async #recall(credentials: Credentials, address: string): Promise<PasswordMatch | undefined> {
@@ -138,6 +146,10 @@ export class PasswordLogin implements LoginMethod {
 
   currentUser(username: string): CurrentUser | 'gone' | undefined {
     return this.#source.currentUser?.(username)
+  }
+
+  changes(): number {
+    return this.#source.changes?.() ?? 0
   }
 
   async explain(credentials: LoginCredentials, trace: Trace): Promise<LoginOutcome> {

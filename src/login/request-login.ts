@@ -328,6 +328,12 @@ function toRefusedName(error: unknown): LoginOutcome {
   return { kind: 'refused', reason: error.message, error }
 }
 
+/** Whether the credentials of a request that goes on would let it in again. */
+async function isUserOf(request: FastifyRequest, method: LoginMethod, { username }: User): Promise<boolean> {
+  const outcome = await authenticate(method, request)
+  return outcome.kind === 'user' && outcome.user.username === username
+}
+
 /** Whether the credentials are those of the method, and decide. */
 function takeOutcome(request: FastifyRequest, findings: Findings, method: LoginMethod, outcome: LoginOutcome): boolean {
   const { state } = request
@@ -338,7 +344,7 @@ function takeOutcome(request: FastifyRequest, findings: Findings, method: LoginM
   if (outcome.kind === 'user') {
     state.user = outcome.user
     findings.method = method
-    findings.stillCounts = outcome.stillCounts
+    findings.stillCounts = outcome.stillCounts ?? (() => isUserOf(request, method, outcome.user))
   } else {
     findings.refused = outcome
     state.auditNote = { kind: 'refused', method: method.name, reason: outcome.reason, user: outcome.user }

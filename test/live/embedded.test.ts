@@ -1,6 +1,7 @@
 /** Event streams in front of the embedded engine: content, continuation, rights, bounds. */
 import assert from 'node:assert/strict'
 import test from 'node:test'
+import { openUsers } from '../../src/login/form/users.ts'
 import { Browser } from '../login/browser.ts'
 import { basic } from '../login/support.ts'
 import { createToken } from '../login/tokens/support.ts'
@@ -198,7 +199,7 @@ async function listenAgain(t: test.TestContext, path: string) {
 }
 
 test('a stream ends with the right to read it', async (t) => {
-  const { url, ask, add, run, createApplication } = await startSeeded(t)
+  const { url, dataDir, ask, add, run, createApplication } = await startSeeded(t)
   await add('rita', ['readers', 'writers'])
   await add('otto', ['others'])
   const grant = (roles: string[]) => ({ READ: roles, WRITE: ['writers'], EXECUTE: ['writers'] })
@@ -239,6 +240,22 @@ test('a stream ends with the right to read it', async (t) => {
     assert.equal((await browser.ask(`/auth/apiTokens/${id}`, { method: 'DELETE' })).status < 300, true)
     await stream.find(({ name }) => name === 'end')
     await stream.ended()
+  })
+
+  await t.test('a changed password and the removal of a user end streams of Basic credentials', async () => {
+    const users = openUsers(dataDir)
+    t.after(() => users.close())
+    await add('sam', ['readers'])
+    const endings: [headers: Record<string, string>, change: () => unknown][] = [
+      [basic('sam', 'correct horse'), () => users.setPassword('sam', 'battery staple')],
+      [basic('sam', 'battery staple'), () => ask('admin', 'DELETE /auth/users/sam')],
+    ]
+    for (const [headers, change] of endings) {
+      const stream = await open(headers)
+      await change()
+      assert.deepEqual((await stream.find(({ name }) => name === 'end')).data, { reason: 'access' })
+      await stream.ended()
+    }
   })
 
   await t.test('a changed permission ends the streams of those who lose it', async () => {

@@ -52,6 +52,7 @@ export async function createFormSource(options: FormSourceOptions): Promise<Pass
     },
     reportOf: (user) => (isConfigured(user) && !permissionServiceEmbedded ? undefined : { call: 'roles', attempts: 1 }),
     stillValid: (user, credentialStamp) => credentialStamp === (isConfigured(user) ? stamp : users.find(user.username)?.stamp),
+    changes: () => users.changes,
     currentUser(username) {
       const stored = users.find(username)
       if (stored !== undefined) return { user: toUser(stored), stamp: stored.stamp, tokenEra: stored.tokenEra }

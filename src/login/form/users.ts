@@ -49,6 +49,7 @@ export class Users {
   /** Users as they stood when the database had the version below. */
   readonly #known = new BoundedMap<string, StoredUser>(maxKnown)
   #version = -1
+  #changes = 0
   #nextCheckMs = 0
 
   constructor(db: DatabaseSync, now: () => number) {
@@ -92,7 +93,18 @@ export class Users {
     const version = Number(this.#statements.dataVersion.get()?.['data_version'])
     if (version === this.#version) return
     this.#version = version
+    this.#forgetKnown()
+  }
+
+  #forgetKnown(): void {
     this.#known.clear()
+    this.#changes++
+  }
+
+  /** Grows with every change that may end sessions, made by a command as well. */
+  get changes(): number {
+    this.#forgetIfChanged()
+    return this.#changes
   }
 
   /** The user, if the password is right. Takes the same time when there is no such user. @throws {GatewayError} RATE_LIMITED */
@@ -144,20 +156,20 @@ export class Users {
    */
   async setPassword(name: string, password: string, tokens: 'keep' | 'withdraw' = 'keep'): Promise<void> {
     const hash = await hashPassword(checkPassword(password))
-    this.#known.clear()
+    this.#forgetKnown()
     const eras = tokens === 'withdraw' ? 1 : 0
     checkFound(name, this.#statements.setPassword.run(hash, this.#now(), eras, toUserKey(name)).changes)
   }
 
   /** Ends the sessions of the user; the next login reports the new roles. @throws {GatewayError} BAD_ARGUMENT, NOT_FOUND */
   setRoles(name: string, roles: readonly string[]): void {
-    this.#known.clear()
+    this.#forgetKnown()
     checkFound(name, this.#statements.setRoles.run(formatRoles(roles), this.#now(), toUserKey(name)).changes)
   }
 
   /** @throws {GatewayError} NOT_FOUND */
   remove(name: string): void {
-    this.#known.clear()
+    this.#forgetKnown()
     checkFound(name, this.#statements.remove.run(toUserKey(name)).changes)
   }
 
