@@ -181,8 +181,16 @@ async function openBrowserMethod(
   const browsers = new KnownBrowsers({ keys, contextPath, log, now })
   const typedName = new TypedName({ keys, contextPath, log })
   const unlocks = keep(new Unlocks({ dataDir: options.dataDir, redis: options.redis, now }))
-  const guesses = options.shared?.guesses ?? new GuessLimit(now)
+  const guesses = await openGuesses(options, now)
   return new PasswordLogin(source, { page: toPageOptions(options), prepareUser, browsers, typedName, unlocks, guesses, log, now })
+}
+
+/** Counted by all replicas and workers together, as far as they share something. */
+async function openGuesses({ redis, shared, log }: MethodOptions, now: () => number): Promise<Guesses> {
+  const fallback = shared?.guesses ?? new GuessLimit(now)
+  if (redis === undefined) return fallback
+  const { RedisGuesses } = await import('./form/redis-guesses.ts')
+  return new RedisGuesses({ redis, fallback, log, now })
 }
 
 async function openPasswordSource(options: MethodOptions, now: () => number): Promise<PasswordSource | undefined> {

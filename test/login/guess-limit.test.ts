@@ -165,6 +165,37 @@ test('replicas share the key of known browsers', async (t) => {
   assert.equal((await elsewhere.login('admin', 'secret')).location?.includes('error'), false)
 })
 
+test('replicas count wrong passwords together', async (t) => {
+  const redis = await startRedis(t)
+  if (redis === undefined) return
+  const settings = { redis: { connection: redis.url } }
+  const replicas = [await startGuarded(t, settings), await startGuarded(t, settings)] as const
+  const outcomes: string[] = []
+  for (let attempt = 0; attempt < 12; attempt++) {
+    const { location } = await replicas[attempt % 2]!.open().login('admin', 'wrong')
+    outcomes.push(location?.includes('error=wait') ? 'wait' : 'refused')
+  }
+  assert.deepEqual(outcomes, [...Array(10).fill('refused'), 'wait', 'wait'])
+  const keys = (await redis.ask('keys', 'fairlead:guess:*')) as string[]
+  assert.deepEqual(keys.map((key) => key.split(':')[2]).sort(), ['network', 'pair', 'user'])
+  assert.ok(keys.every((key) => !key.includes('admin')))
+
+  await redis.kill()
+  assert.doesNotMatch((await replicas[0].open().login('admin', 'wrong')).location ?? '', /error=wait/)
+})
+
+test('a right password empties the counter of the user in Redis', async (t) => {
+  const redis = await startRedis(t)
+  if (redis === undefined) return
+  const { open } = await startGuarded(t, { redis: { connection: redis.url } })
+  for (let round = 0; round < 3; round++) {
+    for (let attempt = 0; attempt < 9; attempt++) await open().login('admin', 'wrong')
+    assert.equal((await open().login('admin', 'secret')).location?.includes('error'), false)
+  }
+  const kinds = ((await redis.ask('keys', 'fairlead:guess:*')) as string[]).map((key) => key.split(':')[2])
+  assert.deepEqual(kinds.sort(), ['known', 'network', 'user'])
+})
+
 test('unlocking a user forgets failures until then, and no later ones', () => {
   const clock = createClock()
   const limit = new GuessLimit(clock.now)

@@ -1,6 +1,6 @@
 /**
  * Slows down guessing of passwords: by user and network, by network, and by user. Strangers cannot use the last two against
- * users who have logged in from the same network, or in the same browser, before. Each replica counts for itself.
+ * users who have logged in from the same network, or in the same browser, before.
  */
 import { hash } from 'node:crypto'
 import { BoundedMap } from '../../bounded-map.ts'
@@ -33,27 +33,51 @@ export interface Guesses {
 /** How long a wrong password counts. */
 export const guessWindowMs = 15 * 60_000
 /** Failures within the window; from then on, one more each time that the share of one of them has passed. */
-const limits = { pair: 10, network: 100, user: 50 } as const
+export const limits = { pair: 10, browser: 10, network: 100, user: 50 } as const
 /** Of each kind, counters kept, and users remembered with a network. */
 const maxKept = 50_000
-const knownForMs = 30 * 86_400_000
+/** After a login, a network counts as one of the user for so long. */
+export const knownForMs = 30 * 86_400_000
+
+export interface CounterName {
+  readonly kind: keyof typeof limits
+  readonly key: string
+}
+
+/**
+ * Counters in which an attempt counts. The first is that of the user's own mistakes. After an unlock, what others did in the
+ * network does not count against the user.
+ */
+export function countersOf(
+  { username, address, browser }: Guess,
+  { isKnown, isUnlocked }: { readonly isKnown: boolean; readonly isUnlocked: boolean },
+): [CounterName, ...CounterName[]] {
+  const name = toUserKey(username)
+  const own: CounterName =
+    browser === undefined
+      ? { kind: 'pair', key: toPairKey({ username, address }) }
+      : { kind: 'browser', key: shorten(`${browser} ${name}`) }
+  if (isKnown) return [own]
+  const user: CounterName = { kind: 'user', key: shorten(name) }
+  return isUnlocked ? [own, user] : [own, { kind: 'network', key: networkOf(address) }, user]
+}
 
 export class GuessLimit implements Guesses {
   readonly #now: () => number
-  readonly #pairs: Failures
-  readonly #browsers: Failures
-  readonly #networks: Failures
-  readonly #users: Failures
+  readonly #failures: Readonly<Record<CounterName['kind'], Failures>>
   /** Pairs of user and network that have logged in, the one that did so longest ago first; the value is when. */
   readonly #loggedIn = new BoundedMap<string, number>(maxKept)
 
   /** @param now Milliseconds since the epoch. */
   constructor(now: () => number) {
     this.#now = now
-    this.#pairs = new Failures(limits.pair, now)
-    this.#browsers = new Failures(limits.pair, now)
-    this.#networks = new Failures(limits.network, now)
-    this.#users = new Failures(limits.user, now)
+    const { pair, browser, network, user } = limits
+    this.#failures = {
+      pair: new Failures(pair, now),
+      browser: new Failures(browser, now),
+      network: new Failures(network, now),
+      user: new Failures(user, now),
+    }
   }
 
   begin(guess: Guess, unlockedAtMs?: number): GuessDecision {
@@ -77,17 +101,14 @@ export class GuessLimit implements Guesses {
     }
   }
 
-  /** The first is the counter of the user's own mistakes. */
-  #countersFor({ username, address, browser }: Guess, pair: string, unlockedAtMs: number | undefined): [Counter, ...Counter[]] {
-    const own: Counter =
-      browser === undefined ? [this.#pairs, pair] : [this.#browsers, shorten(`${browser} ${toUserKey(username)}`)]
-    const user: Counter = [this.#users, shorten(toUserKey(username))]
+  #countersFor(guess: Guess, pair: string, unlockedAtMs: number | undefined): [Counter, ...Counter[]] {
     const since = this.#loggedIn.get(pair)
-    const isKnown = browser !== undefined || (since !== undefined && this.#now() - since < knownForMs)
-    if (unlockedAtMs === undefined) return isKnown ? [own] : [own, [this.#networks, networkOf(address)], user]
-    for (const [failures, key] of [own, user]) failures.forgetUntil(key, unlockedAtMs)
-    // What others did in that network does not count against the user either.
-    return isKnown ? [own] : [own, user]
+    const isKnown = guess.browser !== undefined || (since !== undefined && this.#now() - since < knownForMs)
+    const [own, ...others] = countersOf(guess, { isKnown, isUnlocked: unlockedAtMs !== undefined })
+    const toCounter = ({ kind, key }: CounterName): Counter => [this.#failures[kind], key]
+    const counters: [Counter, ...Counter[]] = [toCounter(own), ...others.map(toCounter)]
+    if (unlockedAtMs !== undefined) for (const [failures, key] of counters) failures.forgetUntil(key, unlockedAtMs)
+    return counters
   }
 }
 
@@ -185,7 +206,7 @@ class Failures {
   }
 }
 
-function toPairKey({ username, address }: Guess): string {
+export function toPairKey({ username, address }: Pick<Guess, 'username' | 'address'>): string {
   return shorten(`${networkOf(address)} ${toUserKey(username)}`)
 }
 
