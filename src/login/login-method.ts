@@ -81,6 +81,8 @@ export interface LoginMethod {
   stillValid?(user: User, credentialStamp: string | undefined): boolean | Promise<boolean>
   /** Grows whenever credentials of users may have changed. */
   changes?(): number
+  /** Whether the account of a user who logged in once still counts, where only its provider knows. @throws {GatewayError} LOGIN_UNAVAILABLE */
+  isActive?(username: string): Promise<boolean>
   /** A user whom this method knows by name, as of now, for credentials that outlive a login. Undefined: it cannot say. */
   currentUser?(username: string): CurrentUser | 'gone' | undefined
   entryPoint(state: RequestState, visitor: Visitor): EntryPoint

@@ -37,6 +37,7 @@ export interface PasswordSource {
   currentUser?(username: string): CurrentUser | 'gone'
   stillValid?(user: User, credentialStamp: string | undefined): boolean | Promise<boolean>
   /** See `LoginMethod`. */
+  isActive?(username: string): Promise<boolean>
   changes?(): number
   /** Follows how a user is judged, also without a password; changes nothing. */
   explain?(
@@ -146,6 +147,10 @@ export class PasswordLogin implements LoginMethod {
 
   currentUser(username: string): CurrentUser | 'gone' | undefined {
     return this.#source.currentUser?.(username)
+  }
+
+  async isActive(username: string): Promise<boolean> {
+    return (await this.#source.isActive?.(username)) ?? true
   }
 
   changes(): number {

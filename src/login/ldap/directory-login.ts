@@ -1,6 +1,6 @@
 /** LDAP login: finds the entry, binds as the user, reads attributes and groups. */
 import type { FastifyBaseLogger } from 'fastify'
-import { PresenceFilter } from 'ldapts'
+import { EqualityFilter, PresenceFilter } from 'ldapts'
 import { type Connection, DirectoryRefusal, type Entry, isSizeLimit } from '../../directory/connection.ts'
 import type { Directory } from '../../directory/directory.ts'
 import { fillFilter, parseFilterTemplate } from '../../directory/filter-template.ts'
@@ -9,6 +9,7 @@ import { fillDnPattern, isSameDn } from '../../distinguished-name.ts'
 import type { User } from '../../http/request-state.ts'
 import type { Credentials } from '../basic-credentials.ts'
 import { listOf, type Trace } from '../trace.ts'
+import { accountStateAttributes, isDisabled } from './account-states.ts'
 import { explainRefusal, type Refusal } from './refusal.ts'
 import type { LdapSettings } from './settings.ts'
 
@@ -17,6 +18,7 @@ type Outcome =
   /** `entry`: the name of the entry that a search found; what was typed is in no log, it may be a password. */
   | ({ kind: 'refused'; entry?: string | undefined } & Refusal)
 
+const noSuchObject = 32
 const anyEntry = new PresenceFilter({ attribute: 'objectClass' })
 
 export class DirectoryLogin {
@@ -71,6 +73,36 @@ export class DirectoryLogin {
     }
     const search: Search = (request) => this.#directory.search(request)
     return { kind: 'user', user: await this.#toUser(found.dn, username, this.#userFilter && (found as Entry), search, trace) }
+  }
+
+  /**
+   * Whether a user who logged in before has an account that is neither disabled nor expired, as the manager sees it. Without a
+   * manager, or a way from the name to the entry, it is taken for active.
+   *
+   * @throws {DirectoryRefusal} @throws {DirectoryUnreachable}
+   */
+  async isActive(username: string, nowMs: number): Promise<boolean> {
+    const { manager, usernameAttribute, userSearch } = this.#settings
+    const dn = usernameAttribute === undefined ? this.#fillPattern(username, undefined) : undefined
+    if (manager === undefined || (dn === undefined && userSearch === undefined)) return true
+    const entries = dn === undefined ? [] : await this.#accountAt(dn)
+    if (entries.length === 0 && userSearch !== undefined && this.#userFilter !== undefined) {
+      const ofName = usernameAttribute && new EqualityFilter({ attribute: usernameAttribute, value: username })
+      const filter = ofName || fillFilter(this.#userFilter, [username])
+      const request = { base: userSearch.base, scope: 'sub', filter, attributes: accountStateAttributes, maxEntries: 2 } as const
+      entries.push(...(await this.#directory.search(request)))
+    }
+    return entries.length === 1 && entries.every((entry) => !isDisabled(entry, nowMs))
+  }
+
+  async #accountAt(dn: string): Promise<Entry[]> {
+    const request = { base: dn, scope: 'base', filter: anyEntry, attributes: accountStateAttributes, maxEntries: 1 } as const
+    try {
+      return [...(await this.#directory.search(request))]
+    } catch (error) {
+      if (error instanceof DirectoryRefusal && error.code === noSuchObject) return []
+      throw error
+    }
   }
 
   #fillPattern(username: string, trace: Trace | undefined): string | undefined {

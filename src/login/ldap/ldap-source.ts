@@ -6,6 +6,7 @@ import { Directory } from '../../directory/directory.ts'
 import { GatewayError } from '../../errors.ts'
 import type { Keep } from '../../open-parts.ts'
 import type { PasswordSource } from '../password-login.ts'
+import { AccountStates } from './account-states.ts'
 import { DirectoryLogin } from './directory-login.ts'
 import { adviseOn, adviseOnConnection } from './refusal.ts'
 import type { LdapSettings } from './settings.ts'
@@ -27,6 +28,7 @@ const maxWaiting = 200
 export function openLdapSource({ settings, log, keep, now }: LdapSourceOptions): PasswordSource {
   const directory = keep(new Directory(settings, log, now))
   const login = new DirectoryLogin(settings, directory, log)
+  const states = new AccountStates({ ask: (username) => login.isActive(username, now()), now })
   let waiting = 0
   return {
     name: 'ldap',
@@ -49,6 +51,14 @@ export function openLdapSource({ settings, log, keep, now }: LdapSourceOptions):
         throw unavailable(error)
       } finally {
         waiting--
+      }
+    },
+    async isActive(username) {
+      try {
+        return await states.isActive(username)
+      } catch (error) {
+        log.error({ method: 'ldap', ...describe(error) }, 'an API token failed because of the directory')
+        throw unavailable(error)
       }
     },
     async explain({ username, password }, trace) {

@@ -113,7 +113,8 @@ export class TokenLogin implements LoginMethod {
     const { permissions, prepareUser, tokens } = this.#options
     const objection = findNameObjection(token.principal.id)
     if (objection !== undefined) return refusal(`the API token ${token.id} speaks for a user whose name ${objection}`)
-    const user = await this.#findUser(token)
+    const user = await this.#findUser(token).catch(toUnavailable)
+    if (user instanceof GatewayError) return { kind: 'refused', reason: user.message, error: user }
     if (typeof user === 'string') return refusal(user)
     if (permissions.enabled) {
       const answer = await permissions.lookUp(user)
@@ -132,7 +133,10 @@ export class TokenLogin implements LoginMethod {
   async #findUser({ id, principal, method, era }: StoredToken): Promise<User | string> {
     const known = principal.type === 'USER' ? this.#options.methods.find(({ name }) => name === method) : undefined
     const current = known?.currentUser?.(principal.id)
-    if (known === undefined || current === undefined) return toUser(principal.id)
+    if (known === undefined || current === undefined) {
+      if ((await known?.isActive?.(principal.id)) !== false) return toUser(principal.id)
+      return `the owner of the API token ${id} has no active account in the directory`
+    }
     if (current === 'gone') return `the user of the API token ${id} does not exist any more`
     if (current.tokenEra !== era) return `the API token ${id} belongs to a former user of that name, or was withdrawn`
     await this.#reportChange(current, known.reportOf(current.user))
@@ -145,6 +149,12 @@ export class TokenLogin implements LoginMethod {
     await this.#options.permissions.reportLogin(user, report)
     this.#reportedStamps.set(user.username, stamp)
   }
+}
+
+/** @throws any other error */
+function toUnavailable(error: unknown): GatewayError {
+  if (error instanceof GatewayError && error.code === 'LOGIN_UNAVAILABLE') return error
+  throw error
 }
 
 /** Takes the token out of the headers, so that nothing that comes later sees it. */

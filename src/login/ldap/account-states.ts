@@ -1,0 +1,90 @@
+/** States of accounts in a directory, asked for users who do not log in: the owners of API tokens. */
+import { BoundedMap } from '../../bounded-map.ts'
+import type { Entry } from '../../directory/connection.ts'
+import { valuesOf } from '../../directory/groups.ts'
+import { elapsedMs } from '../../time-span.ts'
+import { toUserKey } from '../../user-name.ts'
+
+interface AccountStatesOptions {
+  /** @throws {Error} when the directory cannot say */
+  ask: (username: string) => Promise<boolean>
+  /** Milliseconds since the epoch. */
+  now: () => number
+}
+
+/** A state is asked for once in this time. */
+const freshMs = 60_000
+/** While the directory cannot be asked, its last answer counts for so long. */
+const lastKnownMs = 3600_000
+const maxKept = 10_000
+
+export class AccountStates {
+  readonly #options: AccountStatesOptions
+  readonly #known = new BoundedMap<string, { isActive: boolean; atMs: number }>(maxKept)
+  readonly #asking = new Map<string, Promise<boolean>>()
+
+  constructor(options: AccountStatesOptions) {
+    this.#options = options
+  }
+
+  /** @throws {Error} when the directory cannot be asked, and has not been asked for an hour */
+  async isActive(username: string): Promise<boolean> {
+    const key = toUserKey(username)
+    const known = this.#known.get(key)
+    const ageMs = known === undefined ? Number.POSITIVE_INFINITY : elapsedMs(this.#options.now(), known.atMs)
+    if (known !== undefined && ageMs < freshMs) return known.isActive
+    try {
+      return await this.#askOnce(key, username)
+    } catch (error) {
+      if (known !== undefined && ageMs < lastKnownMs) return known.isActive
+      throw error
+    }
+  }
+
+  /** Requests that come together share a question. */
+  #askOnce(key: string, username: string): Promise<boolean> {
+    const asked =
+      this.#asking.get(key) ??
+      this.#options
+        .ask(username)
+        .then((isActive) => {
+          this.#known.set(key, { isActive, atMs: this.#options.now() })
+          return isActive
+        })
+        .finally(() => this.#asking.delete(key))
+    this.#asking.set(key, asked)
+    return asked
+  }
+}
+
+/** Attributes by which directories disable accounts. Locks that end by themselves do not count: strangers can cause them. */
+export const accountStateAttributes = [
+  'userAccountControl',
+  'accountExpires',
+  'nsAccountLock',
+  'pwdAccountLockedTime',
+  'shadowExpire',
+]
+
+const disabledBit = 2
+/** Of Active Directory: 100 ns since 1601; this stands for never, as 0 does. */
+const neverExpires = 9_223_372_036_854_775_807n
+const windowsEpochMs = 11_644_473_600_000
+const dayMs = 86_400_000
+
+/** Whether the entry of an account is disabled or has expired. @param nowMs Milliseconds since the epoch */
+export function isDisabled(entry: Entry, nowMs: number): boolean {
+  const first = (name: string) => valuesOf(entry, name)[0]?.trim() ?? ''
+  const number = (name: string) => (/^\d{1,19}$/.test(first(name)) ? BigInt(first(name)) : 0n)
+  const expires = number('accountExpires')
+  const hasExpired = expires > 0n && expires < neverExpires && Number(expires / 10_000n) - windowsEpochMs <= nowMs
+  const shadowDays = /^\d{1,9}$/.test(first('shadowExpire')) ? Number(first('shadowExpire')) : undefined
+  return (
+    (number('userAccountControl') & BigInt(disabledBit)) !== 0n ||
+    hasExpired ||
+    first('nsAccountLock').toLowerCase() === 'true' ||
+    // RFC draft behera-ldap-password-policy, section 5.3.3: locked until an administrator unlocks it.
+    first('pwdAccountLockedTime') === '000001010000Z' ||
+    (shadowDays !== undefined && shadowDays * dayMs <= nowMs)
+  )
+}
