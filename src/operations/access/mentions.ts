@@ -11,6 +11,7 @@ import {
   keysOf,
   namesIn,
   type OwnedKind,
+  ownersBySelectors,
   type Subject,
   texts,
   toDefinition,
@@ -37,7 +38,14 @@ const applicationKeys = new Set(['applicationName', 'strategyApplication'])
 /** Names of resources, which begin with that of their application. */
 const resourceKeys = new Set([
   ...['serverGroupName', 'asgName', 'cluster', 'clusterName', 'targetCluster', 'loadBalancerName', 'securityGroupName'],
-  ...['serverGroupNames', 'loadBalancerNames', 'restoreServerGroupName', 'rollbackServerGroupName', 'originalServerGroup'],
+  ...[
+    'serverGroupNames',
+    'loadBalancerNames',
+    'loadBalancers',
+    'restoreServerGroupName',
+    'rollbackServerGroupName',
+    'originalServerGroup',
+  ],
 ])
 /** Types of jobs, in lower case, whose `name` is that of such a resource; those of several have one in each entry of a list. */
 const namesResource = /^(?:upsert|delete)(?:loadbalancer|securitygroup)$/
@@ -88,6 +96,11 @@ function deployedIn(key: string, value: unknown, owner: JsonObject): Subject[] {
   const types = typesOf(owner)
   if (key === 'instanceIds' || (key === 'instance' && types.includes('terminateinstanceanddecrementservergroup'))) {
     return namesIn(value).map((id) => toDeployed('instance', id, owner))
+  }
+  if (key === 'labelSelectors') {
+    const owners = ownersBySelectors(value)
+    if (owners.length > 0) return owners.map((name) => toNeed(name, 'READ'))
+    return isObject(value) ? [{ kind: 'deployed', what: 'manifest', id: 'labels', account: undefined, region: undefined }] : []
   }
   if (key === 'manifestName') return namesIn(value).map((name) => toDeployed('manifest', name, owner))
   const isJob = (key === 'jobName' || key === 'jobId') && types.includes('destroyjob')

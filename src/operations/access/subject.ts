@@ -2,7 +2,7 @@
 
 import { GatewayError } from '../../errors.ts'
 import { isRawNumber } from '../../json/json.ts'
-import { isObject, type JsonObject } from '../../json/values.ts'
+import { isObject, type JsonObject, objectOf, objectsOf } from '../../json/values.ts'
 import type { Need } from '../../permissions/decide.ts'
 import type { Authorization } from '../../permissions/permissions.ts'
 
@@ -107,6 +107,17 @@ export function hiddenKeys(fields: object): Subject[] {
 export function hidden(): Subject {
   return { kind: 'hidden', problem: unclear }
 }
+
+/** Label by which services mark manifests with their application. */
+const ownerLabel = 'app.kubernetes.io/name'
+
+/** Applications to whose manifests label selectors are limited; none when they reach those of all. */
+export function ownersBySelectors(labelSelectors: unknown): string[] {
+  return objectsOf(objectOf(labelSelectors)['selectors']).flatMap(({ kind, key, values }) =>
+    key === ownerLabel && /^(?:equals|contains)$/i.test(String(kind)) ? namesIn(values) : [],
+  )
+}
+
 export function applicationsIn(key: string, value: unknown): string[] {
   if (key === 'application') return texts(isObject(value) ? value['name'] : value)
   if (key === 'applications') return Array.isArray(value) ? value.flatMap(texts) : texts(value)

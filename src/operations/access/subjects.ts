@@ -10,6 +10,7 @@ import {
   isHidden,
   keysOf,
   namesIn,
+  ownersBySelectors,
   type Subject,
   textOf,
   texts,
@@ -133,7 +134,11 @@ function subjectsOfType(type: string, job: JsonObject): Subject[] {
   if (changesApplication.has(type)) return subjectsOfApplicationChange(type, job)
   if (changesTemplate.test(type)) return subjectsOfTemplateChange(job)
   if (pluginJobs.has(type)) return [toNeed(pluginApplication, 'WRITE', { whenUnknown: 'admin' })]
-  return [...subjectsOfOtherJob(job), ...(type === 'deleteentitytags' ? subjectsOfTag(job) : [])]
+  return [
+    ...subjectsOfOtherJob(job),
+    ...(type === 'deleteentitytags' ? subjectsOfTag(job) : []),
+    ...ownersBySelectors(job['labelSelectors']).map((name) => toNeed(name, 'WRITE')),
+  ]
 }
 
 function subjectsOfOtherJob(job: JsonObject): Subject[] {

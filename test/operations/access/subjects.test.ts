@@ -70,6 +70,20 @@ test('plugins and tags are protected as under their own addresses', () => {
   assert.deepEqual(needsIn(subjectsOfJobs([{ type: 'destroyServerGroup', credentials: ['prod'] }])), [prod])
 })
 
+test('manifests that are deleted by labels belong to the application in their labels', () => {
+  const job = (selectors: unknown[]) => ({ type: 'deleteManifest', account: 'prod', labelSelectors: { selectors } })
+  const byName = { kind: 'EQUALS', key: 'app.kubernetes.io/name', values: ['web'] }
+  const others = { kind: 'NOT_EQUALS', key: 'app.kubernetes.io/name', values: ['web'] }
+  const tier = { kind: 'EQUALS', key: 'tier', values: ['back'] }
+  const web = (authorization: string) => ({ kind: 'application', name: 'web', authorization })
+  assert.deepEqual(needsIn(subjectsOfJobs([job([byName, tier])])).slice(1), [web('WRITE')])
+  assert.deepEqual(needsIn(subjectsMentionedIn(job([byName]))), [web('READ')])
+  for (const selectors of [[], [tier], [others]]) {
+    const [subject] = subjectsMentionedIn({ job: [job(selectors)] })
+    assert.deepEqual([subject?.kind, subject?.kind === 'deployed' && subject.account], ['deployed', undefined])
+  }
+})
+
 test('every id is found at any depth and in documents', () => {
   const mentioned: [unknown, string, string][] = [
     [{ trigger: { parentPipelineId: 'x' } }, 'execution', 'x'],
