@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createExpressionMeter, evaluateNode, type Scope } from '../../../src/backends/orchestration/expressions/evaluator.ts'
 import { expressionFunctions } from '../../../src/backends/orchestration/expressions/functions.ts'
+import { javaClasses } from '../../../src/backends/orchestration/expressions/java/classes.ts'
 import { ExpressionError } from '../../../src/backends/orchestration/expressions/lexer.ts'
 import { methods } from '../../../src/backends/orchestration/expressions/methods.ts'
 import { parseExpression } from '../../../src/backends/orchestration/expressions/parser.ts'
@@ -120,7 +121,7 @@ function checkCost(source: string): void {
   accesses = 0
   let result: unknown
   try {
-    result = evaluateNode(parseExpression(source), scope, meter)
+    result = evaluateNode(parseExpression(source), scope, { now: 0, meter })
   } catch (error) {
     assert.ok(error instanceof Error && ['ExpressionError', 'RegexError'].includes(error.name), `${source}: ${error}`)
   }
@@ -165,6 +166,41 @@ for (const method of methodNames) {
   })
 }
 
+test('every class counts what its calls do', () => {
+  const dates = [
+    'new java.util.Date()',
+    'T(java.time.LocalDate).now()',
+    'T(java.time.ZonedDateTime).now()',
+    'T(java.time.Instant).now()',
+  ]
+  for (const { name, create, statics } of javaClasses) {
+    const calls = Object.keys(statics ?? {}).map((each) => `T(${name}).${each}`)
+    for (const call of create === undefined ? calls : [...calls, `new ${name}`]) {
+      checkCost(`${call}()`)
+      for (const first of [...names, ...dates]) {
+        checkCost(`${call}(${first})`)
+        for (const second of ['text', 'list', 'number', 'shared', 'map']) checkCost(`${call}(${first}, ${second})`)
+      }
+    }
+  }
+  for (const target of dates) for (const name of names) checkCost(`${target} == ${name}`)
+})
+
+test('every method of a date counts what it does', () => {
+  for (const { name, methods: own } of javaClasses) {
+    const made = [
+      `new ${name}('7')`,
+      `T(${name}).now()`,
+      `T(${name}).of(2)`,
+      `T(${name}).ofPattern('yyyy')`,
+      `T(${name}).randomUUID()`,
+    ]
+    for (const method of Object.keys(own ?? {})) {
+      for (const target of made) for (const first of names) checkCost(`${target}.${method}(${first}, ${first})`)
+    }
+  }
+})
+
 for (const { name } of expressionFunctions) {
   test(`function #${name} counts what it does`, () => {
     const random = createRandom(name.length * 104_729 + name.charCodeAt(0))
@@ -179,7 +215,7 @@ for (const { name } of expressionFunctions) {
 
 test('comparing all elements of two lists ends at the limit', () => {
   const meter = createExpressionMeter()
-  assert.throws(() => evaluateNode(parseExpression('list.containsAll(list)'), scope, meter), /too many steps/)
+  assert.throws(() => evaluateNode(parseExpression('list.containsAll(list)'), scope, { now: 0, meter }), /too many steps/)
 })
 
 test('text search takes linear time', () => {
@@ -243,7 +279,7 @@ test('a power of whole numbers wraps at every step', () => {
     [9_223_372_036_854_775_807n, 2n],
     [5n, 0n],
   ] as const) {
-    const result = evaluateNode(parseExpression(`(${base}L) ^ ${exponent}`), scope, createExpressionMeter())
+    const result = evaluateNode(parseExpression(`(${base}L) ^ ${exponent}`), scope, { now: 0, meter: createExpressionMeter() })
     assert.equal(result, BigInt.asIntN(64, base ** exponent))
   }
 })

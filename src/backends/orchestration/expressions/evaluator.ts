@@ -6,6 +6,8 @@
 import { matchesWhole } from '../../regex/bounded-regex.ts'
 import { Meter } from '../../regex/meter.ts'
 import { type ArithmeticOperator, calculate, checkLength, negate } from './arithmetic.ts'
+import { createJavaObject, readConstant, referToClass } from './java/classes.ts'
+import { type CallContext, JavaClassReference } from './java/java-class.ts'
 import { ExpressionError } from './lexer.ts'
 import { callMethod } from './methods.ts'
 import type { BinaryOperator, Node } from './syntax.ts'
@@ -32,8 +34,8 @@ export function createExpressionMeter(): Meter {
 }
 
 /** @throws {ExpressionError} */
-export function evaluateNode(node: Node, scope: Scope, meter: Meter): unknown {
-  return new Evaluation(scope, meter).evaluate(node)
+export function evaluateNode(node: Node, scope: Scope, context: CallContext): unknown {
+  return new Evaluation(scope, context).evaluate(node)
 }
 
 /** The element inside a selection or projection. */
@@ -43,12 +45,14 @@ interface Element {
 
 class Evaluation {
   readonly #scope: Scope
+  readonly #context: CallContext
   readonly #meter: Meter
   #element: Element | undefined
 
-  constructor(scope: Scope, meter: Meter) {
+  constructor(scope: Scope, context: CallContext) {
     this.#scope = scope
-    this.#meter = meter
+    this.#context = context
+    this.#meter = context.meter
   }
 
   evaluate(node: Node): unknown {
@@ -83,9 +87,14 @@ class Evaluation {
         return isNull(value) || value === '' ? this.evaluate(node.otherwise) : value
       }
       case 'type':
+        return referToClass(node.name)
       case 'new':
-        throw new ExpressionError(`The type "${node.name}" is not allowed in expressions.`)
+        return this.#weighed(createJavaObject(node.name, this.#arguments(node.args), this.#context))
     }
+  }
+
+  #arguments(args: readonly Node[]): unknown[] {
+    return args.map((arg) => this.#weighed(this.evaluate(arg)))
   }
 
   /** What is handed to a function or method, or comes from one. */
@@ -110,8 +119,7 @@ class Evaluation {
   #function(name: string, args: readonly Node[]): unknown {
     const call = this.#scope.functions.get(name)
     if (call === undefined) throw new ExpressionError(`There is no function "#${name}".`)
-    const values = args.map((arg) => this.#weighed(this.evaluate(arg)))
-    return this.#weighed(call(values, this.#meter))
+    return this.#weighed(call(this.#arguments(args), this.#meter))
   }
 
   /** Walks a chain such as `a.b[0].c()` from its innermost part outwards, without a stack frame for each link. */
@@ -152,12 +160,12 @@ class Evaluation {
   #method(link: Extract<Node, { kind: 'method' }>, value: unknown): unknown {
     if (link.target === undefined) throw new ExpressionError(`There is no method "${link.name}".`)
     if (isNull(value)) throw new ExpressionError(`"${link.name}()" cannot be called: the value before it is null.`)
-    const args = link.args.map((arg) => this.#weighed(this.evaluate(arg)))
-    return this.#weighed(callMethod(this.#weighed(value), link.name, args, this.#meter))
+    return this.#weighed(callMethod(this.#weighed(value), link.name, this.#arguments(link.args), this.#context))
   }
 
   #member(value: unknown, name: string): unknown {
     if (isMap(value)) return Object.hasOwn(value, name) ? value[name] : null
+    if (value instanceof JavaClassReference) return readConstant(value, name)
     throw new ExpressionError(`${describe(value)} has no property "${name}".`)
   }
 

@@ -12,6 +12,7 @@ import { identityOf } from '../identity.ts'
 import { graphOf } from '../machine/graph.ts'
 import type { Execution, ExecutionPlace, Stage } from '../model.ts'
 import { typeNameOf } from '../stages/stage-type.ts'
+import { textArgument } from './arguments.ts'
 import { checkLength } from './arithmetic.ts'
 import { deployedServerGroups, manifestLabelValue } from './deployments.ts'
 import { ExpressionError } from './lexer.ts'
@@ -130,19 +131,19 @@ export const expressionFunctions: readonly ExpressionFunction[] = [
     name: 'readJson',
     description: 'The object or list that a JSON text describes.',
     parameters: [text('text', 'JSON')],
-    call: (_place, [value], meter) => readJson(textOf(value), meter),
+    call: (_place, [value], meter) => readJson(textArgument(value), meter),
   },
   {
     name: 'readYaml',
     description: 'The value that a YAML text describes.',
     parameters: [text('text', 'YAML')],
-    call: (_place, [value], meter) => readYaml(textOf(value), meter),
+    call: (_place, [value], meter) => readYaml(textArgument(value), meter),
   },
   {
     name: 'readAllYaml',
     description: 'The list of the documents of a YAML text.',
     parameters: [text('text', 'YAML')],
-    call: (_place, [value], meter) => readAllYaml(textOf(value), meter),
+    call: (_place, [value], meter) => readAllYaml(textArgument(value), meter),
   },
   {
     name: 'toInt',
@@ -166,19 +167,19 @@ export const expressionFunctions: readonly ExpressionFunction[] = [
     name: 'toBase64',
     description: 'The text in base64.',
     parameters: [text('text', 'A text')],
-    call: (_place, [value]) => Buffer.from(textOf(value)).toString('base64'),
+    call: (_place, [value]) => Buffer.from(textArgument(value)).toString('base64'),
   },
   {
     name: 'fromBase64',
     description: 'The text that the base64 encodes.',
     parameters: [text('text', 'Base64')],
-    call: (_place, [value]) => Buffer.from(textOf(value), 'base64').toString(),
+    call: (_place, [value]) => Buffer.from(textArgument(value), 'base64').toString(),
   },
   {
     name: 'alphanumerical',
     description: 'The text without anything but letters and digits.',
     parameters: [text('text', 'A text')],
-    call: (_place, [value]) => textOf(value).replace(/[^A-Za-z0-9]/g, ''),
+    call: (_place, [value]) => textArgument(value).replace(/[^A-Za-z0-9]/g, ''),
   },
   {
     name: 'doNotEval',
@@ -314,9 +315,4 @@ function toFloat(value: string): unknown {
   const number = Number(value)
   if (value.trim() === '' || !Number.isFinite(number)) throw new ExpressionError(`"${value.slice(0, 40)}" is not a number.`)
   return new Real(number)
-}
-
-function textOf(value: unknown): string {
-  if (typeof value !== 'string') throw new ExpressionError(`A text was expected instead of ${describe(value)}.`)
-  return value
 }

@@ -6,7 +6,10 @@
 
 import { matchesWhole, replaceMatches, splitAt } from '../../regex/bounded-regex.ts'
 import type { Meter } from '../../regex/meter.ts'
+import { listArgument, textArgument, wholeArgument } from './arguments.ts'
 import { checkLength, longestText, repeat } from './arithmetic.ts'
+import { callJavaMethod, callStatic } from './java/classes.ts'
+import { type CallContext, JavaClassReference, JavaObject } from './java/java-class.ts'
 import { ExpressionError } from './lexer.ts'
 import { occurrences } from './text-search.ts'
 import { areEqual, compare, describe, isList, isMap, keysOf, numberOf, Real, toText } from './values.ts'
@@ -16,7 +19,10 @@ type Method = (target: never, args: unknown[], meter: Meter) => unknown
 type Methods = Readonly<Record<string, Method>>
 
 /** @throws {ExpressionError} when there is no such method, or its arguments do not fit. */
-export function callMethod(target: unknown, name: string, args: unknown[], meter: Meter): unknown {
+export function callMethod(target: unknown, name: string, args: unknown[], context: CallContext): unknown {
+  const { meter } = context
+  if (target instanceof JavaClassReference) return callStatic(target, name, args, context)
+  if (target instanceof JavaObject && !Object.hasOwn(commonMethods, name)) return callJavaMethod(target, name, args, context)
   const methods = methodsOf(target)
   const method = Object.hasOwn(methods, name) ? methods[name] : undefined
   if (method === undefined) throw new ExpressionError(`"${name}()" cannot be called on ${describe(target)}.`)
@@ -40,6 +46,7 @@ const commonMethods: Methods = {
 const textMethods: Methods = {
   ...commonMethods,
   length: (text: string) => text.length,
+  charAt: (text: string, [at]) => substring(text, wholeArgument(at), wholeArgument(at) + 1),
   isEmpty: (text: string) => text === '',
   isBlank: (text: string) => text.trim() === '',
   contains: (text: string, [part], meter) => firstIndexOf(text, textArgument(part), meter) >= 0,
@@ -112,24 +119,6 @@ function wholePart(value: unknown): bigint {
   if (typeof number === 'bigint') return number
   if (!Number.isFinite(number)) throw new ExpressionError(`${describe(value)} has no whole part.`)
   return BigInt(Math.trunc(number))
-}
-
-function textArgument(value: unknown): string {
-  if (typeof value !== 'string') throw new ExpressionError(`A text was expected instead of ${describe(value)}.`)
-  return value
-}
-
-function wholeArgument(value: unknown): number {
-  const number = numberOf(value)
-  if (number === undefined || number.kind === 'real') {
-    throw new ExpressionError(`A whole number was expected instead of ${describe(value)}.`)
-  }
-  return Number(number.value)
-}
-
-function listArgument(value: unknown): unknown[] {
-  if (!isList(value)) throw new ExpressionError(`A list was expected instead of ${describe(value)}.`)
-  return value
 }
 
 function checked(text: string): string {

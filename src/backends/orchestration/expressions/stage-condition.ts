@@ -6,10 +6,10 @@
 
 import { formatJson } from '../../../json/json.ts'
 import { isObject, type JsonObject } from '../../../json/values.ts'
-import type { Meter } from '../../regex/meter.ts'
 import type { StageRun } from '../machine/turn.ts'
 import { conditionKey } from '../model.ts'
 import { createExpressionMeter, evaluateNode, type Scope } from './evaluator.ts'
+import type { CallContext } from './java/java-class.ts'
 import { parseExpression } from './parser.ts'
 import { executionScope } from './scopes.ts'
 import type { Node } from './syntax.ts'
@@ -68,7 +68,7 @@ function evaluateCondition(run: StageRun): StageCondition | undefined {
   const { value } = outer
   const [failure] = [inner, outer].flatMap(({ summary }) => Object.values(summary).flat())
   const enabled = value === true || (typeof value === 'string' && value.toLowerCase() === 'true')
-  const operands = operandsOf(expression, options.scope, meter)
+  const operands = operandsOf(expression, options)
   turn.expressionSteps += meter.spent
   return {
     expression,
@@ -85,20 +85,19 @@ function shown(value: unknown): unknown {
 }
 
 /** Names, members and calls with fixed arguments that the expression reads, as far as their values are plain. */
-function operandsOf(expression: string, scope: Scope, meter: Meter): Operand[] {
+function operandsOf(expression: string, context: Omit<OperandSearch, 'found'>): Operand[] {
   const found = new Map<string, Operand>()
   try {
     const sources = expression.includes('${') ? expressionsIn(expression) : [expression]
-    for (const source of sources) readOperands(parseExpression(source), { scope, meter, found })
+    for (const source of sources) readOperands(parseExpression(source), { ...context, found })
   } catch {
     // It cannot be read, or takes too many steps: the error of the condition itself says so.
   }
   return [...found.values()]
 }
 
-interface OperandSearch {
+interface OperandSearch extends CallContext {
   readonly scope: Scope
-  readonly meter: Meter
   /** By path. */
   readonly found: Map<string, Operand>
 }
@@ -111,7 +110,7 @@ function readOperands(node: Node, search: OperandSearch): void {
 
   function hasAdded(name: string): boolean {
     try {
-      const value = evaluateNode(node, scope, meter)
+      const value = evaluateNode(node, scope, search)
       if (!isList(value) && !isMap(value))
         found.set(name, { path: name, value: isNull(value) ? undefined : shown(toJsonValue(value, meter)) })
       return true
@@ -153,6 +152,7 @@ function literalOf(node: Node): string {
 function partsOf(node: Node): readonly Node[] {
   switch (node.kind) {
     case 'function':
+    case 'new':
       return node.args
     case 'member':
     case 'select':

@@ -121,7 +121,7 @@ class TreeEvaluation {
   /** @throws {ExpressionError} also when the results grow too large, as one that contains itself does from run to run. */
   #evaluate(source: string): unknown {
     this.#meter.spend(source.length / sourcePerStep)
-    const value = evaluateNode(parseExpression(source), this.#options.scope, this.#meter)
+    const value = evaluateNode(parseExpression(source), this.#options.scope, { now: this.#options.now, meter: this.#meter })
     const size = sizeOf(value, this.#room, deepestResult)
     this.#room -= size
     this.#meter.spend(size / membersPerStep)

@@ -6,6 +6,7 @@
 import { isRawNumber } from '../../../json/json.ts'
 import { isObject } from '../../../json/values.ts'
 import type { Meter } from '../../regex/meter.ts'
+import { JavaClassReference, JavaObject } from './java/java-class.ts'
 import { ExpressionError } from './lexer.ts'
 
 /** A floating-point number, also when its value happens to be whole. */
@@ -77,8 +78,10 @@ export function isList(value: unknown): value is unknown[] {
 
 /** An object of JSON, not one of the language's own values. */
 export function isMap(value: unknown): value is Record<string, unknown> {
-  return isObject(value) && !(value instanceof Real) && !(value instanceof Unevaluated)
+  return isObject(value) && !ownKinds.some((kind) => value instanceof kind)
 }
+
+const ownKinds = [Real, Unevaluated, JavaObject, JavaClassReference]
 
 export function isNull(value: unknown): value is null | undefined {
   return value === null || value === undefined
@@ -123,6 +126,8 @@ export function toText(value: unknown, meter: Meter): string {
 
 /** The text of a value without members. */
 function plainText(value: unknown): string {
+  if (value instanceof JavaObject) return value.toText()
+  if (value instanceof JavaClassReference) return `class ${value.class.name}`
   const number = numberOf(value)
   if (number === undefined) return String(value)
   return number.kind === 'real' ? realText(number.value) : String(number.value)
@@ -137,6 +142,8 @@ export function toJsonValue(value: unknown, meter: Meter): unknown {
   weigh(value, meter)
   if (value instanceof Unevaluated) return toJsonValue(value.value, meter)
   if (value instanceof Real) return Number.isFinite(value.value) ? value.value : String(value.value)
+  if (value instanceof JavaObject) return value.class.toJson?.(value.value) ?? value.toText()
+  if (value instanceof JavaClassReference) return plainText(value)
   if (typeof value === 'bigint') return Number.isSafeInteger(Number(value)) ? Number(value) : String(value)
   if (isList(value)) return value.map((item) => toJsonValue(item, meter))
   if (isMap(value)) return Object.fromEntries(keysOf(value, meter).map((key) => [key, toJsonValue(value[key], meter)]))
@@ -149,6 +156,7 @@ export function describe(value: unknown): string {
   if (typeof value === 'string') return value === '' ? 'an empty text' : `the text "${value.slice(0, 40)}"`
   if (isList(value)) return 'a list'
   if (isMap(value)) return 'an object'
+  if (value instanceof JavaObject) return `the ${value.class.name} ${value.toText()}`.slice(0, 80)
   return value instanceof Unevaluated ? 'a value that is not evaluated' : plainText(value).slice(0, 40)
 }
 
@@ -167,7 +175,13 @@ export function areEqual(one: unknown, other: unknown, meter: Meter): boolean {
     const isSame = (key: string) => Object.hasOwn(other, key) && areEqual(one[key], other[key], meter)
     return keys.length === otherKeys.length && keys.every(isSame)
   }
+  if (one instanceof JavaObject && other instanceof JavaObject) return one.class === other.class && orderOf(one, other) === 0
   return one === other
+}
+
+/** Objects of a class without an order are equal only to themselves. */
+function orderOf(one: JavaObject, other: JavaObject): number | undefined {
+  return one === other ? 0 : one.class.compare?.(one.value, other.value)
 }
 
 /** The keys of an object, each counted. */
@@ -195,5 +209,9 @@ export function compare(one: unknown, other: unknown, meter: Meter): number {
   if (left !== undefined && right !== undefined) return compareNumbers(left, right)
   if (typeof one === 'string' && typeof other === 'string') return one < other ? -1 : one > other ? 1 : 0
   if (typeof one === 'boolean' && typeof other === 'boolean') return Number(one) - Number(other)
+  if (one instanceof JavaObject && other instanceof JavaObject && one.class === other.class) {
+    const order = orderOf(one, other)
+    if (order !== undefined) return order
+  }
   throw new ExpressionError(`${describe(one)} and ${describe(other)} cannot be ordered.`)
 }
