@@ -1,6 +1,7 @@
 /** Prints `docs/reference/` and the types of the console from the code, and the test files in `docs/contracts/scenarios/` from the tests. */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
+import { formatExpressions } from '../src/backends/orchestration/expressions/reference.ts'
 import { formatSettingsReference } from '../src/config/reference.ts'
 import { type ErrorCode, errorCodes, shapeOf } from '../src/errors.ts'
 import { allOperations, subjects } from '../src/operations/all.ts'
@@ -28,6 +29,7 @@ export function printReference(): ReferencePage[] {
     { file: 'docs/reference/metrics.md', text: page('Metrics', formatMetrics()) },
     { file: 'console/src/api/schema.d.ts', text: printConsoleTypes(describeApi()) },
     { file: 'docs/reference/stage-types.md', text: page('Stage types', formatStageTypes()) },
+    { file: 'docs/reference/expressions.md', text: page('Expressions', formatExpressions()) },
     ...printScenarios(),
   ]
 }

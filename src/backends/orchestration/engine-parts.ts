@@ -7,6 +7,7 @@ import type { CallService } from '../backend.ts'
 import type { EffectivePipelines } from '../effective-pipelines.ts'
 import type { PipelineLimits } from '../limits.ts'
 import type { CallOutside } from '../outside/call-outside.ts'
+import type { ExpressionAnswers } from './expressions/answers.ts'
 import type { LifeCycleEvent } from './machine/turn.ts'
 import type { Execution } from './model.ts'
 import type { StageTypes } from './stages/stage-type.ts'
@@ -44,6 +45,8 @@ export interface EngineOptions {
 
 export interface EngineParts {
   readonly options: EngineOptions
+  /** What expressions read from elsewhere. */
+  readonly answers: ExpressionAnswers
   /** Changes executions in one transaction, and wakes up for what follows from it. */
   transact<T>(work: (unit: UnitOfWork) => T): T
 }

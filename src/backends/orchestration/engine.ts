@@ -14,6 +14,8 @@ import { executionFactor } from '../limits.ts'
 import { ExecutionChanges, summaryOf } from './changes.ts'
 import { DueQueue } from './due-queue.ts'
 import type { EngineOptions, EngineParts } from './engine-parts.ts'
+import { ExpressionAnswers } from './expressions/answers.ts'
+import { askElsewhere } from './expressions/ask-elsewhere.ts'
 import { runFollowUp } from './follow-ups.ts'
 import { advance } from './machine/advance.ts'
 import { StageError } from './machine/failure.ts'
@@ -37,6 +39,8 @@ const charactersPerEffort = 16
 const effortPerRestMs = 1000
 /** Pause after the store refused a step: locked, or its disk is full. */
 const storeRetryMs = 1000
+/** Pause of a step that waits for what its expressions read. */
+const answerPollMs = 250
 /** A clock that is set forward, or a machine that slept, is noticed after this time. */
 const longestTimerMs = 60_000
 /** A clock that is set back further is heeded; less is the usual correction of a clock. */
@@ -47,6 +51,7 @@ const mostInterruptions = 5
 export class Engine implements EngineParts {
   readonly options: EngineOptions
   readonly changes = new ExecutionChanges()
+  readonly answers: ExpressionAnswers
   readonly #queue = new DueQueue()
   readonly #inFlight = new Set<string>()
   /** Executions that were due when the engine started: one of them may have ended it. */
@@ -63,6 +68,7 @@ export class Engine implements EngineParts {
 
   constructor(options: EngineOptions) {
     this.options = options
+    this.answers = new ExpressionAnswers(askElsewhere(options), (id) => this.#lookAgain(id))
   }
 
   /** Reads what has to be done from the store and begins. */
@@ -96,7 +102,7 @@ export class Engine implements EngineParts {
 
   /** One atomic step. `work` must not wait, and must not begin another step. */
   transact<T>(work: (unit: UnitOfWork) => T): T {
-    const turn = createTurn(this.options)
+    const turn = createTurn({ ...this.options, answers: this.answers })
     const unit = new UnitOfWork(turn, this.options.store, this.isInFlight)
     const { result, touched } = inTransaction(this.options.db, () => {
       const result = work(unit)
@@ -142,6 +148,13 @@ export class Engine implements EngineParts {
       }
     }
     this.#lastMs = now
+  }
+
+  /** An answer for the expressions of an execution has come. */
+  #lookAgain(id: string): void {
+    if (!this.#isRunning) return
+    this.#queue.set(id, this.options.now())
+    this.#arm()
   }
 
   /** A step that the store refuses is tried again later; nothing is lost, since nothing was changed. */
@@ -276,7 +289,9 @@ export class Engine implements EngineParts {
     const context = createTaskContext(this, run)
     let outcome: () => void
     try {
-      const result = step.decide(context)
+      const decided = step.decide(context)
+      const isPending = context.answers.pending.length > 0
+      const result: TaskResult = isPending ? { status: 'RUNNING', pollMs: answerPollMs } : decided
       outcome = () => this.#apply(run, result, unit)
     } catch (error) {
       outcome = () => applyFailure(run, error)

@@ -19,7 +19,8 @@ export function createTaskContext(engine: EngineParts, { execution, stage }: Sta
     known ??= identityHeaders({ execution, stage })
     return known
   }
-  const place = { execution, stage, now: options.now(), meter: createExpressionMeter() }
+  const answers = engine.answers.at({ execution, stage }, true)
+  const place = { execution, stage, now: options.now(), meter: createExpressionMeter(), answers }
   return {
     ...place,
     newId: options.nextId,

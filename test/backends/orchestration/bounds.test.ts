@@ -7,6 +7,7 @@ import type { TestContext } from 'node:test'
 import { test } from 'node:test'
 import { defaultPipelineLimits } from '../../../src/backends/limits.ts'
 import { executionView } from '../../../src/backends/orchestration/execution-view.ts'
+import { ExpressionAnswers } from '../../../src/backends/orchestration/expressions/answers.ts'
 import { failedLeaves } from '../../../src/backends/orchestration/failed-stages.ts'
 import { startExecution } from '../../../src/backends/orchestration/machine/advance.ts'
 import { graphOf } from '../../../src/backends/orchestration/machine/graph.ts'
@@ -53,6 +54,7 @@ function createTurn(): Turn {
     nextId,
     stageTypes: createStageTypes(),
     limits: defaultPipelineLimits,
+    answers: new ExpressionAnswers(async () => undefined),
     completed: [],
     events: [],
     expressionSteps: 0,

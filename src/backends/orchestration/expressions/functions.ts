@@ -12,6 +12,7 @@ import { identityOf } from '../identity.ts'
 import { graphOf } from '../machine/graph.ts'
 import type { Execution, ExecutionPlace, Stage } from '../model.ts'
 import { typeNameOf } from '../stages/stage-type.ts'
+import type { ExpressionPlace, Question } from './answers.ts'
 import { textArgument } from './arguments.ts'
 import { checkLength } from './arithmetic.ts'
 import { deployedServerGroups, manifestLabelValue } from './deployments.ts'
@@ -23,7 +24,7 @@ interface ExpressionFunction {
   readonly description: string
   readonly parameters: readonly FunctionParameter[]
   /** Arguments have been weighed, and so will be the result; what a function does beyond it counts. */
-  call(place: ExecutionPlace, args: readonly unknown[], meter: Meter): unknown
+  call(place: ExpressionPlace, args: readonly unknown[], meter: Meter): unknown
 }
 
 interface FunctionParameter {
@@ -146,6 +147,36 @@ export const expressionFunctions: readonly ExpressionFunction[] = [
     call: (_place, [value], meter) => readAllYaml(textArgument(value), meter),
   },
   {
+    name: 'readProperties',
+    description: 'The texts by key of a properties file of Java.',
+    parameters: [text('text', 'Properties')],
+    call: (_place, [value], meter) => readProperties(textArgument(value), meter),
+  },
+  ...[
+    { name: 'fromUrl', result: 'text', read: (found: string) => found },
+    { name: 'jsonFromUrl', result: 'object or list of the JSON', read: readJson },
+    { name: 'yamlFromUrl', result: 'value of the YAML', read: readYaml },
+    { name: 'propertiesFromUrl', result: 'texts by key of the properties file', read: readProperties },
+  ].map(({ name, result, read }) => ({
+    name,
+    description: `The ${result} at an address, which is read with GET and without a login when the stage begins.`,
+    parameters: [text('url', 'Address')],
+    call: (place: ExpressionPlace, [url]: readonly unknown[], meter: Meter) =>
+      read(textArgument(ask(place, { kind: 'address', url: textArgument(url) })), meter),
+  })),
+  {
+    name: 'pipelineId',
+    description: 'The id of the pipeline with a name in the application of the execution.',
+    parameters: [text('pipelineName', 'Name of the pipeline')],
+    call: (place, [name]) => pipelineId(place, name, place.execution?.application),
+  },
+  {
+    name: 'pipelineIdInApplication',
+    description: 'The id of the pipeline with a name in an application that the user of the stage may read.',
+    parameters: [text('pipelineName', 'Name of the pipeline'), text('applicationName', 'Name of the application')],
+    call: (place, [name, application]) => pipelineId(place, name, textArgument(application)),
+  },
+  {
     name: 'toInt',
     description: 'The whole number that a text shows.',
     parameters: [text('text', 'A number')],
@@ -188,6 +219,28 @@ export const expressionFunctions: readonly ExpressionFunction[] = [
     call: (_place, [value]) => new Unevaluated(value),
   },
 ]
+
+/** @throws {ExpressionError} when there is no answer, or not yet */
+function ask({ answers }: ExpressionPlace, question: Question): unknown {
+  if (answers === undefined) throw new ExpressionError('What lies elsewhere is read only when a stage begins.')
+  return answers.read(question)
+}
+
+const askingName = /#\s*(?:\w*fromUrl|pipelineId(?:InApplication)?)\s*\(/i
+
+/** Whether a text within the value may call a function that reads from elsewhere. */
+export function asksElsewhere(value: unknown): boolean {
+  if (typeof value === 'string') return askingName.test(value)
+  if (isList(value)) return value.some(asksElsewhere)
+  return isObject(value) && Object.entries(value).some(([key, each]) => askingName.test(key) || asksElsewhere(each))
+}
+
+function pipelineId(place: ExpressionPlace, name: unknown, application: string): unknown {
+  const ids = ask(place, { kind: 'pipelines', application }) as ReadonlyMap<string, string>
+  const id = ids.get(textArgument(name))
+  if (id === undefined) throw new ExpressionError(`Application ${application} has no pipeline that is named ${describe(name)}.`)
+  return id
+}
 
 /** A stage as expressions see it. */
 function stageObject(stage: Stage, meter?: Meter): JsonObject {
@@ -272,6 +325,27 @@ const yamlOptions = { maxAliasCount: 100, uniqueKeys: false }
 function readYaml(yaml: string, meter: Meter): unknown {
   meter.spend(leastYamlSteps + yaml.length * stepsPerYamlCharacter)
   return plain(attempt(() => parseYaml(yaml, yamlOptions), 'YAML'))
+}
+
+/** @see java.util.Properties: `key=value`, `key: value` or `key value`; a backslash continues a line. */
+function readProperties(properties: string, meter: Meter): unknown {
+  meter.spend(properties.length / jsonCharactersPerStep)
+  const lines = properties.replace(/\\\r?\n[ \t]*/g, '').split(/\r?\n/)
+  const entries = lines.filter((line) => !/^\s*(?:[#!]|$)/.test(line)).map(toProperty)
+  return Object.fromEntries(entries.filter(([key]) => key !== '__proto__'))
+}
+
+function toProperty(line: string): [key: string, value: string] {
+  const [, key = '', value = ''] = /^\s*((?:\\.|[^\s\\:=])*)\s*[:=]?\s*(.*)$/.exec(line) ?? []
+  return [unescaped(key), unescaped(value)]
+}
+
+const escapes: Readonly<Record<string, string>> = { n: '\n', t: '\t', r: '\r', f: '\f' }
+
+function unescaped(value: string): string {
+  return value.replace(/\\(?:u([0-9a-fA-F]{4})|(.))/g, (_all, code: string | undefined, letter = '') =>
+    code === undefined ? (escapes[letter] ?? letter) : String.fromCharCode(Number.parseInt(code, 16)),
+  )
 }
 
 function readAllYaml(yaml: string, meter: Meter): unknown {

@@ -4,6 +4,7 @@ import { isObject, type JsonObject, objectOf } from '../../../json/values.ts'
 import type { Meter } from '../../regex/meter.ts'
 import { graphOf } from '../machine/graph.ts'
 import type { ExecutionPlace } from '../model.ts'
+import type { ExpressionPlace } from './answers.ts'
 import { deployedServerGroups } from './deployments.ts'
 import type { Scope } from './evaluator.ts'
 import { executionObject, expressionFunctions } from './functions.ts'
@@ -37,7 +38,7 @@ export function objectScope(members: JsonObject): Scope {
 }
 
 /** The execution as a whole, and what a stage sees when one is given. Ad-hoc tasks see neither their execution nor a trigger. */
-export function executionScope(place: ExecutionPlace): Scope {
+export function executionScope(place: ExpressionPlace): Scope {
   const { execution, stage } = place
   const names = new Map<string, () => unknown>()
   if (execution.type === 'PIPELINE') {
@@ -79,12 +80,23 @@ function once<T>(find: () => T): () => T {
   }
 }
 
-function functionsAt(place: ExecutionPlace): Scope['functions'] {
+function functionsAt(place: ExpressionPlace): Scope['functions'] {
   return new Map(expressionFunctions.map((each) => [each.name, (args: unknown[], meter: Meter) => each.call(place, args, meter)]))
 }
 
 const placelessNames = [
-  ...['toJson', 'readJson', 'readYaml', 'readAllYaml', 'toInt', 'toFloat', 'toBoolean', 'toBase64', 'fromBase64'],
+  ...[
+    'toJson',
+    'readJson',
+    'readYaml',
+    'readAllYaml',
+    'readProperties',
+    'toInt',
+    'toFloat',
+    'toBoolean',
+    'toBase64',
+    'fromBase64',
+  ],
   ...['alphanumerical', 'doNotEval'],
 ]
 

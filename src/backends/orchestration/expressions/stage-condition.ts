@@ -11,7 +11,7 @@ import { conditionKey } from '../model.ts'
 import { createExpressionMeter, evaluateNode, type Scope } from './evaluator.ts'
 import type { CallContext } from './java/java-class.ts'
 import { parseExpression } from './parser.ts'
-import { executionScope } from './scopes.ts'
+import { runScope } from './stage-evaluation.ts'
 import type { Node } from './syntax.ts'
 import { evaluateTree, expressionsIn } from './template.ts'
 import { isList, isMap, isNull, toJsonValue } from './values.ts'
@@ -62,7 +62,7 @@ function evaluateCondition(run: StageRun): StageCondition | undefined {
   if (typeof expression === 'boolean') return { expression, enabled: expression, value: expression, evaluatedAt }
   if (typeof expression !== 'string' || expression.trim() === '') return undefined
   const meter = createExpressionMeter()
-  const options = { scope: executionScope(run), now: turn.now, meter }
+  const options = { scope: runScope(run), now: turn.now, meter }
   const inner = evaluateTree<unknown>(expression, options)
   const outer = typeof inner.value === 'string' ? evaluateTree<unknown>(`\${${inner.value}}`, options) : inner
   const { value } = outer

@@ -7,9 +7,10 @@
 import { isObject, type JsonObject, objectOf } from '../../../json/values.ts'
 import type { Meter } from '../../regex/meter.ts'
 import type { StageRun } from '../machine/turn.ts'
-import { conditionKey, type Stage, type StagePlace } from '../model.ts'
+import { conditionKey, type Stage } from '../model.ts'
 import { stageTypeOf } from '../stages/stage-type.ts'
-import { createExpressionMeter } from './evaluator.ts'
+import type { ExpressionPlace } from './answers.ts'
+import { createExpressionMeter, type Scope } from './evaluator.ts'
 import { executionScope } from './scopes.ts'
 import { type ExpressionSummary, evaluateTree } from './template.ts'
 
@@ -22,13 +23,18 @@ export function evaluateStageContext(run: StageRun): void {
   const own = stageTypeOf(turn.stageTypes, stage)?.unevaluatedKeys?.(stage, execution) ?? []
   const meter = createExpressionMeter()
   const { value, summary, succeeded } = evaluateTree(stage.context, {
-    scope: executionScope(run),
+    scope: runScope(run),
     now: turn.now,
     meter,
     skip: [...own, summaryKey, 'exception', 'stageEnabled', conditionKey],
   })
   turn.expressionSteps += meter.spent
   stage.context = { ...value, [summaryKey]: mergedSummary(stage.context[summaryKey], summary, succeeded) }
+}
+
+/** What a stage refers to in a run: what was read from elsewhere when it began is still known. */
+export function runScope(run: StageRun): Scope {
+  return executionScope({ ...run, answers: run.answers ?? run.turn.answers.at(run, false) })
 }
 
 /** Most contexts hold no expression, and they are looked at often. */
@@ -58,7 +64,8 @@ export function evaluateForStage(place: EvaluationPlace, text: string): unknown 
 }
 
 /** Where expressions are evaluated, and what they may take together. */
-export interface EvaluationPlace extends StagePlace {
+export interface EvaluationPlace extends ExpressionPlace {
+  readonly stage: Stage
   /** Milliseconds since the epoch. */
   readonly now: number
   readonly meter: Meter

@@ -4,7 +4,9 @@
  * @see docs/contracts/orchestration.md#execution-states, #stage-states
  */
 import { isTrue } from '../../../json/values.ts'
+import { asksElsewhere } from '../expressions/functions.ts'
 import { isStageEnabled } from '../expressions/stage-condition.ts'
+import { evaluateStageContext } from '../expressions/stage-evaluation.ts'
 import type { Execution, Stage, StagePlace } from '../model.ts'
 import { isTopLevel } from '../model.ts'
 import { stageTypeOf } from '../stages/stage-type.ts'
@@ -44,7 +46,7 @@ function affectedBy({ execution, stage }: StagePlace): Stage[] {
 function advanceStage(run: StageRun): boolean {
   const { status } = run.stage
   if (status === 'RUNNING') return progressStage(run)
-  if (status !== 'NOT_STARTED' || !mayStart(run)) return false
+  if (status !== 'NOT_STARTED' || !mayStart(run) || awaitsAnswers(run)) return false
   startStage(run)
   return true
 }
@@ -57,6 +59,21 @@ function mayStart({ execution, stage }: StagePlace): boolean {
   if (parent.status !== 'RUNNING') return false
   const isFailed = parent.engine.failureStages !== undefined
   return stage.syntheticStageOwner === 'STAGE_BEFORE' || isFailed || parent.tasks.every((task) => isComplete(task.status))
+}
+
+/** A lost answer is asked for again after this time. */
+const askAgainMs = 1000
+
+/** Whether expressions of the stage read something from elsewhere that is not there yet; it is asked for, and the stage is looked at again. */
+function awaitsAnswers(run: StageRun): boolean {
+  const { execution, stage, turn } = run
+  if (!asksElsewhere(stage.context)) return false
+  const answers = turn.answers.at(run, true)
+  const trial = { ...run, stage: { ...stage }, answers }
+  if (isStageEnabled(trial)) evaluateStageContext(trial)
+  if (answers.pending.length === 0) return false
+  execution.engine.unfinishedAt = turn.now + askAgainMs
+  return true
 }
 
 function startStage(run: StageRun): void {

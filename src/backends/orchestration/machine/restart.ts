@@ -24,6 +24,7 @@ export function resetForRestart({ execution, stage, turn }: StageRun, restartedB
   const graph = graphOf(execution)
   const reset = [stage, ...graph.downstreamOf(stage)].filter((each) => isComplete(each.status))
   graph.remove(new Set(reset.flatMap((each) => graph.descendantsOf(each))))
+  turn.answers.forget(execution.id)
   for (const each of reset) resetStage(each, turn)
 }
 

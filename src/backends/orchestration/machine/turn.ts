@@ -1,6 +1,7 @@
 /** One turn of the state machine: its inputs, and its effects to store and publish. */
 import type { PipelineLimits } from '../../limits.ts'
-import type { Execution, ExecutionPlace, StagePlace, Task } from '../model.ts'
+import type { ExpressionAnswers, ExpressionPlace } from '../expressions/answers.ts'
+import type { Execution, ExecutionPlace, Stage, StagePlace, Task } from '../model.ts'
 import type { StageTypes, Step } from '../stages/stage-type.ts'
 
 export interface Turn {
@@ -9,6 +10,8 @@ export interface Turn {
   readonly nextId: () => string
   readonly stageTypes: StageTypes
   readonly limits: PipelineLimits
+  /** What expressions read from elsewhere. */
+  readonly answers: ExpressionAnswers
   /** Executions that this step completed; what waits for them is dealt with in the same transaction. */
   readonly completed: Execution[]
   readonly events: LifeCycleEvent[]
@@ -23,8 +26,9 @@ export function createTurn({
   nextId,
   stageTypes,
   limits,
-}: Pick<Turn, 'nextId' | 'stageTypes' | 'limits'> & { readonly now: () => number }): Turn {
-  return { now: now(), nextId, stageTypes, limits, completed: [], events: [], expressionSteps: 0, recorded: 0 }
+  answers,
+}: Pick<Turn, 'nextId' | 'stageTypes' | 'limits' | 'answers'> & { readonly now: () => number }): Turn {
+  return { now: now(), nextId, stageTypes, limits, answers, completed: [], events: [], expressionSteps: 0, recorded: 0 }
 }
 
 /** Beyond it, what is left is for another step: others must have their turn. */
@@ -43,7 +47,8 @@ export interface LifeCycleEvent extends ExecutionPlace {
 }
 
 /** A stage that is moved on in a turn. */
-export interface StageRun extends StagePlace {
+export interface StageRun extends StagePlace, ExpressionPlace {
+  readonly stage: Stage
   readonly turn: Turn
 }
 

@@ -3,10 +3,12 @@
  *
  * @see docs/contracts/orchestration.md#expression-endpoints
  */
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { isObject, type JsonObject } from '../../../json/values.ts'
-import { BackendError } from '../../backend.ts'
+import { BackendError, callerOf } from '../../backend.ts'
 import type { Engine } from '../engine.ts'
+import { type AnswerSource, ExpressionAnswers } from '../expressions/answers.ts'
+import { askElsewhere } from '../expressions/ask-elsewhere.ts'
 import { createExpressionMeter } from '../expressions/evaluator.ts'
 import { expressionFunctions } from '../expressions/functions.ts'
 import { executionScope } from '../expressions/scopes.ts'
@@ -31,26 +33,49 @@ const evaluators = [
 export function expressionRoutes(app: FastifyInstance, engine: Engine): void {
   const { now } = engine.options
 
+  /** Evaluates again as long as expressions read something from elsewhere that is not there yet. */
+  async function withAnswers<T>(request: FastifyRequest, place: ExecutionPlace, work: (answers: AnswerSource) => T): Promise<T> {
+    const known = new ExpressionAnswers(askElsewhere(engine.options, () => callerOf(request).identity))
+    for (;;) {
+      const answers = known.at(place, true)
+      const result = work(answers)
+      if (answers.pending.length === 0) return result
+      await Promise.all(answers.pending)
+    }
+  }
+
+  async function evaluate(
+    request: FastifyRequest<{ Querystring: { expression?: string } }>,
+    place: ExecutionPlace,
+  ): Promise<JsonObject> {
+    const { expression } = request.query
+    if (expression === undefined) throw new BackendError(400, 'The query parameter "expression" is missing.')
+    const { value, summary } = await withAnswers(request, place, (answers) =>
+      evaluateTree<unknown>(expression, { scope: executionScope({ ...place, answers }), now: now() }),
+    )
+    return { result: value, detail: detailOf(summary) }
+  }
+
   app.get<{ Params: { id: string }; Querystring: { expression?: string } }>(
     '/pipelines/:id/evaluateExpression',
-    (request, reply) => {
+    async (request, reply) => {
       const execution = maskExecution(engine.read(request.params.id, 'PIPELINE'))
-      return sendRecord(reply, evaluate({ execution }, request.query.expression, now()))
+      return sendRecord(reply, await evaluate(request, { execution }))
     },
   )
 
   app.get<{ Params: { id: string; stageId: string }; Querystring: { expression?: string } }>(
     '/pipelines/:id/:stageId/evaluateExpression',
-    (request, reply) => {
+    async (request, reply) => {
       const execution = maskExecution(engine.read(request.params.id, 'PIPELINE'))
       const stage = requireStage(execution, request.params.stageId)
-      return sendRecord(reply, evaluate({ execution, stage }, request.query.expression, now()))
+      return sendRecord(reply, await evaluate(request, { execution, stage }))
     },
   )
 
   app.post<{ Params: { id: string }; Querystring: { requisiteStageRefIds?: string; spelVersion?: string } }>(
     '/pipelines/:id/evaluateVariables',
-    (request, reply) => {
+    async (request, reply) => {
       const execution = maskExecution(engine.read(request.params.id, 'PIPELINE'))
       const version = request.query.spelVersion ?? execution.spelEvaluator
       if (version !== 'v3' && version !== 'v4') throw new BackendError(400, `"${version}" is not an evaluator; use v3 or v4.`)
@@ -62,7 +87,8 @@ export function expressionRoutes(app: FastifyInstance, engine: Engine): void {
       const stage = standIn(requisites)
       const meter = createExpressionMeter()
       const place = { execution: { ...execution, stages: [...execution.stages, stage] }, stage, now: now(), meter }
-      const { result, summary } = version === 'v4' ? evaluateVariables(variables, place) : evaluateTogether(variables, place)
+      const evaluateAll = version === 'v4' ? evaluateVariables : evaluateTogether
+      const { result, summary } = await withAnswers(request, place, (answers) => evaluateAll(variables, { ...place, answers }))
       return sendRecord(reply, { result, detail: detailOf(summary) })
     },
   )
@@ -71,12 +97,6 @@ export function expressionRoutes(app: FastifyInstance, engine: Engine): void {
     functions: expressionFunctions.map(({ name, description, parameters }) => ({ name, description, parameters })),
     spelEvaluators: evaluators,
   }))
-}
-
-function evaluate(place: ExecutionPlace, expression: string | undefined, now: number): JsonObject {
-  if (expression === undefined) throw new BackendError(400, 'The query parameter "expression" is missing.')
-  const { value, summary } = evaluateTree<unknown>(expression, { scope: executionScope(place), now })
-  return { result: value, detail: detailOf(summary) }
 }
 
 function detailOf(summary: ExpressionSummary): ExpressionSummary | undefined {

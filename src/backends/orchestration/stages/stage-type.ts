@@ -14,6 +14,7 @@ import type { ApplicationRight } from '../../access.ts'
 import type { ServiceAnswer } from '../../backend.ts'
 import type { CallOutside } from '../../outside/call-outside.ts'
 import type { Meter } from '../../regex/meter.ts'
+import type { AnswerSource } from '../expressions/answers.ts'
 import { conditionKey, type Execution, type Stage } from '../model.ts'
 import type { Status } from '../statuses.ts'
 
@@ -91,6 +92,8 @@ export interface TaskContext {
   readonly stage: Stage
   /** Milliseconds since the epoch. */
   readonly now: number
+  /** What expressions read from elsewhere. A step that decides is repeated once all of it is there. */
+  readonly answers: AnswerSource
   /** A context key, or else the output of the nearest ancestor that has it. */
   read(key: string): unknown
   /** Counts what the expressions take that the step evaluates. */

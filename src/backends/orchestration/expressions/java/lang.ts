@@ -106,7 +106,8 @@ const stringClass: JavaClass = {
       let length = 0
       const texts = items.map((item) => {
         const text = toText(item, meter)
-        checkLength((length += text.length + between.length))
+        length += text.length + between.length
+        checkLength(length)
         return text
       })
       meter.spendOnText(length)
@@ -141,7 +142,8 @@ function formatText(format: string, values: readonly unknown[], show: (value: un
       const padded = flags.includes('-')
         ? plain.padEnd(Number(width))
         : sign + plain.slice(sign.length).padStart(Number(width) - sign.length, isZeroPadded ? '0' : ' ')
-      checkLength((length += padded.length))
+      length += padded.length
+      checkLength(length)
       return padded
     },
   )

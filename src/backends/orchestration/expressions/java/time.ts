@@ -89,11 +89,11 @@ const chronoUnit: JavaClass<string> = enumeration('java.time.temporal.ChronoUnit
 type TemporalUnit = (typeof units)[Unit]
 
 function unitArgument(value: unknown): TemporalUnit {
-  return units[valueOf<string>(value, [chronoUnit]) as Unit]
+  return units[objectValue<string>(value, [chronoUnit]) as Unit]
 }
 
 /** @throws {ExpressionError} unless it is an object of one of the classes */
-function valueOf<T>(value: unknown, classes: readonly JavaClass<T>[]): T {
+function objectValue<T>(value: unknown, classes: readonly JavaClass<T>[]): T {
   if (value instanceof JavaObject && classes.includes(value.class as JavaClass<T>)) return value.value as T
   throw new ExpressionError(`${classes.map(({ name }) => name).join(' or ')} was expected instead of ${describe(value)}.`)
 }
@@ -127,7 +127,7 @@ function arithmetic<T>(of: () => JavaClass<T>, named: readonly Unit[]): Record<s
   ] as const) {
     methods[sign] = (value, [amount, unit]) =>
       unit === undefined
-        ? new JavaObject(of(), shift(value, valueOf(amount, [duration, period]) as object, isBack))
+        ? new JavaObject(of(), shift(value, objectValue(amount, [duration, period]) as object, isBack))
         : new JavaObject(of(), shift(value, { [unitArgument(unit)]: wholeArgument(amount) }, isBack))
     for (const unit of named) {
       const name = sign + unit.charAt(0) + unit.slice(1).toLowerCase()
@@ -153,13 +153,13 @@ function changers<T>(of: () => JavaClass<T>, parts: Readonly<Record<string, stri
 
 /** What all classes of dates and times offer. */
 function common<T extends object>(of: () => JavaClass<T>): Record<string, JavaMethod<T>> {
-  const order = (value: T, other: unknown) => of().compare?.(value, valueOf(other, [of()])) ?? 0
+  const order = (value: T, other: unknown) => of().compare?.(value, objectValue(other, [of()])) ?? 0
   return {
     isBefore: (value, [other]) => order(value, other) < 0,
     isAfter: (value, [other]) => order(value, other) > 0,
     isEqual: (value, [other]) => order(value, other) === 0,
     until: (value, [other, unit]) => countBetween(new JavaObject(of(), value), other, unitArgument(unit)),
-    format: (value, [format]) => valueOf(format, [formatter]).write(new JavaObject(of(), value) as never),
+    format: (value, [format]) => objectValue(format, [formatter]).write(new JavaObject(of(), value) as never),
   }
 }
 
@@ -181,7 +181,7 @@ const clockMethods = <T extends Temporal.PlainTime | Temporal.PlainDateTime | Te
 })
 
 function zoneArgument(value: unknown): string {
-  return typeof value === 'string' ? checkZone(value) : valueOf(value, [zoneId, zoneOffset])
+  return typeof value === 'string' ? checkZone(value) : objectValue(value, [zoneId, zoneOffset])
 }
 
 function checkZone(name: string): string {
@@ -198,14 +198,14 @@ function nowIn([zone]: readonly unknown[], { now }: CallContext): Temporal.Zoned
 /** Reads a text by a formatter, or as ISO writes it. */
 function reader<T>(of: () => JavaClass<T>, fromIso: (text: string) => T): JavaFunction {
   return ([text, format]) => {
-    const iso = format === undefined ? textArgument(text) : valueOf(format, [formatter]).read(textArgument(text))
+    const iso = format === undefined ? textArgument(text) : objectValue(format, [formatter]).read(textArgument(text))
     return new JavaObject(of(), fromIso(iso))
   }
 }
 
 const pieces = (args: readonly unknown[]) =>
   args.map((each) => (each instanceof JavaObject ? monthNumber(each) : wholeArgument(each)))
-const monthNumber = (value: unknown) => Object.keys(month.constants ?? {}).indexOf(valueOf(value, [month])) + 1
+const monthNumber = (value: unknown) => Object.keys(month.constants ?? {}).indexOf(objectValue(value, [month])) + 1
 
 /** Java leaves out seconds that are zero, and writes fractions in groups of three digits. */
 function clockText(text: string): string {
@@ -284,7 +284,7 @@ const localDateTime: JavaClass<Temporal.PlainDateTime> = {
       (text) => Temporal.PlainDateTime.from(text),
     ),
     ofInstant: ([from, zone]) =>
-      new JavaObject(localDateTime, valueOf(from, [instant]).toZonedDateTimeISO(zoneArgument(zone)).toPlainDateTime()),
+      new JavaObject(localDateTime, objectValue(from, [instant]).toZonedDateTimeISO(zoneArgument(zone)).toPlainDateTime()),
   },
   methods: {
     ...common(() => localDateTime),
@@ -318,7 +318,7 @@ function zoned(
         const fields = { year, month: monthOfYear, day, hour, minute, second, timeZone: zoneArgument(args.at(-1)) }
         return wrap(Temporal.ZonedDateTime.from(fields, { overflow: 'reject' }))
       },
-      ofInstant: ([from, zone]) => wrap(valueOf(from, [instant]).toZonedDateTimeISO(zoneArgument(zone))),
+      ofInstant: ([from, zone]) => wrap(objectValue(from, [instant]).toZonedDateTimeISO(zoneArgument(zone))),
       parse: reader(of, (text) => {
         const bracket = /\[(.+)\]$/.exec(text)?.[1]
         const zone = bracket ?? /(?:Z|[+-]\d\d:\d\d)$/.exec(text)?.[0] ?? ''
@@ -447,8 +447,8 @@ const duration: JavaClass<Temporal.Duration> = lengthClass(
     getSeconds: total('seconds'),
     toMillis: total('milliseconds'),
     toNanos: total('nanoseconds'),
-    plus: (value, [other]) => new JavaObject(duration, exact(value.add(valueOf(other, [duration])))),
-    minus: (value, [other]) => new JavaObject(duration, exact(value.subtract(valueOf(other, [duration])))),
+    plus: (value, [other]) => new JavaObject(duration, exact(value.add(objectValue(other, [duration])))),
+    minus: (value, [other]) => new JavaObject(duration, exact(value.subtract(objectValue(other, [duration])))),
   },
   {
     ofDays: ([days]: readonly unknown[]) => new JavaObject(duration, Temporal.Duration.from({ hours: 24 * wholeArgument(days) })),
@@ -466,7 +466,7 @@ const period: JavaClass<Temporal.Duration> = lengthClass(
     of: ([years, months, days]: readonly unknown[]) =>
       new JavaObject(period, new Temporal.Duration(wholeArgument(years), wholeArgument(months), 0, wholeArgument(days))),
     between: ([from, to]: readonly unknown[]) =>
-      new JavaObject(period, valueOf(from, [localDate]).until(valueOf(to, [localDate]), { largestUnit: 'years' })),
+      new JavaObject(period, objectValue(from, [localDate]).until(objectValue(to, [localDate]), { largestUnit: 'years' })),
   },
 )
 
@@ -580,11 +580,11 @@ const date: JavaClass<Temporal.Instant> = {
   name: 'java.util.Date',
   create: ([ms], { now }) =>
     new JavaObject(date, Temporal.Instant.fromEpochMilliseconds(ms === undefined ? now : wholeArgument(ms))),
-  statics: { from: ([from]) => new JavaObject(date, valueOf(from, [instant])) },
+  statics: { from: ([from]) => new JavaObject(date, objectValue(from, [instant])) },
   methods: {
     getTime: (value) => BigInt(value.epochMilliseconds),
-    before: (value, [other]) => Temporal.Instant.compare(value, valueOf(other, [date])) < 0,
-    after: (value, [other]) => Temporal.Instant.compare(value, valueOf(other, [date])) > 0,
+    before: (value, [other]) => Temporal.Instant.compare(value, objectValue(other, [date])) < 0,
+    after: (value, [other]) => Temporal.Instant.compare(value, objectValue(other, [date])) > 0,
     toInstant: (value) => new JavaObject(instant, value),
   },
   toText: (value) => formatMoment(dateText, value.toZonedDateTimeISO(defaultZone)),
@@ -600,7 +600,7 @@ const simpleDateFormat: JavaClass<string> = {
   },
   methods: {
     format: (pattern, [value]) => {
-      const ms = value instanceof JavaObject ? valueOf(value, [date]).epochMilliseconds : wholeArgument(value)
+      const ms = value instanceof JavaObject ? objectValue(value, [date]).epochMilliseconds : wholeArgument(value)
       return formatMoment(milliseconds(pattern), Temporal.Instant.fromEpochMilliseconds(ms).toZonedDateTimeISO(defaultZone))
     },
     parse: (pattern, [text]) => new JavaObject(date, dateParsed(isoOf(parseMoment(parsePattern(pattern), textArgument(text))))),
