@@ -1,14 +1,19 @@
 /** Obstacles to a start on this machine: data directory, audit log, ports. */
-import { accessSync, constants, existsSync, readdirSync, statSync } from 'node:fs'
+import { accessSync, constants, existsSync, readdirSync, statfsSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { embeddedBackends } from '../backends/all.ts'
 import { lockDataDir } from '../backends/lock.ts'
 import type { Config } from '../config/config.ts'
 import { GatewayError } from '../errors.ts'
 import { explainListeningFault, portSettings } from '../http/listening-fault.ts'
-import { checkNewUser } from '../login/form/users.ts'
+import { checkNewUser, userMigrations } from '../login/form/users.ts'
+import { assertionMigrations } from '../login/saml/used-assertions.ts'
+import { tokenMigrations } from '../login/tokens/sqlite-token-store.ts'
+import { unlockMigrations } from '../login/unlocks.ts'
 import { explainDatabaseFault } from '../storage/database-fault.ts'
 import { lockFile } from '../storage/file-lock.ts'
+import { checkVersion } from '../storage/migrations.ts'
 import { tryPort } from '../try-port.ts'
 
 interface Obstacle {
@@ -17,6 +22,20 @@ interface Obstacle {
   /** Something runs that a start would follow, most often the gateway that is to be restarted. */
   readonly passing: boolean
 }
+
+/** Owners of tables, with what brings these to the version of this Fairlead. */
+const knownTables: readonly (readonly [owner: string, migrations: readonly string[]])[] = [
+  ...embeddedBackends.map(({ service, migrations }) => [service, migrations] as const),
+  ['users', userMigrations],
+  ['tokens', tokenMigrations],
+  ['unlocks', unlockMigrations],
+  ['used-assertions', assertionMigrations],
+]
+
+/** File systems of the kernel that store no files, by their type. @see statfs(2) */
+const kernelFileSystems: ReadonlySet<number> = new Set([
+  ...[0x9fa0, 0x62656572, 0x27e0eb, 0x63677270, 0x64626720, 0x74726163, 0x73636673, 0x1cd1, 0x62656570, 0xcafe4a11],
+])
 
 /** Nothing is created or changed, so that it does not matter which user asks. */
 export async function findStartObstacles(config: Config): Promise<Obstacle[]> {
@@ -54,6 +73,7 @@ function checkFolder(folder: string): void {
     return
   }
   if (known?.isDirectory() !== true) throw new Error(`${folder} is no directory`)
+  if (kernelFileSystems.has(statfsSync(folder).type)) throw new Error(`${folder} is a file system of the kernel, which stores no files`)
   accessSync(folder, constants.W_OK | constants.X_OK)
 }
 
@@ -62,7 +82,7 @@ function readDatabase(file: string): void {
   let db: DatabaseSync | undefined
   try {
     db = new DatabaseSync(file, { readOnly: true })
-    db.prepare('SELECT count(*) FROM sqlite_schema').get()
+    for (const [owner, migrations] of knownTables) checkVersion(db, owner, migrations)
   } catch (error) {
     throw explainDatabaseFault(error, file)
   } finally {

@@ -9,7 +9,7 @@ import { isRunning } from '../time-span.ts'
 import { toUserKey } from '../user-name.ts'
 import { guessWindowMs } from './form/guess-limit.ts'
 
-const migrations = [`CREATE TABLE unlocks (user TEXT PRIMARY KEY, at_ms INTEGER NOT NULL) STRICT`]
+export const unlockMigrations = [`CREATE TABLE unlocks (user TEXT PRIMARY KEY, at_ms INTEGER NOT NULL) STRICT`]
 const redisPrefix = 'fairlead:login:unlocked:'
 /** An unlock is seen within this time: a flood of guesses must not become a flood of lookups. */
 const cacheMs = 1000
@@ -86,7 +86,7 @@ function createFileStore(dataDir: string): UnlockStore {
 
 function openFile(dataDir: string) {
   return openDatabaseFor(join(dataDir, 'users.db'), (db) => {
-    migrate(db, 'unlocks', migrations)
+    migrate(db, 'unlocks', unlockMigrations)
     return {
       db,
       find: db.prepare('SELECT at_ms FROM unlocks WHERE user = ?'),

@@ -25,10 +25,15 @@ function bringUp(db: DatabaseSync, owner: string, migrations: readonly string[])
 }
 
 function findMissing(db: DatabaseSync, owner: string, migrations: readonly string[]): readonly string[] {
+  return migrations.slice(checkVersion(db, owner, migrations))
+}
+
+/** @returns the version that the tables have. @throws {Error} when a newer version than this one wrote them */
+export function checkVersion(db: DatabaseSync, owner: string, migrations: readonly string[]): number {
   const exists = db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'schema_versions'").get() !== undefined
   const row = exists ? db.prepare('SELECT version FROM schema_versions WHERE owner = ?').get(owner) : undefined
   const current = Number(row?.['version'] ?? 0)
-  if (current <= migrations.length) return migrations.slice(current)
+  if (current <= migrations.length) return current
   throw new Error(
     `${db.location() ?? 'The database'} was written by a newer version: ${owner} has schema ${current}, ` +
       `this version knows ${migrations.length}. Start the newer version again, or use another data directory.`,

@@ -2,8 +2,9 @@
 import assert from 'node:assert/strict'
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
-import { tmpdir } from 'node:os'
+import { tmpdir, userInfo } from 'node:os'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import test, { type TestContext } from 'node:test'
 import { z } from 'zod'
 import { lockDataDir } from '../../src/backends/lock.ts'
@@ -179,6 +180,24 @@ test('the directory of packages is no file', async (t) => {
   await load(t, { settings: { 'bakery.local.packages': join(folder, 'later') } })
 })
 
+test('a user of an account must exist on this machine', async (t) => {
+  const about = (user: string) => problemsOf(t, { settings: { local: { accounts: [{ name: 'prod', user }] } } })
+  assert.match((await about('no-such-user')).join('\n'), /local\.accounts.*"prod".*no user "no-such-user"; create it, or correct user/)
+  await load(t, { settings: { local: { accounts: [{ name: 'prod', user: userInfo().username }] } } })
+})
+
+for (const written of ['npm ci', ['npm ci']]) {
+  test(`a step whose program is ${JSON.stringify(written)} is reported`, async (t) => {
+    const settings = (run: unknown, command: unknown) => ({
+      settings: { bakery: { local: { templates: [{ id: 'site', steps: [{ run }], image: { command } }] } } },
+    })
+    const problems = await problemsOf(t, settings(written, written))
+    assert.match(problems.join('\n'), /templates.*steps.*run: must be a list of the program and each argument.*use shell/)
+    assert.match(problems.join('\n'), /templates.*image.*command: must be a list of the program and each argument/)
+    await load(t, settings(['npm', 'ci'], ['/opt/my tools/serve']))
+  })
+}
+
 test('obstacles of a start are found without any change', async (t) => {
   const folder = folderOf(t)
   const obstaclesOf = async (settings: Record<string, unknown>) => {
@@ -204,6 +223,18 @@ test('obstacles of a start are found without any change', async (t) => {
         return { 'data.dir': join(folder, 'broken') }
       },
       /users\.db cannot be used: it is damaged, or no database\. Restore/,
+    ],
+    ['a data directory of the kernel', () => ({ 'data.dir': '/proc/x' }), /\/proc\/x cannot be written: \/proc.* stores no files/],
+    [
+      'a database of a newer version',
+      () => {
+        mkdirSync(join(folder, 'newer'))
+        const db = new DatabaseSync(join(folder, 'newer', 'backends.db'))
+        db.exec("CREATE TABLE schema_versions (owner TEXT PRIMARY KEY, version INTEGER); INSERT INTO schema_versions VALUES ('orca', 999)")
+        db.close()
+        return { 'data.dir': join(folder, 'newer') }
+      },
+      /newer\/backends\.db was written by a newer version: orca has schema 999.* use another data directory/,
     ],
     [
       'another gateway',

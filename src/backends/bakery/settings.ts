@@ -4,7 +4,7 @@ import { resolve } from 'node:path'
 import { z } from 'zod'
 import { formatJson } from '../../json/json.ts'
 import type { SettingsReport } from '../../setting.ts'
-import { ImageFile } from '../images/image-file.ts'
+import { ImageFile, isProgram, programProblem } from '../images/image-file.ts'
 import { parseImageId } from '../images/image-store.ts'
 import type { BakerySettings, BakeTemplate, TemplateStep } from './template.ts'
 
@@ -28,7 +28,12 @@ const StepKeys = z
       })
       .optional()
       .describe('Copies from the source to the image.'),
-    run: z.array(z.string().min(1)).min(1).optional().describe('Program and arguments, run without a shell.'),
+    run: z
+      .array(z.string().min(1))
+      .min(1)
+      .refine(isProgram, `${programProblem}; for a line of text, use shell`)
+      .optional()
+      .describe('Program and arguments, run without a shell.'),
     shell: z.string().min(1).optional().describe('Text for `sh -c`.'),
     environment: variables.optional().describe('Environment variables of the steps that follow.'),
     in: place,

@@ -20,8 +20,15 @@ const value = z.union([z.string(), z.number(), z.boolean()]).transform(String).r
 /** As it stands in the first line of a request. */
 const requestPath = z.string().regex(/^\/[!-~]*$/, 'a path begins with "/" and has printable characters of ASCII without spaces')
 
+/** No program is found by a name with a space, unless it is a path. */
+export const isProgram = ([name = '']: readonly string[]) => name.includes('/') || !/\s/.test(name.trim())
+export const programProblem = 'must be a list of the program and each argument, such as [npm, start]'
+
 /** A program and its arguments. */
-export const Command = z.array(z.string().min(1).refine(hasNoZeroByte, zeroByte)).min(1)
+export const Command = z
+  .array(z.string().min(1).refine(hasNoZeroByte, zeroByte))
+  .min(1)
+  .refine(isProgram, programProblem)
 export const Environment = z.record(variable, value)
 
 export const ProgramLimitsFile = z

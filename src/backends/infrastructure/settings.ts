@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import { loadCertificate } from '../../agent/balancer/certificate.ts'
 import { byteCount, type SettingsReport } from '../../setting.ts'
+import { lookUpUser } from './local/machine.ts'
 import { type PortRange, parsePortRange } from './local/port-range.ts'
 import { StartLimits, usualStartLimits } from './local/start-limits.ts'
 
@@ -174,6 +175,7 @@ export function toInfrastructureSettings(
   const listed = keys['local.accounts']
   const accounts = (listed.length === 0 ? [usualAccount] : listed).map((account) => toAccount(account, types))
   reportClashes(accounts, types, report)
+  if (keys['local.enabled']) reportUnknownUsers(accounts, report)
   const byDefault = keys['local.default-instance-type']
   if (byDefault !== undefined && !types.some(({ name }) => name === byDefault)) {
     report.problem('local.default-instance-type', `there is no instance type "${byDefault}"`)
@@ -232,6 +234,17 @@ function toAccount(account: z.infer<typeof LocalAccount>, types: readonly LocalI
     user: account.user,
     instanceTypes: account['instance-types'] ?? types.map(({ name }) => name),
     startLimits: account['start-limits'],
+  }
+}
+
+function reportUnknownUsers(accounts: readonly LocalAccountSettings[], report: SettingsReport): void {
+  for (const { name, user } of accounts) {
+    if (user === undefined) continue
+    try {
+      lookUpUser(user)
+    } catch (error) {
+      report.problem('local.accounts', `the account "${name}": ${(error as Error).message}; create it, or correct user`)
+    }
   }
 }
 

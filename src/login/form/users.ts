@@ -10,7 +10,7 @@ import { findNameObjection, toUserKey } from '../../user-name.ts'
 import { hashPassword, isOutdated, isPassword, maxPasswordLength } from './password-hash.ts'
 
 /** Released steps are never edited. `version` goes up with every change that ends the sessions of the user. */
-const migrations = [
+export const userMigrations = [
   `CREATE TABLE users (
      name TEXT PRIMARY KEY,
      password_hash TEXT NOT NULL,
@@ -181,7 +181,7 @@ export class Users {
 /** Opens the store, also while the gateway runs: the commands `fairlead user …` do. */
 export function openUsers(dataDir: string, now: () => number = Date.now): Users {
   return openDatabaseFor(join(dataDir, 'users.db'), (db) => {
-    migrate(db, 'users', migrations)
+    migrate(db, 'users', userMigrations)
     return new Users(db, now)
   })
 }

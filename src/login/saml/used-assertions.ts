@@ -21,7 +21,7 @@ export function toAssertionKey(issuer: string, id: string): string {
   return createHash('sha256').update(`${issuer.length}:${issuer}${id}`).digest('hex')
 }
 
-const migrations = [
+export const assertionMigrations = [
   `CREATE TABLE used_assertions (key TEXT PRIMARY KEY, until_ms INTEGER NOT NULL) STRICT;
    CREATE INDEX used_assertions_by_end ON used_assertions (until_ms);`,
 ]
@@ -29,7 +29,7 @@ const migrations = [
 /** In the data directory, file `saml.db`. */
 export function openUsedAssertions(dataDir: string, now: () => number): UsedAssertions {
   return openDatabaseFor(join(dataDir, 'saml.db'), (db) => {
-    migrate(db, 'used-assertions', migrations)
+    migrate(db, 'used-assertions', assertionMigrations)
     const insert = db.prepare('INSERT INTO used_assertions (key, until_ms) VALUES (?, ?) ON CONFLICT (key) DO NOTHING')
     const forget = db.prepare('DELETE FROM used_assertions WHERE until_ms <= ?')
     return {

@@ -7,7 +7,7 @@ import { toUserKey } from '../../user-name.ts'
 import type { Principal, PrincipalType, StoredToken, TokenSecret, TokenStore } from './token-store.ts'
 
 /** Released steps are never edited. */
-const migrations = [
+export const tokenMigrations = [
   `CREATE TABLE tokens (
      id TEXT PRIMARY KEY,
      name TEXT NOT NULL,
@@ -35,7 +35,7 @@ const migrations = [
 export function openSqliteTokenStore(file: string): TokenStore {
   return openDatabaseFor(file, (db) => {
     db.function('user_key', (name) => toUserKey(String(name)))
-    migrate(db, 'tokens', migrations)
+    migrate(db, 'tokens', tokenMigrations)
     return new SqliteTokenStore(db)
   })
 }
