@@ -66,6 +66,7 @@ import { PermissionSwitches } from './permissions/switches.ts'
 import { openRedis } from './redis/open-redis.ts'
 import type { Redis } from './redis/redis.ts'
 import { openSessions } from './sessions/sessions.ts'
+import { createRoomProbe } from './storage/room.ts'
 import { socketPathFor } from './storage/socket-path.ts'
 import { createHealth } from './telemetry/health.ts'
 import { LineBudget } from './telemetry/line-budget.ts'
@@ -335,12 +336,16 @@ function createPlatform(parts: Context & Services & Stores & Access & { deckPlug
     // What a client reads after an event must not be older.
     onChanged: () => sharedReads?.changed(),
   })
+  const room = createRoomProbe(config.backends.dataDir, log)
+  keep(room)
+  room.start()
   const health = createHealth({
     services: upstreams.enabledServices().filter((service) => config.telemetry.healthCheckedServices.includes(service)),
     ask: (service) => askHealth(upstreams, service),
     conditions: {
       'embedded back ends': () => embedded?.isListening() ?? true,
       Redis: () => isSound(redis, config.redis?.relaxedHealth),
+      'room in the data directory': room.hasRoom,
     },
     troubles: () => [
       ...(audit?.trouble === undefined ? [] : [audit.trouble]),

@@ -1,6 +1,6 @@
 /** The mistakes of the first minutes: each message says what failed, where, and what to do, in one bounded line without a stack. */
 import assert from 'node:assert/strict'
-import { execFileSync, spawnSync } from 'node:child_process'
+import { spawnSync } from 'node:child_process'
 import { chmodSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:net'
 import { basename, dirname, join, resolve } from 'node:path'
@@ -19,6 +19,7 @@ import { runGateway } from '../support/gateway.ts'
 import { program, sharedEnvironment } from '../support/program.ts'
 import { startRedis } from '../support/redis.ts'
 import { keyPairOf } from '../support/self-signed.ts'
+import { mountSmallDisk } from '../support/small-disk.ts'
 import { createFolder, removeFolder } from '../support/temporary-folder.ts'
 import { waitFor } from '../support/wait-until.ts'
 
@@ -251,7 +252,7 @@ const mistakes: readonly Mistake[] = [
   {
     what: 'a full disk',
     read: (t) => {
-      const disk = mountSmallDisk(t)
+      const disk = mountSmallDisk(t, '16k')
       return disk === undefined ? undefined : userCommand(t, join(disk, 'data'), 'list')
     },
     says: [/users\.db cannot be written: the disk is full\./, /Free some space/],
@@ -496,18 +497,6 @@ function logOf(): { logger: Logger; first: () => string | undefined } {
 function skip(t: TestContext, reason: string): undefined {
   t.skip(reason)
   return undefined
-}
-
-/** A disk on which nothing fits. */
-function mountSmallDisk(t: TestContext): string | undefined {
-  if (process.getuid?.() !== 0) return skip(t, 'only root may mount a small disk')
-  const disk = createFolder('disk')
-  const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=16k', 'tmpfs', disk])
-  t.after(() => {
-    if (mounted.status === 0) execFileSync('umount', [disk])
-    removeFolder(disk)
-  })
-  return mounted.status === 0 ? disk : skip(t, 'this machine allows no mounts')
 }
 
 /** Runs as a user without an entry in the list of users, whom only root can become. */

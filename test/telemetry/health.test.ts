@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
 import pino from 'pino'
@@ -7,6 +9,7 @@ import { askHealth } from '../../src/upstreams/service-health.ts'
 import type { ServiceName } from '../../src/upstreams/services.ts'
 import { Upstreams } from '../../src/upstreams/upstreams.ts'
 import { runGateway, startGateway } from '../support/gateway.ts'
+import { mountSmallDisk } from '../support/small-disk.ts'
 import { brokenOff, Reply, silence, startUpstream, type Upstream } from '../support/upstream.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
@@ -132,4 +135,25 @@ test('liveness is UP, and readiness follows the embedded back ends', async (t) =
   const { url } = await runGateway(t, {}, { embedded: true, ownThread: true })
   assert.deepEqual(await ask(`${url}/health/liveness`), { status: 200, body: { status: 'UP' } })
   assert.deepEqual(await ask(`${url}/health/readiness`), { status: 200, body: { status: 'UP' } })
+})
+
+test('readiness fails while the disk of the data directory is full', async (t) => {
+  const disk = mountSmallDisk(t, '24m')
+  if (disk === undefined) return
+  const lines: Record<string, unknown>[] = []
+  const { url } = await runGateway(t, {}, { embedded: true, dataDir: join(disk, 'data'), log: (line) => lines.push(line) })
+  const isReady = async () => (await ask(`${url}/health/readiness`)).status === 200
+  await waitUntil(isReady, 'readiness')
+
+  assert.throws(() => writeFileSync(join(disk, 'filler'), Buffer.alloc(32 * 1024 * 1024)), /ENOSPC/)
+
+  await waitUntil(async () => !(await isReady()), 'a full disk that is noticed')
+  assert.deepEqual((await ask(`${url}/health/readiness`)).body, { status: 'DOWN', waitingFor: ['room in the data directory'] })
+  assert.equal((await ask(`${url}/readyz`)).status, 503)
+  assert.equal((await ask(`${url}/livez`)).status, 200)
+  assert.ok(lines.some(({ msg }) => String(msg).startsWith('the data directory takes no more files')))
+
+  rmSync(join(disk, 'filler'))
+
+  await waitUntil(isReady, 'readiness')
 })
