@@ -3,7 +3,7 @@
  * writes the log to standard output and ends with 0 once the image is complete.
  */
 import { spawn } from 'node:child_process'
-import { constants, createReadStream, existsSync, lstatSync, mkdirSync, realpathSync, statSync, writeFileSync } from 'node:fs'
+import { constants, createReadStream, existsSync, lstatSync, mkdirSync, readFileSync, realpathSync, statSync, writeFileSync } from 'node:fs'
 import { cp } from 'node:fs/promises'
 import { basename, dirname, join, relative, resolve, sep } from 'node:path'
 import { shorten } from '../../edit-distance.ts'
@@ -37,7 +37,8 @@ async function bake(plan: BakePlan): Promise<void> {
   let environment = { ...baseEnvironment(), ...plan.environment }
   for (const [index, step] of plan.steps.entries()) {
     if (step.ifExists !== undefined && !existsSync(join(image, step.ifExists))) continue
-    if (step.kind === 'environment') environment = { ...environment, ...step.variables }
+    if (step.kind === 'refuse') refuseWithout(step)
+    else if (step.kind === 'environment') environment = { ...environment, ...step.variables }
     else {
       say(`Step ${index + 1} of ${plan.steps.length}: ${describeStep(step)}`)
       if (step.kind === 'copy') await copyStep(step.from, step.to)
@@ -54,7 +55,13 @@ function baseEnvironment(): Record<string, string> {
   return { PATH, LANG, HOME: join(work, 'home'), TMPDIR: join(work, 'tmp'), [markVariable]: mark }
 }
 
-function describeStep(step: Exclude<TemplateStep, { kind: 'environment' }>): string {
+/** @throws {BakeError} when the source lacks a file that another one calls for */
+function refuseWithout({ ifExists = '.', containing, without, message }: Extract<TemplateStep, { kind: 'refuse' }>): void {
+  if (existsSync(join(image, without))) return
+  if (containing === '' || readFileSync(join(image, ifExists), 'utf8').includes(containing)) throw new BakeError(message)
+}
+
+function describeStep(step: Extract<TemplateStep, { kind: 'copy' | 'run' }>): string {
   return step.kind === 'copy' ? `copy ${step.from} to ${step.to}` : `run ${step.command.join(' ')}`
 }
 

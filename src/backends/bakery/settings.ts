@@ -72,7 +72,7 @@ export const BakeryKeys = z.strictObject({
   'bakery.local.templates': z
     .array(Template)
     .default([])
-    .describe('Templates of images, offered as base images. `directory` and `node` are built in.'),
+    .describe('Templates of images, offered as base images. `directory`, `node`, `python` and `go` are built in.'),
   'bakery.local.packages': z
     .string()
     .min(1)
@@ -117,8 +117,66 @@ const builtIn: readonly BakeTemplate[] = [
     details: 'Installs the dependencies of package-lock.json, and starts the program that package.json names as "main".',
     from: undefined,
     environment: { NODE_ENV: 'production' },
-    steps: [everything, { kind: 'run', command: ['npm', 'ci', '--omit=dev'], in: 'image', ifExists: 'package-lock.json' }],
+    steps: [
+      everything,
+      {
+        kind: 'refuse',
+        ifExists: 'package.json',
+        containing: '"dependencies"',
+        without: 'package-lock.json',
+        message: 'package.json has dependencies, but there is no package-lock.json. Run "npm install", and commit the file.',
+      },
+      { kind: 'run', command: ['npm', 'ci', '--omit=dev'], in: 'image', ifExists: 'package-lock.json' },
+    ],
     image: formatJson(ImageFile.parse({ command: ['node', '.'] })),
+  },
+  {
+    id: 'python',
+    description: 'Python',
+    details: 'Installs requirements.txt into the folder lib, and starts main.py. Virtual environments of the source are left out.',
+    from: undefined,
+    environment: { PIP_DISABLE_PIP_VERSION_CHECK: '1', PIP_ROOT_USER_ACTION: 'ignore' },
+    steps: [
+      everything,
+      {
+        kind: 'refuse',
+        ifExists: 'pyproject.toml',
+        containing: 'dependencies',
+        without: 'requirements.txt',
+        message:
+          'pyproject.toml has dependencies, but there is no requirements.txt. Run "uv export --no-dev --output-file requirements.txt" ' +
+          'or "pip-compile", and commit the file.',
+      },
+      // Their links lead to the Python of the machine, which no image may.
+      { kind: 'run', command: ['rm', '-rf', '.venv', 'venv'], in: 'image', ifExists: undefined },
+      {
+        kind: 'run',
+        command: ['python3', '-m', 'pip', 'install', '--target', 'lib', '--requirement', 'requirements.txt'],
+        in: 'image',
+        ifExists: 'requirements.txt',
+      },
+    ],
+    image: formatJson(ImageFile.parse({ command: ['python3', 'main.py'], environment: { PYTHONPATH: 'lib' } })),
+  },
+  {
+    id: 'go',
+    description: 'Go',
+    details: 'Builds the main package at the root of the source, and starts it.',
+    from: undefined,
+    // Modules that only their owner may not write could not be removed after the bake.
+    environment: { GOFLAGS: '-modcacherw', GOTOOLCHAIN: 'local', CGO_ENABLED: '0' },
+    steps: [
+      everything,
+      {
+        kind: 'refuse',
+        ifExists: undefined,
+        containing: '',
+        without: 'go.mod',
+        message: 'The source has no go.mod at its root. Run "go mod init", or name the folder of the module with the attribute path.',
+      },
+      { kind: 'run', command: ['go', 'build', '-trimpath', '-buildvcs=false', '-o', 'app', '.'], in: 'image', ifExists: undefined },
+    ],
+    image: formatJson(ImageFile.parse({ command: ['./app'] })),
   },
 ]
 

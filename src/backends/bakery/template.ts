@@ -4,6 +4,8 @@ export type TemplateStep = { readonly ifExists: string | undefined } & (
   | { readonly kind: 'copy'; readonly from: string; readonly to: string }
   | { readonly kind: 'run'; readonly command: readonly string[]; readonly in: 'image' | 'source' }
   | { readonly kind: 'environment'; readonly variables: Readonly<Record<string, string>> }
+  /** Fails if `ifExists` is there, contains the pattern, and `without` is missing. */
+  | { readonly kind: 'refuse'; readonly containing: string; readonly without: string; readonly message: string }
 )
 
 export interface BakeTemplate {

@@ -374,6 +374,23 @@ test('revisions of a repository, directories and archives are sources', async (t
   assert.match(String((await bakeOf({ package: 'other', base_os: 'node' }))['ami']), /^other:\d+$/)
 })
 
+test('dependencies without a lock file fail the bake with the remedy', async (t) => {
+  const bakery = await startBakery(t, { settleMs: 60_000 })
+  const sources: [template: string, file: string, text: string, says: RegExp][] = [
+    ['node', 'package.json', '{"dependencies": {"express": "^5.0.0"}}', /no package-lock\.json\. Run \\?"npm install/],
+    ['python', 'pyproject.toml', '[project]\ndependencies = ["fastapi"]\n', /no requirements\.txt\. Run \\?"uv export/],
+    ['go', 'main.go', 'package main\n', /no go\.mod at its root\. Run \\?"go mod init/],
+  ]
+  for (const [template, file, text, says] of sources) {
+    const directory = join(bakery.folder, `locked-${template}`)
+    mkdirSync(directory)
+    writeFileSync(join(directory, file), text)
+    const { status, body } = await bakery.bake({ base_os: template, package: template, extended_attributes: { directory } })
+    assert.equal(status, 400, JSON.stringify(body))
+    assert.match(JSON.stringify(body), says)
+  }
+})
+
 const hostileRequests: [attributes: JsonObject, says: RegExp][] = [
   [{ git: '--upload-pack=touch evil' }, /no address/],
   [{ git: 'ext::sh -c "touch evil"' }, /no address/],
