@@ -73,7 +73,8 @@ function checkFolder(folder: string): void {
     return
   }
   if (known?.isDirectory() !== true) throw new Error(`${folder} is no directory`)
-  if (kernelFileSystems.has(statfsSync(folder).type)) throw new Error(`${folder} is a file system of the kernel, which stores no files`)
+  if (kernelFileSystems.has(statfsSync(folder).type))
+    throw new Error(`${folder} is a file system of the kernel, which stores no files`)
   accessSync(folder, constants.W_OK | constants.X_OK)
 }
 

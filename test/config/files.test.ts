@@ -182,7 +182,10 @@ test('the directory of packages is no file', async (t) => {
 
 test('a user of an account must exist on this machine', async (t) => {
   const about = (user: string) => problemsOf(t, { settings: { local: { accounts: [{ name: 'prod', user }] } } })
-  assert.match((await about('no-such-user')).join('\n'), /local\.accounts.*"prod".*no user "no-such-user"; create it, or correct user/)
+  assert.match(
+    (await about('no-such-user')).join('\n'),
+    /local\.accounts.*"prod".*no user "no-such-user"; create it, or correct user/,
+  )
   await load(t, { settings: { local: { accounts: [{ name: 'prod', user: userInfo().username }] } } })
 })
 
@@ -224,13 +227,19 @@ test('obstacles of a start are found without any change', async (t) => {
       },
       /users\.db cannot be used: it is damaged, or no database\. Restore/,
     ],
-    ['a data directory of the kernel', () => ({ 'data.dir': '/proc/x' }), /\/proc\/x cannot be written: \/proc.* stores no files/],
+    [
+      'a data directory of the kernel',
+      () => ({ 'data.dir': '/proc/x' }),
+      /\/proc\/x cannot be written: \/proc.* stores no files/,
+    ],
     [
       'a database of a newer version',
       () => {
         mkdirSync(join(folder, 'newer'))
         const db = new DatabaseSync(join(folder, 'newer', 'backends.db'))
-        db.exec("CREATE TABLE schema_versions (owner TEXT PRIMARY KEY, version INTEGER); INSERT INTO schema_versions VALUES ('orca', 999)")
+        db.exec(
+          "CREATE TABLE schema_versions (owner TEXT PRIMARY KEY, version INTEGER); INSERT INTO schema_versions VALUES ('orca', 999)",
+        )
         db.close()
         return { 'data.dir': join(folder, 'newer') }
       },

@@ -3,7 +3,17 @@
  * writes the log to standard output and ends with 0 once the image is complete.
  */
 import { spawn } from 'node:child_process'
-import { constants, createReadStream, existsSync, lstatSync, mkdirSync, readFileSync, realpathSync, statSync, writeFileSync } from 'node:fs'
+import {
+  constants,
+  createReadStream,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  realpathSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { cp } from 'node:fs/promises'
 import { basename, dirname, join, relative, resolve, sep } from 'node:path'
 import { shorten } from '../../edit-distance.ts'

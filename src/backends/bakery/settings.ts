@@ -133,7 +133,8 @@ const builtIn: readonly BakeTemplate[] = [
   {
     id: 'python',
     description: 'Python',
-    details: 'Installs requirements.txt into the folder lib, and starts main.py. Virtual environments of the source are left out.',
+    details:
+      'Installs requirements.txt into the folder lib, and starts main.py. Virtual environments of the source are left out.',
     from: undefined,
     environment: { PIP_DISABLE_PIP_VERSION_CHECK: '1', PIP_ROOT_USER_ACTION: 'ignore' },
     steps: [
@@ -172,9 +173,15 @@ const builtIn: readonly BakeTemplate[] = [
         ifExists: undefined,
         containing: '',
         without: 'go.mod',
-        message: 'The source has no go.mod at its root. Run "go mod init", or name the folder of the module with the attribute path.',
+        message:
+          'The source has no go.mod at its root. Run "go mod init", or name the folder of the module with the attribute path.',
       },
-      { kind: 'run', command: ['go', 'build', '-trimpath', '-buildvcs=false', '-o', 'app', '.'], in: 'image', ifExists: undefined },
+      {
+        kind: 'run',
+        command: ['go', 'build', '-trimpath', '-buildvcs=false', '-o', 'app', '.'],
+        in: 'image',
+        ifExists: undefined,
+      },
     ],
     image: formatJson(ImageFile.parse({ command: ['./app'] })),
   },

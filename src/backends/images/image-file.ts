@@ -25,10 +25,7 @@ export const isProgram = ([name = '']: readonly string[]) => name.includes('/') 
 export const programProblem = 'must be a list of the program and each argument, such as [npm, start]'
 
 /** A program and its arguments. */
-export const Command = z
-  .array(z.string().min(1).refine(hasNoZeroByte, zeroByte))
-  .min(1)
-  .refine(isProgram, programProblem)
+export const Command = z.array(z.string().min(1).refine(hasNoZeroByte, zeroByte)).min(1).refine(isProgram, programProblem)
 export const Environment = z.record(variable, value)
 
 export const ProgramLimitsFile = z
