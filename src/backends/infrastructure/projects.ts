@@ -1,6 +1,6 @@
 /** Clusters of a project: its definition, joined with the running server groups. */
 import { pathTo } from '../../http/encode-path.ts'
-import { fieldOf, type JsonObject, objectsOf, textOf, textsOf } from '../../json/values.ts'
+import { fieldOf, type JsonObject, objectOf, objectsOf, textOf, textsOf } from '../../json/values.ts'
 import { type BackendContext, BackendError } from '../backend.ts'
 import { addCounts, type InstanceCounts } from './health.ts'
 import type { ServerGroup } from './model.ts'
@@ -19,7 +19,16 @@ export interface ProjectApplication {
   application: string
   /** Milliseconds since the epoch; 0 when nothing was ever deployed. */
   lastPush: number
-  clusters: { region: string; lastPush: number; builds: unknown[]; instanceCounts: InstanceCounts }[]
+  clusters: { region: string; lastPush: number; builds: Build[]; instanceCounts: InstanceCounts }[]
+}
+
+/** Of a build server; Deck counts on its number. */
+interface Build {
+  host: string
+  job: string
+  buildNumber: string
+  /** Milliseconds since the epoch. */
+  deployed: number
 }
 
 /** Without applications of its own, a project's cluster covers all applications of the project. */
@@ -59,10 +68,18 @@ function toApplication(application: string, groups: readonly ServerGroup[], nowM
   const regions = [...Map.groupBy(serving, ({ region }) => region)].map(([region, each]) => ({
     region,
     lastPush: lastPushOf(each),
-    builds: each.flatMap(({ buildInfo }) => buildInfo ?? []),
+    builds: each.flatMap((group) => toBuild(group) ?? []),
     instanceCounts: addCounts(each.map((group) => instanceCountsOf(group, nowMs))),
   }))
   return { application, lastPush: lastPushOf(serving), clusters: regions }
+}
+
+function toBuild({ buildInfo, createdMs }: ServerGroup): Build | undefined {
+  const { host, name, number } = objectOf(buildInfo?.['jenkins'])
+  const buildNumber = textOf(number)
+  return buildNumber === undefined || !/^\d+$/.test(buildNumber)
+    ? undefined
+    : { host: textOf(host) ?? '', job: textOf(name) ?? '', buildNumber, deployed: createdMs ?? 0 }
 }
 
 function lastPushOf(groups: readonly ServerGroup[]): number {
