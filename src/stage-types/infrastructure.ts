@@ -207,6 +207,24 @@ const balancers: Field = {
   help: 'The load balancers; unless given, those of the server group.',
 }
 
+const protocols = ['HTTP', 'HTTPS', 'TCP', 'SSL']
+
+const listenerFields: readonly Field[] = [
+  { name: 'externalProtocol', kind: 'choice', choices: protocols, help: 'Protocol of clients.' },
+  { name: 'externalPort', kind: 'number', help: 'Port of clients.' },
+  { name: 'internalProtocol', kind: 'choice', choices: protocols, help: 'Protocol of the instances.' },
+  { name: 'internalPort', kind: 'number', help: 'Port of the instances; the provider local knows it.' },
+  { name: 'sslCertificateId', kind: 'text', help: 'Name of the certificate.' },
+]
+
+const cidr: Field = { name: 'cidr', kind: 'text', help: 'Addresses, such as 10.0.0.0/8.' }
+
+const portFields: readonly Field[] = [
+  { name: 'type', kind: 'choice', choices: ['tcp', 'udp'], help: 'The protocol.' },
+  { name: 'startPort', kind: 'number', help: 'The first port.' },
+  { name: 'endPort', kind: 'number', help: 'The last port.' },
+]
+
 const passedOn = 'Further fields go to the provider as they are.'
 
 export const infrastructureStages: readonly StageDescription[] = [
@@ -461,8 +479,14 @@ export const infrastructureStages: readonly StageDescription[] = [
       ...accountFields,
       optional(placeFields[2] as Field),
       { name: 'name', kind: 'text', otherNames: ['loadBalancerName'], help: 'Its name.' },
-      { name: 'listeners', kind: 'json', help: 'Ports and protocols.' },
-      { name: 'healthCheck', kind: 'json', help: 'How instances are checked.' },
+      { name: 'listeners', kind: 'objects', help: 'Ports and protocols.', fields: listenerFields },
+      {
+        name: 'healthCheck',
+        kind: 'json',
+        help: 'How instances are checked. local: a protocol, a port and a path, as in HTTP:8080/health.',
+      },
+      { name: 'healthInterval', kind: 'number', default: 10, help: 'Seconds between two checks.' },
+      { name: 'securityGroups', kind: 'texts', choicesFrom: 'security-groups', help: 'Its security groups.' },
     ],
   },
   {
@@ -521,9 +545,14 @@ export const infrastructureStages: readonly StageDescription[] = [
     fields: [
       ...placeFields,
       { name: 'name', kind: 'text', required: true, otherNames: ['securityGroupName'], help: 'Its name.' },
-      { name: 'description', kind: 'text', help: 'For readers.' },
-      { name: 'ipIngress', kind: 'objects', help: 'Rules with addresses and ports.' },
-      { name: 'securityGroupIngress', kind: 'objects', help: 'Rules with other security groups.' },
+      { name: 'description', kind: 'text', required: true, help: 'For readers.' },
+      { name: 'ipIngress', kind: 'objects', help: 'Rules with addresses and ports.', fields: [cidr, ...portFields] },
+      {
+        name: 'securityGroupIngress',
+        kind: 'objects',
+        help: 'Rules with other security groups.',
+        fields: [{ name: 'name', kind: 'text', choicesFrom: 'security-groups', help: 'The other one.' }, ...portFields],
+      },
     ],
   },
   {
