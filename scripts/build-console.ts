@@ -1,5 +1,6 @@
 /**
- * Builds the web console from `console/` into `dist/console/`: files named by their content, compressed once, and `manifest.json`.
+ * Builds the web console from `console/` into `dist/console/`: files named by their content, compressed once, and `manifest.json`;
+ * beside them, the plug-in of Deck.
  *
  * `npm start` in a clone builds it when it is missing or older than its sources.
  */
@@ -51,6 +52,14 @@ const shared = {
   logLevel: 'warning',
 } satisfies BuildOptions
 
+/** JSX becomes elements of the React that Deck shares; only names that Deck has are free in the bundle. */
+const ofDeckPlugin = {
+  entryPoints: ['console/deck-plugin/plugin.tsx'],
+  tsconfig: undefined,
+  tsconfigRaw: { compilerOptions: { jsx: 'react', jsxFactory: 'createElement', jsxFragmentFactory: 'Fragment' } },
+  inject: ['console/deck-plugin/deck.ts'],
+} satisfies BuildOptions
+
 /** Copies the console to `outDir` after it was built where that is necessary. */
 export async function placeConsole(outDir: string): Promise<BuiltConsole> {
   const built = isCurrent(usualDir) ? readManifest(usualDir) : await buildConsole(usualDir)
@@ -69,7 +78,8 @@ export function isCurrent(dir: string): boolean {
   if (!existsSync(manifest)) return false
   const builtMs = statSync(manifest).mtimeMs
   // A folder is as young as the last file that was added to it or removed.
-  const sources = ['console', 'console/src/**', 'console/*.json', 'package-lock.json', 'scripts/build-console.ts']
+  const own = ['console', 'console/src/**', 'console/deck-plugin/**', 'console/*.json']
+  const sources = [...own, 'src/stage-types/**', 'package-lock.json', 'scripts/build-console.ts']
   return globSync(sources, { cwd: root }).every((source) => statSync(join(root, source)).mtimeMs < builtMs)
 }
 
@@ -82,9 +92,10 @@ export async function buildConsole(outDir: string): Promise<BuiltConsole> {
   // A start with a current console does not load it.
   const { build, stop } = await import('esbuild')
   const bundleAlone = (entry: string) => build({ ...shared, format: 'iife', entryPoints: [entry] })
-  const [theme, worker] = await Promise.all([
+  const [theme, worker, plugin] = await Promise.all([
     bundleAlone('console/src/theme.ts'),
     bundleAlone('console/src/graph/layout-worker.ts'),
+    build({ ...shared, ...ofDeckPlugin, jsx: undefined, jsxImportSource: undefined }),
   ])
   const workerFile = theOnly(worker.outputFiles)
   const main = await build({
@@ -118,14 +129,18 @@ export async function buildConsole(outDir: string): Promise<BuiltConsole> {
       `The pipeline editor has ${editorBytes} bytes (Brotli); ${maxEditorBytes} are allowed. Load a part of it later.`,
     )
   }
-  write(outDir, files, manifest)
+  write(outDir, files, manifest, theOnlyFile(plugin.outputFiles).contents)
   return manifest
 }
 
 function theOnly(files: readonly OutputFile[]): string {
+  return basename(theOnlyFile(files).path)
+}
+
+function theOnlyFile(files: readonly OutputFile[]): OutputFile {
   const [file] = files
   if (file === undefined || files.length > 1) throw new Error('a bundle of one file was expected')
-  return basename(file.path)
+  return file
 }
 
 /** The entry, its style, and the chunks that the entry imports at once. */
@@ -198,9 +213,11 @@ function packagesOf(metafiles: readonly Metafile[]): string[] {
 }
 
 /** Another process may build or read at the same time: the folder appears whole. */
-function write(outDir: string, files: readonly PackedFile[], manifest: BuiltConsole): void {
+function write(outDir: string, files: readonly PackedFile[], manifest: BuiltConsole, plugin: Uint8Array): void {
   const fresh = `${outDir}-${process.pid}`
   mkdirSync(join(fresh, 'files'), { recursive: true })
+  mkdirSync(join(fresh, 'deck-plugin'))
+  writeFileSync(join(fresh, 'deck-plugin/index.js'), plugin)
   for (const { name, bytes, packed } of files) {
     writeFileSync(join(fresh, 'files', name), bytes)
     for (const { suffix, bytes: smaller } of packed) writeFileSync(join(fresh, 'files', name + suffix), smaller)

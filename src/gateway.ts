@@ -13,6 +13,7 @@ import type { Config } from './config/config.ts'
 import { consoleRoutes, mountConsole } from './console/console.ts'
 import type { BuiltInPlugin } from './deck-plugins/built-in.ts'
 import { createDeckPlugins } from './deck-plugins/deck-plugins.ts'
+import { findLocalProviderPlugin } from './deck-plugins/local-provider.ts'
 import { AuditedAnswers } from './http/audited-answers.ts'
 import { createBodyBounds } from './http/body-bounds.ts'
 import { defaultMaxConnections } from './http/connection-bound.ts'
@@ -119,7 +120,7 @@ export interface GatewayOptions {
   startThread?: StartThread
   /** Folder of the built web console, with a slash at its end. */
   consoleDir?: URL
-  /** Plug-ins of Deck that the package contains. */
+  /** Plug-ins of Deck; those that the package contains unless given. */
   builtInPlugins?: readonly BuiltInPlugin[]
   /** Other times for connections than the usual ones. */
   connectionTimes?: Partial<ConnectionTimes> | undefined
@@ -406,9 +407,11 @@ function createPlatform(parts: Context & Services & Stores & Access & { deckPlug
 }
 
 /** Lists of plug-ins are read from the start, so that the first page of Deck need not wait. */
-async function openDeckPlugins({ config, log, keep, upstreams, builtInPlugins = [] }: Context & Services): Promise<DeckPlugins> {
+async function openDeckPlugins(parts: Context & Services): Promise<DeckPlugins> {
+  const { config, log, keep, upstreams } = parts
   const { enabled, lists, served } = config.deckPlugins
-  if (enabled.size === 0) return createDeckPlugins(served ? builtInPlugins : [], undefined)
+  const builtInPlugins = served ? (parts.builtInPlugins ?? (await findBuiltInPlugins(parts))) : []
+  if (enabled.size === 0) return createDeckPlugins(builtInPlugins, undefined)
   const { RepositoryPlugins } = await import('./deck-plugins/repository-plugins.ts')
   const front50 = config.upstreams.services.front50
   const repositories = keep(
@@ -426,6 +429,11 @@ async function openDeckPlugins({ config, log, keep, upstreams, builtInPlugins = 
   )
   repositories.start()
   return createDeckPlugins(builtInPlugins, repositories)
+}
+
+/** Deck knows nothing of the provider `local`, which the embedded infrastructure has. */
+async function findBuiltInPlugins({ consoleDir, version, upstreams }: Context & Services): Promise<readonly BuiltInPlugin[]> {
+  return upstreams.isEmbedded('clouddriver') ? findLocalProviderPlugin(consoleDir, version) : []
 }
 
 /** The doctor is loaded when an administrator asks for it; examinations at the same time are one. */

@@ -1,0 +1,281 @@
+/** Load balancers and firewalls in Deck: panels, actions, and the dialogs that create or edit one. */
+import { stageDescriptions } from '../../src/stage-types/all.ts'
+import { type Json, objectOf, objectsOf, textOf, textsOf } from '../src/model/read.ts'
+import { type Application, consoleUrl, core, provider, useEffect, useState } from './deck.ts'
+import { confirm, openForm } from './dialogs.tsx'
+import { Actions, ConsoleLink, Facts, Panel, useItems } from './panel.tsx'
+
+/** Deck's lists take health from the instances of a load balancer itself. */
+export class LoadBalancerTransformer {
+  normalizeLoadBalancer(balancer: Json): PromiseLike<Json> {
+    const serverGroups = objectsOf(balancer['serverGroups']).map((group) => {
+      const instances = objectsOf(group['instances']).map((instance) => toInstance(instance, balancer))
+      return { ...group, instances, instanceCounts: countStates(instances) }
+    })
+    const instances = serverGroups.filter((group: Json) => group['isDisabled'] !== true).flatMap(({ instances }) => instances)
+    return Promise.resolve({ ...balancer, provider, serverGroups, instances, instanceCounts: countStates(instances) })
+  }
+}
+
+function toInstance(instance: Json, { account, region }: Json): Json {
+  const health = objectOf(instance['health'])
+  const healthState = health['healthState'] ?? (health['state'] === 'InService' ? 'Up' : health['state'])
+  return { ...instance, account, region, provider, cloudProvider: provider, health: [health], healthState }
+}
+
+const counted = { Up: 'up', Down: 'down', OutOfService: 'outOfService', Starting: 'starting' } as const
+
+function countStates(instances: readonly Json[]): Json {
+  const counts: Record<string, number> = { up: 0, down: 0, outOfService: 0, starting: 0, unknown: 0, succeeded: 0, failed: 0 }
+  for (const { healthState } of instances) {
+    const name = counted[healthState as keyof typeof counted] ?? 'unknown'
+    counts[name] = (counts[name] ?? 0) + 1
+  }
+  return { ...counts, total: instances.length }
+}
+
+interface DialogProps {
+  /** Deck's buttons give one or the other. */
+  readonly app?: Application
+  readonly application?: Application
+  readonly credentials?: string
+}
+
+interface BalancerDialogProps extends DialogProps {
+  readonly loadBalancer?: Json | null
+}
+
+const dialogFields = (type: string, isNew: boolean) =>
+  (stageDescriptions.get(type)?.fields ?? []).filter(
+    ({ name }) => name !== 'cloudProvider' && (isNew || !['credentials', 'regions', 'name'].includes(name)),
+  )
+
+/** A new one, or the one that is given. */
+export const LoadBalancerModal = {
+  show({ app, application = app as Application, loadBalancer }: BalancerDialogProps): Promise<unknown> {
+    const isNew = !loadBalancer
+    const healthCheck = objectOf(loadBalancer?.['healthCheck'])
+    const value = isNew
+      ? { ...newPlace(application), name: `${application.name}-`, listeners: [{ externalProtocol: 'HTTP' }] }
+      : {
+          credentials: loadBalancer['account'],
+          region: loadBalancer['region'],
+          name: loadBalancer['name'],
+          listeners: loadBalancer['listeners'],
+          healthCheck: healthCheck['target'],
+          healthInterval: healthCheck['interval'],
+          securityGroups: loadBalancer['securityGroups'],
+        }
+    return openForm({
+      application,
+      title: isNew ? 'Create a load balancer' : `Edit ${String(loadBalancer['name'])}`,
+      fields: dialogFields('upsertLoadBalancer', isNew),
+      value,
+      action: isNew ? 'Create' : 'Update',
+      refresh: () => application.loadBalancers.refresh(true),
+      toJob: (form) => ({ ...form, type: 'upsertLoadBalancer' }),
+    })
+  },
+}
+
+function newPlace({ defaultCredentials, defaultRegions }: Application): Json {
+  return { credentials: defaultCredentials?.[provider] ?? '', region: defaultRegions?.[provider] ?? '' }
+}
+
+interface BalancerProps {
+  readonly app: Application
+  readonly loadBalancer: { readonly name: string; readonly accountId: string; readonly region: string }
+}
+
+export function LoadBalancerDetails({ app, loadBalancer: { name, accountId: account, region } }: BalancerProps) {
+  const balancers = useItems(app, 'loadBalancers')
+  const found = balancers?.find((each) => each['name'] === name && each['account'] === account && each['region'] === region)
+  if (balancers === undefined) return <Panel title={name}>Loading …</Panel>
+  if (found === undefined) return <Panel title={name}>The load balancer does not exist any more.</Panel>
+  const remove = () =>
+    confirm({
+      application: app,
+      title: `Delete ${name}`,
+      action: 'Delete',
+      account,
+      job: { type: 'deleteLoadBalancer', loadBalancerName: name, credentials: account, region, regions: [region] },
+      refresh: () => app.loadBalancers.refresh(true),
+    })
+  const edit = () => LoadBalancerModal.show({ app, loadBalancer: found }).catch(() => undefined)
+  const healthCheck = objectOf(found['healthCheck'])
+  return (
+    <Panel
+      title={name}
+      actions={
+        <Actions
+          label="Load Balancer Actions"
+          actions={[
+            { label: 'Edit', run: edit },
+            { label: 'Delete', run: remove },
+          ]}
+        />
+      }
+    >
+      <core.CollapsibleSection heading="Load Balancer Details" defaultExpanded>
+        <Facts
+          facts={{
+            Created: core.timestamp(found['createdTime']),
+            Account: <core.AccountTag account={account} />,
+            Region: region,
+            'DNS name': textOf(found['dnsName']),
+            Firewalls: textsOf(found['securityGroups']).join(', '),
+            Groups: objectsOf(found['serverGroups'])
+              .map((group) => String(group['name']))
+              .join(', '),
+          }}
+        />
+        <core.HealthCounts container={found['instanceCounts']} />
+      </core.CollapsibleSection>
+      <core.CollapsibleSection heading="Listeners" defaultExpanded>
+        <ul>
+          {objectsOf(found['listeners']).map((listener) => (
+            <li key={String(listener['externalPort'])}>
+              {String(listener['externalProtocol'])} on {String(listener['host'])}:{String(listener['externalPort'])}
+            </li>
+          ))}
+        </ul>
+      </core.CollapsibleSection>
+      <core.CollapsibleSection heading="Health Check" defaultExpanded>
+        <Facts facts={{ Target: textOf(healthCheck['target']), Interval: `${String(healthCheck['interval'])} s` }} />
+      </core.CollapsibleSection>
+      <ConsoleLink href={consoleUrl('applications', app.name, 'load-balancers', account, region, name)}>
+        {name} in the console of Fairlead
+      </ConsoleLink>
+    </Panel>
+  )
+}
+
+/** Deck resolves what a server group or load balancer names in its index by account and region. */
+export class SecurityGroupReader {
+  resolveIndexedSecurityGroup(index: Json, container: Json, id: string): unknown {
+    const account = String(container['account'] ?? container['accountName'])
+    return objectOf(objectOf(index[account])[String(container['region'])])[id]
+  }
+}
+
+export class SecurityGroupTransformer {
+  normalizeSecurityGroup(group: Json): PromiseLike<Json> {
+    return Promise.resolve(group)
+  }
+}
+
+interface FirewallDialogProps extends DialogProps {
+  readonly securityGroup?: Json
+}
+
+export const SecurityGroupModal = {
+  show({ app, application = app as Application, securityGroup }: FirewallDialogProps): Promise<unknown> {
+    const isNew = securityGroup?.['name'] === undefined
+    return openForm({
+      application,
+      title: isNew ? 'Create a firewall' : `Edit ${String(securityGroup['name'])}`,
+      fields: dialogFields('upsertSecurityGroup', isNew),
+      value: isNew
+        ? { ...newPlace(application), name: `${application.name}-`, ipIngress: [{ type: 'tcp' }] }
+        : toRules(securityGroup),
+      action: isNew ? 'Create' : 'Update',
+      refresh: () => application.securityGroups.refresh(true),
+      toJob: (form) => ({ ...form, securityGroupName: form['name'], type: 'upsertSecurityGroup' }),
+    })
+  },
+}
+
+/** What is read, as it is written. */
+function toRules({ name, accountName, region, description, inboundRules }: Json): Json {
+  const rules = objectsOf(inboundRules).flatMap((rule) =>
+    objectsOf(rule['portRanges']).map((ports) => ({ rule, type: rule['protocol'], ...ports })),
+  )
+  return {
+    name,
+    credentials: accountName,
+    region,
+    description,
+    ipIngress: rules
+      .filter(({ rule }) => rule['range'] !== undefined)
+      .map(({ rule, ...ports }) => ({ ...ports, cidr: cidrOf(rule) })),
+    securityGroupIngress: rules
+      .filter(({ rule }) => rule['securityGroup'] !== undefined)
+      .map(({ rule, ...ports }) => ({ ...ports, name: objectOf(rule['securityGroup'])['name'] })),
+  }
+}
+
+function cidrOf(rule: Json): string {
+  const { ip, cidr } = objectOf(rule['range'])
+  return `${String(ip)}${String(cidr)}`
+}
+
+interface FirewallProps {
+  readonly app: Application
+  readonly resolvedSecurityGroup: { readonly name: string; readonly accountId: string; readonly region: string }
+}
+
+export function SecurityGroupDetails({ app, resolvedSecurityGroup: { name: id, accountId: account, region } }: FirewallProps) {
+  const listed = useItems(app, 'securityGroups')
+  const [firewall, setFirewall] = useState<Json | 'missing'>()
+  useEffect(() => {
+    const read = core.REST('/securityGroups').path(account, region, id).query({ provider })
+    read.get<Json>().then(setFirewall, () => setFirewall('missing'))
+  }, [listed, account, region, id])
+  if (firewall === undefined) return <Panel title={id}>Loading …</Panel>
+  if (firewall === 'missing') return <Panel title={id}>The firewall does not exist any more.</Panel>
+  const name = String(firewall['name'])
+  const refresh = () => app.securityGroups.refresh(true)
+  const remove = () =>
+    confirm({
+      application: app,
+      title: `Delete ${name}`,
+      action: 'Delete',
+      account,
+      job: { type: 'deleteSecurityGroup', securityGroupName: name, credentials: account, region, regions: [region] },
+      refresh,
+    })
+  const edit = () => SecurityGroupModal.show({ app, securityGroup: firewall }).catch(() => undefined)
+  return (
+    <Panel
+      title={name}
+      actions={
+        <Actions
+          label="Firewall Actions"
+          actions={[
+            { label: 'Edit', run: edit },
+            { label: 'Delete', run: remove },
+          ]}
+        />
+      }
+    >
+      <core.CollapsibleSection heading="Firewall Details" defaultExpanded>
+        <Facts
+          facts={{
+            Id: textOf(firewall['id']),
+            Account: <core.AccountTag account={account} />,
+            Region: region,
+            Description: textOf(firewall['description']),
+          }}
+        />
+      </core.CollapsibleSection>
+      <core.CollapsibleSection heading="Ingress" defaultExpanded>
+        <ul>
+          {objectsOf(firewall['inboundRules']).map((rule, at) => (
+            <li key={String(at)}>{describeRule(rule)}</li>
+          ))}
+        </ul>
+      </core.CollapsibleSection>
+      <ConsoleLink href={consoleUrl('applications', app.name, 'security-groups', account, region, name)}>
+        {name} in the console of Fairlead
+      </ConsoleLink>
+    </Panel>
+  )
+}
+
+function describeRule(rule: Json): string {
+  const source = rule['range'] === undefined ? String(objectOf(rule['securityGroup'])['name']) : cidrOf(rule)
+  const ports = objectsOf(rule['portRanges']).map(({ startPort, endPort }) =>
+    startPort === endPort ? String(startPort) : `${String(startPort)}–${String(endPort)}`,
+  )
+  return `${String(rule['protocol'])} ${ports.join(', ')} from ${source}`
+}

@@ -1,0 +1,298 @@
+/** Server groups and their instances in Deck: panels, actions, and the dialog that creates or clones one. */
+import { stageDescriptions } from '../../src/stage-types/all.ts'
+import { type Json, objectOf, objectsOf, textOf, textsOf } from '../src/model/read.ts'
+import { type Application, consoleUrl, core, from, provider, useEffect, useState } from './deck.ts'
+import { confirm, openForm } from './dialogs.tsx'
+import { Actions, ConsoleLink, Facts, Panel, useItems } from './panel.tsx'
+
+/** A server group as `cloudProvider: local` reads it, and the form of one to create. */
+type Command = Json & { readonly viewState: { readonly mode: string } }
+
+/** Deck creates services of providers with `new`. */
+export class ServerGroupTransformer {
+  normalizeServerGroup(serverGroup: Json): PromiseLike<Json> {
+    return Promise.resolve(serverGroup)
+  }
+
+  /** Of a form into a cluster of a deploy stage, where Deck knows `account` only. */
+  convertServerGroupCommandToDeployConfiguration({ viewState: _, ...command }: Command): Json {
+    return { ...command, provider, cloudProvider: provider, account: command['account'] ?? command['credentials'] }
+  }
+}
+
+export class ServerGroupCommandBuilder {
+  /** @param options Null outside of pipelines. */
+  buildNewServerGroupCommand(application: Application, options?: { readonly mode?: string } | null): PromiseLike<Command> {
+    const mode = options?.mode ?? 'create'
+    return Promise.resolve({
+      application: application.name,
+      account: application.defaultCredentials?.[provider] ?? '',
+      region: application.defaultRegions?.[provider] ?? '',
+      stack: '',
+      freeFormDetails: '',
+      capacity: { min: 1, max: 1, desired: 1 },
+      loadBalancers: [],
+      strategy: mode === 'create' ? '' : 'redblack',
+      ...chosen,
+      viewState: { mode },
+    })
+  }
+
+  buildServerGroupCommandFromExisting(application: Application, serverGroup: Json, mode = 'clone'): PromiseLike<Command> {
+    const { account, region, loadBalancers, securityGroups, instanceType } = serverGroup
+    const { stack, detail } = objectOf(serverGroup['moniker'])
+    const { min, max, desired } = objectOf(serverGroup['capacity'])
+    const { imageId, environment } = objectOf(serverGroup['launchConfig'])
+    return Promise.resolve({
+      application: application.name,
+      account,
+      region,
+      stack: stack ?? '',
+      freeFormDetails: detail ?? '',
+      imageId,
+      capacity: { min, max, desired },
+      loadBalancers,
+      securityGroups,
+      instanceType,
+      env: environment,
+      strategy: '',
+      ...chosen,
+      source: { account, region, serverGroupName: serverGroup['name'] },
+      viewState: { mode },
+    })
+  }
+
+  buildNewServerGroupCommandForPipeline(_stage: Json, pipeline: Json): PromiseLike<Command> {
+    const name = textOf(pipeline['application']) ?? ''
+    return this.buildNewServerGroupCommand({ name } as Application, { mode: 'createPipeline' })
+  }
+
+  buildServerGroupCommandFromPipeline(_application: Application, cluster: Json): PromiseLike<Command> {
+    return Promise.resolve({ ...cluster, ...chosen, viewState: { mode: 'editPipeline' } })
+  }
+}
+
+const chosen = { provider, cloudProvider: provider, selectedProvider: provider }
+
+interface CloneProps {
+  readonly title: string
+  readonly application: Application
+  readonly command: Command
+}
+
+/** Creates or clones a server group; for a deploy stage, it returns the form. */
+export const CloneServerGroupModal = {
+  show({ title, application, command }: CloneProps): Promise<unknown> {
+    const { viewState, ...value } = command
+    const isStage = viewState.mode.endsWith('Pipeline')
+    const isClone = viewState.mode === 'clone'
+    const type = isClone ? 'cloneServerGroup' : 'createServerGroup'
+    const fields = stageDescriptions.get('createServerGroup')?.fields ?? []
+    const open = openForm({
+      application,
+      title,
+      fields: fields.filter(
+        ({ name }) => !['cloudProvider', 'application', 'isClone', ...(isClone ? [] : ['source'])].includes(name),
+      ),
+      value,
+      action: isStage ? 'Done' : isClone ? 'Clone' : 'Create',
+      refresh: () => application.serverGroups.refresh(true),
+      ...(!isStage && { toJob: (form: Json) => ({ ...form, type, credentials: form['account'] }) }),
+    })
+    return open.then((form) => ({ ...(form as Json), viewState }))
+  },
+}
+
+interface GroupProps {
+  readonly app: Application
+  readonly serverGroup: Json
+}
+
+interface GetterProps {
+  readonly app: Application
+  readonly serverGroup: { readonly name: string; readonly accountId: string; readonly region: string }
+}
+
+/** @returns an Observable, which Deck reads again whenever the application is refreshed */
+export function detailsOfServerGroup({ app, serverGroup: { name, accountId, region } }: GetterProps, close: () => void): unknown {
+  const read = core
+    .REST('/applications')
+    .path(app.name, 'serverGroups', accountId, region, name)
+    .get<Json>()
+    .then(
+      (group) => ({ ...group, account: accountId }),
+      () => {
+        // It was destroyed: nothing is shown, and the panel goes.
+        close()
+        return new Promise(() => undefined)
+      },
+    )
+  return from(read)
+}
+
+export function ServerGroupActions({ app, serverGroup }: GroupProps) {
+  const account = String(serverGroup['account'])
+  const { name, region, cluster } = serverGroup
+  const refresh = () => app.serverGroups.refresh(true)
+  const place = { credentials: account, region, regions: [region] }
+  const target = { ...place, serverGroupName: name, asgName: name, cluster }
+  const ask = (action: string, type: string) =>
+    confirm({ application: app, title: `${action} ${String(name)}`, action, account, refresh, job: { ...target, type } })
+  const open = (label: string, type: string, value: Json, isShown: (field: string) => boolean, toJob = (form: Json) => form) =>
+    openForm({
+      application: app,
+      title: `${label} ${String(name)}`,
+      fields: (stageDescriptions.get(type)?.fields ?? []).filter((field) => isShown(field.name)),
+      value,
+      action: label,
+      refresh,
+      toJob: (form) => ({ ...target, ...toJob(form), type }),
+    }).catch(() => undefined)
+  const { min, max, desired } = objectOf(serverGroup['capacity'])
+  const isDisabled = serverGroup['isDisabled'] === true
+  return (
+    <Actions
+      label="Server Group Actions"
+      actions={[
+        {
+          label: 'Resize',
+          run: () => open('Resize', 'resizeServerGroup', { capacity: { min, max, desired } }, (field) => field === 'capacity'),
+        },
+        isDisabled
+          ? { label: 'Enable', run: () => ask('Enable', 'enableServerGroup') }
+          : { label: 'Disable', run: () => ask('Disable', 'disableServerGroup') },
+        ...(isDisabled
+          ? []
+          : [
+              {
+                label: 'Roll back',
+                run: () =>
+                  open(
+                    'Roll back',
+                    'rollbackServerGroup',
+                    { rollbackType: 'EXPLICIT', rollbackContext: { rollbackServerGroupName: name } },
+                    (field) => field.startsWith('rollback'),
+                  ),
+              },
+            ]),
+        {
+          label: 'Clone',
+          run: () =>
+            new ServerGroupCommandBuilder()
+              .buildServerGroupCommandFromExisting(app, serverGroup)
+              .then((command) => CloneServerGroupModal.show({ title: `Clone ${String(name)}`, application: app, command }))
+              .then(undefined, () => undefined),
+        },
+        { label: 'Destroy', run: () => ask('Destroy', 'destroyServerGroup') },
+      ]}
+    />
+  )
+}
+
+function Information({ app, serverGroup }: GroupProps) {
+  const { account, region, name } = serverGroup
+  const launch = objectOf(serverGroup['launchConfig'])
+  const capacity = objectOf(serverGroup['capacity'])
+  return (
+    <>
+      <core.CollapsibleSection heading="Server Group Information" defaultExpanded>
+        <Facts
+          facts={{
+            Created: core.timestamp(serverGroup['createdTime']),
+            Account: <core.AccountTag account={String(account)} />,
+            Region: textOf(region),
+            Zones: textsOf(serverGroup['zones']).join(', '),
+            Image: textOf(launch['imageId']),
+            Command: textsOf(launch['command']).join(' '),
+            Type: textOf(serverGroup['instanceType']),
+          }}
+        />
+      </core.CollapsibleSection>
+      <core.CollapsibleSection heading="Size" defaultExpanded>
+        <Facts facts={{ Min: String(capacity['min']), Desired: String(capacity['desired']), Max: String(capacity['max']) }} />
+        <core.HealthCounts container={serverGroup['instanceCounts']} />
+      </core.CollapsibleSection>
+      <core.CollapsibleSection heading="Network" defaultExpanded>
+        <Facts
+          facts={{
+            Balancers: textsOf(serverGroup['loadBalancers']).join(', ') || 'none',
+            Firewalls: textsOf(serverGroup['securityGroups']).join(', ') || 'none',
+          }}
+        />
+      </core.CollapsibleSection>
+      <ConsoleLink href={consoleUrl('applications', app.name, 'server-groups', String(account), String(region), String(name))}>
+        {String(name)} in the console of Fairlead
+      </ConsoleLink>
+    </>
+  )
+}
+
+export const serverGroupSections = [Information]
+
+interface InstanceProps {
+  readonly app: Application
+  readonly instance: { readonly instanceId: string }
+}
+
+export function InstanceDetails({ app, instance: { instanceId } }: InstanceProps) {
+  const groups = useItems(app, 'serverGroups')
+  const group = groups?.find(({ instances }) => objectsOf(instances).some(({ id }) => id === instanceId))
+  const account = String(group?.['account'])
+  const region = String(group?.['region'])
+  const [instance, setInstance] = useState<Json>()
+  useEffect(() => {
+    if (group === undefined) return
+    const read = core.REST('/instances').path(account, region, instanceId).query({ provider })
+    read.get<Json>().then(setInstance, () => setInstance(undefined))
+  }, [groups, instanceId])
+  if (groups !== undefined && group === undefined) return <Panel title={instanceId}>The instance does not exist any more.</Panel>
+  if (instance === undefined || group === undefined) return <Panel title={instanceId}>Loading …</Panel>
+  const job = { credentials: account, region, serverGroupName: group['name'], asgName: group['name'], instanceIds: [instanceId] }
+  const title = `Terminate ${instanceId}`
+  const terminate = () =>
+    confirm({
+      application: app,
+      title,
+      action: 'Terminate',
+      account,
+      job: { ...job, type: 'terminateInstances' },
+      refresh: () => app.serverGroups.refresh(true),
+    })
+  const process = objectOf(instance['process'])
+  return (
+    <Panel title={instanceId} actions={<Actions label="Instance Actions" actions={[{ label: 'Terminate', run: terminate }]} />}>
+      <core.CollapsibleSection heading="Instance Information" defaultExpanded>
+        <Facts
+          facts={{
+            Launched: core.timestamp(instance['launchTime']),
+            In: textOf(instance['availabilityZone']),
+            Account: <core.AccountTag account={account} />,
+            'Server group': textOf(group['name']),
+            Address: `${String(instance['privateIpAddress'])}:${String(instance['port'])}`,
+            Process:
+              process['pid'] === undefined ? textOf(process['phase']) : `${String(process['pid'])}, ${String(process['phase'])}`,
+          }}
+        />
+      </core.CollapsibleSection>
+      <core.CollapsibleSection heading="Status" defaultExpanded>
+        <Facts
+          facts={Object.fromEntries(
+            objectsOf(instance['health']).map((health) => [String(health['type']), textOf(health['state'])]),
+          )}
+        />
+      </core.CollapsibleSection>
+      <core.CollapsibleSection heading="Events" defaultExpanded>
+        <ul>
+          {objectsOf(instance['events']).map((event, at) => (
+            <li key={String(at)}>
+              {core.timestamp(event['at'])}: {textOf(event['text'])}
+            </li>
+          ))}
+        </ul>
+      </core.CollapsibleSection>
+      <ConsoleLink href={consoleUrl('applications', app.name, 'instances', account, region, instanceId)}>
+        Output and files in the console of Fairlead
+      </ConsoleLink>
+    </Panel>
+  )
+}
