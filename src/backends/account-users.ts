@@ -1,6 +1,5 @@
 /** Users of this machine that the processes of accounts run as. */
-import { execFileSync } from 'node:child_process'
-import type { FileUser } from '../storage/directory-trees.ts'
+import { type FileUser, lookUpUser } from '../storage/directory-trees.ts'
 import type { LocalAccountSettings } from './infrastructure/settings.ts'
 
 export interface Users {
@@ -25,14 +24,4 @@ export function openUsers(accounts: readonly LocalAccountSettings[]): Users {
     }
   }
   return { of: (account) => users.get(account), problemOf: (account) => problems.get(account) }
-}
-
-/** User and group id of a user of this machine. @throws {Error} when there is none */
-function lookUpUser(user: string): FileUser {
-  try {
-    const ask = (flag: string) => Number(execFileSync('id', [flag, '--', user], { encoding: 'utf8', stdio: 'pipe' }).trim())
-    return { uid: ask('-u'), gid: ask('-g') }
-  } catch (cause) {
-    throw new Error(`this machine has no user "${user}"`, { cause })
-  }
 }

@@ -2,7 +2,7 @@
  * Directory trees that programs of users fill: copied, packed, measured and removed by tools of the system, in processes of their own.
  * So no number of files stops this process, and no link that a program puts into the way leads a user with more rights astray.
  */
-import { type ChildProcessByStdio, spawn } from 'node:child_process'
+import { type ChildProcessByStdio, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import type { Stats } from 'node:fs'
 import { chmod, lstat, rmdir, unlink } from 'node:fs/promises'
@@ -13,6 +13,16 @@ import { setTimeout as sleep } from 'node:timers/promises'
 export interface FileUser {
   readonly uid: number
   readonly gid: number
+}
+
+/** User and group id of a user of this machine. @throws {Error} when there is none */
+export function lookUpUser(user: string): FileUser {
+  try {
+    const ask = (flag: string) => Number(execFileSync('id', [flag, '--', user], { encoding: 'utf8', stdio: 'pipe' }).trim())
+    return { uid: ask('-u'), gid: ask('-g') }
+  } catch (cause) {
+    throw new Error(`this machine has no user "${user}"`, { cause })
+  }
 }
 
 interface ToolOptions {

@@ -222,7 +222,7 @@ interface ParameterFieldProps {
 function ParameterField({ parameter, value, error, onChange }: ParameterFieldProps) {
   const { name, label, description, required, default: usual } = parameter
   const options =
-    parameter.hasOptions === true ? objectsOf(parameter.options).flatMap(({ value: option }) => textOf(option) ?? []) : []
+    parameter['hasOptions'] === true ? objectsOf(parameter.options).flatMap(({ value: option }) => textOf(option) ?? []) : []
   const shown = label || name
   const isSecret = /password|secret|token/i.test(name)
   const help = [description, isSecret && words.secretsAreStored].filter(Boolean).join(' ') || undefined

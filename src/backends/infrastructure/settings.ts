@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { loadCertificate } from '../../agent/balancer/certificate.ts'
 import { byteCount, type SettingsReport } from '../../setting.ts'
-import { lookUpUser } from './local/machine.ts'
+import { lookUpUser } from '../../storage/directory-trees.ts'
 import { type PortRange, parsePortRange } from './local/port-range.ts'
 import { StartLimits, usualStartLimits } from './local/start-limits.ts'
 

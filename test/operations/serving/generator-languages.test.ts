@@ -26,7 +26,10 @@ test('clients in Go and Java compile', { timeout: 1_200_000 }, async (t) => {
   // Tests of the generated code need a package that is not part of Go.
   rmSync(join(folder, 'go/test'), { recursive: true })
   writeFileSync(join(folder, 'go/go.mod'), 'module fairlead\n\ngo 1.23\n')
-  await run('go', ['build', '-mod=mod', './...'], { cwd: join(folder, 'go'), env: { ...process.env, GOFLAGS: '', GOPROXY: 'off' } })
+  await run('go', ['build', '-mod=mod', './...'], {
+    cwd: join(folder, 'go'),
+    env: { ...process.env, GOFLAGS: '', GOPROXY: 'off' },
+  })
   await generate(folder, 'java', 'library=native,openApiNullable=false')
   await compileJava(join(folder, 'java'), join(folder, `${generator}.jar`))
 })
