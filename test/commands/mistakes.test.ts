@@ -173,7 +173,7 @@ const mistakes: readonly Mistake[] = [
       assert.match(unencrypted, /^Redis at \S+ with TLS does not answer.*: if the server does not speak TLS, write redis:\/\//)
       return complaintOf(t, `redis://fairlead:wrong@127.0.0.1:${redis.port}`)
     },
-    says: [/^Redis at 127\.0\.0\.1:\d+ does not answer/, /check user and password/],
+    says: [/^Redis at 127\.0\.0\.1:\d+ rejects the user/, /check user and password/],
   },
   {
     what: 'a Redis with TLS that is addressed without',

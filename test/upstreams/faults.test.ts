@@ -271,11 +271,11 @@ test('a streamed read is retried at another address', async (t) => {
   const dead = await startUpstream(t, () => brokenOff)
   const busy = await startUpstream(t, () => new Reply(502))
   const sound = await startUpstream(t, { 'GET /networks': { aws: [] } })
-  const mine = await startUpstream(t, { 'PUT /canaries/1/end': { id: '1' } })
+  const kayenta = await startUpstream(t, { 'PUT /canaryConfig/1': { canaryConfigId: '1' } })
   const gateway = await startGateway(t, {
     services: {
       clouddriver: { baseUrls: [dead.url, busy.url, sound.url] },
-      mine: { baseUrls: ['http://127.0.0.1:1', mine.url] },
+      kayenta: { baseUrls: ['http://127.0.0.1:1', kayenta.url] },
     },
   })
   for (let count = 0; count < 20; count++) {
@@ -286,12 +286,12 @@ test('a streamed read is retried at another address', async (t) => {
   // A change of which nothing was sent, too, as long as its body is at hand.
   for (let count = 0; count < 3; count++) {
     const headers = { 'content-type': 'application/x-yaml' }
-    const answer = await fetch(`${gateway}/canaries/1/end`, { method: 'PUT', headers, body: 'result: good' })
+    const answer = await fetch(`${gateway}/v2/canaryConfig/1`, { method: 'PUT', headers, body: 'name: good' })
     assert.equal(answer.status, 200)
   }
   assert.deepEqual(
-    mine.requests.map(({ body }) => body),
-    Array(3).fill('{"result":"good"}'),
+    kayenta.requests.map(({ body }) => body),
+    Array(3).fill('{"name":"good"}'),
   )
 })
 

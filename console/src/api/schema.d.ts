@@ -927,9 +927,9 @@ export interface paths {
   }
   '/proxies/{proxy}': {
     /** Forward to an outside service */ get: { parameters: { path: { proxy: string } }; responses: { 200: { content: { 'application/json': unknown } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
-    /** Forward to an outside service */ post: { parameters: { path: { proxy: string } }; requestBody?: { content: { 'application/json': components['schemas']['AnyUsingPOST_1Body'] } }; responses: { 200: { content: { 'application/json': unknown } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
-    /** Forward to an outside service */ put: { parameters: { path: { proxy: string } }; requestBody?: { content: { 'application/json': components['schemas']['AnyUsingPUT_1Body'] } }; responses: { 200: { content: { 'application/json': unknown } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
-    /** Forward to an outside service */ delete: { parameters: { path: { proxy: string } }; requestBody?: { content: { 'application/json': components['schemas']['AnyUsingDELETE_1Body'] } }; responses: { 200: { content: { 'application/json': unknown } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
+    /** Forward to an outside service */ post: { parameters: { path: { proxy: string } }; requestBody?: { content: { 'application/json': components['schemas']['Any1Body'] } }; responses: { 200: { content: { 'application/json': unknown } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
+    /** Forward to an outside service */ put: { parameters: { path: { proxy: string } }; requestBody?: { content: { 'application/json': components['schemas']['Any1Body'] } }; responses: { 200: { content: { 'application/json': unknown } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
+    /** Forward to an outside service */ delete: { parameters: { path: { proxy: string } }; requestBody?: { content: { 'application/json': components['schemas']['Any1Body'] } }; responses: { 200: { content: { 'application/json': unknown } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
   }
   '/slack/channels': {
     /** List Slack channels */ get: { parameters: {  }; responses: { 200: { content: { 'application/json': (unknown)[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
@@ -956,11 +956,9 @@ export interface components {
     /** An account of a cloud provider. */ Account: { name: string; accountId?: string | null; /** Cloud provider. */ type: string; cloudProvider?: string | null; environment?: string | null; accountType?: string | null; requiredGroupMembership?: (string)[] | null; /** Roles by authorization; empty means open. */ permissions?: { [key: string]: (string)[] }; /** Whether the caller may write to it. */ authorized: boolean; challengeDestructiveActions?: boolean | null; primaryAccount?: boolean | null; /** With all fields only. */ regions?: unknown; [key: string]: unknown }
     /** A stored account; the fields of its cloud provider are allowed beside these. */ AccountDefinition: { name: string; /** Cloud provider. */ type: string; [key: string]: unknown }
     ActiveExecutions: { overdue: boolean; count: number; [key: string]: unknown }
+    Any1Body: unknown
     AnyBody: unknown
     AnyObject: { [key: string]: unknown }
-    AnyUsingDELETE_1Body: unknown
-    AnyUsingPOST_1Body: unknown
-    AnyUsingPUT_1Body: unknown
     ApiDocument: { openapi: string; info: { [key: string]: unknown }; paths: { [key: string]: unknown }; [key: string]: unknown }
     ApiToken: { id: string; name: string; /** Whom the token speaks for. */ principalId: string; principalType: "USER" | "SERVICE_ACCOUNT"; createdByUserId: string; /** ISO 8601, UTC. */ createdAt: string; /** ISO 8601, UTC. */ rotatedAt?: string; /** Absent: never. */ expiresAt?: string; /** To about a minute. */ lastUsedAt?: string; readOnly: boolean; /** Absent: all. */ applications?: (string)[]; /** Absent: all. */ operations?: (string)[] }
     ApiTokenRequest: { /** Unique among the tokens of the principal. */ name: string; /** `USER` (default) or `SERVICE_ACCOUNT`. */ principalType?: string | null; /** The service account; other users create tokens for themselves only. */ principalId?: string | null; /** ISO 8601. Default: as late as allowed; for a service account never. */ expiresAt?: string | null; /** Allows reading and the evaluation of expressions only. */ readOnly?: boolean | null; /** Allows only what is about these applications. */ applications?: (string)[] | null; /** Allows only the operations with these ids. */ operations?: (string)[] | null }

@@ -19,7 +19,7 @@ const unknownContent = { 'content-security-policy': 'sandbox' } as const
 
 function forwarded(method: Method, path: string): Operation {
   return {
-    id: `anyUsing${method}${path.endsWith('}') ? '_1' : ''}`,
+    id: `anyUsing${method}${path.endsWith('}') ? '1' : ''}`,
     method,
     path,
     demands: offeredToAll,

@@ -512,7 +512,7 @@ const cases: Record<string, (fixture: Fixture) => Promise<void>> = {
     await gateway.run('alice', 'shop', { type: 'bake', ...place, package: 'page', baseOs: 'directory', user: 'alice' })
     const [options] = (await read('/bakery/options')) as unknown as [JsonObject]
     const ids = (options['baseImages'] as JsonObject[]).map(({ id }) => id)
-    assert.deepEqual([options['cloudProvider'], ids], ['local', ['directory', 'node']])
+    assert.deepEqual([options['cloudProvider'], ids], ['local', ['directory', 'node', 'python', 'go']])
     assert.deepEqual(await read('/bakery/options/local'), options)
     assert.equal((await ask('/bakery/options/gce'))[0], 404)
 
