@@ -10,6 +10,7 @@ import type { AgentLog } from './log.ts'
 import { ObservedCopy, type ObservedLine } from './observed-lines.ts'
 import { agentLogName, instancesFolderName } from './places.ts'
 import { agentProtocol, type DesiredState, type ObservedState } from './protocol.ts'
+import { agentPauseMs, stableMs } from './restart-pause.ts'
 import { startAgent, toAgentProgram } from './start-agent.ts'
 
 export interface AgentClientOptions {
@@ -60,6 +61,9 @@ export function openAgent({ dataDir: folder, log, version, agentFile = ownAgentF
   let latest: ObservedState | undefined
   let problem: string | undefined
   let starting: ChildProcess | undefined
+  /** The latest start of an agent, and how many in a row did not live long. */
+  let startedMs = Number.NEGATIVE_INFINITY
+  let quickEnds = 0
   /** Process id of the agent that takes over from another one, as long as it may take to start. */
   let successor: number | undefined
   let successorUntilMs = 0
@@ -128,10 +132,7 @@ export function openAgent({ dataDir: folder, log, version, agentFile = ownAgentF
   async function connect(): Promise<boolean> {
     const agent = await greet(ask)
     if (agent === undefined) {
-      if (isNeeded() && !isStarting()) {
-        log.info({ dataDir }, 'the agent is started')
-        starting = startAgent(toAgentProgram(dataDir, version, agentFile))
-      }
+      if (isNeeded() && !isStarting()) start()
       return false
     }
     successor = undefined
@@ -143,6 +144,17 @@ export function openAgent({ dataDir: folder, log, version, agentFile = ownAgentF
       return false
     }
     throw new Error(`the agent of version ${agent.version} (process ${agent.pid}) does not hand over; run fairlead stop --all`)
+  }
+
+  /** One that ends time and again is started after growing pauses. */
+  function start(): void {
+    const ageMs = performance.now() - startedMs
+    const ends = ageMs < stableMs ? quickEnds + 1 : 0
+    if (ageMs < agentPauseMs(ends)) return
+    quickEnds = ends
+    startedMs = performance.now()
+    log.info({ dataDir }, 'the agent is started')
+    starting = startAgent(toAgentProgram(dataDir, version, agentFile))
   }
 
   function expect(pid: number | undefined): void {

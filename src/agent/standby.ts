@@ -4,12 +4,14 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { closeSync, readFileSync } from 'node:fs'
+import { uptime } from 'node:os'
 import { join } from 'node:path'
 import { writePrivateFile } from '../storage/private-files.ts'
 import type { Traffic } from './balancer/balancers.ts'
 import { type AgentLog, openLog } from './log.ts'
 import { agentLogName, trafficName } from './places.ts'
 import { openProcessTable } from './processes.ts'
+import { agentPauseMs, stableMs } from './restart-pause.ts'
 import type { AgentProgram } from './start-agent.ts'
 
 interface StandbyOptions {
@@ -27,6 +29,8 @@ interface StandbyOptions {
 const gatherMs = 20
 /** For a process that was killed to close its sockets. */
 const releaseMs = 200
+/** Tells the next agent how many before it ended quickly, and when this one started, in seconds since the machine did. */
+const beginName = 'FAIRLEAD_AGENT_BEGIN'
 
 export class Standby {
   readonly #options: StandbyOptions
@@ -36,7 +40,12 @@ export class Standby {
   #held = ''
   #written = ''
   #timer: NodeJS.Timeout | undefined
+  #wait: NodeJS.Timeout | undefined
   #isOver = false
+  readonly #startedAt = uptime()
+  readonly #quickEnds = quickEndsBefore(this.#startedAt)
+  /** Until then there is no standby: agents that end at once would follow each other without an end. */
+  readonly #earliestMs = performance.now() + agentPauseMs(this.#quickEnds)
 
   constructor(options: StandbyOptions) {
     this.#options = options
@@ -76,6 +85,11 @@ export class Standby {
     try {
       this.#write()
       const sockets = this.#options.sockets()
+      const earlyMs = this.#earliestMs - performance.now()
+      if (earlyMs > 0) {
+        this.#wait ??= setTimeout(() => this.#refresh(), earlyMs).unref()
+        return
+      }
       const held = [...sockets].map(([address, descriptor]) => `${address} ${descriptor}`).join()
       if (held === this.#held) return
       const former = this.#child
@@ -105,7 +119,7 @@ export class Standby {
       const child = spawn('/bin/sh', [...script, command, ...args, ...sockets.keys()], {
         cwd: dataDir,
         detached: true,
-        env: environment,
+        env: { ...environment, [beginName]: `${this.#quickEnds} ${this.#startedAt}` },
         stdio: ['pipe', output, output, ...sockets.values()],
       })
       child.on('error', () => this.#forget(child))
@@ -125,6 +139,12 @@ export class Standby {
     this.#held = ''
     this.refreshSoon()
   }
+}
+
+/** Of the agents before this one, in a row; 0 when it is no successor of one that died. */
+function quickEndsBefore(now: number): number {
+  const [quickEnds, startedAt] = (process.env[beginName] ?? '').split(' ').map(Number)
+  return quickEnds === undefined || startedAt === undefined || (now - startedAt) * 1000 >= stableMs ? 0 : quickEnds + 1
 }
 
 /** What the agent before this one has left; undefined when it is damaged. */

@@ -1,11 +1,16 @@
 /** `kill -9` of the agent while clients connect: the standby holds the ports and becomes the next agent. */
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { uptime } from 'node:os'
+import { type TestContext, test } from 'node:test'
 import type { DesiredInstance, DesiredLoadBalancer, ObservedState } from '../../src/agent/protocol.ts'
-import { readTraffic } from '../../src/agent/standby.ts'
-import { openTestAgent, type TestAgent, toInstance } from '../support/agent.ts'
+import { readTraffic, Standby } from '../../src/agent/standby.ts'
+import { openTestAgent, silentLog, type TestAgent, toInstance } from '../support/agent.ts'
 import { freePort } from '../support/free-port.ts'
 import { openRawConnection } from '../support/raw-connection.ts'
+import { createFolder, removeFolder } from '../support/temporary-folder.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
 /** Only the first health check finds it healthy; later ones are not answered. */
@@ -46,6 +51,35 @@ async function serve(agent: TestAgent, services: readonly Service[]): Promise<vo
   await waitUntil(() => services.every(isRecorded), 'the health of all')
 }
 
+const beginOf = (pid: number | undefined) =>
+  /FAIRLEAD_AGENT_BEGIN=([^\0]*)/.exec(readFileSync(`/proc/${pid}/environ`, 'utf8'))?.[1] ?? ''
+
+/** Of this process, with one socket. @param begin What the agent before has left in the environment */
+async function openStandby(t: TestContext, begin: string | undefined): Promise<Standby> {
+  const dataDir = createFolder('standby')
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { fd } = (server as unknown as { _handle: { fd: number } })._handle
+  const program = { dataDir, command: '/bin/true', args: [], environment: {} }
+  if (begin !== undefined) process.env['FAIRLEAD_AGENT_BEGIN'] = begin
+  const standby = new Standby({
+    program,
+    traffic: () => ({ loadBalancers: [], healthy: {} }),
+    sockets: () => new Map([['127.0.0.1:1', fd]]),
+    onChange: () => {},
+    log: silentLog,
+  })
+  delete process.env['FAIRLEAD_AGENT_BEGIN']
+  t.after(() => {
+    standby.end()
+    server.close()
+    removeFolder(dataDir)
+  })
+  standby.refreshSoon()
+  await waitUntil(() => readTraffic(dataDir) !== undefined, 'the record of the traffic')
+  return standby
+}
+
 const visit = async (url: string) => (await fetch(url, { headers: { connection: 'close' } })).text()
 
 test('no connection is refused after the agent was killed', async (t) => {
@@ -68,6 +102,26 @@ test('without Fairlead, the next agent serves with the last known health', async
   await agent.client.close()
   await agent.kill()
   for (const { url } of services) assert.equal(await visit(url), 'served')
+})
+
+test('an agent counts those before it that died early', async (t) => {
+  const agent = openTestAgent(t)
+  await serve(agent, [await toService('web')])
+  for (const quickEnds of [0, 1, 2]) {
+    const state = () => agent.client.observed() as ObservedState
+    await waitUntil(
+      () => state().standby !== undefined && beginOf(state().standby).startsWith(`${quickEnds} `),
+      () => `the standby after ${quickEnds} ends: ${JSON.stringify(state())}`,
+    )
+    await agent.kill()
+  }
+})
+
+test('the later of many agents that die early waits with its standby', async (t) => {
+  const [early, late] = [await openStandby(t, undefined), await openStandby(t, `5 ${uptime()}`)]
+  assert.deepEqual([early.pid === undefined, late.pid === undefined], [false, true])
+  const recovered = await openStandby(t, `5 ${uptime() - 61}`)
+  assert.ok(recovered.pid !== undefined)
 })
 
 test('a port that is no longer desired is closed at once', async (t) => {
