@@ -10,9 +10,14 @@ const crashing = ['sh', '-c', 'echo cannot read its settings; exit 3']
 const few = { seconds: 600, failures: 3 }
 
 /** What Fairlead says about the failure, on each level that a user may look at. */
-function messagesOf({ execution }: TaskView): { stage: string; task: string } {
+function messagesOf({ execution }: TaskView): { stage: string; task: string; top: string } {
+  const top = execution.stages.filter(({ parentStageId, context }) => parentStageId == null && context['exception'] !== undefined)
   const failed = execution.stages.flatMap(({ tasks }) => tasks.filter(({ status }) => status === 'TERMINAL'))
-  return { stage: errorOf({ execution }), task: JSON.stringify(failed.map(({ taskExceptionDetails }) => taskExceptionDetails)) }
+  return {
+    top: JSON.stringify(top.map(({ context }) => context['exception'])),
+    stage: errorOf({ execution }),
+    task: JSON.stringify(failed.map(({ taskExceptionDetails }) => taskExceptionDetails)),
+  }
 }
 
 /** A server group behind a load balancer, and a deploy stage beside it that fails. */
@@ -28,11 +33,11 @@ async function replaceBy(fleet: Deployments, stack: string, more: JsonObject): P
 const cases: Record<string, (fleet: Deployments, t: TestContext) => Promise<void>> = {
   async 'a version that crashes at start fails, and the former one serves'(fleet) {
     const { port, view } = await replaceBy(fleet, 'crash', { command: crashing, rollback: { onFailure: true } })
-    const { stage, task } = messagesOf(view)
+    const { stage, task, top } = messagesOf(view)
     const said =
       /0 of 1 instances of shop-crash-v001 are up; .*code 3.* It failed to start [5-9] times in a row\. .*"startLimits"/
     assert.match(stage, said)
-    assert.match(task.replaceAll('\\"', '"'), said)
+    for (const text of [task, top]) assert.match(text.replaceAll('\\"', '"'), said)
     assert.deepEqual(await fleet.cluster('shop-crash'), ['shop-crash-v000', '(shop-crash-v001)'])
     assert.equal((await visit(port)).group, 'shop-crash-v000')
   },

@@ -26,6 +26,7 @@ export function completeStage(run: StageRun, status?: Status): void {
   const isRefused = isTrue(stage.context['failOnFailedExpressions']) && failedExpressions(stage).length > 0
   stage.status = isRefused ? 'TERMINAL' : (status ?? stageResult(run))
   stage.endTime = turn.now
+  if (isHalt(stage.status)) inheritError(run)
   graph.noteEnd(stage)
   for (const child of graph.descendantsOf(stage)) cancelStage({ execution, stage: child, turn })
   recordEvent(turn, { phase: isHalt(stage.status) ? 'failed' : 'complete', execution, stage })
@@ -39,6 +40,15 @@ function stageResult({ execution, stage }: StagePlace): Status {
   if (found.includes('TERMINAL')) return failureStatus(stage)
   for (const status of ['STOPPED', 'CANCELED', 'FAILED_CONTINUE'] as const) if (found.includes(status)) return status
   return 'SUCCEEDED'
+}
+
+/** A stage that failed because of a part says why, also to who does not look at its parts. */
+function inheritError({ execution, stage }: StagePlace): void {
+  if (stage.context['exception'] !== undefined) return
+  const failed = graphOf(execution)
+    .childrenOf(stage)
+    .find((child) => isHalt(child.status) && errorTexts(child.context['exception']).length > 0)
+  if (failed !== undefined) stage.context['exception'] = failed.context['exception']
 }
 
 /** Whether the stage would end in a failure that is its own, and not in a cancellation. */

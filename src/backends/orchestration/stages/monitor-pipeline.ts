@@ -44,5 +44,5 @@ function statusOf(execution: Execution): JsonObject {
 function failureTexts(execution: Execution): string[] {
   if (!isHalt(execution.status)) return []
   const texts = execution.stages.flatMap((stage) => (isHalt(stage.status) ? errorTexts(stage.context['exception']) : []))
-  return [`Execution ${execution.name ?? execution.id} ended ${execution.status}.`, ...texts]
+  return [`Execution ${execution.name ?? execution.id} ended ${execution.status}.`, ...new Set(texts)]
 }
