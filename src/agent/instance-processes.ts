@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { membersOfGroup } from './control-groups.ts'
 import type { RunRecord } from './instance-files.ts'
-import type { Marks } from './marks.ts'
+import { type Marks, parseMark } from './marks.ts'
 import { bootOf, type ProcessEntry, type ProcessTable, signalProcess } from './processes.ts'
 
 /** An instance as far as its processes tell. */
@@ -39,7 +39,9 @@ export function findMembers(owner: ProcessOwner, table: ProcessTable, entries = 
     if (isInGroup && bootOf(entry.start) === bootOf(run.start)) return true
     if (grouped.has(entry.pid)) return true
     const mark = table.markOf(entry)
-    return mark?.startsWith(beginning) === true && owner.marks.check(mark) !== undefined && isOfItsUser(run, table, entry)
+    if (mark?.startsWith(beginning) !== true || !isOfItsUser(run, table, entry)) return false
+    // Agents before protocol 4 signed nothing; the id of the run is as hard to guess.
+    return owner.marks.check(mark) !== undefined || parseMark(mark)?.runId === run?.id
   })
 }
 

@@ -32,7 +32,7 @@ import {
   PortTakenError,
 } from './reasons.ts'
 import { restartPauseMs, stableMs } from './restart-pause.ts'
-import { createRun, type Run, unknownEnd, wasKilledForMemory } from './run.ts'
+import { ageOf, createRun, type Run, unknownEnd, wasKilledForMemory } from './run.ts'
 import { StartError, startProgram } from './start-program.ts'
 import { describeEnd, endFromShell, formatBytes, formatDuration, type ProcessEnd } from './words.ts'
 import { fillWorkspace, openWayTo, removeInstanceFolder } from './workspace.ts'
@@ -170,7 +170,7 @@ export class Instance {
     const run = this.#run
     if (run?.isAdopted && !isRunning(this.#context.table, run.record)) run.settle(unknownEnd)
     if (run === undefined) return
-    const isStable = Date.now() - run.record.startedAt >= stableMs
+    const isStable = ageOf(run) >= stableMs
     if (isStable && this.#phase === 'ready') this.#show('ready', undefined)
   }
 
@@ -405,7 +405,7 @@ export class Instance {
     if (left > 0 && verdict === undefined) {
       parts.push('Processes that it had left behind were ended, too: a program has to stay in the foreground.')
     }
-    const ranMs = endedAt - run.record.startedAt
+    const ranMs = ageOf(run)
     this.#update({ restarts: this.#record.restarts + 1, quickEnds: ranMs >= stableMs ? 0 : this.#record.quickEnds + 1 })
     const reason = parts.join(' ')
     this.#note(reason)
@@ -460,7 +460,7 @@ export class Instance {
   #becomeReady(run: Run, before: string | undefined): void {
     if (run.readyAt === undefined) {
       run.readyAt = Date.now()
-      this.#note(run.isAdopted ? 'Ready.' : `Ready after ${formatDuration(run.readyAt - run.record.startedAt)}.`)
+      this.#note(run.isAdopted ? 'Ready.' : `Ready after ${formatDuration(ageOf(run))}.`)
     } else if (this.#phase === 'unready') this.#note('Ready again.')
     const { restarts } = this.#record
     const isStable = Date.now() - run.record.startedAt >= stableMs
@@ -470,19 +470,20 @@ export class Instance {
 
   #explainSlowStart(run: Run, target: Probe, fault: string): string {
     const readinessTimeoutMs = target.intervalMs * readinessIntervals
-    if (Date.now() - run.record.startedAt < readinessTimeoutMs) return `It is not ready yet: ${fault}.`
+    if (ageOf(run) < readinessTimeoutMs) return `It is not ready yet: ${fault}.`
     const others = this.#findPorts(run, target).filter((port) => port !== target.port)
     const instead = others.length === 0 ? '' : `; it listens on port ${others.join(', ')} instead`
     return `It did not become ready within ${formatDuration(readinessTimeoutMs)}: ${fault}${instead}.`
   }
 
   /** The longer it runs, the longer they count: a search reads what the system knows of all connections. */
-  #findPorts({ record, ports }: Run, target: Probe): readonly number[] {
-    const nowMs = Date.now()
-    if (ports.untilMs <= nowMs) {
+  #findPorts(run: Run, target: Probe): readonly number[] {
+    const { ports } = run
+    const ageMs = ageOf(run)
+    if (ports.untilMs <= ageMs) {
       const pids = this.#findMembers(target.intervalMs).map(({ pid }) => pid)
       ports.found = this.#context.table.listeningPorts(pids, target.intervalMs)
-      ports.untilMs = nowMs + (nowMs - record.startedAt)
+      ports.untilMs = 2 * ageMs
     }
     return ports.found
   }
@@ -548,5 +549,5 @@ export class Instance {
 }
 
 function leftOf(run: Run, timeLimitMs: number): number {
-  return Math.min(longestTimerMs, Math.max(0, run.record.startedAt + timeLimitMs - Date.now()))
+  return Math.min(longestTimerMs, Math.max(0, timeLimitMs - ageOf(run)))
 }

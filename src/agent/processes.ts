@@ -203,6 +203,12 @@ function attempt(read: () => string[]): string[] {
   }
 }
 
+/** Milliseconds since a process of this boot started, however the clock was set since; undefined where the system does not tell. */
+export function ageMsOf(start: string): number | undefined {
+  const ticks = bootOf(start) === '' ? undefined : Number(start.split('-')[1])
+  return ticks === undefined ? undefined : Math.max(0, (uptime() - ticks / ticksPerSecond) * 1000)
+}
+
 /** Sends a signal. Processes that have ended meanwhile, or now run as another user, are passed over. */
 export function signalProcess(pid: number, signal: NodeJS.Signals): void {
   try {

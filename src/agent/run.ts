@@ -1,6 +1,7 @@
 /** One run of a program: from the start of its process, or its adoption, until its end. */
 import { memoryKills } from './control-groups.ts'
 import type { RunRecord } from './instance-files.ts'
+import { ageMsOf } from './processes.ts'
 import type { ProcessEnd } from './words.ts'
 
 /** A process that this agent or one before it has started. */
@@ -12,8 +13,10 @@ export interface Run {
   /** Only the agent that started a process learns how it ended; for others, its absence has to be noticed. */
   readonly isAdopted: boolean
   readonly kernelKills: number
+  /** Start of its process, as `performance.now()`. */
+  readonly startedMs: number
   readyAt: number | undefined
-  /** On which it listens, as of the last search; `untilMs` since the epoch. */
+  /** On which it listens, as of the last search; until this age of the run. */
   readonly ports: { found: readonly number[]; untilMs: number }
   /** Resolves when its whole output is in the console; at once for an adopted one. */
   readonly drained: Promise<void>
@@ -36,10 +39,16 @@ export function createRun(record: RunRecord, drained?: Promise<void>): Run {
     isAdopted: drained === undefined,
     drained: drained ?? Promise.resolve(),
     kernelKills,
+    startedMs: performance.now() - (ageMsOf(record.start) ?? Math.max(0, Date.now() - record.startedAt)),
     readyAt: undefined,
     ports,
     verdict: undefined,
   }
+}
+
+/** Milliseconds that it has lasted. */
+export function ageOf({ startedMs }: Run): number {
+  return performance.now() - startedMs
 }
 
 /** Whether the kernel has ended a process of the run because its memory was used up. */

@@ -21,6 +21,8 @@ interface BackendServerOptions {
   settings: BackendSettings
   log: FastifyBaseLogger
   now?: () => number
+  /** Goes on with `now` when that is passed in alone. */
+  steady?: (() => number) | undefined
   /** Called when a service changes on its own. */
   onStateChanged?: (service: ServiceName) => void
   /** Called when a back end changes permissions on its own. */
@@ -82,6 +84,7 @@ export function createBackendServer(options: BackendServerOptions): BackendServe
     const context: BackendContext = {
       db: options.db,
       now: options.now ?? Date.now,
+      steady: options.steady ?? options.now ?? (() => performance.now()),
       log: options.log.child({ service: backend.service }),
       call: options.call,
       isEmbedded: (service) => options.backends.some((each) => each.service === service),

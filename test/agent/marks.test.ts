@@ -19,6 +19,9 @@ async function claim(t: TestContext, mark: string, uid?: number): Promise<ChildP
   return child
 }
 
+const markIn = (pid: number | undefined) =>
+  /FAIRLEAD_PROCESS=([^\0]*)/.exec(readFileSync(`/proc/${pid}/environ`, 'utf8'))?.[1] ?? ''
+
 /** Every process of an instance is ended with it, so one that is left belonged to none. */
 async function assertSpared(agent: TestAgent, child: ChildProcess): Promise<void> {
   await agent.desire([])
@@ -34,12 +37,22 @@ test('a process with a guessed mark belongs to no instance', async (t) => {
   await assertSpared(agent, child)
 })
 
+test('an unsigned mark of the recorded run, as older agents made, belongs to it', async (t) => {
+  const agent = openTestAgent(t)
+  await agent.desire([toInstance('web', ['sleep', '1000'])])
+  const { pid } = await agent.until('web', ({ phase }) => phase === 'ready')
+  const [agentMark, id, runId] = markIn(pid).split(':')
+  const child = await claim(t, `${agentMark}:${id}:${runId}`)
+  const ended = once(child, 'exit')
+  await agent.desire([])
+  assert.equal((await ended)[0], null)
+})
+
 test('a process of another user belongs to no instance', { skip: !isRoot && 'needs root' }, async (t) => {
   const agent = openTestAgent(t)
   await agent.desire([toInstance('web', ['sleep', '1000'], { program: { user: { uid: owner, gid: owner } } })])
   const { pid } = await agent.until('web', ({ phase }) => phase === 'ready')
-  const mark = /FAIRLEAD_PROCESS=([^\0]*)/.exec(readFileSync(`/proc/${pid}/environ`, 'utf8'))?.[1] ?? ''
-  const child = await claim(t, mark, stranger)
+  const child = await claim(t, markIn(pid), stranger)
   await assertSpared(agent, child)
 })
 

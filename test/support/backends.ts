@@ -15,6 +15,7 @@ import type { ServiceName } from '../../src/upstreams/services.ts'
 export interface BackendsOptions {
   /** Milliseconds since the epoch. */
   now?: () => number
+  steady?: (() => number) | undefined
   settings?: Partial<BackendSettings>
   /** Answers calls to services that are not among `backends`; by default they are unreachable. */
   others?: CallService
@@ -73,6 +74,7 @@ export async function startBackends(
     db,
     call,
     now: options.now,
+    steady: options.steady,
     log: createLog(options.log),
     onPermissionsChanged: options.onPermissionsChanged,
     settings: { adminRoles: ['admins'], timeZone: 'UTC', serviceAccounts: [], ...options.settings },

@@ -22,6 +22,8 @@ export interface EngineOptions {
   /** Zone of execution windows, an IANA name. */
   timeZone: string
   now: () => number
+  /** Milliseconds on a clock that nobody sets. */
+  steady: () => number
   nextId: () => string
   call: CallService
   /** Calls addresses that authors of pipelines choose. */

@@ -21,9 +21,20 @@ import { advance } from './machine/advance.ts'
 import { StageError } from './machine/failure.ts'
 import { graphOf } from './machine/graph.ts'
 import { steeringKeys } from './machine/operations.ts'
-import { applyFailure, applyResult, giveUp, heedSetBack, isWanted, nextDue, stepOf, takeDueTasks } from './machine/run-task.ts'
+import {
+  applyFailure,
+  applyResult,
+  giveUp,
+  heedJumps,
+  heedSetBack,
+  isWanted,
+  mostJumps,
+  nextDue,
+  stepOf,
+  takeDueTasks,
+} from './machine/run-task.ts'
 import { createTurn, isSpent, type StepRun } from './machine/turn.ts'
-import type { Execution, ExecutionType, FollowUp, Stage } from './model.ts'
+import type { Execution, ExecutionType, FollowUp, Jump, Stage } from './model.ts'
 import type { TaskResult } from './stages/stage-type.ts'
 import { isComplete } from './statuses.ts'
 import type { AbandonedExecution } from './store.ts'
@@ -45,6 +56,8 @@ const answerPollMs = 250
 const longestTimerMs = 60_000
 /** A clock that is set back further is heeded; less is the usual correction of a clock. */
 const setBackMs = 5_000
+/** As `setBackMs`, for a clock that is set forward, or a machine that slept. */
+const jumpMs = 5_000
 /** How often the engine may end, or fail, with an execution in its hands before it is given up. */
 const mostInterruptions = 5
 
@@ -62,7 +75,10 @@ export class Engine implements EngineParts {
   readonly #failures = new Map<string, number>()
   /** Executions whose moments are from before the clock was set back. */
   readonly #ahead = new Set<string>()
+  /** Forward, as far as they matter to what runs. */
+  #jumps: Jump[] = []
   #lastMs = -Infinity
+  #lastSteadyMs = 0
   #timer: NodeJS.Timeout | undefined
   #isRunning = false
 
@@ -102,6 +118,7 @@ export class Engine implements EngineParts {
 
   /** One atomic step. `work` must not wait, and must not begin another step. */
   transact<T>(work: (unit: UnitOfWork) => T): T {
+    if (this.#isRunning) this.#watchClock()
     const turn = createTurn({ ...this.options, answers: this.answers })
     const unit = new UnitOfWork(turn, this.options.store, this.isInFlight)
     const { result, touched } = inTransaction(this.options.db, () => {
@@ -139,15 +156,23 @@ export class Engine implements EngineParts {
   }
 
   #watchClock(): void {
-    const now = this.options.now()
+    const [now, steadyMs] = [this.options.now(), this.options.steady()]
+    const byMs = now - this.#lastMs - (steadyMs - this.#lastSteadyMs)
     if (now < this.#lastMs - setBackMs) {
       this.options.log.warn({ byMs: this.#lastMs - now }, 'the clock was set back; executions go on by the new time')
       for (const { id } of this.options.store.due()) {
         this.#ahead.add(id)
         this.#queue.set(id, now)
       }
+      this.#jumps = this.#jumps.filter(({ at }) => at <= now)
+    } else if (byMs > jumpMs && this.#lastMs !== -Infinity) {
+      this.options.log.warn({ byMs }, 'the clock was set forward; what executions wait for takes as long as before')
+      this.#jumps = [...this.#jumps, { at: now, ms: byMs }].slice(-mostJumps)
+      // Recorded with each before it begins to wait anew.
+      for (const { id } of this.options.store.due()) this.#queue.set(id, now)
     }
     this.#lastMs = now
+    this.#lastSteadyMs = steadyMs
   }
 
   /** An answer for the expressions of an execution has come. */
@@ -244,6 +269,7 @@ export class Engine implements EngineParts {
       const execution = unit.load(id)
       if (execution === undefined) return undefined
       if (this.#ahead.has(id)) heedSetBack(execution, unit.turn.now)
+      heedJumps(execution, this.#jumps)
       // What it took to read a large record is worth as much work on it.
       const read = performance.now()
       const launches = this.#drive(execution, unit, read + Math.max(sliceMs, read - begun))

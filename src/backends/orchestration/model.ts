@@ -125,8 +125,16 @@ interface ExecutionNotes {
   restartStageId?: string
   /** When to go on with what one step of the engine would have held up others with, milliseconds since the epoch. */
   unfinishedAt?: number
+  /** Times at which the clock was set forward while it ran, by the new clock, and how far. */
+  jumps?: Jump[]
   /** Work that outlives the state change that caused it; done at least once. */
   followUps: FollowUp[]
+}
+
+/** In milliseconds; `at` since the epoch. */
+export interface Jump {
+  at: number
+  ms: number
 }
 
 export interface FollowUp {

@@ -45,7 +45,7 @@ export const orchestrationBackend: Backend = {
 }
 
 function openOrchestration(context: BackendContext): OpenBackend {
-  const { db, now, log, call } = context
+  const { db, now, steady, log, call } = context
   const store = openExecutionStore(db)
   const nextId = createUlids(now)
   const accessOf = (user: string | undefined) => requireAccess(context, user || 'anonymous')
@@ -76,6 +76,7 @@ function openOrchestration(context: BackendContext): OpenBackend {
     limits,
     timeZone: context.settings.timeZone,
     now,
+    steady,
     nextId,
     call,
     callOutside: createOutsideCalls(outside),

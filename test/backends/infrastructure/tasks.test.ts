@@ -140,7 +140,16 @@ test('a step that the store refuses is repeated after a pause', (t) => {
     },
   }
   const agent = { setDesired: () => {} }
-  const options = { desired, agent, toState: () => ({}), now: () => 60_000, drainMs: 1000, onChanged: () => {}, log }
+  const options = {
+    desired,
+    agent,
+    toState: () => ({}),
+    now: () => 60_000,
+    steady: () => 0,
+    drainMs: 1000,
+    onChanged: () => {},
+    log,
+  }
   new Reconciler(options as unknown as ReconcilerOptions).step()
   t.mock.timers.tick(900)
   assert.equal(refusals, 1)
@@ -168,7 +177,16 @@ for (const [clock, nowMs, expected] of [
       transact: (work: () => void) => work(),
     }
     const agent = { setDesired: () => {} }
-    const options = { desired, agent, toState: () => ({}), now: () => nowMs, drainMs: 1000, onChanged: () => {}, log }
+    const options = {
+      desired,
+      agent,
+      toState: () => ({}),
+      now: () => nowMs,
+      steady: () => 0,
+      drainMs: 1000,
+      onChanged: () => {},
+      log,
+    }
     new Reconciler(options as unknown as ReconcilerOptions).step()
     assert.deepEqual(stages, expected)
   })

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
-import { at, F, J, startEngine, type TestEngine, V, W } from './support.ts'
+import { at, createClock, F, J, startEngine, type TestEngine, V, W } from './support.ts'
 
 async function patch(engine: TestEngine, id: string, refId: string, changes: unknown, user?: string) {
   const { id: stageId } = await engine.stage(id, refId)
@@ -196,6 +196,39 @@ test('a wait ends in time although the clock was set back', async (t) => {
   await engine.clock.settled()
   assert.equal((await engine.execution(id)).status, 'RUNNING')
   engine.clock.pass(31)
+
+  await engine.ends(id, 'SUCCEEDED')
+})
+
+test('a wait and its time limit last as long although the clock was set forward', async (t) => {
+  const clock = createClock()
+  const engine = await startEngine(t, { clock })
+  const id = await engine.run({ stages: [{ ...W('1', 30), stageTimeoutMs: 40_000 }] })
+  await clock.settled()
+
+  clock.jump(3600)
+  await clock.settled()
+  clock.pass(20)
+  await clock.settled()
+  const waiting = await engine.execution(id)
+  assert.deepEqual([waiting.status, waiting.stages[0]?.tasks[0]?.status], ['RUNNING', 'RUNNING'])
+  clock.pass(11)
+
+  await engine.ends(id, 'SUCCEEDED')
+})
+
+test('a clock that is set forward and back again makes no wait longer', async (t) => {
+  const clock = createClock()
+  const engine = await startEngine(t, { clock })
+  const id = await engine.run({ stages: [W('1', 30)] })
+  await clock.settled()
+
+  for (const seconds of [3600, -3600]) {
+    clock.jump(seconds)
+    await engine.execution(id)
+    await clock.settled()
+  }
+  clock.pass(31)
 
   await engine.ends(id, 'SUCCEEDED')
 })

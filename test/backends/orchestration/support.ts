@@ -34,18 +34,29 @@ export function at(value: unknown, ...path: (string | number)[]): unknown {
 
 export interface Clock {
   now: () => number
+  /** What has passed by it, unless it is set. */
+  steady?: (() => number) | undefined
   /** Moves the clock forward. */
   pass(seconds: number): void
   /** Lets the engine do what is due now. */
   settled(): Promise<void>
 }
 
-export function createClock(start = Date.UTC(2031, 4, 6, 12)): Clock {
-  let now = start
+export interface SettableClock extends Clock {
+  /** Somebody sets it; no time passes. */
+  jump(seconds: number): void
+}
+
+export function createClock(start = Date.UTC(2031, 4, 6, 12)): SettableClock {
+  let [now, jumped] = [start, 0]
   const pass = (seconds: number) => {
     now += seconds * 1000
   }
-  return { now: () => now, pass, settled: () => sleep(20) }
+  const jump = (seconds: number) => {
+    pass(seconds)
+    jumped += seconds * 1000
+  }
+  return { now: () => now, steady: () => now - jumped, pass, jump, settled: () => sleep(20) }
 }
 
 export interface TestEngine {
@@ -90,6 +101,7 @@ export async function startEngine(t: TestContext, options: EngineOptions = {}): 
   const clock = options.clock ?? createClock()
   const backends = await startBackends(t, [orchestrationBackend, ...(options.backends ?? [])], {
     now: clock.now,
+    steady: clock.steady,
     others: options.others ?? nothingKnown,
     dataDir: options.dataDir,
     settings: {

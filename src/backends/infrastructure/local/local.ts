@@ -49,7 +49,7 @@ export function openLocalProvider(
   settings: LocalSettings,
   openAgent: (dataDir: string) => AgentClient,
 ): Provider {
-  const { db, now, log } = context
+  const { db, now, steady, log } = context
   const dataDir = dirname(db.location() ?? '')
   const desired = new Desired(db)
   const images = openImageStore({ db, dataDir, now, bounds: settings.images })
@@ -65,6 +65,7 @@ export function openLocalProvider(
     agent,
     toState,
     now,
+    steady,
     drainMs: settings.drainMs,
     onChanged: context.stateChanged,
     log,

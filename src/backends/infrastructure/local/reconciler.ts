@@ -3,7 +3,7 @@ import type { FastifyBaseLogger } from 'fastify'
 import type { AgentClient } from '../../../agent/client.ts'
 import type { DesiredState, ObservedInstance, ObservedMember, ObservedState } from '../../../agent/protocol.ts'
 import { isRunning } from '../../../time-span.ts'
-import { type Desired, type LocalInstance, type LocalJob, placeKey } from './desired.ts'
+import { type Desired, type Leaving, type LocalInstance, type LocalJob, placeKey } from './desired.ts'
 import { balancersOf } from './wanted.ts'
 
 /** What the agent reported last, by id. */
@@ -23,6 +23,8 @@ export interface ReconcilerOptions {
   readonly agent: AgentClient
   readonly toState: () => DesiredState
   readonly now: () => number
+  /** Milliseconds on a clock that nobody sets. */
+  readonly steady: () => number
   readonly drainMs: number
   /** Told when the desired or the observed state is another one. */
   readonly onChanged: () => void
@@ -41,6 +43,8 @@ export class Reconciler {
   #sent = -1
   #timer: NodeJS.Timeout | undefined
   #isClosed = false
+  /** When draining is over at the latest, by instance, on the steady clock. */
+  readonly #drainEnds = new Map<string, number>()
   /** Called after each report. */
   readonly #waiting = new Set<() => void>()
 
@@ -149,16 +153,29 @@ export class Reconciler {
   }
 
   #stepOf(instance: LocalInstance): (() => void) | undefined {
-    const { desired, now, drainMs } = this.#options
+    const { desired, now } = this.#options
     const { leaving } = instance
     if (leaving === undefined) return undefined
     if (leaving.stage === 'draining') {
-      // A small step of the clock backwards cuts nothing short.
-      if (!this.#isDrained(instance) && isRunning(now(), leaving.sinceMs + drainMs, 2 * drainMs)) return undefined
+      if (this.#leftMs(instance.id, leaving) > 0 && !this.#isDrained(instance)) return undefined
       const stopping = { stage: 'stopping', sinceMs: now(), revision: desired.revision + 1 } as const
       return () => desired.put('instances', { ...instance, leaving: stopping })
     }
-    return this.#isGone(instance.id, leaving.revision ?? 0) ? () => desired.remove('instances', instance) : undefined
+    return this.#isGone(instance.id, leaving.revision ?? 0) ? () => this.#remove(instance) : undefined
+  }
+
+  #remove(instance: LocalInstance): void {
+    this.#drainEnds.delete(instance.id)
+    this.#options.desired.remove('instances', instance)
+  }
+
+  /** Of its time to drain. A clock that is set meanwhile cuts nothing short; only what began before this process goes by that clock. */
+  #leftMs(id: string, { sinceMs }: Leaving): number {
+    const { now, steady, drainMs } = this.#options
+    const untilMs = sinceMs + drainMs
+    const endMs = this.#drainEnds.get(id) ?? steady() + (isRunning(now(), untilMs, 2 * drainMs) ? untilMs - now() : 0)
+    this.#drainEnds.set(id, endMs)
+    return endMs - steady()
   }
 
   /** No load balancer has a request for it, or could send one. */
@@ -206,12 +223,12 @@ export class Reconciler {
   /** Draining ends at its time also when no report comes, and what was not recorded is due again. */
   #wakeUp(isRecorded: boolean): void {
     clearTimeout(this.#timer)
-    const { desired, now, drainMs } = this.#options
+    const { desired } = this.#options
     let nextMs = Number.POSITIVE_INFINITY
-    for (const { leaving } of desired.all('instances')) {
-      if (leaving?.stage === 'draining') nextMs = Math.min(nextMs, leaving.sinceMs + drainMs)
+    for (const { id, leaving } of desired.all('instances')) {
+      if (leaving?.stage === 'draining') nextMs = Math.min(nextMs, this.#leftMs(id, leaving))
     }
-    const pauseMs = isRecorded ? Math.max(10, nextMs - now()) : storeRetryMs
+    const pauseMs = isRecorded ? Math.max(10, nextMs) : storeRetryMs
     if (pauseMs === Number.POSITIVE_INFINITY) return
     this.#timer = setTimeout(() => this.step(), pauseMs).unref()
   }

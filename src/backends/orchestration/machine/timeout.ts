@@ -30,7 +30,13 @@ export function remainingMs(run: StepRun): number {
 
 function left(place: StagePlace, since: number | undefined, limitMs: number, now: number): number {
   if (since === undefined) return limitMs
-  return since + limitMs + pausedMs(place.execution, since, now) + windowMs(place) - now
+  return limitMs - passedMs(place.execution, since, now) + pausedMs(place.execution, since, now) + windowMs(place)
+}
+
+/** Milliseconds from then until now; what the clock was set forward by meanwhile has not passed. */
+export function passedMs({ engine }: Execution, since: number, now: number): number {
+  const jumps = (engine.jumps ?? []).filter(({ at }) => at > since)
+  return now - since - jumps.reduce((sum, { ms }) => sum + ms, 0)
 }
 
 /** Time spent paused counts only when the pause began after the measured start. */

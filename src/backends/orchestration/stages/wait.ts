@@ -1,6 +1,7 @@
 /** `wait` passes some seconds since the start of the stage; `waitUntil` waits for a moment. */
 import { isTrue } from '../../../json/values.ts'
 import { StageError } from '../machine/failure.ts'
+import { passedMs } from '../machine/timeout.ts'
 import type { StageType, TaskContext, TaskResult } from './stage-type.ts'
 
 export const waitStage: StageType = {
@@ -13,7 +14,8 @@ function wait(context: TaskContext): TaskResult {
   if (isTrue(context.stage.context['skipRemainingWait'])) return { status: 'SUCCEEDED' }
   const seconds = Number(context.stage.context['waitTime'] ?? 0)
   if (!Number.isFinite(seconds)) throw new Error('waitTime must be a number of seconds.')
-  const remainingMs = (context.stage.startTime ?? context.now) + seconds * 1000 - context.now
+  const { execution, stage, now } = context
+  const remainingMs = seconds * 1000 - passedMs(execution, stage.startTime ?? now, now)
   return remainingMs <= 0 ? { status: 'SUCCEEDED' } : { status: 'RUNNING', pollMs: remainingMs }
 }
 

@@ -9,6 +9,7 @@ import { valueAt } from '../../json-path.ts'
 import { type OutsideAnswer, OutsideError, type OutsideRequest } from '../../outside/call-outside.ts'
 import type { PreconfiguredWebhook } from '../../outside/settings.ts'
 import { failureRecord, StageError } from '../machine/failure.ts'
+import { passedMs } from '../machine/timeout.ts'
 import type { Stage } from '../model.ts'
 import { maskCopies, secretsOfSettings } from '../secrets.ts'
 import { resolveArtifacts } from '../submission/artifacts.ts'
@@ -236,9 +237,9 @@ function statusEndpointOf(
   return found !== undefined && URL.canParse(found, url) ? new URL(found, url).href : undefined
 }
 
-function waitBeforeMonitor({ stage, now }: TaskContext): TaskResult {
+function waitBeforeMonitor({ execution, stage, now }: TaskContext): TaskResult {
   const begun = numberOf(stage.context['waitBeforeMonitorSince']) ?? now
-  const remainingMs = begun + (numberOf(stage.context['waitBeforeMonitor']) ?? 0) * 1000 - now
+  const remainingMs = (numberOf(stage.context['waitBeforeMonitor']) ?? 0) * 1000 - passedMs(execution, begun, now)
   const context = { waitBeforeMonitorSince: begun }
   return remainingMs <= 0 ? { status: 'SUCCEEDED', context } : { status: 'RUNNING', context, pollMs: remainingMs }
 }

@@ -1,7 +1,7 @@
 /** Steps that wait until server groups and instances are as wished (docs/contracts/infrastructure.md#waiting). */
 import { isObject, type JsonObject, numberOf, objectOf, textOf, textsOf } from '../../../../json/values.ts'
 import { StageError } from '../../machine/failure.ts'
-import { pausedMs } from '../../machine/timeout.ts'
+import { passedMs, pausedMs } from '../../machine/timeout.ts'
 import { type Stage, waitingKey } from '../../model.ts'
 import type { Step, TaskContext, TaskResult } from '../stage-type.ts'
 import { type ServerGroupTarget, targetOf } from './cloud-context.ts'
@@ -144,7 +144,8 @@ export function waitAllDownStep(targets: TargetsOf, drainMs: (context: TaskConte
       const up = types?.length === 0 ? 0 : (group?.instances.filter((instance) => !isDown(instance, types)).length ?? 0)
       if (up > 0) return `${up} instances of ${target.name} still take traffic`
     }
-    const remainingMs = (context.stage.startTime ?? context.now) + drainMs(context) - context.now
+    const { execution, stage, now } = context
+    const remainingMs = drainMs(context) - passedMs(execution, stage.startTime ?? now, now)
     return found.length > 0 && remainingMs > 0 ? `connections drain for ${Math.ceil(remainingMs / 1000)} s more` : undefined
   })
 }
@@ -167,7 +168,7 @@ function lackOfUp(
 async function visibleGroup(context: TaskContext, target: ServerGroupTarget): Promise<ServerGroup | undefined> {
   const group = await loadServerGroup(context, target)
   if (group !== undefined) return group
-  const age = context.now - (context.stage.startTime ?? context.now)
+  const age = passedMs(context.execution, context.stage.startTime ?? context.now, context.now)
   if (age > invisibleMs) throw new StageError([`The server group ${target.name} does not exist in ${target.region}.`])
   return undefined
 }
@@ -192,14 +193,14 @@ const reversedMs = 10_000
  *
  * @throws {StageError}
  */
-function followTraffic({ stage, now }: TaskContext, lack: Lack, isDisabling: boolean): Lack {
+function followTraffic({ execution, stage, now }: TaskContext, lack: Lack, isDisabling: boolean): Lack {
   const { group } = lack
   if (group === undefined) return lack
   const before = noteOf(stage, trafficKey)
   const isReversed = group.isDisabled !== isDisabling
   const wasReached = before['wasReached'] === true || !isReversed
   const sinceMs = isReversed ? (numberOf(before['reversedMs']) ?? now) : undefined
-  if (sinceMs !== undefined && now - sinceMs >= (wasReached ? reversedMs : staleMs)) {
+  if (sinceMs !== undefined && passedMs(execution, sinceMs, now) >= (wasReached ? reversedMs : staleMs)) {
     const [wanted, other] = isDisabling ? ['disabled', 'enabled'] : ['enabled', 'disabled']
     throw new StageError([
       `${group.name} was ${wanted} and is ${other} now: another stage, task or user has ${other} it meanwhile. Run this again if it should be ${wanted}.`,
@@ -245,7 +246,7 @@ export function followStarts(
   const limitMs = (numberOf(seconds) ?? Number.POSITIVE_INFINITY) * 1000
   const reason = down.flatMap(reasonsOf).at(0)
   const told = reason === undefined ? missing : `${missing}; ${reason}`
-  if (now - sinceMs - pausedMs(execution, sinceMs, now) >= limitMs) {
+  if (passedMs(execution, sinceMs, now) - pausedMs(execution, sinceMs, now) >= limitMs) {
     throw new StageError([`${told.replace(/\.$/, '')}. They were not up within ${seconds} s. ${startAdvice}`])
   }
   return { missing: told, notes: { [startsKey]: { run: stage.startTime ?? 0, sinceMs, failed: before } } }
