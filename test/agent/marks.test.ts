@@ -59,6 +59,7 @@ test('a process of another user belongs to no instance', { skip: !isRoot && 'nee
 test('the key of the marks is for the agent alone, and stays', async (t) => {
   const agent = openTestAgent(t)
   await agent.desire([toInstance('web', ['sleep', '1000'])])
+  await agent.until('web', ({ phase }) => phase === 'ready')
   const file = join(agent.dataDir, 'agent.key')
   const key = readFileSync(file, 'utf8')
   assert.equal(statSync(file).mode & 0o777, 0o600)
