@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http'
 import { type ClientResponse, refuse } from './client-response.ts'
 import type { Entrance } from './entrance.ts'
 import { InstanceChoice, type InstanceSeeker, nothingTried } from './instance-choice.ts'
+import { KeptBytes } from './kept-bytes.ts'
 import type { Member } from './member.ts'
 import type { ConnectionFailure, ConnectionUser, MemberConnection } from './member-connection.ts'
 import { LateBody, RequestBody } from './request-body.ts'
@@ -49,7 +50,7 @@ export class Exchange implements ConnectionUser, InstanceSeeker, Swept {
   #movedMs: number
   #answer: ResponseHead | undefined
   /** The beginning of a small response that another instance can still give. */
-  #pieces: Buffer[] | undefined
+  #pieces: KeptBytes | undefined
 
   constructor(entrance: Entrance, request: IncomingMessage, response: ClientResponse, head: RequestHead) {
     this.#entrance = entrance
@@ -163,14 +164,15 @@ export class Exchange implements ConnectionUser, InstanceSeeker, Swept {
   }
 
   #holdPiece(piece: Buffer): void {
-    this.#pieces ??= []
-    this.#pieces.push(Buffer.from(piece))
+    this.#pieces ??= new KeptBytes()
+    this.#pieces.add(Buffer.from(piece))
   }
 
   #endHeld(last: Buffer): void {
     if (this.#answer === undefined) return
     this.#sendHead(this.#answer)
-    this.#passOn(this.#pieces === undefined ? last : Buffer.concat([...this.#pieces, last]), true)
+    this.#pieces?.add(last)
+    this.#passOn(this.#pieces?.bytes ?? last, true)
     this.#pieces = undefined
   }
 

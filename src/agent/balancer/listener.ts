@@ -167,6 +167,9 @@ export class Listener implements Entrance {
     server.on('upgrade', (request: IncomingMessage, socket, rest) => this.#onUpgrade(request, socket as ClientSocket, rest))
     server.on('connect', (_request, socket) => {
       socket.on('error', () => socket.destroy())
+      if ((socket as ClientSocket).running !== undefined) return void socket.destroy()
+      // Node watches such a connection no longer: a client that keeps its half open would hold it for ever.
+      socket.once('finish', () => socket.destroy())
       socket.end('HTTP/1.1 405 Method Not Allowed\r\nconnection: close\r\ncontent-length: 0\r\n\r\n')
     })
     return server

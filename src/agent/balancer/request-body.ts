@@ -2,16 +2,20 @@
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Entrance } from './entrance.ts'
+import { KeptBytes } from './kept-bytes.ts'
 import type { RequestHead } from './request-head.ts'
 import { toTrailerLines } from './response-headers.ts'
 import type { Sweep, Swept } from './sweep.ts'
+
+/** A piece of this size and its frame are one write of one string. */
+const maxTextBytes = 1024
 
 export class RequestBody {
   readonly #request: IncomingMessage
   readonly #entrance: Entrance
   readonly #isChunked: boolean
   /** What the client has sent so far; undefined once it is too much to be kept. */
-  #kept: Buffer[] | undefined
+  #kept: KeptBytes | undefined
   #keptBytes = 0
   /** What is counted of it in the bytes of all ports. */
   #countedBytes = 0
@@ -27,13 +31,13 @@ export class RequestBody {
     this.#entrance = entrance
     this.#request = request
     this.#isChunked = body === 'chunked'
-    this.#kept = keeps ? [] : undefined
+    this.#kept = keeps ? new KeptBytes() : undefined
     this.movedMs = entrance.sweep.nowMs
   }
 
   /** Reads all of it before it is sent anywhere. @param bytes Its length. */
   collect(bytes: number, then: () => void): void {
-    this.#kept = []
+    this.#kept = new KeptBytes()
     this.#count(bytes)
     this.#read(then)
   }
@@ -62,7 +66,7 @@ export class RequestBody {
     this.#request.pause()
   }
 
-  #keep(kept: Buffer[], piece: Buffer): void {
+  #keep(kept: KeptBytes, piece: Buffer): void {
     const { bounds, replay } = this.#entrance
     this.#keptBytes += piece.length
     const uncounted = Math.max(0, this.#keptBytes - this.#countedBytes)
@@ -70,14 +74,17 @@ export class RequestBody {
       this.#forget()
     } else {
       this.#count(uncounted)
-      kept.push(piece)
+      kept.add(piece)
     }
   }
 
   #write(target: Socket, piece: Buffer): boolean {
     if (!this.#isChunked) return target.write(piece)
+    const size = piece.length.toString(16)
+    // What waits for the instance is bounded by its bytes, whatever each entry takes besides.
+    if (piece.length <= maxTextBytes) return target.write(`${size}\r\n${piece.toString('latin1')}\r\n`, 'latin1')
     target.cork()
-    target.write(`${piece.length.toString(16)}\r\n`, 'latin1')
+    target.write(`${size}\r\n`, 'latin1')
     target.write(piece)
     const isTaken = target.write('\r\n', 'latin1')
     target.uncork()
@@ -92,7 +99,8 @@ export class RequestBody {
   /** Sends what there is to an instance, and the rest as it comes. @param target Corked; the head was written. */
   passTo(target: Socket): void {
     this.#target = target
-    for (const piece of this.#kept ?? []) this.#write(target, piece)
+    const bytes = this.#kept?.bytes
+    if (bytes !== undefined) this.#write(target, bytes)
     if (!this.#hasBegun) this.#read()
     else if (this.#hasEnded) this.#endTarget()
     else this.resume()

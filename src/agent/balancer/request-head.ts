@@ -30,7 +30,8 @@ const specialLengths = new Set([2, 4, 6, 7, 9, 10, 14, 15, 16, 17])
  * @returns a problem where it is not clear what is asked of whom, or how long the body is
  */
 export function toRequestHead(request: IncomingMessage, client: ClientSide, upgrade: boolean): RequestHead | HeadProblem {
-  const { rawHeaders } = request
+  const { rawHeaders, httpVersionMajor, httpVersionMinor } = request
+  if (httpVersionMajor !== 1) return { status: 505, problem: 'The only versions that are understood are HTTP/1.0 and HTTP/1.1.' }
   let host: string | undefined
   let forwardedFor = ''
   let connection: string | undefined
@@ -60,6 +61,8 @@ export function toRequestHead(request: IncomingMessage, client: ClientSide, upgr
           if (value.toLowerCase() !== 'chunked' || body === 'chunked') {
             return { status: 501, problem: 'The only transfer encoding that is understood is chunked.' }
           }
+          // A proxy before this one may have read another end of the body. RFC 9112, section 6.1.
+          if (httpVersionMinor === 0) return { status: 400, problem: 'HTTP/1.0 has no transfer encodings.' }
           body = 'chunked'
           continue
         case 'expect':

@@ -2,21 +2,22 @@
 import type { ResponseHead } from './response-reader.ts'
 
 /** Lengths of the names that are looked at. */
-const specialLengths = new Set([7, 10, 16, 17])
+const specialLengths = new Set([7, 10, 14, 16, 17])
 
 /** @param trailers Trailers may follow. @returns names and values in turn */
-export function toClientHeaders({ headers, connectionHeaders }: ResponseHead, trailers: boolean): string[] {
+export function toClientHeaders({ status, headers, connectionHeaders }: ResponseHead, trailers: boolean): string[] {
   const passed: string[] = []
+  const hasLength = status >= 200 && status !== 204
   for (let at = 0; at < headers.length; at += 2) {
     const name = headers[at] as string
-    if (specialLengths.has(name.length) && isForConnection(name.toLowerCase(), trailers)) continue
+    if (specialLengths.has(name.length) && isWithheld(name.toLowerCase(), hasLength, trailers)) continue
     if (connectionHeaders?.includes(name.toLowerCase())) continue
     passed.push(name, headers[at + 1] as string)
   }
   return passed
 }
 
-function isForConnection(name: string, trailers: boolean): boolean {
+function isWithheld(name: string, hasLength: boolean, trailers: boolean): boolean {
   switch (name) {
     case 'connection':
     case 'keep-alive':
@@ -24,6 +25,9 @@ function isForConnection(name: string, trailers: boolean): boolean {
     case 'proxy-connection':
     case 'upgrade':
       return true
+    // A client may wait for such a body, or take the next response for it. RFC 9110, section 8.6.
+    case 'content-length':
+      return !hasLength
     case 'trailer':
       return !trailers
     default:

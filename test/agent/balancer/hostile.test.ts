@@ -1,6 +1,11 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { connect } from 'node:net'
 import { test } from 'node:test'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { openRawConnection } from '../../support/raw-connection.ts'
+import { waitUntil } from '../../support/wait-until.ts'
 import { openRig, type Rig, startInstance, startRawInstance } from './support.ts'
 
 const end = '\r\n\r\n'
@@ -33,6 +38,9 @@ const requests: [name: string, text: string, status: number][] = [
   ['a path that is a word', `GET word HTTP/1.1\r\nHost: a${end}`, 400],
   ['a target with a user', `GET http://user@evil/ HTTP/1.1\r\nHost: a${end}`, 400],
   ['CONNECT', `CONNECT other:443 HTTP/1.1\r\nHost: a${end}`, 405],
+  ['HTTP/0.9 with headers', `GET / HTTP/0.9\r\nHost: a${end}`, 505],
+  ['HTTP/2.0 with headers', `GET / HTTP/2.0\r\nHost: a${end}`, 505],
+  ['chunks of HTTP/1.0', `POST / HTTP/1.0\r\nHost: a\r\nTransfer-Encoding: chunked${end}0${end}`, 400],
   ['HTTP/2 without agreement', `PRI * HTTP/2.0\r\n\r\nSM${end}`, 400],
   ['headers that are too large', `GET / HTTP/1.1\r\nHost: a\r\nX-Large: ${'x'.repeat(40_000)}${end}`, 431],
   ['TLS on a plain port', '\x16\x03\x01\x02\x00\x01\x00\x01', 400],
@@ -175,4 +183,86 @@ test('a response in single bytes is the same response', async (t) => {
 
 async function textOf(rig: Rig): Promise<string> {
   return (await fetch(rig.url)).text()
+}
+
+test('responses that have no body announce none', async (t) => {
+  let text = ''
+  const instance = await startRawInstance(t, 'a', (socket) => {
+    socket.on('data', () => void socket.write(text))
+  })
+  const rig = await openRig(t, { members: [instance.member], healthCheck: { kind: 'tcp', intervalMs: 60_000 } })
+  await rig.untilUp('a')
+  const connection = await openRawConnection(t, rig.url)
+  let received = ''
+  connection.socket.on('data', (piece: Buffer) => {
+    received += piece.toString('latin1')
+  })
+
+  text = `HTTP/1.1 103 Early Hints\r\nContent-Length: 3\r\nLink: </a>${end}HTTP/1.1 204 No Content\r\nContent-Length: 5${end}`
+  connection.send('GET / HTTP/1.1\r\nHost: a\r\n\r\n')
+
+  assert.equal((await connection.next()).status, 204)
+  assert.match(received, /^HTTP\/1\.1 103 Early Hints\r\nLink: <\/a>\r\n/)
+  assert.doesNotMatch(received, /content-length/i)
+})
+
+test('a client that keeps a refused CONNECT half open is disconnected', async (t) => {
+  const instance = await startInstance(t, 'a')
+  const rig = await openRig(t, { members: [instance.member] })
+  await rig.untilUp('a')
+  const socket = connect({ port: rig.port, host: '127.0.0.1', allowHalfOpen: true })
+  t.after(() => void socket.destroy())
+  socket.on('error', () => {})
+
+  socket.write('CONNECT other:443 HTTP/1.1\r\nHost: a\r\n\r\n')
+  socket.resume()
+  await once(socket, 'end')
+
+  // Writing fails only where the other side is closed in both directions.
+  const timer = setInterval(() => socket.write('x'), 20)
+  t.after(() => clearInterval(timer))
+  await new Promise((resolve) => socket.once('close', resolve))
+})
+
+test('CONNECT behind a request that runs ends the connection', async (t) => {
+  const instance = await startInstance(t, 'a', () => {})
+  const rig = await openRig(t, { members: [instance.member] })
+  await rig.untilUp('a')
+  const connection = await openRawConnection(t, rig.url)
+
+  connection.send('GET /first HTTP/1.1\r\nHost: a\r\n\r\nCONNECT other:443 HTTP/1.1\r\nHost: a\r\n\r\n')
+
+  await assert.rejects(connection.next(), /ended within an answer: ""/)
+})
+
+test('a body in chunks of one byte takes hardly more memory than its bytes', async (t) => {
+  let arrived = 0
+  const instance = await startInstance(t, 'a', (request) => {
+    request.on('error', () => {})
+    request.on('data', (piece: Buffer) => {
+      arrived += piece.length
+    })
+  })
+  const rig = await openRig(t, { members: [instance.member], healthCheck: { kind: 'tcp', intervalMs: 60_000 } })
+  await rig.untilUp('a')
+  setFlagsFromString('--expose-gc')
+  const collect = runInNewContext('gc') as () => void
+  const bodies = 4
+  const bytes = 60_000
+  collect()
+  const before = memoryBytes()
+
+  for (let count = 0; count < bodies; count++) {
+    const connection = await openRawConnection(t, rig.url)
+    connection.send(`PUT /${count} HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n${'1\r\nx\r\n'.repeat(bytes)}`)
+  }
+  await waitUntil(() => arrived === bodies * bytes, 'the bodies to arrive')
+
+  collect()
+  assert.ok(memoryBytes() - before < bodies * bytes * 60, `${memoryBytes() - before} bytes more`)
+})
+
+function memoryBytes(): number {
+  const { heapUsed, external } = process.memoryUsage()
+  return heapUsed + external
 }
