@@ -377,6 +377,7 @@ function createPlatform(parts: Context & Services & Stores & Access & { deckPlug
   })
   const platform: Platform = {
     upstreams,
+    log,
     sharedReads,
     unchangedReads: openUnchangedReads(parts),
     applications: parts.applications,

@@ -1,5 +1,6 @@
 /** Long-lived parts that the composition root hands to operations. */
 
+import type { FastifyBaseLogger } from 'fastify'
 import type { AuditLog } from '../audit/audit-log.ts'
 import type { Banners } from '../banners/banners.ts'
 import type { AuditedAnswers } from '../http/audited-answers.ts'
@@ -21,6 +22,7 @@ import type { UnchangedReads } from './unchanged-reads.ts'
 
 export interface Platform {
   readonly upstreams: Upstreams
+  readonly log: FastifyBaseLogger
   /** Undefined: each read has a call of its own. */
   readonly sharedReads: SharedReads | undefined
   /** Undefined where services are not embedded, or reads are not shared. */

@@ -524,13 +524,18 @@ test('a stopped process of one service leaves the others alone', { timeout: 120_
     'GET /pipelines/web': [{ id: 'p', name: 'main' }],
   })
   const orca = await startUpstream(t, () => [])
-  const gateway = await startGateway(t, {
-    services: {
-      clouddriver: { baseUrl: clouddriver.url, readTimeoutMs: 300 },
-      front50: { baseUrl: front50.url, applicationRefreshIntervalMs: 10 },
-      orca: { baseUrl: orca.url },
+  const lines: Record<string, unknown>[] = []
+  const gateway = await startGateway(
+    t,
+    {
+      services: {
+        clouddriver: { baseUrl: clouddriver.url, readTimeoutMs: 300 },
+        front50: { baseUrl: front50.url, applicationRefreshIntervalMs: 10 },
+        orca: { baseUrl: orca.url },
+      },
     },
-  })
+    { log: (line) => lines.push(line) },
+  )
   const read = async (path: string) => {
     const answer = await fetch(gateway + path)
     return { path, status: answer.status, body: (await answer.json()) as unknown, age: answer.headers.get('age') }
@@ -556,6 +561,11 @@ test('a stopped process of one service leaves the others alone', { timeout: 120_
   const whileStopped = await read('/applications/web')
   const { clusters, ...definition } = whileStopped.body as { clusters: unknown }
   assert.deepEqual([whileStopped.status, clusters, definition], [200, {}, { name: 'web', attributes: { name: 'web' } }])
+  const told = await fetch(`${gateway}/applications/web`)
+  assert.equal(told.headers.get('warning'), '199 fairlead "clouddriver does not answer, so its part may be missing"')
+  const requestId = told.headers.get('x-spinnaker-request-id')
+  const line = lines.find((line) => line['requestId'] === requestId && line['services'] !== undefined)
+  assert.deepEqual([line?.['application'], line?.['services']], ['web', ['clouddriver']])
 
   clouddriver.signal('SIGCONT')
   await waitUntil(async () => (await read('/networks')).status === 200, 'the service')

@@ -140,7 +140,13 @@ async function loadApplication(request: OperationRequest, platform: Platform): P
   const withReadable = await createAccountReduction(request, platform)
   const readableClusters = await leaveOutAccounts(clusters, request, platform)
   const body = { name: attributes.name, attributes: withReadable(attributes), clusters: readableClusters }
-  return missing.size === 0 ? body : new DirectAnswer(200, body, { warning: formatMissing([...missing]) })
+  if (missing.size === 0) return body
+  const services = [...missing]
+  platform.log.warn(
+    { requestId: request.state.requestId, application: name, services },
+    'an application is shown without the parts of services',
+  )
+  return new DirectAnswer(200, body, { warning: formatMissing(services) })
 }
 
 /** @param byAccount Lists by the account to which they belong. */
