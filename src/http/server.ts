@@ -1,4 +1,5 @@
 /** The HTTP server: Fastify with the request steps and error responses. */
+import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, RequestListener, Server } from 'node:http'
 import Fastify, {
   type FastifyBaseLogger,
@@ -18,7 +19,6 @@ import { checkPath } from './check-path.ts'
 import { listenerOf } from './listeners.ts'
 import { type OriginSettings, originOf } from './origin.ts'
 import type { Site } from './page.ts'
-import { createRequestId } from './request-id.ts'
 import type { ListenerKind, RequestState, RequestStep, User } from './request-state.ts'
 import { readTarget } from './request-target.ts'
 import { anyPath, type FindRoute, maxParamLength, type Route } from './route.ts'
@@ -312,7 +312,5 @@ function requestIdOf(raw: IncomingMessage): string {
   const given = raw.headers['x-spinnaker-request-id']
   if (typeof given === 'string' && /^[\x21-\x7e]{1,200}$/.test(given)) return given
   const execution = raw.headers['x-spinnaker-execution-id']
-  return typeof execution === 'string' && /^[\w-]{1,100}$/.test(execution)
-    ? `${execution}:${createRequestId()}`
-    : createRequestId()
+  return typeof execution === 'string' && /^[\w-]{1,100}$/.test(execution) ? `${execution}:${randomUUID()}` : randomUUID()
 }
