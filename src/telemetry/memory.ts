@@ -71,8 +71,10 @@ export function keepMemorySmall(
   setInterval(() => {
     untrimmedTimes++
     if (shouldCollect()) {
-      if (bytesAfter === undefined) before()
-      collect()
+      if (bytesAfter === undefined) {
+        before()
+        dropStartCode(collect)
+      } else collect()
       if (bytesAfter !== undefined) pauseTimes = Math.min(Math.max(pauseTimes, quietTimes) * 2, longestPauseTimes)
       collectedTimesAgo = 0
       shares = []
@@ -81,6 +83,16 @@ export function keepMemorySmall(
     trim()
     untrimmedTimes = 0
   }, everyMs).unref()
+}
+
+/** Has V8 drop the code of functions that run at the start only: it would keep them for six collections, which take hours without load. */
+function dropStartCode(collect: () => void): void {
+  setFlagsFromString('--bytecode-old-age=1')
+  try {
+    collect()
+  } finally {
+    setFlagsFromString('--bytecode-old-age=6')
+  }
 }
 
 function heapBytesNow(): number {

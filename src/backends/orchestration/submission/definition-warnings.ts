@@ -7,6 +7,7 @@ import { parseExpression } from '../expressions/parser.ts'
 import { expressionsIn } from '../expressions/template.ts'
 import { describeFieldProblems, descriptionOf, placeOf } from '../stages/described-fields.ts'
 import type { StageTypes } from '../stages/stage-type.ts'
+import { versionOneProblem } from './prepare-pipeline.ts'
 
 /** Sentences of a header. */
 const mostWarnings = 10
@@ -24,6 +25,7 @@ export async function definitionWarnings(
   const known = await call('front50', { method: 'GET', path: pathTo`/v2/applications/${application}`, headers: identity })
   const warnings = [
     ...(known.status === 404 ? [`The application "${application}" does not exist.`] : []),
+    ...[versionOneProblem(definition) ?? []].flat(),
     ...stages.flatMap((stage, index) => stageWarnings(stage, placeOf(stage, index), stageTypes)),
     ...describeFieldProblems(stages, stageTypes, 'plan'),
   ]

@@ -133,12 +133,22 @@ function priorArtifacts(given: JsonObject, sources: SubmissionSources): unknown[
   return newest === undefined ? [] : artifactsOfExecution(newest)
 }
 
+/** Why an instance of a template cannot run, and what to do; undefined for every other definition. */
+export function versionOneProblem(definition: JsonObject): string | undefined {
+  const isOne = definition['type'] === 'templatedPipeline' && !isTemplateInstance(definition)
+  if (!isOne || listOf(definition['stages']).length > 0) return undefined
+  return (
+    'The pipeline is an instance of a version-1 template, and the embedded engine runs those of version 2 ("schema": "v2"). Save the ' +
+    'template by POST /v2/pipelineTemplates/create, with its stages in "pipeline" and its variables as ${templateVariables.NAME}; or set ' +
+    'services.orca.baseUrl to an Orca.'
+  )
+}
+
 /** @throws {ArtifactError} for what is refused but kept: a disabled definition, and an instance of a version-1 template. */
 function checkRunnable(given: JsonObject): void {
   if (isTrue(given['disabled'])) throw new ArtifactError('The pipeline is disabled and cannot be started.')
-  if (given['type'] === 'templatedPipeline' && listOf(given['stages']).length === 0) {
-    throw new ArtifactError('The pipeline is an instance of a version-1 template; this platform runs those of version 2.')
-  }
+  const problem = versionOneProblem(given)
+  if (problem !== undefined) throw new ArtifactError(problem)
 }
 
 /** @throws {ArtifactError} naming stages and fields whose values the engine could not use; what is missing may come to be set */
