@@ -3,13 +3,17 @@ import { z } from 'zod'
 import { PlaceholderError, type Placeholders } from './placeholders.ts'
 import { formatPath, type Origin, type Problem, showValue } from './problems.ts'
 import { coreOf, notesOf } from './schema-shape.ts'
-import { resolveSecret, secretReference } from './secret-references.ts'
+import { isSecretReference, type ResolvedSecret } from './secrets/secret-reference.ts'
 import { findNearest, findNode, type Node, type ScalarNode } from './tree.ts'
 
 export interface BindContext {
   root: Node
   placeholders: Placeholders
   problems: Problem[]
+  /** Undefined for one that is still to be fetched: the setting has its default meanwhile. */
+  secretOf: (reference: string) => ResolvedSecret | undefined
+  /** The text without values of secrets. */
+  hide: (text: string) => string
 }
 
 /**
@@ -34,7 +38,7 @@ function bindKey(key: string, schema: z.ZodType, context: BindContext): unknown 
   if (context.problems.length > before) return schema.parse(undefined)
   const parsed = schema.safeParse(value)
   if (parsed.success) return parsed.data
-  for (const issue of parsed.error.issues) context.problems.push(toProblem(context.root, path, value, issue))
+  for (const issue of parsed.error.issues) context.problems.push(toProblem(context, path, value, issue))
   return schema.parse(undefined)
 }
 
@@ -107,9 +111,9 @@ class Reader {
       if (!(error instanceof PlaceholderError)) throw error
       return this.#refuse(node.origin, path, error.message)
     }
-    if (!secretReference.test(text)) return text
-    const secret = resolveSecret(text)
-    return secret.kind === 'value' ? secret.text : this.#refuse(node.origin, path, secret.message)
+    if (!isSecretReference(text)) return text
+    const secret = this.#context.secretOf(text)
+    return secret?.kind === 'problem' ? this.#refuse(node.origin, path, secret.message) : secret?.text
   }
 
   #refuse(origin: Origin, path: readonly string[], message: string): undefined {
@@ -148,12 +152,13 @@ function indexedItems(entries: ReadonlyMap<string, Node>): Node[] | undefined {
   return indexes.sort((left, right) => Number(left) - Number(right)).map((index) => entries.get(index) as Node)
 }
 
-function toProblem(root: Node, path: readonly string[], value: unknown, issue: z.core.$ZodIssue): Problem {
+function toProblem({ root, hide }: BindContext, path: readonly string[], value: unknown, issue: z.core.$ZodIssue): Problem {
   const full = [...path, ...issue.path.map(String)]
   const { node } = findNearest(root, full)
   const key = formatPath(full)
   const wrong = issue.path.reduce<unknown>((part, step) => (part as Record<PropertyKey, unknown> | undefined)?.[step], value)
-  return { origin: node.origin, key, message: `${describe(issue, wrong)}${showValue(key, wrong)}` }
+  const isSecret = typeof wrong === 'string' && hide(wrong) !== wrong
+  return { origin: node.origin, key, message: `${describe(issue, wrong)}${isSecret ? '' : showValue(key, wrong)}` }
 }
 
 function describe(issue: z.core.$ZodIssue, wrong: unknown): string {

@@ -9,7 +9,7 @@ import { formatPath, formatProblems, type Problem } from './problems.ts'
 import { namesAt, readSources } from './sources.ts'
 import { createMap, findNode, type MapNode, mergeNodes, type Node } from './tree.ts'
 
-interface CombinedSources {
+export interface CombinedSources {
   root: Node
   placeholders: Placeholders
   problems: Problem[]

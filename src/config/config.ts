@@ -35,10 +35,11 @@ import type { SettingsReport } from '../setting.ts'
 import { TelemetryKeys, type TelemetrySettings, toTelemetrySettings } from '../telemetry/settings.ts'
 import { type ConfiguredUpstreams, toConfiguredUpstreams, UpstreamKeys } from '../upstreams/settings.ts'
 import { type BindContext, bindKeys } from './bind.ts'
-import { combineSources } from './combine.ts'
+import { type CombinedSources, combineSources } from './combine.ts'
 import { foreignKeys } from './foreign-keys.ts'
 import { createKnownKeys } from './known-keys.ts'
 import { ConfigError, formatProblems, hideCredentials, type Problem } from './problems.ts'
+import { hideSecrets, type ResolvedSecret, type SecretPlaces } from './secrets/secret-reference.ts'
 import { SourceKeys } from './sources.ts'
 import { findNearest, findNode } from './tree.ts'
 
@@ -78,6 +79,8 @@ export interface ConfigPlaces {
   homeDir?: string
   /** Default: `/opt/spinnaker/config`. */
   systemDir?: string
+  /** Credentials of the pod. Default: where Kubernetes mounts them. */
+  serviceAccountDir?: string
   /** Settings by key, which win over everything: `{'server.port': 0}`. */
   settings?: Readonly<Record<string, unknown>>
   /** The process runs in a container, or was started by hand. Default: neither. */
@@ -143,18 +146,48 @@ export async function loadConfig(places: ConfigPlaces = {}): Promise<LoadedConfi
     systemDir: places.systemDir ?? '/opt/spinnaker/config',
     settings: places.settings ?? {},
   })
-  const context: BindContext = { root: combined.root, placeholders: combined.placeholders, problems: combined.problems }
-  const config = toConfig(context, combined.notices, {
+  const surroundings = {
     cwd,
     inKubernetes: env['KUBERNETES_SERVICE_HOST'] !== undefined,
     inContainer: places.inContainer === true,
     onTerminal: places.onTerminal === true,
     profiles: combined.profiles,
+  }
+  const { config, context } = await bindWithSecrets(combined, surroundings, {
+    env,
+    serviceAccountDir: places.serviceAccountDir ?? '/var/run/secrets/kubernetes.io/serviceaccount',
   })
   await checkFiles(config, createReport(context, combined.notices))
   combined.reportUnknown(bindKeys(SourceKeys, context)['config.unknown-keys'] === 'warn')
-  if (combined.problems.length > 0) throw new ConfigError(sortProblems(combined.problems))
-  return { config, notices: combined.notices, sources: combined.sources, summary: summarize(config, combined.sources) }
+  const { hide } = context
+  const problems = combined.problems.map((problem) => ({ ...problem, message: hide(problem.message) }))
+  if (problems.length > 0) throw new ConfigError(sortProblems(problems))
+  const summary = hide(summarize(config, combined.sources))
+  return { config, notices: combined.notices.map(hide), sources: combined.sources, summary }
+}
+
+/** Binds once more for each round of secrets that it turns out to need; without any, that is once. */
+async function bindWithSecrets(
+  { root, placeholders, problems, notices }: CombinedSources,
+  surroundings: Surroundings,
+  places: SecretPlaces,
+): Promise<{ config: Config; context: BindContext }> {
+  const secrets = new Map<string, ResolvedSecret>()
+  const [faults, notes] = [problems.length, notices.length]
+  for (;;) {
+    const wanted = new Set<string>()
+    const secretOf = (reference: string) => {
+      if (!secrets.has(reference)) wanted.add(reference)
+      return secrets.get(reference)
+    }
+    const context = { root, placeholders, problems, secretOf, hide: (text: string) => hideSecrets(text, secrets.values()) }
+    const config = toConfig(context, notices, surroundings)
+    if (wanted.size === 0) return { config, context }
+    const { resolveSecrets } = await import('./secrets/resolve-secrets.ts')
+    for (const [reference, secret] of await resolveSecrets(wanted, places)) secrets.set(reference, secret)
+    problems.length = faults
+    notices.length = notes
+  }
 }
 
 /** Opens the files that settings name, with code that most installations never load; other files are read with their settings. */
