@@ -198,14 +198,25 @@ function announcedBytes({ method }: FastifyRequest, reply: FastifyReply): number
 
 /** @param methods Those that the path has. */
 function notOffered(request: FastifyRequest, methods: readonly string[]): GatewayError {
-  if (methods.length === 0) return noRoute(request)
+  if (methods.length === 0) return noRoute(request, request.state.path)
   return new GatewayError('METHOD_NOT_ALLOWED', `${request.method} is not offered here; ${methods.join(', ')} are.`, {
     headers: { allow: methods.join(', ') },
   })
 }
 
-function noRoute({ method }: Pick<IncomingMessage, 'method'>): GatewayError {
-  return new GatewayError('NO_ROUTE', `No operation has this path (${method}). GET /openapi.json lists all of them.`)
+/** Paths of Gate that have no operation here, and why. */
+const notOfferedPaths: readonly (readonly [path: string, reason: string])[] = [
+  ['/mcp', 'Fairlead does not offer the MCP server of Gate (mcp.server.enabled). Call the operations of /openapi.json instead.'],
+  [
+    '/extensions',
+    'Gate serves this path by plugins of its own (spinnaker.extensibility.plugins with an api-extension). They are programs for Java, ' +
+      'which Fairlead does not run. Offer it by a service of your own, and forward to it with proxies.',
+  ],
+]
+
+function noRoute({ method }: Pick<IncomingMessage, 'method'>, path = ''): GatewayError {
+  const reason = notOfferedPaths.find(([prefix]) => path === prefix || path.startsWith(`${prefix}/`))?.[1]
+  return new GatewayError('NO_ROUTE', reason ?? `No operation has this path (${method}). GET /openapi.json lists all of them.`)
 }
 
 function splitUrl(url: string): { path: string; query: string } {

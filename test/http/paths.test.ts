@@ -193,6 +193,18 @@ for (const [user, authorization, statusOf] of [
   })
 }
 
+test('paths that only Gate has are refused with the reason', async (t) => {
+  const gateway = await startGateway(t, { server: { servlet: { 'context-path': '/gate' } } })
+  const detailOf = async (path: string) => {
+    const answer = await fetch(`${gateway}${path}`, { method: 'POST' })
+    assert.equal(answer.status, 404)
+    return ((await answer.json()) as { detail: string }).detail
+  }
+  assert.match(await detailOf('/mcp'), /does not offer the MCP server of Gate \(mcp\.server\.enabled\)/)
+  assert.match(await detailOf('/extensions/bulksave/x'), /spinnaker\.extensibility\.plugins.*forward to it with proxies/)
+  assert.match(await detailOf('/mcpx'), /^No operation has this path \(POST\)/)
+})
+
 test('a method that the router does not know is no failure', async (t) => {
   const { gateway, url } = await runGateway(t, {})
   gateway.server.server.prependListener('request', (request) => {
