@@ -55,7 +55,7 @@ function place(source: MapNode, target: MapNode, at: Place, above: readonly stri
 }
 
 /** A setting that is accepted for the sake of Gate's files. */
-function isWithoutEffect(at: Place): boolean {
+export function isWithoutEffect(at: KnownKey | undefined): boolean {
   return at?.schema !== undefined && notesOf(at.schema).effect === 'none'
 }
 

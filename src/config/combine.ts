@@ -124,7 +124,8 @@ function reportUnknown(
       const path = key.path.join('.')
       if (path.startsWith('x-')) continue
       if ([...referenced].some((used) => used === path || used.startsWith(`${path}.`))) continue
-      if (shared && isOfOtherService(key, known)) passedOver.add(key.path[0] as string)
+      const other = nameOfOtherService(key, known, shared)
+      if (other !== undefined) passedOver.add(other)
       else problems.push({ origin: key.origin, key: formatPath(key.path), message: describeUnknown(key.path, known) })
     }
   }
@@ -138,11 +139,18 @@ function outermost(keys: readonly UnknownKey[]): UnknownKey[] {
   return keys.filter((key) => !key.path.some((_, index) => index > 0 && paths.has(key.path.slice(0, index).join('.'))))
 }
 
-/** spinnaker.yml is read by all services; a name there that resembles none of ours is meant for one of the others. */
-function isOfOtherService({ path }: UnknownKey, known: KnownKey): boolean {
-  const first = uniformName(path[0] as string)
-  if (known.children.has(first)) return false
-  return ![...known.children.keys()].some((name) => editDistance(name, first) <= (name.length > 4 ? 2 : 1))
+/**
+ * Below `services`, and anywhere in spinnaker.yml, which all services read, a name that resembles none of ours is meant for one of the
+ * others. @returns this part of the key
+ */
+function nameOfOtherService({ path }: UnknownKey, known: KnownKey, shared: boolean): string | undefined {
+  const [first = '', second = ''] = path
+  const services = first === 'services' ? known.children.get(first) : undefined
+  if (services === undefined && !shared) return undefined
+  const names = [...(services ?? known).children.keys()]
+  const name = uniformName(services === undefined ? first : second)
+  if (names.some((each) => editDistance(each, name) <= (each.length > 4 ? 2 : 1))) return undefined
+  return services === undefined ? first : `${first}.${second}`
 }
 
 function describeUnknown(path: readonly string[], known: KnownKey): string {

@@ -1,8 +1,8 @@
 /** Environment variables as configuration: `SERVICES_ORCA_BASEURL` is `services.orca.baseUrl`, `FIAT_ADMIN_ROLES_0_` a list element. */
 
 import { editDistance } from '../edit-distance.ts'
-import { type Findings, splitKey, toCanonical } from './canonical.ts'
-import { isLeaf, type KnownKey, nearestKey, uniformName } from './known-keys.ts'
+import { type Findings, isWithoutEffect, splitKey, toCanonical } from './canonical.ts'
+import { findChild, isLeaf, type KnownKey, nearestKey, uniformName } from './known-keys.ts'
 import type { Origin } from './problems.ts'
 import { notesOf } from './schema-shape.ts'
 import { createMap, createScalar, type MapNode, mergeNodes, type Node } from './tree.ts'
@@ -32,6 +32,7 @@ export function readEnvironment(env: Environment, known: KnownKey, findings: Env
     const linked = serviceLink.test(name) && /^(?:tcp|udp|sctp):\/\//.test(text)
     if (path !== undefined && !linked) {
       root = mergeNodes(root, nest(path, text, { source: `environment variable ${name}` }))
+      if (isWithoutEffect(placeOf(path, known))) findings.foreign.add(path.join('.'))
     } else if (ownPrefixes.test(name) && !serviceLink.test(name)) {
       noteUnfit(name, known, findings)
     }
@@ -68,6 +69,10 @@ export function fromPlain(value: unknown, origin: Origin): Node {
   return value === null || value === undefined
     ? { kind: 'scalar', text: '', value: null, origin }
     : createScalar(String(value), origin)
+}
+
+function placeOf(path: readonly string[], known: KnownKey): KnownKey | undefined {
+  return path.reduce<KnownKey | undefined>((at, segment) => at && findChild(at, segment), known)
 }
 
 function nest(path: readonly string[], text: string, origin: Origin): Node {

@@ -99,3 +99,20 @@ test('the kustomize base of Spinnaker loads, with its imported directories', asy
   assert.equal(config.login.form.configuredUser?.name, 'admin')
   assert.equal(config.upstreams.services.keel.kind, 'disabled')
 })
+
+test('an Armory installation loads with plugins, proxies and other services', async () => {
+  const { config, notices } = await loadFixture('armory')
+  assert.equal(config.upstreams.services.orca.baseUrl, 'http://spin-orca:8083')
+  assert.equal(config.integrations.proxies[0]?.id, 'terraform')
+  const ignored = notices.find((notice) => notice.startsWith('Ignored, as')) ?? ''
+  for (const key of ['armory', 'secrets', 'services.armory-agent', 'spinnaker.extensibility.plugins']) {
+    assert.ok(ignored.includes(key), `${key} in ${ignored}`)
+  }
+})
+
+test('the files of minnaker load, with form login and context path', async () => {
+  const { config } = await loadFixture('minnaker')
+  assert.equal(config.login.form.configuredUser?.name, 'admin')
+  assert.equal(config.http.origin.contextPath, '/api/v1')
+  assert.equal(config.http.origin.trustForwarded, true)
+})

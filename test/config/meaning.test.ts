@@ -279,6 +279,14 @@ test('settings without effect are named', async (t) => {
   for (const key of ['snakeyaml', 'url-handler', 'mcp.server.enabled', 'server.ssl.protocol']) assert.ok(line.includes(key), line)
 })
 
+test('settings without effect are named when they come from variables', async (t) => {
+  const { notices } = await load(t, { env: { MCP_SERVER_ENABLED: 'true' } })
+  assert.ok(
+    notices.some((notice) => /^Ignored, as .*mcp\.server\.enabled/.test(notice)),
+    notices.join(' '),
+  )
+})
+
 test('the timeout of Spring Session wins over the others', async (t) => {
   const yaml = 'server.servlet.session.timeout: 10m\nserver.session.timeoutInSeconds: 5\n'
   assert.equal((await load(t, { 'config/gate.yml': yaml })).config.sessions.idleMs, 600_000)

@@ -32,6 +32,9 @@ const remedies: Readonly<Record<string, string>> = {
   vault: 'have the Vault agent write a file and refer to it with encrypted:file!f:path!k:key, or use External Secrets and k8s',
 }
 
+/** Without the name, which may be the secret itself. */
+const unknownEngine = `refers to a secret whose engine is none of ${Object.keys(engines).join(', ')}; write encrypted:engine!key:value`
+
 /** One result for each reference; files of `encryptedFile:` are written. Takes 40 seconds at most. */
 export async function resolveSecrets(
   references: Iterable<string>,
@@ -46,8 +49,8 @@ async function resolve(text: string, places: SecretPlaces): Promise<ResolvedSecr
   try {
     const read = Object.hasOwn(engines, engine) ? engines[engine] : undefined
     if (read === undefined) {
-      const remedy = remedies[engine] ?? `the engines are ${Object.keys(engines).join(', ')}`
-      throw new SecretError(`Fairlead does not have it; ${remedy}`)
+      if (remedies[engine] === undefined) return { kind: 'problem', message: unknownEngine }
+      throw new SecretError(`Fairlead does not have it; ${remedies[engine]}`)
     }
     const bytes = await read(reference, places)
     if (isFile) return { kind: 'file', text: writeSecretFile(text, reference, bytes) }
