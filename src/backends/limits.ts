@@ -24,12 +24,12 @@ export const PipelineLimitKeys = z.strictObject({
     .default(1000)
     .describe(
       'Maximum number of entries of each other list in a pipeline, strategy, template, project or record of notifications: triggers, ' +
-        'parameters, applications and so on.',
+        'parameters, applications and so on; also of definitions that one request saves.',
     ),
   'pipelines.max-size': byteCount
     .prefault('4MB')
     .describe(
-      'Maximum size of a pipeline as JSON, and of the result of one step of a stage. An execution may have four times as much; a ' +
+      'Maximum size of a pipeline as JSON, of a list of them that one request saves, and of the result of one step of a stage. An execution may have four times as much; a ' +
         'larger one is ended.',
     ),
   'pipelines.max-versions': z
@@ -88,13 +88,23 @@ export function pipelineLimitsOf({ limits }: { readonly limits?: PipelineLimits 
 /** An execution may have so many times the stages and the size of a definition. */
 export const executionFactor = 4
 
+/** Bytes of entity tags as JSON: of one entity, whose reads return all, and of a submission for several. */
+export const maxTagBytes = { entity: 256 * 1024, bulk: 512 * 1024 } as const
+
+/** What is wrong with the number of definitions that are saved at once: a sentence that says what to do, or undefined. */
+export function describeBatch(definitions: readonly unknown[], { entries: most }: PipelineLimits): string | undefined {
+  if (definitions.length <= most) return undefined
+  return `The batch has ${definitions.length} definitions; ${most} are allowed. Send it in parts, or raise pipelines.max-entries.`
+}
+
 /**
  * What is wrong with the size of a document: a sentence that says what to do, or undefined.
  *
  * @param what How the sentence begins: `The definition`.
+ * @param document Or its bytes, where they are known.
  */
 export function describeOversize(what: string, document: unknown, most: number): string | undefined {
-  const bytes = Buffer.byteLength(formatJson(document))
+  const bytes = typeof document === 'number' ? document : Buffer.byteLength(formatJson(document))
   if (bytes <= most) return undefined
   return `${what} has ${bytes} bytes; ${most} are allowed. Move large texts into artifacts, or raise pipelines.max-size.`
 }

@@ -11,10 +11,11 @@ import { isTrue, objectsOf } from '../../json/values.ts'
 import { templateOf } from '../../pipeline-templates/references.ts'
 import type { BackendError } from '../backend.ts'
 import { type DocumentStore, foldName } from '../document-store.ts'
-import { describeExcess, describeLongList, describeOversize, pipelineLimitsOf } from '../limits.ts'
+import { describeBatch, describeExcess, describeLongList, describeOversize, pipelineLimitsOf } from '../limits.ts'
 import { describeStageCycle } from '../orchestration/submission/stage-cycle.ts'
 import type { Definitions } from './collections.ts'
 import {
+  checkArray,
   checkBody,
   incomplete,
   jsonObject,
@@ -106,6 +107,13 @@ export function checkBounds(definitions: Definitions, definition: JsonObject): v
 /** @throws {BackendError} 400 when a list of the object is too long. */
 export function checkLists({ context }: Definitions, what: string, object: JsonObject): void {
   refuseExcess(describeLongList(what, object, pipelineLimitsOf(context.settings)))
+}
+
+/** @throws {BackendError} 400 when the body is no list, or has more definitions than one request may save. */
+export function checkBatch({ context }: Definitions, body: unknown): unknown[] {
+  const list = checkArray(body)
+  refuseExcess(describeBatch(list, pipelineLimitsOf(context.settings)))
+  return list
 }
 
 function refuseExcess(excess: string | undefined): void {

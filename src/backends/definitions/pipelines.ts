@@ -13,20 +13,8 @@ import { saveBatch } from './pipeline-batch.ts'
 import { isEnabled, isFiltering, passes, type TriggerFilter, triggeredBy } from './pipeline-filters.ts'
 import { inOrder, move, reindexed, reorder } from './pipeline-order.ts'
 import { namedByPath, removePipeline } from './pipeline-removal.ts'
-import { checkPipeline, checkPipelineTypes } from './pipeline-rules.ts'
-import {
-  checkArray,
-  missing,
-  param,
-  queryCount,
-  queryFlag,
-  queryTexts,
-  refusal,
-  sendAll,
-  sendHistory,
-  sendText,
-  userOf,
-} from './requests.ts'
+import { checkBatch, checkPipeline, checkPipelineTypes } from './pipeline-rules.ts'
+import { missing, param, queryCount, queryFlag, queryTexts, refusal, sendAll, sendHistory, sendText, userOf } from './requests.ts'
 
 export function pipelineRoutes(app: FastifyInstance, definitions: Definitions): void {
   pipelineReads(app, definitions)
@@ -97,7 +85,7 @@ function pipelineWrites(app: FastifyInstance, definitions: Definitions): void {
   })
 
   app.post('/pipelines/batchUpdate', (request) =>
-    saveBatch(definitions, checkArray(request.body), {
+    saveBatch(definitions, checkBatch(definitions, request.body), {
       staleCheck: staleCheckOf(request),
       user: userOf(request),
       checkSaver: (body) => checkSaver(request, pipelines, body),

@@ -10,6 +10,7 @@ import type { Definitions } from './collections.ts'
 import { inOrder, move, reorder } from './pipeline-order.ts'
 import { namedByPath, removePipeline } from './pipeline-removal.ts'
 import {
+  checkBatch,
   checkBounds,
   checkMandatoryFields,
   checkNameIsFree,
@@ -19,7 +20,7 @@ import {
   toDocument,
 } from './pipeline-rules.ts'
 import { checkIdOfPath } from './pipelines.ts'
-import { checkArray, missing, param, sendAll, sendHistory, userOf } from './requests.ts'
+import { missing, param, sendAll, sendHistory, userOf } from './requests.ts'
 import { checkStages } from './runnable-stages.ts'
 
 export function strategyRoutes(app: FastifyInstance, definitions: Definitions): void {
@@ -74,7 +75,7 @@ export function strategyRoutes(app: FastifyInstance, definitions: Definitions): 
 
   app.post('/strategies/batchUpdate', (request, reply) => {
     checkAdministrator(request)
-    const bodies = checkArray(request.body).map(checkPipelineTypes)
+    const bodies = checkBatch(definitions, request.body).map(checkPipelineTypes)
     write(() => {
       for (const body of bodies) save(body, userOf(request))
     })

@@ -2,6 +2,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { formatJson, parseJson } from '../../json/json.ts'
 import { isObject, isTrue, type JsonObject, objectOf, objectsOf, textOf, textsOf } from '../../json/values.ts'
+import { maxTagBytes } from '../limits.ts'
 import type { OperationRun, OperationTypes } from './operation-type.ts'
 
 export const entityTagMigrations = [
@@ -14,7 +15,6 @@ export const entityTagMigrations = [
 const maxBulk = 1000
 /** Of one entity: each read of its tags returns all. */
 const maxTags = 1000
-const maxEntityBytes = 256 * 1024
 /** Each list reads all, and other requests wait meanwhile. */
 const maxAllBytes = 8 * 1024 * 1024
 
@@ -111,9 +111,9 @@ export function openEntityTags(db: DatabaseSync, now: () => number): EntityTagSt
 
 /** @param others Bytes of the tags of all other entities. @throws {Error} */
 function checkSize(id: string, bytes: number, others: number): void {
-  if (bytes > maxEntityBytes) {
+  if (bytes > maxTagBytes.entity) {
     throw new Error(
-      `The tags of the entity ${id} would have ${bytes} bytes; ${maxEntityBytes} are allowed. Shorten or delete some.`,
+      `The tags of the entity ${id} would have ${bytes} bytes; ${maxTagBytes.entity} are allowed. Shorten or delete some.`,
     )
   }
   if (bytes + others > maxAllBytes) {

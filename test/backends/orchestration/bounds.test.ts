@@ -148,6 +148,8 @@ test('reading many keys looks at the graph once', () => {
   assert.ok(reads() - before <= 10 * 2 * 400, String(reads() - before))
 })
 
+const base64 = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64')
+
 test('what is too large to run is refused with words', async (t) => {
   const { ask } = await startEngine(t, { limits: { stages: 10, requisites: 20, entries: 2, bytes: 5000 } })
   const many = Array.from({ length: 11 }, (_each, index) => W(String(index), 0))
@@ -162,11 +164,37 @@ test('what is too large to run is refused with words', async (t) => {
     ['/orchestrate', { ...start, stages: [{ ...W('1', 0), pad: 'x'.repeat(6000) }] }, /definition has \d+ bytes; 5000/],
     ['/orchestrate', { ...start, stages: [], trigger: { pad: 'x'.repeat(21_000) } }, /trigger has \d+ bytes; 20000/],
     ['/ops', { application: 'app', job: [{ ...W('1', 0), pad: 'x'.repeat(21_000) }] }, /task has \d+.*pipelines\.max-size/],
+    ['/ops', [{ type: 'savePipeline', pipeline: base64({ pad: 'x'.repeat(6000) }) }], /definition has \d+ bytes; 5000/],
+    [
+      '/ops',
+      [{ type: 'savePipeline', pipelines: base64([{ pad: 'x'.repeat(6000) }]) }],
+      /list of definitions has \d+ bytes; 5000/,
+    ],
+    ['/ops', [{ type: 'savePipeline', pipelines: base64([{}, {}, {}]) }], /3 definitions; 2 are.*pipelines\.max-entries/],
+    ['/ops', [], /no "job"/],
+    ['/ops', { application: 'app' }, /no "job"/],
   ] as const) {
     const answer = await ask('POST', path, body)
     assert.equal(answer.status, 400, JSON.stringify(answer.body))
     assert.match(String(at(answer.body, 'message')), words)
   }
+})
+
+test('entity tags beyond their bytes make no task', async (t) => {
+  const { ask } = await startEngine(t)
+  const tagged = (bytes: number) => ({
+    entityRef: { entityType: 'cluster', entityId: 'app-a' },
+    tags: [{ name: 'a', value: 'x'.repeat(bytes) }],
+  })
+  for (const job of [
+    { type: 'upsertEntityTags', ...tagged(256 * 1024) },
+    { type: 'bulkUpsertEntityTags', entityTags: [tagged(256 * 1024), tagged(256 * 1024)] },
+  ]) {
+    const answer = await ask('POST', '/ops', { application: 'app', job: [job] })
+    assert.equal(answer.status, 400, JSON.stringify(answer.body))
+    assert.match(String(at(answer.body, 'message')), /entity tags have \d+ bytes; \d+ are allowed/)
+  }
+  assert.deepEqual((await ask('GET', '/applications/app/tasks')).body, [])
 })
 
 test('a stage that would add too many others fails with words', async (t) => {

@@ -3,6 +3,7 @@ import { isObject, type JsonObject, listOf, objectOf, textOf } from '../../../js
 import { BackendError, type Caller } from '../../backend.ts'
 import { describeOversize, executionFactor } from '../../limits.ts'
 import type { Execution, Stage } from '../model.ts'
+import { describeLargeJob } from './job-bounds.ts'
 import { checkGraph, checkStageList, referencedStages, stageFrom } from './references.ts'
 import type { SubmissionSources } from './sources.ts'
 import { checkParentReadable, normaliseTrigger } from './trigger.ts'
@@ -11,9 +12,12 @@ import { checkParentReadable, normaliseTrigger } from './trigger.ts'
 export async function prepareTask(body: unknown, caller: Caller, sources: SubmissionSources): Promise<Execution> {
   const task = Array.isArray(body) ? { job: body } : body
   if (!isObject(task)) throw new BackendError(400, 'The body must be an object with "application", "description" and "job".')
-  const excess = describeOversize('The task', task, executionFactor * sources.limits.bytes)
+  const given = checkStageList(task['job'] ?? task['stages'], 'job', sources.limits)
+  const large = given.map((job) => describeLargeJob(job, sources.limits)).find((each) => each !== undefined)
+  const excess = large ?? describeOversize('The task', task, executionFactor * sources.limits.bytes)
   if (excess !== undefined) throw new BackendError(400, excess)
-  const jobs = referencedStages(checkStageList(task['job'] ?? task['stages'], 'job', sources.limits))
+  if (given.length === 0) throw new BackendError(400, 'The task has no "job". Send a list with at least one job.')
+  const jobs = referencedStages(given)
   checkGraph(jobs)
   await checkParentReadable(task['trigger'], caller, sources)
   const trigger = normaliseTrigger(task['trigger'], { user: caller.user, findExecution: sources.findExecution })
