@@ -161,7 +161,7 @@ class FiatPermissions implements Permissions {
     let answer: UpstreamAnswer
     try {
       answer = await this.#upstreams.call('fiat', call, anonymousIdentity)
-      if (answer.status >= 500) throw upstreamFailed('fiat', answer.status, answer.text)
+      if (answer.status >= 500) throw upstreamFailed('fiat', answer)
     } catch (cause) {
       if (this.#switches.legacyFallback) return true
       throw permissionsUnavailable(cause)

@@ -511,8 +511,10 @@ class Exchange implements Dispatcher.DispatchHandler, Leader, Follower {
   }
 
   #upstreamFailed(): GatewayError {
+    const { service } = this.#options
+    const isEmbedded = this.#upstreams.isEmbedded(service)
     const text = textOfError(this.#errorHeaders, Buffer.concat(this.#errorBody ?? []))
-    return upstreamFailed(this.#options.service, this.#status ?? 502, text)
+    return upstreamFailed(service, { status: this.#status ?? 502, text, isEmbedded })
   }
 
   #clientClosed = (): void => {

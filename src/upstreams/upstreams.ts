@@ -100,6 +100,8 @@ export interface UpstreamAnswer {
   headers: Readonly<Record<string, string | string[] | undefined>>
   /** The answer as text; empty for 204. */
   text: string
+  /** It comes from this process: users know nothing of a service. */
+  isEmbedded?: boolean
 }
 
 /** Told about every call once it is over; `status` is undefined when no answer came. */
@@ -249,8 +251,10 @@ export class Upstreams {
           status = answer.status
           bytes = answer.body.length
           this.noteAnswer(endpoint, status)
-          if (this.#retryDelay(endpoint, { status, method, attempt }) === undefined)
-            return { status, headers: answer.headers, text: await this.#read(service, answer) }
+          if (this.#retryDelay(endpoint, { status, method, attempt }) === undefined) {
+            const text = await this.#read(service, answer)
+            return { status, headers: answer.headers, text, isEmbedded: this.isEmbedded(service) }
+          }
         } catch (error) {
           if (call.signal?.aborted) throw error
           const delayMs = this.noteFailure(endpoint, { error, method, attempt })
@@ -608,8 +612,9 @@ export function isEmptyByStatus(status: number): boolean {
   return status === 204 || status === 205
 }
 
-function checkSuccess({ status, text }: UpstreamAnswer, service: ServiceName): void {
-  if (status >= 400) throw upstreamFailed(service, status, text)
+function checkSuccess(answer: UpstreamAnswer, service: ServiceName): void {
+  const { status } = answer
+  if (status >= 400) throw upstreamFailed(service, answer)
   if (status >= 300) {
     throw new GatewayError('UPSTREAM_UNREADABLE', `${service} answered with a redirect, which is not followed.`, {
       upstream: { service, status },
@@ -617,25 +622,39 @@ function checkSuccess({ status, text }: UpstreamAnswer, service: ServiceName): v
   }
 }
 
-/** The error of a service as clients of Gate expect it: same status, one line, and what the service said. */
-export function upstreamFailed(service: ServiceName, status: number, text: string, prefix = ''): GatewayError {
+/**
+ * The error of a service as clients of Gate expect it: same status, one line, and what the service said. The message names an external
+ * service; an embedded one speaks for Fairlead.
+ */
+export function upstreamFailed(
+  service: ServiceName,
+  { status, text, isEmbedded = false }: Pick<UpstreamAnswer, 'status' | 'text' | 'isEmbedded'>,
+): GatewayError {
   if (status >= 600) {
-    const message = `${prefix}${service} answered with the status ${status}, which HTTP does not have.`
+    const message = `${service} answered with the status ${status}, which HTTP does not have.`
     return new GatewayError('UPSTREAM_UNREADABLE', message, { upstream: { service } })
   }
   if (status === 407) {
-    const message = `${prefix}A proxy on the way to ${service} demands a login of its own. Check services.${service}.baseUrl.`
+    const message = `A proxy on the way to ${service} demands a login of its own. Check services.${service}.baseUrl.`
     return new GatewayError('UPSTREAM_UNREADABLE', message, { upstream: { service } })
   }
   const said = parseErrorBody(text)
   const message = typeof said?.['message'] === 'string' ? said['message'] : undefined
   const lines = textsOf(said?.['errors'])
   const told = message ?? (lines.length > 0 ? lines.join('; ') : undefined)
-  return new GatewayError('UPSTREAM_FAILED', `${prefix}${service} answered ${status}${told === undefined ? '.' : `: ${told}`}`, {
-    status,
-    upstream: { service, status },
-    ...(lines.length > 0 && { fields: { errors: lines } }),
-  })
+  return new GatewayError(
+    'UPSTREAM_FAILED',
+    isEmbedded ? (told ?? describeStatus(status)) : `${service} answered ${status}${told === undefined ? '.' : `: ${told}`}`,
+    {
+      status,
+      upstream: { service, status },
+      ...(lines.length > 0 && { fields: { errors: lines } }),
+    },
+  )
+}
+
+function describeStatus(status: number): string {
+  return `The request failed with status ${status}${status < 500 ? '.' : '; the log has the reason.'}`
 }
 
 function parseErrorBody(text: string): Record<string, unknown> | undefined {

@@ -22,7 +22,7 @@ export async function findDefinition(request: OperationRequest, application: str
   const byId = await request.call('front50', { path: pathTo`/pipelines/${nameOrId}/get` })
   const found = unlessMissing(byId)
   if (found?.['id'] === nameOrId) return found
-  const said = found === undefined ? ` ${upstreamFailed('front50', 404, byId.text).message}` : ''
+  const said = found === undefined ? ` ${upstreamFailed('front50', byId).message}` : ''
   throw new GatewayError('NOT_FOUND', `Application ${application} has no pipeline with the name or id "${nameOrId}".${said}`)
 }
 

@@ -208,7 +208,7 @@ async function askDefinitions(
     noteMissing(error, 'front50', missing)
     return undefined
   })
-  if (answer?.status === 401 || answer?.status === 403) throw upstreamFailed('front50', answer.status, answer.text)
+  if (answer?.status === 401 || answer?.status === 403) throw upstreamFailed('front50', answer)
   if (answer?.status === 404) return undefined
   if (answer !== undefined && answer.status >= 300) missing.add('front50')
   const stored = answer && readObject(answer)

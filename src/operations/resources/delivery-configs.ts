@@ -107,7 +107,7 @@ async function validate(request: OperationRequest, platform: Platform): Promise<
   if (answer.status !== 400) checkDone(answer, 'keel')
   const found = parseFindings(answer.text)
   if (found === undefined && answer.status !== 400) throw misfit(jsonObject, 'keel', 'something that is not JSON')
-  if (found === undefined) throw upstreamFailed('keel', answer.status, answer.text)
+  if (found === undefined) throw upstreamFailed('keel', answer)
   return new DirectAnswer(answer.status, found)
 }
 

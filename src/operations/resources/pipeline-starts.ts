@@ -7,7 +7,7 @@ import { GatewayError } from '../../errors.ts'
 import { isObject, type JsonObject, listOf, objectOf } from '../../json/values.ts'
 import { describeParameterProblem } from '../../stage-types/check-parameters.ts'
 import { createUlid } from '../../storage/ulid.ts'
-import { readJson, upstreamFailed } from '../../upstreams/upstreams.ts'
+import { readJson, type UpstreamAnswer, upstreamFailed } from '../../upstreams/upstreams.ts'
 import { checkMayExecute, isDecided } from '../access/application-access.ts'
 import { findDefinition } from '../access/find-definition.ts'
 import { startsByEvent, startsGiven, startsStored } from '../demands.ts'
@@ -159,7 +159,7 @@ async function startGiven(request: OperationRequest, platform: Platform): Promis
     query: { user: usernameOf(request) },
     body: withDisplayedUser(request, plan ? { ...definition, plan } : definition),
   })
-  if (answer.status === 400 && definition['type'] === 'templatedPipeline') throw templateRefused(answer.text)
+  if (answer.status === 400 && definition['type'] === 'templatedPipeline') throw templateRefused(answer)
   return checkObject(readJson(answer, 'orca'), 'orca')
 }
 
@@ -179,11 +179,11 @@ async function checkMayStart(request: OperationRequest, platform: Platform, defi
 }
 
 /** Everything that the orchestrator says about a template is for its author, who reads it from the error itself. */
-function templateRefused(said: string): GatewayError {
-  const { code, message, details } = upstreamFailed('orca', 400, said)
+function templateRefused(answer: UpstreamAnswer): GatewayError {
+  const { code, message, details } = upstreamFailed('orca', answer)
   let fields: unknown
   try {
-    fields = JSON.parse(said)
+    fields = JSON.parse(answer.text)
   } catch {
     fields = undefined
   }

@@ -45,3 +45,14 @@ test('plan starts no execution of the embedded engine, at any address', async (t
     return run?.status === 'SUCCEEDED'
   }, 'the dry run succeeds')
 })
+
+test('errors of embedded services name no service', async (t) => {
+  const url = await startGateway(t, {}, { embedded: true })
+  const messages = [
+    await send(url, 'POST', '/tasks', { application: 'demo', job: [{}] }),
+    await send(url, 'POST', '/pipelines/start', { application: 'demo', name: 'p', stages: 7 }),
+    await send(url, 'GET', '/pipelines/01M84NBVKX6FZZZMVPKJ74VCYK'),
+  ].map(({ body }) => String((body as { message: string }).message))
+  assert.match(messages[0] as string, /^Element 0 of "job" needs a "type"\.$/)
+  for (const message of messages) assert.doesNotMatch(message, /orca|front50|answered \d/)
+})
