@@ -2,7 +2,8 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { formatJson } from '../../json/json.ts'
-import type { JsonObject } from '../../json/values.ts'
+import { isTrue, type JsonObject } from '../../json/values.ts'
+import { ApplicationAttributes, TrafficGuard } from '../../operations/models/applications.ts'
 import { findApplicationNameObjection, pluginApplication, quoteName } from '../../permissions/application-name.ts'
 import { mayCreateApplication } from '../access.ts'
 import { BackendError } from '../backend.ts'
@@ -29,20 +30,16 @@ import {
 } from './requests.ts'
 import { containment } from './search.ts'
 
-const TrafficGuard = z.looseObject({
-  account: optionalText,
-  location: optionalText,
-  stack: optionalText,
-  detail: optionalText,
-  enabled: optionalFlag,
-})
+const time = z.union([z.string(), z.number()]).nullish()
 
-const ApplicationFields = z.looseObject({
+/** What the API document says, and what clients send besides; the store sets the times. */
+const ApplicationFields = ApplicationAttributes.extend({
   name: optionalText,
-  email: optionalText,
-  description: optionalText,
   cloudProviders: z.union([z.string(), z.array(z.string())]).nullish(),
-  trafficGuards: z.array(TrafficGuard).nullish(),
+  trafficGuards: z.array(TrafficGuard.extend({ enabled: optionalFlag })).nullish(),
+  platformHealthOnly: optionalFlag,
+  createTs: time,
+  updateTs: time,
 })
 
 /** Broken rules of an application. They have a body of their own (docs/contracts/definitions.md#errors-of-applications). */
@@ -175,8 +172,9 @@ function toApplication(body: ApplicationBody, base: JsonObject): JsonObject {
     name: (body.name ?? '').trim().toUpperCase(),
     email: merged['email'] ?? null,
     description: merged['description'] ?? null,
+    ...(typeof merged['platformHealthOnly'] === 'string' && { platformHealthOnly: isTrue(merged['platformHealthOnly']) }),
     cloudProviders: Array.isArray(providers) ? providers.join(',') : (providers ?? null),
-    trafficGuards: guards.map((guard) => ({ ...guard, enabled: guard['enabled'] ?? true })),
+    trafficGuards: guards.map((guard) => ({ ...guard, enabled: guard['enabled'] == null || isTrue(guard['enabled']) })),
   }
 }
 

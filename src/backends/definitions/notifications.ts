@@ -1,21 +1,19 @@
 /** Notifications of applications, and one global record: recipients and events of executions. */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { z } from 'zod'
 import type { JsonObject } from '../../json/values.ts'
+import { NotificationSettings } from '../../operations/models/pipelines.ts'
 import { foldName } from '../document-store.ts'
 import { checkAdministrator, checkWriter } from './authorization.ts'
 import type { Definitions } from './collections.ts'
 import { checkLists } from './pipeline-rules.ts'
-import { checkArray, checkBody, optionalText, param, refusal, sendAll, userOf } from './requests.ts'
-
-const NotificationFields = z.looseObject({ application: optionalText })
+import { checkArray, checkBody, param, refusal, sendAll, userOf } from './requests.ts'
 
 const globalKey = 'global'
 
 export function notificationRoutes(app: FastifyInstance, definitions: Definitions): void {
   const { notifications, write } = definitions
   const checkRecord = (body: unknown) => {
-    const record = checkBody(NotificationFields, body)
+    const record = checkBody(NotificationSettings, body)
     checkLists(definitions, 'record of notifications', record)
     return record
   }

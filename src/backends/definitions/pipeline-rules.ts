@@ -8,6 +8,7 @@ import { z } from 'zod'
 import { formatJson } from '../../json/json.ts'
 import type { JsonObject } from '../../json/values.ts'
 import { isTrue, objectsOf } from '../../json/values.ts'
+import { Parameter, Pipeline, PipelineStage, PipelineTrigger } from '../../operations/models/pipelines.ts'
 import { templateOf } from '../../pipeline-templates/references.ts'
 import type { BackendError } from '../backend.ts'
 import { type DocumentStore, foldName } from '../document-store.ts'
@@ -19,9 +20,9 @@ import {
   checkBody,
   incomplete,
   jsonObject,
+  nameText,
   optionalFlag,
   optionalName,
-  optionalObjects,
   optionalText,
   refusal,
 } from './requests.ts'
@@ -29,24 +30,20 @@ import { checkStages } from './runnable-stages.ts'
 import { checkPatterns } from './trigger-patterns.ts'
 import { checkTriggers } from './usable-triggers.ts'
 
-const PipelineFields = z.looseObject({
+/** Of a pipeline; they are stored as true or false. */
+const flags = ['disabled', 'limitConcurrent', 'keepWaitingPipelines', 'strategy'] as const
+
+/** What the API document says, and what clients send besides: nothing is stored that the document does not describe. */
+const PipelineFields = Pipeline.extend({
   id: optionalName,
   name: optionalName,
   application: optionalText,
-  schema: optionalText,
-  type: optionalText,
-  stages: optionalObjects,
-  triggers: optionalObjects,
-  parameterConfig: z.array(z.looseObject({ name: optionalName })).nullish(),
-  expectedArtifacts: optionalObjects,
-  notifications: optionalObjects,
-  index: z.number().nullish(),
-  disabled: optionalFlag,
-  limitConcurrent: optionalFlag,
-  keepWaitingPipelines: optionalFlag,
-  maxConcurrentExecutions: z.number().nullish(),
+  parameterConfig: z.array(Parameter.extend({ name: nameText })).nullish(),
+  // Rules of their own judge references and schedules: older clients write numbers and texts.
+  stages: z.array(PipelineStage.omit({ refId: true, requisiteStageRefIds: true })).nullish(),
+  triggers: z.array(PipelineTrigger.omit({ enabled: true, cronExpression: true })).nullish(),
+  ...Object.fromEntries(flags.map((name) => [name, optionalFlag])),
   spelEvaluator: optionalText,
-  description: optionalText,
   locked: jsonObject.nullish(),
   regenerateCronTriggerIds: optionalFlag,
   updateTs: z.union([z.string(), z.number()]).nullish(),
@@ -128,6 +125,7 @@ export function toDocument(store: DocumentStore, body: PipelineBody): JsonObject
   return {
     ...kept,
     ...(index == null ? {} : { index }),
+    ...Object.fromEntries(flags.flatMap((name) => (typeof body[name] === 'string' ? [[name, isTrue(body[name])]] : []))),
     id: isNew ? randomUUID() : (stored?.['id'] ?? body.id),
     name: (body.name ?? '').trim(),
     schema: body.schema || '1',

@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { type JsonObject, objectOf } from '../../json/values.ts'
+import { ProjectClusterRule, ProjectConfig, Project as ProjectModel } from '../../operations/models/applications.ts'
 import { foldName } from '../document-store.ts'
 import type { Definitions } from './collections.ts'
 import { checkLists } from './pipeline-rules.ts'
@@ -11,11 +12,9 @@ import {
   checkArray,
   checkBody,
   incomplete,
-  jsonObject,
   missing,
   nameText,
   optionalName,
-  optionalText,
   param,
   queryCount,
   queryTexts,
@@ -25,18 +24,12 @@ import {
 import { containment, rankByCloseness } from './search.ts'
 
 const names = z.array(nameText).nullish()
-const Cluster = z.looseObject({ account: optionalText, stack: optionalText, detail: optionalText, applications: names })
-const ProjectFields = z.looseObject({
+const Cluster = ProjectClusterRule.extend({ applications: names })
+/** As the API document has it; the store sets the times. */
+const ProjectFields = ProjectModel.extend({
   id: optionalName,
   name: optionalName,
-  email: optionalText,
-  config: z
-    .looseObject({
-      applications: names,
-      clusters: z.array(Cluster).nullish(),
-      pipelineConfigs: z.array(jsonObject).nullish(),
-    })
-    .nullish(),
+  config: ProjectConfig.extend({ applications: names, clusters: z.array(Cluster).nullish() }).nullish(),
 })
 type Project = z.infer<typeof ProjectFields> & JsonObject
 

@@ -2,6 +2,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { describeIssue } from '../../describe-issue.ts'
+import { isRawNumber } from '../../json/json.ts'
 import { isObject, type JsonObject } from '../../json/values.ts'
 import { BackendError, callerOf } from '../backend.ts'
 import type { DocumentStore } from '../document-store.ts'
@@ -27,10 +28,25 @@ export const optionalFlag = z.union([z.boolean(), z.string().regex(/^(true|false
  */
 export function checkBody<T>(schema: z.ZodType<T>, body: unknown): T & JsonObject {
   if (!isObject(body)) throw refusal('The body must be a JSON object.')
-  const checked = schema.safeParse(body)
+  const checked = schema.safeParse(plain(body))
   if (checked.success) return body as T & JsonObject
   const faults = checked.error.issues.map((issue) => `${issue.path.join('.')}: ${describeIssue(issue)}`)
   throw refusal(`The body does not fit its declaration. ${faults.join('; ')}.`)
+}
+
+/** Numbers that JavaScript cannot hold are objects, which a schema would take for objects of JSON. A copy only where there are any. */
+function plain(value: unknown): unknown {
+  if (isRawNumber(value)) return Number(value)
+  if (Array.isArray(value)) {
+    const members = value.map(plain)
+    return members.some((member, index) => member !== value[index]) ? members : value
+  }
+  if (!isObject(value)) return value
+  const changed = Object.entries(value).flatMap(([key, member]) => {
+    const shown = plain(member)
+    return shown === member ? [] : [[key, shown] as const]
+  })
+  return changed.length === 0 ? value : { ...value, ...Object.fromEntries(changed) }
 }
 
 /** @throws {BackendError} 400 when the body is not an array. */

@@ -3,13 +3,13 @@ import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import { parseJson } from '../../json/json.ts'
 import type { JsonObject } from '../../json/values.ts'
+import { Snapshot } from '../../operations/models/applications.ts'
 import { foldName } from '../document-store.ts'
 import { checkWriter } from './authorization.ts'
 import type { Definitions } from './collections.ts'
 import {
   checkBody,
   incomplete,
-  jsonObject,
   missing,
   optionalText,
   param,
@@ -20,10 +20,10 @@ import {
   userOf,
 } from './requests.ts'
 
-const SnapshotFields = z.looseObject({
+const SnapshotFields = Snapshot.extend({
+  id: optionalText,
   application: optionalText,
   account: optionalText,
-  infrastructure: jsonObject.nullish(),
   configLang: z.literal('TERRAFORM').nullish(),
 })
 

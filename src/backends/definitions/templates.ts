@@ -1,7 +1,8 @@
 /** Pipeline templates of the first schema, and what both schemas share: scopes and dependents. */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { z } from 'zod'
+import type { z } from 'zod'
 import { type JsonObject, objectOf } from '../../json/values.ts'
+import { PipelineTemplate } from '../../operations/models/pipelines.ts'
 import { pipelineOf } from '../../pipeline-templates/inheritance.ts'
 import { parentOf, templateOf } from '../../pipeline-templates/references.ts'
 import { foldName } from '../document-store.ts'
@@ -22,13 +23,7 @@ import {
   userOf,
 } from './requests.ts'
 
-export const TemplateFields = z.looseObject({
-  id: optionalName,
-  schema: optionalText,
-  tag: optionalName,
-  source: optionalText,
-  metadata: z.looseObject({ scopes: z.array(z.string()).nullish() }).nullish(),
-})
+export const TemplateFields = PipelineTemplate.extend({ id: optionalName, tag: optionalName, source: optionalText })
 
 export function templateRoutes(app: FastifyInstance, definitions: Definitions): void {
   const { templates, write } = definitions
@@ -91,6 +86,7 @@ export function templateRoutes(app: FastifyInstance, definitions: Definitions): 
 /** @throws {BackendError} 422 when the template has no id. */
 export function checkTemplateId(template: z.infer<typeof TemplateFields>): string {
   if (!template.id?.trim()) throw incomplete('A pipeline template needs an id.')
+  if (template.metadata?.name?.trim() === '') throw refusal('The name in "metadata" of a pipeline template must not be blank.')
   return template.id
 }
 

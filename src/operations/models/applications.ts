@@ -14,7 +14,7 @@ export const Permissions = z
       'is given to administrators only, except EXECUTE, which takes the roles of `fiat.executeFallback` (READ).',
   })
 
-const TrafficGuard = z
+export const TrafficGuard = z
   .looseObject({
     account: z.string().nullish(),
     location: z.string().nullish(),
@@ -34,7 +34,7 @@ export const ApplicationAttributes = z
     createTs: z.string().nullish().describe('Milliseconds since the epoch.'),
     updateTs: z.string().nullish().describe('Milliseconds since the epoch.'),
     lastModifiedBy: z.string().nullish(),
-    permissions: Permissions.optional(),
+    permissions: Permissions.nullish(),
     trafficGuards: z.array(TrafficGuard).nullish(),
     instancePort: z.int().nullish(),
     platformHealthOnly: z.boolean().nullish(),
@@ -53,7 +53,7 @@ export const Application = z
   })
   .meta({ id: 'Application' })
 
-const ProjectClusterRule = z
+export const ProjectClusterRule = z
   .looseObject({
     account: z.string(),
     stack: z.string().nullish().describe('`*` for all.'),
@@ -62,18 +62,18 @@ const ProjectClusterRule = z
   })
   .meta({ id: 'ProjectClusterRule' })
 
+export const ProjectConfig = z.looseObject({
+  applications: z.array(z.string()).nullish(),
+  clusters: z.array(ProjectClusterRule).nullish(),
+  pipelineConfigs: z.array(z.looseObject({ application: z.string(), pipelineConfigId: z.string() })).nullish(),
+})
+
 export const Project = z
   .looseObject({
     id: z.string().optional(),
     name: z.string(),
     email: z.string().nullish(),
-    config: z
-      .looseObject({
-        applications: z.array(z.string()).nullish(),
-        clusters: z.array(ProjectClusterRule).nullish(),
-        pipelineConfigs: z.array(z.looseObject({ application: z.string(), pipelineConfigId: z.string() })).nullish(),
-      })
-      .nullish(),
+    config: ProjectConfig.nullish(),
     createTs: milliseconds.nullish(),
     updateTs: milliseconds.nullish(),
     lastModifiedBy: z.string().nullish(),

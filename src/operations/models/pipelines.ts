@@ -29,7 +29,7 @@ const ExpectedArtifact = z
 
 export const Notification = z
   .looseObject({
-    type: z.string().describe('email, slack, googlechat, microsoftteams, sms, pubsub, …'),
+    type: z.string().nullish().describe('email, slack, googlechat, microsoftteams, sms, pubsub, …'),
     address: z.string().nullish(),
     level: z.string().nullish(),
     when: z.array(z.string()).nullish().describe('Such as `pipeline.failed`.'),
@@ -37,18 +37,18 @@ export const Notification = z
   })
   .meta({ id: 'Notification' })
 
-const PipelineStage = z
+export const PipelineStage = z
   .looseObject({
-    type: z.string(),
+    type: z.string().nullish().describe('Missing in a stage whose type is not chosen yet.'),
     name: z.string().nullish(),
     refId: z.string().nullish().describe('By which other stages require this one.'),
     requisiteStageRefIds: z.array(z.string()).nullish().describe('Stages that must end before.'),
   })
   .meta({ id: 'PipelineStage', description: 'A stage of a definition; its settings are allowed beside these fields.' })
 
-const PipelineTrigger = z
+export const PipelineTrigger = z
   .looseObject({
-    type: z.string().describe('webhook, cron, git, docker, jenkins, pipeline, pubsub, …'),
+    type: z.string().nullish().describe('webhook, cron, git, docker, jenkins, pipeline, pubsub, …'),
     id: z.string().nullish(),
     enabled: z.boolean().nullish(),
     runAsUser: z.string().nullish(),
@@ -59,7 +59,7 @@ const PipelineTrigger = z
   })
   .meta({ id: 'PipelineTrigger', description: 'What starts a pipeline; the fields of its type are allowed beside these.' })
 
-const Parameter = z
+export const Parameter = z
   .looseObject({
     name: z.string(),
     label: z.string().nullish(),
@@ -103,9 +103,9 @@ export const DefinitionMove = z
 
 export const PipelineTemplate = z
   .looseObject({
-    id: z.string().optional(),
-    schema: z.string().optional().describe('`1` or `v2`.'),
-    metadata: z.looseObject({ name: z.string().optional(), scopes: z.array(z.string()).optional() }).optional(),
+    id: z.string().nullish(),
+    schema: z.string().nullish().describe('`1` or `v2`.'),
+    metadata: z.looseObject({ name: z.string().nullish(), scopes: z.array(z.string()).nullish() }).nullish(),
   })
   .meta({ id: 'PipelineTemplate' })
 
