@@ -237,8 +237,9 @@ export class Bakes {
     const { settings, local, context } = this.#options
     const environment = { ...template.environment, ...variablesOf(request) }
     const secrets = secretsOf(request, template.environment)
+    const from = this.#originOf(template, target)
     const plan: BakePlan = {
-      from: this.#folderOf(template, target),
+      hasContent: from !== undefined,
       sources,
       steps: template.steps,
       environment,
@@ -267,6 +268,7 @@ export class Bakes {
     this.#store.put(bake)
     const started = this.#startBuilder(bake, {
       account: target.account,
+      image: from && { id: from.id, digest: from.digest },
       environment: { [planVariable]: planText },
       timeLimitMs: settings.timeLimitMs,
       memoryMb: settings.memoryMb,
@@ -300,12 +302,12 @@ export class Bakes {
   }
 
   /** All accounts that get the new image must have the one that it starts with: none gets content that only another one trusts. */
-  #folderOf({ from }: BakeTemplate, { account, accounts }: BakeTarget): string | undefined {
+  #originOf({ from }: BakeTemplate, { account, accounts }: BakeTarget): StoredImage | undefined {
     if (from === undefined) return undefined
     const image = this.#imageStore.get(from, account)
     const receivers = accounts ?? this.#options.local.accounts.map(({ name }) => name)
     const without = receivers.find((name) => image === undefined || this.#imageStore.get(from, name)?.digest !== image.digest)
-    if (image !== undefined && without === undefined) return this.#imageStore.folderOf(image)
+    if (image !== undefined && without === undefined) return image
     throw new BackendError(
       400,
       `The base image starts with the image ${from}, which ${image === undefined ? `does not exist for the account ${account}` : `the account ${without} does not have`}.`,

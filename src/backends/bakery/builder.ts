@@ -4,13 +4,17 @@
  */
 import { spawn } from 'node:child_process'
 import {
+  chmodSync,
   constants,
   createReadStream,
   existsSync,
   lstatSync,
   mkdirSync,
+  mkdtempSync,
+  readdirSync,
   readFileSync,
   realpathSync,
+  renameSync,
   statSync,
   writeFileSync,
 } from 'node:fs'
@@ -39,9 +43,8 @@ const source = join(work, sourceFolder)
 const markVariable = 'FAIRLEAD_PROCESS'
 
 async function bake(plan: BakePlan): Promise<void> {
-  for (const name of ['home', 'tmp', sourceFolder]) mkdirSync(join(work, name), { recursive: true })
-  if (plan.from === undefined) mkdirSync(image, { recursive: true })
-  else await copyTree(plan.from, image)
+  if (plan.hasContent) moveIntoImage()
+  for (const name of ['home', 'tmp', sourceFolder, imageFolder]) mkdirSync(join(work, name), { recursive: true })
   let commit: string | undefined
   for (const each of plan.sources) commit = (await fetchSource(each, plan)) ?? commit
   let environment = { ...baseEnvironment(), ...plan.environment }
@@ -57,6 +60,15 @@ async function bake(plan: BakePlan): Promise<void> {
   }
   const report: BakeReport = { commit }
   writeFileSync(join(work, reportFile), JSON.stringify(report))
+}
+
+/** What the working directory holds; something in it may have the name of the folder. */
+function moveIntoImage(): void {
+  const names = readdirSync(work)
+  const folder = mkdtempSync(join(work, '.image-'))
+  for (const name of names) renameSync(join(work, name), join(folder, name))
+  chmodSync(folder, 0o755)
+  renameSync(folder, image)
 }
 
 /** Nothing of Fairlead's own environment, and a home of its own. */

@@ -8,6 +8,8 @@ const logBytes = 1024 * 1024
 
 export interface BuildOrder {
   readonly account: string
+  /** The working directory begins with its content. */
+  readonly image: { readonly id: string; readonly digest: string } | undefined
   readonly environment: Readonly<Record<string, string>>
   readonly timeLimitMs: number
   readonly memoryMb: number

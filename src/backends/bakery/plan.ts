@@ -14,8 +14,8 @@ export const reportFile = 'report.json'
 export const startLine = 'The bake begins.'
 
 export interface BakePlan {
-  /** Folder of an image that the new one starts with. */
-  readonly from: string | undefined
+  /** The working directory holds the content that the image starts with. */
+  readonly hasContent: boolean
   readonly sources: readonly Source[]
   readonly steps: readonly TemplateStep[]
   /** Of all steps, before those that steps add. */

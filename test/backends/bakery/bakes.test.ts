@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { text } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
 import { create } from 'tar'
 import { createBakeryBackend } from '../../../src/backends/bakery/bakery.ts'
@@ -12,6 +13,7 @@ import { packImage, startInfrastructure, type TestInfrastructure } from '../../s
 import { createFolder, removeFolder } from '../../support/temporary-folder.ts'
 import { waitFor } from '../../support/wait-until.ts'
 
+const needsRoot = process.getuid?.() === 0 ? false : 'only root can become another user'
 const imageFile = 'command: [sh, -c, "exit 0"]\n'
 /** Starts take long on a busy machine; a request waits for a builder that fails, however late. */
 const patient = { ...bakeTimes, startMs: 60_000 }
@@ -546,4 +548,34 @@ test('bakes and uploads need WRITE on their accounts', async (t) => {
   assert.equal(await upload('2', '', { 'x-fairlead-operator': 'true' }), 201)
   const remove = (id: string) => bakery.infra.ask('DELETE', `/local/images/up/${id}`, undefined, 'bob')
   assert.equal((await remove('1')).status, 403)
+})
+
+test('an account with a user of its own bakes from an image', { skip: needsRoot }, async (t) => {
+  const dataDir = createFolder('bakes')
+  t.after(() => removeFolder(dataDir))
+  const bakery = await startBakery(t, {
+    dataDir,
+    local: { accounts: [{ name: 'local', user: 'nobody' }] },
+    bakery: {
+      'local.templates': [{ id: 'on-base', from: 'base:1', steps: [{ shell: 'id -un; cat image; echo added > added' }] }],
+    },
+  })
+  chmodSync(bakery.folder, 0o755)
+  const base = join(bakery.folder, 'base')
+  mkdirSync(base)
+  writeFileSync(join(base, 'fairlead-image.yml'), imageFile)
+  // As the builder's own folder is called.
+  writeFileSync(join(base, 'image'), 'of the base')
+  const archive = await text(create({ cwd: base, portable: true }, ['.']))
+  const url = `${bakery.infra.backends.url('clouddriver')}/local/images/base/1`
+  await fetch(url, { method: 'PUT', body: archive, headers: { 'content-type': 'application/x-tar' } })
+
+  const { body } = await bakery.bake({ base_os: 'on-base', ami_suffix: '1' })
+  const { result } = await bakery.ended(body['id'])
+
+  const log = await logOf(bakery, body['id'])
+  assert.equal(result, 'SUCCESS', log)
+  assert.match(log, /nobody\nof the base/)
+  const { attributes } = await bakery.infra.read('/local/images/app/1')
+  assert.equal((attributes as JsonObject)['files'], 3)
 })

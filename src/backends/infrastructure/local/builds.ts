@@ -16,6 +16,8 @@ import { toProgram } from './program.ts'
 
 const Build = z.strictObject({
   account: z.string(),
+  /** Its content is copied into the working directory. */
+  image: z.strictObject({ id: z.string(), digest: z.string() }).optional(),
   command: z.array(z.string()).min(1),
   environment: z.record(z.string(), z.string()),
   timeLimitMs: z.int().min(1),
@@ -50,7 +52,7 @@ export function buildRoutes(app: FastifyInstance, { agent, dataDir, parts }: Bui
 
   app.put('/local/builds/:id', (request) => {
     const id = pathValue(request, 'id')
-    const { account, command, environment, timeLimitMs, ...limits } = Build.parse(request.body)
+    const { account, image, command, environment, timeLimitMs, ...limits } = Build.parse(request.body)
     const place = settings.accounts.find(({ name }) => name === account)
     if (place === undefined) throw new BackendError(400, `The account "${account}" does not exist.`)
     const problem = users.problemOf(account)
@@ -64,9 +66,9 @@ export function buildRoutes(app: FastifyInstance, { agent, dataDir, parts }: Bui
         application: '',
         createdMs: context.now(),
         timeLimitMs,
-        image: undefined,
+        image: image?.id,
         program: toProgram(ImageFile.parse({ command }), { environment, stopSeconds, limits }),
-        digest: undefined,
+        digest: image?.digest,
         instanceType: unlimited,
         labels: {},
         end: undefined,
