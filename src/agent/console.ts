@@ -11,8 +11,11 @@ const pieceBytes = 64 * 1024
 export interface ConsolePipe {
   /** For standard output and for standard error; the opener closes both. */
   readonly descriptors: readonly number[]
-  /** Resolves when all programs have closed it, and everything they wrote is in the files. */
-  readonly drained: Promise<void>
+  /**
+   * Resolves when all programs have closed it, and everything they wrote is in the files. If the pump was ended before, with how it
+   * ended: what they write next ends them with SIGPIPE.
+   */
+  readonly drained: Promise<string | undefined>
 }
 
 /**
@@ -94,10 +97,10 @@ async function openPipe(path: string): Promise<number[]> {
   }
 }
 
-function endOf(child: ChildProcess): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>()
-  child.once('error', () => resolve())
-  child.once('exit', () => resolve())
+function endOf(child: ChildProcess): Promise<string | undefined> {
+  const { promise, resolve } = Promise.withResolvers<string | undefined>()
+  child.once('error', ({ message }) => resolve(message))
+  child.once('exit', (code, signal) => resolve(code === 0 ? undefined : (signal ?? `exit code ${code}`)))
   return promise
 }
 

@@ -25,6 +25,7 @@ import type { DesiredInstance, InstanceEvent, InstancePhase, ObservedInstance, P
 import {
   describeCommand,
   describeExcess,
+  describeLostOutput,
   describeMemory,
   describeProgram,
   describeStartFault,
@@ -332,6 +333,9 @@ export class Instance {
     const { diskBytes } = program.limits
     const background = [this.#insist(() => this.#watchReadiness(run, over.signal), over.signal)]
     if (diskBytes !== undefined) background.push(this.#insist(() => this.#watchDisk(run, diskBytes, over.signal), over.signal))
+    void run.drained.then((pumpEnd) => {
+      if (pumpEnd !== undefined && !over.signal.aborted) this.#condemn(run, describeLostOutput(pumpEnd))
+    })
     const limit =
       timeLimitMs === undefined || restart === 'always'
         ? undefined

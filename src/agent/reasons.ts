@@ -59,3 +59,8 @@ export function describeExcess(members: readonly ProcessEntry[], { processes, me
   if (bytes <= memoryBytes) return undefined
   return `It used ${formatBytes(bytes)} of memory, more than its limit of ${formatBytes(memoryBytes)}, and was ended.`
 }
+
+/** @param pumpEnd How the process ended, such as `SIGKILL` */
+export function describeLostOutput(pumpEnd: string): string {
+  return `It was ended, because the process that stores its output was ended with ${pumpEnd}.`
+}

@@ -18,8 +18,8 @@ export interface Run {
   readyAt: number | undefined
   /** On which it listens, as of the last search; until this age of the run. */
   readonly ports: { found: readonly number[]; untilMs: number }
-  /** Resolves when its whole output is in the console; at once for an adopted one. */
-  readonly drained: Promise<void>
+  /** As of the started program; resolves at once for an adopted one. */
+  readonly drained: Promise<string | undefined>
   /** Why the agent has ended it. */
   verdict: string | undefined
 }
@@ -28,7 +28,7 @@ export interface Run {
 export const unknownEnd: ProcessEnd = { exitCode: undefined, signal: undefined }
 
 /** @param drained Undefined: it was started by an agent before this one */
-export function createRun(record: RunRecord, drained?: Promise<void>): Run {
+export function createRun(record: RunRecord, drained?: Promise<string | undefined>): Run {
   const { promise: ended, resolve: settle } = Promise.withResolvers<ProcessEnd>()
   const kernelKills = record.controlGroup === undefined ? 0 : memoryKills(record.controlGroup)
   const ports = { found: [], untilMs: 0 }
@@ -37,7 +37,7 @@ export function createRun(record: RunRecord, drained?: Promise<void>): Run {
     ended,
     settle,
     isAdopted: drained === undefined,
-    drained: drained ?? Promise.resolve(),
+    drained: drained ?? Promise.resolve(undefined),
     kernelKills,
     startedMs: performance.now() - (ageMsOf(record.start) ?? Math.max(0, Date.now() - record.startedAt)),
     readyAt: undefined,

@@ -14,8 +14,8 @@ export class StartError extends Error {}
 export interface StartedProgram {
   readonly pid: number
   readonly child: ChildProcess
-  /** Resolves when its whole output is in the console. */
-  readonly drained: Promise<void>
+  /** Resolves when its whole output is in the console, or with how the pump ended that should have moved it there. */
+  readonly drained: Promise<string | undefined>
   /** Lets the program begin. Until then a shell waits, which ends by itself when the agent dies. */
   begin(): void
 }

@@ -4,7 +4,7 @@ import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import type { DesiredInstance, ObservedInstance, Probe } from '../../src/agent/protocol.ts'
-import { openTestAgent, type TestAgent, toInstance } from '../support/agent.ts'
+import { openTestAgent, readCommand, type TestAgent, toInstance } from '../support/agent.ts'
 import { freePort } from '../support/free-port.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
@@ -166,6 +166,32 @@ test('programs that misbehave', async (t) => {
     assert.deepEqual(readdirSync(join(agent.dataDir, 'instances')), [])
   })
 })
+
+for (const [title, command] of [
+  ['prints', 'while :; do echo line; sleep 0.05; done'],
+  ['ignores SIGPIPE', 'trap "" PIPE; while :; do echo line; sleep 0.05; done'],
+  ['is silent', 'exec sleep 1000'],
+] as const) {
+  test(`a program that ${title} starts again without its pump`, async (t) => {
+    const agent = openTestAgent(t)
+    await agent.desire([toInstance('piped', ['sh', '-c', command])])
+    const { pid } = await agent.until('piped', ({ phase }) => phase === 'ready')
+    process.kill(pumpOf(agent, 'piped'), 'SIGKILL')
+    const again = await agent.until('piped', (found) => found.phase === 'ready' && found.pid !== pid)
+    const reason = 'It was ended, because the process that stores its output was ended with SIGKILL.'
+    assert.deepEqual([again.reason, again.failedStarts], [`It was started again once. ${reason}`, 1])
+    pumpOf(agent, 'piped')
+  })
+}
+
+/** The shell with the path of the console in its command. */
+function pumpOf({ dataDir }: TestAgent, id: string): number {
+  const file = join(dataDir, 'instances', id, 'console')
+  const isPump = (pid: string) => readCommand(pid).includes(file)
+  const found = readdirSync('/proc').find((name) => /^\d+$/.test(name) && isPump(name))
+  assert.ok(found !== undefined, 'the pump')
+  return Number(found)
+}
 
 test('a program that ignores SIGTERM is killed with its children', async (t) => {
   const agent = openTestAgent(t)

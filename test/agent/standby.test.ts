@@ -17,6 +17,7 @@ import { waitUntil } from '../support/wait-until.ts'
 const program = `
 let checks = 0
 require('node:http').createServer((request, response) => {
+  if (request.url === '/') console.log('visit')
   if (request.url !== '/health' || checks++ === 0) response.end('served')
 }).listen(Number(process.env.PORT), '127.0.0.1')
 `
@@ -93,6 +94,10 @@ test('no connection is refused after the agent was killed', async (t) => {
   await waitUntil(() => isNext(agent.client.observed() as ObservedState), 'the next agent')
   assert.equal(agent.client.observed()?.pid, standby)
   assert.equal(agent.instance('web')?.restarts, 0)
+  const printed = 'visit\n'.repeat(20)
+  await waitUntil(async () => (await agent.client.console('web', 1000)) === printed, 'all output')
+  assert.equal(await visit(service.url), 'served')
+  await waitUntil(async () => (await agent.client.console('web', 1000)) === `${printed}visit\n`, 'more output')
 })
 
 test('without Fairlead, the next agent serves with the last known health', async (t) => {

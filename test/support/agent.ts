@@ -150,7 +150,8 @@ function endEverything(words: readonly string[], agentMark: string): number {
   return pids.length
 }
 
-function readCommand(pid: string): string[] {
+/** Words of the command of a process; the last one is empty. */
+export function readCommand(pid: string): string[] {
   try {
     return readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0')
   } catch {
