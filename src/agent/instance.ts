@@ -24,6 +24,7 @@ import type { ProcessEntry, ProcessTable } from './processes.ts'
 import type { DesiredInstance, InstanceEvent, InstancePhase, ObservedInstance, Probe } from './protocol.ts'
 import {
   describeCommand,
+  describeDiskExcess,
   describeExcess,
   describeLostOutput,
   describeMemory,
@@ -35,7 +36,7 @@ import {
 import { restartPauseMs, stableMs } from './restart-pause.ts'
 import { ageOf, createRun, type Run, unknownEnd, wasKilledForMemory } from './run.ts'
 import { StartError, startProgram } from './start-program.ts'
-import { describeEnd, endFromShell, formatBytes, formatDuration, type ProcessEnd } from './words.ts'
+import { describeEnd, endFromShell, formatDuration, type ProcessEnd } from './words.ts'
 import { fillWorkspace, openWayTo, removeInstanceFolder } from './workspace.ts'
 
 export interface InstanceContext {
@@ -62,7 +63,9 @@ const readinessIntervals = 10
 const diskIntervalMs = 2_000
 /** Until work that failed in the agent is tried again, such as a search for processes without a free descriptor. */
 const faultPauseMs = 1_000
-/** Measuring a folder may take this part of the time. */
+/** As long may a program that has filled its folder with small files before write unnoticed. */
+const longestDiskIntervalMs = 10_000
+/** Measuring a folder may take this part of the time, unless the pause would be longer. */
 const diskShare = 0.05
 const defaultGraceMs = 10_000
 const longestDrainMs = 2_000
@@ -495,12 +498,13 @@ export class Instance {
   async #watchDisk(run: Run, diskBytes: number, signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       const startMs = performance.now()
-      const bytes = await measureTree(this.#files.work)
-      if (bytes > diskBytes && !signal.aborted) {
+      const verdict = describeDiskExcess(await measureTree(this.#files.work), diskBytes)
+      if (verdict !== undefined && !signal.aborted) {
         this.#mustRefill = true
-        return this.#condemn(run, `Its working directory exceeded its limit of ${formatBytes(diskBytes)}, and it was ended.`)
+        return this.#condemn(run, verdict)
       }
-      const pauseMs = Math.max(diskIntervalMs, (performance.now() - startMs) / diskShare)
+      const restMs = (performance.now() - startMs) / diskShare
+      const pauseMs = Math.min(longestDiskIntervalMs, Math.max(diskIntervalMs, restMs))
       await sleep(pauseMs, undefined, { signal }).catch(() => {})
     }
   }

@@ -1,4 +1,5 @@
 /** Why an instance is as it is, in sentences for people. */
+import type { TreeSize } from '../storage/directory-trees.ts'
 import type { RunRecord } from './instance-files.ts'
 import { memoryOf, type ProcessEntry } from './processes.ts'
 import type { DesiredInstance, Program, ProgramLimits } from './protocol.ts'
@@ -58,6 +59,16 @@ export function describeExcess(members: readonly ProcessEntry[], { processes, me
   const bytes = members.reduce((sum, { pid }) => sum + memoryOf(pid), 0)
   if (bytes <= memoryBytes) return undefined
   return `It used ${formatBytes(bytes)} of memory, more than its limit of ${formatBytes(memoryBytes)}, and was ended.`
+}
+
+/** What an empty file counts for at least: a block, as one with a single byte takes. */
+const bytesPerEntry = 4096
+
+export function describeDiskExcess({ bytes, entries }: TreeSize, diskBytes: number): string | undefined {
+  const limit = `Its working directory exceeded its limit of ${formatBytes(diskBytes)}`
+  if (bytes > diskBytes) return `${limit}, and it was ended.`
+  if (entries * bytesPerEntry <= diskBytes) return undefined
+  return `${limit} with ${entries} files, each of which counts for 4 KiB at least, and it was ended.`
 }
 
 /** @param pumpEnd How the process ended, such as `SIGKILL` */

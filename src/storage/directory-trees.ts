@@ -78,13 +78,23 @@ export async function* packTree(folder: string, name: string): AsyncIterable<Uin
   }
 }
 
-/** Bytes on disk of everything in a directory, links not followed. */
-export async function measureTree(folder: string): Promise<number> {
-  // A program may remove files meanwhile, which the tool reports as an error.
-  const printed = await runTool('du -skx . 2>/dev/null || true', [], { cwd: folder })
-  const kilobytes = Number.parseInt(printed, 10)
-  if (Number.isNaN(kilobytes)) throw new Error(`The size of ${folder} cannot be measured: "du -skx" printed "${printed.trim()}".`)
-  return kilobytes * 1024
+export interface TreeSize {
+  /** On disk. */
+  readonly bytes: number
+  /** Files, directories and links; one with two names counts twice. */
+  readonly entries: number
+}
+
+/** Size of everything in a directory, itself included, links not followed. */
+export async function measureTree(folder: string): Promise<TreeSize> {
+  // A program may remove files meanwhile, which the tools report as an error.
+  const script = "du -skx . 2>/dev/null; find . -xdev -print0 2>/dev/null | tr -dc '\\000' | wc -c"
+  const printed = await runTool(script, [], { cwd: folder })
+  const [kilobytes, entries] = printed.split('\n').map((line) => Number.parseInt(line, 10))
+  if (kilobytes === undefined || entries === undefined || Number.isNaN(kilobytes + entries)) {
+    throw new Error(`The size of ${folder} cannot be measured: "du -skx" and "wc -c" printed "${printed.trim()}".`)
+  }
+  return { bytes: kilobytes * 1024, entries }
 }
 
 /**

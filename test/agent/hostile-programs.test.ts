@@ -81,6 +81,13 @@ const hostilePrograms: HostileProgram[] = [
     check: async ({ client }, { id }) => assert.equal(await client.console(id, 1000), ''),
   },
   {
+    title: 'that fills its directory with empty files is ended',
+    instance: toInstance('litters', ['sh', '-c', 'for i in $(seq 300); do : > "$i"; done; exec sleep 1000'], {
+      program: { limits: { ...noLimits(), diskBytes: mebibyte } },
+    }),
+    reaches: says(/^Its working directory exceeded its limit of 1 MiB with \d+ files, each of which counts for 4 KiB at least,/),
+  },
+  {
     title: 'that hides a file below the longest path is ended',
     instance: toInstance('hides', [process.execPath, '-e', deepFile], {
       program: { limits: { ...noLimits(), diskBytes: 20 * mebibyte } },
