@@ -102,6 +102,7 @@ export const imageOperations: Operation[] = [
       400: 'The archive is damaged or hostile, or says not how the image runs.',
       409: 'The version exists with another content.',
       413: 'The image is larger than `local.images.max-size` allows.',
+      429: 'As many images as may be are being uploaded; `Retry-After` says when to try again.',
     },
   },
   {

@@ -11,8 +11,9 @@ import { ImageFile } from '../../../src/backends/images/image-file.ts'
 import { unpackArchive } from '../../../src/backends/images/unpack.ts'
 import { toProgram, toProgramView } from '../../../src/backends/infrastructure/local/program.ts'
 import type { JsonObject } from '../../../src/json/values.ts'
-import { followTask, somePorts, startInfrastructure, type TestInfrastructure } from '../../support/infrastructure.ts'
+import { followTask, packImage, somePorts, startInfrastructure, type TestInfrastructure } from '../../support/infrastructure.ts'
 import { createFolder, removeFolder } from '../../support/temporary-folder.ts'
+import { waitUntil } from '../../support/wait-until.ts'
 
 const place = { credentials: 'dev', region: 'east', cloudProvider: 'local' }
 const none = { min: 0, max: 0, desired: 0 }
@@ -281,6 +282,33 @@ test('infrastructure-scenario 168: operations without WRITE are refused with the
   assert.match(String((unnamed.body as JsonObject)['message']), /: anonymous has no READ\. .* runAsUser\.$/)
   const upload = await infra.ask('PUT', '/local/images/shop/1?accounts=prod', 'x', 'bob')
   assert.equal(upload.status, 403)
+})
+
+test('uploads wait for each other, and beyond their bound are refused', async (t) => {
+  const infra = await startInfrastructure(t, { local: await localSettings() })
+  const body = new Uint8Array(await packImage('1'))
+  const going = Promise.withResolvers<void>()
+  const upload = (version: number) =>
+    fetch(`${infra.backends.url('clouddriver')}/local/images/shop/${version}`, {
+      method: 'PUT',
+      body: (async function* () {
+        yield body.subarray(0, 10)
+        await going.promise
+        yield body.subarray(10)
+      })() as unknown as ReadableStream,
+      duplex: 'half',
+      headers: { 'content-type': 'application/x-tar' },
+    } as RequestInit)
+  const all = Array.from({ length: 20 }, (_, index) => upload(index))
+
+  const unpacked = () => readdirSync(join(infra.dataDir, 'images')).filter((name) => name.startsWith('.new-'))
+  const refused = await Promise.race(all)
+  await waitUntil(() => unpacked().length === 4, 'four that are unpacked')
+  going.resolve()
+
+  assert.deepEqual([refused.status, refused.headers.get('retry-after')], [429, '5'])
+  const statuses = (await Promise.all(all)).map(({ status }) => status).sort()
+  assert.deepEqual(statuses, [...Array(16).fill(201), ...Array(4).fill(429)])
 })
 
 test('hostile archives are refused and leave nothing behind', async (t) => {

@@ -5,6 +5,7 @@ import type { JsonObject } from '../../../json/values.ts'
 import { requireAccess } from '../../access.ts'
 import { type BackendContext, BackendError, callerOf } from '../../backend.ts'
 import { type ImageStore, isInAccount, type StoredImage } from '../../images/image-store.ts'
+import { WorkLine } from '../../in-turns.ts'
 import type { ImageQuery, ImageReads } from '../provider.ts'
 import { readableImage } from '../providers.ts'
 import { pathValue, queryValue } from '../route.ts'
@@ -14,6 +15,11 @@ import type { Desired } from './desired.ts'
 /** Sent by the command line, which reaches the socket in the data directory with the rights of its owner; never by the gateway. */
 const operatorHeader = 'x-fairlead-operator'
 const minQueryLength = 3
+/** Each has a process of its own, with some 60 MB. */
+const unpackedAtATime = 4
+/** Those that wait included. */
+const maxUploads = 16
+const retryAfterSeconds = 5
 const maxFound = 1000
 
 /** Accounts that have an image, in a region where one is given. */
@@ -217,10 +223,12 @@ export interface ImageRouteParts {
  * `PUT /local/images/{name}/{version}` with a tar archive as its body; `DELETE` of the same path; `GET /local/images` and
  * `GET /local/images/{name}/{version}`. Query of the upload: `accounts`, `regions` (comma lists), `label:<name>`, `tag:<name>`; of the
  * deletion: `accounts`, where several have different images of that version.
- * `Content-Digest: sha-256=:…:` (RFC 9530) is checked.
+ * `Content-Digest: sha-256=:…:` (RFC 9530) is checked. A few uploads are unpacked at a time, others wait; beyond the bound of those, 429.
  */
 export function imageRoutes(app: FastifyInstance, parts: ImageRouteParts): void {
   const { images, settings, desired } = parts
+  const line = new WorkLine(unpackedAtATime)
+  let uploads = 0
   app.get('/local/images', (request) => readable(request, parts, images.all()))
 
   app.get('/local/images/:name/:version', async (request) => {
@@ -246,20 +254,31 @@ export function imageRoutes(app: FastifyInstance, parts: ImageRouteParts): void 
       const unknown = accounts?.find((account) => settings.accounts.every(({ name }) => name !== account))
       if (unknown !== undefined) throw new BackendError(400, `The account "${unknown}" does not exist.`)
       await checkWriter(request, parts, ownersOf({ accounts }, settings), accounts === undefined)
-      const image = await images.addArchive(
-        bytesOf(request.body),
-        {
-          name: pathValue(request, 'name'),
-          version: pathValue(request, 'version'),
-          labels: prefixed(request, 'label:'),
-          tags: prefixed(request, 'tag:'),
-          origin: { kind: 'upload', user: callerOf(request).user ?? 'anonymous' },
-          accounts,
-          regions: listOf(request, 'regions'),
-        },
-        { digest: digestOf(request) },
-      )
-      return reply.code(201).send(toView(image, settings))
+      const description = {
+        name: pathValue(request, 'name'),
+        version: pathValue(request, 'version'),
+        labels: prefixed(request, 'label:'),
+        tags: prefixed(request, 'tag:'),
+        origin: { kind: 'upload', user: callerOf(request).user ?? 'anonymous' },
+        accounts,
+        regions: listOf(request, 'regions'),
+      }
+      const options = { digest: digestOf(request) }
+      if (uploads >= maxUploads) {
+        reply.header('retry-after', retryAfterSeconds)
+        throw new BackendError(
+          429,
+          `${uploads} images are being uploaded, which is as many as may be at a time. Try again in a moment.`,
+        )
+      }
+      uploads++
+      try {
+        // What waits is not read, so its client waits as well.
+        const image = await line.run(() => images.addArchive(bytesOf(request.body), description, options))
+        return reply.code(201).send(toView(image, settings))
+      } finally {
+        uploads--
+      }
     })
     done()
   })
