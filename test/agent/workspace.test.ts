@@ -7,6 +7,7 @@ import { type TestContext, test } from 'node:test'
 import { fillWorkspace, removeInstanceFolder } from '../../src/agent/workspace.ts'
 import { measureTree } from '../../src/storage/directory-trees.ts'
 import { processorTimeOf } from '../support/processor-time.ts'
+import { mountSmallDisk } from '../support/small-disk.ts'
 import { createFolder, removeFolder } from '../support/temporary-folder.ts'
 
 const needsRoot = process.getuid?.() === 0 ? false : 'only root can give files to another user'
@@ -69,6 +70,29 @@ test('what an interrupted copy has left is removed by the next one', async (t) =
 
   assert.deepEqual(readdirSync(instance).sort(), ['package.json', 'work'])
   assert.deepEqual(readdirSync(join(instance, 'work')), ['run'])
+})
+
+test('a copy that fills the disk is never in use', async (t) => {
+  const disk = mountSmallDisk(t, '512k')
+  if (disk === undefined) return
+  const content = openFolder(t)
+  writeFileSync(join(content, 'small'), 'whole')
+  writeFileSync(join(content, 'zeros'), Buffer.alloc(400_000))
+  const instance = join(disk, 'instance')
+  const work = join(instance, 'work')
+  mkdirSync(instance)
+  writeFileSync(join(disk, 'other'), Buffer.alloc(300_000))
+
+  await assert.rejects(fillWorkspace(work, { content, user: undefined }), { code: 'ENOSPC' })
+  assert.equal(existsSync(work), false)
+
+  await rm(join(disk, 'other'))
+  await fillWorkspace(work, { content, user: undefined })
+  assert.deepEqual(readdirSync(instance).sort(), ['package.json', 'work'])
+  assert.equal(statSync(join(work, 'zeros')).size, 400_000)
+
+  await removeInstanceFolder(instance)
+  assert.deepEqual(readdirSync(disk), [])
 })
 
 test('many files are copied, measured and removed beside the agent', async (t) => {
