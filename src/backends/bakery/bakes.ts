@@ -8,6 +8,7 @@ import { openUsers, type Users } from '../account-users.ts'
 import { type BackendContext, BackendError, type BackendSettings } from '../backend.ts'
 import { type ImageStore, openImageStore, type StoredImage } from '../images/image-store.ts'
 import { withoutSecrets } from '../secret-names.ts'
+import { BakeCaches } from './bake-caches.ts'
 import { adoptImage, nameOf } from './bake-image.ts'
 import { type Bake, type BakeStore, openBakeStore } from './bake-store.ts'
 import { type BuildOrder, Builds, hasEnded } from './builds.ts'
@@ -70,6 +71,7 @@ export class Bakes {
   /** The latest reading of sources for a user, by name. */
   readonly #turns = new Map<string, Promise<unknown>>()
   readonly #users: Users
+  readonly #caches: BakeCaches
   readonly #closing = new AbortController()
   #images: ImageStore | undefined
   #watching: Promise<void> | undefined
@@ -79,6 +81,13 @@ export class Bakes {
     this.#store = openBakeStore(options.context.db)
     this.#builds = new Builds(options.context)
     this.#users = openUsers(options.local.accounts)
+    this.#caches = new BakeCaches({
+      dataDir: this.#dataDir,
+      maxBytes: options.settings.cacheMb * 1024 * 1024,
+      users: this.#users,
+      accounts: options.local.accounts.map(({ name }) => name),
+      isUsed: (account) => this.#store.running().some((bake) => bake.account === account),
+    })
     this.#newId = createUlids(options.context.now)
   }
 
@@ -243,6 +252,7 @@ export class Bakes {
       sources,
       steps: template.steps,
       environment,
+      cache: this.#caches.open(target),
       bounds: local.images,
     }
     const planText = formatJson(plan)
@@ -419,6 +429,9 @@ export class Bakes {
       imageName: image && `${image.name}-${image.version}`,
     })
     await this.#removeBuild(bake.id)
+    await this.#caches.trim(bake).catch((error: unknown) => {
+      this.#options.context.log.warn({ err: error, account: bake.account }, 'the cache of bakes could not be measured or removed')
+    })
     return true
   }
 
@@ -444,5 +457,5 @@ export class Bakes {
 /** The agent knows limits, and not the settings that they come from. */
 function withRemedy(reason: string | undefined): string | undefined {
   if (reason?.startsWith('Its working directory exceeded its limit') !== true) return reason
-  return `${reason} Let the bake write less, such as caches, or raise bakery.local.disk-mb.`
+  return `${reason} Let the bake write less, or raise bakery.local.disk-mb.`
 }

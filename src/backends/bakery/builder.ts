@@ -47,15 +47,16 @@ async function bake(plan: BakePlan): Promise<void> {
   for (const name of ['home', 'tmp', sourceFolder, imageFolder]) mkdirSync(join(work, name), { recursive: true })
   let commit: string | undefined
   for (const each of plan.sources) commit = (await fetchSource(each, plan)) ?? commit
-  let environment = { ...baseEnvironment(), ...plan.environment }
+  let environment = { ...baseEnvironment(), ...cacheEnvironment(plan), ...plan.environment }
   for (const [index, step] of plan.steps.entries()) {
     if (step.ifExists !== undefined && !existsSync(join(image, step.ifExists))) continue
+    if (step.kind === 'run' && step.unlessExists !== undefined && existsSync(join(image, step.unlessExists))) continue
     if (step.kind === 'refuse') refuseWithout(step)
     else if (step.kind === 'environment') environment = { ...environment, ...step.variables }
     else {
       say(`Step ${index + 1} of ${plan.steps.length}: ${describeStep(step)}`)
       if (step.kind === 'copy') await copyStep(step.from, step.to)
-      else await run(step.command, { cwd: step.in === 'source' ? source : image, env: environment })
+      else await runStep(step, environment)
     }
   }
   const report: BakeReport = { commit }
@@ -71,10 +72,25 @@ function moveIntoImage(): void {
   renameSync(folder, image)
 }
 
+async function runStep(step: Extract<TemplateStep, { kind: 'run' }>, env: Record<string, string>): Promise<void> {
+  try {
+    await run(step.command, { cwd: step.in === 'source' ? source : image, env })
+  } catch (error) {
+    if (step.remedy === undefined) throw error
+    throw new BakeError(`${(error as Error).message}\n${step.remedy}`)
+  }
+}
+
 /** Nothing of Fairlead's own environment, and a home of its own. */
 function baseEnvironment(): Record<string, string> {
   const { PATH = '/usr/local/bin:/usr/bin:/bin', LANG = 'C.UTF-8', [markVariable]: mark = '' } = process.env
   return { PATH, LANG, HOME: join(work, 'home'), TMPDIR: join(work, 'tmp'), [markVariable]: mark }
+}
+
+/** Go, pip and uv follow `XDG_CACHE_HOME`; npm, and modules of Go, have variables of their own. */
+function cacheEnvironment({ cache }: BakePlan): Record<string, string> {
+  if (cache === undefined) return {}
+  return { XDG_CACHE_HOME: cache, npm_config_cache: join(cache, 'npm'), GOMODCACHE: join(cache, 'go-modules') }
 }
 
 /** @throws {BakeError} when the source lacks a file that another one calls for */

@@ -20,6 +20,8 @@ export interface BakePlan {
   readonly steps: readonly TemplateStep[]
   /** Of all steps, before those that steps add. */
   readonly environment: Readonly<Record<string, string>>
+  /** Folder that bakes of the same account keep packages in; the builder may write it. */
+  readonly cache: string | undefined
   /** Of archives. */
   readonly bounds: UnpackBounds
 }

@@ -85,6 +85,14 @@ export const BakeryKeys = z.strictObject({
     .min(16)
     .default(16_384)
     .describe('Disk space that one bake may take for its source, its image and temporary files, in MiB.'),
+  'bakery.local.cache-mb': z
+    .int()
+    .min(0)
+    .default(2048)
+    .describe(
+      'Size of the cache for packages of npm, pip, uv and Go that an account keeps between bakes, in MiB. After a bake, a larger one ' +
+        'is removed. 0: no cache.',
+    ),
   'bakery.local.max-running': z
     .int()
     .min(1)
@@ -101,6 +109,8 @@ export type BakeryKeys = z.infer<typeof BakeryKeys>
 
 const everything: TemplateStep = { kind: 'copy', from: '.', to: '.', ifExists: undefined }
 
+const exportByUv = 'uv export --frozen --no-dev --no-emit-project --output-file requirements.txt'
+
 const builtIn: readonly BakeTemplate[] = [
   {
     id: 'directory',
@@ -116,7 +126,12 @@ const builtIn: readonly BakeTemplate[] = [
     description: 'Node.js',
     details: 'Installs the dependencies of package-lock.json, and starts the program that package.json names as "main".',
     from: undefined,
-    environment: { NODE_ENV: 'production' },
+    environment: {
+      NODE_ENV: 'production',
+      npm_config_update_notifier: 'false',
+      npm_config_fund: 'false',
+      npm_config_audit: 'false',
+    },
     steps: [
       everything,
       {
@@ -134,22 +149,39 @@ const builtIn: readonly BakeTemplate[] = [
     id: 'python',
     description: 'Python',
     details:
-      'Installs requirements.txt into the folder lib, and starts main.py. Virtual environments of the source are left out.',
+      'Installs requirements.txt or uv.lock into the folder lib, and starts main.py. Virtual environments of the source are left out.',
     from: undefined,
     environment: { PIP_DISABLE_PIP_VERSION_CHECK: '1', PIP_ROOT_USER_ACTION: 'ignore' },
     steps: [
       everything,
+      {
+        kind: 'run',
+        command: [...exportByUv.split(' '), '--quiet'],
+        in: 'image',
+        ifExists: 'uv.lock',
+        unlessExists: 'requirements.txt',
+        remedy: `The source has uv.lock. Install uv on this machine, or run "${exportByUv}" and commit requirements.txt.`,
+      },
       {
         kind: 'refuse',
         ifExists: 'pyproject.toml',
         containing: 'dependencies',
         without: 'requirements.txt',
         message:
-          'pyproject.toml has dependencies, but there is no requirements.txt. Run "uv export --no-dev --output-file requirements.txt" ' +
-          'or "pip-compile", and commit the file.',
+          'pyproject.toml has dependencies, but there is neither uv.lock nor requirements.txt. Run "uv lock", or "pip-compile", and ' +
+          'commit the file.',
       },
       // Their links lead to the Python of the machine, which no image may.
       { kind: 'run', command: ['rm', '-rf', '.venv', 'venv'], in: 'image', ifExists: undefined },
+      {
+        kind: 'run',
+        command: ['python3', '-m', 'pip', '--version'],
+        in: 'image',
+        ifExists: 'requirements.txt',
+        remedy:
+          'Bakes find no Python with pip. Install python3 and python3-pip. A version manager such as pyenv or asdf must choose a version ' +
+          'without variables and files of a home, and have the one that .python-version of the source names.',
+      },
       {
         kind: 'run',
         command: ['python3', '-m', 'pip', 'install', '--target', 'lib', '--requirement', 'requirements.txt'],
@@ -181,6 +213,7 @@ const builtIn: readonly BakeTemplate[] = [
         command: ['go', 'build', '-trimpath', '-buildvcs=false', '-o', 'app', '.'],
         in: 'image',
         ifExists: undefined,
+        remedy: 'See the lines before. Go must be installed on this machine, in the version that go.mod names or a newer one.',
       },
     ],
     image: formatJson(ImageFile.parse({ command: ['./app'] })),
@@ -213,6 +246,7 @@ export function toBakerySettings(
     timeLimitMs: Math.round(keys['bakery.local.time-limit-minutes'] * 60_000),
     memoryMb: keys['bakery.local.memory-mb'],
     diskMb: keys['bakery.local.disk-mb'],
+    cacheMb: keys['bakery.local.cache-mb'],
     maxRunning: keys['bakery.local.max-running'],
     maxRunningPerUser: keys['bakery.local.max-running-per-user'],
     defaultProvider: keys['bakery.default-provider'],

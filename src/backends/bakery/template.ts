@@ -2,7 +2,15 @@
 
 export type TemplateStep = { readonly ifExists: string | undefined } & (
   | { readonly kind: 'copy'; readonly from: string; readonly to: string }
-  | { readonly kind: 'run'; readonly command: readonly string[]; readonly in: 'image' | 'source' }
+  | {
+      readonly kind: 'run'
+      readonly command: readonly string[]
+      readonly in: 'image' | 'source'
+      /** Not done if the image has this path. */
+      readonly unlessExists?: string
+      /** Sentences for the log if it fails. */
+      readonly remedy?: string
+    }
   | { readonly kind: 'environment'; readonly variables: Readonly<Record<string, string>> }
   /** Fails if `ifExists` is there, contains the pattern, and `without` is missing. */
   | { readonly kind: 'refuse'; readonly containing: string; readonly without: string; readonly message: string }
@@ -31,6 +39,8 @@ export interface BakerySettings {
   readonly memoryMb: number
   /** Of one bake. */
   readonly diskMb: number
+  /** Of one account; 0: no caches. */
+  readonly cacheMb: number
   readonly maxRunning: number
   readonly maxRunningPerUser: number
   readonly defaultProvider: string

@@ -380,17 +380,70 @@ test('dependencies without a lock file fail the bake with the remedy', async (t)
   const bakery = await startBakery(t, { settleMs: 60_000 })
   const sources: [template: string, file: string, text: string, says: RegExp][] = [
     ['node', 'package.json', '{"dependencies": {"express": "^5.0.0"}}', /no package-lock\.json\. Run \\?"npm install/],
-    ['python', 'pyproject.toml', '[project]\ndependencies = ["fastapi"]\n', /no requirements\.txt\. Run \\?"uv export/],
+    [
+      'python',
+      'pyproject.toml',
+      '[project]\ndependencies = ["fastapi"]\n',
+      /neither uv\.lock nor requirements\.txt\. Run \\?"uv lock/,
+    ],
+    ['python', 'uv.lock', 'no lock', /Install uv on this machine, or run \\?"uv export --frozen.+commit requirements\.txt/],
     ['go', 'main.go', 'package main\n', /no go\.mod at its root\. Run \\?"go mod init/],
   ]
   for (const [template, file, text, says] of sources) {
-    const directory = join(bakery.folder, `locked-${template}`)
+    const directory = join(bakery.folder, `locked-${file}`)
     mkdirSync(directory)
     writeFileSync(join(directory, file), text)
     const { status, body } = await bakery.bake({ base_os: template, package: template, extended_attributes: { directory } })
     assert.equal(status, 400, JSON.stringify(body))
     assert.match(JSON.stringify(body), says)
   }
+})
+
+test('a version manager that finds no Python fails the bake with the remedy', async (t) => {
+  const shims = createFolder('shims')
+  const path = process.env['PATH']
+  t.after(() => {
+    process.env['PATH'] = path
+    removeFolder(shims)
+  })
+  writeFileSync(join(shims, 'python3'), '#!/bin/sh\necho "No version is set for command python3"\nexit 126\n', { mode: 0o755 })
+  process.env['PATH'] = `${shims}:${path}`
+  const bakery = await startBakery(t, { settleMs: 60_000 })
+  writeFileSync(join(bakery.folder, 'app', 'requirements.txt'), '')
+  const { status, body } = await bakery.bake({ base_os: 'python' })
+  assert.equal(status, 400, JSON.stringify(body))
+  assert.match(String(body['message']), /No version is set.+failed with exit code 126.+Install python3 and python3-pip/s)
+})
+
+test('an account keeps its cache between bakes until it is too large', async (t) => {
+  const account = (name: string, first: number) => ({ name, ports: `${first}-${first + 9}`, regions: [{ name: 'east' }] })
+  const keeping =
+    'cache=${XDG_CACHE_HOME:-none}; echo "kept: $(cat "$cache/kept" 2>&1)"; [ "$cache" = none ] || echo "$BAKE_WORD" > "$cache/kept"'
+  const filling = 'head -c 3000000 /dev/zero > "$XDG_CACHE_HOME/large"'
+  const bakery = await startBakery(t, {
+    settleMs: 60_000,
+    bakery: { 'local.cache-mb': 2, 'local.templates': [template('keeping', keeping), template('filling', filling)] },
+    local: { accounts: [account('dev', 64_100), account('prod', 64_110)] },
+  })
+  const logAfter = async (word: string, account_name: string | undefined, base_os = 'keeping') => {
+    const request = {
+      package: 'app',
+      base_os,
+      extended_attributes: { word },
+      ...(account_name !== undefined && { account_name }),
+    }
+    const { body } = await bakery.ask('POST', '/api/v1/east/bake', { ...request, ami_name: word })
+    assert.equal((await bakery.ended(body['id']))['result'], 'SUCCESS', JSON.stringify(body))
+    return logOf(bakery, body['id'])
+  }
+  await logAfter('first', 'dev')
+  assert.match(await logAfter('second', 'dev'), /kept: first\n/)
+  assert.match(await logAfter('third', 'prod'), /kept: .*No such file/, 'accounts share no cache')
+  assert.match(await logAfter('fourth', undefined), /kept: .*none\/kept.*No such file/, 'an image for both uses none')
+  await logAfter('fifth', 'dev', 'filling')
+  const caches = join(bakery.infra.dataDir, 'bake-caches')
+  await waitFor(async () => readdirSync(caches).join() === 'account-prod' || undefined, 'the removal of the cache')
+  assert.match(await logAfter('sixth', 'dev'), /kept: .*No such file/)
 })
 
 const hostileRequests: [attributes: JsonObject, says: RegExp][] = [
@@ -470,7 +523,8 @@ test('commands see their own environment only, and logs no secrets', async (t) =
   await bakery.ended(body['id'])
   const log = await logOf(bakery, body['id'])
   const known = ['BAKE_API_TOKEN', 'BAKE_BASE_OS', 'BAKE_COPY_TO_1', 'BAKE_COPY_TO_2', 'BAKE_GATE', 'BAKE_PACKAGE']
-  const names = [...known, 'FAIRLEAD_PROCESS', 'HOME', 'KEEP_PASSWORD', 'LANG', 'PATH', 'PWD', 'TMPDIR']
+  const own = ['FAIRLEAD_PROCESS', 'GOMODCACHE', 'HOME', 'KEEP_PASSWORD', 'LANG', 'PATH', 'PWD', 'TMPDIR', 'XDG_CACHE_HOME']
+  const names = [...known, ...own, 'npm_config_cache']
   assert.ok(log.includes(`${names.join(' ')} \n`), log)
   assert.match(log, /\*{6} \*{6}\n/)
   assert.ok(!log.includes('tiptop-secret') && !log.includes('from-the-template'))
