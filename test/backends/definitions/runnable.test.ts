@@ -211,4 +211,7 @@ test('the engine names faults that do not keep a pipeline from being saved', asy
   const good = { application: 'nowhere', stages: [{ type: 'wait', waitTime: '${parameters.seconds}' }] }
   const { body: rest } = await ask('orca', 'POST', '/definitions/warnings', good)
   assert.deepEqual(rest, ['The application "nowhere" does not exist.'])
+  const old = { type: 'templatedPipeline', config: { schema: '1', pipeline: { template: { source: 'spinnaker://t' } } } }
+  const { body: ofOld } = await ask('orca', 'POST', '/definitions/warnings', { application: 'nowhere', ...old })
+  assert.match(String((ofOld as string[])[1]), /instance of a version-1 template.+POST \/v2\/pipelineTemplates\/create/)
 })
