@@ -55,7 +55,7 @@ export class BakeCaches {
   async trim({ account }: Pick<BakeTarget, 'account'>): Promise<void> {
     const folder = this.#folderOf(account)
     if (!existsSync(folder)) return
-    const isTooLarge = (await measureTree(folder)) > this.#options.maxBytes
+    const isTooLarge = (await measureTree(folder)).bytes > this.#options.maxBytes
     if (isTooLarge && !this.#options.isUsed(account)) this.#discard(folder)
     for (const name of readdirSync(this.#folder)) {
       if (name.startsWith(discardedMark)) await removeTree(join(this.#folder, name))
