@@ -1,6 +1,7 @@
 /** The embedded bakery: image bakes of the provider `local`, as the bakery contract has them. It has no manifest renderer. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { fieldOf, type JsonObject, textOf, textsOf } from '../../json/values.ts'
+import { requireAccess } from '../access.ts'
 import { type Backend, type BackendContext, BackendError, callerOf, type OpenBackend } from '../backend.ts'
 import { type Bake, bakeMigrations } from './bake-store.ts'
 import { Bakes, type BakeTimes, bakeTimes } from './bakes.ts'
@@ -36,12 +37,14 @@ export function createBakeryBackend(times: BakeTimes = bakeTimes): Backend {
   }
 }
 
-function openBakery({ settings: { bakery } }: BackendContext, bakes: Bakes | undefined): OpenBackend {
+function openBakery(context: BackendContext, bakes: Bakes | undefined): OpenBackend {
+  const { bakery } = context.settings
   const templates = bakes !== undefined && bakery?.allowsCommands === true ? bakery.templates : []
   return {
     routes(app) {
       mountOptions(app, templates)
       mountBakes(app, bakery, bakes)
+      mountLogs(app, context, bakes)
       app.post('/api/v2/manifest/bake/:type', refuseManifest)
       app.get('/installedPlugins', () => [])
     },
@@ -86,9 +89,9 @@ function optionsMissing(reply: FastifyReply, error: string, message: string): Fa
 /** Unknown bakes are 400 except for logs: an orchestrator reads 404 as "keep polling" (docs/contracts/bakery.md#bakes). */
 function mountBakes(app: FastifyInstance, settings: BakerySettings | undefined, bakes: Bakes | undefined): void {
   const bakesFor = (request: FastifyRequest): Bakes => checkProvider(request, settings, bakes)
-  const require = (request: FastifyRequest, status: number, what: string): Bake => {
+  const require = (request: FastifyRequest, what: string): Bake => {
     const bake = bakes?.store.get(pathValue(request, 'id'))
-    if (bake === undefined) throw new BackendError(status, `${what} ${pathValue(request, 'id')}.`)
+    if (bake === undefined) throw new BackendError(400, `${what} ${pathValue(request, 'id')}.`)
     return bake
   }
 
@@ -111,25 +114,16 @@ function mountBakes(app: FastifyInstance, settings: BakerySettings | undefined, 
     if (removed === undefined) throw new BackendError(400, 'There is no bake for this request.')
     return reply.type('text/plain').send(`Deleted the bake with key ${removed.key} and id ${removed.id}.`)
   })
-  app.get('/api/v1/:region/status/:id', (request) => toStatus(require(request, 400, 'There is no bake with status id')))
+  app.get('/api/v1/:region/status/:id', (request) => toStatus(require(request, 'There is no bake with status id')))
   app.get('/api/v1/:region/bake/:id', (request) => {
-    const bake = require(request, 400, 'There are no details of a bake with id')
+    const bake = require(request, 'There are no details of a bake with id')
     if (bake.state === 'COMPLETED') return toDetails(bake, pathValue(request, 'region'))
     throw new BackendError(400, `There are no details of a bake with id ${bake.id}: it ${describeState(bake)}.`)
   })
   app.get('/api/v1/:region/cancel/:id', async (request, reply) => {
-    const { id } = require(request, 400, 'There is no incomplete bake with status id')
+    const { id } = require(request, 'There is no incomplete bake with status id')
     await bakes?.cancel(id)
     return reply.type('text/plain').send(`Cancelled the bake with status id ${id}.`)
-  })
-  app.get('/api/v1/:region/logs/:id', async (request) =>
-    logOf(bakes, require(request, 404, 'There are no logs of a bake with status id')),
-  )
-  app.get('/api/v1/:region/logs/image/:id', async (request) => {
-    const id = pathValue(request, 'id')
-    const bake = bakes?.store.ofImage(id)
-    if (bake === undefined) throw new BackendError(404, `There are no logs of a bake that made the image ${id}.`)
-    return logOf(bakes, bake)
   })
   app.post('/api/v1/bakes/delete-requests', async (request, reply) => {
     for (const id of textsOf(fieldOf(request.body, 'pipelineExecutionIds'))) await bakes?.removeOfExecution(id)
@@ -137,6 +131,23 @@ function mountBakes(app: FastifyInstance, settings: BakerySettings | undefined, 
   })
   app.get('/status/instance', () => toActivity(bakes))
   app.get('/status/all', () => ({ instance: 'embedded', instances: { embedded: toActivity(bakes) } }))
+}
+
+/** Logs show the sources and commands of an account: they need READ on it. */
+function mountLogs(app: FastifyInstance, context: BackendContext, bakes: Bakes | undefined): void {
+  const send = async (request: FastifyRequest, bake: Bake | undefined, what: string): Promise<JsonObject> => {
+    if (bake === undefined) throw new BackendError(404, `There are no logs of a bake ${what} ${pathValue(request, 'id')}.`)
+    const access = await requireAccess(context, callerOf(request).user ?? 'anonymous')
+    if (!access.mayOnAccount(bake.account, 'READ')) throw new BackendError(403, `Access denied to account ${bake.account}.`)
+    const logsContent = await bakes?.log(bake)
+    if (logsContent === undefined || logsContent === '')
+      throw new BackendError(404, `The bake ${bake.id} has logged nothing yet.`)
+    return { logsContent }
+  }
+  app.get('/api/v1/:region/logs/:id', (request) => send(request, bakes?.store.get(pathValue(request, 'id')), 'with status id'))
+  app.get('/api/v1/:region/logs/image/:id', (request) =>
+    send(request, bakes?.store.ofImage(pathValue(request, 'id')), 'that made the image'),
+  )
 }
 
 /** @throws {BackendError} 400 naming the provider, or the setting that enables it */
@@ -186,12 +197,6 @@ function toDetails({ id, image, imageName, request }: Bake, region: string): Jso
       uuid: id,
     },
   }
-}
-
-async function logOf(bakes: Bakes | undefined, bake: Bake): Promise<JsonObject> {
-  const logsContent = await bakes?.log(bake)
-  if (logsContent === undefined || logsContent === '') throw new BackendError(404, `The bake ${bake.id} has logged nothing yet.`)
-  return { logsContent }
 }
 
 function toActivity(bakes: Bakes | undefined): JsonObject {

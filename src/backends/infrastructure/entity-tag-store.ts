@@ -38,14 +38,13 @@ export function openEntityTags(db: DatabaseSync, now: () => number): EntityTagSt
     return row === undefined ? undefined : (parseJson(String(row['document'])) as JsonObject)
   }
 
-  /** Of an entity, by what was sent and by what is stored under its id: a reference may name any application. */
-  const resourcesOf = (description: JsonObject): string[] => {
-    const stored = get(idOf(description))
-    return [description, ...(stored === undefined ? [] : [stored])].flatMap((each) => [
-      ...applicationsOf(each),
-      ...namedEntityOf(each),
-    ])
+  /** Of an entity, what was sent and what is stored under its id: a reference may name any application and account. */
+  const versionsOf = (description: JsonObject): JsonObject[] => [description, ...storedUnder(idOf(description))]
+  const storedUnder = (id: unknown): JsonObject[] => {
+    const stored = get(textOf(id) ?? '')
+    return stored === undefined ? [] : [stored]
   }
+  const resourcesOf = (tags: JsonObject): string[] => [...applicationsOf(tags), ...namedEntityOf(tags)]
 
   const upsert = (description: JsonObject, run: OperationRun): string => {
     const id = idOf(description)
@@ -63,7 +62,8 @@ export function openEntityTags(db: DatabaseSync, now: () => number): EntityTagSt
   const operations: OperationTypes = {
     upsertEntityTags: {
       check: checkTags,
-      resources: resourcesOf,
+      resources: (description) => versionsOf(description).flatMap(resourcesOf),
+      accounts: (description) => versionsOf(description).flatMap(accountsOf),
       async run(description, run) {
         run.commit(() => run.note(`The entity tags ${upsert(description, run)} are stored.`))
       },
@@ -75,7 +75,8 @@ export function openEntityTags(db: DatabaseSync, now: () => number): EntityTagSt
         if (listed.length > maxBulk) return [`entityTags: it has ${listed.length} entries; ${maxBulk} are allowed.`]
         return listed.flatMap(checkTags)
       },
-      resources: ({ entityTags }) => objectsOf(entityTags).flatMap(resourcesOf),
+      resources: ({ entityTags }) => objectsOf(entityTags).flatMap(versionsOf).flatMap(resourcesOf),
+      accounts: ({ entityTags }) => objectsOf(entityTags).flatMap(versionsOf).flatMap(accountsOf),
       async run({ entityTags, isPartial }, run) {
         run.commit(() => {
           for (const one of objectsOf(entityTags)) upsert({ isPartial, ...one }, run)
@@ -85,10 +86,8 @@ export function openEntityTags(db: DatabaseSync, now: () => number): EntityTagSt
     },
     deleteEntityTags: {
       check: ({ id }) => (textOf(id) === undefined ? ['id: it is missing.'] : []),
-      resources: ({ id }) => {
-        const stored = get(textOf(id) ?? '')
-        return stored === undefined ? [] : resourcesOf(stored)
-      },
+      resources: ({ id }) => storedUnder(id).flatMap(resourcesOf),
+      accounts: ({ id }) => storedUnder(id).flatMap(accountsOf),
       async run({ id, tags, deleteAll }, run) {
         run.commit(() => {
           const stored = get(String(id))
@@ -150,6 +149,13 @@ function namedEntityOf(description: JsonObject): string[] {
 export function applicationsOf(description: JsonObject): string[] {
   const reference = objectOf(description['entityRef'])
   return [textOf(reference['application']) ?? textOf(reference['entityId']) ?? '']
+}
+
+/** Where the entity is; an account is named, or has an id of its own. */
+export function accountsOf({ entityRef }: JsonObject): string[] {
+  const { account, accountId } = objectOf(entityRef)
+  const named = textOf(account) ?? textOf(accountId)
+  return named === undefined || named === '*' ? [] : [named]
 }
 
 /** `provider:entityType:entityId:accountId:region`, missing parts `*`. */

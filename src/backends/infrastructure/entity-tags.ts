@@ -1,7 +1,7 @@
 /** Reads of entity tags. */
-import { fieldOf, type JsonObject, objectsOf, textOf } from '../../json/values.ts'
+import { fieldOf, type JsonObject, objectsOf } from '../../json/values.ts'
 import { BackendError } from '../backend.ts'
-import { applicationsOf } from './entity-tag-store.ts'
+import { accountsOf, applicationsOf } from './entity-tag-store.ts'
 import { accessOf, type InfrastructureRoute, mayRead, missing, pathValue, queryValue, queryValues } from './route.ts'
 
 const defaultMaxResults = 5000
@@ -20,12 +20,6 @@ const listed: InfrastructureRoute['answer'] = async (request, infrastructure) =>
 
 function applicationOf(tags: JsonObject): string {
   return applicationsOf(tags)[0]?.split('-', 1)[0] ?? ''
-}
-
-/** Where the entity is; an account is named, or has an id of its own. */
-function accountsOf({ entityRef }: JsonObject): string[] {
-  const account = textOf(fieldOf(entityRef, 'account')) ?? textOf(fieldOf(entityRef, 'accountId'))
-  return account === undefined || account === '*' ? [] : [account]
 }
 
 const referenceFields = ['cloudProvider', 'application', 'entityType', 'account', 'region', 'namespace'] as const

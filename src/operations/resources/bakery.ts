@@ -6,7 +6,7 @@ import { pathTo } from '../../http/encode-path.ts'
 import { escapeHtml } from '../../http/page.ts'
 import { parseAccept } from '../../http/parse-accept.ts'
 import { isObject } from '../../json/values.ts'
-import { sharedKnowledge } from '../demands.ts'
+import { demandsNothing, sharedKnowledge } from '../demands.ts'
 import { BakeOptions } from '../models/builds.ts'
 import { DirectAnswer, type Operation, type OperationRequest, StreamedAnswer } from '../operation.ts'
 import type { Platform } from '../platform.ts'
@@ -42,7 +42,10 @@ export const bakeryOperations: Operation[] = [
     core: true,
     method: 'GET',
     path: '/bakery/logs/{region}/{statusId}',
-    demands: sharedKnowledge,
+    demands: demandsNothing(
+      'the embedded bakery demands READ on the account of the bake; another one shows its logs to all users',
+      'reads',
+    ),
     summary: 'Get the log of a bake',
     description: 'The log of a bake, as preformatted text: a JSON string, or a page with `Accept: text/html`.',
     handle: loadLogs,

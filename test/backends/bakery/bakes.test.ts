@@ -557,7 +557,7 @@ test('bakes beyond the limits of users and of the machine are refused', async (t
   assert.equal((await bake('ann', 'three')).status, 200)
 })
 
-test('bakes and uploads need WRITE on their accounts', async (t) => {
+test('bakes and uploads need WRITE on their accounts, and logs READ', async (t) => {
   const account = (name: string, first: number) => ({ name, ports: `${first}-${first + 9}`, regions: [{ name: 'east' }] })
   const reads = { name: 'prod', authorizations: ['READ'] }
   const bakery = await startBakery(t, {
@@ -587,6 +587,12 @@ test('bakes and uploads need WRITE on their accounts', async (t) => {
     found.map(({ accounts }) => accounts),
     [['dev']],
   )
+  const details = await bakery.ask('GET', `/api/v1/east/bake/${String(baked.body['id'])}`)
+  for (const id of [String(baked.body['id']), `image/${String(details.body['ami'])}`]) {
+    assert.equal((await bakery.ask('GET', `/api/v1/east/logs/${id}`, undefined, 'ann')).status, 200, id)
+    const { status, body } = await bakery.ask('GET', `/api/v1/east/logs/${id}`, undefined, 'bob')
+    assert.deepEqual([status, body['message']], [403, 'Access denied to account dev.'], id)
+  }
 
   const archive = await packImage('1')
   const upload = async (version: string, accounts: string, headers: Record<string, string>) => {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { type JsonObject, objectOf } from '../../../src/json/values.ts'
-import { packImage, startInfrastructure, type TestInfrastructure } from '../../support/infrastructure.ts'
+import { followTask, packImage, startInfrastructure, type TestInfrastructure } from '../../support/infrastructure.ts'
 
 const place = { credentials: 'staging', region: 'east', cloudProvider: 'local' }
 const vault = 'Access denied to application vault'
@@ -145,4 +145,37 @@ test('accounts have images of one name without blocking each other', async (t) =
   assert.equal(await remove('eve', '?accounts=staging'), 204)
   assert.equal((await details('prod')).length, 1)
   assert.equal((await infra.ask('GET', '/local/images/staging/east/shop:1.2.0')).status, 404)
+})
+
+test('entity tags are changed with WRITE on application and account of the entity', async (t) => {
+  const infra = await startShared(t)
+  const change = async (user: string, operation: JsonObject) =>
+    (await infra.ask('POST', '/ops', [operation], user)).body as JsonObject
+  const tags = [{ name: 'alert', value: 'x' }]
+  const on = (account: string) => ({
+    entityType: 'servergroup',
+    entityId: 'shop-v000',
+    application: 'shop',
+    account,
+    region: 'east',
+  })
+  const stored = await change('pat', { upsertEntityTags: { id: 'kept', entityRef: on('prod'), tags } })
+  await followTask((path) => infra.read(path), String(stored['id']))
+  for (const operation of [
+    { upsertEntityTags: { entityRef: on('prod'), tags } },
+    { upsertEntityTags: { entityRef: { ...on('x'), account: undefined, accountId: 'prod' }, tags } },
+    { upsertEntityTags: { id: 'kept', entityRef: on('staging'), tags } },
+    {
+      bulkUpsertEntityTags: {
+        entityTags: [
+          { entityRef: on('staging'), tags },
+          { entityRef: on('prod'), tags },
+        ],
+      },
+    },
+    { deleteEntityTags: { id: 'kept', tags: ['alert'] } },
+  ]) {
+    assert.deepEqual((await change('eve', operation))['errors'], [prod], JSON.stringify(operation))
+  }
+  assert.equal((await change('eve', { upsertEntityTags: { entityRef: on('staging'), tags } }))['errors'], undefined)
 })
