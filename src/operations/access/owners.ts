@@ -99,19 +99,19 @@ export class Owners {
 }
 
 /**
- * READ on the application of what is deployed, by its server group where it does not say itself; none when it is not found.
+ * The authorization on the application of what is deployed, by its server group where it does not say itself; none when it is not found.
  *
  * @throws {GatewayError} UPSTREAM_FAILED, UPSTREAM_UNREADABLE
  */
 export async function deployedNeeds(request: OperationRequest, subject: Deployed): Promise<Needs> {
-  const { what, id, account, region, application } = subject
+  const { what, id, account, region, application, authorization } = subject
   if (account === undefined || region === undefined) return unknownToAll
   if (what === 'job') {
     if (application === undefined) return unknownToAll
     const job = await loadAt(request, 'clouddriver', {
       path: pathTo`/applications/${application}/jobs/${account}/${region}/${id}`,
     })
-    return job === undefined ? unknownToAll : onApplications([application], 'READ')
+    return job === undefined ? unknownToAll : onApplications([application], authorization)
   }
   const place = pathTo`${account}/${region}/${id}`
   const found = await loadAt(request, 'clouddriver', {
@@ -122,7 +122,7 @@ export async function deployedNeeds(request: OperationRequest, subject: Deployed
     ...texts(objectOf(found?.['moniker'])['app']),
     ...texts(found?.['serverGroup']).flatMap((name) => parseMoniker(name).app ?? []),
   ]
-  return onApplications(owner === undefined ? [] : [owner], 'READ')
+  return onApplications(owner === undefined ? [] : [owner], authorization)
 }
 
 /** What it needs to read templates, or to change them; shared ones are changed by administrators. */

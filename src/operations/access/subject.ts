@@ -27,6 +27,7 @@ export type Subject =
       readonly id: string
       readonly account: string | undefined
       readonly region: string | undefined
+      readonly authorization: Authorization
       /** Of jobs, which are found within their application. */
       readonly application?: string | undefined
     }

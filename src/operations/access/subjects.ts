@@ -3,6 +3,7 @@
 import { isObject, type JsonObject, objectOf, objectsOf } from '../../json/values.ts'
 import { pluginApplication } from '../../permissions/application-name.ts'
 import { decodeDocument, typesOf, walkBody } from './job-form.ts'
+import { resourcesIn } from './resource-names.ts'
 import {
   applicationsIn,
   hidden,
@@ -10,7 +11,6 @@ import {
   isHidden,
   keysOf,
   namesIn,
-  ownersBySelectors,
   type Subject,
   textOf,
   texts,
@@ -134,11 +134,7 @@ function subjectsOfType(type: string, job: JsonObject): Subject[] {
   if (changesApplication.has(type)) return subjectsOfApplicationChange(type, job)
   if (changesTemplate.test(type)) return subjectsOfTemplateChange(job)
   if (pluginJobs.has(type)) return [toNeed(pluginApplication, 'WRITE', { whenUnknown: 'admin' })]
-  return [
-    ...subjectsOfOtherJob(job),
-    ...(type === 'deleteentitytags' ? subjectsOfTag(job) : []),
-    ...ownersBySelectors(job['labelSelectors']).map((name) => toNeed(name, 'WRITE')),
-  ]
+  return [...subjectsOfOtherJob(job), ...(type === 'deleteentitytags' ? subjectsOfTag(job) : [])]
 }
 
 function subjectsOfOtherJob(job: JsonObject): Subject[] {
@@ -198,8 +194,9 @@ function subjectsOfApplicationChange(type: string, { application }: JsonObject):
 /** Names at any depth, except inside documents that the job only carries. */
 function subjectsNamedIn(job: JsonObject): Subject[] {
   const found: Subject[] = []
-  walkBody(job, (key, value) => {
+  walkBody(job, (key, value, owner) => {
     if (documents.has(key)) return undefined
+    if (!isMoniker(owner)) found.push(...resourcesIn(key, value, owner as JsonObject, 'WRITE'))
     if (isHidden(key)) found.push(hidden())
     if (accountKeys.has(key)) for (const name of namesIn(value)) found.push(toAccount(name))
     for (const name of applicationsIn(key, value)) found.push(toNeed(name, 'WRITE'))
@@ -208,4 +205,9 @@ function subjectsNamedIn(job: JsonObject): Subject[] {
     return value
   })
   return found
+}
+
+/** What has a moniker belongs to the application in it, however its cluster is called. */
+function isMoniker(owner: object): boolean {
+  return 'app' in owner && !('type' in owner)
 }

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import type { GatewayError } from '../../../src/errors.ts'
 import { parseJson } from '../../../src/json/json.ts'
+import type { JsonObject } from '../../../src/json/values.ts'
 import { checkCarriedDocuments } from '../../../src/operations/access/job-form.ts'
 import { subjectsMentionedIn } from '../../../src/operations/access/mentions.ts'
 import type { Subject } from '../../../src/operations/access/subject.ts'
@@ -82,6 +83,29 @@ test('manifests that are deleted by labels belong to the application in their la
     const [subject] = subjectsMentionedIn({ job: [job(selectors)] })
     assert.deepEqual([subject?.kind, subject?.kind === 'deployed' && subject.account], ['deployed', undefined])
   }
+})
+
+test('what jobs name is judged by its owner, also for users', () => {
+  const place = { account: 'prod', region: 'east' }
+  const named: JsonObject[] = [
+    { type: 'destroyServerGroup', serverGroupName: 'shop-main-v000' },
+    { type: 'shrinkCluster', cluster: ' shop' },
+    { type: 'deleteLoadBalancer', loadBalancerName: 'shop-front' },
+    { type: 'deleteSecurityGroup', name: 'shop-inner' },
+    { type: 'upsertLoadBalancers', loadBalancers: [{ name: 'shop-front' }] },
+    { type: 'deleteManifest', mode: 'dynamic', app: 'shop', cluster: 'deployment front' },
+  ]
+  const shop = { kind: 'application', name: 'shop', authorization: 'WRITE' }
+  for (const job of named)
+    assert.deepEqual(needsIn(subjectsOfJobs([{ ...place, ...job }])).slice(-1), [shop], job['type'] as string)
+  for (const name of ["sh${'op'}-v000", "${'shop'}"]) {
+    assert.ok(isHidden(subjectsOfJobs([{ type: 'deleteLoadBalancer', name }])), name)
+    assert.ok(isHidden(subjectsMentionedIn({ serverGroupName: name })), name)
+  }
+  const deployed = subjectsOfJobs([{ type: 'scaleManifest', ...place, manifestName: 'deployment front' }]).at(-1)
+  assert.partialDeepStrictEqual(deployed, { kind: 'deployed', what: 'manifest', id: 'deployment front', authorization: 'WRITE' })
+  const moniker = { app: 'web', cluster: 'front-end' }
+  assert.deepEqual(needsIn(subjectsOfJobs([{ type: 'deployManifest', moniker }])), [{ ...shop, name: 'web' }])
 })
 
 test('every id is found at any depth and in documents', () => {
