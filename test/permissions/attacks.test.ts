@@ -72,6 +72,38 @@ test('attacks on an application that somebody has no right on', async (t) => {
     }
   })
 
+  await t.test('look-alikes of its name give no right on it', async () => {
+    const names = ['\u017fecret', 'secret\u200b', 'secret\ufeff', '\u0455ecret', 'secret\u00a0']
+    for (const name of names) {
+      const { text } = await ask('mallory', `POST /pipelines`, plan({ application: name, name: 'planted' }))
+      const job = { type: 'updateApplication', application: { name, email: 'x@example.com', permissions: {} } }
+      await ask('mallory', 'POST /tasks', { application: 'mine', job: [job] })
+      const stored = (await ask('olga', 'GET /applications/secret/pipelineConfigs')).json() as { name: string }[]
+      assert.deepEqual(
+        stored.map((one) => one.name),
+        ['main'],
+        `${JSON.stringify(name)}: ${text}`,
+      )
+      await forbidden('GET /applications/secret')
+    }
+  })
+
+  await t.test('of several jobs, each is judged by its own application', async () => {
+    const own = { type: 'updateApplication', application: { name: 'mine', email: 'x@example.com' } }
+    for (const foreign of [
+      { type: 'updateApplication', application: { name: 'secret', email: 'x@example.com' } },
+      { type: 'destroyServerGroup', serverGroupName: 'secret-main-v000', credentials: 'local', region: 'local' },
+      {
+        type: 'deleteManifest',
+        labelSelectors: { selectors: [{ kind: 'EQUALS', key: 'app.kubernetes.io/name', values: ['secret'] }] },
+      },
+      { type: 'deleteManifest', mode: 'dynamic', app: 'secret', cluster: 'deployment web' },
+    ]) {
+      await forbidden('POST /tasks', { application: 'mine', job: [own, foreign] })
+      await forbidden('POST /applications/mine/tasks', { application: 'mine', job: [own, foreign] })
+    }
+  })
+
   await t.test('tricks in the path lead nowhere', async () => {
     for (const path of [
       '/applications/mine/../secret',

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { startIdentityProvider } from '../../support/identity-provider.ts'
+import { startRedis } from '../../support/redis.ts'
 import { Reply, startUpstream } from '../../support/upstream.ts'
 import { assertRefused, beginLogin, currentSettings, logIn, olderSettings, startOAuth2, startPath } from './support.ts'
 
@@ -49,6 +50,23 @@ test('auth-scenario 98: a callback works once and keeps the session', async (t) 
   assert.equal(again.status, 401)
   assert.equal(provider.requestsTo('/token').length, 1)
   assert.notEqual(await browser.user(), undefined)
+})
+
+test('a callback works once across replicas that share Redis', async (t) => {
+  const redis = await startRedis(t)
+  if (redis === undefined) return
+  const provider = await startIdentityProvider(t)
+  const settings = { ...olderSettings(provider), redis: { connection: redis.url, timeout: 3000 } }
+  const [first, second] = await Promise.all([startOAuth2(t, settings), startOAuth2(t, settings)])
+  const browser = first.open()
+  const callback = new URL(await beginLogin(browser), first.url)
+  const { cookie } = browser
+  const visit = (url: string) => fetch(url, { headers: { cookie }, redirect: 'manual' })
+  const statuses: number[] = []
+  for (const { url } of [first, second, first])
+    statuses.push((await visit(`${url}${callback.pathname}${callback.search}`)).status)
+  assert.deepEqual(statuses, [302, 401, 401])
+  assert.equal(provider.requestsTo('/token').length, 1)
 })
 
 test('a concurrent callback asks the token endpoint once', async (t) => {
