@@ -2,12 +2,21 @@
 import { nearestFirst, shorten } from '../edit-distance.ts'
 import { isObject, isTrue, type JsonObject, listOf, objectsOf, textOf } from '../json/values.ts'
 
-/** What a user has to change in the parameters of a start: one without a value that needs one, or a value that is not offered. */
-export function describeParameterProblem(definition: JsonObject, given: JsonObject): string | undefined {
+/**
+ * What a user has to change in the parameters of a start: one without a value that needs one, or a value that is not offered.
+ *
+ * @param takesAny Values need not be among the options, which Spinnaker's own services never compare.
+ */
+export function describeParameterProblem(
+  definition: JsonObject,
+  given: JsonObject,
+  { takesAny = false } = {},
+): string | undefined {
   const declared = listOf(definition['parameterConfig']).filter(isObject)
   for (const parameter of declared) {
     const name = String(parameter['name'])
     const value = Object.hasOwn(given, name) ? (given[name] ?? undefined) : undefined
+    if (value !== undefined && takesAny) continue
     const problem =
       value === undefined ? describeMissing(parameter, name, declared, given) : describeOption(parameter, name, value)
     if (problem !== undefined) return problem

@@ -101,7 +101,7 @@ async function startStored(request: OperationRequest, platform: Platform, nameOr
   const prefix = `Pipeline "${nameOrId}" of ${application} could not be started: `
   const definition = await withPrefix(prefix, () => findDefinition(request, application, nameOrId))
   await checkMayExecute(request, platform, String(definition['application'] ?? application))
-  checkParameters(definition, trigger)
+  checkParameters(definition, trigger, platform)
   return withPrefix(prefix, async () => {
     const body = { ...definition, trigger, ...addNotifications(definition, trigger), ...(plan && { plan }) }
     const answer = checkObject(
@@ -135,8 +135,8 @@ function addNotifications(definition: JsonObject, trigger: { notifications: unkn
 }
 
 /** @throws {GatewayError} BAD_ARGUMENT naming the first parameter that is required, or outside of its options */
-function checkParameters(definition: JsonObject, trigger: Trigger): void {
-  const problem = describeParameterProblem(definition, trigger.parameters ?? {})
+function checkParameters(definition: JsonObject, trigger: Trigger, { upstreams }: Platform): void {
+  const problem = describeParameterProblem(definition, trigger.parameters ?? {}, { takesAny: !upstreams.isEmbedded('orca') })
   if (problem !== undefined) throw new GatewayError('BAD_ARGUMENT', problem)
 }
 

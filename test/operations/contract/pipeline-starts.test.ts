@@ -80,25 +80,10 @@ test('notifications of the trigger are added to those of the definition', async 
   assert.deepEqual(sent.notifications, [{ type: 'email' }, { type: 'chat' }])
 })
 
-test('a start takes only a value among the options of its parameter', async (t) => {
-  const parameterConfig = [
-    { name: 'env', hasOptions: true, options: [{ value: 'prod' }, { value: 'staging' }] },
-    { name: 'note', hasOptions: false, options: [{ value: '' }] },
-  ]
+test('an external orchestrator gets values beyond the options of a parameter', async (t) => {
+  const parameterConfig = [{ name: 'env', hasOptions: true, options: [{ value: 'prod' }] }]
   const platform = await startServices(t, { ...accepted, [byName]: { ...definition, parameterConfig } })
-  const rows: [parameters: unknown, status: number][] = [
-    [{ env: 'prod', note: 'any' }, 202],
-    [{ env: '' }, 202],
-    [{}, 202],
-    [{ env: 'stagin' }, 400],
-    [{ env: 7 }, 400],
-  ]
-  for (const [parameters, status] of rows) {
-    const answer = await platform.ask('POST /pipelines/shop/Deploy', { parameters })
-    assert.equal(answer.status, status, JSON.stringify(parameters))
-    const { message } = (answer.body ?? {}) as { message?: string }
-    if (status === 400) assert.match(String(message), /^The parameter "env" must be one of .*staging/)
-  }
+  assert.equal((await platform.ask('POST /pipelines/shop/Deploy', { parameters: { env: 'test' } })).status, 202)
 })
 
 test('numbers of the definition and the trigger keep every digit', async (t) => {

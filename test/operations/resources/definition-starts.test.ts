@@ -46,6 +46,27 @@ test('plan starts no execution of the embedded engine, at any address', async (t
   }, 'the dry run succeeds')
 })
 
+test('a start takes only a value among the options of its parameter', async (t) => {
+  const url = await startGateway(t, {}, { embedded: true })
+  const parameterConfig = [
+    { name: 'env', hasOptions: true, options: [{ value: 'prod' }, { value: 'staging' }] },
+    { name: 'note', hasOptions: false, options: [{ value: '' }] },
+  ]
+  await send(url, 'POST', '/pipelines', { application: 'demo', name: 'p', stages: [], parameterConfig })
+  const rows: [parameters: unknown, status: number][] = [
+    [{ env: 'prod', note: 'any' }, 202],
+    [{ env: '' }, 202],
+    [{}, 202],
+    [{ env: 'stagin' }, 400],
+    [{ env: 7 }, 400],
+  ]
+  for (const [parameters, status] of rows) {
+    const answer = await send(url, 'POST', '/pipelines/demo/p', { parameters })
+    assert.equal(answer.status, status, JSON.stringify(parameters))
+    if (status === 400) assert.match(answer.text, /The parameter \\"env\\" must be one of [^"]*staging/)
+  }
+})
+
 test('errors of embedded services name no service', async (t) => {
   const url = await startGateway(t, {}, { embedded: true })
   const messages = [
