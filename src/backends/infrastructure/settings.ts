@@ -62,7 +62,7 @@ const InstanceType = z.strictObject({
   memory: byteCount.optional().describe('Memory of an instance.'),
   processes: z.int().min(1).optional().describe('Number of processes and threads.'),
   'open-files': z.int().min(16).optional().describe('Number of open files of each process.'),
-  disk: byteCount.optional().describe('Size of the working directory; each file counts for 4 KiB at least.'),
+  disk: byteCount.optional().describe('Size of the working directory; each entry counts for 4 KiB at least.'),
   console: byteCount.optional().describe('Console output that is kept. Default: 10MB.'),
 })
 
