@@ -42,7 +42,7 @@ test('a large archive is unpacked and refused beside this process', async (t) =>
   const dataDir = createFolder('images')
   const db = new DatabaseSync(':memory:')
   t.after(() => db.close())
-  db.exec(imageMigrations[0])
+  for (const migration of imageMigrations) db.exec(migration)
   mkdirSync(join(dataDir, 'web'))
   for (let index = 0; index < 6_000; index++) writeFileSync(join(dataDir, 'web', String(index)), '')
   const bounds = { maxBytes: 1_000_000, maxEntries: 5_000 }
