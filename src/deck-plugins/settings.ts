@@ -80,7 +80,7 @@ function* findPlugins(map: Record<string, unknown>, above: readonly string[]): G
 
 function toListAddress(url: string): string | undefined {
   if (!/^https?:\/\//i.test(url) || !URL.canParse(url)) return undefined
-  return /\.json(?:\?|$)/.test(url) ? url : `${url.replace(/\/+$/, '')}/plugins.json`
+  return /\.json(?:\?|$)/.test(url) ? url : `${url.replace(/\/$/, '')}/plugins.json`
 }
 
 function toMap(value: unknown): Record<string, unknown> {

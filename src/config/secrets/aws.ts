@@ -52,7 +52,7 @@ function parseKeys(text = ''): unknown {
 /** The variables are those of the tools of AWS. */
 function endpointOf(env: Environment, service: string, host: string): string {
   const given = env[`AWS_ENDPOINT_URL_${service}`] || env['AWS_ENDPOINT_URL']
-  return given ? given.replace(/\/+$/, '') : `https://${host}.amazonaws.com${host.includes('.cn-') ? '.cn' : ''}`
+  return given ? given.replace(/\/$/, '') : `https://${host}.amazonaws.com${host.includes('.cn-') ? '.cn' : ''}`
 }
 
 function encodeSegment(text: string): string {

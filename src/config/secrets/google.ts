@@ -32,7 +32,7 @@ export async function readGcsObject(reference: SecretReference, { env }: SecretP
 }
 
 function withScheme(host: string): string {
-  return (/^https?:\/\//.test(host) ? host : `http://${host}`).replace(/\/+$/, '')
+  return (/^https?:\/\//.test(host) ? host : `http://${host}`).replace(/\/$/, '')
 }
 
 /** Undefined for an emulator without credentials. */

@@ -336,8 +336,10 @@ function readProperties(properties: string, meter: Meter): unknown {
 }
 
 function toProperty(line: string): [key: string, value: string] {
-  const [, key = '', value = ''] = /^\s*((?:\\.|[^\s\\:=])*)\s*[:=]?\s*(.*)$/.exec(line) ?? []
-  return [unescaped(key), unescaped(value)]
+  const text = line.trimStart()
+  const key = /^(?:\\.|[^\s\\:=])*/.exec(text)?.[0] ?? ''
+  const rest = text.slice(key.length).trimStart()
+  return [unescaped(key), unescaped(/^[:=]/.test(rest) ? rest.slice(1).trimStart() : rest)]
 }
 
 const escapes: Readonly<Record<string, string>> = { n: '\n', t: '\t', r: '\r', f: '\f' }

@@ -20,7 +20,7 @@ export function formatExpressions(): string {
 ${functions.join('\n')}
 
 Functions with an address read it once for each stage, when the stage begins, with the
-[restrictions of webhooks](settings.md#user-configured-url-restrictions). A stage reads at most 20 addresses and applications.
+[restrictions of webhooks](settings.md). A stage reads at most 20 addresses and applications.
 
 ## Methods of values
 

@@ -132,7 +132,12 @@ export function parseMoment(parts: readonly Part[], text: string): ParsedFields 
     const isFixed = parts[index + 1]?.letter !== '' && parts[index + 1] !== undefined
     const width = source.length
     // Digits that follow each other directly are told apart by the length of their fields.
-    const number = () => Number(take(new RegExp(isFixed ? `\\d{${width}}` : '\\d{1,9}', 'y')))
+    const number = () => {
+      const digits = take(/\d{1,9}/y)
+      if (!isFixed) return Number(digits)
+      at += width - digits.length
+      return digits.length < width ? Number(take(/(?!)/y)) : Number(digits.slice(0, width))
+    }
     const field = numberFields[letter]
     if (letter === '') {
       if (!text.startsWith(source, at)) take(/(?!)/y)

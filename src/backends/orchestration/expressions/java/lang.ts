@@ -124,7 +124,7 @@ function formatText(format: string, values: readonly unknown[], show: (value: un
   let next = 0
   let length = 0
   const text = format.replace(
-    /%(?:(\d+)\$)?([-0,+]*)(\d*)(?:\.(\d+))?([a-zA-Z%])/g,
+    /%(?:(\d{1,4})\$)?([-0,+]{0,5})(\d{0,4})(?:\.(\d{1,4}))?([a-zA-Z%])/g,
     (_all, position: string | undefined, flags: string, width: string, precision: string | undefined, kind: string) => {
       if (kind === '%') return '%'
       if (kind === 'n') return '\n'
@@ -151,6 +151,14 @@ function formatText(format: string, values: readonly unknown[], show: (value: un
   return text
 }
 
+/** `-1234.5` → `-1,234.5` */
+function groupDigits(text: string): string {
+  const start = text.startsWith('-') ? 1 : 0
+  const end = text.includes('.') ? text.indexOf('.') : text.length
+  const whole = text.slice(start, end)
+  return /^\d+$/.test(whole) ? text.slice(0, start) + BigInt(whole).toLocaleString('en-US') + text.slice(end) : text
+}
+
 interface PartOptions {
   readonly flags: string
   readonly precision: number | undefined
@@ -158,7 +166,7 @@ interface PartOptions {
 
 function formatPart(value: unknown, kind: string, { flags, precision }: PartOptions, show: (value: unknown) => string): string {
   const signed = (text: string) => (flags.includes('+') && !text.startsWith('-') ? `+${text}` : text)
-  const grouped = (text: string) => (flags.includes(',') ? text.replace(/\B(?=(\d{3})+(?!\d))(?<!\.\d*)/g, ',') : text)
+  const grouped = (text: string) => (flags.includes(',') ? groupDigits(text) : text)
   switch (kind) {
     case 's':
       return show(value).slice(0, precision)

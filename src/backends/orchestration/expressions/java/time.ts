@@ -320,9 +320,9 @@ function zoned(
       },
       ofInstant: ([from, zone]) => wrap(objectValue(from, [instant]).toZonedDateTimeISO(zoneArgument(zone))),
       parse: reader(of, (text) => {
-        const bracket = /\[(.+)\]$/.exec(text)?.[1]
-        const zone = bracket ?? /(?:Z|[+-]\d\d:\d\d)$/.exec(text)?.[0] ?? ''
-        return toZone(Temporal.Instant.from(text.replace(/\[.*/, '')).toZonedDateTimeISO(checkZone(zone)))
+        const [moment = '', bracket] = text.split('[')
+        const zone = bracket?.replace(']', '') ?? /(?:Z|[+-]\d\d:\d\d)$/.exec(moment)?.[0] ?? ''
+        return toZone(Temporal.Instant.from(moment).toZonedDateTimeISO(checkZone(zone)))
       }),
     },
     methods: {
