@@ -99,19 +99,20 @@ test('many files are copied, measured and removed beside the agent', async (t) =
   const folder = openFolder(t)
   const content = join(folder, 'content')
   mkdirSync(content)
-  for (let index = 0; index < 10_000; index++) writeFileSync(join(content, String(index)), '')
+  for (let index = 0; index < 20_000; index++) writeFileSync(join(content, String(index)), '')
   const instance = join(folder, 'instance')
   mkdirSync(instance)
 
   const beside = await processorTimeOf(async () => {
     await fillWorkspace(join(instance, 'work'), { content, user: undefined })
-    assert.equal(readdirSync(join(instance, 'work')).length, 10_000)
+    assert.equal(readdirSync(join(instance, 'work')).length, 20_000)
     await measureTree(join(instance, 'work'))
     await removeInstanceFolder(instance)
   })
   assert.ok(!existsSync(instance))
   const here = await processorTimeOf(() => rm(content, { recursive: true }))
-  assert.ok(beside < here / 2, `${beside} µs for all of it, ${here} µs for a removal in this process`)
+  // In this process, copying and measuring would come on top of the removal.
+  assert.ok(beside < here, `${beside} µs for all of it, ${here} µs for a removal in this process`)
 })
 
 test('a directory without rights is removed with what it holds', async (t) => {
