@@ -81,13 +81,16 @@ export class Standby {
 
   #refresh(): void {
     this.#timer = undefined
+    clearTimeout(this.#wait)
+    this.#wait = undefined
     if (this.#isOver) return
     try {
       this.#write()
       const sockets = this.#options.sockets()
       const earlyMs = this.#earliestMs - performance.now()
       if (earlyMs > 0) {
-        this.#wait ??= setTimeout(() => this.#refresh(), earlyMs).unref()
+        // Timers may run a little too early; then it waits again.
+        this.#wait = setTimeout(() => this.#refresh(), earlyMs).unref()
         return
       }
       const held = [...sockets].map(([address, descriptor]) => `${address} ${descriptor}`).join()

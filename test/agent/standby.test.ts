@@ -5,6 +5,7 @@ import { readFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { uptime } from 'node:os'
 import { type TestContext, test } from 'node:test'
+import { setImmediate as nextIteration } from 'node:timers/promises'
 import type { DesiredInstance, DesiredLoadBalancer, ObservedState } from '../../src/agent/protocol.ts'
 import { readTraffic, Standby } from '../../src/agent/standby.ts'
 import { openTestAgent, silentLog, type TestAgent, toInstance } from '../support/agent.ts'
@@ -56,7 +57,7 @@ const beginOf = (pid: number | undefined) =>
   /FAIRLEAD_AGENT_BEGIN=([^\0]*)/.exec(readFileSync(`/proc/${pid}/environ`, 'utf8'))?.[1] ?? ''
 
 /** Of this process, with one socket. @param begin What the agent before has left in the environment */
-async function openStandby(t: TestContext, begin: string | undefined): Promise<Standby> {
+async function openStandby(t: TestContext, begin: string | undefined): Promise<{ standby: Standby; hasBegun: () => boolean }> {
   const dataDir = createFolder('standby')
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -77,8 +78,7 @@ async function openStandby(t: TestContext, begin: string | undefined): Promise<S
     removeFolder(dataDir)
   })
   standby.refreshSoon()
-  await waitUntil(() => readTraffic(dataDir) !== undefined, 'the record of the traffic')
-  return standby
+  return { standby, hasBegun: () => readTraffic(dataDir) !== undefined }
 }
 
 const visit = async (url: string) => (await fetch(url, { headers: { connection: 'close' } })).text()
@@ -123,10 +123,19 @@ test('an agent counts those before it that died early', async (t) => {
 })
 
 test('the later of many agents that die early waits with its standby', async (t) => {
-  const [early, late] = [await openStandby(t, undefined), await openStandby(t, `5 ${uptime()}`)]
-  assert.deepEqual([early.pid === undefined, late.pid === undefined], [false, true])
-  const recovered = await openStandby(t, `5 ${uptime() - 61}`)
-  assert.ok(recovered.pid !== undefined)
+  const begins = [undefined, `5 ${uptime()}`, `5 ${uptime() - 61}`]
+  const standbys = await Promise.all(begins.map((begin) => openStandby(t, begin)))
+  await waitUntil(() => standbys.every(({ hasBegun }) => hasBegun()), 'the records of the traffic')
+  assert.deepEqual(
+    standbys.map(({ standby }) => standby.pid !== undefined),
+    [true, false, true],
+  )
+})
+
+test('a timer that runs too early does not leave an agent without a standby', { timeout: 60_000 }, async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  const { standby } = await openStandby(t, `0 ${uptime()}`)
+  for (; standby.pid === undefined; await nextIteration()) t.mock.timers.tick(10)
 })
 
 test('a port that is no longer desired is closed at once', async (t) => {

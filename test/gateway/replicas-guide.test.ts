@@ -114,9 +114,7 @@ test('the guide replaces every replica without a lost request', { timeout: 300_0
   const ports = [await freePort(), await freePort()]
   const start = async (index: number) => {
     const server = { ...(settings['server'] as object), port: ports[index], 'drain-ms': '1s' }
-    // A busy machine is not the subject here.
-    const http = { overload: { enabled: false } }
-    const process = startServe(t, { ...settings, anonymous: { enabled: false }, server, http })
+    const process = startServe(t, { ...settings, anonymous: { enabled: false }, server })
     const url = await process.listening
     while ((await fetch(`${url}/gate/readyz`)).status !== 200) await pause(20)
     return { ...process, url }

@@ -26,5 +26,9 @@ export function testProgram(name: string): string {
   return bundle === undefined ? resolve(sources, 'test', `${name}.ts`) : resolve(bundle, 'test', `${name}.js`)
 }
 
-/** What every process of the program needs of the environment: the tools, and the modules that others have compiled. */
-export const sharedEnvironment = { PATH: process.env['PATH'], NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] }
+/** What every process of the program needs of the environment: the tools, the modules that others have compiled, and time on a busy machine. */
+export const sharedEnvironment = {
+  PATH: process.env['PATH'],
+  NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
+  HTTP_OVERLOAD_MAXEVENTLOOPDELAY: '10m',
+}
