@@ -1,9 +1,11 @@
 /** Rights of a user from the permission service; without that service everything is allowed. */
 import { pathTo } from '../http/encode-path.ts'
-import { fieldOf, isTrue, type JsonObject, objectsOf, textOf, textsOf } from '../json/values.ts'
+import { allowedAccounts } from '../permissions/allowed-accounts.ts'
+import { parsePermissionView } from '../permissions/permission-view.ts'
+import type { PermissionView } from '../permissions/permissions.ts'
+import { hasRole, isGranted, mayUseServiceAccount } from '../permissions/rights.ts'
 import { isRunning } from '../time-span.ts'
 import { type BackendContext, BackendError } from './backend.ts'
-import { foldName } from './document-store.ts'
 
 export type ApplicationRight = 'READ' | 'WRITE' | 'EXECUTE'
 
@@ -131,38 +133,24 @@ function unavailable(reason: string): BackendError {
   return new BackendError(503, `The permission service cannot be asked: ${reason}. Nothing is allowed meanwhile; try again.`)
 }
 
-/** @see docs/contracts/permissions.md#decision */
-function toAccess(user: string, view: unknown): Access {
-  const isAdmin = isTrue(fieldOf(view, 'admin'))
-  const isOpen = isAdmin || isTrue(fieldOf(view, 'legacyFallback'))
-  const accounts = objectsOf(fieldOf(view, 'accounts'))
-  const byAccount = byFoldedName(accounts)
-  const byApplication = byFoldedName(objectsOf(fieldOf(view, 'applications')))
-  const serviceAccounts = byFoldedName(objectsOf(fieldOf(view, 'serviceAccounts')))
-  const has = (listed: readonly JsonObject[], authorization: string) =>
-    listed.some((one) => textsOf(one['authorizations']).includes(authorization))
+/** @throws {BackendError} 503 for a body that is no permission view */
+function toAccess(user: string, body: unknown): Access {
+  const view = parseView(user, body)
   return {
     user,
-    isAdmin,
-    accounts: accounts
-      .filter((account) => textsOf(account['authorizations']).includes('WRITE'))
-      .flatMap((account) => textOf(account['name']) ?? []),
-    hasRole(roles) {
-      const own = objectsOf(fieldOf(view, 'roles')).map(({ name }) => String(name).toLowerCase())
-      return isAdmin || roles.some((role) => own.includes(role.toLowerCase()))
-    },
-    mayOnApplication(application, authorization) {
-      if (isOpen) return true
-      const listed = byApplication.get(foldName(application))
-      if (listed === undefined) return isTrue(fieldOf(view, 'allowAccessToUnknownApplications'))
-      return has(listed, authorization)
-    },
-    mayOnAccount: (account, authorization) => isOpen || has(byAccount.get(foldName(account)) ?? [], authorization),
-    mayUse: (name) => isAdmin || serviceAccounts.has(foldName(name)),
+    isAdmin: view.admin,
+    accounts: allowedAccounts(view, [], []),
+    hasRole: (roles) => view.admin || roles.some((role) => hasRole(view, role)),
+    mayOnApplication: (application, authorization) => isGranted(view, 'application', application, authorization),
+    mayOnAccount: (account, authorization) => isGranted(view, 'account', account, authorization),
+    mayUse: (name) => mayUseServiceAccount(view, name),
   }
 }
 
-/** The same name may be listed several times. */
-function byFoldedName(listed: readonly JsonObject[]): ReadonlyMap<string, readonly JsonObject[]> {
-  return Map.groupBy(listed, ({ name }) => foldName(String(name)))
+function parseView(user: string, body: unknown): PermissionView {
+  try {
+    return parsePermissionView(body, user)
+  } catch {
+    throw unavailable('its answer is no permission view')
+  }
 }

@@ -1,7 +1,6 @@
 /** Decides from the view of a user whether a need is met. Calls no service. */
-import { foldName } from '../fold-name.ts'
-import { grantsOnAccount, grantsOnApplication, isListed } from './permission-view.ts'
 import type { Authorization, PermissionView } from './permissions.ts'
+import { isGranted, isListed, mayUseServiceAccount } from './rights.ts'
 
 /** One thing that a request needs. */
 export type Need =
@@ -66,15 +65,13 @@ function judge(view: PermissionView, need: Need): Judgement {
     case 'application':
       return judgeApplication(view, need)
     case 'account':
-      return granted(grantsOnAccount(view, need.name, need.authorization), 'account', need.authorization)
+      return granted(view, need)
     case 'build-service':
-      return judgeBuildService(view, need.name, need.authorization)
-    case 'service-account': {
-      const mayUse = view.serviceAccounts.some(({ name }) => foldName(name) === foldName(need.name))
-      return mayUse
+      return view.legacyFallback === true ? allowed(fallbackRule) : granted(view, need)
+    case 'service-account':
+      return mayUseServiceAccount(view, need.name)
         ? allowed('the user has the roles of the service account')
         : denied('the user lacks a role of the service account')
-    }
     case 'one-of': {
       const judged = need.needs.map((one) => judge(view, one))
       return judged.find((one) => one.allowed) ?? (judged[0] as Judgement)
@@ -82,26 +79,25 @@ function judge(view: PermissionView, need: Need): Judgement {
   }
 }
 
+const fallbackRule = 'the permission service is silent and `services.fiat.legacyFallback` is set'
+
 function judgeApplication(view: PermissionView, need: Extract<Need, { kind: 'application' }>): Judgement {
   const { name, authorization, whenUnknown } = need
-  if (view.legacyFallback === true) return allowed('the permission service is silent and `services.fiat.legacyFallback` is set')
-  const mayDo = grantsOnApplication(view, name, authorization)
-  if (isListed(view, name)) return granted(mayDo, 'application', authorization)
+  if (view.legacyFallback === true) return allowed(fallbackRule)
+  if (isListed(view, 'application', name)) return granted(view, need)
   if (whenUnknown === 'nothing') return allowed('the application is unknown, and nothing is demanded then')
   if (whenUnknown === 'admin') return denied('the application is unknown, and only administrators may do it then')
-  return mayDo
+  return isGranted(view, 'application', name, authorization)
     ? allowed('the application is unknown, and unknown applications are open')
     : denied('the application is unknown, and unknown applications are closed')
 }
 
-function judgeBuildService(view: PermissionView, wanted: string, authorization: Authorization): Judgement {
-  if (view.legacyFallback === true) return allowed('the permission service is silent and `services.fiat.legacyFallback` is set')
-  const service = view.buildServices?.find(({ name }) => foldName(name) === foldName(wanted))
-  return granted(service?.authorizations.includes(authorization) === true, 'build service', authorization)
-}
-
-function granted(yes: boolean, what: string, authorization: Authorization): Judgement {
-  return yes
+function granted(
+  view: PermissionView,
+  { kind, name, authorization }: Extract<Need, { authorization: Authorization }>,
+): Judgement {
+  const what = kind.replace('-', ' ')
+  return isGranted(view, kind, name, authorization)
     ? allowed(`a role of the user has ${authorization} on the ${what}, or it is not restricted`)
     : denied(`no role of the user has ${authorization} on the ${what}`)
 }

@@ -19,9 +19,10 @@ import {
 } from '../upstreams/upstreams.ts'
 import { toUserKey } from '../user-name.ts'
 import { within } from '../within.ts'
-import { fallbackView, grantsOnApplication, parsePermissionView } from './permission-view.ts'
+import { fallbackView, parsePermissionView } from './permission-view.ts'
 import type { Authorization, Enforcement, LoginReport, PermissionAnswer, Permissions, PermissionView } from './permissions.ts'
 import { permissionsUnavailable } from './permissions-unavailable.ts'
+import { isGranted } from './rights.ts'
 import { RoleSync } from './role-sync.ts'
 import { loadServiceAccounts } from './service-accounts.ts'
 import type { PermissionSettings } from './settings.ts'
@@ -147,7 +148,7 @@ class FiatPermissions implements Permissions {
   async mayOnApplication(user: User, application: string, authorization: Authorization): Promise<boolean> {
     if (!this.enabled) return true
     const view = await this.#certainViewOf(user)
-    return view !== undefined && grantsOnApplication(view, application, authorization)
+    return view !== undefined && isGranted(view, 'application', application, authorization)
   }
 
   async mayCreateApplication(user: User, application: string): Promise<boolean> {

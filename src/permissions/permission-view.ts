@@ -1,8 +1,6 @@
-/** Parses the permissions of a user, and answers questions about them without a call. */
+/** Parses the permissions of a user. */
 import { hash } from 'node:crypto'
 import { z } from 'zod'
-import { foldName } from '../fold-name.ts'
-import { RecentTexts } from '../recent-texts.ts'
 import type { Authorization, PermissionView, ResourceView } from './permissions.ts'
 
 /** Words and fields that this version does not know are tolerated; entries without a name are left out. */
@@ -67,26 +65,6 @@ export function fallbackView(username: string, accounts: readonly string[]): Per
   }
 }
 
-/** @see docs/contracts/permissions.md#decision, steps 3 and 5 */
-export function grantsOnApplication(view: PermissionView, application: string, authorization: Authorization): boolean {
-  if (view.admin || view.legacyFallback === true) return true
-  const granted = authorizationsOn(view, application)
-  if (granted === undefined) return view.allowAccessToUnknownApplications === true
-  return granted.has(authorization)
-}
-
-/** Whether the view says anything about the application; one that it does not list is unknown. */
-export function isListed(view: PermissionView, application: string): boolean {
-  return authorizationsOn(view, application) !== undefined
-}
-
-/** @see docs/contracts/permissions.md#decision, steps 3 and 4 */
-export function grantsOnAccount(view: PermissionView, account: string, authorization: Authorization): boolean {
-  if (view.admin) return true
-  const name = foldName(account)
-  return view.accounts.some((entry) => foldName(entry.name) === name && entry.authorizations.includes(authorization))
-}
-
 const digests = new WeakMap<PermissionView, string>()
 
 /** Differs for views that differ in anything: letters, digits, `-` and `_`. */
@@ -99,38 +77,4 @@ const rights = new WeakMap<PermissionView, string>()
 /** The same for users with the same rights, whatever their names. */
 export function rightsOf(view: PermissionView): string {
   return rights.getOrInsertComputed(view, () => hash('sha1', JSON.stringify({ ...view, name: '' }), 'base64url'))
-}
-
-/** A list of applications is filtered entry by entry, and both sides may have thousands. */
-interface ApplicationIndex {
-  readonly byFoldedName: ReadonlyMap<string, ReadonlySet<string>>
-  /** The names that were asked for last, as they were written: folding takes three copies of each. */
-  readonly byWrittenName: RecentTexts<ReadonlySet<string>>
-}
-
-const writtenNames = 256
-const indexes = new WeakMap<PermissionView, ApplicationIndex>()
-
-/** Undefined for an application that the view does not list. */
-function authorizationsOn(view: PermissionView, application: string): ReadonlySet<string> | undefined {
-  const { byFoldedName, byWrittenName } = indexOf(view)
-  const known = byWrittenName.get(application)
-  if (known !== undefined) return known
-  const found = byFoldedName.get(foldName(application))
-  if (found !== undefined) byWrittenName.set(application, found)
-  return found
-}
-
-function indexOf(view: PermissionView): ApplicationIndex {
-  let index = indexes.get(view)
-  if (index === undefined) {
-    index = {
-      byFoldedName: new Map(
-        view.applications.map(({ name, authorizations }) => [foldName(name), new Set<string>(authorizations)]),
-      ),
-      byWrittenName: new RecentTexts(writtenNames),
-    }
-    indexes.set(view, index)
-  }
-  return index
 }

@@ -1,8 +1,9 @@
-/** What a permission view grants, and which accounts follow from it. */
+/** Reading a permission view, and which accounts follow from it. */
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { type AccountEntry, allowedAccounts } from '../../src/permissions/allowed-accounts.ts'
-import { fallbackView, grantsOnAccount, grantsOnApplication, parsePermissionView } from '../../src/permissions/permission-view.ts'
+import { fallbackView, parsePermissionView } from '../../src/permissions/permission-view.ts'
+import { isGranted } from '../../src/permissions/rights.ts'
 
 const view = parsePermissionView(
   {
@@ -15,28 +16,6 @@ const view = parsePermissionView(
   },
   'alice',
 )
-
-test('a view grants what it lists, without case', () => {
-  assert.equal(grantsOnApplication(view, 'APP1', 'READ'), true)
-  assert.equal(grantsOnApplication(view, 'app1', 'WRITE'), false)
-  assert.equal(grantsOnApplication(view, 'app2', 'READ'), false)
-  assert.equal(grantsOnApplication(view, 'bare', 'READ'), false)
-  assert.equal(grantsOnApplication(view, 'other', 'READ'), false)
-  assert.equal(grantsOnApplication(view, '__proto__', 'READ'), false)
-  assert.equal(grantsOnAccount(view, 'A', 'WRITE'), true)
-  assert.equal(grantsOnAccount(view, 'b', 'WRITE'), false)
-})
-
-test('unknown applications follow the view', () => {
-  const open = { ...view, allowAccessToUnknownApplications: true }
-  assert.equal(grantsOnApplication(open, 'other', 'READ'), true)
-  assert.equal(grantsOnApplication(open, 'app2', 'READ'), false)
-})
-
-test('an administrator is granted everything', () => {
-  const admin = { ...view, admin: true }
-  assert.ok(grantsOnApplication(admin, 'other', 'CREATE') && grantsOnAccount(admin, 'zzz', 'WRITE'))
-})
 
 test('auth-scenario 231: unknown fields and words in a view are tolerated', () => {
   const odd = parsePermissionView(
@@ -56,7 +35,7 @@ test('auth-scenario 231: unknown fields and words in a view are tolerated', () =
     ['dev'],
   )
   assert.deepEqual([odd.admin, odd.applications], [false, []])
-  assert.equal(grantsOnAccount(odd, 'a', 'WRITE'), true)
+  assert.equal(isGranted(odd, 'account', 'a', 'WRITE'), true)
 })
 
 test('something that is no view is not taken for one', () => {

@@ -337,7 +337,7 @@ export class Engine implements EngineParts {
       ])
     }
     const attempt = Promise.try(() => step.execute(createTaskContext(this, run)))
-    within(attemptMs, attempt, late).then(
+    within(attemptMs, attempt, late, { unref: true }).then(
       (result) => this.#land(run, (fresh, unit) => this.#apply(fresh, heeding(fresh.stage, run.stage, result), unit)),
       (error: unknown) => this.#land(run, (fresh) => applyFailure(fresh, error)),
     )

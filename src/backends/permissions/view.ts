@@ -1,5 +1,5 @@
 /** View of one user: every resource with the user's authorizations. @see docs/contracts/permissions.md#model */
-import { foldName } from '../document-store.ts'
+import { hasRole, isGranted, mayUseServiceAccount } from '../../permissions/rights.ts'
 import { type Authorization, authorizations, grantedBy } from './authorizations.ts'
 import type { Resource, Resources, ServiceAccount } from './resources.ts'
 import type { Role } from './roles.ts'
@@ -64,15 +64,14 @@ function mayUse({ memberOf }: ServiceAccount, roles: readonly string[], { anyRol
   return anyRoleOfServiceAccount ? memberOf.some(isHeld) : memberOf.length > 0 && memberOf.every(isHeld)
 }
 
-/** The decision (docs/contracts/permissions.md#decision) for services that ask for one instead of a view. */
+/** The decision for services that ask for one instead of a view. */
 export function isAllowed(view: View, type: ResourceType, name: string, authorization: string): boolean {
-  if (view.admin) return true
-  const wanted = foldName(name)
-  if (type === 'serviceAccounts' || type === 'roles') return view[type].some((item) => foldName(item.name) === wanted)
-  const listed = view[type].find((item) => foldName(item.name) === wanted)
-  if (listed === undefined) return type === 'applications' && view.allowAccessToUnknownApplications
-  return listed.authorizations.some((granted) => granted === authorization.toUpperCase())
+  if (type === 'serviceAccounts') return mayUseServiceAccount(view, name)
+  if (type === 'roles') return hasRole(view, name)
+  return isGranted(view, kinds[type], name, authorization.toUpperCase() as Authorization)
 }
+
+const kinds = { accounts: 'account', applications: 'application', buildServices: 'build-service' } as const
 
 /** Types are written in any case, singular or plural, with or without underscore: `APPLICATION`, `service_accounts`. */
 export function parseResourceType(text: string): ResourceType | undefined {

@@ -2,9 +2,9 @@
 import type { RequestState } from '../../http/request-state.ts'
 import type { Need } from '../../permissions/decide.ts'
 import { permissionDenied, requireAll } from '../../permissions/permission-denied.ts'
-import { grantsOnAccount, grantsOnApplication, isListed } from '../../permissions/permission-view.ts'
 import type { PermissionView } from '../../permissions/permissions.ts'
 import { permissionsUnavailable } from '../../permissions/permissions-unavailable.ts'
+import { isGranted, isListed } from '../../permissions/rights.ts'
 import type { OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
 
@@ -32,14 +32,19 @@ export async function loadView(
 export async function createReadFilter(request: OperationRequest, platform: Platform): Promise<(application: string) => boolean> {
   if (!isDecided(platform)) return () => true
   const view = await loadView(request.state, platform)
-  return (application) => view !== undefined && grantsOnApplication(view, application, 'READ')
+  return (application) => view !== undefined && isGranted(view, 'application', application, 'READ')
 }
 
 /** The same for accounts. */
 export async function createAccountFilter(request: OperationRequest, platform: Platform): Promise<(account: string) => boolean> {
   if (!isDecided(platform)) return () => true
   const view = await loadView(request.state, platform)
-  return (account) => view !== undefined && (view.legacyFallback === true || grantsOnAccount(view, account, 'READ'))
+  return (account) => view !== undefined && mayReadAccount(view, account)
+}
+
+/** A fallback names the accounts of the login's roles without authorizations. */
+function mayReadAccount(view: PermissionView, account: string): boolean {
+  return view.legacyFallback === true ? isListed(view, 'account', account) : isGranted(view, 'account', account, 'READ')
 }
 
 /** Whether the caller's permissions limit the answer at all. */
@@ -73,7 +78,7 @@ async function requireCreation(
   name: string,
   view: PermissionView | undefined,
 ): Promise<void> {
-  if (view === undefined || user === undefined || isListed(view, name)) {
+  if (view === undefined || user === undefined || isListed(view, 'application', name)) {
     return requireAll(view, [{ kind: 'application', name, authorization: 'WRITE' }])
   }
   if (view.admin || view.legacyFallback === true) return

@@ -4,8 +4,9 @@ import { hash } from 'node:crypto'
 import { GatewayError } from '../../errors.ts'
 import type { User } from '../../http/request-state.ts'
 import { decide } from '../../permissions/decide.ts'
-import { digestOf, grantsOnApplication, rightsOf } from '../../permissions/permission-view.ts'
+import { digestOf, rightsOf } from '../../permissions/permission-view.ts'
 import type { Authorization, PermissionView } from '../../permissions/permissions.ts'
+import { isGranted } from '../../permissions/rights.ts'
 import { storedTemplate } from '../../pipeline-templates/inheritance.ts'
 import type { ServiceName } from '../../upstreams/services.ts'
 import { checksAtGateway, type Demand, type FilterField, isAlwaysDemanded } from '../demands.ts'
@@ -314,7 +315,7 @@ function isAddressed(demand: Demand): boolean {
 /** Most requests are about one application, which needs no decision that people can read. */
 function isMetBy(view: PermissionView, demand: Demand, request: OperationRequest): boolean {
   if (demand.kind === 'application' && demand.of === 'path')
-    return applicationsInPath(request.path).every((name) => grantsOnApplication(view, name, demand.authorization))
+    return applicationsInPath(request.path).every((name) => isGranted(view, 'application', name, demand.authorization))
   return addressedNeeds(demand, request)?.needs.every((need) => decide(view, need).allowed) === true
 }
 

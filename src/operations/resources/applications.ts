@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { GatewayError } from '../../errors.ts'
 import { pathTo } from '../../http/encode-path.ts'
 import { isObject, type JsonObject, objectOf } from '../../json/values.ts'
-import { grantsOnApplication } from '../../permissions/permission-view.ts'
+import { isGranted } from '../../permissions/rights.ts'
 import type { ServiceName } from '../../upstreams/services.ts'
 import { readJson, type UpstreamAnswer, upstreamFailed } from '../../upstreams/upstreams.ts'
 import { createAccountFilter, createReadFilter, isDecided, loadView } from '../access/application-access.ts'
@@ -88,7 +88,7 @@ async function listReadable(request: OperationRequest, platform: Platform): Prom
   const view = await loadView(request.state, platform)
   if (view === undefined) return []
   const withReadable = await createAccountReduction(request, platform)
-  const filter = () => list.filter(({ name }) => grantsOnApplication(view, name, 'READ')).map(withReadable)
+  const filter = () => list.filter(({ name }) => isGranted(view, 'application', name, 'READ')).map(withReadable)
   return keptLists.of(list, view, filter) as readonly Attributes[]
 }
 
