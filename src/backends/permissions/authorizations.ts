@@ -1,7 +1,7 @@
 /** Authorizations on a resource, and the roles that hold them. @see docs/contracts/permissions.md#model */
+import type { Authorization } from '../../permissions/permissions.ts'
 
-export const authorizations = ['READ', 'WRITE', 'EXECUTE', 'CREATE'] as const
-export type Authorization = (typeof authorizations)[number]
+export const authorizations = ['READ', 'WRITE', 'EXECUTE', 'CREATE'] as const satisfies readonly Authorization[]
 
 /** Roles that hold each authorization, in lower case; no entry at all means unrestricted. */
 export type Permissions = Partial<Record<Authorization, string[]>>

@@ -2,9 +2,10 @@
 import { resolve } from 'node:path'
 import { z } from 'zod'
 import { belowPrefix, type DirectorySettings, directoryKeys, toDirectorySettings } from '../../directory/settings.ts'
+import type { Authorization } from '../../permissions/permissions.ts'
 import { milliseconds, type SettingsReport, withoutEffect } from '../../setting.ts'
 import { type ApplicationRules, toApplicationRule } from './application-rules.ts'
-import { type Authorization, authorizations, type Permissions } from './authorizations.ts'
+import { authorizations, type Permissions } from './authorizations.ts'
 import { toRoles } from './roles.ts'
 
 const ldap = 'auth.group-membership.ldap'

@@ -1,26 +1,14 @@
 /** View of one user: every resource with the user's authorizations. @see docs/contracts/permissions.md#model */
+import type { Authorization, PermissionView, ResourceView } from '../../permissions/permissions.ts'
 import { hasRole, isGranted, mayUseServiceAccount } from '../../permissions/rights.ts'
-import { type Authorization, authorizations, grantedBy } from './authorizations.ts'
+import { authorizations, grantedBy } from './authorizations.ts'
 import type { Resource, Resources, ServiceAccount } from './resources.ts'
 import type { Role } from './roles.ts'
 
-export interface View {
-  name: string
-  accounts: ResourceView[]
-  applications: ResourceView[]
-  serviceAccounts: ServiceAccount[]
-  roles: Role[]
-  buildServices: ResourceView[]
-  extensionResources: Record<string, never>
-  admin: boolean
-  accountManager: boolean
-  legacyFallback: boolean
-  allowAccessToUnknownApplications: boolean
-}
-
-export interface ResourceView {
-  name: string
-  authorizations: Authorization[]
+export interface View extends PermissionView {
+  readonly buildServices: readonly ResourceView[]
+  readonly serviceAccounts: readonly ServiceAccount[]
+  readonly extensionResources: Record<string, never>
 }
 
 /** What the roles of a user mean besides the permissions of resources. */
