@@ -7,14 +7,16 @@ import { existsSync } from 'node:fs'
 import { relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-/** As package.json says under `engines`. */
+/** The major version that package.json names under `engines`: the one that is tested. */
 const neededNode = 26
 
 const root = fileURLToPath(new URL('../', import.meta.url)).replace(/\/$/, '')
 const isClone = import.meta.url.endsWith('/bin/fairlead.js')
 
 function main() {
-  if (parseInt(process.versions.node, 10) < neededNode) return refuse(adviseNode())
+  const major = parseInt(process.versions.node, 10)
+  if (major < neededNode) return refuse(adviseNode())
+  if (major > neededNode) process.stderr.write(warnOfNode())
   // Not awaited at the top level, which old versions cannot parse.
   return prepareServer()
     .then(() => import('./fairlead.ts'))
@@ -42,6 +44,10 @@ function prepareConsole() {
       if (findMissingPackage(error) !== undefined) throw error
       process.stderr.write(`The web console cannot be built: ${error.message}\n`)
     })
+}
+
+function warnOfNode() {
+  return `Fairlead is tested with Node ${neededNode}, and this is Node ${process.versions.node}. Use Node ${neededNode} if something fails.\n`
 }
 
 function adviseNode() {
