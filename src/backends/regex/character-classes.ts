@@ -100,11 +100,32 @@ const posix: Readonly<Record<string, CharacterTest>> = {
 
 /** What Unicode calls otherwise, and POSIX classes with the flag `U`. */
 const otherNames: Readonly<Record<string, string>> = {
-  ...{ Lower: 'Lowercase', Upper: 'Uppercase', Alpha: 'Alphabetic', Digit: 'Nd', Punct: 'P', Space: 'White_Space' },
-  ...{ javaLowerCase: 'Lowercase', javaUpperCase: 'Uppercase', javaAlphabetic: 'Alphabetic', javaLetter: 'L', javaDigit: 'Nd' },
-  ...{ javaTitleCase: 'Lt', javaIdeographic: 'Ideographic', javaMirrored: 'Bidi_Mirrored', javaDefined: 'Assigned' },
-  ...{ javaSpaceChar: 'Z', javaISOControl: 'Cc', all: 'Any', LETTER: 'L', DIGIT: 'Nd', PUNCTUATION: 'P', CONTROL: 'Cc' },
-  ...{ LOWERCASE: 'Lowercase', UPPERCASE: 'Uppercase', ALPHABETIC: 'Alphabetic', WHITE_SPACE: 'White_Space' },
+  Lower: 'Lowercase',
+  Upper: 'Uppercase',
+  Alpha: 'Alphabetic',
+  Digit: 'Nd',
+  Punct: 'P',
+  Space: 'White_Space',
+  javaLowerCase: 'Lowercase',
+  javaUpperCase: 'Uppercase',
+  javaAlphabetic: 'Alphabetic',
+  javaLetter: 'L',
+  javaDigit: 'Nd',
+  javaTitleCase: 'Lt',
+  javaIdeographic: 'Ideographic',
+  javaMirrored: 'Bidi_Mirrored',
+  javaDefined: 'Assigned',
+  javaSpaceChar: 'Z',
+  javaISOControl: 'Cc',
+  all: 'Any',
+  LETTER: 'L',
+  DIGIT: 'Nd',
+  PUNCTUATION: 'P',
+  CONTROL: 'Cc',
+  LOWERCASE: 'Lowercase',
+  UPPERCASE: 'Uppercase',
+  ALPHABETIC: 'Alphabetic',
+  WHITE_SPACE: 'White_Space',
 }
 
 interface ClassFlags {

@@ -59,20 +59,23 @@ interface Flags {
 }
 
 const flagNames: Readonly<Record<string, keyof Flags>> = {
-  ...{
-    i: 'ignoresCase',
-    u: 'unicodeCase',
-    s: 'dotMatchesAll',
-    m: 'multiline',
-    x: 'comments',
-    d: 'unixLines',
-    U: 'unicodeClasses',
-  },
+  i: 'ignoresCase',
+  u: 'unicodeCase',
+  s: 'dotMatchesAll',
+  m: 'multiline',
+  x: 'comments',
+  d: 'unixLines',
+  U: 'unicodeClasses',
 }
 
 const noFlags: Flags = {
-  ...{ ignoresCase: false, unicodeCase: false, dotMatchesAll: false, multiline: false },
-  ...{ comments: false, unixLines: false, unicodeClasses: false },
+  ignoresCase: false,
+  unicodeCase: false,
+  dotMatchesAll: false,
+  multiline: false,
+  comments: false,
+  unixLines: false,
+  unicodeClasses: false,
 }
 
 const characterEscapes: Readonly<Record<string, string>> = { t: '\t', n: '\n', r: '\r', f: '\f', e: '\x1b', a: '\x07' }

@@ -12,20 +12,58 @@ const deepestNesting = 200
 
 /** The longer spellings of operators. */
 const operatorWords: Readonly<Record<string, BinaryOperator>> = {
-  ...{ or: 'or', and: 'and', eq: '==', ne: '!=', lt: '<', le: '<=', gt: '>', ge: '>=' },
-  ...{ between: 'between', matches: 'matches', instanceof: 'instanceof', div: '/', mod: '%' },
+  or: 'or',
+  and: 'and',
+  eq: '==',
+  ne: '!=',
+  lt: '<',
+  le: '<=',
+  gt: '>',
+  ge: '>=',
+  between: 'between',
+  matches: 'matches',
+  instanceof: 'instanceof',
+  div: '/',
+  mod: '%',
 }
 
 const operatorSigns: Readonly<Record<string, BinaryOperator>> = {
-  ...{ '||': 'or', '&&': 'and', '==': '==', '!=': '!=', '<': '<', '<=': '<=', '>': '>', '>=': '>=' },
-  ...{ '+': '+', '-': '-', '*': '*', '/': '/', '%': '%', '^': '^' },
+  '||': 'or',
+  '&&': 'and',
+  '==': '==',
+  '!=': '!=',
+  '<': '<',
+  '<=': '<=',
+  '>': '>',
+  '>=': '>=',
+  '+': '+',
+  '-': '-',
+  '*': '*',
+  '/': '/',
+  '%': '%',
+  '^': '^',
 }
 
 const choicePower = 1
 
 const bindingPowers: Readonly<Record<BinaryOperator, number>> = {
-  ...{ or: 2, and: 3, '==': 4, '!=': 4, '<': 4, '<=': 4, '>': 4, '>=': 4, between: 4, matches: 4, instanceof: 4 },
-  ...{ '+': 5, '-': 5, '*': 6, '/': 6, '%': 6, '^': 7 },
+  or: 2,
+  and: 3,
+  '==': 4,
+  '!=': 4,
+  '<': 4,
+  '<=': 4,
+  '>': 4,
+  '>=': 4,
+  between: 4,
+  matches: 4,
+  instanceof: 4,
+  '+': 5,
+  '-': 5,
+  '*': 6,
+  '/': 6,
+  '%': 6,
+  '^': 7,
 }
 
 const constants: Readonly<Record<string, unknown>> = { true: true, false: false, null: null }

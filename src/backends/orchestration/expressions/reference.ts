@@ -43,7 +43,11 @@ ${javaClasses.map(formatClass).join('\n')}`
 }
 
 const kinds: Readonly<Record<keyof typeof methods, string>> = {
-  ...{ text: 'text', list: 'list', map: 'object', number: 'number', other: 'everything else' },
+  text: 'text',
+  list: 'list',
+  map: 'object',
+  number: 'number',
+  other: 'everything else',
 }
 
 function detailsOf(parameters: readonly { name: string; description: string }[]): string {
