@@ -1,4 +1,5 @@
 /** Load balancers and firewalls in Deck: panels, actions, and the dialogs that create or edit one. */
+import type { ComponentChildren } from 'preact'
 import { stageDescriptions } from '../../src/stage-types/all.ts'
 import { type Json, objectOf, objectsOf, textOf, textsOf } from '../src/model/read.ts'
 import { type Application, consoleUrl, core, provider, useEffect, useState } from './deck.ts'
@@ -34,52 +35,88 @@ function countStates(instances: readonly Json[]): Json {
   return { ...counts, total: instances.length }
 }
 
+/** What differs between them in dialogs, menus and jobs: `page` is in the console of Fairlead. */
+const kinds = {
+  LoadBalancer: { label: 'Load Balancer', items: 'loadBalancers', nameField: 'loadBalancerName', page: 'load-balancers' },
+  SecurityGroup: { label: 'Firewall', items: 'securityGroups', nameField: 'securityGroupName', page: 'security-groups' },
+} as const
+type Kind = keyof typeof kinds
+
 interface DialogProps {
   /** Deck's buttons give one or the other. */
   readonly app?: Application
   readonly application?: Application
-  readonly credentials?: string
+}
+
+/** @param former Values of the form for an existing one. @param initial Of a new one, besides its name and place. */
+function openUpsert(kind: Kind, { app, application = app as Application }: DialogProps, former: Json | undefined, initial: Json) {
+  const type = `upsert${kind}`
+  const { label, items, nameField } = kinds[kind]
+  const { name, defaultCredentials, defaultRegions } = application
+  const place = { credentials: defaultCredentials?.[provider] ?? '', region: defaultRegions?.[provider] ?? '' }
+  const fixed = ['cloudProvider', ...(former === undefined ? [] : ['credentials', 'regions', 'name'])]
+  return openForm({
+    application,
+    title: former === undefined ? `Create a ${label.toLowerCase()}` : `Edit ${String(former['name'])}`,
+    fields: (stageDescriptions.get(type)?.fields ?? []).filter((field) => !fixed.includes(field.name)),
+    value: former ?? { ...place, name: `${name}-`, ...initial },
+    action: former === undefined ? 'Create' : 'Update',
+    refresh: () => application[items].refresh(true),
+    toJob: (form) => ({ ...form, [nameField]: form['name'], type }),
+  })
+}
+
+interface KindPanelProps {
+  readonly kind: Kind
+  readonly app: Application
+  readonly account: string
+  readonly region: string
+  readonly name: string
+  readonly edit: () => Promise<unknown>
+  readonly children: ComponentChildren
+}
+
+function KindPanel({ kind, app, account, region, name, edit, children }: KindPanelProps) {
+  const { label, items, nameField, page } = kinds[kind]
+  const remove = () =>
+    confirm({
+      application: app,
+      title: `Delete ${name}`,
+      action: 'Delete',
+      account,
+      job: { type: `delete${kind}`, [nameField]: name, credentials: account, region, regions: [region] },
+      refresh: () => app[items].refresh(true),
+    })
+  const actions = [
+    { label: 'Edit', run: () => edit().catch(() => undefined) },
+    { label: 'Delete', run: remove },
+  ]
+  return (
+    <Panel title={name} actions={<Actions label={`${label} Actions`} actions={actions} />}>
+      {children}
+      <ConsoleLink href={consoleUrl('applications', app.name, page, account, region, name)}>
+        {name} in the console of Fairlead
+      </ConsoleLink>
+    </Panel>
+  )
 }
 
 interface BalancerDialogProps extends DialogProps {
   readonly loadBalancer?: Json | null
 }
 
-const dialogFields = (type: string, isNew: boolean) =>
-  (stageDescriptions.get(type)?.fields ?? []).filter(
-    ({ name }) => name !== 'cloudProvider' && (isNew || !['credentials', 'regions', 'name'].includes(name)),
-  )
-
 /** A new one, or the one that is given. */
 export const LoadBalancerModal = {
-  show({ app, application = app as Application, loadBalancer }: BalancerDialogProps): Promise<unknown> {
-    const isNew = !loadBalancer
-    const healthCheck = objectOf(loadBalancer?.['healthCheck'])
-    const value = isNew
-      ? { ...newPlace(application), name: `${application.name}-`, listeners: [{ externalProtocol: 'HTTP' }] }
-      : {
-          credentials: loadBalancer['account'],
-          region: loadBalancer['region'],
-          name: loadBalancer['name'],
-          listeners: loadBalancer['listeners'],
-          healthCheck: healthCheck['target'],
-          healthInterval: healthCheck['interval'],
-          securityGroups: loadBalancer['securityGroups'],
-        }
-    return openForm({
-      application,
-      title: isNew ? 'Create a load balancer' : `Edit ${String(loadBalancer['name'])}`,
-      fields: dialogFields('upsertLoadBalancer', isNew),
-      value,
-      action: isNew ? 'Create' : 'Update',
-      refresh: () => application.loadBalancers.refresh(true),
-      toJob: (form) => ({ ...form, type: 'upsertLoadBalancer' }),
-    })
+  show({ loadBalancer, ...dialog }: BalancerDialogProps): Promise<unknown> {
+    const former = loadBalancer ? toForm(loadBalancer) : undefined
+    return openUpsert('LoadBalancer', dialog, former, { listeners: [{ externalProtocol: 'HTTP' }] })
   },
 }
 
-function newPlace({ defaultCredentials, defaultRegions }: Application): Json {
-  return { credentials: defaultCredentials?.[provider] ?? '', region: defaultRegions?.[provider] ?? '' }
+/** What is read, as it is written. */
+function toForm({ name, account, region, listeners, healthCheck, securityGroups }: Json): Json {
+  const { target, interval } = objectOf(healthCheck)
+  return { name, credentials: account, region, listeners, healthCheck: target, healthInterval: interval, securityGroups }
 }
 
 interface BalancerProps {
@@ -92,30 +129,10 @@ export function LoadBalancerDetails({ app, loadBalancer: { name, accountId: acco
   const found = balancers?.find((each) => each['name'] === name && each['account'] === account && each['region'] === region)
   if (balancers === undefined) return <Panel title={name}>Loading …</Panel>
   if (found === undefined) return <Panel title={name}>The load balancer does not exist any more.</Panel>
-  const remove = () =>
-    confirm({
-      application: app,
-      title: `Delete ${name}`,
-      action: 'Delete',
-      account,
-      job: { type: 'deleteLoadBalancer', loadBalancerName: name, credentials: account, region, regions: [region] },
-      refresh: () => app.loadBalancers.refresh(true),
-    })
-  const edit = () => LoadBalancerModal.show({ app, loadBalancer: found }).catch(() => undefined)
+  const edit = () => LoadBalancerModal.show({ app, loadBalancer: found })
   const healthCheck = objectOf(found['healthCheck'])
   return (
-    <Panel
-      title={name}
-      actions={
-        <Actions
-          label="Load Balancer Actions"
-          actions={[
-            { label: 'Edit', run: edit },
-            { label: 'Delete', run: remove },
-          ]}
-        />
-      }
-    >
+    <KindPanel kind="LoadBalancer" app={app} account={account} region={region} name={name} edit={edit}>
       <core.CollapsibleSection heading="Load Balancer Details" defaultExpanded>
         <Facts
           facts={{
@@ -143,10 +160,7 @@ export function LoadBalancerDetails({ app, loadBalancer: { name, accountId: acco
       <core.CollapsibleSection heading="Health Check" defaultExpanded>
         <Facts facts={{ Target: textOf(healthCheck['target']), Interval: `${String(healthCheck['interval'])} s` }} />
       </core.CollapsibleSection>
-      <ConsoleLink href={consoleUrl('applications', app.name, 'load-balancers', account, region, name)}>
-        {name} in the console of Fairlead
-      </ConsoleLink>
-    </Panel>
+    </KindPanel>
   )
 }
 
@@ -169,19 +183,9 @@ interface FirewallDialogProps extends DialogProps {
 }
 
 export const SecurityGroupModal = {
-  show({ app, application = app as Application, securityGroup }: FirewallDialogProps): Promise<unknown> {
-    const isNew = securityGroup?.['name'] === undefined
-    return openForm({
-      application,
-      title: isNew ? 'Create a firewall' : `Edit ${String(securityGroup['name'])}`,
-      fields: dialogFields('upsertSecurityGroup', isNew),
-      value: isNew
-        ? { ...newPlace(application), name: `${application.name}-`, ipIngress: [{ type: 'tcp' }] }
-        : toRules(securityGroup),
-      action: isNew ? 'Create' : 'Update',
-      refresh: () => application.securityGroups.refresh(true),
-      toJob: (form) => ({ ...form, securityGroupName: form['name'], type: 'upsertSecurityGroup' }),
-    })
+  show({ securityGroup, ...dialog }: FirewallDialogProps): Promise<unknown> {
+    const former = securityGroup?.['name'] === undefined ? undefined : toRules(securityGroup)
+    return openUpsert('SecurityGroup', dialog, former, { ipIngress: [{ type: 'tcp' }] })
   },
 }
 
@@ -224,30 +228,9 @@ export function SecurityGroupDetails({ app, resolvedSecurityGroup: { name: id, a
   if (firewall === undefined) return <Panel title={id}>Loading …</Panel>
   if (firewall === 'missing') return <Panel title={id}>The firewall does not exist any more.</Panel>
   const name = String(firewall['name'])
-  const refresh = () => app.securityGroups.refresh(true)
-  const remove = () =>
-    confirm({
-      application: app,
-      title: `Delete ${name}`,
-      action: 'Delete',
-      account,
-      job: { type: 'deleteSecurityGroup', securityGroupName: name, credentials: account, region, regions: [region] },
-      refresh,
-    })
-  const edit = () => SecurityGroupModal.show({ app, securityGroup: firewall }).catch(() => undefined)
+  const edit = () => SecurityGroupModal.show({ app, securityGroup: firewall })
   return (
-    <Panel
-      title={name}
-      actions={
-        <Actions
-          label="Firewall Actions"
-          actions={[
-            { label: 'Edit', run: edit },
-            { label: 'Delete', run: remove },
-          ]}
-        />
-      }
-    >
+    <KindPanel kind="SecurityGroup" app={app} account={account} region={region} name={name} edit={edit}>
       <core.CollapsibleSection heading="Firewall Details" defaultExpanded>
         <Facts
           facts={{
@@ -265,10 +248,7 @@ export function SecurityGroupDetails({ app, resolvedSecurityGroup: { name: id, a
           ))}
         </ul>
       </core.CollapsibleSection>
-      <ConsoleLink href={consoleUrl('applications', app.name, 'security-groups', account, region, name)}>
-        {name} in the console of Fairlead
-      </ConsoleLink>
-    </Panel>
+    </KindPanel>
   )
 }
 
