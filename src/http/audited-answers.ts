@@ -1,4 +1,5 @@
 /** Records changes, logins and refusals in the audit log before the response is sent. */
+
 import { isIP } from 'node:net'
 import type { FastifyReply, FastifyRequest, onSendAsyncHookHandler } from 'fastify'
 import type { AuditLog } from '../audit/audit-log.ts'
@@ -7,6 +8,7 @@ import { BoundedMap } from '../bounded-map.ts'
 import { GatewayError } from '../errors.ts'
 import { foldName } from '../fold-name.ts'
 import { concealSecrets } from '../telemetry/conceal-secrets.ts'
+import { isSafeMethod } from '../telemetry/methods.ts'
 import { elapsedMs } from '../time-span.ts'
 import { formatError } from './answer.ts'
 import { namesInBody, namesInQuery } from './audited-names.ts'
@@ -28,7 +30,6 @@ interface AuditedAnswersOptions {
   now: () => number
 }
 
-const readMethods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS'])
 const tokenUseMs = 60_000
 const countsEveryMs = 10_000
 const maxTokens = 10_000
@@ -227,7 +228,7 @@ export class AuditedAnswers {
 }
 
 function changesNothing({ method, state }: FastifyRequest): boolean {
-  return state.route?.changesNothing ?? readMethods.has(method)
+  return state.route?.changesNothing ?? isSafeMethod(method)
 }
 
 function decide(note: AuditNote | undefined, status: number, errorCode: string | undefined): AuditDecision {

@@ -1,10 +1,11 @@
 /** CSRF protection: rejects changes from pages of other origins that carry a user's cookies. */
+
 import type { FastifyRequest } from 'fastify'
 import { GatewayError } from '../errors.ts'
+import { isSafeMethod } from '../telemetry/methods.ts'
 import { type CorsSettings, isAllowedOrigin, isSameOrigin } from './cors.ts'
 import type { RequestStep } from './request-state.ts'
 
-const safeMethods = ['GET', 'HEAD', 'OPTIONS']
 /** Types for which browsers ask no permission; without a type, with a body or none, they ask for none either. */
 const unaskedType = /^\s*(?:(?:text\/plain|application\/x-www-form-urlencoded|multipart\/form-data)\s*)?(?:;|$)/i
 
@@ -24,7 +25,7 @@ export function refuseCsrf(settings: CorsSettings): RequestStep {
       const { origin } = headers
       // No page can choose this header; without it and without Origin, it is no browser that asks.
       const site = headers['sec-fetch-site']
-      if ((origin === undefined && site !== 'cross-site') || safeMethods.includes(method) || !bringsLoginUnasked(request)) return
+      if ((origin === undefined && site !== 'cross-site') || isSafeMethod(method) || !bringsLoginUnasked(request)) return
       const slipsThrough = method === 'POST' && unaskedType.test(headers['content-type'] ?? '')
       if (!slipsThrough && !isMarkedForeign(request) && !settings.refuseForeignOrigins) return
       if (origin !== undefined && (isAllowedOrigin(origin, settings, uiOrigin) || isSameOrigin(origin, request))) return

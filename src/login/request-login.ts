@@ -1,4 +1,5 @@
 /** Login steps of every request: finds the user, enforces the login. */
+
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { GatewayError } from '../errors.ts'
 import { callerOf, isBrowser } from '../http/caller.ts'
@@ -8,6 +9,7 @@ import { permissionsUnavailable } from '../permissions/permissions-unavailable.t
 import type { Session } from '../sessions/session.ts'
 import { parseSessionCookie } from '../sessions/session-cookie.ts'
 import type { Sessions } from '../sessions/sessions.ts'
+import { isReadMethod } from '../telemetry/methods.ts'
 import type { LoginCookies } from './login-cookies.ts'
 import type { EntryPoint, LoginMethod, LoginOutcome, Visitor } from './login-method.ts'
 import type { LoopBreaker } from './loop-breaker.ts'
@@ -236,7 +238,7 @@ export class RequestLogin {
       if (session !== undefined) loops.settled(request)
       return
     }
-    if (open === undefined || (method !== 'GET' && method !== 'HEAD')) return
+    if (open === undefined || !isReadMethod(method)) return
     const loop = loops.check(request)
     if (loop === undefined) return
     request.log.warn({ requestId: state.requestId, loop, address: state.clientAddress }, 'a browser logs in again and again')
@@ -362,7 +364,7 @@ function takeSession({ state }: FastifyRequest, findings: Findings, session: Ses
 
 /** Load balancers probe the root without credentials, and take the redirect that Gate sends for an instance that is up. */
 function isProbe({ state, method }: FastifyRequest, { refused }: Findings): boolean {
-  return state.path === '/' && refused === undefined && (method === 'GET' || method === 'HEAD')
+  return state.path === '/' && refused === undefined && isReadMethod(method)
 }
 
 /** The response to a program without credentials, or without any that a method here accepts. */

@@ -1,8 +1,10 @@
 /** One address of a service: its connections, the bound on calls, and the circuit breaker. */
+
 import type { LookupFunction } from 'node:net'
 import type { SecureContext } from 'node:tls'
 import type { Client, Dispatcher } from 'undici'
 import { GatewayError } from '../errors.ts'
+import { isReadMethod } from '../telemetry/methods.ts'
 import { Circuit, type CircuitSettings, type CircuitState } from './circuit.ts'
 import { type Connection, Connections } from './connections.ts'
 import type { ServiceName } from './services.ts'
@@ -112,7 +114,7 @@ export class Endpoint {
   /** Milliseconds; 0: without limit. */
   timeoutOf({ method = 'GET', isList, isForChange, readTimeoutMs: own, maxTimeoutMs }: CallClass): number {
     const { readTimeoutMs, changeTimeoutMs, listTimeoutMs } = this.#bounds
-    const isRead = method === 'GET' || method === 'HEAD'
+    const isRead = isReadMethod(method)
     let timeoutMs = own ?? (isList === true ? listTimeoutMs : isRead ? undefined : changeTimeoutMs) ?? readTimeoutMs
     if (isForChange === true && isRead && changeTimeoutMs !== undefined) timeoutMs = shorter(timeoutMs, changeTimeoutMs)
     return maxTimeoutMs === undefined ? timeoutMs : shorter(timeoutMs, maxTimeoutMs)

@@ -1,5 +1,7 @@
 /** Redirects of services: followed for reads within the same service. */
+
 import type { Dispatcher } from 'undici'
+import { isReadMethod } from '../telemetry/methods.ts'
 
 export const maxRedirects = 5
 
@@ -14,7 +16,7 @@ export function redirectPath(
   basePath: string,
   location: string | undefined,
 ): string | undefined {
-  if (location === undefined || (asked.method !== 'GET' && asked.method !== 'HEAD')) return undefined
+  if (location === undefined || !isReadMethod(asked.method)) return undefined
   const origin = String(asked.origin)
   const url = URL.parse(location, origin + asked.path)
   if (url === null || url.origin !== new URL(origin).origin || !url.pathname.startsWith(`${basePath}/`)) return undefined

@@ -1,4 +1,5 @@
 /** Connection pools per service, for buffered calls and for streams. */
+
 import type { LookupFunction } from 'node:net'
 import type { Readable } from 'node:stream'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -8,6 +9,7 @@ import { GatewayError } from '../errors.ts'
 import { formatQuery, type QueryValue } from '../http/encode-path.ts'
 import { formatJson, parseJson } from '../json/json.ts'
 import { isObject, textsOf } from '../json/values.ts'
+import { isReadMethod } from '../telemetry/methods.ts'
 import type { StartCall } from '../telemetry/tracing.ts'
 import { type AnswerForm, checkForm, noPage, objectOrList } from './answer-form.ts'
 import { type CircuitSettings, type CircuitState, usualCircuit } from './circuit.ts'
@@ -500,10 +502,6 @@ export class Upstreams {
 
 function baseUrlsOf(address: ServiceAddress): readonly string[] {
   return address.kind === 'embedded' ? [`http://embedded/${address.service}`] : (address.baseUrls ?? [address.baseUrl])
-}
-
-function isReadMethod(method: string): boolean {
-  return method === 'GET' || method === 'HEAD'
 }
 
 function circuitOpen(service: ServiceName, endpoints: readonly Endpoint[]): GatewayError {

@@ -1,8 +1,10 @@
 /** The embedded bakery: image bakes of the provider `local`, as the bakery contract has them. It has no manifest renderer. */
+
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { fieldOf, type JsonObject, textOf, textsOf } from '../../json/values.ts'
 import { requireAccess } from '../access.ts'
 import { type Backend, type BackendContext, BackendError, callerOf, type OpenBackend } from '../backend.ts'
+import { pathValue, queryValue } from '../request-values.ts'
 import { type Bake, bakeMigrations } from './bake-store.ts'
 import { Bakes, type BakeTimes, bakeTimes } from './bakes.ts'
 import { describeRefusal } from './settings.ts'
@@ -101,7 +103,7 @@ function mountBakes(app: FastifyInstance, settings: BakerySettings | undefined, 
       body: request.body,
       user: callerOf(request).user ?? 'anonymous',
       execution: textOf(callerOf(request).identity['x-spinnaker-execution-id']),
-      isRebake: ['1', 'true'].includes(String(fieldOf({ ...(request.query as object) }, 'rebake'))),
+      isRebake: ['1', 'true'].includes(queryValue(request, 'rebake') ?? ''),
     })
     return toStatus(bake)
   })
@@ -221,8 +223,4 @@ function refuseManifest(request: FastifyRequest): never {
     `Manifests of type ${type} cannot be rendered here: no renderer is installed. ` +
       'Connect a bakery (services.rosco.baseUrl) that has one.',
   )
-}
-
-function pathValue(request: FastifyRequest, name: string): string {
-  return String(fieldOf(request.params, name) ?? '')
 }

@@ -4,6 +4,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { describeChoice } from '../../edit-distance.ts'
 import { fieldOf } from '../../json/values.ts'
 import { type Backend, BackendError } from '../backend.ts'
+import { pathValue, queryValue } from '../request-values.ts'
 
 /** Build servers that the contract knows by name. */
 const providers = ['jenkins', 'travis', 'concourse', 'gitlab_ci', 'gcb']
@@ -74,7 +75,7 @@ function mountBuilds(app: FastifyInstance): void {
 
 /** @throws {BackendError} 400 when `type` is no kind of build server. */
 function listHosts(request: FastifyRequest): string[] {
-  const type = String(fieldOf({ ...(request.query as object) }, 'type') ?? '')
+  const type = queryValue(request, 'type') ?? ''
   if (type !== '' && !providers.includes(type.toLowerCase().replace('-', '_'))) {
     throw new BackendError(400, describeChoice(type, 'a type of build server', providers))
   }
@@ -96,14 +97,10 @@ function refuseHost(request: FastifyRequest): never {
 
 function requireCommits(request: FastifyRequest): void {
   for (const name of ['from', 'to']) {
-    if (fieldOf({ ...(request.query as object) }, name) === undefined) {
+    if (queryValue(request, name) === undefined) {
       throw new BackendError(400, `The query parameter "${name}" is required.`)
     }
   }
-}
-
-function pathValue(request: FastifyRequest, name: string): string {
-  return String(fieldOf(request.params, name) ?? '')
 }
 
 /** A start carries its time as plain text, which is not JSON; nothing here reads a body. */

@@ -2,9 +2,11 @@
  * Authorization of changes to definitions. The gateway has judged its own requests already; this is for later runs: a stage of
  * a pipeline acts with the rights that its user has at that moment, and not at the moment of saving.
  */
+
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { type JsonObject, objectOf, objectsOf } from '../../json/values.ts'
 import { pipelineOf } from '../../pipeline-templates/inheritance.ts'
+import { isReadMethod } from '../../telemetry/methods.ts'
 import { type Access, checkOnApplication, describeMissing, requireAccess } from '../access.ts'
 import { BackendError, callerOf } from '../backend.ts'
 import { type DocumentStore, foldName } from '../document-store.ts'
@@ -42,7 +44,7 @@ export function learnRights(app: FastifyInstance, { context, templates }: Defini
 
 /** Reads are judged by the gateway, which filters them; only templates are read by runs in the name of their user. */
 function isJudged({ method, url }: FastifyRequest): boolean {
-  return (method !== 'GET' && method !== 'HEAD') || /\/pipelineTemplates\//.test(url)
+  return !isReadMethod(method) || /\/pipelineTemplates\//.test(url)
 }
 
 function runAsUsers(body: unknown, triggersOf: TriggersOf): string[] {

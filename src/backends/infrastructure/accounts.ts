@@ -1,8 +1,9 @@
 /** Accounts: the places that can be deployed to, of every provider. */
 import type { FastifyRequest } from 'fastify'
 import { BackendError } from '../backend.ts'
+import { pathValue, queryFlag } from '../request-values.ts'
 import type { Account } from './model.ts'
-import { accessOf, denied, type Infrastructure, type InfrastructureRoute, pathValue, queryFlag } from './route.ts'
+import { accessOf, denied, type Infrastructure, type InfrastructureRoute } from './route.ts'
 import { toAccountView } from './views.ts'
 
 /** Unfiltered: the permission service reads them to know who may use them. */

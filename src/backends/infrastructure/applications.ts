@@ -3,6 +3,7 @@ import type { FastifyRequest } from 'fastify'
 import type { ConsoleWish } from '../../agent/console.ts'
 import { parseMoniker } from '../../moniker.ts'
 import { BackendError } from '../backend.ts'
+import { pathValue, queryFlag, queryValue, queryValues } from '../request-values.ts'
 import { balancersOf } from './clusters.ts'
 import type { Instance, Job, LoadBalancer, ServerGroup } from './model.ts'
 import {
@@ -16,10 +17,6 @@ import {
   missing,
   none,
   notFound,
-  pathValue,
-  queryFlag,
-  queryValue,
-  queryValues,
   serverGroupsOf,
 } from './route.ts'
 import { byName, toInstanceView, toJobView, toLoadBalancerView, toServerGroupView, writeServerGroupSummary } from './views.ts'

@@ -1,6 +1,7 @@
 /** Running applications, their clusters, and the server groups that targets name. */
 import type { FastifyRequest } from 'fastify'
 import { BackendError } from '../backend.ts'
+import { pathValue, queryFlag, queryValue } from '../request-values.ts'
 import type { LoadBalancer, ServerGroup } from './model.ts'
 import {
   accessOf,
@@ -8,10 +9,7 @@ import {
   type InfrastructureRoute,
   loadBalancersOf,
   missing,
-  pathValue,
   providerOf,
-  queryFlag,
-  queryValue,
   serverGroupsOf,
 } from './route.ts'
 import { findTarget } from './targets.ts'

@@ -1,8 +1,9 @@
 /** Reads of entity tags. */
 import { fieldOf, type JsonObject, objectsOf } from '../../json/values.ts'
 import { BackendError } from '../backend.ts'
+import { pathValue, queryValue, queryValues } from '../request-values.ts'
 import { accountsOf, applicationsOf } from './entity-tag-store.ts'
-import { accessOf, type InfrastructureRoute, mayRead, missing, pathValue, queryValue, queryValues } from './route.ts'
+import { accessOf, type InfrastructureRoute, mayRead, missing } from './route.ts'
 
 const defaultMaxResults = 5000
 

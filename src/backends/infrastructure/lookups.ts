@@ -1,8 +1,9 @@
 /** Choices of a deployment: networks, instance types, key pairs, certificates and the like. */
 import type { JsonObject } from '../../json/values.ts'
 import type { Access } from '../access.ts'
+import { pathValue } from '../request-values.ts'
 import type { Provider } from './provider.ts'
-import { accessOf, type InfrastructureRoute, none, notFound, pathValue, providerOf } from './route.ts'
+import { accessOf, type InfrastructureRoute, none, notFound, providerOf } from './route.ts'
 import { byName } from './views.ts'
 
 type Kind = 'networks' | 'subnets' | 'instanceTypes' | 'certificates'

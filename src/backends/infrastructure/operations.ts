@@ -4,17 +4,9 @@ import { describeChoice } from '../../edit-distance.ts'
 import { isObject, type JsonObject, objectsOf, textOf } from '../../json/values.ts'
 import type { Access } from '../access.ts'
 import { BackendError, callerOf } from '../backend.ts'
+import { pathValue, queryValue } from '../request-values.ts'
 import { accountOf, applicationsOf, type OperationType } from './operation-type.ts'
-import {
-  accessOf,
-  type Infrastructure,
-  type InfrastructureRoute,
-  none,
-  pathValue,
-  providerOf,
-  queryValue,
-  unknownProvider,
-} from './route.ts'
+import { accessOf, type Infrastructure, type InfrastructureRoute, none, providerOf, unknownProvider } from './route.ts'
 import type { SubmittedOperation } from './tasks.ts'
 
 /** All operations are checked before the first one runs. */

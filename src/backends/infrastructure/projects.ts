@@ -2,9 +2,10 @@
 import { pathTo } from '../../http/encode-path.ts'
 import { fieldOf, type JsonObject, objectOf, objectsOf, textOf, textsOf } from '../../json/values.ts'
 import { type BackendContext, BackendError } from '../backend.ts'
+import { pathValue } from '../request-values.ts'
 import { addCounts, type InstanceCounts } from './health.ts'
 import type { ServerGroup } from './model.ts'
-import { accessOf, type InfrastructureRoute, pathValue, serverGroupsOf } from './route.ts'
+import { accessOf, type InfrastructureRoute, serverGroupsOf } from './route.ts'
 import { instanceCountsOf } from './views.ts'
 
 export interface ProjectCluster {

@@ -4,6 +4,7 @@ import { type JsonObject, textsOf } from '../../json/values.ts'
 import { parseMoniker } from '../../moniker.ts'
 import type { Access } from '../access.ts'
 import { BackendError } from '../backend.ts'
+import { pathValue, queryValue, requiredQuery } from '../request-values.ts'
 import type { LoadBalancer } from './model.ts'
 import type { ImageQuery, Provider } from './provider.ts'
 import {
@@ -12,10 +13,7 @@ import {
   type Infrastructure,
   type InfrastructureRoute,
   missing,
-  pathValue,
   providerOf,
-  queryValue,
-  requiredQuery,
   unknownProvider,
 } from './route.ts'
 import { toLoadBalancerItems, toLoadBalancerView } from './views.ts'

@@ -1,8 +1,9 @@
 /** One row of the infrastructure service's tables, and what most answers share. */
+
 import type { FastifyRequest } from 'fastify'
-import { fieldOf } from '../../json/values.ts'
 import { type Access, requireAccess } from '../access.ts'
 import { type BackendContext, BackendError, callerOf } from '../backend.ts'
+import { pathValue } from '../request-values.ts'
 import type { EntityTagStore } from './entity-tag-store.ts'
 import type { Job, LoadBalancer, SecurityGroup, ServerGroup } from './model.ts'
 import type { Provider } from './provider.ts'
@@ -53,34 +54,6 @@ export function notFound(kind: string, ...names: string[]): InfrastructureRoute[
 export function missing(request: FastifyRequest, kind: string, ...names: string[]): BackendError {
   const named = names.map((name) => `${name === '*' ? 'id' : name}: ${pathValue(request, name)}`)
   return new BackendError(404, `${kind} not found (${named.join(', ')})`)
-}
-
-export function pathValue(request: FastifyRequest, name: string): string {
-  return String(fieldOf(request.params, name) ?? '')
-}
-
-/** The first value of a query parameter, undefined when absent. */
-export function queryValue(request: FastifyRequest, name: string): string | undefined {
-  return queryValues(request, name)[0]
-}
-
-/** Every value of a query parameter that may repeat. */
-export function queryValues(request: FastifyRequest, name: string): string[] {
-  const value = fieldOf({ ...(request.query as object) }, name)
-  if (Array.isArray(value)) return value.map(String)
-  return value === undefined ? [] : [String(value)]
-}
-
-/** `true` or `false` in any case. */
-export function queryFlag(request: FastifyRequest, name: string, otherwise: boolean): boolean {
-  return (queryValue(request, name) ?? String(otherwise)).toLowerCase() === 'true'
-}
-
-/** @throws {BackendError} 400 when the parameter is missing. */
-export function requiredQuery(request: FastifyRequest, name: string): string {
-  const value = queryValue(request, name)
-  if (value === undefined) throw new BackendError(400, `The query parameter "${name}" is required.`)
-  return value
 }
 
 /** @throws {BackendError} 503 while the permission service cannot be asked: an empty list would look like lost servers */

@@ -8,6 +8,7 @@ import { parseMoniker } from '../../moniker.ts'
 import type { Access } from '../access.ts'
 import { type BackendContext, BackendError } from '../backend.ts'
 import { flatMapInTurns } from '../in-turns.ts'
+import { queryValue, queryValues } from '../request-values.ts'
 import { listSlices } from '../slices.ts'
 import { StoredLists } from '../stored-lists.ts'
 import { groupsByApplication } from './clusters.ts'
@@ -18,8 +19,6 @@ import {
   type InfrastructureRoute,
   loadBalancersOf,
   mayRead,
-  queryValue,
-  queryValues,
   securityGroupsOf,
   serverGroupsOf,
 } from './route.ts'

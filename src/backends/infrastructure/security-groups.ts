@@ -1,16 +1,9 @@
 /** Security groups: by account, provider and region, and the details of one. */
 import type { FastifyRequest } from 'fastify'
 import { BackendError } from '../backend.ts'
+import { pathValue, queryFlag, queryValue } from '../request-values.ts'
 import type { SecurityGroup } from './model.ts'
-import {
-  accessOf,
-  type Infrastructure,
-  type InfrastructureRoute,
-  pathValue,
-  queryFlag,
-  queryValue,
-  securityGroupsOf,
-} from './route.ts'
+import { accessOf, type Infrastructure, type InfrastructureRoute, securityGroupsOf } from './route.ts'
 import { byName, toSecurityGroupSummary, toSecurityGroupView } from './views.ts'
 
 /** Account, provider, region: three levels of maps above the lists. */

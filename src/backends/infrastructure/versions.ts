@@ -3,9 +3,10 @@
  * No other infrastructure service has this route.
  */
 import { hash, randomUUID } from 'node:crypto'
+import { queryValues } from '../request-values.ts'
 import { balancersOfApplication } from './applications.ts'
 import type { Job, LoadBalancer, ServerGroup } from './model.ts'
-import { type InfrastructureRoute, jobsOf, loadBalancersOf, queryValues, serverGroupsOf } from './route.ts'
+import { type InfrastructureRoute, jobsOf, loadBalancersOf, serverGroupsOf } from './route.ts'
 
 /** One for each `application` of the query, in its order. */
 const versions: InfrastructureRoute['answer'] = (request, infrastructure) => {

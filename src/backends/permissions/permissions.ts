@@ -1,10 +1,12 @@
 /** Embedded permission service: it stores the roles of users and reports their permissions. */
+
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { fieldOf, textOf } from '../../json/values.ts'
 import { isRunning } from '../../time-span.ts'
 import { findNameObjection, toUserKey } from '../../user-name.ts'
 import { type Backend, type BackendContext, BackendError } from '../backend.ts'
 import { foldName } from '../document-store.ts'
+import { pathValue, queryValue } from '../request-values.ts'
 import { permissionsByRule } from './application-rules.ts'
 import { grantedBy } from './authorizations.ts'
 import { loadResources, loadServiceAccounts, type Resources } from './resources.ts'
@@ -80,7 +82,7 @@ function mountViews(app: FastifyInstance, service: Service): void {
   app.get('/authorize/:user/:type', async (request) => {
     const type = typeOf(request)
     const { view, resources } = await viewOf(request)
-    if (type !== 'serviceAccounts' || fieldOf({ ...(request.query as object) }, 'expand') !== 'true') return view[type]
+    if (type !== 'serviceAccounts' || queryValue(request, 'expand') !== 'true') return view[type]
     const count = view.serviceAccounts.length
     // Each is a whole view.
     if (count > settings.maxExpandedServiceAccounts) {
@@ -210,8 +212,4 @@ function typeOf(request: FastifyRequest): ResourceType {
   const type = parseResourceType(pathValue(request, 'type'))
   if (type === undefined) throw new BackendError(400, `"${pathValue(request, 'type')}" is no type of resource.`)
   return type
-}
-
-function pathValue(request: FastifyRequest, name: string): string {
-  return String(fieldOf(request.params, name) ?? '')
 }

@@ -1,13 +1,13 @@
 /** Limits of API tokens: a filter on needs, apart from the user's permissions. */
+
 import { GatewayError } from '../../errors.ts'
 import { foldName } from '../../fold-name.ts'
 import type { PresentedToken, RequestState } from '../../http/request-state.ts'
 import type { Need } from '../../permissions/decide.ts'
+import { isReadMethod } from '../../telemetry/methods.ts'
 import type { Demand } from '../demands.ts'
 import type { Operation } from '../operation.ts'
 import { routeOf } from '../route.ts'
-
-const readMethods: readonly string[] = ['GET', 'HEAD']
 
 /** For which of its limits a token is not meant for an operation, in words; empty when nothing speaks against it. */
 export function explainTokenLimits(operation: Operation, token: PresentedToken, application: string | undefined): string[] {
@@ -85,7 +85,7 @@ export function isAlwaysReached({ demands: [first] }: Operation): boolean {
 export function isRead(operation: Operation): boolean {
   const { method, changesNothing } = operation
   if (changesNothing) return true
-  return readMethods.includes(method) && readMethods.includes(routeOf(operation).forward?.method ?? 'GET')
+  return isReadMethod(method) && isReadMethod(routeOf(operation).forward?.method ?? 'GET')
 }
 
 export function tokenLimited(problem: string): GatewayError {

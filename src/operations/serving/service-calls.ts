@@ -1,6 +1,8 @@
 /** The calls to services that a request makes. */
+
 import type { FastifyRequest } from 'fastify'
 import { toPathValues } from '../../http/path-template.ts'
+import { isReadMethod } from '../../telemetry/methods.ts'
 import { type IdentityHeaders, identityOf } from '../../upstreams/identity.ts'
 import type { ServiceName } from '../../upstreams/services.ts'
 import type { Read } from '../../upstreams/shared-reads.ts'
@@ -132,12 +134,12 @@ export class CallRecord {
 }
 
 export function isRead({ method = 'GET' }: UpstreamCall): boolean {
-  return method === 'GET' || method === 'HEAD'
+  return isReadMethod(method)
 }
 
 /** The service judges a condition on what is passed on as it is. */
 export function withCondition({ headers, method }: FastifyRequest, call: UpstreamCall): UpstreamCall {
   const condition = headers['if-none-match']
-  if (condition === undefined || (method !== 'GET' && method !== 'HEAD') || !isRead(call)) return call
+  if (condition === undefined || !isReadMethod(method) || !isRead(call)) return call
   return { ...call, headers: { ...call.headers, 'if-none-match': condition } }
 }

@@ -5,6 +5,7 @@ import { fieldOf, isTrue, type JsonObject, listOf, numberOf, objectOf, textOf } 
 import { http } from '../../../node-http.ts'
 import { stageDescriptions } from '../../../stage-types/all.ts'
 import type { StageDescription } from '../../../stage-types/description.ts'
+import { isReadMethod } from '../../../telemetry/methods.ts'
 import { valueAt } from '../../json-path.ts'
 import { type OutsideAnswer, OutsideError, type OutsideRequest } from '../../outside/call-outside.ts'
 import type { PreconfiguredWebhook } from '../../outside/settings.ts'
@@ -198,7 +199,7 @@ function requestOf(
     if (/^x-spinnaker-/i.test(name)) continue
     headers[name.toLowerCase()] = Array.isArray(value) ? value.map(String) : String(value)
   }
-  const hasBody = payload !== undefined && payload !== null && payload !== '' && !['GET', 'HEAD'].includes(method)
+  const hasBody = payload !== undefined && payload !== null && payload !== '' && !isReadMethod(method)
   if (hasBody && headers['content-type'] === undefined) headers['content-type'] = 'application/json'
   return { method, url, headers, body: hasBody ? (typeof payload === 'string' ? payload : formatJson(payload)) : undefined }
 }
