@@ -8,9 +8,9 @@ interface FormDialog {
   readonly application: Application
   readonly title: string
   readonly fields: readonly Field[]
-  /** Of the form at first. */
+  /** With which the form opens. */
   readonly value: Json
-  /** Of the button. */
+  /** Label of the button. */
   readonly action: string
   /** The job to run; without it, the dialog returns the values. */
   readonly toJob?: (value: Json) => Json

@@ -14,7 +14,7 @@ export class ServerGroupTransformer {
     return Promise.resolve(serverGroup)
   }
 
-  /** Of a form into a cluster of a deploy stage, where Deck knows `account` only. */
+  /** Turns a form into a cluster of a deploy stage, where Deck knows `account` only. */
   convertServerGroupCommandToDeployConfiguration({ viewState: _, ...command }: Command): Json {
     return { ...command, provider, cloudProvider: provider, account: command['account'] ?? command['credentials'] }
   }

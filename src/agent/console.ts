@@ -19,8 +19,8 @@ export interface ConsolePipe {
 }
 
 /**
- * The pump: `dd` moves a quarter of the bound at most, then the shell looks whether the file is full. Programs wait while nobody reads
- * the pipe, so they fill no disk, however fast they write and whether or not an agent runs. On a full disk, output is dropped. A shell
+ * The pump: `dd` moves a quarter of the bound at most, then the shell looks whether the file is full. Programs wait while the pipe
+ * is not read, so they fill no disk, however fast they write, with an agent or without. On a full disk, output is dropped. A shell
  * that cannot start a process would end, and the program with it at its next line: it begins anew, which needs none.
  *
  * Files are named by the offset of their first byte in all output; the one before the latest is kept.
@@ -110,7 +110,7 @@ function formatOffset(offset: number): string {
 
 interface ConsoleFile {
   readonly path: string
-  /** Of its first byte in all output. */
+  /** Position of its first byte in all output. */
   readonly offset: number
 }
 

@@ -144,7 +144,7 @@ export class Standby {
   }
 }
 
-/** Of the agents before this one, in a row; 0 when it is no successor of one that died. */
+/** Early ends in a row of the agents before this one; 0 when none of them died. */
 function quickEndsBefore(now: number): number {
   const [quickEnds, startedAt] = (process.env[beginName] ?? '').split(' ').map(Number)
   return quickEnds === undefined || startedAt === undefined || (now - startedAt) * 1000 >= stableMs ? 0 : quickEnds + 1

@@ -38,7 +38,7 @@ export interface BackendContext {
   readonly db: DatabaseSync
   /** Milliseconds since the epoch; tests move it. */
   readonly now: () => number
-  /** Milliseconds since any moment, on a clock that nobody sets; what is passed by is the difference. */
+  /** Milliseconds since any moment, on a monotonic clock; what is passed by is the difference. */
   readonly steady: () => number
   readonly log: FastifyBaseLogger
   /** Calls another service over HTTP, embedded or external, just as the gateway would. */

@@ -70,7 +70,7 @@ function parseTarget(text: string): { path: string; optional: boolean; isElsewhe
   return { path, optional, isElsewhere: /^[a-z]{2,}:/.test(path) }
 }
 
-/** A last `*` stands for every directory there, in the order of their names. */
+/** A last `*` matches every directory there, in the order of their names. */
 function expand(path: string): string[] {
   if (basename(path) !== '*') return [path]
   const parent = dirname(path)

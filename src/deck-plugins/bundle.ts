@@ -1,7 +1,7 @@
 /** The files of a Deck plug-in in its archive, within bounds. */
 import type { UnzipFileInfo } from 'fflate'
 
-/** Of all files together. */
+/** All files together. */
 const maxBytes = 8 * 1024 * 1024
 const maxArchiveBytes = 32 * 1024 * 1024
 const maxFiles = 500

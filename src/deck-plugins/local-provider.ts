@@ -7,7 +7,7 @@ import type { BuiltInPlugin } from './built-in.ts'
  * Another content is another version, so that browsers load it at once.
  *
  * @param consoleDir Folder of the built console; ends in a slash. Undefined where there is none.
- * @param version Of Fairlead.
+ * @param version That of Fairlead.
  * @returns nothing unless it is built
  */
 export async function findLocalProviderPlugin(consoleDir: URL | undefined, version: string): Promise<readonly BuiltInPlugin[]> {

@@ -25,7 +25,7 @@ const maxVersions = 20
 export class RepositoryPlugins {
   readonly #options: RepositoryOptions
   readonly #downloads: Downloads
-  /** Of enabled plug-ins, by repository; a failed read keeps what was there. */
+  /** Releases of enabled plug-ins, by repository; a failed read keeps what was there. */
   readonly #releases = new Map<string, readonly PluginRelease[]>()
   /** By id and version. Undefined: it could not be fetched, which is tried again after the next refresh. */
   readonly #files = new BoundedMap<string, Promise<Files | undefined>>(maxVersions)

@@ -100,7 +100,7 @@ const maxPipelined = 32
 /** How often connections that are idle for too long are looked for. */
 const idleSweepMs = 1000
 const idleCheckMs = 50
-/** Of the bound; with fewer, a further excess is logged again. */
+/** Share of the bound; with fewer, a further excess is logged again. */
 const calmShare = 0.9
 /** With TLS, an address may have so many times the connections that it may have, those in handshakes included. */
 const handshakeFactor = 2

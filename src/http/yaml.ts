@@ -38,7 +38,7 @@ export function parseYaml(
 
 const asText = new Set(['tag:yaml.org,2002:timestamp', 'tag:yaml.org,2002:merge', 'tag:yaml.org,2002:binary'])
 
-/** Of what YAML 1.1 knows beyond JSON, only booleans and numbers: dates, times of day such as 12:30 and `<<` remain texts, as in Gate. */
+/** YAML 1.1 adds booleans and numbers to JSON only: dates, times of day such as 12:30 and `<<` remain texts, as in Gate. */
 function scalarTags(tags: Tags): Tags {
   return tags.filter((tag) => typeof tag === 'string' || (!asText.has(tag.tag) && tag.format !== 'TIME'))
 }

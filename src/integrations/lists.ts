@@ -12,7 +12,7 @@ export interface IntegrationLists {
   pagerDutyServices(): Promise<Entry[]>
   /** By escalation policy, those of the first level first. */
   pagerDutyOnCalls(): Promise<Record<string, Entry[]>>
-  /** @param apiKey Of the user. */
+  /** @param apiKey The key of the user. */
   gremlinTemplates(kind: 'command' | 'target', apiKey: string): Promise<unknown[]>
 }
 

@@ -68,7 +68,7 @@ function describeMisspelt(written: string, { name }: Field): string {
   return `"${written}" is no field of this stage type. Write "${name}".`
 }
 
-/** Of shorter words, too many are near each other. */
+/** Too many shorter words are near each other. */
 const shortestMisspelt = 5
 const longestName = 100
 const mostWrongLetters = 2

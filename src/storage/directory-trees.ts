@@ -153,7 +153,7 @@ export async function* listTree(folder: string, user: FileUser | undefined, maxL
   await tool.ended
 }
 
-/** Undefined: nobody else. */
+/** Undefined: no other user. */
 function ownerOf({ uid, gid }: Stats): FileUser | undefined {
   return process.getuid?.() === 0 && uid !== 0 ? { uid, gid } : undefined
 }

@@ -12,7 +12,7 @@ const discardedMark = 'discarded-'
 
 export interface BakeCachesOptions {
   readonly dataDir: string
-  /** Of one account; 0: there are no caches. */
+  /** Limit for one account; 0: there are no caches. */
   readonly maxBytes: number
   readonly users: Users
   readonly accounts: readonly string[]

@@ -39,7 +39,7 @@ export interface BakerySettings {
   readonly memoryMb: number
   /** Of one bake. */
   readonly diskMb: number
-  /** Of one account; 0: no caches. */
+  /** Limit for one account; 0: no caches. */
   readonly cacheMb: number
   readonly maxRunning: number
   readonly maxRunningPerUser: number

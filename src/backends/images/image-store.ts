@@ -92,7 +92,7 @@ export interface ImageStore {
   /** The folder with the content, to be read only. */
   folderOf(image: Pick<StoredImage, 'digest'>): string
   /**
-   * Stores an archive, tar or tar.gz, as it arrives. Files of the store are its own, whoever made the archive.
+   * Stores an archive, tar or tar.gz, as it arrives. Files of the store are its own, also those of archives by other users.
    *
    * @throws {BackendError} 400 for what is wrong with it; 409 when an account has the version with another content; 413 beyond the bounds
    */

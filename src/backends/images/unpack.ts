@@ -19,7 +19,7 @@ import { BackendError } from '../backend.ts'
 import { toStorageError } from '../storage-error.ts'
 
 export interface UnpackBounds {
-  /** Of all files together. */
+  /** All files together. */
   readonly maxBytes: number
   readonly maxEntries: number
 }

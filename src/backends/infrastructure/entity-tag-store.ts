@@ -38,7 +38,7 @@ export function openEntityTags(db: DatabaseSync, now: () => number): EntityTagSt
     return row === undefined ? undefined : (parseJson(String(row['document'])) as JsonObject)
   }
 
-  /** Of an entity, what was sent and what is stored under its id: a reference may name any application and account. */
+  /** What was sent about an entity, and what is stored under its id: a reference may name any application and account. */
   const versionsOf = (description: JsonObject): JsonObject[] => [description, ...storedUnder(idOf(description))]
   const storedUnder = (id: unknown): JsonObject[] => {
     const stored = get(textOf(id) ?? '')

@@ -23,7 +23,7 @@ export interface ProjectApplication {
   clusters: { region: string; lastPush: number; builds: Build[]; instanceCounts: InstanceCounts }[]
 }
 
-/** Of a build server; Deck counts on its number. */
+/** A run on a build server; Deck counts on its number. */
 interface Build {
   host: string
   job: string

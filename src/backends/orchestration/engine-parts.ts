@@ -22,7 +22,7 @@ export interface EngineOptions {
   /** Zone of execution windows, an IANA name. */
   timeZone: string
   now: () => number
-  /** Milliseconds on a clock that nobody sets. */
+  /** Milliseconds on a monotonic clock. */
   steady: () => number
   nextId: () => string
   call: CallService

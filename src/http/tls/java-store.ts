@@ -12,8 +12,8 @@ export function isJks(bytes: Buffer): boolean {
 }
 
 /**
- * @param password Of the store; an empty one leaves it unchecked, as Java does for trust stores.
- * @param keyPassword Of the entries; undefined where only certificates are wanted.
+ * @param password That of the store; an empty one leaves it unchecked, as Java does for trust stores.
+ * @param keyPassword That of the entries; undefined where only certificates are wanted.
  * @throws {DerError} with what is wrong: damaged, or a wrong password
  */
 export function readJks(file: Buffer, password: string, keyPassword: string | undefined): KeyStore {

@@ -67,7 +67,7 @@ export const accountStateAttributes = [
 ]
 
 const disabledBit = 2
-/** Of Active Directory: 100 ns since 1601; this stands for never, as 0 does. */
+/** Times of Active Directory count 100 ns since 1601; this one means never, as 0 does. */
 const neverExpires = 9_223_372_036_854_775_807n
 const windowsEpochMs = 11_644_473_600_000
 const dayMs = 86_400_000

@@ -7,14 +7,14 @@ interface StartMode {
   readonly body: JsonObject
 }
 
-/** Of a definition or a task, where both may stand beside the trigger or in it. */
+/** Reads both flags of a definition or a task, beside the trigger or in it. */
 export function startModeOf(given: JsonObject): StartMode {
   const { plan, body } = takePlan(given)
   const { dryRun, ...rest } = body
   return { plan, body: isTrue(dryRun) ? { ...rest, trigger: { ...objectOf(rest['trigger']), dryRun: true } } : body }
 }
 
-/** Of the trigger of a stored pipeline, or an object around it. */
+/** Reads `plan` of the trigger of a stored pipeline, or of an object around it. */
 export function takePlan(given: JsonObject): StartMode {
   const { plan, ...body } = given
   const { plan: inner, ...trigger } = objectOf(body['trigger'])

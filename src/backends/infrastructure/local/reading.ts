@@ -14,7 +14,7 @@ import type { StartLimits } from './start-limits.ts'
 export const platformHealth = 'Local'
 
 /**
- * @param startLimits Of its account; its own count first
+ * @param startLimits Those of its account; its own count first
  * @param instances Called by those who need them
  */
 export function toServerGroup(

@@ -23,7 +23,7 @@ export interface ReconcilerOptions {
   readonly agent: AgentClient
   readonly toState: () => DesiredState
   readonly now: () => number
-  /** Milliseconds on a clock that nobody sets. */
+  /** Milliseconds on a monotonic clock. */
   readonly steady: () => number
   readonly drainMs: number
   /** Told when the desired or the observed state is another one. */

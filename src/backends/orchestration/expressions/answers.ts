@@ -38,7 +38,7 @@ function charactersOf(answer: Answer | undefined): number {
 
 const mostPerStage = 20
 const mostExecutions = 500
-/** Of all answers that are kept. */
+/** All answers together that are kept. */
 const mostCharacters = 64 * 1024 * 1024
 
 export class ExpressionAnswers {

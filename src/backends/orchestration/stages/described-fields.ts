@@ -24,7 +24,7 @@ export function placeOf(stage: JsonObject, index: number): string {
   return name === undefined ? `Stage ${index + 1}` : `Stage "${shorten(name)}"`
 }
 
-/** Of the type that implements the stage; undefined when the engine does not know it. */
+/** Description of the type that implements the stage; undefined when the engine does not know it. */
 export function descriptionOf(stage: JsonObject, types: StageTypes): StageDescription | undefined {
   const type = textOf(stage['type'])
   if (type === undefined) return undefined

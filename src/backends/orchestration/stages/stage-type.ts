@@ -180,7 +180,7 @@ export function typeNameOf({ type, context }: Pick<Stage, 'type' | 'context'>): 
   return typeof alias === 'string' ? alias : type
 }
 
-/** Stands for the types whose stages act or call, in an execution whose trigger has `dryRun`. */
+/** Replaces the types whose stages act or call, in an execution whose trigger has `dryRun`. */
 const dryRunStage: StageType = { type: 'dryRun', steps: [{ name: 'dryRun', decide: () => ({ status: 'SUCCEEDED' }) }] }
 
 /** The type that implements a stage; undefined when the engine does not know it. */

@@ -27,7 +27,7 @@ function describeSave({ pipeline, pipelines }: JsonObject, limits: PipelineLimit
   )
 }
 
-/** In base64, four characters stand for three bytes. */
+/** In base64, four characters hold three bytes. */
 function describeText(what: string, text: unknown, { bytes: most }: PipelineLimits): string | undefined {
   const bytes = typeof text === 'string' ? Math.floor((text.length / 4) * 3) - 2 : 0
   return describeOversize(what, bytes, most)

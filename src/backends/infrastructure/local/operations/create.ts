@@ -300,7 +300,7 @@ function capacityOf({ fields, source }: Plan, isClone: boolean): Capacity {
   return capacity
 }
 
-/** Of the account that the server group belongs to, also for a clone from another one. @throws {Error} */
+/** The image as the account of the server group has it, also for a clone from another account. @throws {Error} */
 function requireImage({ fields, place, source }: Plan, parts: OperationParts): StoredImage {
   const id = imageIdOf(fields) ?? source?.image.id ?? ''
   const { account, region } = place

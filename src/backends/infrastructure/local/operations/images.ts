@@ -11,7 +11,7 @@ const Names = z.looseObject({ imageNames: texts, amiName: optionalText, imageNam
 export function imageOperations(parts: OperationParts): OperationTypes {
   const { images, desired, settings } = parts
 
-  /** Of the account in the description. */
+  /** The image as the account in the description has it. */
   const find = (name: string, description: JsonObject): StoredImage | undefined => {
     const account = accountOf(description)
     return account === undefined ? undefined : findImage(images, name, account)

@@ -67,7 +67,7 @@ function guarded<T>({ meter }: CallContext, call: () => T): T {
   }
 }
 
-/** The class that a name stands for, as a value. @throws {ExpressionError} */
+/** The class of a name, as a value. @throws {ExpressionError} */
 export function referToClass(name: string): JavaClassReference {
   return new JavaClassReference(findJavaClass(name))
 }

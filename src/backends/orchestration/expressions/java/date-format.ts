@@ -12,7 +12,7 @@ export interface ParsedFields {
   hour?: number
   minute?: number
   second?: number
-  /** Of the second. */
+  /** Since the begin of the second. */
   nanoseconds?: number
   /** Such as `+02:00`. */
   offset?: string

@@ -10,7 +10,7 @@ export interface CallContext {
 export type JavaFunction = (args: readonly unknown[], context: CallContext) => unknown
 export type JavaMethod<T> = (target: T, args: readonly unknown[], context: CallContext) => unknown
 
-/** A class with everything that expressions may use of it. `T` is what stands for one of its objects. */
+/** A class with everything that expressions may use of it. `T` represents one of its objects. */
 export interface JavaClass<T = never> {
   /** Qualified name. */
   readonly name: string
