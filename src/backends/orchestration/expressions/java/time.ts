@@ -2,33 +2,29 @@
 import { textArgument, wholeArgument } from '../arguments.ts'
 import { ExpressionError } from '../lexer.ts'
 import { describe } from '../values.ts'
+import {
+  between,
+  chronoUnit,
+  countBetween,
+  dayOfWeek,
+  month,
+  objectValue,
+  type TemporalUnit,
+  type Timed,
+  type Unit,
+  unitArgument,
+  units,
+} from './calendar.ts'
 import { formatMoment, type Moment, nanosecondsOf, parseMoment, parsePattern } from './date-format.ts'
 import { type CallContext, type JavaClass, type JavaFunction, type JavaMethod, JavaObject } from './java-class.ts'
-
-/** What dates, times and instants of `Temporal` have in common here. */
-interface Timed {
-  add(amount: object): Timed
-  subtract(amount: object): Timed
-  with(fields: object): Timed
-  until(other: never, options: object): Temporal.Duration
-  round(options: object): Timed
-}
+import { checkZone, defaultZone, zoneArgument, zoneId, zoneOffset } from './zones.ts'
 
 type DateLike = Temporal.PlainDate | Temporal.PlainDateTime | Temporal.ZonedDateTime
 
 /** For methods that count nothing. */
 const noContext = undefined as unknown as CallContext
 
-/** Where no zone is named, as in the containers of most services. */
-const defaultZone = 'UTC'
 const nanosecondsPerSecond = 1_000_000_000n
-
-/** Units of time: their name in Java, and in `Temporal`. */
-const units = {
-  ...{ NANOS: 'nanoseconds', MICROS: 'microseconds', MILLIS: 'milliseconds', SECONDS: 'seconds', MINUTES: 'minutes' },
-  ...{ HOURS: 'hours', DAYS: 'days', WEEKS: 'weeks', MONTHS: 'months', YEARS: 'years' },
-} as const
-type Unit = keyof typeof units
 
 const dateUnits: readonly Unit[] = ['DAYS', 'WEEKS', 'MONTHS', 'YEARS']
 const timeUnits: readonly Unit[] = ['NANOS', 'SECONDS', 'MINUTES', 'HOURS']
@@ -39,78 +35,6 @@ const dateFields = {
 const timeFields = { getHour: 'hour', getMinute: 'minute', getSecond: 'second' }
 const dateParts = { withYear: 'year', withMonth: 'month', withDayOfMonth: 'day' }
 const timeParts = { withHour: 'hour', withMinute: 'minute', withSecond: 'second' }
-
-function enumeration(
-  name: string,
-  values: readonly string[],
-  methods: Record<string, JavaMethod<string>> = {},
-): JavaClass<string> {
-  const parse: JavaFunction = ([text]) => member(javaClass, values, textArgument(text))
-  const javaClass: JavaClass<string> = {
-    name,
-    get constants() {
-      return Object.fromEntries(values.map((each) => [each, new JavaObject(javaClass, each)]))
-    },
-    statics: { valueOf: parse },
-    methods: { name: (value) => value, ordinal: (value) => values.indexOf(value), ...methods },
-    toText: (value) => value,
-    compare: (one, other) => values.indexOf(one) - values.indexOf(other),
-  }
-  return javaClass
-}
-
-function member(javaClass: JavaClass<string>, values: readonly string[], name: string): JavaObject<string> {
-  if (!values.includes(name)) throw new ExpressionError(`${javaClass.name} has no "${name.slice(0, 40)}".`)
-  return new JavaObject(javaClass, name)
-}
-
-/** Days of the week and months count from 1. */
-function calendarNames(name: string, values: readonly string[]): JavaClass<string> {
-  const at = (place: number) => values[((place % values.length) + values.length) % values.length] as string
-  const javaClass: JavaClass<string> = enumeration(name, values, {
-    getValue: (value) => values.indexOf(value) + 1,
-    plus: (value, [amount]) => new JavaObject(javaClass, at(values.indexOf(value) + wholeArgument(amount))),
-    minus: (value, [amount]) => new JavaObject(javaClass, at(values.indexOf(value) - wholeArgument(amount))),
-  })
-  const of: JavaFunction = ([number]) => member(javaClass, values, values[wholeArgument(number) - 1] ?? String(number))
-  return Object.assign(javaClass, { statics: { ...javaClass.statics, of } })
-}
-
-const dayOfWeek = calendarNames('java.time.DayOfWeek', 'MONDAY TUESDAY WEDNESDAY THURSDAY FRIDAY SATURDAY SUNDAY'.split(' '))
-const month = calendarNames(
-  'java.time.Month',
-  'JANUARY FEBRUARY MARCH APRIL MAY JUNE JULY AUGUST SEPTEMBER OCTOBER NOVEMBER DECEMBER'.split(' '),
-)
-
-const chronoUnit: JavaClass<string> = enumeration('java.time.temporal.ChronoUnit', Object.keys(units), {
-  between: (unit, [from, to]) => countBetween(from, to, units[unit as Unit]),
-})
-
-type TemporalUnit = (typeof units)[Unit]
-
-function unitArgument(value: unknown): TemporalUnit {
-  return units[objectValue<string>(value, [chronoUnit]) as Unit]
-}
-
-/** @throws {ExpressionError} unless it is an object of one of the classes */
-function objectValue<T>(value: unknown, classes: readonly JavaClass<T>[]): T {
-  if (value instanceof JavaObject && classes.includes(value.class as JavaClass<T>)) return value.value as T
-  throw new ExpressionError(`${classes.map(({ name }) => name).join(' or ')} was expected instead of ${describe(value)}.`)
-}
-
-/** A length of time in one unit, whole; days of instants have 24 hours. */
-function between(from: unknown, to: unknown, unit: TemporalUnit): Temporal.Duration {
-  if (!(from instanceof JavaObject) || !(to instanceof JavaObject) || from.class !== to.class)
-    throw new ExpressionError(`There is no time between ${describe(from)} and ${describe(to)}.`)
-  const [one, other] = [from, to].map(({ value }) =>
-    value instanceof Temporal.Instant ? value.toZonedDateTimeISO('UTC') : value,
-  )
-  return (one as Timed).until(other as never, { largestUnit: unit, smallestUnit: unit, roundingMode: 'trunc' })
-}
-
-function countBetween(from: unknown, to: unknown, unit: TemporalUnit): bigint {
-  return BigInt(between(from, to, unit)[unit as 'days'])
-}
 
 /** Days and longer of an instant: each day has 24 hours. */
 function shift<T>(value: T, amount: Partial<Record<TemporalUnit, number>>, isBack: boolean): T {
@@ -180,16 +104,6 @@ const clockMethods = <T extends Temporal.PlainTime | Temporal.PlainDateTime | Te
   },
 })
 
-function zoneArgument(value: unknown): string {
-  return typeof value === 'string' ? checkZone(value) : objectValue(value, [zoneId, zoneOffset])
-}
-
-function checkZone(name: string): string {
-  const zone =
-    name === 'Z' || name === 'GMT' ? 'UTC' : /^[+-]\d{1,2}$/.test(name) ? `${name.replace(/^(.)(\d)$/, '$10$2')}:00` : name
-  return Temporal.Instant.fromEpochMilliseconds(0).toZonedDateTimeISO(zone).timeZoneId
-}
-
 /** The moment of the call in the zone that is the only argument, if there is one. */
 function nowIn([zone]: readonly unknown[], { now }: CallContext): Temporal.ZonedDateTime {
   return Temporal.Instant.fromEpochMilliseconds(now).toZonedDateTimeISO(zone === undefined ? defaultZone : zoneArgument(zone))
@@ -210,10 +124,13 @@ const monthNumber = (value: unknown) => Object.keys(month.constants ?? {}).index
 /** Java leaves out seconds that are zero, and writes fractions in groups of three digits. */
 function clockText(text: string): string {
   return text.replace(/(T|^)(\d\d:\d\d):(\d\d)(?:\.(\d+))?/, (_all, before, minutes, seconds, fraction?: string) => {
-    if (fraction !== undefined)
-      return `${before}${minutes}:${seconds}.${fraction.padEnd(Math.ceil(fraction.length / 3) * 3, '0')}`
+    if (fraction !== undefined) return `${before}${minutes}:${seconds}.${inGroups(fraction)}`
     return `${before}${minutes}${seconds === '00' ? '' : `:${seconds}`}`
   })
+}
+
+function inGroups(fraction: string): string {
+  return fraction.padEnd(Math.ceil(fraction.length / 3) * 3, '0')
 }
 
 const localDate: JavaClass<Temporal.PlainDate> = {
@@ -382,15 +299,20 @@ const instant: JavaClass<Temporal.Instant> = {
       return new JavaObject(instant, value.toZonedDateTimeISO('UTC').round({ smallestUnit, roundingMode: 'floor' }).toInstant())
     },
   },
-  toText: (value) =>
-    value.toString().replace(/\.(\d+)Z$/, (_all, digits: string) => `.${digits.padEnd(Math.ceil(digits.length / 3) * 3, '0')}Z`),
+  toText: (value) => value.toString().replace(/\.(\d+)Z$/, (_all, digits: string) => `.${inGroups(digits)}Z`),
   compare: Temporal.Instant.compare,
 }
 
-/** `java.time.Duration` and `java.time.Period`: lengths of time, and of the calendar. */
-function lengthClass(name: string, own: readonly Unit[], methods: JavaClass<Temporal.Duration>['methods'], statics = {}) {
+type LengthClass = JavaClass<Temporal.Duration>
+
+/** `java.time.Duration` and `java.time.Period`: lengths of time, and of the calendar. @param created Units with a method that creates one */
+function lengthClass(
+  name: string,
+  created: readonly Unit[],
+  { methods, statics, ...more }: Omit<LengthClass, 'name'>,
+): LengthClass {
   const wrap = (value: Temporal.Duration) => new JavaObject(javaClass, value)
-  const javaClass: JavaClass<Temporal.Duration> = {
+  const javaClass: LengthClass = {
     name,
     constants: {
       get ZERO() {
@@ -399,7 +321,7 @@ function lengthClass(name: string, own: readonly Unit[], methods: JavaClass<Temp
     },
     statics: {
       ...Object.fromEntries(
-        own.map((unit) => [
+        created.map((unit) => [
           `of${unit.charAt(0)}${unit.slice(1).toLowerCase()}`,
           ([amount]: readonly unknown[]) => wrap(Temporal.Duration.from(lengthOf(unit, wholeArgument(amount)))),
         ]),
@@ -420,6 +342,7 @@ function lengthClass(name: string, own: readonly Unit[], methods: JavaClass<Temp
             .toString()
             .replace(/\d+(?:\.\d+)?/g, '-$&')
         : value.toString().replace('PT0S', name.endsWith('Period') ? 'P0D' : 'PT0S'),
+    ...more,
   }
   return javaClass
 }
@@ -429,17 +352,14 @@ function lengthOf(unit: Unit, amount: number): Temporal.DurationLike {
   return unit === 'WEEKS' ? { days: 7 * amount } : { [units[unit]]: amount }
 }
 
-const total = (
-  unit: 'days' | 'hours' | 'minutes' | 'seconds' | 'milliseconds' | 'nanoseconds',
-): JavaMethod<Temporal.Duration> => {
-  return (value) => BigInt(Math.trunc(value.total(unit)))
-}
+const total =
+  (unit: 'days' | 'hours' | 'minutes' | 'seconds' | 'milliseconds' | 'nanoseconds'): JavaMethod<Temporal.Duration> =>
+  (value) =>
+    BigInt(Math.trunc(value.total(unit)))
 const exact = (value: Temporal.Duration) => value.round({ largestUnit: 'hours' })
 
-const duration: JavaClass<Temporal.Duration> = lengthClass(
-  'java.time.Duration',
-  ['NANOS', 'MILLIS', 'SECONDS', 'MINUTES', 'HOURS'],
-  {
+const duration: LengthClass = lengthClass('java.time.Duration', ['NANOS', 'MILLIS', 'SECONDS', 'MINUTES', 'HOURS'], {
+  methods: {
     toDays: total('days'),
     toHours: total('hours'),
     toMinutes: total('minutes'),
@@ -450,51 +370,22 @@ const duration: JavaClass<Temporal.Duration> = lengthClass(
     plus: (value, [other]) => new JavaObject(duration, exact(value.add(objectValue(other, [duration])))),
     minus: (value, [other]) => new JavaObject(duration, exact(value.subtract(objectValue(other, [duration])))),
   },
-  {
-    ofDays: ([days]: readonly unknown[]) => new JavaObject(duration, Temporal.Duration.from({ hours: 24 * wholeArgument(days) })),
-    between: ([from, to]: readonly unknown[]) => new JavaObject(duration, exact(between(from, to, 'nanoseconds'))),
+  statics: {
+    ofDays: ([days]) => new JavaObject(duration, Temporal.Duration.from({ hours: 24 * wholeArgument(days) })),
+    between: ([from, to]) => new JavaObject(duration, exact(between(from, to, 'nanoseconds'))),
   },
-)
-duration satisfies JavaClass<Temporal.Duration>
-Object.assign(duration, { compare: Temporal.Duration.compare })
+  compare: Temporal.Duration.compare,
+})
 
-const period: JavaClass<Temporal.Duration> = lengthClass(
-  'java.time.Period',
-  ['DAYS', 'WEEKS', 'MONTHS', 'YEARS'],
-  { ...readers<Temporal.Duration>({ getYears: 'years', getMonths: 'months', getDays: 'days' }) },
-  {
-    of: ([years, months, days]: readonly unknown[]) =>
+const period: LengthClass = lengthClass('java.time.Period', ['DAYS', 'WEEKS', 'MONTHS', 'YEARS'], {
+  methods: readers({ getYears: 'years', getMonths: 'months', getDays: 'days' }),
+  statics: {
+    of: ([years, months, days]) =>
       new JavaObject(period, new Temporal.Duration(wholeArgument(years), wholeArgument(months), 0, wholeArgument(days))),
-    between: ([from, to]: readonly unknown[]) =>
+    between: ([from, to]) =>
       new JavaObject(period, objectValue(from, [localDate]).until(objectValue(to, [localDate]), { largestUnit: 'years' })),
   },
-)
-
-const zoneMethods: JavaClass<string>['methods'] = { getId: (zone) => zone }
-const zoneId: JavaClass<string> = {
-  name: 'java.time.ZoneId',
-  statics: {
-    of: ([name]) => new JavaObject(zoneId, checkZone(textArgument(name))),
-    systemDefault: () => new JavaObject(zoneId, defaultZone),
-  },
-  methods: zoneMethods,
-  toText: (zone) => zone,
-}
-const zoneOffset: JavaClass<string> = {
-  name: 'java.time.ZoneOffset',
-  constants: {
-    get UTC() {
-      return new JavaObject(zoneOffset, '+00:00')
-    },
-  },
-  statics: {
-    of: ([name]) => new JavaObject(zoneOffset, checkZone(textArgument(name))),
-    ofHours: ([hours]) => new JavaObject(zoneOffset, checkZone(offsetText(wholeArgument(hours)))),
-  },
-  methods: zoneMethods,
-  toText: (zone) => (zone === '+00:00' ? 'Z' : zone),
-}
-const offsetText = (hours: number) => `${hours < 0 ? '-' : '+'}${String(Math.abs(hours)).padStart(2, '0')}:00`
+})
 
 interface Formatter {
   readonly zone: string | undefined
