@@ -15,12 +15,31 @@ export async function showAddress(page: Page, path: string): Promise<void> {
   })()`)
 }
 
-/** @param rules Those to check; all unless given. */
-export async function findBarriers(page: Page, rules?: readonly string[]): Promise<string[]> {
+/** Shows an address, and finds the barriers of its screen: in light and dark, on narrow screens, and with large text. */
+export async function findBarriersAt(page: Page, path: string): Promise<string[]> {
+  await page.setViewportSize({ width: 1440, height: 900 })
+  await page.emulateMedia({ colorScheme: 'light' })
+  await showAddress(page, path)
+  await page.getByRole('heading', { level: 1 }).first().waitFor()
+  await page.locator('[aria-busy="true"]').first().waitFor({ state: 'detached' })
+  const found = await findBarriers(page)
+  await page.emulateMedia({ colorScheme: 'dark' })
+  // The editor's test has the navigation in dark.
+  found.push(...(await findBarriers(page, ['color-contrast'], '#main')))
+  for (const width of [320, 390]) {
+    await page.setViewportSize({ width, height: 900 })
+    const wide = Number(await page.evaluate('document.documentElement.scrollWidth - innerWidth'))
+    if (wide > 0) found.push(`${wide} px wider than a screen of ${width}`)
+  }
+  return [...found, ...(await findLostText(page))]
+}
+
+/** @param rules Those to check; all unless given. @param part Selector of what is checked */
+export async function findBarriers(page: Page, rules?: readonly string[], part = 'html'): Promise<string[]> {
   if (await page.evaluate('globalThis.axe === undefined')) await page.evaluate(axe)
   const wanted = rules === undefined ? { rules: { 'target-size': { enabled: true } } } : { runOnly: rules }
   const options = { ...wanted, resultTypes: ['violations'] }
-  const results = (await page.evaluate(`axe.run(${JSON.stringify(options)})`)) as AxeResults
+  const results = (await page.evaluate(`axe.run('${part}', ${JSON.stringify(options)})`)) as AxeResults
   const found = results.violations.map(({ id, nodes }) => {
     const places = nodes.filter(
       ({ target, any }) => id !== 'target-size' || !(isInChart(target.join(' ')) || any.some(isCovered)),
