@@ -38,8 +38,13 @@ export function withoutEffect(description: string): z.ZodOptional<z.ZodUnknown> 
 export const httpAddress = z
   .string()
   .refine(isHttpAddress, 'must be an absolute address such as http://orca.example:8083')
-  .transform((text) => text.replace(/(?<!\/)\/+$/, ''))
+  .transform(withoutSlash)
   .meta({ type: 'address' })
+
+/** An address without slashes at its end, so that paths can be appended. */
+export function withoutSlash(address: string): string {
+  return address.replace(/(?<!\/)\/+$/, '')
+}
 
 export const port = z.int().min(0).max(65535)
 

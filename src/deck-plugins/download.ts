@@ -2,13 +2,12 @@
 import { createHash } from 'node:crypto'
 import { createOutsideCalls } from '../backends/outside/call-outside.ts'
 import type { OutsideSettings } from '../backends/outside/settings.ts'
+import { isRedirect, maxRedirects } from '../upstreams/redirects.ts'
 import type { ServiceTls } from '../upstreams/service-tls.ts'
 import type { PluginRelease } from './releases.ts'
 
 const maxArchiveBytes = 32 * 1024 * 1024
 const timeoutMs = 30_000
-const maxRedirects = 5
-const redirects = new Set([301, 302, 303, 307, 308])
 
 export interface DownloadSettings {
   /** Release addresses come from users; these restrictions hold for them as for those of stages. */
@@ -45,7 +44,7 @@ export function createDownloads({ restrictions, lists, front50Urls, tls = {} }: 
       const { status, headers, bytes } = await call({ method: 'GET', url: address, headers: { accept: '*/*' }, body: undefined })
       if (status === 200) return bytes
       const [target] = [headers['location']].flat()
-      if (!redirects.has(status) || target === undefined) throw new Error(`${new URL(address).host} answered ${status}`)
+      if (!isRedirect(status) || target === undefined) throw new Error(`${new URL(address).host} answered ${status}`)
       address = new URL(target, address).href
     }
     throw new Error(`${new URL(url).host} redirects more than ${maxRedirects} times`)

@@ -1,7 +1,7 @@
 /** Settings of the plug-ins of Deck. */
 import { z } from 'zod'
-import { isObject } from '../json/values.ts'
-import { milliseconds, type SettingsReport } from '../setting.ts'
+import { isObject, isTrue, objectOf } from '../json/values.ts'
+import { milliseconds, type SettingsReport, withoutSlash } from '../setting.ts'
 
 const prefix = 'spinnaker.extensibility'
 
@@ -45,10 +45,13 @@ export interface DeckPluginSettings {
 
 export function toDeckPluginSettings(keys: DeckPluginKeys, report: SettingsReport): DeckPluginSettings {
   const served = keys[`${prefix}.deck-proxy.enabled`] as boolean
-  const repositories = Object.entries(toMap(keys[`${prefix}.repositories`])).map(([name, value]) => ({ name, ...toMap(value) }))
+  const repositories = Object.entries(objectOf(keys[`${prefix}.repositories`])).map(([name, value]) => ({
+    name,
+    ...objectOf(value),
+  }))
   const lists = repositories.flatMap(({ name, ...repository }) => {
     const { url, enabled } = repository as { url?: unknown; enabled?: unknown }
-    if (url === undefined || url === '' || !isOn(enabled ?? true)) return []
+    if (url === undefined || url === '' || !isTrue(enabled ?? true)) return []
     const address = toListAddress(String(url))
     if (address !== undefined) return [address]
     report.problem(
@@ -59,9 +62,9 @@ export function toDeckPluginSettings(keys: DeckPluginKeys, report: SettingsRepor
   })
   const front50 = repositories.find(({ name }) => name === 'front50') as { enabled?: unknown } | undefined
   return {
-    enabled: served ? new Map(findPlugins(toMap(keys[`${prefix}.deck-proxy.plugins`]), [])) : new Map(),
+    enabled: served ? new Map(findPlugins(objectOf(keys[`${prefix}.deck-proxy.plugins`]), [])) : new Map(),
     lists,
-    asksFront50: isOn(front50?.enabled ?? true),
+    asksFront50: isTrue(front50?.enabled ?? true),
     refreshMs: keys[`${prefix}.deck-proxy.cache-refresh-interval-ms`] as number,
     served,
   }
@@ -74,19 +77,11 @@ function* findPlugins(map: Record<string, unknown>, above: readonly string[]): G
     const { enabled, version } = value
     const path = [...above, name]
     if (enabled === undefined) yield* findPlugins(value, path)
-    else if (isOn(enabled)) yield [path.join('.'), version === undefined ? undefined : String(version)]
+    else if (isTrue(enabled)) yield [path.join('.'), version === undefined ? undefined : String(version)]
   }
 }
 
 function toListAddress(url: string): string | undefined {
   if (!/^https?:\/\//i.test(url) || !URL.canParse(url)) return undefined
-  return /\.json(?:\?|$)/.test(url) ? url : `${url.replace(/\/$/, '')}/plugins.json`
-}
-
-function toMap(value: unknown): Record<string, unknown> {
-  return isObject(value) ? value : {}
-}
-
-function isOn(value: unknown): boolean {
-  return String(value).trim().toLowerCase() === 'true'
+  return /\.json(?:\?|$)/.test(url) ? url : `${withoutSlash(url)}/plugins.json`
 }

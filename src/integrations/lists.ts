@@ -94,24 +94,24 @@ function configured<T>(settings: T | undefined, name: string, key: string): T {
 
 /** One call for all who ask at the same time, and for the time after it. A failed refresh keeps the old list. */
 function keep<T>(read: () => Promise<T>, keptMs: number, now: () => number): () => Promise<T> {
-  let known: { value: T; untilMs: number } | undefined
-  let running: Promise<T> | undefined
-  const refresh = async () => {
-    try {
-      known = { value: await read(), untilMs: now() + keptMs }
-      return known.value
-    } catch (error) {
-      if (known === undefined) throw error
-      known = { ...known, untilMs: now() + keptMs }
-      return known.value
-    } finally {
-      running = undefined
+  let kept: { readonly value: Promise<T>; untilMs: number } | undefined
+  return () => {
+    if (kept !== undefined && now() < kept.untilMs) return kept.value
+    const former = kept?.value
+    const entry = {
+      value: read().catch((error: unknown) => former ?? Promise.reject(error)),
+      untilMs: Number.POSITIVE_INFINITY,
     }
-  }
-  return async () => {
-    if (known !== undefined && now() < known.untilMs) return known.value
-    running ??= refresh()
-    return running
+    kept = entry
+    entry.value.then(
+      () => {
+        entry.untilMs = now() + keptMs
+      },
+      () => {
+        kept = undefined
+      },
+    )
+    return entry.value
   }
 }
 

@@ -2,6 +2,7 @@
 import type { ConnectionOptions } from 'node:tls'
 import { GatewayError } from '../errors.ts'
 import { encodeSegments } from '../http/encode-path.ts'
+import { isRedirect, maxRedirects } from '../upstreams/redirects.ts'
 import { type ConfiguredAnswer, callConfigured } from './call-configured.ts'
 
 export interface ProxySettings {
@@ -28,9 +29,6 @@ export interface ProxyAnswer extends ConfiguredAnswer {
   readonly url: URL
 }
 
-const maxRedirects = 5
-const redirects = new Set([301, 302, 303, 307, 308])
-
 /**
  * Neither identity nor cookies of the caller reach the service. Redirects are followed within its address, for reads only.
  *
@@ -47,7 +45,7 @@ export async function callProxy(proxies: readonly ProxySettings[], request: Prox
   for (let followed = 0; ; followed++) {
     const answer = await callConfigured({ ...proxy, name: `The service of the proxy ${proxy.id}`, method, url, headers, body })
     const { location } = answer.headers
-    if (method !== 'GET' || !redirects.has(answer.status) || location === undefined) return { ...answer, url }
+    if (method !== 'GET' || !isRedirect(answer.status) || location === undefined) return { ...answer, url }
     const target = URL.parse(location, url)
     if (target?.origin !== url.origin || followed === maxRedirects)
       throw new GatewayError(

@@ -5,6 +5,13 @@ import { isReadMethod } from '../telemetry/methods.ts'
 
 export const maxRedirects = 5
 
+const redirects = new Set([301, 302, 303, 307, 308])
+
+/** Whether `Location` has another address of what was asked for. */
+export function isRedirect(status: number): boolean {
+  return redirects.has(status)
+}
+
 /**
  * The path to ask instead, relative to the base URL of the service; undefined when the redirect is not followed.
  *

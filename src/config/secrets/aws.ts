@@ -1,5 +1,6 @@
 /** Objects of S3 and entries of AWS Secrets Manager, signed with the credentials of the environment. */
 import { createHash, createHmac } from 'node:crypto'
+import { withoutSlash } from '../../setting.ts'
 import type { Environment } from '../environment.ts'
 import { callStore, parseStoreAnswer } from './call-store.ts'
 import { childOf, paramOf, SecretError, type SecretPlaces, type SecretReference, variableOf } from './secret-reference.ts'
@@ -52,7 +53,7 @@ function parseKeys(text = ''): unknown {
 /** The variables are those of the tools of AWS. */
 function endpointOf(env: Environment, service: string, host: string): string {
   const given = env[`AWS_ENDPOINT_URL_${service}`] || env['AWS_ENDPOINT_URL']
-  return given ? given.replace(/\/$/, '') : `https://${host}.amazonaws.com${host.includes('.cn-') ? '.cn' : ''}`
+  return given ? withoutSlash(given) : `https://${host}.amazonaws.com${host.includes('.cn-') ? '.cn' : ''}`
 }
 
 function encodeSegment(text: string): string {

@@ -1,5 +1,6 @@
 /** Objects of Google Cloud Storage: `gcs!b:bucket!f:path`, as the account of a key file or of the machine. */
 import { readFile } from 'node:fs/promises'
+import { withoutSlash } from '../../setting.ts'
 import type { Environment } from '../environment.ts'
 import { callStore, parseStoreAnswer } from './call-store.ts'
 import { paramOf, SecretError, type SecretPlaces, type SecretReference } from './secret-reference.ts'
@@ -32,7 +33,7 @@ export async function readGcsObject(reference: SecretReference, { env }: SecretP
 }
 
 function withScheme(host: string): string {
-  return (/^https?:\/\//.test(host) ? host : `http://${host}`).replace(/\/$/, '')
+  return withoutSlash(/^https?:\/\//.test(host) ? host : `http://${host}`)
 }
 
 /** Undefined for an emulator without credentials. */
