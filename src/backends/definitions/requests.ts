@@ -16,7 +16,6 @@ export const optionalText = z.string().nullish()
 export const maxNameLength = 255
 export const nameText = z.string().max(maxNameLength)
 export const optionalName = nameText.nullish()
-export const optionalObjects = z.array(jsonObject).nullish()
 const flagText = 'it must be true or false'
 /** Older clients send booleans as text. */
 export const optionalFlag = z.union([z.boolean(), z.string().regex(/^(true|false)$/i, flagText)], flagText).nullish()

@@ -1,8 +1,8 @@
 /** Argon2id hashes of passwords, with their own parameters. */
 import { argon2, randomBytes, timingSafeEqual } from 'node:crypto'
 import { promisify } from 'node:util'
-import { GatewayError } from '../../errors.ts'
 import { SideThread, SideThreadError } from '../../side-thread.ts'
+import { tooManyLogins } from '../too-many-logins.ts'
 import type { PasswordJob } from './password-worker.ts'
 
 const deriveNow = promisify(argon2)
@@ -95,9 +95,6 @@ async function deriveInTurn(password: string, salt: Buffer, { memory, passes, pa
     return Buffer.from(await thread.run({ message: new Uint8Array(message), nonce: new Uint8Array(salt), ...parameters }))
   } catch (cause) {
     if (!(cause instanceof SideThreadError)) throw cause
-    throw new GatewayError('RATE_LIMITED', 'Too many logins at once. Try again in a moment.', {
-      cause,
-      headers: { 'retry-after': '5' },
-    })
+    throw tooManyLogins(cause)
   }
 }

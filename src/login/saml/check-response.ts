@@ -1,6 +1,6 @@
 /** Checks SAML responses in a thread: one with thousands of groups takes a second, most of it in the libraries for signatures. */
-import { GatewayError } from '../../errors.ts'
 import { SideThread, SideThreadError } from '../../side-thread.ts'
+import { tooManyLogins } from '../too-many-logins.ts'
 import type { Trace } from '../trace.ts'
 import { SamlRefused } from './refusal.ts'
 import { type AcceptedAssertion, checkSigners, type Expectation, type ReceivedResponse } from './response.ts'
@@ -41,9 +41,6 @@ async function checkAside(job: ResponseJob): Promise<ResponseReply> {
   } catch (cause) {
     if (!(cause instanceof SideThreadError)) throw cause
     if (cause.reason !== 'full') throw new SamlRefused(`checking the response: ${cause.message}`)
-    throw new GatewayError('RATE_LIMITED', 'Too many logins at once. Try again in a moment.', {
-      cause,
-      headers: { 'retry-after': '5' },
-    })
+    throw tooManyLogins(cause)
   }
 }
