@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { Page } from 'playwright-core'
-import { findBarriers, findLostText } from '../support/barriers.ts'
+import { findBarriers, findLostText, showAddress } from '../support/barriers.ts'
 import { type Chromium, openChromium } from '../support/chromium.ts'
 import { startGateway } from '../support/gateway.ts'
 import { waitUntil } from '../support/wait-until.ts'
@@ -414,20 +414,23 @@ test('pipelines are written at the editor', { timeout: 900_000 }, async (t) => {
     const trigger = { type: 'cron', id: 'c', enabled: true, cronExpression: '0 0 6 ? * MON-FRI' }
     await store(admin, 'seen', { triggers: [trigger], parameterConfig: [{ name: 'version', required: true }] })
     const views = ['/new', ...['', '?stage=2', '?section=triggers', '?section=parameters'].map((query) => `/seen/edit${query}`)]
+    const show = async (view: string) => {
+      await showAddress(page, 'nowhere')
+      await showAddress(page, `applications/web/pipelines${view}`)
+      await page.getByRole('heading', { level: 1 }).first().waitFor()
+      await page.locator('[aria-busy="true"]').first().waitFor({ state: 'detached' })
+    }
+    await admin.open('')
     for (const view of views) {
       await page.setViewportSize({ width: 1440, height: 900 })
       await page.emulateMedia({ colorScheme: 'light' })
-      await admin.open(view)
-      await page.getByRole('heading', { level: 1 }).first().waitFor()
-      await page.locator('[aria-busy="true"]').first().waitFor({ state: 'detached' })
+      await show(view)
       for (const section of await page.locator('details.form-section > summary').all()) await section.click()
       assert.deepEqual(await findBarriers(page), [], view)
       await page.emulateMedia({ colorScheme: 'dark' })
       assert.deepEqual(await findBarriers(page, ['color-contrast']), [], `${view} in dark`)
       await page.setViewportSize({ width: 320, height: 900 })
-      await page.reload()
-      await page.getByRole('heading', { level: 1 }).first().waitFor()
-      await page.locator('[aria-busy="true"]').first().waitFor({ state: 'detached' })
+      await show(view)
       const wide = await page.evaluate('document.documentElement.scrollWidth - innerWidth')
       assert.ok(Number(wide) <= 0, `${view} is ${wide} px wider than a screen of 320`)
       assert.deepEqual(await findBarriers(page), [], `${view} on a phone`)
