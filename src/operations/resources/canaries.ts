@@ -14,7 +14,7 @@ import {
   updatesCanaryConfig,
 } from '../demands.ts'
 import type { Method, Operation, OperationRequest } from '../operation.ts'
-import { checkServicePresent } from '../optional-service.ts'
+import { checkServicePresent, ofOptionalService } from '../optional-service.ts'
 import type { Platform } from '../platform.ts'
 import { AnyObject, described, integer, nonEmpty, nothing, TextList, text } from '../schemas.ts'
 
@@ -52,7 +52,7 @@ const storageAccountName = text.optional().describe('Account that keeps results;
 
 const configPath = '/v2/canaryConfig'
 
-const configurations: Operation[] = [
+const configurations: Operation[] = ofOptionalService('kayenta', '/v2', [
   {
     id: 'getCanaryConfigsUsingGET',
     method: 'GET',
@@ -61,7 +61,6 @@ const configurations: Operation[] = [
     summary: 'List canary configurations',
     description: 'Canary configurations, of all applications unless one is named.',
     query: { application: text.optional(), configurationAccountName },
-    forward: { service: 'kayenta', path: '/canaryConfig' },
     whenDisabled: [],
     answer: z.array(CanaryConfig),
   },
@@ -73,8 +72,6 @@ const configurations: Operation[] = [
     summary: 'Create a canary configuration',
     query: { configurationAccountName },
     body: { schema: CanaryConfig, required: true },
-    forward: { service: 'kayenta', path: '/canaryConfig' },
-    missingWhenDisabled: true,
     answer: SavedCanaryConfig,
   },
   {
@@ -84,8 +81,6 @@ const configurations: Operation[] = [
     demands: readsCanaryConfig,
     summary: 'Get a canary configuration',
     query: { configurationAccountName },
-    forward: { service: 'kayenta', path: '/canaryConfig/{id}' },
-    missingWhenDisabled: true,
     answer: CanaryConfig,
   },
   {
@@ -96,8 +91,6 @@ const configurations: Operation[] = [
     summary: 'Update a canary configuration',
     query: { configurationAccountName },
     body: { schema: CanaryConfig, required: true },
-    forward: { service: 'kayenta', path: '/canaryConfig/{id}' },
-    missingWhenDisabled: true,
     answer: SavedCanaryConfig,
   },
   {
@@ -107,13 +100,11 @@ const configurations: Operation[] = [
     demands: deletesCanaryConfig,
     summary: 'Delete a canary configuration',
     query: { configurationAccountName },
-    forward: { service: 'kayenta', path: '/canaryConfig/{id}' },
-    missingWhenDisabled: true,
     answer: nothing,
   },
-]
+])
 
-const surroundings: Operation[] = [
+const surroundings: Operation[] = ofOptionalService('kayenta', '/v2/canaries', [
   {
     id: 'listCredentialsUsingGET',
     method: 'GET',
@@ -121,7 +112,6 @@ const surroundings: Operation[] = [
     demands: decidedByService,
     summary: 'List canary accounts',
     description: 'Accounts of kayenta.',
-    forward: { service: 'kayenta', path: '/credentials' },
     whenDisabled: [],
     answer: z.array(CanaryAccount),
   },
@@ -133,7 +123,6 @@ const surroundings: Operation[] = [
     summary: 'List canary metrics',
     description: 'Metrics that a metrics account offers.',
     query: { filter: text.optional(), metricsAccountName: text.optional() },
-    forward: { service: 'kayenta', path: '/metadata/metricsService' },
     whenDisabled: [],
     answer: z.array(CanaryMetric),
   },
@@ -144,11 +133,10 @@ const surroundings: Operation[] = [
     demands: decidedByService,
     summary: 'List canary judges',
     description: 'Judges that may compare a canary with its baseline.',
-    forward: { service: 'kayenta', path: '/judges' },
     whenDisabled: [],
     answer: z.array(CanaryJudge),
   },
-]
+])
 
 /** The pipeline that the analysis belongs to may be named by one of its runs. */
 const startsAnalysis = [
@@ -165,7 +153,7 @@ const startQuery = {
   storageAccountName,
 }
 
-const runs: Operation[] = [
+const runs: Operation[] = ofOptionalService('kayenta', '/v2/canaries', [
   {
     id: 'initiateCanaryWithConfigUsingPOST',
     method: 'POST',
@@ -175,8 +163,6 @@ const runs: Operation[] = [
     description: 'Starts an analysis with the configuration in the body.',
     query: startQuery,
     body: { schema: AnyObject.describe('`canaryConfig` and `executionRequest`.'), required: true },
-    forward: { service: 'kayenta', path: '/canary' },
-    missingWhenDisabled: true,
     answer: CanaryExecution,
   },
   {
@@ -188,8 +174,6 @@ const runs: Operation[] = [
     description: 'Starts an analysis with a stored configuration.',
     query: startQuery,
     body: { schema: AnyObject.describe('`scopes` and `thresholds`.'), required: true },
-    forward: { service: 'kayenta', path: '/canary/{canaryConfigId}' },
-    missingWhenDisabled: true,
     answer: CanaryExecution,
   },
   {
@@ -200,8 +184,6 @@ const runs: Operation[] = [
     summary: 'Get a canary analysis',
     description: 'State and result of an analysis.',
     query: resultQuery,
-    forward: { service: 'kayenta', path: '/canary/{canaryExecutionId}' },
-    missingWhenDisabled: true,
     answer: CanaryResult,
   },
   {
@@ -213,7 +195,6 @@ const runs: Operation[] = [
     description: 'State and result of an analysis, under its older address; the first id does not matter.',
     query: resultQuery,
     forward: { service: 'kayenta', path: '/canary/{canaryExecutionId}' },
-    missingWhenDisabled: true,
     answer: CanaryResult,
   },
   {
@@ -236,24 +217,20 @@ const runs: Operation[] = [
     summary: 'Get canary measurements',
     description: 'The measurements that an analysis compared.',
     query: resultQuery,
-    forward: { service: 'kayenta', path: '/metricSetPairList/{metricSetPairListId}' },
-    missingWhenDisabled: true,
     answer: z.array(MetricSetPair),
   },
-]
+])
 
 const historyPath = '/canaryDeployments/{canaryDeploymentId}/canaryAnalysisHistory'
 
 /** Canary analysis of the first generation (mine). */
-const firstGeneration: Operation[] = [
+const firstGeneration: Operation[] = ofOptionalService('mine', '', [
   {
     id: 'showCanaryUsingGET',
     method: 'GET',
     path: '/canaries/{id}',
     demands: decidedByService,
     summary: 'Get a first-generation canary',
-    forward: 'mine',
-    missingWhenDisabled: true,
     answer: Canary,
   },
   {
@@ -285,8 +262,6 @@ const firstGeneration: Operation[] = [
     demands: decidedByService,
     summary: 'List analyses of a canary deployment',
     description: 'Analyses of one deployment of a canary.',
-    forward: 'mine',
-    missingWhenDisabled: true,
     answer: z.array(CanaryAnalysis),
   },
   {
@@ -297,7 +272,6 @@ const firstGeneration: Operation[] = [
     summary: 'List names of canary configurations',
     description: 'Names of the canary configurations of an application.',
     query: { application: nonEmpty },
-    forward: 'mine',
     whenDisabled: [],
     answer: TextList,
   },
@@ -312,7 +286,7 @@ const firstGeneration: Operation[] = [
     whenDisabled: [],
     answer: z.array(FirstCanaryConfig),
   },
-]
+])
 
 export const canaryOperations: Operation[] = [...configurations, ...surroundings, ...runs, ...firstGeneration]
 

@@ -6,17 +6,17 @@ import { jsonObject, misfit } from '../../upstreams/answer-form.ts'
 import { checkDone, upstreamFailed } from '../../upstreams/upstreams.ts'
 import { application, decidedByService, writesApplicationInBody } from '../demands.ts'
 import { DirectAnswer, type Operation, type OperationRequest } from '../operation.ts'
-import { checkServicePresent } from '../optional-service.ts'
+import { checkServicePresent, ofOptionalService } from '../optional-service.ts'
 import type { Platform } from '../platform.ts'
 import { AnyObject, described } from '../schemas.ts'
-import { DeliveryConfig, ManagedDiff, managed, streamNamed } from './managed.ts'
+import { DeliveryConfig, ManagedDiff, streamNamed } from './managed.ts'
 
 const configsPath = '/managed/delivery-configs'
 const configBody = { schema: AnyObject, required: true }
 
 const DeliveryArtifact = described('DeliveryArtifact', 'name', 'type', 'reference')
 
-export const deliveryConfigOperations: Operation[] = [
+export const deliveryConfigOperations: Operation[] = ofOptionalService('keel', '/managed', [
   {
     id: 'getDeliveryConfigUsingGET',
     method: 'GET',
@@ -28,18 +28,15 @@ export const deliveryConfigOperations: Operation[] = [
     answer: DeliveryConfig,
   },
   {
-    ...managed,
     id: 'getDeliveryConfigArtifactsUsingGET',
     method: 'GET',
     path: `${configsPath}/{name}/artifacts`,
     demands: decidedByService,
     summary: 'List artifacts of a delivery configuration',
     description: 'Versions of the artifacts of a delivery configuration, and where they are.',
-    forward: { service: 'keel', path: '/delivery-configs/{name}/artifacts' },
     answer: z.array(DeliveryArtifact),
   },
   {
-    ...managed,
     id: 'upsertDeliveryConfigUsingPOST',
     method: 'POST',
     path: configsPath,
@@ -47,18 +44,15 @@ export const deliveryConfigOperations: Operation[] = [
     summary: 'Save a delivery configuration',
     description: 'Creates or replaces a delivery configuration.',
     body: configBody,
-    forward: { service: 'keel', path: '/delivery-configs' },
     answer: DeliveryConfig,
   },
   {
-    ...managed,
     id: 'deleteDeliveryConfigUsingDELETE',
     method: 'DELETE',
     path: `${configsPath}/{name}`,
     demands: decidedByService,
     summary: 'Delete a delivery configuration by name',
     description: 'Deletes a delivery configuration.',
-    forward: { service: 'keel', path: '/delivery-configs/{name}' },
     answer: DeliveryConfig.optional(),
   },
   {
@@ -75,7 +69,6 @@ export const deliveryConfigOperations: Operation[] = [
     errors: { 400: 'The configuration is not valid; the body names the place.' },
   },
   {
-    ...managed,
     id: 'diffDeliveryConfigUsingPOST',
     method: 'POST',
     path: `${configsPath}/diff`,
@@ -84,21 +77,18 @@ export const deliveryConfigOperations: Operation[] = [
     summary: 'Compare a delivery configuration',
     description: 'Describes what a delivery configuration would change.',
     body: configBody,
-    forward: { service: 'keel', path: '/delivery-configs/diff' },
     answer: z.array(ManagedDiff),
   },
   {
-    ...managed,
     id: 'getDeliveryConfigSchemaUsingGET',
     method: 'GET',
     path: `${configsPath}/schema`,
     demands: decidedByService,
     summary: 'Get the delivery configuration schema',
     description: 'JSON schema of delivery configurations. Open.',
-    forward: { service: 'keel', path: '/delivery-configs/schema' },
     answer: described('DeliveryConfigSchema', '$id', '$schema', 'type'),
   },
-]
+])
 
 /** Errors that keel finds in a configuration are for its author, and forwarded unchanged. */
 async function validate(request: OperationRequest, platform: Platform): Promise<unknown> {

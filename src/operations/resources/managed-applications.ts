@@ -3,8 +3,9 @@
 import { z } from 'zod'
 import { readsApplication, writesApplication } from '../demands.ts'
 import type { Operation } from '../operation.ts'
+import { ofOptionalService } from '../optional-service.ts'
 import { AnyObject, described, flag, integer, list, nothing, text } from '../schemas.ts'
-import { DeliveryConfig, managed } from './managed.ts'
+import { DeliveryConfig } from './managed.ts'
 
 const applicationPath = '/managed/application/{application}'
 const environmentPath = `${applicationPath}/environment/{environment}`
@@ -16,7 +17,7 @@ const ManagedApplication = z
 const ManagedEnvironment = described('ManagedEnvironment', 'name')
 const ConstraintState = described('ConstraintState', 'deliveryConfigName', 'environmentName', 'artifactVersion', 'type', 'status')
 
-const applications: Operation[] = [
+const applications: Operation[] = ofOptionalService('keel', '/managed', [
   {
     id: 'getApplicationDetailsUsingGET',
     method: 'GET',
@@ -29,55 +30,45 @@ const applications: Operation[] = [
       entities: list.default(['resources']),
       maxArtifactVersions: integer.optional(),
     },
-    forward: { service: 'keel', path: '/application/{application}' },
     whenDisabled: { hasManagedResources: false, resources: [] },
     answer: ManagedApplication,
   },
   {
-    ...managed,
     id: 'getConfigByUsingGET',
     method: 'GET',
     path: `${applicationPath}/config`,
     demands: readsApplication,
     summary: 'Get the delivery configuration',
-    forward: { service: 'keel', path: '/application/{application}/config' },
     answer: DeliveryConfig,
   },
   {
-    ...managed,
     id: 'deleteManifestByAppUsingDELETE',
     method: 'DELETE',
     path: `${applicationPath}/config`,
     demands: writesApplication,
     summary: 'Delete the delivery configuration',
     description: 'Deletes the delivery configuration of an application.',
-    forward: { service: 'keel', path: '/application/{application}/config' },
     answer: DeliveryConfig.optional(),
   },
   {
-    ...managed,
     id: 'pauseApplicationUsingPOST',
     method: 'POST',
     path: `${applicationPath}/pause`,
     demands: writesApplication,
     summary: 'Pause management of an application',
     description: 'Stops managing an application.',
-    forward: { service: 'keel', path: '/application/{application}/pause' },
     answer: nothing,
   },
   {
-    ...managed,
     id: 'resumeApplicationUsingDELETE',
     method: 'DELETE',
     path: `${applicationPath}/pause`,
     demands: writesApplication,
     summary: 'Resume management of an application',
     description: 'Resumes the management of an application.',
-    forward: { service: 'keel', path: '/application/{application}/pause' },
     answer: nothing,
   },
   {
-    ...managed,
     id: 'createPinUsingPOST',
     method: 'POST',
     path: `${applicationPath}/pin`,
@@ -85,11 +76,9 @@ const applications: Operation[] = [
     summary: 'Pin an artifact version',
     description: 'Keeps an environment on one version of an artifact.',
     body: { schema: AnyObject, required: true },
-    forward: { service: 'keel', path: '/application/{application}/pin' },
     answer: nothing,
   },
   {
-    ...managed,
     id: 'deletePinUsingDELETE',
     method: 'DELETE',
     path: `${applicationPath}/pin/{targetEnvironment}`,
@@ -97,11 +86,9 @@ const applications: Operation[] = [
     summary: 'Release a pinned version',
     description: 'Releases an environment from the pinned version of one artifact, or of all.',
     query: { reference: text.optional() },
-    forward: { service: 'keel', path: '/application/{application}/pin/{targetEnvironment}' },
     answer: nothing,
   },
   {
-    ...managed,
     id: 'vetoUsingPOST',
     method: 'POST',
     path: `${applicationPath}/veto`,
@@ -109,22 +96,18 @@ const applications: Operation[] = [
     summary: 'Veto an artifact version',
     description: 'Keeps a version of an artifact out of an environment.',
     body: { schema: AnyObject, required: true },
-    forward: { service: 'keel', path: '/application/{application}/veto' },
     answer: nothing,
   },
   {
-    ...managed,
     id: 'deleteVetoUsingDELETE',
     method: 'DELETE',
     path: `${applicationPath}/veto/{targetEnvironment}/{reference}/{version}`,
     demands: writesApplication,
     summary: 'Withdraw a veto',
     description: 'Lets a version of an artifact into an environment again.',
-    forward: { service: 'keel', path: '/application/{application}/veto/{targetEnvironment}/{reference}/{version}' },
     answer: nothing,
   },
   {
-    ...managed,
     id: 'markBadUsingPOST',
     method: 'POST',
     path: `${applicationPath}/mark/bad`,
@@ -132,11 +115,9 @@ const applications: Operation[] = [
     summary: 'Mark a version as bad',
     description: 'Marks a version of an artifact as bad, and rolls back to the one before.',
     body: { schema: AnyObject, required: true },
-    forward: { service: 'keel', path: '/application/{application}/mark/bad' },
     answer: nothing,
   },
   {
-    ...managed,
     id: 'markGoodUsingPOST',
     method: 'POST',
     path: `${applicationPath}/mark/good`,
@@ -144,19 +125,17 @@ const applications: Operation[] = [
     summary: 'Mark a version as good',
     description: 'Takes the mark of a bad version back.',
     body: { schema: AnyObject, required: true },
-    forward: { service: 'keel', path: '/application/{application}/mark/good' },
     answer: nothing,
   },
-]
+])
 
-const environments: Operation[] = [
+const environments: Operation[] = ofOptionalService('keel', '/managed', [
   {
     id: 'getEnvironmentsUsingGET',
     method: 'GET',
     path: '/managed/environments/{application}',
     demands: readsApplication,
     summary: 'List environments of an application',
-    forward: { service: 'keel', path: '/environments/{application}' },
     whenDisabled: [],
     answer: z.array(ManagedEnvironment),
   },
@@ -168,12 +147,10 @@ const environments: Operation[] = [
     summary: 'List constraints of an environment',
     description: 'Constraints that hold versions back from an environment, newest first.',
     query: { limit: integer.default(10) },
-    forward: { service: 'keel', path: '/application/{application}/environment/{environment}/constraints' },
     whenDisabled: [],
     answer: z.array(ConstraintState),
   },
   {
-    ...managed,
     id: 'updateConstraintStatusUsingPOST',
     method: 'POST',
     path: `${environmentPath}/constraint`,
@@ -181,11 +158,9 @@ const environments: Operation[] = [
     summary: 'Decide a constraint',
     description: 'Decides a constraint by hand.',
     body: { schema: AnyObject, required: true },
-    forward: { service: 'keel', path: '/application/{application}/environment/{environment}/constraint' },
     answer: nothing,
   },
   {
-    ...managed,
     id: 'overrideVerificationUsingPOST',
     method: 'POST',
     path: '/managed/{application}/environment/{environment}/verifications',
@@ -197,7 +172,6 @@ const environments: Operation[] = [
     answer: nothing,
   },
   {
-    ...managed,
     id: 'retryVerificationUsingPOST',
     method: 'POST',
     path: '/managed/{application}/environment/{environment}/verifications/retry',
@@ -208,6 +182,6 @@ const environments: Operation[] = [
     forward: { service: 'keel', path: `${verificationsPath}/retry` },
     answer: nothing,
   },
-]
+])
 
 export const managedApplicationOperations: Operation[] = [...applications, ...environments]

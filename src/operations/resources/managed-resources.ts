@@ -7,15 +7,15 @@ import { misfit, noPage } from '../../upstreams/answer-form.ts'
 import { checkDone } from '../../upstreams/upstreams.ts'
 import { decidedByService } from '../demands.ts'
 import type { Operation, OperationRequest } from '../operation.ts'
-import { checkServicePresent } from '../optional-service.ts'
+import { checkServicePresent, ofOptionalService } from '../optional-service.ts'
 import type { Platform } from '../platform.ts'
 import { AnyObject, described, integer, nothing, text } from '../schemas.ts'
-import { ManagedDiff, ManagedResource, managed, streamExport, streamNamed } from './managed.ts'
+import { ManagedDiff, ManagedResource, streamExport, streamNamed } from './managed.ts'
 
 const ManagedArtifact = described('ManagedArtifact', 'name', 'type', 'reference')
 const ResourceEvent = described('ResourceEvent', 'type', 'timestamp', 'kind', 'id')
 
-export const managedResourceOperations: Operation[] = [
+export const managedResourceOperations: Operation[] = ofOptionalService('keel', '/managed', [
   {
     id: 'getResourceUsingGET',
     method: 'GET',
@@ -37,29 +37,24 @@ export const managedResourceOperations: Operation[] = [
     answer: z.object({ status: z.string() }),
   },
   {
-    ...managed,
     id: 'pauseResourceUsingPOST',
     method: 'POST',
     path: '/managed/resources/{resourceId}/pause',
     demands: decidedByService,
     summary: 'Pause management of a resource',
     description: 'Stops managing a resource.',
-    forward: { service: 'keel', path: '/resources/{resourceId}/pause' },
     answer: nothing,
   },
   {
-    ...managed,
     id: 'resumeResourceUsingDELETE',
     method: 'DELETE',
     path: '/managed/resources/{resourceId}/pause',
     demands: decidedByService,
     summary: 'Resume management of a resource',
     description: 'Resumes the management of a resource.',
-    forward: { service: 'keel', path: '/resources/{resourceId}/pause' },
     answer: nothing,
   },
   {
-    ...managed,
     id: 'diffResourceUsingPOST',
     method: 'POST',
     path: '/managed/resources/diff',
@@ -67,11 +62,9 @@ export const managedResourceOperations: Operation[] = [
     summary: 'Compare a managed resource',
     description: 'Checks a resource, and reports what would change.',
     body: { schema: AnyObject, required: true },
-    forward: { service: 'keel', path: '/resources/diff' },
     answer: ManagedDiff,
   },
   {
-    ...managed,
     id: 'exportResourceUsingGET',
     method: 'GET',
     path: '/managed/resources/export/{cloudProvider}/{account}/{type}/{name}',
@@ -88,7 +81,6 @@ export const managedResourceOperations: Operation[] = [
     answerType: yamlType,
   },
   {
-    ...managed,
     id: 'exportArtifactUsingGET',
     method: 'GET',
     path: '/managed/resources/export/artifact/{cloudProvider}/{account}/{clusterName}',
@@ -114,7 +106,7 @@ export const managedResourceOperations: Operation[] = [
     whenDisabled: [],
     answer: z.array(ResourceEvent),
   },
-]
+])
 
 /** Keel answers with the bare word. */
 async function resourceStatus(request: OperationRequest, platform: Platform): Promise<{ status: string }> {

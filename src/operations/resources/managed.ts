@@ -5,7 +5,7 @@ import { pathTo } from '../../http/encode-path.ts'
 import { parseAccept, yamlType } from '../../http/parse-accept.ts'
 import { decidedByService, provedBySender } from '../demands.ts'
 import { type Operation, StreamedAnswer } from '../operation.ts'
-import { checkServicePresent } from '../optional-service.ts'
+import { checkServicePresent, ofOptionalService } from '../optional-service.ts'
 import type { Platform } from '../platform.ts'
 import { AnyObject, described } from '../schemas.ts'
 import { relayCallback } from './notifications.ts'
@@ -31,12 +31,8 @@ export const ManagedResource = z
   .meta({ id: 'ManagedResource', description: 'A resource under managed delivery.' })
 export const ManagedDiff = described('ManagedDiff', 'status', 'resourceId')
 
-/** Common to operations that do not exist while keel is switched off. */
-export const managed = { missingWhenDisabled: true } as const
-
-export const managedOperations: Operation[] = [
+export const managedOperations: Operation[] = ofOptionalService('keel', '/managed', [
   {
-    ...managed,
     id: 'graphqlUsingPOST',
     method: 'POST',
     path: '/managed/graphql',
@@ -44,7 +40,6 @@ export const managedOperations: Operation[] = [
     summary: 'Query managed delivery with GraphQL',
     description: 'A GraphQL query about managed delivery.',
     body: { schema: AnyObject, shown: GraphqlRequest, required: true },
-    forward: { service: 'keel', path: '/graphql' },
     answer: GraphqlAnswer,
   },
   {
@@ -83,7 +78,7 @@ export const managedOperations: Operation[] = [
     },
     answer: z.unknown(),
   },
-]
+])
 
 /** Streams what keel has under a name; the ending `.yml` asks for YAML. @throws {GatewayError} NOT_FOUND */
 export function streamNamed(platform: Platform, folder: string, name: string): StreamedAnswer {
