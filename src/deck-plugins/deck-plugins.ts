@@ -1,8 +1,14 @@
 /** Plug-ins of Deck: those that Fairlead brings itself, and those of repositories. */
+import { readdir, readFile } from 'node:fs/promises'
 import { extname } from 'node:path'
 import type { DeckPlugin, DeckPluginAsset, DeckPlugins } from '../operations/deck-plugins.ts'
-import { type BuiltInPlugin, readBuiltInAsset } from './built-in.ts'
 import type { RepositoryPlugins } from './repository-plugins.ts'
+
+/** Listed in the manifest beside the plug-ins of repositories. */
+export interface BuiltInPlugin extends DeckPlugin {
+  /** Folder of `index.js` and the other assets; ends in a slash. */
+  readonly dir: URL
+}
 
 /** As Gate names them; everything else is text. */
 const types: Readonly<Record<string, string>> = {
@@ -28,4 +34,11 @@ export function createDeckPlugins(builtIn: readonly BuiltInPlugin[], repositorie
   }
 
   return { manifest, asset }
+}
+
+/** Only names that lie in the folder are read. */
+async function readBuiltInAsset({ dir }: BuiltInPlugin, name: string): Promise<Buffer | undefined> {
+  const entries = await readdir(dir, { withFileTypes: true }).catch(() => [])
+  const isFile = entries.some((entry) => entry.isFile() && entry.name === name)
+  return isFile ? readFile(new URL(encodeURIComponent(name), dir)) : undefined
 }

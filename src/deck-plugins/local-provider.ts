@@ -1,7 +1,7 @@
 /** The plug-in of Deck for the provider `local`, which is built with the web console. */
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
-import type { BuiltInPlugin } from './built-in.ts'
+import type { BuiltInPlugin } from './deck-plugins.ts'
 
 /**
  * Another content is another version, so that browsers load it at once.
