@@ -1,19 +1,14 @@
-/** The agent: owns processes and listeners of one data directory, controlled over a Unix socket. */
-import { chmodSync, existsSync, rmSync } from 'node:fs'
+/** The agent: owns processes and listeners of one data directory. Clients wait for its listeners, so these are there first. */
+import { readFileSync } from 'node:fs'
+import { flushCompileCache } from 'node:module'
 import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type FileLock, LockedError, lockFile } from '../storage/file-lock.ts'
-import { keepSocket } from '../storage/kept-socket.ts'
-import { socketPathFor } from '../storage/socket-path.ts'
-import { openBalancers } from './balancer/balancers.ts'
-import { type Control, createControl } from './control.ts'
-import { type AgentLog, boundLog } from './log.ts'
-import type { ObservedHead } from './observed-lines.ts'
-import { agentLockName, agentLogName } from './places.ts'
-import { agentProtocol, type DesiredLoadBalancer, type DesiredState, type ObservedState } from './protocol.ts'
-import { readTraffic, Standby } from './standby.ts'
-import { type AgentProgram, ownProgram, startAgent } from './start-agent.ts'
-import { Supervisor } from './supervisor.ts'
+import { allocateYoung } from '../telemetry/memory.ts'
+import type { AgentWork } from './agent-work.ts'
+import { openBalancers, type Traffic } from './balancer/balancers.ts'
+import type { AgentLog } from './log.ts'
+import { agentLockName, trafficName } from './places.ts'
 
 export interface AgentOptions {
   readonly dataDir: string
@@ -27,165 +22,41 @@ export interface AgentOptions {
 /** An agent that hands over needs a moment until it has ended. */
 const lockTimeoutMs = 10_000
 const lockPauseMs = 50
-const maxLogBytes = 1024 * 1024
-const logCheckMs = 60_000
-const folderCheckMs = 1000
-/** Consecutive checks that find the data directory gone. */
-const checksUntilGone = 3
-/** For the answer to the request that ends the agent. */
-const farewellMs = 100
+/** For the requests that waited, before the rest of the program takes the processor. */
+const leadMs = 30
 
 /**
- * Runs until it is stopped; SIGTERM and SIGINT end the agent alone, and leave its processes to the next one.
+ * Runs until it is stopped. With the listening sockets of an agent before this one, it serves as that did until it has loaded the rest
+ * of its program.
  *
  * @throws {LockedError} when another agent works on the data directory
  */
 export async function runAgent({ dataDir: folder, version, log, inherited = new Map() }: AgentOptions): Promise<void> {
   const dataDir = resolve(folder)
   const lock = await waitForLock(join(dataDir, agentLockName))
-  const socketPath = socketPathFor(dataDir, 'agent.sock')
-  let sequence = 1
-  let revision = 0
-  let isStopping = false
-  let isOver = false
-  let control: Control | undefined
-  const onChange = () => {
-    sequence += 1
-    control?.changed()
-    standby.refreshSoon()
-  }
-  const supervisor = new Supervisor({ dataDir, log, onChange })
-  const balancers = openBalancers({ log, onChange, isDown: (id) => supervisor.isDown(id), inherited })
-  const standby: Standby = new Standby({
-    program: ownProgram(dataDir, version),
-    traffic: () => balancers.traffic(),
-    sockets: () => balancers.descriptors(),
-    onChange,
-    log,
-  })
+  let work: AgentWork | undefined
+  const isDown = (instanceId: string) => work?.isDown(instanceId) === true
+  const balancers = openBalancers({ log, onChange: () => work?.onTraffic(), isDown, inherited })
   const traffic = inherited.size === 0 ? undefined : readTraffic(dataDir)
-  if (traffic !== undefined) balancers.resume(traffic)
-
-  const head = (): ObservedHead => ({
-    protocol: agentProtocol,
-    version,
-    pid: process.pid,
-    sequence,
-    revision,
-    standby: standby.pid,
-  })
-  const observe = (): ObservedState => ({
-    ...head(),
-    instances: supervisor.observe(),
-    loadBalancers: balancers.observe(),
-  })
-
-  /** While the standby holds a port, it can be opened in no other way. */
-  function applyTraffic(loadBalancers: readonly DesiredLoadBalancer[]): void {
-    const ports = (all: readonly DesiredLoadBalancer[]) => JSON.stringify(all.map(({ listeners }) => listeners))
-    if (ports(loadBalancers) !== ports(balancers.traffic().loadBalancers)) standby.release()
-    balancers.apply(loadBalancers)
-    standby.refreshSoon()
+  if (traffic !== undefined) {
+    balancers.resume(traffic)
+    await sleep(leadMs)
   }
-
-  function apply(state: DesiredState): boolean {
-    if (state.revision < revision || isStopping) return false
-    if (state.revision > revision) {
-      // First, so that no request goes to an instance that is about to be stopped.
-      applyTraffic(state.loadBalancers)
-      supervisor.apply(state.instances)
-      // Last, so that a state that failed on its way is taken when the client sends it again.
-      revision = state.revision
-    }
-    return true
-  }
-
-  async function stop(): Promise<void> {
-    isStopping = true
-    applyTraffic([])
-    await supervisor.stop()
-    end('everything is stopped')
-  }
-
-  function end(reason: string): void {
-    if (isOver) process.exit(0)
-    isOver = true
-    log.info({ pid: process.pid }, `the agent ends: ${reason}`)
-    supervisor.close()
-    standby.end()
-    void balancers.close()
-    rmSync(socketPath, { force: true })
-    control?.server.close()
-    setTimeout(() => {
-      lock.release()
-      process.exit(0)
-    }, farewellMs)
-  }
-
-  /** Connections that are open stay with this process, which ends with the last of them. */
-  function handOver(program: AgentProgram | undefined): number | undefined {
-    const successor = program && startAgent(program, balancers.descriptors()).pid
-    if (successor === undefined) {
-      end('another agent takes over')
-      return undefined
-    }
-    log.info({ pid: process.pid, successor }, 'another agent takes over; this one ends with its last connection')
-    standby.end()
-    isOver = isStopping = true
-    supervisor.close()
-    // It removes the file of the socket: only then may the successor make its own.
-    control?.server.close()
-    setTimeout(() => control?.server.closeAllConnections(), farewellMs)
-    lock.release()
-    void Promise.all([balancers.yieldPorts(), sleep(farewellMs)]).then(() => process.exit(0))
-    return successor
-  }
-
-  control = createControl({
-    apply,
-    head,
-    observe,
-    console: (id, tailBytes) => supervisor.console(id, tailBytes),
-    consolePart: (id, wish, maxBytes) => supervisor.consolePart(id, wish, maxBytes),
-    stop,
-    handOver,
-  })
-  rmSync(socketPath, { force: true })
-  await listen(control.server, socketPath)
-  process.on('SIGTERM', () => end('SIGTERM'))
-  process.on('SIGINT', () => end('SIGINT'))
-  const checkLog = () => {
-    try {
-      boundLog(join(dataDir, agentLogName), maxLogBytes)
-    } catch {
-      // It is gone, with the data directory: see below.
-    }
-  }
-  checkLog()
-  setInterval(checkLog, logCheckMs).unref()
-  watchFolder(dataDir, () => {
-    if (isOver || isStopping) return
-    log.warn({ dataDir }, 'the data directory is gone: everything is stopped')
-    stop().catch((err: unknown) => {
-      log.error({ err }, 'not everything could be stopped')
-      end('the data directory is gone')
-    })
-  })
-  const { server } = control
-  keepSocket({ server, pathOf: () => socketPathFor(dataDir, 'agent.sock'), listen: (path) => listen(server, path), log })
-  log.info({ pid: process.pid, version, dataDir }, 'the agent runs')
+  const { beginWork } = await import('./agent-work.ts')
+  work = await beginWork({ dataDir, version, log, lock, balancers })
+  work.onTraffic()
+  // V8 takes compiled code only from where it had the same options: that of this start, and what the next one finds.
+  flushCompileCache()
+  allocateYoung()
 }
 
-/** Without its files, no Fairlead would ever find the agent again. A lock file that alone was removed by mistake ends nothing. */
-function watchFolder(dataDir: string, onGone: () => void): void {
-  let count = 0
-  const timer = setInterval(() => {
-    const isGone = ![agentLockName, agentLogName].some((name) => existsSync(join(dataDir, name)))
-    count = isGone ? count + 1 : 0
-    if (count < checksUntilGone) return
-    clearInterval(timer)
-    onGone()
-  }, folderCheckMs).unref()
+/** What the agent before this one has left; undefined when it is damaged. */
+export function readTraffic(dataDir: string): Traffic | undefined {
+  try {
+    return JSON.parse(readFileSync(join(dataDir, trafficName), 'utf8')) as Traffic
+  } catch {
+    return undefined
+  }
 }
 
 async function waitForLock(file: string): Promise<FileLock> {
@@ -197,15 +68,4 @@ async function waitForLock(file: string): Promise<FileLock> {
     }
     await sleep(lockPauseMs)
   }
-}
-
-/** Only the user of the agent may connect. */
-async function listen(server: Control['server'], socketPath: string): Promise<void> {
-  const { promise, resolve: listening, reject } = Promise.withResolvers<void>()
-  server.once('error', reject)
-  const mask = process.umask(0o177)
-  server.listen(socketPath, listening)
-  process.umask(mask)
-  await promise
-  chmodSync(socketPath, 0o600)
 }

@@ -11,7 +11,7 @@ import { ObservedCopy, type ObservedLine } from './observed-lines.ts'
 import { agentLogName, instancesFolderName } from './places.ts'
 import { agentProtocol, type DesiredState, type ObservedState } from './protocol.ts'
 import { agentPauseMs, stableMs } from './restart-pause.ts'
-import { startAgent, toAgentProgram } from './start-agent.ts'
+import { ownAgentFile, startAgent, toAgentProgram } from './start-agent.ts'
 
 export interface AgentClientOptions {
   readonly dataDir: string
@@ -289,10 +289,6 @@ async function greet(ask: (method: 'GET', path: string) => Promise<AgentAnswer>)
     if (isAbsent(error)) return undefined
     throw error
   }
-}
-
-function ownAgentFile(): URL {
-  return new URL(import.meta.url.endsWith('.ts') ? './main.ts' : './agent.js', import.meta.url)
 }
 
 function isAlive(pid: number): boolean {

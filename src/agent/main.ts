@@ -1,5 +1,4 @@
 /** Entry point of the agent's process: `main.ts DATA_DIR VERSION [ADDRESS...]`, the addresses of the sockets that it inherits. */
-import { flushCompileCache } from 'node:module'
 import { keepTickShape } from '../node-ticks.ts'
 import { LockedError } from '../storage/file-lock.ts'
 import { keepMemorySmall } from '../telemetry/memory.ts'
@@ -14,8 +13,7 @@ const [dataDir = '', version = '', ...addresses] = process.argv.slice(2)
 process.stderr.on('error', () => {})
 const log = createAgentLog((line) => void process.stderr.write(line))
 
-// An agent that is killed would not write its compiled modules.
-keepMemorySmall(flushCompileCache)
+keepMemorySmall()
 runAgent({ dataDir, version, log, inherited: inheritedSockets(addresses) }).catch((err: unknown) => {
   const isOther = err instanceof LockedError
   if (isOther) log.info({ dataDir }, 'another agent works on this data directory')

@@ -1,6 +1,4 @@
 /** Names of what the agent keeps in the data directory. */
-import { createHash } from 'node:crypto'
-import { realpathSync } from 'node:fs'
 
 /** Its log; standard error of its process. */
 export const agentLogName = 'agent.log'
@@ -16,8 +14,3 @@ export const trafficName = 'agent-traffic.json'
 
 /** The folder that has a folder for each instance. */
 export const instancesFolderName = 'instances'
-
-/** What marks processes as belonging to a data directory; the same however its path is written. */
-export function markOfDataDir(dataDir: string): string {
-  return createHash('sha256').update(realpathSync(dataDir)).digest('hex').slice(0, 16)
-}

@@ -3,7 +3,7 @@
  * end of a pipe; meanwhile, connections wait in the sockets.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
-import { closeSync, readFileSync } from 'node:fs'
+import { closeSync } from 'node:fs'
 import { uptime } from 'node:os'
 import { join } from 'node:path'
 import { writePrivateFile } from '../storage/private-files.ts'
@@ -148,13 +148,4 @@ export class Standby {
 function quickEndsBefore(now: number): number {
   const [quickEnds, startedAt] = (process.env[beginName] ?? '').split(' ').map(Number)
   return quickEnds === undefined || startedAt === undefined || (now - startedAt) * 1000 >= stableMs ? 0 : quickEnds + 1
-}
-
-/** What the agent before this one has left; undefined when it is damaged. */
-export function readTraffic(dataDir: string): Traffic | undefined {
-  try {
-    return JSON.parse(readFileSync(join(dataDir, trafficName), 'utf8')) as Traffic
-  } catch {
-    return undefined
-  }
 }

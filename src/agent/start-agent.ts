@@ -4,7 +4,6 @@ import { closeSync, mkdirSync } from 'node:fs'
 import { getCompileCacheDir } from 'node:module'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { youngAllocation } from '../telemetry/memory.ts'
 import { openLog } from './log.ts'
 import { agentLogName } from './places.ts'
 
@@ -16,8 +15,11 @@ export interface AgentProgram {
   readonly environment: Readonly<Record<string, string | undefined>>
 }
 
-/** Measured with 50 instances: without the first two and one malloc arena, the agent needs 10 MB more. */
-export const agentNodeOptions = ['--max-semi-space-size=2', '--v8-pool-size=1', youngAllocation]
+/**
+ * Measured with 50 instances: without them and with more than one malloc arena, the agent needs 10 MB more. Most other options of V8 would
+ * make it reject the compiled code that Node contains, and the agent would start half as fast.
+ */
+export const agentNodeOptions = ['--max-semi-space-size=2', '--v8-pool-size=1']
 /** The agent gets no other variable of Fairlead, whose environment may hold secrets. */
 const passedOn = ['PATH', 'HOME', 'LANG', 'TMPDIR', 'NODE_COMPILE_CACHE']
 /** After those for input, output and errors. */
@@ -32,10 +34,9 @@ export function toAgentProgram(dataDir: string, version: string, file: URL): Age
   }
 }
 
-/** As this process, which is an agent, was started. */
-export function ownProgram(dataDir: string, version: string): AgentProgram {
-  const [, file = ''] = process.argv
-  return { dataDir, command: process.execPath, args: [...process.execArgv, file, dataDir, version], environment: process.env }
+/** The program of the agent in this package. */
+export function ownAgentFile(): URL {
+  return new URL(import.meta.url.endsWith('.ts') ? './main.ts' : './agent.js', import.meta.url)
 }
 
 function agentEnvironment(): NodeJS.ProcessEnv {

@@ -5,7 +5,7 @@ import { once } from 'node:events'
 import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { markOfDataDir } from '../../src/agent/places.ts'
+import { markOfDataDir } from '../../src/agent/marks.ts'
 import { openTestAgent, type TestAgent, toInstance } from '../support/agent.ts'
 import { waitUntil } from '../support/wait-until.ts'
 

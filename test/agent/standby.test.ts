@@ -1,21 +1,27 @@
 /** `kill -9` of the agent while clients connect: the standby holds the ports and becomes the next agent. */
 import assert from 'node:assert/strict'
+import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { uptime } from 'node:os'
+import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { setImmediate as nextIteration } from 'node:timers/promises'
+import { packageVersion } from '../../bin/version.ts'
+import { readTraffic } from '../../src/agent/agent.ts'
 import type { DesiredInstance, DesiredLoadBalancer, ObservedState } from '../../src/agent/protocol.ts'
-import { readTraffic, Standby } from '../../src/agent/standby.ts'
+import { Standby } from '../../src/agent/standby.ts'
+import { agentNodeOptions } from '../../src/agent/start-agent.ts'
 import { openTestAgent, silentLog, type TestAgent, toInstance } from '../support/agent.ts'
 import { freePort } from '../support/free-port.ts'
+import { program, sharedEnvironment } from '../support/program.ts'
 import { openRawConnection } from '../support/raw-connection.ts'
 import { createFolder, removeFolder } from '../support/temporary-folder.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
 /** Only the first health check finds it healthy; later ones are not answered. */
-const program = `
+const servingProgram = `
 let checks = 0
 require('node:http').createServer((request, response) => {
   if (request.url === '/') console.log('visit')
@@ -32,7 +38,7 @@ interface Service {
 async function toService(id: string): Promise<Service> {
   const [own, port] = [await freePort(), await freePort()]
   const host = '127.0.0.1'
-  const instance = toInstance(id, [process.execPath, '-e', program], { program: { environment: { PORT: String(own) } } })
+  const instance = toInstance(id, [process.execPath, '-e', servingProgram], { program: { environment: { PORT: String(own) } } })
   const check = { kind: 'http', path: '/health', intervalMs: 20, timeoutMs: 3_600_000, healthyThreshold: 1 } as const
   const balancer = {
     id,
@@ -98,6 +104,39 @@ test('no connection is refused after the agent was killed', async (t) => {
   await waitUntil(async () => (await agent.client.console('web', 1000)) === printed, 'all output')
   assert.equal(await visit(service.url), 'served')
   await waitUntil(async () => (await agent.client.console('web', 1000)) === `${printed}visit\n`, 'more output')
+})
+
+test('the standby of an agent in the foreground becomes an agent', async (t) => {
+  const dataDir = createFolder('standby')
+  const child = spawn(process.execPath, [program, 'agent'], { env: { ...sharedEnvironment, FAIRLEAD_DATA_DIR: dataDir } })
+  t.after(() => child.kill('SIGKILL'))
+  await waitUntil(() => existsSync(join(dataDir, 'agent.sock')), 'the agent')
+  const agent = openTestAgent(t, { dataDir, version: packageVersion() })
+  const service = await toService('web')
+  await serve(agent, [service])
+  assert.equal(agent.client.observed()?.pid, child.pid)
+  await agent.client.close()
+  await agent.kill()
+  assert.equal(await visit(service.url), 'served')
+})
+
+/** What a program prints that this Node runs. */
+function printedBy(options: readonly string[], code: string): unknown {
+  const { stdout } = spawnSync(process.execPath, [...options, '--input-type=module', '-e', code], { encoding: 'utf8' })
+  return JSON.parse(stdout)
+}
+
+test('an agent takes the compiled code that Node contains', () => {
+  const code = `import { cachedDataVersionTag } from 'node:v8'; console.log(cachedDataVersionTag())`
+  assert.equal(printedBy(agentNodeOptions, code), printedBy([], code))
+})
+
+test('an agent serves before it loads what its listeners do not need', () => {
+  const url = JSON.stringify(new URL('../../src/agent/agent.ts', import.meta.url))
+  const code = `await import(${url}); console.log(JSON.stringify(process.moduleLoadList))`
+  const loaded = printedBy([], code) as string[]
+  assert.ok(loaded.includes('NativeModule _http_server'))
+  for (const name of ['crypto', 'child_process']) assert.ok(!loaded.includes(`NativeModule ${name}`), name)
 })
 
 test('without Fairlead, the next agent serves with the last known health', async (t) => {

@@ -1,5 +1,5 @@
 /** Ports of instances: each reserved for one instance until its process is gone. */
-import { markOfDataDir } from '../../../agent/places.ts'
+import { markOfDataDir } from '../../../agent/marks.ts'
 import { tryPort } from '../../../try-port.ts'
 import type { LocalAccountSettings } from '../settings.ts'
 import type { Desired } from './desired.ts'
