@@ -1,7 +1,7 @@
 /** Consoles: what the programs of an instance print, in log files that never exceed their bound. */
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { closeSync, constants, openSync, readdirSync, readSync, rmSync, statSync } from 'node:fs'
+import { closeSync, constants, existsSync, openSync, readdirSync, readSync, rmSync, statSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 
@@ -16,6 +16,8 @@ export interface ConsolePipe {
    * ended: what they write next ends them with SIGPIPE.
    */
   readonly drained: Promise<string | undefined>
+  /** Of the pump. */
+  readonly pid: number
 }
 
 /**
@@ -23,7 +25,8 @@ export interface ConsolePipe {
  * is not read, so they fill no disk, however fast they write, with an agent or without. On a full disk, output is dropped. A shell
  * that cannot start a process would end, and the program with it at its next line: it begins anew, which needs none.
  *
- * Files are named by the offset of their first byte in all output; the one before the latest is kept.
+ * Files are named by the offset of their first byte in all output; the one before the latest is kept. One more exists until all
+ * programs have closed the pipe: an agent after this one cannot learn otherwise whether the pump ended before.
  */
 const pump = `
 umask 077
@@ -32,7 +35,7 @@ trap 'exec /bin/sh -c "$0" "$0" "$console" "$name" "$at" "$former" "$block" "$co
 while :; do
   file=$console.$name
   said=$(dd bs="$block" count="$count" 2>&1 >>"$file") || said=$(dd bs=65536 count=1 2>&1 >/dev/null)
-  case $said in "0+0 records in"*) trap - EXIT; exit ;; esac
+  case $said in "0+0 records in"*) rm -f "$console.$$.open"; trap - EXIT; exit ;; esac
   size=$(wc -c <"$file") || continue
   if [ "$size" -gt $((block * count)) ]; then
     [ -z "$former" ] || rm -f "$former"
@@ -69,7 +72,9 @@ export async function openConsole(file: string, maxBytes: number): Promise<Conso
     child.unref()
     const drained = endOf(child)
     await once(child, 'spawn')
-    return { descriptors, drained }
+    const pid = child.pid as number
+    closeSync(openSync(openMark(file, pid), 'a', 0o600))
+    return { descriptors, drained, pid }
   } catch (error) {
     for (const descriptor of descriptors) closeSync(descriptor)
     throw error
@@ -103,6 +108,13 @@ function endOf(child: ChildProcess): Promise<string | undefined> {
   child.once('exit', (code, signal) => resolve(code === 0 ? undefined : (signal ?? `exit code ${code}`)))
   return promise
 }
+
+/** Whether programs could still write when the pump ended. */
+export function isCutOff(file: string, pumpPid: number): boolean {
+  return existsSync(openMark(file, pumpPid))
+}
+
+const openMark = (file: string, pid: number) => `${file}.${pid}.open`
 
 function formatOffset(offset: number): string {
   return String(offset).padStart(16, '0')

@@ -30,11 +30,16 @@ export interface InstanceRecord {
   readonly events: readonly InstanceEvent[]
 }
 
-export interface RunRecord {
-  readonly id: string
+export interface ProcessIdentity {
   readonly pid: number
   /** As `ProcessEntry.start`. */
   readonly start: string
+}
+
+export interface RunRecord extends ProcessIdentity {
+  readonly id: string
+  /** Moves its output; undefined: a former agent recorded none. */
+  readonly pump?: ProcessIdentity | undefined
   /** User of the account; undefined: the agent's own. */
   readonly uid?: number | undefined
   /** Milliseconds since the epoch. */

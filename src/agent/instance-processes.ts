@@ -1,7 +1,7 @@
 /** All processes of one instance: found by group, session, control group and mark; ended together. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { membersOfGroup } from './control-groups.ts'
-import type { RunRecord } from './instance-files.ts'
+import type { ProcessIdentity, RunRecord } from './instance-files.ts'
 import { type Marks, parseMark } from './marks.ts'
 import { bootOf, type ProcessEntry, type ProcessTable, signalProcess } from './processes.ts'
 
@@ -21,7 +21,7 @@ const killPauseMs = 100
 const freezeRounds = 20
 
 /** Whether the process is the one of the record, not a later one with its id. */
-export function isRunning(table: ProcessTable, { pid, start }: RunRecord): boolean {
+export function isRunning(table: ProcessTable, { pid, start }: ProcessIdentity): boolean {
   const found = table.find(pid)
   return found !== undefined && found.start === start && !found.isZombie
 }

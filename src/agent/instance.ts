@@ -5,6 +5,7 @@ import { mkdir } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { measureTree } from '../storage/directory-trees.ts'
 import { tryPort } from '../try-port.ts'
+import { isCutOff } from './console.ts'
 import { createGroup, joinGroup, removeGroup } from './control-groups.ts'
 import {
   filesOf,
@@ -172,10 +173,20 @@ export class Instance {
   /** Frequent and cheap: notices the end of adopted processes. */
   sweep(): void {
     const run = this.#run
-    if (run?.isAdopted && !isRunning(this.#context.table, run.record)) run.settle(unknownEnd)
     if (run === undefined) return
+    if (run.isAdopted) this.#checkAdopted(run)
     const isStable = ageOf(run) >= stableMs
     if (isStable && this.#phase === 'ready') this.#show('ready', undefined)
+  }
+
+  #checkAdopted(run: Run): void {
+    const hasEnded = !isRunning(this.#context.table, run.record)
+    if (this.#hasLostPump(run.record)) this.#condemn(run, describeLostOutput())
+    if (hasEnded) run.settle(unknownEnd)
+  }
+
+  #hasLostPump({ pump }: RunRecord): boolean {
+    return pump !== undefined && !isRunning(this.#context.table, pump) && isCutOff(this.#files.console, pump.pid)
   }
 
   /** Whether `measure` has something to do. */
@@ -241,7 +252,7 @@ export class Instance {
     if (desired.restart === 'once') await this.#resumeCommand(run, outcome)
     else {
       this.#update({ restarts: this.#record.restarts + 1 })
-      this.#note('It ended while no agent watched it.')
+      this.#note(this.#hasLostPump(run) ? describeLostOutput() : 'It ended while no agent watched it.')
     }
     return undefined
   }
@@ -304,9 +315,12 @@ export class Instance {
     const mark = marks.format(this.id, id)
     const started = await startProgram({ program, files: this.#files, mark, keepsStatus: restart === 'once' })
     const startedAt = Date.now()
-    const start = table.find(started.pid)?.start ?? ''
-    const { pid, drained } = started
-    const run = createRun({ id, pid, start, uid: program.user?.uid, startedAt, controlGroup }, drained)
+    const identify = (pid: number) => ({ pid, start: table.find(pid)?.start ?? '' })
+    const { drained, pumpPid } = started
+    const run = createRun(
+      { id, ...identify(started.pid), pump: identify(pumpPid), uid: program.user?.uid, startedAt, controlGroup },
+      drained,
+    )
     started.child.once('exit', (exitCode, endSignal) =>
       run.settle({ exitCode: exitCode ?? undefined, signal: endSignal ?? undefined }),
     )

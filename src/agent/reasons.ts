@@ -71,7 +71,8 @@ export function describeDiskExcess({ bytes, entries }: TreeSize, diskBytes: numb
   return `${limit} with ${entries} files, each of which counts for 4 KiB at least, and it was ended.`
 }
 
-/** @param pumpEnd How the process ended, such as `SIGKILL` */
-export function describeLostOutput(pumpEnd: string): string {
-  return `It was ended, because the process that stores its output was ended with ${pumpEnd}.`
+/** @param pumpEnd How the process ended, such as `SIGKILL`; only the agent that started it knows */
+export function describeLostOutput(pumpEnd?: string): string {
+  const end = pumpEnd === undefined ? '' : ` with ${pumpEnd}`
+  return `It was ended, because the process that stores its output was ended${end}.`
 }

@@ -16,6 +16,8 @@ export interface StartedProgram {
   readonly child: ChildProcess
   /** Resolves when its whole output is in the console, or with how the pump ended that should have moved it there. */
   readonly drained: Promise<string | undefined>
+  /** Process that moves its output. */
+  readonly pumpPid: number
   /** Lets the program begin. Until then a shell waits, which ends by itself when the agent dies. */
   begin(): void
 }
@@ -46,7 +48,7 @@ export async function startProgram({ program, files, mark, keepsStatus }: StartO
   const status = keepsStatus ? [openStatus(files.status)] : []
   const opened = [...status]
   try {
-    const { descriptors, drained } = await openConsole(files.console, program.limits.consoleBytes)
+    const { descriptors, drained, pid: pumpPid } = await openConsole(files.console, program.limits.consoleBytes)
     opened.push(...descriptors)
     // It throws some faults, and reports others as an event.
     const child = spawn('/bin/sh', ['-c', toScript(program, keepsStatus), name, file, ...args], {
@@ -59,7 +61,7 @@ export async function startProgram({ program, files, mark, keepsStatus }: StartO
     await created(child)
     // A shell that has ended already is reported by its exit.
     child.stdin?.on('error', () => {})
-    return { pid: child.pid as number, child, drained, begin: () => void child.stdin?.end('\n') }
+    return { pid: child.pid as number, child, drained, pumpPid, begin: () => void child.stdin?.end('\n') }
   } catch (error) {
     throw toStartFault(error as NodeJS.ErrnoException)
   } finally {

@@ -191,11 +191,43 @@ for (const [title, command] of [
   })
 }
 
+test('adopted programs start again without their pumps, unless they had closed their output', async (t) => {
+  const agent = openTestAgent(t)
+  const commands = {
+    prints: 'while :; do echo line; sleep 0.05; done',
+    silent: 'exec sleep 1000',
+    closed: 'exec sleep 1000 >&- 2>&-',
+  }
+  await agent.desire(Object.entries(commands).map(([id, command]) => toInstance(id, ['sh', '-c', command])))
+  const isReady = ({ phase }: ObservedInstance) => phase === 'ready'
+  const before = await Promise.all(Object.keys(commands).map((id) => agent.until(id, isReady)))
+  await waitUntil(() => findPump(agent, 'closed') === undefined, 'the end of the pump without programs')
+  await agent.kill()
+  for (const { id, pid, events } of before) {
+    const isAdopted = (found: ObservedInstance) => found.pid === pid && found.events.length > events.length
+    await agent.until(id, isAdopted)
+  }
+  const reason = 'It was ended, because the process that stores its output was ended.'
+  for (const id of ['prints', 'silent']) process.kill(pumpOf(agent, id), 'SIGKILL')
+  for (const { id, pid } of before.slice(0, 2)) {
+    const { events } = await agent.until(id, (found) => isReady(found) && found.pid !== pid)
+    assert.ok(
+      events.some(({ text }) => text === reason),
+      JSON.stringify(events),
+    )
+  }
+  assert.deepEqual(agent.instance('closed')?.pid, before[2]?.pid)
+})
+
 /** The shell with the path of the console in its command. */
-function pumpOf({ dataDir }: TestAgent, id: string): number {
+function findPump({ dataDir }: TestAgent, id: string): string | undefined {
   const file = join(dataDir, 'instances', id, 'console')
   const isPump = (pid: string) => readCommand(pid).includes(file)
-  const found = readdirSync('/proc').find((name) => /^\d+$/.test(name) && isPump(name))
+  return readdirSync('/proc').find((name) => /^\d+$/.test(name) && isPump(name))
+}
+
+function pumpOf(agent: TestAgent, id: string): number {
+  const found = findPump(agent, id)
   assert.ok(found !== undefined, 'the pump')
   return Number(found)
 }
