@@ -28,7 +28,7 @@ export async function adoptImage(
   if (!found.isDirectory()) throw new BackendError(400, `The steps of the bake have replaced ${imageFolder} by a link or file.`)
   const description = describeImage(bake, await readCommit(folder))
   const addition = template?.image === undefined ? undefined : { name: imageFileName, text: template.image }
-  return images.addArchive(packTree(folder, imageFolder), description, { addition })
+  return images.addArchive(packTree(folder, imageFolder), description, addition)
 }
 
 /** @throws {BackendError} 400 */

@@ -1,6 +1,6 @@
 /** Images: unpacked programs in folders named by their content, found by name and version. */
-import { createHash, type Hash, randomUUID } from 'node:crypto'
-import { existsSync, mkdirSync, readdirSync, renameSync } from 'node:fs'
+import { randomUUID } from 'node:crypto'
+import { createReadStream, existsSync, mkdirSync, readdirSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import { formatJson, parseJson } from '../../json/json.ts'
@@ -8,8 +8,10 @@ import type { JsonObject } from '../../json/values.ts'
 import { removeTree } from '../../storage/directory-trees.ts'
 import { closeToOthers } from '../../storage/private-files.ts'
 import { BackendError } from '../backend.ts'
+import type { WorkLine } from '../in-turns.ts'
 import { type ImageFile, loadImageFile } from './image-file.ts'
 import type { ImageContent } from './measure-image.ts'
+import { receiveArchive } from './receive.ts'
 import type { UnpackBounds } from './unpack.ts'
 import { type AddedFile, unpackBeside } from './unpack-beside.ts'
 
@@ -77,10 +79,11 @@ export interface ImageStoreOptions {
 const namePattern = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/
 const versionPattern = /^[A-Za-z0-9_][A-Za-z0-9._+-]{0,127}$/
 
-export interface ArchiveOptions {
+export interface UploadOptions {
   /** `sha256:` and the expected hash of the archive's bytes; undefined: not checked. */
-  readonly digest?: string | undefined
-  readonly addition?: AddedFile | undefined
+  readonly digest: string | undefined
+  /** In which it waits until it is unpacked. */
+  readonly line: WorkLine
 }
 
 export interface ImageStore {
@@ -96,7 +99,9 @@ export interface ImageStore {
    *
    * @throws {BackendError} 400 for what is wrong with it; 409 when an account has the version with another content; 413 beyond the bounds
    */
-  addArchive(archive: AsyncIterable<Uint8Array>, description: ImageDescription, options?: ArchiveOptions): Promise<StoredImage>
+  addArchive(archive: AsyncIterable<Uint8Array>, description: ImageDescription, addition?: AddedFile): Promise<StoredImage>
+  /** Stores one that a client sends, once all of it is there. @throws {BackendError} as `addArchive` */
+  addUpload(archive: AsyncIterable<Uint8Array>, description: ImageDescription, options: UploadOptions): Promise<StoredImage>
   /** The caller has checked that nothing uses it. */
   remove(image: StoredImage): void
   setTags(image: StoredImage, tags: Readonly<Record<string, string>>): void
@@ -160,25 +165,31 @@ export function openImageStore({ db, dataDir, now, bounds, keepsUnfinished }: Im
     return put({ ...description, accounts: missing, id, ...content, createdMs: now(), program })
   }
 
+  const addArchive: ImageStore['addArchive'] = async (archive, description, addition) => {
+    checkNames(description)
+    const folder = join(root, `${unfinished}${randomUUID()}`)
+    mkdirSync(folder, { mode: 0o755 })
+    try {
+      return adopt(folder, await unpackBeside(archive, folder, { bounds, addition }), description)
+    } finally {
+      await removeTree(folder)
+    }
+  }
+
   return {
     all: () => statements.all.all().map(toImage),
     named,
     get: (id, account) => named(id).find((image) => isInAccount(image, account)),
     folderOf,
-    async addArchive(archive, description, { digest, addition } = {}) {
+    addArchive,
+    async addUpload(archive, description, { digest, line }) {
       checkNames(description)
-      const folder = join(root, `${unfinished}${randomUUID()}`)
-      mkdirSync(folder, { mode: 0o755 })
+      const file = join(root, `${unfinished}${randomUUID()}.tar`)
       try {
-        const hash = createHash('sha256')
-        const content = await unpackBeside(hashed(archive, hash), folder, { bounds, addition })
-        const found = `sha256:${hash.digest('hex')}`
-        if (digest !== undefined && digest !== found) {
-          throw new BackendError(400, `The archive was damaged on its way: its digest is ${found}, and ${digest} was announced.`)
-        }
-        return adopt(folder, content, description)
+        await receiveArchive(archive, file, { digest, bounds })
+        return await line.run(() => addArchive(createReadStream(file), description))
       } finally {
-        await removeTree(folder)
+        await removeTree(file)
       }
     },
     setTags: (image, tags) => void put({ ...image, tags: { ...image.tags, ...tags } }),
@@ -227,11 +238,4 @@ function removeAside(root: string, folder: string): void {
   const place = join(root, `${unfinished}${randomUUID()}`)
   renameSync(folder, place)
   removeTree(place).catch(() => {})
-}
-
-async function* hashed(archive: AsyncIterable<Uint8Array>, hash: Hash): AsyncIterable<Uint8Array> {
-  for await (const chunk of archive) {
-    hash.update(chunk)
-    yield chunk
-  }
 }

@@ -255,7 +255,7 @@ class EntryGuard {
 
   /** An archive that is refused, or larger than all that may be in it, is not read to its end. */
   async *watched(archive: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
-    const most = this.#bounds.maxBytes + this.#bounds.maxEntries * 2048
+    const most = mostArchiveBytes(this.#bounds)
     let bytes = 0
     for await (const chunk of archive) {
       bytes += chunk.length
@@ -275,7 +275,12 @@ function isInside(path: string): boolean {
   return !isAbsolute(path) && !path.includes('\0') && !path.split(/[/\\]/).includes('..')
 }
 
-function tooLarge(what: string): BackendError {
+/** More than an archive of an image within the bounds can have. */
+export function mostArchiveBytes({ maxBytes, maxEntries }: UnpackBounds): number {
+  return maxBytes + maxEntries * 2048
+}
+
+export function tooLarge(what: string): BackendError {
   return new BackendError(
     413,
     `The archive has ${what}. Make it smaller, or raise local.images.max-size or local.images.max-files.`,

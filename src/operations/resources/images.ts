@@ -80,7 +80,7 @@ export const imageOperations: Operation[] = [
     demands: decidedByService,
     summary: 'Upload an image',
     description:
-      'Stores a tar archive, compressed with gzip or not, as an image of the provider `local`. It is read as it arrives. Needs ' +
+      'Stores a tar archive, compressed with gzip or not, as an image of the provider `local`. Needs ' +
       'WRITE on the accounts that get it. `Content-Digest: sha-256=:…:` (RFC 9530) is checked. Further query parameters are ' +
       '`label:NAME` and `tag:NAME`.',
     query: {
@@ -102,7 +102,7 @@ export const imageOperations: Operation[] = [
       400: 'The archive is damaged or hostile, or says not how the image runs.',
       409: 'The version exists with another content.',
       413: 'The image is larger than `local.images.max-size` allows.',
-      429: 'As many images as may be are being uploaded; `Retry-After` says when to try again.',
+      429: 'A user may upload 16 images at a time, and all users 64; `Retry-After` says when to try again.',
     },
   },
   {

@@ -17,8 +17,9 @@ const operatorHeader = 'x-fairlead-operator'
 const minQueryLength = 3
 /** Each has a process of its own, with some 60 MB. */
 const unpackedAtATime = 4
-/** Those that wait included. */
-const maxUploads = 16
+/** Of one user, and of all; from the first byte until the image is stored. */
+const maxUserUploads = 16
+const maxUploads = 64
 const retryAfterSeconds = 5
 const maxFound = 1000
 
@@ -223,12 +224,13 @@ export interface ImageRouteParts {
  * `PUT /local/images/{name}/{version}` with a tar archive as its body; `DELETE` of the same path; `GET /local/images` and
  * `GET /local/images/{name}/{version}`. Query of the upload: `accounts`, `regions` (comma lists), `label:<name>`, `tag:<name>`; of the
  * deletion: `accounts`, where several have different images of that version.
- * `Content-Digest: sha-256=:…:` (RFC 9530) is checked. A few uploads are unpacked at a time, others wait; beyond the bound of those, 429.
+ * `Content-Digest: sha-256=:…:` (RFC 9530) is checked. Uploads are received into files, of
+ * which a few are unpacked at a time; beyond the bounds of uploads, 429.
  */
 export function imageRoutes(app: FastifyInstance, parts: ImageRouteParts): void {
   const { images, settings, desired } = parts
   const line = new WorkLine(unpackedAtATime)
-  let uploads = 0
+  const uploads: string[] = []
   app.get('/local/images', (request) => readable(request, parts, images.all()))
 
   app.get('/local/images/:name/:version', async (request) => {
@@ -254,30 +256,30 @@ export function imageRoutes(app: FastifyInstance, parts: ImageRouteParts): void 
       const unknown = accounts?.find((account) => settings.accounts.every(({ name }) => name !== account))
       if (unknown !== undefined) throw new BackendError(400, `The account "${unknown}" does not exist.`)
       await checkWriter(request, parts, ownersOf({ accounts }, settings), accounts === undefined)
+      const { user = 'anonymous' } = callerOf(request)
       const description = {
         name: pathValue(request, 'name'),
         version: pathValue(request, 'version'),
         labels: prefixed(request, 'label:'),
         tags: prefixed(request, 'tag:'),
-        origin: { kind: 'upload', user: callerOf(request).user ?? 'anonymous' },
+        origin: { kind: 'upload', user },
         accounts,
         regions: listOf(request, 'regions'),
       }
-      const options = { digest: digestOf(request) }
-      if (uploads >= maxUploads) {
+      const digest = digestOf(request)
+      if (uploads.length >= maxUploads || uploads.filter((other) => other === user).length >= maxUserUploads) {
         reply.header('retry-after', retryAfterSeconds)
         throw new BackendError(
           429,
-          `${uploads} images are being uploaded, which is as many as may be at a time. Try again in a moment.`,
+          `A user may upload ${maxUserUploads} images at a time, and all users ${maxUploads}. Try again in a moment.`,
         )
       }
-      uploads++
+      uploads.push(user)
       try {
-        // What waits is not read, so its client waits as well.
-        const image = await line.run(() => images.addArchive(bytesOf(request.body), description, options))
+        const image = await images.addUpload(bytesOf(request.body), description, { digest, line })
         return reply.code(201).send(toView(image, settings))
       } finally {
-        uploads--
+        uploads.splice(uploads.indexOf(user), 1)
       }
     })
     done()

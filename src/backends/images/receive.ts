@@ -1,0 +1,44 @@
+/** Uploads as files: only the client of an upload waits while it sends slowly. */
+import { createHash } from 'node:crypto'
+import { createWriteStream } from 'node:fs'
+import { pipeline } from 'node:stream/promises'
+import { BackendError } from '../backend.ts'
+import { mostArchiveBytes, tooLarge, type UnpackBounds } from './unpack.ts'
+
+/**
+ * Writes an archive to a file of its own, which the caller removes.
+ *
+ * @param digest `sha256:` and the expected hash of its bytes; undefined: not checked
+ * @throws {BackendError} 400 when it breaks off or has another digest; 413 beyond what an image may have
+ */
+export async function receiveArchive(
+  archive: AsyncIterable<Uint8Array>,
+  file: string,
+  { digest, bounds }: { readonly digest: string | undefined; readonly bounds: UnpackBounds },
+): Promise<void> {
+  const hash = createHash('sha256')
+  const most = mostArchiveBytes(bounds)
+  let bytes = 0
+  async function* checked(): AsyncIterable<Uint8Array> {
+    for await (const chunk of readable(archive)) {
+      bytes += chunk.length
+      if (bytes > most) throw tooLarge(`more than ${most} bytes`)
+      hash.update(chunk)
+      yield chunk
+    }
+  }
+  await pipeline(checked(), createWriteStream(file, { flags: 'wx', mode: 0o600 }))
+  const found = `sha256:${hash.digest('hex')}`
+  if (digest !== undefined && digest !== found) {
+    throw new BackendError(400, `The archive was damaged on its way: its digest is ${found}, and ${digest} was announced.`)
+  }
+}
+
+/** An error of the sender, unlike one of the disk, is the client's. */
+async function* readable(archive: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
+  try {
+    yield* archive
+  } catch (error) {
+    throw new BackendError(400, `The archive cannot be read: ${(error as Error).message}`)
+  }
+}
