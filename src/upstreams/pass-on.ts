@@ -514,7 +514,7 @@ class Exchange implements Dispatcher.DispatchHandler, Leader, Follower {
     const { service } = this.#options
     const isEmbedded = this.#upstreams.isEmbedded(service)
     const text = textOfError(this.#errorHeaders, Buffer.concat(this.#errorBody ?? []))
-    return upstreamFailed(service, { status: this.#status ?? 502, text, isEmbedded })
+    return upstreamFailed(service, { status: this.#status ?? 502, text, isEmbedded, headers: this.#errorHeaders })
   }
 
   #clientClosed = (): void => {

@@ -621,12 +621,12 @@ function checkSuccess(answer: UpstreamAnswer, service: ServiceName): void {
 }
 
 /**
- * The error of a service as clients of Gate expect it: same status, one line, and what the service said. The message names an external
+ * The error of a service as clients of Gate expect it: same status, one line, and what the service said, also when to try again. The message names an external
  * service; an embedded one speaks for Fairlead.
  */
 export function upstreamFailed(
   service: ServiceName,
-  { status, text, isEmbedded = false }: Pick<UpstreamAnswer, 'status' | 'text' | 'isEmbedded'>,
+  { status, text, isEmbedded = false, headers = {} }: Omit<UpstreamAnswer, 'headers'> & Partial<UpstreamAnswer>,
 ): GatewayError {
   if (status >= 600) {
     const message = `${service} answered with the status ${status}, which HTTP does not have.`
@@ -646,6 +646,7 @@ export function upstreamFailed(
     {
       status,
       upstream: { service, status },
+      ...(typeof headers['retry-after'] === 'string' && { headers: { 'retry-after': headers['retry-after'] } }),
       ...(lines.length > 0 && { fields: { errors: lines } }),
     },
   )

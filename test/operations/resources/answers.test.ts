@@ -236,3 +236,10 @@ test('HEAD works where GET does', async (t) => {
     assert.deepEqual([status, body], [200, undefined])
   }
 })
+
+test('an upload that is refused for the moment says when to try again', async (t) => {
+  const refusal = new Reply(429, { message: 'Try again in a moment.' }, { 'retry-after': '5' })
+  const platform = await startPlatform(t, { answers: { 'PUT /clouddriver/local/images/web/1': refusal } })
+  const { status, headers } = await platform.ask('PUT /local/images/web/1', 'archive', { 'content-type': 'application/x-tar' })
+  assert.deepEqual([status, headers.get('retry-after')], [429, '5'])
+})
