@@ -1,11 +1,10 @@
 /** Which changes of a source lead to a new bake. */
 import assert from 'node:assert/strict'
 import { appendFileSync, chmodSync, mkdirSync, writeFileSync } from 'node:fs'
-import { lstat, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { fingerprintOf } from '../../../src/backends/bakery/fingerprint.ts'
-import { processorTimeOf } from '../../support/processor-time.ts'
+import { recordTools } from '../../support/recorded-tools.ts'
 import { createFolder, removeFolder } from '../../support/temporary-folder.ts'
 
 const needsRoot = process.getuid?.() === 0 ? false : 'only root can become another user'
@@ -41,12 +40,8 @@ test('a source is read with the rights of the user of the account', { skip: need
   assert.notDeepEqual(await read(source, 65_534), before)
 })
 
-test('a large source is read beside the back ends', async (t) => {
-  const source = openSource(t)
-  for (let index = 0; index < 10_000; index++) writeFileSync(join(source, String(index)), '')
-  const beside = await processorTimeOf(() => read(source))
-  const here = await processorTimeOf(async () => {
-    for (const name of await readdir(source)) await lstat(join(source, name))
-  })
-  assert.ok(beside < here / 2, `${beside} µs for the whole source, ${here} µs for its files in this process`)
+test('a tool of the system reads a source', async (t) => {
+  const used = recordTools(t, ['ls'])
+  await read(openSource(t))
+  assert.deepEqual(used(), ['ls'])
 })
