@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync, statSync } from 'node:fs'
+import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { markOfDataDir } from '../../src/agent/marks.ts'
@@ -54,6 +54,29 @@ test('a process of another user belongs to no instance', { skip: !isRoot && 'nee
   const { pid } = await agent.until('web', ({ phase }) => phase === 'ready')
   const child = await claim(t, markIn(pid), stranger)
   await assertSpared(agent, child)
+})
+
+test('a later process with a recorded process id belongs to no instance', async (t) => {
+  const { dataDir, client, until, desire, kill, instance, processes } = openTestAgent(t)
+  await desire([toInstance('web', ['sleep', '1000'])])
+  await until('web', ({ phase }) => phase === 'ready')
+  await client.close()
+  await kill()
+  const child = await claim(t, '')
+  const file = join(dataDir, 'instances', 'web', 'record.json')
+  const record = JSON.parse(readFileSync(file, 'utf8')) as { run: { pid: number; pump: { pid: number } } }
+  for (const { pid } of processes()) process.kill(pid, 'SIGKILL')
+  Object.assign(record.run, { pid: child.pid, pump: { ...record.run.pump, pid: child.pid } })
+  writeFileSync(file, JSON.stringify(record))
+
+  const next = openTestAgent(t, { dataDir })
+  await next.desire([toInstance('web', ['sleep', '1000'])])
+  const { events } = await next.until('web', ({ phase, restarts }) => phase === 'ready' && restarts === 1)
+  assert.ok(
+    events.every(({ text }) => !text.startsWith('Adopted')),
+    JSON.stringify([events, instance('web')]),
+  )
+  await assertSpared(next, child)
 })
 
 test('the key of the marks is for the agent alone, and stays', async (t) => {

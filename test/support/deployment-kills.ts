@@ -3,8 +3,10 @@ import assert from 'node:assert/strict'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Worker } from 'node:worker_threads'
+import { signalProcess } from '../../src/agent/processes.ts'
 import type { Execution } from '../../src/backends/orchestration/model.ts'
 import type { JsonObject } from '../../src/json/values.ts'
+import { readCommand } from './agent.ts'
 import { type Deployments, listeningPorts, sized, startDeployments, type TaskView } from './deployments.ts'
 import { createRandom } from './random.ts'
 import type { TestEnd } from './test-end.ts'
@@ -19,9 +21,9 @@ const creation = {
   capacity: sized(2),
 }
 /** A start of Fairlead costs most. */
-const processVictims: readonly Victim[] = [['agent'], ['Fairlead'], ['agent'], ['agent', 'Fairlead']]
+const processVictims: readonly Victim[] = [['agent'], ['Fairlead', 'standby', 'agent'], ['pumps', 'agent'], ['agent', 'Fairlead']]
 /** The thread of the back ends can end without the process that it belongs to. */
-const threadVictims: readonly Victim[] = [['back ends'], ['back ends'], ['agent', 'back ends']]
+const threadVictims: readonly Victim[] = [['back ends'], ['instances', 'back ends'], ['agent', 'back ends'], ['standby', 'pumps']]
 /** More steps than most of the changes have: some are over before anything is killed. */
 const latestStep = 14
 
@@ -49,7 +51,8 @@ const changes: [name: string, job: (live: string) => JsonObject][] = [
   ['highlander', () => ({ ...creation, strategy: 'highlander' })],
 ]
 
-type Victim = readonly ('agent' | 'Fairlead' | 'back ends')[]
+/** Killed in this order. */
+type Victim = readonly ('agent' | 'Fairlead' | 'back ends' | 'standby' | 'pumps' | 'instances')[]
 
 export interface KillsOptions {
   /** The back ends alone are killed, instead of the process with them. */
@@ -82,9 +85,16 @@ export async function runKills(t: TestEnd, { rounds, seed, killsThreads = false 
     const { kind, id } = await begin(fleet, job(await liveGroup(fleet)))
     await reached(fleet, `/${kind}/${id}`, step)
     const killedMs = performance.now()
-    if (victim.includes('agent')) process.kill((await fleet.observed()).pid, 'SIGKILL')
-    if (victim.includes('Fairlead')) await fleet.restart()
-    if (victim.includes('back ends')) await threads.findLast(({ threadName }) => threadName === 'backends')?.terminate()
+    const { pid, standby } = await fleet.observed()
+    const kill: Record<Victim[number], () => unknown> = {
+      agent: () => killAll([pid]),
+      standby: () => killAll(standby === undefined ? [] : [standby]),
+      pumps: () => killAll(pumpsOf(fleet)),
+      instances: () => killAll(fleet.processes().map((found) => found.pid)),
+      Fairlead: () => fleet.restart(),
+      'back ends': () => threads.findLast(({ threadName }) => threadName === 'backends')?.terminate(),
+    }
+    for (const name of victim) await kill[name]()
     await fleet.ends(id, 'SUCCEEDED', kind)
     let difference: string | undefined
     await waitUntil(
@@ -144,6 +154,19 @@ function watchThreads(t: TestEnd): Worker[] {
   return threads
 }
 
+function killAll(pids: readonly number[]): void {
+  for (const pid of pids) signalProcess(pid, 'SIGKILL')
+}
+
+/** Shells that have the console of an instance in their command. */
+function pumpsOf({ dataDir }: Deployments): number[] {
+  const instances = `${join(dataDir, 'instances')}/`
+  const isPump = (pid: string) => readCommand(pid).some((word) => word.startsWith(instances) && word.endsWith('/console'))
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name) && isPump(name))
+    .map(Number)
+}
+
 async function namesOf(fleet: Deployments): Promise<string[]> {
   return (await fleet.groups()).map(({ name }) => name)
 }
@@ -177,6 +200,8 @@ async function differenceOf(fleet: Deployments, port: number): Promise<string | 
   for (const [what, ids] of Object.entries(real)) {
     if (ids.join() !== desired.join()) return `${what}: ${ids.join(' ')}, and the desired ones are ${desired.join(' ')}`
   }
+  const pumps = pumpsOf(fleet)
+  if (pumps.length !== desired.length) return `pumps: ${pumps.join(' ')}`
   const ports = listeningPorts(fleet.ports)
   if (ports.length !== desired.length) return `ports: ${ports.join(' ')}`
   const { status } = await fetch(`http://127.0.0.1:${port}/`)
