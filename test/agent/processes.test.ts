@@ -3,7 +3,10 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
 import { test } from 'node:test'
-import { openPortReader } from '../../src/agent/processes.ts'
+import { findMembers } from '../../src/agent/instance-processes.ts'
+import type { Marks } from '../../src/agent/marks.ts'
+import { openPortReader, openProcessTable } from '../../src/agent/processes.ts'
+import { ageOf, createRun } from '../../src/agent/run.ts'
 
 const hasProc = process.platform === 'linux'
 
@@ -24,4 +27,24 @@ test('ports of many instances are read once', { skip: !hasProc && 'needs /proc' 
   assert.equal(readings, 2, 'a file for each version of IP')
   listeningPorts([process.pid], -1)
   assert.equal(readings, 4, 'an old reading is replaced')
+})
+
+test('an adopted program is as old as its process, although the clock was set forward', {
+  skip: !hasProc && 'needs /proc',
+}, () => {
+  const { pid } = process
+  const start = openProcessTable().find(pid)?.start ?? ''
+  const hourMs = 3_600_000
+  const startedAt = Date.now() - performance.now() - hourMs
+  const run = createRun({ id: 'run', pid, start, startedAt, controlGroup: undefined })
+  assert.ok(ageOf(run) < performance.now() + hourMs / 2)
+})
+
+test('a group that has the id of one before the last boot is of another program', () => {
+  const marks: Marks = { agentMark: 'agent', format: () => '', check: () => undefined }
+  const run = { id: 'run', pid: 7, start: '0123abcd-100', startedAt: 0, controlGroup: undefined }
+  const entry = { pid: 8, group: 7, session: 7, isZombie: false }
+  const table = { ...openProcessTable(), markOf: () => undefined }
+  const membersWith = (start: string) => findMembers({ marks, instanceId: 'web', run }, table, [{ ...entry, start }]).length
+  assert.deepEqual([membersWith('0123abcd-200'), membersWith('4567abcd-200')], [1, 0])
 })

@@ -204,6 +204,8 @@ async function differenceOf(fleet: Deployments, port: number): Promise<string | 
   if (pumps.length !== desired.length) return `pumps: ${pumps.join(' ')}`
   const ports = listeningPorts(fleet.ports)
   if (ports.length !== desired.length) return `ports: ${ports.join(' ')}`
-  const { status } = await fetch(`http://127.0.0.1:${port}/`)
-  return status === 200 ? undefined : `the load balancer answers ${status}`
+  // The connection before may have ended with an instance or the agent.
+  const answer = await fetch(`http://127.0.0.1:${port}/`).catch((error: Error) => error)
+  if (answer instanceof Error) return `the load balancer does not answer: ${String(answer.cause)}`
+  return answer.status === 200 ? undefined : `the load balancer answers ${answer.status}`
 }
