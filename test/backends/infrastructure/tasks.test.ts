@@ -157,6 +157,41 @@ test('a step that the store refuses is repeated after a pause', (t) => {
   assert.equal(refusals, 2)
 })
 
+/** An instance that has begun to drain, for a second, when both clocks said so. @returns makes a step, and returns what has happened so far */
+function startDraining(t: TestContext): (nowMs: number, steadyMs: number) => string[] {
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  const leaving = { stage: 'draining', sinceMs: drainStartMs }
+  const instance = { id: 'i-1', account: 'dev', region: 'east', leaving, registered: ['front'] }
+  const stages: string[] = []
+  const desired = {
+    // The agent has not seen that the load balancer leaves it out.
+    revision: 1,
+    all: (kind: string) => (kind === 'instances' ? [instance] : []),
+    get: () => ({}),
+    put: (_kind: string, changed: typeof instance) => void stages.push(changed.leaving.stage),
+    transact: (work: () => void) => work(),
+  }
+  const time = { now: 0, steady: 0 }
+  const options = {
+    desired,
+    agent: { setDesired: () => {} },
+    toState: () => ({}),
+    now: () => time.now,
+    steady: () => time.steady,
+    drainMs: 1000,
+    onChanged: () => {},
+    log,
+  }
+  const reconciler = new Reconciler(options as unknown as ReconcilerOptions)
+  return (now, steady) => {
+    Object.assign(time, { now, steady })
+    reconciler.step()
+    return stages
+  }
+}
+
+const drainStartMs = 7_200_000
+
 for (const [clock, nowMs, expected] of [
   ['goes on', 7_200_500, []],
   ['goes on until its time is over', 7_201_000, ['stopping']],
@@ -164,30 +199,14 @@ for (const [clock, nowMs, expected] of [
   ['is set back by an hour', 3_600_000, ['stopping']],
 ] as const) {
   test(`an instance that drains while the clock ${clock} ${expected.length === 0 ? 'goes on draining' : 'ends'}`, (t) => {
-    t.mock.timers.enable({ apis: ['setTimeout'] })
-    const leaving = { stage: 'draining', sinceMs: 7_200_000 }
-    const instance = { id: 'i-1', account: 'dev', region: 'east', leaving, registered: ['front'] }
-    const stages: string[] = []
-    const desired = {
-      // The agent has not seen that the load balancer leaves it out.
-      revision: 1,
-      all: (kind: string) => (kind === 'instances' ? [instance] : []),
-      get: () => ({}),
-      put: (_kind: string, changed: typeof instance) => void stages.push(changed.leaving.stage),
-      transact: (work: () => void) => work(),
-    }
-    const agent = { setDesired: () => {} }
-    const options = {
-      desired,
-      agent,
-      toState: () => ({}),
-      now: () => nowMs,
-      steady: () => 0,
-      drainMs: 1000,
-      onChanged: () => {},
-      log,
-    }
-    new Reconciler(options as unknown as ReconcilerOptions).step()
-    assert.deepEqual(stages, expected)
+    assert.deepEqual(startDraining(t)(nowMs, 0), expected)
   })
 }
+
+test('an instance drains as long although the clock is set forward', (t) => {
+  const step = startDraining(t)
+  const hourMs = 3_600_000
+  assert.deepEqual(step(drainStartMs, 0), [])
+  assert.deepEqual(step(drainStartMs + hourMs, 500), [])
+  assert.deepEqual(step(drainStartMs + hourMs, 1000), ['stopping'])
+})
