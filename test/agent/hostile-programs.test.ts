@@ -25,6 +25,11 @@ const httpProbe: Probe = { ...probe, kind: 'http', path: '/health' }
 const serverElsewhere = `require('node:http').createServer((_, answer) => answer.writeHead(503).end()).listen(0, '127.0.0.1')`
 const serverBroken = serverElsewhere.replace('listen(0', `listen(${port}`)
 
+/** 255 processes, each in a session of its own. */
+const doubling = `
+if [ "$1" != ........ ]; then for next in 1 2; do setsid sh -c "$0" "$0" "$1." & done; fi
+exec sleep 1000`
+
 /** Paths have at most 4,096 bytes; a process that goes on from where it is gets deeper. */
 const deepFile = `
 for (let depth = 0; depth < 50; depth++) { fs.mkdirSync('d'.repeat(200)); process.chdir('d'.repeat(200)) }
@@ -120,6 +125,15 @@ const hostilePrograms: HostileProgram[] = [
       program: { limits: { ...noLimits(), processes: 5 } },
     }),
     reaches: says(/^It had 10 processes, more than its limit of 5, and was ended\./),
+  },
+  {
+    title: 'that doubles itself time and again is ended with all of them',
+    instance: toInstance('bomb', ['sh', '-c', doubling, doubling, '.'], {
+      restart: 'once',
+      program: { limits: { ...noLimits(), processes: 100 } },
+    }),
+    reaches: ({ phase, reason }) =>
+      phase === 'ended' && /^It had \d+ processes, more than its limit of 100, and was ended\.$/.test(reason ?? ''),
   },
   {
     title: 'that goes to the background is told to stay',

@@ -4,10 +4,14 @@ import { chmodSync, mkdirSync, readdirSync, readlinkSync, statSync, writeFileSyn
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
+import type { BackendError } from '../../src/backends/backend.ts'
 import { parseImageFile } from '../../src/backends/images/image-file.ts'
 import { imageMigrations, openImageStore } from '../../src/backends/images/image-store.ts'
+import { WorkLine } from '../../src/backends/in-turns.ts'
+import { toStorageError } from '../../src/backends/storage-error.ts'
 import { packTree } from '../../src/storage/directory-trees.ts'
-import { createFolder } from '../support/temporary-folder.ts'
+import { mountSmallDisk } from '../support/small-disk.ts'
+import { createFolder, removeFolder } from '../support/temporary-folder.ts'
 import { waitFor, waitUntil } from '../support/wait-until.ts'
 
 test('a folder without an image is removed at the start', async (t) => {
@@ -72,6 +76,34 @@ test('an image is unpacked by a process of its own, whose end leaves nothing', a
 
   await assert.rejects(store.addArchive(interrupted(), description), /the process for it ended with SIGKILL/)
   assert.deepEqual([readdirSync(root), store.all()], [[], []])
+})
+
+test('a full disk refuses an image, and nothing of it stays', async (t) => {
+  const disk = mountSmallDisk(t, '256k')
+  if (disk === undefined) return
+  const source = createFolder('source')
+  const db = new DatabaseSync(':memory:')
+  t.after(() => {
+    db.close()
+    removeFolder(source)
+  })
+  for (const migration of imageMigrations) db.exec(migration)
+  const store = openImageStore({ db, dataDir: disk, now: Date.now, bounds: { maxBytes: 1_000_000, maxEntries: 100 } })
+  const description = { name: 'web', version: '1', labels: {}, tags: {}, origin: {} }
+  const add = (kind: 'archive' | 'upload') =>
+    kind === 'archive'
+      ? store.addArchive(packTree(source, 'web'), description)
+      : store.addUpload(packTree(source, 'web'), description, { digest: undefined, line: new WorkLine(1) })
+  mkdirSync(join(source, 'web'))
+  writeFileSync(join(source, 'web', 'fairlead-image.yml'), 'command: [sh]\n')
+  writeFileSync(join(source, 'web', 'large'), Buffer.alloc(400_000, 1))
+  for (const kind of ['archive', 'upload'] as const) {
+    const refusal = (error: Error) => (toStorageError(error) as BackendError).status === 507
+    await assert.rejects(add(kind), refusal)
+    assert.deepEqual(readdirSync(join(disk, 'images')), [])
+  }
+  writeFileSync(join(source, 'web', 'large'), 'small')
+  assert.equal((await add('upload')).id, 'web:1')
 })
 
 test('images of earlier versions keep their accounts', (t) => {
