@@ -4,7 +4,7 @@ import { randomInt } from 'node:crypto'
 import { test } from 'node:test'
 import { runKills } from '../support/deployment-kills.ts'
 
-const rounds = Number(process.env['DEPLOYMENT_KILLS'] ?? 8)
+const rounds = Number(process.env['DEPLOYMENT_KILLS'] ?? 4)
 const seed = Number(process.env['DEPLOYMENT_KILLS_SEED'] ?? randomInt(1_000_000))
 
 for (const [victims, killsThreads] of [

@@ -77,8 +77,10 @@ export async function runKills(t: TestEnd, { rounds, seed, killsThreads = false 
   await fleet.run(creation)
   const times: number[] = []
   for (let round = 0; round < rounds; round++) {
-    const [name, job] = changes[round % changes.length]!
-    const victim = victims[round % victims.length]!
+    // Half of the changes, the other half next; so two searches of four rounds with different victims interrupt each change.
+    const turn = Math.floor((2 * round) / changes.length) + seed
+    const [name, job] = changes[(2 * round + ((turn + Number(killsThreads)) % 2)) % changes.length]!
+    const victim = victims[(round + turn) % victims.length]!
     const before = await namesOf(fleet)
     const step = Math.floor(random() * latestStep)
     const title = `round ${round}: ${victim.join(' and ')} at step ${step} of ${name}`
