@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { execFileSync, spawnSync } from 'node:child_process'
-import { appendFileSync, closeSync, mkdtempSync, readdirSync, rmSync, statSync, writeSync } from 'node:fs'
+import { appendFileSync, closeSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
@@ -205,4 +205,14 @@ test('a program on a full disk goes on, and its output is dropped', async (t) =>
   } finally {
     execFileSync('umount', [disk])
   }
+})
+
+test('a program whose console has lost its folder goes on', async (t) => {
+  const folder = join(openFolder(t), 'instance')
+  mkdirSync(folder)
+  const { descriptors, drained } = await openConsole(join(folder, 'console'), 4_000)
+  rmSync(folder, { recursive: true })
+  execFileSync('head', ['-c', String(mebibyte), '/dev/zero'], { stdio: ['ignore', ...descriptors], timeout: 120_000 })
+  for (const descriptor of descriptors) closeSync(descriptor)
+  assert.equal(await drained, undefined)
 })
