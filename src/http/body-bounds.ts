@@ -13,6 +13,8 @@ export interface BodySettings {
 interface BoundSettings {
   readonly maxBytes: number
   readonly maxValues: number
+  /** Of one text in a document. */
+  readonly maxTextBytes: number
   /** Of all bodies together. */
   readonly maxBytesAtOnce: number
   /** Where these settings stand. */
@@ -28,12 +30,17 @@ export type BoundsOf = (kind: keyof BodySettings, answer: ServerResponse) => Bod
 export function createBodyBounds(settings: BodySettings): BoundsOf {
   const held = { known: createHeld(settings.known), open: createHeld(settings.open) }
   return (kind, answer) => {
-    const { maxBytes, maxValues, prefix } = settings[kind]
+    const { maxBytes, maxValues, maxTextBytes, prefix } = settings[kind]
     return {
       maxBytes,
       maxValues,
+      maxTextBytes,
       keepsNumerals: true,
-      settings: { bytes: `${prefix}.maxBodyBytes`, values: `${prefix}.maxBodyValues` },
+      settings: {
+        bytes: `${prefix}.maxBodyBytes`,
+        values: `${prefix}.maxBodyValues`,
+        textBytes: 'http.maxBodyTextBytes',
+      },
       hold: holdUntilClosed(held[kind], answer),
       aside: kind === 'known' ? 'users' : 'strangers',
     }

@@ -21,8 +21,10 @@ export interface BodyBounds {
   readonly maxDepth?: number
   /** As of `JsonLimits`. */
   readonly keepsNumerals?: boolean
+  /** As of `JsonLimits`. */
+  readonly maxTextBytes?: number
   /** The keys of the settings that raise the bounds, for the error. */
-  readonly settings: { readonly bytes: string; readonly values: string }
+  readonly settings: { readonly bytes: string; readonly values: string; readonly textBytes?: string }
   /** Told about bytes before they are kept; refuses by throwing. */
   readonly hold?: (bytes: number) => void
   /** Large documents are judged in a thread, those of users first; without it, in the calling thread. */
@@ -50,6 +52,11 @@ export class JsonJudge {
     this.#bounds = bounds
     this.keeps = keeps
     this.#scan = new JsonScan(bounds)
+  }
+
+  /** Whether pieces may wait for the judgement of a thread. */
+  get isAside(): boolean {
+    return this.#aside !== undefined
   }
 
   /** A promise where the next piece has to wait. @throws {GatewayError} BODY_TOO_LARGE, UNREADABLE_BODY, TOO_MANY_BODIES */
@@ -101,10 +108,11 @@ export class JsonJudge {
   }
 
   #startAside(): JsonAside {
-    const { aside, maxDepth, maxValues, keepsNumerals } = this.#bounds
+    const { aside, maxDepth, maxValues, maxTextBytes, keepsNumerals } = this.#bounds
     const limits = {
       maxValues,
       ...(maxDepth !== undefined && { maxDepth }),
+      ...(maxTextBytes !== undefined && { maxTextBytes }),
       ...(keepsNumerals !== undefined && { keepsNumerals }),
     }
     return new JsonAside(limits, { keeps: this.keeps, isStranger: aside === 'strangers' })
@@ -121,7 +129,7 @@ export class JsonJudge {
     try {
       return await work
     } catch (error) {
-      throw toBodyError(error, this.#bounds.settings.values)
+      throw toBodyError(error, this.#bounds.settings)
     }
   }
 
@@ -129,7 +137,7 @@ export class JsonJudge {
     try {
       return work()
     } catch (error) {
-      throw toBodyError(error, this.#bounds.settings.values)
+      throw toBodyError(error, this.#bounds.settings)
     }
   }
 }
@@ -148,14 +156,20 @@ export function decodeText(bytes: Buffer): string {
 // The rest of a refused body is not worth reading: the connection ends with the answer.
 export const endsConnection = { headers: { connection: 'close' } }
 
-/** @param setting The key that raises the number of values. */
-export function toBodyError(cause: unknown, setting: string, kind: 'JSON' | 'YAML' = 'JSON'): GatewayError {
+export function toBodyError(cause: unknown, settings: BodyBounds['settings'], kind: 'JSON' | 'YAML' = 'JSON'): GatewayError {
   if (cause instanceof GatewayError) return cause
   const { message } = cause as Error
-  if (cause instanceof UnsafeJsonError && cause.code === 'JSON_TOO_MANY_VALUES') {
+  const setting = cause instanceof UnsafeJsonError ? settingOf(cause, settings) : undefined
+  if (setting !== undefined) {
     const text = `The body is too large. ${message} Send less, or raise ${setting}.`
     return new GatewayError('BODY_TOO_LARGE', text, { cause, ...endsConnection })
   }
   const ends = cause instanceof UnsafeJsonError ? endsConnection : {}
   return new GatewayError('UNREADABLE_BODY', `The body is not usable ${kind}: ${message}`, { cause, ...ends })
+}
+
+/** The one that raises the bound; undefined where none does. */
+function settingOf({ code }: UnsafeJsonError, settings: BodyBounds['settings']): string | undefined {
+  if (code === 'JSON_TEXT_TOO_LONG') return settings.textBytes
+  return code === 'JSON_TOO_MANY_VALUES' ? settings.values : undefined
 }

@@ -145,12 +145,21 @@ async function receive(
  */
 export function streamBody(raw: IncomingMessage, bounds: BodyBounds): Readable {
   const judge = new JsonJudge(bounds)
+  // The last piece of a large one is held back until the judgement: no service gets a whole document that is rejected.
+  let held: Buffer | undefined
   const body = new Transform({
     transform(chunk: Buffer, _encoding, done) {
-      after(() => judge.feed(chunk), done, chunk)
+      after(
+        () => judge.feed(chunk),
+        (error) => {
+          if (held !== undefined) this.push(held)
+          held = judge.isAside ? chunk : undefined
+          done(error, held === undefined ? chunk : undefined)
+        },
+      )
     },
     flush(done) {
-      after(() => judge.end(), done)
+      after(() => judge.end(), done, held)
     },
   })
   body.once('close', () => judge.close())
@@ -244,6 +253,6 @@ async function parseYamlBody(content: string, { maxValues, settings }: BodyBound
     if (content.length > maxQuickYamlLength) return await parseYamlAside(content, maxValues)
     return { value: (await import('./yaml.ts')).parseYaml(content, { maxValues, version: '1.1' }) }
   } catch (cause) {
-    throw toBodyError(cause, settings.values, 'YAML')
+    throw toBodyError(cause, settings, 'YAML')
   }
 }

@@ -62,6 +62,11 @@ export const HttpKeys = z.strictObject({
     .describe(
       'Maximum number of values in the JSON or YAML of a request body: objects, lists, texts, numbers and words together.',
     ),
+  'http.maxBodyTextBytes': byteCount
+    .prefault('6MB')
+    .describe(
+      'Maximum size of one text in the JSON of a request body. A pipeline of `pipelines.max-size` fits as the Base64 text of a task.',
+    ),
   'http.maxBodyBytesAtOnce': byteCount
     .prefault('128MB')
     .describe(
@@ -290,6 +295,7 @@ function toBodies(keys: HttpKeys): BodySettings {
   const toBounds = (prefix: 'http' | 'http.openPaths') => ({
     maxBytes: keys[`${prefix}.maxBodyBytes`],
     maxValues: keys[`${prefix}.maxBodyValues`],
+    maxTextBytes: keys['http.maxBodyTextBytes'],
     maxBytesAtOnce: keys[`${prefix}.maxBodyBytesAtOnce`],
     prefix,
   })

@@ -21,13 +21,21 @@ export interface JsonLimits {
   readonly maxDepth?: number
   /** Objects, lists, texts, numbers and words together; any number unless given. */
   readonly maxValues?: number
+  /** Of one text as it stands in the document, escape sequences included; any length unless given. */
+  readonly maxTextBytes?: number
   /** Numbers are written back as they are read, and refused beyond the range of a double. */
   readonly keepsNumerals?: boolean
 }
 
 /** The text is well-formed JSON that may not be let in; the message says why and may reach the client. */
 export class UnsafeJsonError extends Error {
-  readonly code: 'JSON_PROTO_KEY' | 'JSON_TOO_DEEP' | 'JSON_TOO_MANY_VALUES' | 'JSON_NUMBER_TOO_LONG' | 'JSON_NUMBER_TOO_LARGE'
+  readonly code:
+    | 'JSON_PROTO_KEY'
+    | 'JSON_TOO_DEEP'
+    | 'JSON_TOO_MANY_VALUES'
+    | 'JSON_TEXT_TOO_LONG'
+    | 'JSON_NUMBER_TOO_LONG'
+    | 'JSON_NUMBER_TOO_LARGE'
 
   constructor(code: UnsafeJsonError['code'], message: string) {
     super(message)
@@ -84,13 +92,14 @@ export function parseWritten(text: string, isExact: boolean): unknown {
 export class JsonScan {
   readonly #maxDepth: number
   readonly #maxValues: number
+  readonly #maxTextBytes: number
   #depth = 0
   #values = 0
   /** The next value is the first one of its container. */
   #isFirst = true
   #isInString = false
   #isEscaped = false
-  /** Characters and digits of the number or word that is being read. */
+  /** Characters of the text, number or word that is being read, and its digits. */
   #length = 0
   #digits = 0
   #needsExactNumbers = false
@@ -98,10 +107,11 @@ export class JsonScan {
   #numeral = ''
   readonly keepsNumerals: boolean
 
-  constructor({ maxDepth = maxJsonDepth, maxValues = Number.POSITIVE_INFINITY, keepsNumerals = false }: JsonLimits = {}) {
-    this.#maxDepth = maxDepth
-    this.#maxValues = maxValues
-    this.keepsNumerals = keepsNumerals
+  constructor(limits: JsonLimits = {}) {
+    this.#maxDepth = limits.maxDepth ?? maxJsonDepth
+    this.#maxValues = limits.maxValues ?? Number.POSITIVE_INFINITY
+    this.#maxTextBytes = limits.maxTextBytes ?? Number.POSITIVE_INFINITY
+    this.keepsNumerals = limits.keepsNumerals ?? false
   }
 
   /** Values so far. */
@@ -186,6 +196,7 @@ export class JsonScan {
   #skipString(text: string, from: number): number {
     if (this.#isEscaped) {
       this.#isEscaped = false
+      this.#length++
       return from + 1
     }
     const found = text.indexOf('"', from)
@@ -195,6 +206,10 @@ export class JsonScan {
     const isEscaped = escapes % 2 === 1
     if (found === -1) this.#isEscaped = isEscaped
     else if (!isEscaped) this.#isInString = false
+    this.#length += end - from + (this.#isInString && found !== -1 ? 1 : 0)
+    if (this.#length > this.#maxTextBytes) {
+      throw new UnsafeJsonError('JSON_TEXT_TOO_LONG', `A text in the document has more than ${this.#maxTextBytes} bytes.`)
+    }
     return end + 1
   }
 

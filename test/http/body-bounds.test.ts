@@ -20,16 +20,21 @@ const annMayLogIn = {
 const bounds = {
   maxBodyBytes: '200KB',
   maxBodyValues: 2000,
+  maxBodyTextBytes: '180KB',
   openPaths: { maxBodyBytes: '100KB', maxBodyValues: 200, maxBodyBytesAtOnce: '40KB' },
 }
 
 /** A gateway with one user, and services that accept everything. */
-async function startBounded(t: TestContext, settings: Record<string, unknown> = annMayLogIn) {
+async function startBounded(
+  t: TestContext,
+  settings: Record<string, unknown> = annMayLogIn,
+  http: Record<string, unknown> = bounds,
+) {
   const service = await startUpstream(t, ({ path }) =>
     path.startsWith('/webhooks') ? { eventProcessed: true } : { ref: '/tasks/1' },
   )
   const services = Object.fromEntries(['echo', 'orca', 'kayenta'].map((name) => [name, { baseUrl: service.url }]))
-  const url = await startGateway(t, { ...settings, services, http: bounds })
+  const url = await startGateway(t, { ...settings, services, http })
   const post = async (path: string, body: string | Buffer, headers: Record<string, string> = {}) => {
     const answer = await fetch(url + path, {
       method: 'POST',
@@ -71,6 +76,12 @@ const rows: { path: string; user: boolean; body: string; status: number; says?: 
   { path: '/tasks', user: true, body: listOf(2000), status: 200 },
   { path: '/tasks', user: true, body: listOf(2001), status: 413, says: /2000 values.*http\.maxBodyValues/ },
   { path: '/tasks', user: true, body: textOf(204_801), status: 413, says: /204800 bytes.*http\.maxBodyBytes/ },
+  ...['/tasks', '/v2/canaryConfig'].flatMap((path) => [
+    { path, user: true, body: textOf(184_320 + 8), status: 200 },
+    { path, user: true, body: `{"a":["${'x'.repeat(100_000)}","${'x'.repeat(100_000)}"]}`, status: 200 },
+    { path, user: true, body: textOf(184_320 + 9), status: 413, says: /184320 bytes.*http\.maxBodyTextBytes/ },
+    { path, user: true, body: `{"${'\\"'.repeat(92_161)}":1}`, status: 413, says: /184320 bytes/ },
+  ]),
   { path: '/v2/canaryConfig', user: true, body: listOf(2000), status: 200 },
   { path: '/v2/canaryConfig', user: true, body: listOf(2001), status: 413, says: /2000 values.*http\.maxBodyValues/ },
   { path: '/v2/canaryConfig', user: true, body: `{"a":${'['.repeat(1500)}`, status: 400, says: /deeper than 1000/ },
@@ -84,6 +95,17 @@ test('bodies have separate limits with and without login', async (t) => {
     assert.equal(answer.status, status, `${path}: ${body.slice(0, 40)} of ${body.length}: ${answer.text}`)
     if (says !== undefined) assert.match(answer.text, says)
   }
+})
+
+test('a text beyond its bound is rejected before its body has come', async (t) => {
+  const { url, service } = await startBounded(t, annMayLogIn, { maxBodyTextBytes: '180KB' })
+  for (const path of ['/tasks', '/v2/canaryConfig']) {
+    const connection = await openRawConnection(t, url)
+    const head = `POST ${path} HTTP/1.1\r\nhost: x\r\nauthorization: ${asAnn.authorization}\r\ncontent-type: application/json\r\n`
+    connection.send(`${head}content-length: 900000\r\n\r\n{"name":"${'x'.repeat(300_000)}`)
+    assert.equal((await connection.next()).status, 413, path)
+  }
+  assert.ok(service.requests.every(({ path }) => path !== '/ops'))
 })
 
 test('webhooks are bounded like those of strangers where everyone is anonymous', async (t) => {
@@ -179,7 +201,7 @@ test('a client that goes away gives back what its body held', async (t) => {
 })
 
 test('bytes of an answer that is over already are not counted', () => {
-  const one = { maxBytes: 10, maxValues: 10, maxBytesAtOnce: 10, prefix: 'http' } as const
+  const one = { maxBytes: 10, maxValues: 10, maxTextBytes: 10, maxBytesAtOnce: 10, prefix: 'http' } as const
   const boundsOf = createBodyBounds({ known: one, open: one })
   const over = { destroyed: true, once: () => assert.fail('nobody tells when it is closed') }
   for (let round = 0; round < 3; round++) boundsOf('known', over as never).hold?.(uncountedBytes + 8)

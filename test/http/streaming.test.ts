@@ -345,7 +345,7 @@ test('a sending client learns of a dead service', async (t) => {
     const answer = await fetch(`${gateway}/v2/canaryConfig`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ name: 'x'.repeat(8 * mebibyte) }),
+      body: JSON.stringify({ names: Array(2).fill('x'.repeat(4 * mebibyte)) }),
     })
     assert.equal(answer.status, status)
     assert.equal(((await answer.json()) as { upstream: { service: string } }).upstream.service, 'kayenta')

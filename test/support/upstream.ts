@@ -69,14 +69,17 @@ export async function startUpstream(t: TestContext, answers: Answers = {}): Prom
   const background: RecordedRequest[] = []
   const waiting: ServerResponse[] = []
   const server = createServer((incoming, outgoing) => {
-    void record(incoming).then((request) => {
-      const isOwn = request.headers['x-spinnaker-anonymous'] !== undefined
-      ;(isOwn ? background : requests).push(request)
-      const answer = typeof current === 'function' ? current(request) : lookUp(current, request)
-      const given = answer instanceof InTurn ? answer.next() : answer
-      if (given === silence) waiting.push(outgoing)
-      else send(outgoing, given)
-    })
+    void record(incoming).then(
+      (request) => {
+        const isOwn = request.headers['x-spinnaker-anonymous'] !== undefined
+        ;(isOwn ? background : requests).push(request)
+        const answer = typeof current === 'function' ? current(request) : lookUp(current, request)
+        const given = answer instanceof InTurn ? answer.next() : answer
+        if (given === silence) waiting.push(outgoing)
+        else send(outgoing, given)
+      },
+      () => outgoing.destroy(),
+    )
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   t.after(
