@@ -1,14 +1,17 @@
 /** Edit distance between words, for suggestions. */
 
 /** The name that the writer of `written` most likely meant; undefined when none is near. */
-export function nearestName(names: Iterable<string>, written: string): string | undefined {
-  const limit = Math.max(1, Math.floor(written.length / 3))
-  let best: { name: string; distance: number } | undefined
+export function nearestName(names: Iterable<string>, written: string, most?: number): string | undefined {
+  const folded = written.toLowerCase()
+  let limit = Math.min(Math.max(1, Math.floor(written.length / 3)), most ?? Number.POSITIVE_INFINITY)
+  let best: string | undefined
   for (const name of names) {
-    const distance = editDistance(name.toLowerCase(), written.toLowerCase())
-    if (distance <= limit && (best === undefined || distance < best.distance)) best = { name, distance }
+    const distance = editDistance(name.toLowerCase(), folded, limit)
+    if (distance > limit) continue
+    best = name
+    limit = distance - 1
   }
-  return best?.name
+  return best
 }
 
 /** Longer words are compared with nothing: the work grows with the square of their length. */
@@ -32,8 +35,14 @@ export function shorten(text: string): string {
   return text.length > longestCompared ? `${text.slice(0, longestCompared)}…` : text
 }
 
-/** Letters to insert, leave out, replace or swap with their neighbour. */
-export function editDistance(from: string, to: string): number {
+/**
+ * Letters to insert, leave out, replace or swap with their neighbour.
+ *
+ * @param most Distances beyond it are all infinite: words that have little in common are told apart by their first letters.
+ */
+export function editDistance(from: string, to: string, most: number = Number.POSITIVE_INFINITY): number {
+  if (Math.abs(from.length - to.length) > most) return Number.POSITIVE_INFINITY
+  let least = 0
   let before: number[] = []
   let previous = Array.from({ length: to.length + 1 }, (_, column) => column)
   for (let row = 1; row <= from.length; row++) {
@@ -45,8 +54,13 @@ export function editDistance(from: string, to: string): number {
       if (swapped) cost = Math.min(cost, before[column - 2]! + 1)
       current.push(cost)
     }
+    // A swap goes back by two rows.
+    const leastBefore = least
+    least = Math.min(...current)
+    if (Math.min(least, leastBefore) > most) return Number.POSITIVE_INFINITY
     before = previous
     previous = current
   }
-  return previous[to.length]!
+  const distance = previous[to.length]!
+  return distance > most ? Number.POSITIVE_INFINITY : distance
 }

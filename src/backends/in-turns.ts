@@ -4,12 +4,21 @@ import { setImmediate } from 'node:timers/promises'
 /** Entries that are worked on at a time. */
 export const portionSize = 100
 
-/** As `flatMap` of a list. */
-export async function flatMapInTurns<T, U>(all: readonly T[], map: (one: T) => readonly U[]): Promise<U[]> {
+/**
+ * As `flatMap` of a list.
+ *
+ * @param size Entries that are worked on at a time; 1 where one may take milliseconds.
+ */
+export async function flatMapInTurns<T, U>(
+  all: readonly T[],
+  map: (one: T) => readonly U[] | Promise<readonly U[]>,
+  size: number = portionSize,
+): Promise<U[]> {
   const mapped: U[] = []
   for (const [index, one] of all.entries()) {
-    if (index > 0 && index % portionSize === 0) await setImmediate()
-    mapped.push(...map(one))
+    if (index > 0 && index % size === 0) await setImmediate()
+    const some = map(one)
+    mapped.push(...(some instanceof Promise ? await some : some))
   }
   return mapped
 }

@@ -1,5 +1,5 @@
 /** Comparison of a stage with the description of its type, without running it. */
-import { editDistance, nearestFirst, nearestName, shorten } from '../edit-distance.ts'
+import { nearestFirst, nearestName, shorten } from '../edit-distance.ts'
 import { isObject, isTrue, type JsonObject, numberOf } from '../json/values.ts'
 import { stageFields } from './common.ts'
 import type { Field, StageDescription } from './description.ts'
@@ -38,10 +38,10 @@ export function findMisspeltFields(stage: JsonObject, { fields }: Pick<StageDesc
 }
 
 function misspeltIn(holder: JsonObject, fields: readonly Field[], path: string): FieldProblem[] {
-  const own = Object.keys(holder).flatMap((key) => {
-    const meant = meantBy(key, holder, fields)
-    return meant === undefined ? [] : [{ field: path + key, message: describeMisspelt(path + key, meant) }]
-  })
+  const own = misspeltKeys(holder, fields).map(([key, meant]) => ({
+    field: path + key,
+    message: describeMisspelt(path + key, meant),
+  }))
   const inner = fields.flatMap(({ name, fields: members }) => {
     if (members === undefined) return []
     const value = holder[name]
@@ -53,15 +53,18 @@ function misspeltIn(holder: JsonObject, fields: readonly Field[], path: string):
   return [...own, ...inner]
 }
 
-function meantBy(key: string, holder: JsonObject, fields: readonly Field[]): Field | undefined {
-  const names = fields.flatMap(({ name, otherNames = [] }) => [name, ...otherNames])
-  if (key.length < shortestMisspelt || key.length > longestName || names.includes(key)) return undefined
-  const near = nearestName(names, key)
-  if (near === undefined || editDistance(near.toLowerCase(), key.toLowerCase()) > mostWrongLetters) return undefined
-  const field = fields.find(({ name, otherNames = [] }) => name === near || otherNames.includes(near))
-  return field === undefined || [field.name, ...(field.otherNames ?? [])].some((name) => isGiven(holder[name]))
-    ? undefined
-    : field
+/** Keys that are no field, each with the missing field that is meant. */
+function misspeltKeys(holder: JsonObject, fields: readonly Field[]): [key: string, meant: Field][] {
+  const byName = new Map(fields.flatMap((field) => namesOf(field).map((name) => [name, field])))
+  return Object.keys(holder).flatMap((key) => {
+    if (key.length < shortestMisspelt || key.length > longestName || byName.has(key)) return []
+    const meant = byName.get(nearestName(byName.keys(), key, mostWrongLetters) ?? '')
+    return meant === undefined || namesOf(meant).some((name) => isGiven(holder[name])) ? [] : [[key, meant]]
+  })
+}
+
+function namesOf({ name, otherNames = [] }: Field): readonly string[] {
+  return [name, ...otherNames]
 }
 
 function describeMisspelt(written: string, { name }: Field): string {
@@ -85,11 +88,13 @@ function problemsOf(holder: JsonObject, fields: readonly Field[], place: Place):
   // A key that is an expression may become any of them.
   const mayBeSet = Object.keys(holder).some(isExpression)
   const mayLack = !place.complete || mayBeSet
+  let misspelt: readonly [key: string, meant: Field][] | undefined
   return fields.flatMap((field) => {
-    const name = [field.name, ...(field.otherNames ?? [])].find((each) => isGiven(holder[each]))
+    const name = namesOf(field).find((each) => isGiven(holder[each]))
     if (name !== undefined) return name === field.name ? problemsOfValue(holder[name], field, place) : []
     if (field.required && place.rejectsMisspelt && !mayBeSet) {
-      const key = Object.keys(holder).find((each) => meantBy(each, holder, fields) === field)
+      misspelt ??= misspeltKeys(holder, fields)
+      const [key] = misspelt.find(([, meant]) => meant === field) ?? []
       if (key !== undefined) return [{ field: place.path + key, message: describeMisspelt(place.path + key, field) }]
     }
     if (!field.required || mayLack) return []

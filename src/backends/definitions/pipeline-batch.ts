@@ -7,7 +7,8 @@ import { BackendError } from '../backend.ts'
 import { foldName } from '../document-store.ts'
 import { flatMapInTurns } from '../in-turns.ts'
 import type { Definitions } from './collections.ts'
-import { checkPipeline, checkPipelineTypes } from './pipeline-rules.ts'
+import { checkPipeline, checkPipelineTypes, type PipelineBody } from './pipeline-rules.ts'
+import { checkPatterns } from './trigger-patterns.ts'
 
 interface BatchReport {
   successful_pipelines_count: number
@@ -22,30 +23,40 @@ interface BatchOptions {
   readonly checkSaver: (pipeline: JsonObject) => void
 }
 
-type Judged = { readonly accepted: JsonObject } | { readonly failed: JsonObject }
+/** A failed one with what was sent, and why. */
+type Judged<Accepted> = { readonly accepted: Accepted } | { readonly failed: JsonObject }
 
-/** Other requests have their turn while the entries are checked. */
+/** What is written meanwhile may take a name: so many times the entries are judged beside other requests, then once without. */
+const mostRounds = 3
+
+/** Each entry is judged in a turn of its own, between those of other requests. */
 export async function saveBatch(
   definitions: Definitions,
   entries: readonly unknown[],
   options: BatchOptions,
 ): Promise<BatchReport> {
-  const { pipelines, write } = definitions
-  const version = versionOf(definitions)
-  const checked = await flatMapInTurns(entries, createJudge(definitions, options))
-  return write(() => {
-    // What was written meanwhile may have taken a name.
-    const judged = versionOf(definitions) === version ? checked : entries.flatMap(createJudge(definitions, options))
-    const accepted = judged.flatMap((one) => ('accepted' in one ? [one.accepted] : []))
-    const failed = judged.flatMap((one) => ('failed' in one ? [one.failed] : []))
-    for (const pipeline of accepted) pipelines.put(foldName(String(pipeline['id'])), pipeline, options.user)
-    return {
-      successful_pipelines_count: accepted.length,
-      successful_pipelines: accepted.map((pipeline) => String(pipeline['name'])),
-      failed_pipelines_count: failed.length,
-      failed_pipelines: failed,
-    }
-  })
+  const read = await flatMapInTurns(entries, readEntry, 1)
+  for (let round = 1; ; round++) {
+    const version = versionOf(definitions)
+    const judged = await flatMapInTurns(read, createJudge(definitions, options), 1)
+    const isCurrent = versionOf(definitions) === version
+    if (!isCurrent && round < mostRounds) continue
+    return definitions.write(() =>
+      put(definitions, isCurrent ? judged : read.flatMap(createJudge(definitions, options)), options.user),
+    )
+  }
+}
+
+function put({ pipelines }: Definitions, judged: readonly Judged<JsonObject>[], user: string): BatchReport {
+  const accepted = judged.flatMap((one) => ('accepted' in one ? [one.accepted] : []))
+  const failed = judged.flatMap((one) => ('failed' in one ? [one.failed] : []))
+  for (const pipeline of accepted) pipelines.put(foldName(String(pipeline['id'])), pipeline, user)
+  return {
+    successful_pipelines_count: accepted.length,
+    successful_pipelines: accepted.map((pipeline) => String(pipeline['name'])),
+    failed_pipelines_count: failed.length,
+    failed_pipelines: failed,
+  }
 }
 
 /** Another text after each write of what entries are checked against. */
@@ -53,21 +64,41 @@ function versionOf({ pipelines, templates }: Definitions): string {
   return `${pipelines.version()} ${templates.version()}`
 }
 
+/** What depends on the entry alone. */
+async function readEntry(entry: unknown): Promise<[Judged<PipelineBody>]> {
+  try {
+    const body = checkPipelineTypes(entry)
+    await checkPatterns(body)
+    return [{ accepted: body }]
+  } catch (error) {
+    return [toFailed(entry, error)]
+  }
+}
+
 /** Judges the entries of one batch, in order. */
-function createJudge(definitions: Definitions, { checkSaver, ...options }: BatchOptions): (entry: unknown) => [Judged] {
+function createJudge(
+  definitions: Definitions,
+  { checkSaver, ...options }: BatchOptions,
+): (read: Judged<PipelineBody>) => [Judged<JsonObject>] {
   const taken = { ids: new Set<string>(), names: new Set<string>() }
-  return (entry) => {
+  return (read) => {
+    if ('failed' in read) return [read]
+    const body = read.accepted
     try {
-      const body = checkPipelineTypes(entry)
       checkSaver(body)
       const pipeline = checkPipeline(definitions, body, options)
       checkAgainstBatch(pipeline, taken)
       return [{ accepted: pipeline }]
     } catch (error) {
-      if (!(error instanceof BackendError)) throw error
-      return [{ failed: { ...(isObject(entry) ? entry : { submitted: entry }), errorMsg: error.message } }]
+      return [toFailed(body, error)]
     }
   }
+}
+
+/** @throws what no rule has thrown */
+function toFailed(entry: unknown, error: unknown): { failed: JsonObject } {
+  if (!(error instanceof BackendError)) throw error
+  return { failed: { ...(isObject(entry) ? entry : { submitted: entry }), errorMsg: error.message } }
 }
 
 /** Entries are written after all were checked, so two of one batch must be compared with each other here. */

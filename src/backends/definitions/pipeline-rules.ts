@@ -27,7 +27,6 @@ import {
   refusal,
 } from './requests.ts'
 import { checkStages } from './runnable-stages.ts'
-import { checkPatterns } from './trigger-patterns.ts'
 import { checkTriggers } from './usable-triggers.ts'
 
 /** Of a pipeline; they are stored as true or false. */
@@ -73,7 +72,7 @@ interface SaveOptions {
 }
 
 /**
- * Applies every rule and answers the document to store, with its id.
+ * Applies every rule but `checkPatterns`, and answers the document to store, with its id.
  *
  * @throws {BackendError} 400 or 422 with what is wrong.
  */
@@ -86,7 +85,6 @@ export function checkPipeline(definitions: Definitions, body: PipelineBody, { st
   if (cycle !== undefined) throw refusal(cycle, [cycle])
   checkBounds(definitions, body)
   checkStages(definitions, body)
-  checkPatterns(body)
   checkTriggers(definitions, body)
   const pipeline = toDocument(definitions.pipelines, body)
   checkNameIsFree(definitions.pipelines, pipeline)

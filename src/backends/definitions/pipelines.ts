@@ -15,6 +15,7 @@ import { inOrder, move, reindexed, reorder } from './pipeline-order.ts'
 import { namedByPath, removePipeline } from './pipeline-removal.ts'
 import { checkBatch, checkPipeline, checkPipelineTypes } from './pipeline-rules.ts'
 import { missing, param, queryCount, queryFlag, queryTexts, refusal, sendAll, sendHistory, sendText, userOf } from './requests.ts'
+import { checkPatterns } from './trigger-patterns.ts'
 
 export function pipelineRoutes(app: FastifyInstance, definitions: Definitions): void {
   pipelineReads(app, definitions)
@@ -58,6 +59,16 @@ function pipelineWrites(app: FastifyInstance, definitions: Definitions): void {
   const { pipelines, write } = definitions
   const staleCheckOf = (request: FastifyRequest) => queryFlag(request, 'staleCheck') ?? false
 
+  /** Before the transaction, since other requests have their turn meanwhile. */
+  const checkPatternsOf = async (request: FastifyRequest) => {
+    const body = checkPipelineTypes(request.body)
+    checkSaver(request, pipelines, body)
+    await checkPatterns(body)
+  }
+  const checkExists = (request: FastifyRequest) => {
+    const id = param(request, 'id')
+    if (!pipelines.has(foldName(id))) throw missing(`pipeline with the id "${id}"`)
+  }
   const save = (request: FastifyRequest): JsonObject => {
     const body = checkPipelineTypes(request.body)
     checkSaver(request, pipelines, body)
@@ -65,15 +76,20 @@ function pipelineWrites(app: FastifyInstance, definitions: Definitions): void {
     return pipelines.put(foldName(String(pipeline['id'])), pipeline, userOf(request))
   }
 
-  app.post('/pipelines', (request) => write(() => save(request)))
+  app.post('/pipelines', async (request) => {
+    await checkPatternsOf(request)
+    return write(() => save(request))
+  })
 
-  app.put('/pipelines/:id', (request) =>
-    write(() => {
-      checkIdOfPath(request)
-      if (!pipelines.has(foldName(param(request, 'id')))) throw missing(`pipeline with the id "${param(request, 'id')}"`)
+  app.put('/pipelines/:id', async (request) => {
+    checkIdOfPath(request)
+    checkExists(request)
+    await checkPatternsOf(request)
+    return write(() => {
+      checkExists(request)
       return save(request)
-    }),
-  )
+    })
+  })
 
   app.delete('/pipelines/:application/:name', (request, reply) => {
     write(() => {

@@ -1,6 +1,7 @@
 /** Validation of patterns in triggers and expected artifacts when they are saved. */
 import { isTrue, type JsonObject, objectOf, objectsOf } from '../../json/values.ts'
 import { comparedFields } from '../artifact-match.ts'
+import { flatMapInTurns } from '../in-turns.ts'
 import { findRegexProblem } from '../regex/bounded-regex.ts'
 import { refusal } from './requests.ts'
 
@@ -12,9 +13,17 @@ interface PatternPlace {
   mayBeText?: boolean
 }
 
-/** @throws {BackendError} 400 with each pattern that cannot be used, in enabled triggers and in expected artifacts */
-export function checkPatterns(definition: JsonObject): void {
-  const problems = [...triggerPatterns(definition), ...artifactPatterns(definition)].flatMap(describeProblem)
+/** The slowest ones take two milliseconds each. */
+const patternsAtATime = 5
+
+/**
+ * Other requests have their turn in between, thus before the transaction of a save.
+ *
+ * @throws {BackendError} 400 with each pattern that cannot be used, in enabled triggers and in expected artifacts
+ */
+export async function checkPatterns(definition: JsonObject): Promise<void> {
+  const patterns = [...triggerPatterns(definition), ...artifactPatterns(definition)]
+  const problems = await flatMapInTurns(patterns, describeProblem, patternsAtATime)
   if (problems.length > 0) throw refusal(`Some patterns can never match. ${problems.join(' ')}`, problems)
 }
 

@@ -43,10 +43,10 @@ export function versionedTemplateRoutes(app: FastifyInstance, definitions: Defin
     return pipelinesUsing(definitions, [id], undecorated(id) === id ? undecorated : undefined)
   })
 
-  app.post('/v2/pipelineTemplates', (request, reply) => {
+  app.post('/v2/pipelineTemplates', async (request, reply) => {
     const body = checkBody(TemplateFields, request.body)
     const id = undecorated(checkTemplateId(body))
-    checkTemplatePipeline(definitions, body)
+    await checkTemplatePipeline(definitions, body)
     const tag = checkTag(queryTexts(request, 'tag')[0] || body.tag || undefined)
     write(() => {
       if (templates.has(foldName(versionId(id, tag))))
@@ -58,10 +58,10 @@ export function versionedTemplateRoutes(app: FastifyInstance, definitions: Defin
     return reply.send()
   })
 
-  app.put('/v2/pipelineTemplates/:id', (request) => {
+  app.put('/v2/pipelineTemplates/:id', async (request) => {
     const body = checkBody(TemplateFields, request.body)
     const id = undecorated(param(request, 'id'))
-    checkTemplatePipeline(definitions, body)
+    await checkTemplatePipeline(definitions, body)
     if (body.id != null && foldName(undecorated(body.id)) !== foldName(id)) {
       throw refusal(`The id in the body, "${body.id}", is not that of the path, "${id}".`)
     }
@@ -115,11 +115,11 @@ function sorted(value: unknown): unknown {
 }
 
 /** @throws {BackendError} 400 when no instance could run it as it is */
-function checkTemplatePipeline(definitions: Definitions, template: JsonObject): void {
+async function checkTemplatePipeline(definitions: Definitions, template: JsonObject): Promise<void> {
   checkTemplateBounds(definitions, template)
   const pipeline = pipelineOf(template)
   checkStages(definitions, pipeline)
-  checkPatterns(pipeline)
+  await checkPatterns(pipeline)
   checkTriggers(definitions, pipeline)
 }
 

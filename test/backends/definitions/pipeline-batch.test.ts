@@ -5,7 +5,9 @@ import { test } from 'node:test'
 import type { BackendContext } from '../../../src/backends/backend.ts'
 import { createDefinitions } from '../../../src/backends/definitions/collections.ts'
 import { saveBatch } from '../../../src/backends/definitions/pipeline-batch.ts'
+import { checkPatterns } from '../../../src/backends/definitions/trigger-patterns.ts'
 import { documentMigrations } from '../../../src/backends/document-store.ts'
+import { countTurns } from '../../support/turns.ts'
 
 function openDefinitions() {
   const db = new DatabaseSync(':memory:')
@@ -38,4 +40,38 @@ test('others have their turn while a batch is checked, and what they save is not
   assert.deepEqual([report.successful_pipelines_count, report.failed_pipelines_count], [299, 1])
   assert.match(String(report.failed_pipelines[0]?.['errorMsg']), /A pipeline named "p7" exists already/)
   assert.equal(definitions.pipelines.named('p7', 'demo').length, 1)
+})
+
+test('each definition of a batch is judged in a turn of its own', async () => {
+  const entries = Array.from({ length: 60 }, (_, index) => ({ application: 'demo', name: `p${index}` }))
+  const options = { staleCheck: false, user: 'ann', checkSaver: () => {} }
+  const { result, turns } = await countTurns(() => saveBatch(openDefinitions(), entries, options))
+
+  assert.equal(result.successful_pipelines_count, 60)
+  assert.ok(turns >= 100, `${turns} turns`)
+})
+
+test('a batch is saved although others save without end', async () => {
+  const definitions = openDefinitions()
+  const entries = Array.from({ length: 5 }, (_, index) => ({ application: 'demo', name: `p${index}` }))
+  let saves = 0
+  let next = setImmediate(saveAnother)
+  function saveAnother(): void {
+    definitions.write(() => definitions.pipelines.put('mine', { id: 'mine', application: 'demo', name: 'mine' }, 'bob'))
+    saves++
+    next = setImmediate(saveAnother)
+  }
+  const report = await saveBatch(definitions, entries, { staleCheck: false, user: 'ann', checkSaver: () => {} })
+  clearImmediate(next)
+
+  assert.equal(report.successful_pipelines_count, 5)
+  assert.ok(saves >= 12, `${saves} saves`)
+})
+
+test('patterns of one definition leave turns to other requests', async () => {
+  const constraints = Object.fromEntries(Array.from({ length: 100 }, (_, index) => [`k${index}`, `(a|b){1,9}${index}`]))
+  const trigger = { type: 'webhook', enabled: true, payloadConstraints: constraints }
+  const { turns } = await countTurns(() => checkPatterns({ triggers: [trigger] }))
+
+  assert.ok(turns >= 15, `${turns} turns`)
 })
