@@ -22,6 +22,7 @@ const view = {
 }
 const tagged = { id: 'aws:servergroup:x:prod:eu', entityRef: { application: 'web', account: 'prod' } }
 const taggedInTest = { id: 'aws:servergroup:y:test:eu', entityRef: { application: 'web', account: 'test' } }
+const taggedOfOthers = { id: 'aws:servergroup:o:test:eu', entityRef: { application: 'secret', account: 'test' } }
 const taggedElsewhere = { id: 'aws:servergroup:secret-z', entityRef: { entityId: 'secret-z' } }
 const inBoth = {
   name: 'front',
@@ -55,6 +56,7 @@ async function startScene(t: TestContext) {
   const clouddriver = await startUpstream(t, {
     [`GET /tags/${encodeURIComponent(tagged.id)}`]: tagged,
     [`GET /tags/${encodeURIComponent(taggedInTest.id)}`]: taggedInTest,
+    [`GET /tags/${encodeURIComponent(taggedOfOthers.id)}`]: taggedOfOthers,
     'GET /tags': [tagged, taggedInTest, taggedElsewhere],
     'GET /aws/loadBalancers': [inBoth, inProd],
     'GET /aws/loadBalancers/front': inBoth,
@@ -147,6 +149,17 @@ test('unchecked services are protected by the gateway', async (t) => {
       const { status, text } = await ask(request, body)
       assert.equal(status, 403, `${request}: ${text}`)
     }
+    const removal = (id: string) => ({ application: 'web', job: [{ type: 'deleteEntityTags', id, tags: ['a'] }] })
+    for (const [id, missing] of [
+      [tagged.id, 'account prod'],
+      // Services keep ids in lower case.
+      [taggedOfOthers.id.toUpperCase(), 'application secret'],
+      ['aws:servergroup:unknown:prod:eu', 'account prod'],
+    ] as const) {
+      const { status, text } = await ask('POST /tasks', removal(id))
+      assert.equal(status, 403, `${id}: ${text}`)
+      assert.match(text, new RegExp(`WRITE on the ${missing}`))
+    }
     const own = { application: 'web', account: 'test' }
     for (const entityRef of [
       { ...own, [`\${'account'}`]: 'prod' },
@@ -158,6 +171,11 @@ test('unchecked services are protected by the gateway', async (t) => {
     assert.equal(changes(), 0)
     assert.equal((await ask(`POST /tags?${entity}&application=web&account=test`, tags)).status, 202)
     assert.equal(changes(), 1)
+    for (const id of [taggedInTest.id, 'aws:servergroup:unknown:test:eu']) {
+      const { status, text } = await ask('POST /tasks', removal(id))
+      assert.equal(status, 200, `${id}: ${text}`)
+    }
+    assert.equal(changes(), 3)
   })
 
   await t.test('notifications of all applications need an administrator', async () => {

@@ -2,7 +2,7 @@
 
 import { BoundedMap } from '../../bounded-map.ts'
 import { foldName } from '../../fold-name.ts'
-import { pathTo } from '../../http/encode-path.ts'
+import { encodeSegments, pathTo } from '../../http/encode-path.ts'
 import { isObject, type JsonObject, listOf, objectOf, textsOf } from '../../json/values.ts'
 import { parseMoniker } from '../../moniker.ts'
 import type { Need } from '../../permissions/decide.ts'
@@ -59,6 +59,8 @@ export class Owners {
         return templateNeeds(versionsOf(await this.#list(request, everyTemplate), request, id, authorization), authorization)
       case 'canary-config':
         return canaryConfigNeeds(request, id, authorization)
+      case 'entity-tags':
+        return entityNeeds(request, id, authorization)
     }
   }
 
@@ -169,6 +171,19 @@ function anyOf(applications: readonly string[]): Needs {
 
 export function onApplications(names: readonly string[], authorization: Authorization): Needs {
   return { needs: names.map((name) => ({ kind: 'application', name, authorization })), concerns: names.length > 0 }
+}
+
+/**
+ * Application and account of an entity with tags, as the infrastructure service has stored them. Of one that it does not know, or that
+ * names no account, the account in its id: `provider:type:id:account:region`, where the id in the middle may have colons itself.
+ */
+async function entityNeeds(request: OperationRequest, id: string, authorization: Authorization): Promise<Needs> {
+  const stored = await loadAt(request, 'clouddriver', { path: `/tags/${encodeSegments(id.toLowerCase())}` })
+  const reference = objectOf(stored?.['entityRef'])
+  const named = texts(reference['account'])
+  const accounts = (named.length > 0 ? named : [id.split(':').at(-2) ?? '']).filter((name) => name !== '' && name !== '*')
+  const { needs, concerns } = onApplications(texts(reference['application']), authorization)
+  return { needs: [...needs, ...accounts.map((name): Need => ({ kind: 'account', name, authorization: 'WRITE' }))], concerns }
 }
 
 async function ownerAt(request: OperationRequest, service: ServiceName, path: string): Promise<string[]> {

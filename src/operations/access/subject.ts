@@ -7,7 +7,7 @@ import type { Need } from '../../permissions/decide.ts'
 import type { Authorization } from '../../permissions/permissions.ts'
 
 /** Things of which a service knows to which applications they belong. */
-export type OwnedKind = 'execution' | 'task' | 'definition' | 'strategy' | 'template' | 'canary-config'
+export type OwnedKind = 'execution' | 'task' | 'definition' | 'strategy' | 'template' | 'canary-config' | 'entity-tags'
 
 /** One thing that a request is about. */
 export type Subject =

@@ -154,11 +154,8 @@ function subjectsOfChild({ application, pipeline, pipelineId }: JsonObject): Sub
   ]
 }
 
-/** `provider:type:id:account:region`; the id in the middle may have colons itself. */
 function subjectsOfTag({ id }: JsonObject): Subject[] {
-  if (isHidden(id)) return [hidden()]
-  const account = typeof id === 'string' ? (id.split(':').at(-2) ?? '') : ''
-  return account === '' || account === '*' ? [] : [toAccount(account)]
+  return texts(id).map((name) => toOwned('entity-tags', name, 'WRITE'))
 }
 
 function subjectsOfTemplateChange(job: JsonObject): Subject[] {

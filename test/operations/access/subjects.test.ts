@@ -67,7 +67,9 @@ test('plugins and tags are protected as under their own addresses', () => {
   for (const type of ['upsertPluginInfo', 'deletePluginInfo']) assert.deepEqual(needsIn(subjectsOfJobs([{ type }])), [plugin])
   const tags = { type: 'deleteEntityTags', id: 'aws:servergroup:a:b:prod:eu-west-1', tags: ['x'] }
   const prod = { kind: 'account', name: 'prod', authorization: 'WRITE' }
-  assert.deepEqual(needsIn(subjectsOfJobs([tags])), [prod])
+  const owned = { kind: 'owned', what: 'entity-tags', id: tags.id, authorization: 'WRITE' }
+  assert.deepEqual(subjectsOfJobs([tags]), [owned])
+  assert.ok(isHidden(subjectsOfJobs([{ ...tags, id: `aws:\${'x'}:a:b:c` }])))
   assert.deepEqual(needsIn(subjectsOfJobs([{ type: 'destroyServerGroup', credentials: ['prod'] }])), [prod])
 })
 
