@@ -258,6 +258,14 @@ test('a stream ends with the right to read it', async (t) => {
     }
   })
 
+  await t.test('a role that is taken away ends the streams that it allowed', async () => {
+    await add('tom', ['readers', 'others'])
+    const stream = await open(basic('tom', 'correct horse'))
+    assert.ok((await ask('admin', 'PUT /auth/users/tom/roles', { roles: ['others'] })).status < 300)
+    assert.deepEqual((await stream.find(({ name }) => name === 'end')).data, { reason: 'access' })
+    await stream.ended()
+  })
+
   await t.test('a changed permission ends the streams of those who lose it', async () => {
     const stream = await open(basic('rita', 'correct horse'))
     const admin = await open(basic('admin', 'correct horse'))

@@ -570,6 +570,36 @@ test('attacks on an application that somebody has no right on', async (t) => {
     assert.equal((await ask('olga', `PUT /pipelines/${id}/cancel`)).status, 200)
   })
 
+  await t.test('a trigger runs no longer as an account that has lost its rights', async () => {
+    const permit = (...EXECUTE: string[]) => ({ READ: ['owners'], WRITE: ['owners'], EXECUTE })
+    await scene.createApplication('nightly', permit('owners', 'robots'))
+    await scene.createApplication('open')
+    await scene.add('roberta', ['owners', 'robots'])
+    const trigger = { type: 'webhook', source: 'nightly', enabled: true }
+    const nightly = { application: 'nightly', id: 'nightly', stages: [wait], triggers: [{ ...trigger, runAsUser: 'robot' }] }
+    assert.equal((await ask('roberta', 'POST /pipelines', plan(nightly))).status, 200)
+    // What the same event starts besides tells that it has been handled.
+    const witness = { application: 'open', id: 'witness', stages: [wait], triggers: [trigger] }
+    assert.equal((await ask('admin', 'POST /pipelines', plan(witness))).status, 200)
+    const runsOf = async (id: string) =>
+      (await ask('admin', `GET /executions?pipelineConfigIds=${id}&limit=50`)).json() as Shown[]
+    const fire = async () => {
+      const before = (await runsOf('witness')).length
+      await ask(undefined, 'POST /webhooks/webhook/nightly', {})
+      await waitFor(async () => (await runsOf('witness')).length > before || undefined, 'a run of the witness')
+    }
+    await waitFor(async () => {
+      await fire()
+      return (await runsOf('nightly')).length > 0 || undefined
+    }, 'a run as the account')
+    const before = await runsOf('nightly')
+    assert.ok(before.every(({ authentication }) => authentication.user === 'robot'))
+    const application = { name: 'nightly', email: 'a@example.com', permissions: permit('owners') }
+    await scene.run('admin', 'nightly', { type: 'updateApplication', application })
+    for (let round = 0; round < 3; round++) await fire()
+    assert.equal((await runsOf('nightly')).length, before.length)
+  })
+
   await t.test('nothing of it has happened', async () => {
     const names = (await ask('olga', 'GET /applications/secret/pipelineConfigs')).json() as { name: string; id: string }[]
     assert.deepEqual(
