@@ -165,7 +165,7 @@ export class Connections {
     })
     // Unknown expectations are ignored (RFC 9110, section 10.1.1); Node would answer past the handler.
     server.on('checkExpectation', (request, response) => void server.emit('request', request, response))
-    server.on('connect', (_request, socket: Duplex) => this.#refuse(socket, connectRefused()))
+    server.on('connect', ({ socket }) => this.#refuseConnect(socket))
     return server
   }
 
@@ -425,17 +425,29 @@ export class Connections {
   /** Requests that are not HTTP, or too large or slow, are answered on the socket and the connection ends. */
   #answerClientError(error: Error & { code?: string }, socket: Duplex): void {
     if (error.code === 'ECONNRESET') return void socket.destroy()
+    this.#refuseInTurn(socket, toClientError(error.code))
+  }
+
+  /** Node hands over the whole connection, and leaves the answers that are still under way to this one. */
+  #refuseConnect(socket: Socket): void {
+    socket.on('drain', () => this.#connections.get(socket)?.turns[0]?.response.emit('drain'))
+    socket.on('timeout', () => this.#endStalled(socket))
+    this.#refuseInTurn(socket, connectRefused())
+  }
+
+  /** Once the requests before are answered. */
+  #refuseInTurn(socket: Duplex, error: GatewayError): void {
     const connection = this.#connections.get(socket as Socket)
     const newest = connection?.turns.at(-1)
     if (connection === undefined || newest === undefined || !endsWithoutInput(newest)) {
-      this.#refuse(socket, toClientError(error.code))
+      this.#refuse(socket, error)
       return
     }
     // More of the same, or nothing that follows is answered anyway.
     if (connection.last) return
     connection.last = true
     const { response } = newest
-    response.on('close', () => (newest.request.complete ? this.#refuse(socket, toClientError(error.code)) : socket.end()))
+    response.on('close', () => (newest.request.complete ? this.#refuse(socket, error) : socket.end()))
   }
 
   #refuse(socket: Duplex, error: GatewayError): void {

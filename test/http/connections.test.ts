@@ -139,6 +139,43 @@ test('what a client does not finish', { concurrency: true }, async (t) => {
   })
 })
 
+test('a CONNECT is refused once the requests before it are answered', async (t) => {
+  const upstream = await startUpstream(t, { 'GET /networks': silence })
+  const { url } = await runGateway(t, { services: { clouddriver: { baseUrl: upstream.url } } })
+  const connect = (headers = '') => `CONNECT example.com:443 HTTP/1.1\r\nhost: a\r\n${headers}\r\n`
+  const connection = await openRawConnection(t, url)
+  const get = requestOf('/networks')
+  connection.send(get + get + connect())
+  // More than the buffers between client and service hold, and less.
+  for (const [index, large] of ['x'.repeat(12_000_000), 'y'].entries()) {
+    await waitUntil(() => upstream.requests.length === index + 1, 'the request')
+    connection.socket.pause()
+    upstream.release({ large })
+    await pause(300)
+    connection.socket.resume()
+    const { status, body } = await connection.next()
+    assert.deepEqual([status, (JSON.parse(body) as { large: string }).large === large], [200, true])
+  }
+  const refused = await connection.next()
+  assert.deepEqual([refused.status, refused.headers['connection']], [405, 'close'])
+  await connection.ended
+
+  const withBody = await openRawConnection(t, url)
+  withBody.send(`${requestOf('/version')}${connect('content-length: 5\r\n')}`)
+  assert.deepEqual([(await withBody.next()).status, (await withBody.next()).status], [200, 405])
+  await withBody.ended
+})
+
+test('a client that reads nothing is disconnected behind a CONNECT, too', async (t) => {
+  const upstream = await startUpstream(t, { 'GET /networks': { text: 'x'.repeat(30_000_000) } })
+  const running = await runGateway(t, { services: { clouddriver: { baseUrl: upstream.url } }, http: { writeTimeout: '1s' } })
+  const socket = await openPlain(t, running.url)
+  socket.pause()
+  socket.write(`${requestOf('/networks')}CONNECT example.com:443 HTTP/1.1\r\nhost: a\r\n\r\n`)
+  await waitUntil(() => upstream.requests.length === 1, 'the request')
+  await waitUntil(async () => (await countConnections(running)) === 0, 'the disconnection')
+})
+
 test('idle connections', { concurrency: true }, async (t) => {
   const keepAliveMs = 3000
   const { url } = await runGateway(t, { http: { writeTimeout: 0 } }, { connectionTimes: { keepAliveMs } })
