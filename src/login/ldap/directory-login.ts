@@ -10,7 +10,7 @@ import type { User } from '../../http/request-state.ts'
 import type { Credentials } from '../basic-credentials.ts'
 import { listOf, type Trace } from '../trace.ts'
 import { accountStateAttributes, isDisabled } from './account-states.ts'
-import { explainRefusal, type Refusal } from './refusal.ts'
+import { explainRefusal, hasToChangePassword, mustChange, type Refusal } from './refusal.ts'
 import type { LdapSettings } from './settings.ts'
 
 type Outcome =
@@ -37,7 +37,9 @@ export class DirectoryLogin {
     this.#log = log
     this.#groups = createGroups(settings)
     this.#userFilter = userSearch && parseFilterTemplate(userSearch.filter)
-    this.#attributes = ['mail', 'givenName', 'sn', memberOfAttribute, usernameAttribute].filter((name) => name !== undefined)
+    this.#attributes = ['mail', 'givenName', 'sn', 'pwdReset', memberOfAttribute, usernameAttribute].filter(
+      (name) => name !== undefined,
+    )
   }
 
   /** @throws {DirectoryRefusal} @throws {DirectoryUnreachable} */
@@ -142,15 +144,17 @@ export class DirectoryLogin {
           const search: Search = (request) =>
             manager === undefined ? connection.search(request) : this.#directory.search(request)
           const entry = known ?? (await this.#readEntry(dn, connection))
+          // OpenLDAP takes the password, and expects its client to do nothing else than to change it.
+          if (valuesOf(entry, 'pwdReset')[0]?.toUpperCase() === 'TRUE') throw new Refused(mustChange)
           return { kind: 'user', user: await this.#toUser(dn, credentials.username, entry, search, trace) }
         } catch (error) {
-          if (error instanceof DirectoryRefusal) throw new AfterBind(error)
+          if (error instanceof DirectoryRefusal) throw hasToChangePassword(error) ? new Refused(mustChange) : new AfterBind(error)
           throw error
         }
       })
     } catch (error) {
       if (error instanceof AfterBind) throw error.cause
-      const refusal = error instanceof DirectoryRefusal ? explainRefusal(error.code, error.message) : undefined
+      const refusal = refusalIn(error)
       if (refusal === undefined) throw error
       trace?.('no', `bind as ${dn} with the password: ${refusal.reason}`)
       return { kind: 'refused', ...refusal, entry: known?.dn }
@@ -195,7 +199,7 @@ export class DirectoryLogin {
   async #readAs(search: Search, dn: string): Promise<Entry | undefined> {
     const request = { base: dn, scope: 'base', filter: anyEntry, attributes: this.#attributes, maxEntries: 1 } as const
     const [entry] = await search(request).catch((error: unknown) => {
-      if (error instanceof DirectoryRefusal) return []
+      if (error instanceof DirectoryRefusal && !hasToChangePassword(error)) return []
       throw error
     })
     return entry
@@ -204,6 +208,21 @@ export class DirectoryLogin {
 
 function unreadUser(username: string): User {
   return { username, email: null, firstName: null, lastName: null, roles: [], allowedAccounts: [], method: 'ldap' }
+}
+
+/** The directory took the password, and the user may not log in. */
+class Refused extends Error {
+  readonly refusal: Refusal
+
+  constructor(refusal: Refusal) {
+    super(refusal.reason)
+    this.refusal = refusal
+  }
+}
+
+function refusalIn(error: unknown): Refusal | undefined {
+  if (error instanceof Refused) return error.refusal
+  return error instanceof DirectoryRefusal ? explainRefusal(error.code, error.message) : undefined
 }
 
 /** The directory said no to something after it took the password. */

@@ -10,6 +10,9 @@ export interface Refusal {
   readonly notice?: RefusalNotice
 }
 
+/** OpenLDAP takes the password of such an account. */
+export const mustChange: Refusal = { reason: 'the password has to be changed before the first login', notice: 'expired' }
+
 /**
  * The codes in `80090308: LdapErr: …, data 52e, v4563`. Active Directory gives all but 525, 52e, 568 and 775 only when the
  * password was right, so telling them gives nothing away; an account that is locked looks like a wrong password.
@@ -24,8 +27,13 @@ const activeDirectoryCodes: Readonly<Record<string, Refusal>> = {
   '533': { reason: 'the account is disabled', notice: 'restricted' },
   '568': { reason: 'the user is in too many groups' },
   '701': { reason: 'the account has expired', notice: 'restricted' },
-  '773': { reason: 'the password has to be changed before the first login', notice: 'expired' },
+  '773': mustChange,
   '775': { reason: 'the account is locked after too many wrong passwords' },
+}
+
+/** As OpenLDAP answers everything but a change of the password. */
+export function hasToChangePassword({ code, message }: { code: number; message: string }): boolean {
+  return code === 50 && /restricted to .*modify password/i.test(message)
 }
 
 /** What a bind may be answered with besides success; RFC 4511, section 4.1.9. Other codes are trouble of the directory. */
