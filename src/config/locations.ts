@@ -24,6 +24,8 @@ export interface Location {
   from: string
   /** HOME may be left from another user, whose files are none of ours. */
   isHome?: boolean
+  /** A directory whose files are settings: `configtree:`. */
+  isTree?: boolean
 }
 
 const names = ['spinnaker', 'gate', 'fairlead']
@@ -52,7 +54,7 @@ function parseLocations(text: string, variable: string, cwd: string, notices: st
   return text.split(/[,;]/).flatMap((part): Location[] => {
     const target = parseTarget(part)
     if (target.path === '') return []
-    if (target.isElsewhere) {
+    if (target.isElsewhere || target.isTree) {
       notices.push(`${variable}: ${target.path} is neither a directory nor a file and is ignored.`)
       return []
     }
@@ -61,13 +63,12 @@ function parseLocations(text: string, variable: string, cwd: string, notices: st
 }
 
 /** Of `optional:file:/opt/config`; elsewhere is what a scheme such as `configserver:` names. */
-function parseTarget(text: string): { path: string; optional: boolean; isElsewhere: boolean } {
+function parseTarget(text: string): { path: string; optional: boolean; isElsewhere: boolean; isTree: boolean } {
   const optional = text.trim().startsWith('optional:')
-  const path = text
-    .trim()
-    .replace(/^optional:/, '')
-    .replace(/^file:(?:\/\/)?/, '')
-  return { path, optional, isElsewhere: /^[a-z]{2,}:/.test(path) }
+  const target = text.trim().replace(/^optional:/, '')
+  const isTree = target.startsWith('configtree:')
+  const path = target.replace(/^configtree:/, '').replace(/^file:(?:\/\/)?/, '')
+  return { path, optional, isElsewhere: /^[a-z]{2,}:/.test(path), isTree }
 }
 
 /** A last `*` matches every directory there, in the order of their names. */
@@ -85,7 +86,7 @@ function expand(path: string): string[] {
  * The places that an entry of `spring.config.import` names. As in Spring, `file:` without a leading slash begins at the working
  * directory, other relative paths at the file with the entry.
  *
- * @returns undefined for what is neither a directory nor a file with YAML
+ * @returns undefined for what is neither a directory nor a file
  */
 export function importedLocations(
   text: string,
@@ -93,18 +94,18 @@ export function importedLocations(
   problems: Problem[],
   notices: string[],
 ): { found: Location[] | undefined; optional: boolean } {
-  const { path, optional, isElsewhere } = parseTarget(text)
-  if (isElsewhere || /\.properties\]?$/.test(path)) return { found: undefined, optional }
+  const { path, optional, isElsewhere, isTree } = parseTarget(text)
+  if (isElsewhere || path.endsWith('[.properties]')) return { found: undefined, optional }
   const target = resolve(text.includes('file:') ? cwd : dirname(file), path.replace(/\[\.ya?ml\]$/, ''))
-  const all = expand(target).map((each) => ({ path: each, names, required: !optional, from: 'spring.config.import' }))
+  const all = expand(target).map((each) => ({ path: each, names, required: !optional, from: 'spring.config.import', isTree }))
   return { found: all.filter((location) => isPresent(location, problems, notices)), optional }
 }
 
-function isPresent({ path, required, from, isHome }: Location, problems: Problem[], notices: string[]): boolean {
+function isPresent({ path, required, from, isHome, isTree }: Location, problems: Problem[], notices: string[]): boolean {
   const isNamed = from !== ''
   try {
     if (isDirectory(path)) accessSync(path, constants.R_OK | constants.X_OK)
-    else if (!isNamed || !existsSync(path)) throw new Error('absent')
+    else if (!isNamed || isTree || !existsSync(path)) throw new Error('absent')
     return true
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
@@ -124,8 +125,8 @@ function isDirectory(path: string): boolean {
 }
 
 /** The files of a location for one profile, or those for all. A file that is named itself counts as one for all. */
-export function filesAt({ path, names }: Location, profile: string | undefined): string[] {
-  if (!isDirectory(path)) return profile === undefined ? [path] : []
+export function filesAt({ path, names, isTree }: Location, profile: string | undefined): string[] {
+  if (isTree || !isDirectory(path)) return profile === undefined ? [path] : []
   if (profile !== undefined && !/^[\w.@+-]+$/.test(profile)) return []
   const suffix = profile === undefined ? '' : `-${profile}`
   return names

@@ -11,6 +11,7 @@ import { filesAt, importedLocations, type Location, locationsOf, type Places, sh
 import { PlaceholderError, type Placeholders } from './placeholders.ts'
 import type { Problem } from './problems.ts'
 import { matchesProfiles, orderProfiles, splitNames } from './profiles.ts'
+import { readConfigTree, readProperties } from './read-properties.ts'
 import { readYaml } from './read-yaml.ts'
 import { findNode, type MapNode, type Node } from './tree.ts'
 
@@ -37,7 +38,10 @@ export const SourceKeys = z.strictObject({
   'spring.config.import': z
     .array(z.string())
     .default([])
-    .describe('Further files and directories, such as `optional:file:/opt/spinnaker/config/*/`.'),
+    .describe(
+      'Further directories and files of YAML or properties, such as `optional:file:/opt/spinnaker/config/*/`; `configtree:/run/secrets/` ' +
+        'for a directory with one file for each setting.',
+    ),
   'spring.application.name': withoutEffect('Is always `gate`.'),
 })
 
@@ -72,8 +76,8 @@ interface Reading {
 export async function readSources(reading: Reading, named: readonly string[] | undefined): Promise<Sources> {
   const locations = locationsOf(reading.places, reading.problems, reading.notices)
   const cache = new Map<string, SourceDocument[]>()
-  const read = async (file: string): Promise<SourceDocument[]> => {
-    const documents = cache.get(file) ?? (await readFile(file, reading))
+  const read = async (file: string, isTree = false): Promise<SourceDocument[]> => {
+    const documents = cache.get(file) ?? (await readFile(file, isTree, reading))
     cache.set(file, documents)
     return documents
   }
@@ -84,7 +88,7 @@ export async function readSources(reading: Reading, named: readonly string[] | u
   const imported = new Set<string>()
   const readAt = async (location: Location): Promise<void> => {
     for (const file of [undefined, ...profiles].flatMap((profile) => filesAt(location, profile))) {
-      const documents = (await read(file)).filter(({ root }) => applies(root, profiles, reading))
+      const documents = (await read(file, location.isTree)).filter(({ root }) => applies(root, profiles, reading))
       files.push({ name: showName(file, reading.places), shared: /^spinnaker(?:-.*)?\.ya?ml$/s.test(basename(file)), documents })
       // An import wins over the file that names it, and yields to those that follow.
       for (const next of documents.flatMap(({ root }) => findImports(root, file, reading))) {
@@ -98,23 +102,29 @@ export async function readSources(reading: Reading, named: readonly string[] | u
   return { files, profiles }
 }
 
-async function readFile(file: string, { known, problems, places }: Reading): Promise<SourceDocument[]> {
+async function readFile(file: string, isTree: boolean, { known, problems, places }: Reading): Promise<SourceDocument[]> {
   const source = showName(file, places)
-  let bytes: Uint8Array
+  let read: Awaited<ReturnType<typeof readDocuments>>
   try {
-    bytes = readFileSync(file)
+    read = isTree ? readConfigTree(source, file) : await readDocuments(file, source)
   } catch (error) {
     problems.push({ origin: { source }, message: reasonUnreadable(error) })
     return []
   }
-  // In the bundle, a CommonJS package that is imported late has its default export only.
-  const { default: yaml } = await import('yaml')
-  const read = readYaml(yaml, source, bytes)
   problems.push(...read.problems)
   return read.documents.map((document) => {
     const findings = createFindings()
     return { root: toCanonical(document, known, findings), findings }
   })
+}
+
+/** @throws what reading the file throws */
+async function readDocuments(file: string, source: string): Promise<{ documents: MapNode[]; problems: Problem[] }> {
+  const bytes = readFileSync(file)
+  if (file.endsWith('.properties')) return readProperties(source, bytes)
+  // In the bundle, a CommonJS package that is imported late has its default export only.
+  const { default: yaml } = await import('yaml')
+  return readYaml(yaml, source, bytes)
 }
 
 /** Names in the environment override those in files; `include` and groups of documents for all profiles are added. */

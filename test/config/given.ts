@@ -8,7 +8,7 @@ import { formatProblems } from '../../src/config/problems.ts'
 
 export interface Given extends Pick<ConfigPlaces, 'env' | 'files' | 'settings'> {
   /** Content by path: `config/gate.yml`, `home/.spinnaker/gate.yml`, `system/gate.yml`. The working directory is `.`. */
-  [path: `${string}.${'yml' | 'yaml'}`]: string | Uint8Array
+  [path: `${string}.${'yml' | 'yaml'}` | `${string}/${string}`]: string | Uint8Array
 }
 
 export function write(t: TestContext, given: Given): ConfigPlaces {

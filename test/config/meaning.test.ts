@@ -124,6 +124,11 @@ test('anonymous access and a login form exclude each other', async (t) => {
 })
 
 const notices: [title: string, given: Given, notice: RegExp][] = [
+  [
+    'a port for certificates is not opened where TLS is switched off',
+    { 'config/gate.yml': 'server.ssl.enabled: false\ndefault.apiPort: 8085' },
+    /^default\.apiPort is not opened: server\.ssl\.enabled is false/,
+  ],
   ['anonymous access', { env: { ANONYMOUS_ENABLED: 'true' } }, /^Warning: anonymous\.enabled serves every client/],
   ['users that replicas do not share', { 'config/gate.yml': 'redis.connection: redis://r:1' }, /users of the form are not/],
   [

@@ -158,6 +158,36 @@ test('s3 reads a key of a YAML object from the given endpoint', async (t) => {
   assert.match(await refusalOf(loadWith(reference)), /engine "s3" .*AWS_ACCESS_KEY_ID is not set/)
 })
 
+test('a pod of AWS reads secrets as its role', async (t) => {
+  const endpoint = await startStore(t, async (request, response) => {
+    const body = await bodyOf(request)
+    if (request.headers['x-amz-target'] === undefined) {
+      const form = new URLSearchParams(body)
+      assert.deepEqual([form.get('Action'), form.get('RoleSessionName')], ['AssumeRoleWithWebIdentity', 'fairlead'])
+      if (form.get('WebIdentityToken') !== 'token of the pod') return response.writeHead(400).end('<Error/>')
+      const credentials =
+        '<AccessKeyId>ASIA1</AccessKeyId><SecretAccessKey>key+/=</SecretAccessKey><SessionToken>short</SessionToken>'
+      return response.end(`<AssumeRoleWithWebIdentityResponse>${credentials}</AssumeRoleWithWebIdentityResponse>`)
+    }
+    assert.match(request.headers.authorization ?? '', /Credential=ASIA1\/\d{8}\/us-west-2\/secretsmanager\//)
+    assert.equal(request.headers['x-amz-security-token'], 'short')
+    return response.end(JSON.stringify({ SecretString: 's3cret-of-role' }))
+  })
+  const file = join(createFolder('irsa'), 'token')
+  writeFileSync(file, 'token of the pod\n')
+  const role = 'arn:aws:iam::1:role/spin'
+  const env = { AWS_WEB_IDENTITY_TOKEN_FILE: file, AWS_ROLE_ARN: role, AWS_ENDPOINT_URL: endpoint }
+  const reference = 'encrypted:secrets-manager!r:us-west-2!s:spin'
+
+  assert.equal(await passwordOf(reference, { env }), 's3cret-of-role')
+  writeFileSync(file, 'another token')
+  const refused = await refusalOf(loadWith(reference, { env }))
+  assert.match(refused, /STS .* answers 400; let the trust policy of the role arn:aws:iam::1:role\/spin/)
+  assert.doesNotMatch(refused, /another token/)
+  const missing = { ...env, AWS_WEB_IDENTITY_TOKEN_FILE: '/nowhere/token' }
+  assert.match(await refusalOf(loadWith(reference, { env: missing })), /\/nowhere\/token, cannot be read \(ENOENT\)/)
+})
+
 test('secrets-manager reads a key, or the whole secret', async (t) => {
   const endpoint = await startStore(t, async (request, response) => {
     assert.equal(request.headers['x-amz-target'], 'secretsmanager.GetSecretValue')

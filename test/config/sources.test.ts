@@ -217,3 +217,55 @@ test('a missing import is an error unless it is optional', async (t) => {
     /\/nowhere\/else\.yml does not exist/,
   )
 })
+
+test('properties are imported with their escapes, lists and documents', async (t) => {
+  const { config, sources } = await load(t, {
+    'config/gate.yml': 'spring.config.import: [own.properties]\nserver.port: 1',
+    'config/own.properties': [
+      '# a comment',
+      '! another one',
+      'server.port = 8085',
+      'server.address: 10.0\\',
+      '    .0.7',
+      String.raw`spring.security.user.name=\u0061da`,
+      String.raw`spring.security.user.password = C:\\x=y\tz`,
+      'cors.allowed-origins[0]=https://one.example.com',
+      'cors.allowed-origins[1]=https://two.example.com',
+      '#---',
+      'spring.config.activate.on-profile=other',
+      'server.port=9',
+    ].join('\n'),
+  })
+  assert.deepEqual([config.http.port, config.http.address], [8085, '10.0.0.7'])
+  assert.deepEqual(config.login.form.configuredUser, { name: 'ada', password: 'C:\\x=y\tz' })
+  assert.deepEqual(config.http.cors.allowedOrigins, ['https://one.example.com', 'https://two.example.com'])
+  assert.deepEqual(sources, ['config/gate.yml', 'config/own.properties'])
+})
+
+test('a directory of files is imported as one setting each', async (t) => {
+  const files = {
+    'config/gate.yml': 'spring.config.import: ["configtree:tree/", "optional:configtree:/nowhere/"]',
+    'config/tree/server.port': '8086\n',
+    'config/tree/spring/security/user/password': 'correct\nhorse\n',
+    'config/tree/spring/security/user/name': 'ada',
+    'config/tree/..data/server.port': '1',
+  }
+  const { config } = await load(t, files)
+  assert.equal(config.http.port, 8086)
+  assert.equal(config.login.form.configuredUser?.password, 'correct\nhorse')
+  await assert.rejects(load(t, { ...files, 'config/tree/server.prt': '1' }), /config\/tree\/server\.prt: server\.prt/)
+  await assert.rejects(
+    load(t, { 'config/gate.yml': 'spring.config.import: configtree:/nowhere/else' }),
+    /\/nowhere\/else does not exist/,
+  )
+})
+
+for (const [what, line] of [
+  ['a text and a map', 'server.port.x=2'],
+  ['a gap in a list', 'cors.allowed-origins[7]=https://a.example.com'],
+] as const) {
+  test(`${what} under one key of properties are reported with the line`, async (t) => {
+    const files = { 'config/gate.yml': 'spring.config.import: own.properties', 'config/own.properties': `server.port=1\n${line}` }
+    await assert.rejects(load(t, files), /config\/own\.properties:2: /)
+  })
+}

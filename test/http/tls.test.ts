@@ -243,6 +243,15 @@ async function problemsOf(t: TestContext, files: Files, settings: Record<string,
 }
 
 const mistakes: [what: string, settings: (files: Files) => Record<string, unknown>, expected: RegExp][] = [
+  [
+    'a port for certificates without TLS',
+    (files) => ({
+      'default.apiPort': 8085,
+      'x509.enabled': true,
+      'server.ssl.trust-certificate': files.write('ca.pem', authority.certificate),
+    }),
+    /^default\.apiPort: TLS needs .*remove default\.apiPort/,
+  ],
   ['TLS without a certificate', () => ({ 'server.ssl.enabled': true }), /^server\.ssl\.enabled: TLS needs a certificate/],
   [
     'a file that does not exist',

@@ -1,13 +1,15 @@
-/** Objects of S3 and entries of AWS Secrets Manager, signed with the credentials of the environment. */
+/** Objects of S3 and entries of AWS Secrets Manager, signed with credentials of the environment or of a pod's role. */
 import { createHash, createHmac } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
 import { withoutSlash } from '../../setting.ts'
 import type { Environment } from '../environment.ts'
 import { callStore, parseStoreAnswer } from './call-store.ts'
 import { childOf, paramOf, SecretError, type SecretPlaces, type SecretReference, variableOf } from './secret-reference.ts'
 
 /** The object of `s3!r:region!b:bucket!f:path`. @throws {SecretError} */
-export async function readS3Object(reference: SecretReference, { env }: SecretPlaces): Promise<Buffer> {
+export async function readS3Object(reference: SecretReference, places: SecretPlaces): Promise<Buffer> {
   const region = paramOf(reference, 'r', 'region')
+  const env = await withCredentials(places.env, region)
   const bucket = paramOf(reference, 'b', 'bucket')
   const path = [bucket, ...paramOf(reference, 'f', 'path of the object').split('/')].map(encodeSegment).join('/')
   const url = new URL(`${endpointOf(env, 'S3', `s3.${region}`)}/${path}`)
@@ -24,8 +26,9 @@ export async function readS3Object(reference: SecretReference, { env }: SecretPl
 }
 
 /** The value of `secrets-manager!r:region!s:name`; with `!k:` that of the key. @throws {SecretError} */
-export async function readSecretsManager(reference: SecretReference, { env }: SecretPlaces): Promise<Buffer> {
+export async function readSecretsManager(reference: SecretReference, places: SecretPlaces): Promise<Buffer> {
   const region = paramOf(reference, 'r', 'region')
+  const env = await withCredentials(places.env, region)
   const name = paramOf(reference, 's', 'name of the secret')
   const url = new URL(`${endpointOf(env, 'SECRETS_MANAGER', `secretsmanager.${region}`)}/`)
   const body = JSON.stringify({ SecretId: name })
@@ -47,6 +50,52 @@ function parseKeys(text = ''): unknown {
     return JSON.parse(text)
   } catch {
     return undefined
+  }
+}
+
+/**
+ * The environment with the credentials of the role of a pod (IRSA), where it has none itself.
+ *
+ * @throws {SecretError}
+ * @see https://docs.aws.amazon.com/STS/latest/APIReference/API_AssumeRoleWithWebIdentity.html
+ */
+async function withCredentials(env: Environment, region: string): Promise<Environment> {
+  const { AWS_WEB_IDENTITY_TOKEN_FILE: file, AWS_ROLE_ARN: role } = env
+  if (env['AWS_ACCESS_KEY_ID'] || !file || !role) return env
+  const form = new URLSearchParams({
+    Action: 'AssumeRoleWithWebIdentity',
+    Version: '2011-06-15',
+    RoleArn: role,
+    RoleSessionName: env['AWS_ROLE_SESSION_NAME'] || 'fairlead',
+    WebIdentityToken: await readToken(file),
+  })
+  const denied = `let the trust policy of the role ${role} name the service account of this pod`
+  const answer = await callStore({
+    name: 'AWS STS',
+    url: new URL(`${endpointOf(env, 'STS', `sts.${region}`)}/`),
+    headers: { 'content-type': 'application/x-www-form-urlencoded' },
+    body: form.toString(),
+    advice: { 400: `${denied}; its token in ${file} may have expired`, 403: denied },
+  })
+  const read = (name: string): string => {
+    const [, value] = new RegExp(`<${name}>([^<]+)</${name}>`).exec(answer.toString('utf8')) ?? []
+    if (value === undefined) throw new SecretError(`AWS STS gives no ${name} for the role ${role}`)
+    return value.trim()
+  }
+  return {
+    ...env,
+    AWS_ACCESS_KEY_ID: read('AccessKeyId'),
+    AWS_SECRET_ACCESS_KEY: read('SecretAccessKey'),
+    AWS_SESSION_TOKEN: read('SessionToken'),
+  }
+}
+
+async function readToken(file: string): Promise<string> {
+  try {
+    return (await readFile(file, 'utf8')).trim()
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    throw new SecretError(`the token in AWS_WEB_IDENTITY_TOKEN_FILE, ${file}, cannot be read (${code}); mount it for this user`)
   }
 }
 

@@ -134,10 +134,14 @@ function toListeners(keys: TlsKeys, report: SettingsReport): ListenerSettings {
   const named = keys['server.ssl.certificate'] ?? keys['server.ssl.key-store']
   const mainTls = keys['server.ssl.enabled'] ?? named !== undefined
   const toPort = (port: number) => (port > 0 ? port : undefined)
+  const apiPort = toPort(keys['default.apiPort'])
+  // Gate opens it without encryption, where no client can send a certificate.
+  const isUseless = apiPort !== undefined && keys['server.ssl.enabled'] === false && named === undefined
+  if (isUseless) report.notice('default.apiPort is not opened: server.ssl.enabled is false, and there is no certificate for TLS.')
   return {
     mainTls,
     clientCertificates: mainTls ? keys['server.ssl.client-auth'] : 'none',
-    apiPort: toPort(keys['default.apiPort']),
+    apiPort: isUseless ? undefined : apiPort,
     legacyPort: toPort(keys['default.legacyServerPort']),
     managementPort: toPort(keys['management.server.port']),
     legacyLogin: keys['default.legacyServerPortAuth'],
@@ -171,7 +175,7 @@ function toIdentity(keys: TlsKeys, report: SettingsReport): IdentityFiles | unde
     report.problem(
       keys['server.ssl.enabled'] === true ? 'server.ssl.enabled' : 'default.apiPort',
       'TLS needs a certificate: name server.ssl.certificate and server.ssl.certificate-private-key (PEM), ' +
-        'or server.ssl.key-store (PKCS #12)',
+        `or server.ssl.key-store (PKCS #12)${keys['server.ssl.enabled'] === true ? '' : '; or remove default.apiPort'}`,
     )
   }
   return undefined
