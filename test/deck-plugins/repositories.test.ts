@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
 import { strToU8, zipSync } from 'fflate'
+import { readBundle } from '../../src/deck-plugins/bundle.ts'
 import { type GatewaySettings, startGateway } from '../support/gateway.ts'
 import { Reply, startUpstream, type Upstream } from '../support/upstream.ts'
 import { waitFor } from '../support/wait-until.ts'
@@ -109,6 +110,23 @@ test('a damaged or bloated archive is refused', async (t) => {
     })
     assert.deepEqual(await manifestOf(await startGateway(t, settingsFor(front50))), [])
   }
+})
+
+test('an archive that hides the size of a file is refused within its bound', async () => {
+  const archive = Buffer.from(zipSync({ 'index.js': new Uint8Array(9 * 1024 * 1024) }))
+  for (const [header, at] of [
+    ['PK\x03\x04', 22],
+    ['PK\x01\x02', 24],
+  ] as const)
+    archive.writeUInt32LE(1000, archive.indexOf(header, 0, 'latin1') + at)
+  await assert.rejects(readBundle(archive), /more than 8388608 bytes/)
+  const files = await readBundle(bundle)
+  assert.deepEqual(
+    [...files].map(([name, bytes]) => [name, String(bytes)]),
+    [['index.js', 'export const clock = 1']],
+  )
+  for (const damaged of [Buffer.from('no archive'), archive.subarray(0, 100), archive.subarray(50)])
+    await assert.rejects(readBundle(damaged))
 })
 
 test('before any list is read the manifest is unavailable', async (t) => {
