@@ -29,7 +29,10 @@ async function startFront50(
     sha512sum,
   }
   front50.answer({
-    'GET /pluginInfo': [{ id: 'Acme.Clock', releases: releases ?? [{ ...release, version: '1.9.0' }, release] }],
+    'GET /pluginInfo': [
+      { id: 'Acme.Clock', releases: releases ?? [{ ...release, version: '1.9.0' }, release] },
+      { id: 'Acme.Other', releases: [release] },
+    ],
     'GET /pluginBinaries/Acme.Clock/1.10.0': binary,
   })
   return front50
@@ -64,6 +67,10 @@ test('a plug-in that is not enabled is neither listed nor served', async (t) => 
   const gateway = await startGateway(t, settingsFor(front50, { enabled: false }))
   assert.deepEqual(await manifestOf(gateway), [])
   assert.equal((await fetch(`${gateway}/plugins/deck/Acme.Clock/1.10.0/index.js`)).status, 404)
+
+  const other = await startGateway(t, settingsFor(front50))
+  await manifestOf(other)
+  assert.equal((await fetch(`${other}/plugins/deck/Acme.Other/1.10.0/index.js`)).status, 404)
 })
 
 test('a release whose hash differs is left out of the manifest', async (t) => {
