@@ -135,6 +135,14 @@ export function callerOf(request: FastifyRequest): Caller {
   }
 }
 
+/** Header of calls among the back ends of this process. The gateway hands no header of clients on under this name. */
+export const backendHeader = 'x-fairlead-backend'
+
+/** Whether another back end of this process asks, which works with secrets; everybody else gets masks. */
+export function isFromBackend({ headers }: FastifyRequest): boolean {
+  return headers[backendHeader] !== undefined
+}
+
 /** An error that a back end answers with; `fields` are merged into the body. */
 export class BackendError extends Error {
   readonly status: number

@@ -43,6 +43,9 @@ export interface Collection {
   readonly keptVersions?: number | undefined
 }
 
+/** Older versions are not searched. */
+const mostSearched = 100
+
 /** Every write belongs into a transaction of the caller. A key is folded by the caller. */
 export class DocumentStore {
   readonly #collection: Collection
@@ -179,6 +182,13 @@ export class DocumentStore {
   /** JSON texts of the versions saved under the key, newest first. */
   history(key: string, limit: number): string[] {
     return textsOf(this.#statements.history, this.#collection.kind, key, limit)
+  }
+
+  /** The live document, then the versions of the history, newest first. What is not asked for is not read. */
+  *versions(key: string): Generator<JsonObject, void> {
+    const live = this.get(key)
+    if (live !== undefined) yield live
+    yield* this.history(key, mostSearched).values().map(parseDocument)
   }
 
   /** The newest version of every document that was removed. */

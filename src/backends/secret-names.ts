@@ -26,6 +26,34 @@ export function looksSecretHeader(name: string): boolean {
   return !openHeader.test(name) && (secretHeader.test(name) || looksSecret(name))
 }
 
+/** By such a field of its payload, the sender of an event shows that it is the one. */
+export function provesSender(name: string): boolean {
+  return looksSecret(name) || /signature/i.test(name)
+}
+
+/** A copy of a shorter one is not recognised: its text stands in too many others. */
+const minLength = 6
+/** Values that are no secrets, although their name looks like one: they stand in texts of all kinds. */
+const commonWords: ReadonlySet<string> = new Set(
+  ['account', 'anonymous', 'changeme', 'default', 'disabled', 'enabled', 'internal', 'kubernetes', 'latest', 'localhost'].concat([
+    'master',
+    'optional',
+    'password',
+    'private',
+    'production',
+    'public',
+    'release',
+    'required',
+    'secret',
+    'staging',
+  ]),
+)
+
+/** Whether copies of a secret are searched for; the secret itself is masked in any case. */
+export function isRecognisable(secret: string): boolean {
+  return secret.length >= minLength && !commonWords.has(secret.toLowerCase())
+}
+
 /** @param secrets Longest first: one may be part of another. */
 export function withoutSecrets(text: string, secrets: readonly string[]): string {
   return secrets.reduce((rest, secret) => rest.replaceAll(secret, mask), text)

@@ -11,7 +11,7 @@ import type { EngineState } from '../telemetry/metrics.ts'
 import type { ServiceName } from '../upstreams/services.ts'
 import { acceptJson } from './accept-bodies.ts'
 import type { Backend, BackendContext, BackendSettings, CallService, OpenBackend } from './backend.ts'
-import { BackendError } from './backend.ts'
+import { BackendError, backendHeader } from './backend.ts'
 import { toStorageError } from './storage-error.ts'
 
 interface BackendServerOptions {
@@ -79,6 +79,12 @@ export function createBackendServer(options: BackendServerOptions): BackendServe
   })
 
   const opened = new Map<ServiceName, OpenBackend>()
+  const isEmbedded = (service: ServiceName) => options.backends.some((each) => each.service === service)
+  const call: CallService = (service, request) =>
+    options.call(
+      service,
+      isEmbedded(service) ? { ...request, headers: { ...request.headers, [backendHeader]: 'true' } } : request,
+    )
   for (const backend of options.backends) {
     migrate(options.db, backend.service, backend.migrations)
     const context: BackendContext = {
@@ -86,8 +92,8 @@ export function createBackendServer(options: BackendServerOptions): BackendServe
       now: options.now ?? Date.now,
       steady: options.steady ?? options.now ?? (() => performance.now()),
       log: options.log.child({ service: backend.service }),
-      call: options.call,
-      isEmbedded: (service) => options.backends.some((each) => each.service === service),
+      call,
+      isEmbedded,
       versionOf: (service) => opened.get(service)?.version?.(),
       settings: options.settings,
       stateChanged: () => options.onStateChanged?.(backend.service),

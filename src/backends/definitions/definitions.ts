@@ -2,6 +2,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { Backend } from '../backend.ts'
 import { documentMigrations } from '../document-store.ts'
+import { shownTo } from '../trigger-secrets.ts'
 import { applicationRoutes, InvalidApplication } from './applications.ts'
 import { learnRights } from './authorization.ts'
 import { createDefinitions } from './collections.ts'
@@ -49,6 +50,10 @@ export const definitionsBackend: Backend = {
         refuseOtherMethods(app)
         answerInvalidApplications(app)
         learnRights(app, definitions)
+        app.addHook('preSerialization', async (request, _reply, payload) => {
+          const show = shownTo(request)
+          return Array.isArray(payload) ? payload.map(show) : show(payload)
+        })
         for (const addRoutes of allRoutes) addRoutes(app, definitions)
         for (const path of emptyLists) app.get(path, () => [])
       },

@@ -14,6 +14,7 @@ import type { BackendError } from '../backend.ts'
 import { type DocumentStore, foldName } from '../document-store.ts'
 import { describeBatch, describeExcess, describeLongList, describeOversize, pipelineLimitsOf } from '../limits.ts'
 import { describeStageCycle } from '../orchestration/submission/stage-cycle.ts'
+import { unmaskDefinition } from '../trigger-secrets.ts'
 import type { Definitions } from './collections.ts'
 import {
   checkArray,
@@ -76,8 +77,9 @@ interface SaveOptions {
  *
  * @throws {BackendError} 400 or 422 with what is wrong.
  */
-export function checkPipeline(definitions: Definitions, body: PipelineBody, { staleCheck, user }: SaveOptions): JsonObject {
-  checkMandatoryFields(body)
+export function checkPipeline(definitions: Definitions, sent: PipelineBody, { staleCheck, user }: SaveOptions): JsonObject {
+  checkMandatoryFields(sent)
+  const body = withStoredSecrets(definitions.pipelines, sent)
   const absent = missingTemplate(definitions, body)
   if (absent !== undefined) throw refusal(`The pipeline uses the template "${absent}", which does not exist.`)
   if (staleCheck) checkFresh(definitions.pipelines, body, user)
@@ -89,6 +91,20 @@ export function checkPipeline(definitions: Definitions, body: PipelineBody, { st
   const pipeline = toDocument(definitions.pipelines, body)
   checkNameIsFree(definitions.pipelines, pipeline)
   return pipeline
+}
+
+/**
+ * Readers get masks, and send them back. A trigger may come from an older version, but not from one of an application to which the
+ * pipeline no longer belongs: its secrets are not the saver's.
+ *
+ * @throws {BackendError} 400 when nothing is stored for a mask
+ */
+export function withStoredSecrets(store: DocumentStore, body: PipelineBody): PipelineBody {
+  const key = foldName(body.id ?? '')
+  return unmaskDefinition(body, () => {
+    const owners = new Set([body.application, store.get(key)?.['application']].map((owner) => foldName(String(owner))))
+    return store.versions(key).filter(({ application }) => owners.has(foldName(String(application))))
+  })
 }
 
 /** @throws {BackendError} 400 when the engine would refuse to run it for its size. */

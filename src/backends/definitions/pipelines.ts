@@ -5,6 +5,7 @@ import type { JsonObject } from '../../json/values.ts'
 import { foldName, parseDocument } from '../document-store.ts'
 import { flatMapInTurns } from '../in-turns.ts'
 import { sendList } from '../slices.ts'
+import { shownTo } from '../trigger-secrets.ts'
 import { isUnchanged } from '../unchanged.ts'
 import { checkSaver, checkWriter } from './authorization.ts'
 import type { Definitions } from './collections.ts'
@@ -142,11 +143,12 @@ async function sendOfApplication(request: FastifyRequest, reply: FastifyReply, t
   const enabled = queryFlag(request, 'enabledPipelines')
   const namePart = (queryTexts(request, 'pipelineNameFilter')[0] ?? '').toLowerCase()
   const limit = queryCount(request, 'pipelineLimit')
+  const show = shownTo(request)
   const kept = await flatMapInTurns(texts, (text) => {
     const pipeline = parseDocument(text)
     const isWanted =
       (enabled === undefined || isEnabled(pipeline) === enabled) && String(pipeline['name']).toLowerCase().includes(namePart)
-    return isWanted ? [pipeline] : []
+    return isWanted ? [show(pipeline)] : []
   })
   return sendList(reply, reindexed(inOrder(kept).slice(0, limit)))
 }

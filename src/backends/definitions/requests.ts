@@ -4,9 +4,10 @@ import { z } from 'zod'
 import { describeIssue } from '../../describe-issue.ts'
 import { isRawNumber } from '../../json/json.ts'
 import { isObject, type JsonObject } from '../../json/values.ts'
-import { BackendError, callerOf } from '../backend.ts'
+import { BackendError, callerOf, isFromBackend } from '../backend.ts'
 import type { DocumentStore } from '../document-store.ts'
 import { type Slice, sendList, sendSlices } from '../slices.ts'
+import { maskDefinitionText } from '../trigger-secrets.ts'
 import { anonymous } from './collections.ts'
 
 /** Pieces of body schemas. They check only: what is stored is the body as it was sent. */
@@ -99,22 +100,27 @@ export function queryCount(request: FastifyRequest, name: string): number | unde
   return Number(text)
 }
 
-/** Answers with an array of stored texts; nothing is parsed. */
+/** Stored texts as the caller may see them: only other back ends get secrets. */
+function textShownTo({ request }: FastifyReply): (text: string) => string {
+  return isFromBackend(request) ? (text) => text : maskDefinitionText
+}
+
+/** Answers with an array of stored texts; only those are parsed that may hold secrets. */
 export function sendTexts(reply: FastifyReply, texts: readonly string[]): FastifyReply {
-  return sendList(reply, texts, (text) => text)
+  return sendList(reply, texts, textShownTo(reply))
 }
 
 /** Answers with everything in a store. */
 export function sendAll(reply: FastifyReply, store: DocumentStore): FastifyReply {
-  return sendSlices(reply, storeSlices(store.portions()))
+  return sendSlices(reply, storeSlices(store.portions(), textShownTo(reply)))
 }
 
 /** One portion is read ahead, so that the last one is known as such. */
-function* storeSlices(portions: Iterable<string[]>): Generator<Slice, void> {
+function* storeSlices(portions: Iterable<string[]>, show: (text: string) => string): Generator<Slice, void> {
   let text: string | undefined
   for (const texts of portions) {
     if (text !== undefined) yield { text, isLast: false }
-    text = (text === undefined ? '[' : ',') + texts.join(',')
+    text = (text === undefined ? '[' : ',') + texts.map(show).join(',')
   }
   yield { text: `${text ?? '['}]`, isLast: true }
 }
@@ -122,7 +128,7 @@ function* storeSlices(portions: Iterable<string[]>): Generator<Slice, void> {
 /** Answers with one stored text. @throws {BackendError} 404 when there is none. */
 export function sendText(reply: FastifyReply, text: string | undefined, what: string): FastifyReply {
   if (text === undefined) throw missing(what)
-  return reply.type('application/json; charset=utf-8').send(text)
+  return reply.type('application/json; charset=utf-8').send(textShownTo(reply)(text))
 }
 
 /**

@@ -4,6 +4,7 @@ import type { JsonObject } from '../../json/values.ts'
 import { foldName, parseDocument } from '../document-store.ts'
 import { flatMapInTurns } from '../in-turns.ts'
 import { sendList } from '../slices.ts'
+import { shownTo } from '../trigger-secrets.ts'
 import { isUnchanged } from '../unchanged.ts'
 import { checkAdministrator, checkSaver, checkWriter } from './authorization.ts'
 import type { Definitions } from './collections.ts'
@@ -18,6 +19,7 @@ import {
   nameTaken,
   type PipelineBody,
   toDocument,
+  withStoredSecrets,
 } from './pipeline-rules.ts'
 import { checkIdOfPath } from './pipelines.ts'
 import { missing, param, sendAll, sendHistory, userOf } from './requests.ts'
@@ -30,12 +32,14 @@ export function strategyRoutes(app: FastifyInstance, definitions: Definitions): 
   app.get('/strategies/:application', async (request, reply) => {
     if (isUnchanged(request, reply, strategies.version())) return reply
     const texts = strategies.textsOfApplication(param(request, 'application'))
-    return sendList(reply, inOrder(await flatMapInTurns(texts, (text) => [parseDocument(text)])))
+    const show = shownTo(request)
+    return sendList(reply, inOrder(await flatMapInTurns(texts, (text) => [show(parseDocument(text))])))
   })
   app.get('/strategies/:id/history', (request, reply) => sendHistory(request, reply, strategies, foldName(param(request, 'id'))))
 
-  const save = (body: PipelineBody, user: string) => {
-    checkMandatoryFields(body)
+  const save = (sent: PipelineBody, user: string) => {
+    checkMandatoryFields(sent)
+    const body = withStoredSecrets(strategies, sent)
     checkBounds(definitions, body)
     checkStages(definitions, body)
     const strategy: JsonObject = { ...toDocument(strategies, body), strategy: true }

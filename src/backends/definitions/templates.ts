@@ -6,6 +6,7 @@ import { PipelineTemplate } from '../../operations/models/pipelines.ts'
 import { pipelineOf } from '../../pipeline-templates/inheritance.ts'
 import { parentOf, templateOf } from '../../pipeline-templates/references.ts'
 import { foldName } from '../document-store.ts'
+import { unmaskDefinition } from '../trigger-secrets.ts'
 import { checkTemplateReader, checkTemplateTriggers, checkTemplateWriter } from './authorization.ts'
 import type { Definitions } from './collections.ts'
 import { checkBounds, checkLists } from './pipeline-rules.ts'
@@ -43,7 +44,7 @@ export function templateRoutes(app: FastifyInstance, definitions: Definitions): 
   })
 
   app.post('/pipelineTemplates', (request, reply) => {
-    const body = checkBody(TemplateFields, request.body)
+    const body = withSecretsOf(definitions, checkBody(TemplateFields, request.body), [])
     const id = checkTemplateId(body)
     checkTemplateWriter(request, [body])
     checkTemplateTriggers(request, body)
@@ -56,14 +57,16 @@ export function templateRoutes(app: FastifyInstance, definitions: Definitions): 
   })
 
   app.put('/pipelineTemplates/:id', (request) => {
-    const body = checkBody(TemplateFields, request.body)
-    checkTemplateBounds(definitions, body)
+    const sent = checkBody(TemplateFields, request.body)
+    checkTemplateBounds(definitions, sent)
+    checkTemplateName(sent)
     const id = param(request, 'id')
-    if (foldName(body.id ?? '') !== foldName(id))
-      throw refusal(`The id in the body, "${body.id ?? ''}", is not that of the path, "${id}".`)
+    if (foldName(sent.id ?? '') !== foldName(id))
+      throw refusal(`The id in the body, "${sent.id ?? ''}", is not that of the path, "${id}".`)
     return write(() => {
       const stored = templates.get(foldName(id))
       if (stored === undefined) throw missing(`pipeline template "${id}"`)
+      const body = withSecretsOf(definitions, sent, [id])
       checkTemplateWriter(request, [body, stored])
       checkTemplateTriggers(request, body)
       return templates.put(foldName(id), body, userOf(request))
@@ -86,8 +89,23 @@ export function templateRoutes(app: FastifyInstance, definitions: Definitions): 
 /** @throws {BackendError} 422 when the template has no id. */
 export function checkTemplateId(template: z.infer<typeof TemplateFields>): string {
   if (!template.id?.trim()) throw incomplete('A pipeline template needs an id.')
-  if (template.metadata?.name?.trim() === '') throw refusal('The name in "metadata" of a pipeline template must not be blank.')
+  checkTemplateName(template)
   return template.id
+}
+
+/** @throws {BackendError} 400 when the name is there and blank */
+export function checkTemplateName({ metadata }: z.infer<typeof TemplateFields>): void {
+  if (metadata?.name?.trim() === '') throw refusal('The name in "metadata" of a pipeline template must not be blank.')
+}
+
+/**
+ * The template with stored secrets in place of masks, which readers get.
+ *
+ * @param ids Under which versions of it are stored
+ * @throws {BackendError} 400 when nothing is stored for a mask
+ */
+export function withSecretsOf<T extends JsonObject>({ templates }: Definitions, template: T, ids: readonly string[]): T {
+  return unmaskDefinition(template, () => ids.values().flatMap((id) => templates.versions(foldName(id))))
 }
 
 /** @throws {BackendError} 400 when no instance could run for its size, in either schema */

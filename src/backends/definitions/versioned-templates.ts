@@ -7,11 +7,21 @@ import { isObject, type JsonObject } from '../../json/values.ts'
 import { pipelineOf } from '../../pipeline-templates/inheritance.ts'
 import { undecorated } from '../../pipeline-templates/references.ts'
 import { foldName } from '../document-store.ts'
+import { shownTo } from '../trigger-secrets.ts'
 import { checkTemplateReader, checkTemplateTriggers, checkTemplateWriter } from './authorization.ts'
 import type { Definitions } from './collections.ts'
 import { checkBody, missing, param, queryTexts, refusal, userOf } from './requests.ts'
 import { checkStages } from './runnable-stages.ts'
-import { checkTemplateBounds, checkTemplateId, checkUnused, inScopes, pipelinesUsing, TemplateFields } from './templates.ts'
+import {
+  checkTemplateBounds,
+  checkTemplateId,
+  checkTemplateName,
+  checkUnused,
+  inScopes,
+  pipelinesUsing,
+  TemplateFields,
+  withSecretsOf,
+} from './templates.ts'
 import { checkPatterns } from './trigger-patterns.ts'
 import { checkTriggers } from './usable-triggers.ts'
 
@@ -23,7 +33,9 @@ export function versionedTemplateRoutes(app: FastifyInstance, definitions: Defin
   app.get('/v2/pipelineTemplates', (request) => inScopes(request, templates.all()))
 
   app.get('/v2/pipelineTemplates/versions', (request) => {
-    const versions = inScopes(request, templates.all()).filter((template) => template['schema'] === 'v2')
+    const versions = inScopes(request, templates.all())
+      .filter((template) => template['schema'] === 'v2')
+      .map(shownTo(request))
     // A Map groups ids of any spelling; fromEntries defines properties, so that no id can reach a prototype.
     return Object.fromEntries(Map.groupBy(versions, (template) => String(template['id'])))
   })
@@ -44,8 +56,10 @@ export function versionedTemplateRoutes(app: FastifyInstance, definitions: Defin
   })
 
   app.post('/v2/pipelineTemplates', async (request, reply) => {
-    const body = checkBody(TemplateFields, request.body)
-    const id = undecorated(checkTemplateId(body))
+    const sent = checkBody(TemplateFields, request.body)
+    const id = undecorated(checkTemplateId(sent))
+    // A version of another tag comes from one that was read.
+    const body = withSecretsOf(definitions, sent, versionIds(id))
     await checkTemplatePipeline(definitions, body)
     const tag = checkTag(queryTexts(request, 'tag')[0] || body.tag || undefined)
     write(() => {
@@ -59,8 +73,10 @@ export function versionedTemplateRoutes(app: FastifyInstance, definitions: Defin
   })
 
   app.put('/v2/pipelineTemplates/:id', async (request) => {
-    const body = checkBody(TemplateFields, request.body)
+    const sent = checkBody(TemplateFields, request.body)
     const id = undecorated(param(request, 'id'))
+    checkTemplateName(sent)
+    const body = withSecretsOf(definitions, sent, versionIds(id))
     await checkTemplatePipeline(definitions, body)
     if (body.id != null && foldName(undecorated(body.id)) !== foldName(id)) {
       throw refusal(`The id in the body, "${body.id}", is not that of the path, "${id}".`)
@@ -88,8 +104,12 @@ export function versionedTemplateRoutes(app: FastifyInstance, definitions: Defin
 
 /** What is stored under the id without tag, and under each tag. */
 function versionsOf({ templates }: Definitions, id: string): JsonObject[] {
-  const found = [undefined, ...tags].map((tag) => templates.get(foldName(versionId(id, tag))))
+  const found = versionIds(id).map((each) => templates.get(foldName(each)))
   return found.filter((version) => version !== undefined)
+}
+
+function versionIds(id: string): string[] {
+  return [undefined, ...tags].map((tag) => versionId(id, tag))
 }
 
 /** Writes the version that was asked for, the `latest` tag, and a copy under the digest unless that content is known. */

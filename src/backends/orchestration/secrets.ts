@@ -1,18 +1,22 @@
 /** Secrets that users send with stages: stages receive them, and no view of an execution shows them. */
-import { isRawNumber, parseJson } from '../../json/json.ts'
+import { formatJson, isRawNumber, parseJson } from '../../json/json.ts'
 import { fieldOf, isObject, type JsonObject, objectOf } from '../../json/values.ts'
-import { looksSecret, looksSecretHeader, mask, passwordsIn, withoutSecrets } from '../secret-names.ts'
+import {
+  isRecognisable,
+  looksSecret,
+  looksSecretHeader,
+  mask,
+  passwordsIn,
+  provesSender,
+  withoutSecrets,
+} from '../secret-names.ts'
+import { constraintKeys, maskDefinition, maskTrigger, mayHoldSecrets, secretsOfDefinition } from '../trigger-secrets.ts'
 import type { Execution, Stage } from './model.ts'
 
 type NamesSecret = (name: string) => boolean
 
 const everything = () => true
 const nothing = () => false
-
-/** By such a field of its payload, the sender of a webhook shows that it is the one. */
-function provesSender(name: string): boolean {
-  return looksSecret(name) || /signature/i.test(name)
-}
 
 /** Members of a context that hold secrets, at any depth: all their values, or those with telling names. */
 const carriers: ReadonlyMap<string, NamesSecret> = new Map([
@@ -24,7 +28,7 @@ const carriers: ReadonlyMap<string, NamesSecret> = new Map([
   ['headers', looksSecretHeader],
   ['payload', looksSecret],
   ['cancelPayload', looksSecret],
-  ['payloadConstraints', provesSender],
+  ...constraintKeys.map((key) => [key, provesSender] as const),
 ])
 
 function carrierOf(key: string, member: unknown): NamesSecret | undefined {
@@ -32,10 +36,25 @@ function carrierOf(key: string, member: unknown): NamesSecret | undefined {
   return Array.isArray(member) && isSecret === everything ? undefined : isSecret
 }
 
-const addresses: ReadonlySet<string> = new Set(['url', 'statusEndpoint', 'cancelEndpoint'])
+/** Members of jobs that hold definitions: JSON in base64, or as they are. */
+const definitions: ReadonlySet<string> = new Set(['pipeline', 'pipelines', 'pipelineTemplate'])
 
-/** A copy of a shorter one is not recognised: its text stands in too many others. */
-const minLength = 4
+/** What a job holds in such a member; undefined where it has no secrets. */
+function definitionsIn(key: string, member: unknown): unknown {
+  if (!definitions.has(key)) return undefined
+  if (typeof member !== 'string') return member
+  const text = Buffer.from(member, 'base64').toString()
+  return mayHoldSecrets(text) ? jsonOf(text) : undefined
+}
+
+/** The member with its secrets masked, in the form that it has. */
+function maskedDefinitions(key: string, member: unknown): unknown {
+  const held = definitionsIn(key, member)
+  const shown = Array.isArray(held) ? held.map(maskDefinition) : maskDefinition(held)
+  return typeof member === 'string' && held !== undefined ? Buffer.from(formatJson(shown)).toString('base64') : (shown ?? member)
+}
+
+const addresses: ReadonlySet<string> = new Set(['url', 'statusEndpoint', 'cancelEndpoint'])
 
 /** Values of secrets in the contexts of stages, longest first. Their copies are secret, too. */
 export function secretsIn(stages: Iterable<Stage>): readonly string[] {
@@ -44,17 +63,27 @@ export function secretsIn(stages: Iterable<Stage>): readonly string[] {
   return longestFirst(found)
 }
 
-/** Of the stages and of the trigger. */
-export function secretsOf({ stages, trigger }: Pick<Execution, 'stages' | 'trigger'>): readonly string[] {
-  const found = new Set(secretsIn(stages))
-  for (const [name, value] of Object.entries(objectOf(trigger['payloadConstraints']))) {
-    if (!provesSender(name)) continue
-    collectAll(value, found)
-    // The constraint is a pattern, usually of the whole value.
-    if (typeof value === 'string') collectAll(value.replace(/^\^|\$$/g, ''), found)
-    collectAll(fieldOf(trigger['payload'], name), found)
+/** Of the stages, of the trigger, and what the engine has noted. */
+export function secretsOf({ stages, trigger, engine }: Pick<Execution, 'stages' | 'trigger' | 'engine'>): readonly string[] {
+  const found = new Set([...secretsIn(stages), ...(engine.secrets ?? []), ...secretsOfDefinition({ triggers: [trigger] })])
+  for (const key of constraintKeys) {
+    for (const name of Object.keys(objectOf(trigger[key]))) {
+      if (provesSender(name)) collectAll(fieldOf(trigger['payload'], name), found)
+    }
   }
   return longestFirst(found)
+}
+
+/** Secrets that an execution cannot know from its own record: of its definition, and of the run that has started it. */
+export function secretsToNote(definition: JsonObject, parent: Execution | undefined): { secrets?: readonly string[] } {
+  const found = [...secretsOfDefinition(definition), ...(parent === undefined ? [] : secretsOf(parent))].filter(isRecognisable)
+  return found.length === 0 ? {} : { secrets: [...new Set(found)] }
+}
+
+/** Adds secrets of another execution, of which this one receives something. */
+export function noteSecrets({ engine }: Execution, secrets: readonly string[]): void {
+  const noted = new Set([...(engine.secrets ?? []), ...secrets.filter(isRecognisable)])
+  if (noted.size > 0) engine.secrets = [...noted]
 }
 
 /** Shorter values of headers with other names are words such as a region, which responses repeat. */
@@ -80,6 +109,9 @@ function collect(value: unknown, found: Set<string>): void {
   if (!isObject(value)) return
   for (const [key, member] of Object.entries(value)) {
     const isSecret = carrierOf(key, member)
+    for (const held of [definitionsIn(key, member)].flat()) {
+      if (isObject(held)) for (const secret of secretsOfDefinition(held)) collectAll(secret, found)
+    }
     if (typeof member === 'string') collectFromText(member, { isSecret, isAddress: addresses.has(key) }, found)
     else if (isSecret === undefined) collect(member, found)
     else collectWhere(member, isSecret, found)
@@ -165,22 +197,23 @@ type Masker = (text: string) => string
 
 /** So many are looked for one by one. */
 const few = 32
+const startLength = 4
 
 /** Many secrets are found by their first characters: a user may have written thousands, and each view has as many texts. */
 function createMasker(secrets: readonly string[]): Masker {
-  const recognisable = secrets.filter((secret) => secret.length >= minLength)
+  const recognisable = secrets.filter(isRecognisable)
   if (recognisable.length <= few) return (text) => withoutSecrets(text, recognisable)
-  const starts = new Set(recognisable.map((secret) => secret.slice(0, minLength)))
+  const starts = new Set(recognisable.map((secret) => secret.slice(0, startLength)))
   return (text) => {
     const found = new Set<string>()
-    for (let at = 0; at + minLength <= text.length; at++) {
-      const start = text.slice(at, at + minLength)
+    for (let at = 0; at + startLength <= text.length; at++) {
+      const start = text.slice(at, at + startLength)
       if (starts.has(start)) found.add(start)
     }
     if (found.size === 0) return text
     return withoutSecrets(
       text,
-      recognisable.filter((secret) => found.has(secret.slice(0, minLength))),
+      recognisable.filter((secret) => found.has(secret.slice(0, startLength))),
     )
   }
 }
@@ -197,14 +230,16 @@ function masked(value: unknown, maskText: Masker, isSecret?: NamesSecret): unkno
   return Object.fromEntries(
     Object.entries(value).map(([key, member]) => {
       if (isSecret?.(key)) return [key, mask]
-      // What started the run is no body of a call, although its name is the same.
-      if (key === 'trigger' && isObject(member) && isObject(member['payload'])) {
-        const { payload, ...trigger } = member
-        return [key, { ...(masked(trigger, maskText) as JsonObject), payload: masked(payload, maskText, nothing) }]
-      }
-      return [key, masked(member, maskText, isSecret ?? carrierOf(key, member))]
+      if (key === 'trigger' && isObject(member)) return [key, maskedTrigger(member, maskText)]
+      return [key, masked(maskedDefinitions(key, member), maskText, isSecret ?? carrierOf(key, member))]
     }),
   )
+}
+
+function maskedTrigger({ payload, ...trigger }: JsonObject, maskText: Masker): JsonObject {
+  const shown = objectOf(masked(maskTrigger(trigger), maskText))
+  // What started the run is no body of a call, although its name is the same.
+  return payload === undefined ? shown : { ...shown, payload: masked(payload, maskText, nothing) }
 }
 
 /** A copy for readers, such as those who evaluate expressions against it. Itself where there are no secrets. */

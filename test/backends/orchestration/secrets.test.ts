@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { CallService } from '../../../src/backends/backend.ts'
+import { definitionsBackend } from '../../../src/backends/definitions/definitions.ts'
 import { maskIn } from '../../../src/backends/orchestration/secrets.ts'
 import { createCloudService } from './infrastructure/cloud-service.ts'
 import { at, J, startEngine, V } from './support.ts'
@@ -125,4 +126,80 @@ test('views mask passwords in addresses, and what proves the sender of a webhook
   assert.deepEqual([at(seen, 'payload', 'branch'), at(seen, 'payloadConstraints', 'branch')], ['main', 'main'])
   assert.equal(at(stage, 'context', 'environment', 'DATABASE_URL'), 'postgres://shop:******@db/shop')
   assert.equal(at(stage, 'context', 'environment', 'PORT'), '8080')
+})
+
+test('secrets of an execution are masked in those that it starts, and in the one that started it', async (t) => {
+  const engine = await startEngine(t, { backends: [definitionsBackend] })
+  const store = async (definition: object) =>
+    String(at((await engine.backends.ask('front50', 'POST', '/pipelines', { application: 'app', ...definition })).body, 'id'))
+  const last = await store({ name: 'last', stages: [V('1', { seen: '${trigger.parameters.given}' })] })
+  const own = V('1', { copied: '${environment.DB_PASSWORD}' })
+  const child = await store({
+    name: 'child',
+    stages: [
+      { ...own, environment: { DB_PASSWORD: 'of-child-0001' } },
+      {
+        refId: '2',
+        type: 'pipeline',
+        pipeline: last,
+        requisiteStageRefIds: [],
+        pipelineParameters: { given: '${trigger.parameters.given}' },
+      },
+    ],
+  })
+  const triggers = [{ type: 'webhook', source: 'ci', payloadConstraints: { token: '^of-definition-0003$' } }]
+  const parent = {
+    triggers,
+    stages: [
+      {
+        refId: '1',
+        type: 'pipeline',
+        pipeline: child,
+        pipelineParameters: { given: '${environment.API_TOKEN}' },
+        environment: { API_TOKEN: 'of-parent-0002' },
+      },
+      V('2', { received: '${copied}', written: 'by of-definition-0003' }, '1'),
+      { ...V('3', { isSame: "${copied == 'of-child-' + '0001'}" }, '1') },
+    ],
+  }
+  const id = await engine.run(parent)
+  await engine.ends(id, 'SUCCEEDED')
+  assert.equal((await engine.stage(id, '3')).outputs['isSame'], true, 'stages receive true values')
+  assert.equal((await engine.stage(id, '2')).outputs['received'], '******')
+  assert.equal((await engine.stage(id, '2')).outputs['written'], 'by ******')
+  for (const configId of [child, last]) {
+    const path = `/pipelines?pipelineConfigIds=${configId}`
+    const [run] = (await engine.ask('GET', path)).body as { trigger: { parameters: object } }[]
+    assert.deepEqual(run?.trigger.parameters, { given: '******' }, path)
+  }
+  for (const path of [`/pipelines/${id}`, `/pipelines/${id}/logs`, `/pipelines?pipelineConfigIds=${child},${last}&limit=5`]) {
+    assert.doesNotMatch(JSON.stringify((await engine.ask('GET', path)).body), /of-(child|parent|definition)-000/, path)
+  }
+})
+
+test('short values and common words are masked in their own place alone', async (t) => {
+  const engine = await startEngine(t)
+  const environment = { AUTH_ENABLED: 'true', DB_PASSWORD: 'Production', PIN_TOKEN: '12345' }
+  const id = await engine.run({ stages: [{ ...V('1', { text: 'true in production, Production, 12345' }), environment }] })
+  await engine.ends(id, 'SUCCEEDED')
+  const { context, outputs } = await engine.stage(id, '1')
+  assert.deepEqual(context['environment'], { AUTH_ENABLED: '******', DB_PASSWORD: '******', PIN_TOKEN: '******' })
+  assert.equal(outputs['text'], 'true in production, Production, 12345')
+})
+
+test('a search by trigger does not find out a secret', async (t) => {
+  const engine = await startEngine(t)
+  const trigger = {
+    type: 'webhook',
+    payloadConstraints: { secret: '^hidden-0001$' },
+    payload: { secret: 'hidden-0001', branch: 'main', note: 'hidden-0001' },
+  }
+  const id = await engine.run({ stages: [], trigger })
+  const found = async (payload: object) => {
+    const pattern = Buffer.from(JSON.stringify({ payload })).toString('base64')
+    const path = `/applications/app/pipelines/search?trigger=${encodeURIComponent(pattern)}`
+    return ((await engine.ask('GET', path)).body as { id: string }[]).map((each) => each.id)
+  }
+  assert.deepEqual(await found({ branch: 'ma.*' }), [id])
+  for (const guess of [{ secret: 'h.*' }, { note: 'hid.*' }, { secret: 'hidden-0001' }]) assert.deepEqual(await found(guess), [])
 })

@@ -1,6 +1,7 @@
 /** Saves and starts of definitions through the gateway, with the embedded engine. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { backendHeader } from '../../../src/backends/backend.ts'
 import { startGateway } from '../../support/gateway.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 
@@ -76,4 +77,35 @@ test('errors of embedded services name no service', async (t) => {
   ].map(({ body }) => String((body as { message: string }).message))
   assert.match(messages[0] as string, /^Element 0 of "job" needs a "type"\.$/)
   for (const message of messages) assert.doesNotMatch(message, /orca|front50|answered \d/)
+})
+
+test('clients get masks for the secrets of triggers, whatever their headers say', async (t) => {
+  const url = await startGateway(t, {}, { embedded: true })
+  const trigger = { type: 'webhook', source: 'ci', enabled: true, payloadConstraints: { secret: '^open-sesame-1$' } }
+  const stages = [{ refId: '1', type: 'wait', waitTime: 0, requisiteStageRefIds: [] }]
+  const definition = { id: 'P', application: 'demo', name: 'p', stages, triggers: [trigger] }
+  assert.equal((await send(url, 'POST', '/pipelines', definition)).status, 200)
+  const read = await send(url, 'GET', '/applications/demo/pipelineConfigs/p')
+  assert.equal((await send(url, 'PUT', '/pipelines/P', read.body)).status, 200)
+  const event = await send(url, 'POST', '/webhooks/webhook/ci', { secret: 'open-sesame-1' })
+  const { eventId } = event.body as { eventId: string }
+  await waitUntil(async () => {
+    const found = await send(url, 'GET', `/applications/demo/executions/search?eventId=${eventId}`)
+    return (found.body as unknown[]).length === 1
+  }, 'the webhook starts the pipeline with the stored secret')
+
+  const paths = ['/applications/demo/pipelineConfigs', '/applications/demo/pipelineConfigs/P', '/pipelineConfigs', '/tasks']
+    .concat(['/pipelineConfigs/P/history', '/pipelineConfigs/P/convertToTemplate', '/applications/demo/pipelines?limit=5'])
+    .concat(['/applications/demo/tasks', '/applications/demo/executions/search?size=5&expand=true'])
+  const answers = await Promise.all(
+    paths.map(async (path) => (await fetch(url + path, { headers: { [backendHeader]: 'true' } })).text()),
+  )
+  for (const plan of ['/pipelines/demo/p', '/applications/demo/pipelineConfigs/p'])
+    answers.push((await send(url, 'POST', plan, { plan: true })).text)
+  answers.push((await send(url, 'POST', '/pipelines/start', { ...definition, plan: true })).text)
+  for (const [index, text] of answers.entries()) {
+    const decoded = text.replace(/[A-Za-z0-9+/=]{80,}/g, (encoded) => Buffer.from(encoded, 'base64').toString())
+    assert.doesNotMatch(decoded, /open-sesame/, String(paths[index] ?? 'plan'))
+  }
+  assert.match(answers[0] ?? '', /\*{6}/)
 })

@@ -2,6 +2,7 @@
 import { isTrue, type JsonObject, objectOf } from '../../../json/values.ts'
 import { evaluateStageContext } from '../expressions/stage-evaluation.ts'
 import { type Execution, type Jump, type Stage, waitingKey } from '../model.ts'
+import { noteSecrets } from '../secrets.ts'
 import { type Step, stageTypeOf, type TaskResult, typeNameOf } from '../stages/stage-type.ts'
 import { isComplete, type Status } from '../statuses.ts'
 import { formatStored } from '../store.ts'
@@ -105,6 +106,7 @@ export function applyResult(run: StepRun, result: TaskResult): void {
     return
   }
   turn.recorded += size
+  if (result.secrets !== undefined) noteSecrets(execution, result.secrets)
   mergeResult(stage, result)
   evaluateStageContext(run)
   const status = statusFor(stage, result.status)

@@ -16,6 +16,7 @@ import type { Engine } from '../engine.ts'
 import { executionView, unexpandedView } from '../execution-view.ts'
 import { byStartTime, withinHistory } from '../history.ts'
 import type { Execution, Trigger } from '../model.ts'
+import { maskExecution } from '../secrets.ts'
 import type { Status } from '../statuses.ts'
 import { formatStored } from '../store.ts'
 import { matchesTrigger, parseTriggerPattern } from '../trigger-match.ts'
@@ -224,10 +225,15 @@ async function search(engine: Engine, application: string, query: SearchQuery): 
     (query.eventId === undefined || query.eventId === '' || trigger['eventId'] === query.eventId) &&
     (pattern === undefined || matchesTrigger(trigger, pattern, meter))
   const { store } = engine.options
+  /** A search must not find out what a view masks. */
+  const isFoundMasked = (id: string): boolean => {
+    const execution = pattern === undefined ? undefined : store.load(id)
+    return execution === undefined || matchesTrigger(maskExecution(execution).trigger, pattern, meter)
+  }
   let page = store.searchPage(wanted, undefined, pageSize)
   while (page.length > 0) {
     for (const { id, trigger } of page) {
-      if (isFound(trigger())) found.push(id)
+      if (isFound(trigger()) && isFoundMasked(id)) found.push(id)
       if (found.length >= startIndex + size) return found.slice(startIndex)
     }
     await setImmediate()

@@ -1,9 +1,10 @@
 /** Starting work: pipelines and ad-hoc tasks (docs/contracts/orchestration.md#submission). */
 
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { pathTo } from '../../../http/encode-path.ts'
 import { isObject, isTrue, type JsonObject, objectOf } from '../../../json/values.ts'
 import { BackendError, type Caller, callerOf } from '../../backend.ts'
+import { shownTo } from '../../trigger-secrets.ts'
 import type { Engine } from '../engine.ts'
 import { definitionWarnings } from '../submission/definition-warnings.ts'
 import { judgeTask } from '../submission/judge-task.ts'
@@ -14,7 +15,9 @@ import { checkParentReadable } from '../submission/trigger.ts'
 import { sendRecord } from './answers.ts'
 
 export function submitRoutes(app: FastifyInstance, engine: Engine, sources: SubmissionSources): void {
-  app.post('/orchestrate', (request) => startPipeline(request.body, callerOf(request), engine, sources))
+  const start = (request: FastifyRequest, body: unknown) => startPipeline(request, body, { engine, sources })
+
+  app.post('/orchestrate', (request) => start(request, request.body))
 
   app.post('/ops', async (request) => {
     const task = await prepareTask(request.body, callerOf(request), sources)
@@ -28,20 +31,19 @@ export function submitRoutes(app: FastifyInstance, engine: Engine, sources: Subm
   app.post('/definitions/warnings', (request) => definitionWarnings(bodyOf(request.body), sources, callerOf(request).identity))
 
   app.post('/v2/pipelineTemplates/plan', (request) => {
-    const definition = { ...bodyOf(request.body), type: 'templatedPipeline', plan: true }
-    return startPipeline(definition, callerOf(request), engine, sources)
+    return start(request, { ...bodyOf(request.body), type: 'templatedPipeline', plan: true })
   })
 
-  app.post('/plan', (request) => startPipeline({ ...bodyOf(request.body), plan: true }, callerOf(request), engine, sources))
+  app.post('/plan', (request) => start(request, { ...bodyOf(request.body), plan: true }))
 
   app.post<{ Params: { configId: string } }>('/orchestrate/:configId', async (request) => {
     const definition = await storedDefinition(request.params.configId, callerOf(request), sources)
-    return startPipeline({ ...definition, trigger: bodyOf(request.body) }, callerOf(request), engine, sources)
+    return start(request, { ...definition, trigger: bodyOf(request.body) })
   })
 
   app.post<{ Params: { configId: string } }>('/plan/:configId', async (request) => {
     const definition = await storedDefinition(request.params.configId, callerOf(request), sources)
-    return startPipeline({ ...definition, trigger: bodyOf(request.body), plan: true }, callerOf(request), engine, sources)
+    return start(request, { ...definition, trigger: bodyOf(request.body), plan: true })
   })
 
   app.post('/fail', async (request, reply) => {
@@ -54,14 +56,19 @@ export function submitRoutes(app: FastifyInstance, engine: Engine, sources: Subm
   })
 }
 
-async function startPipeline(body: unknown, caller: Caller, engine: Engine, sources: SubmissionSources): Promise<JsonObject> {
+async function startPipeline(
+  request: FastifyRequest,
+  body: unknown,
+  { engine, sources }: { engine: Engine; sources: SubmissionSources },
+): Promise<JsonObject> {
+  const caller = callerOf(request)
   const { executionId, application, trigger } = objectOf(body)
   const known = typeof executionId === 'string' ? sources.findExecution(executionId) : undefined
   if (known?.type === 'PIPELINE' && known.application === application) return { ref: `/pipelines/${known.id}` }
   if (known !== undefined) throw new BackendError(400, '"executionId" is taken. Leave it out, and the engine makes one.')
   await checkParentReadable(trigger, caller, sources)
   const prepared = await preparePipeline(body, caller, sources)
-  if (prepared.kind === 'plan') return prepared.definition
+  if (prepared.kind === 'plan') return shownTo(request)(prepared.definition)
   if (prepared.kind === 'failed') {
     if (!isPlan(body)) engine.transact((unit) => unit.record(prepared.execution))
     throw new BackendError(400, prepared.message)

@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import { fieldOf, isObject, type JsonObject } from '../../../json/values.ts'
 import { storedTemplate } from '../../../pipeline-templates/inheritance.ts'
 import { BackendError, callerOf } from '../../backend.ts'
+import { shownTo } from '../../trigger-secrets.ts'
 import type { SubmissionSources } from '../submission/sources.ts'
 
 /** Templates of the first schema may extend each other; more levels than this are taken for a circle. */
@@ -10,8 +11,8 @@ const mostLevels = 20
 
 export function templateRoutes(app: FastifyInstance, sources: SubmissionSources): void {
   // Sources without expressions do not depend on the execution that the query may name.
-  app.get<{ Querystring: { source?: unknown } }>('/pipelineTemplate', (request) =>
-    resolveTemplate(request.query.source, callerOf(request).identity, sources),
+  app.get<{ Querystring: { source?: unknown } }>('/pipelineTemplate', async (request) =>
+    shownTo(request)(await resolveTemplate(request.query.source, callerOf(request).identity, sources)),
   )
 }
 

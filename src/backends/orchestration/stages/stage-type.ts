@@ -141,6 +141,8 @@ export interface TaskResult {
   context?: JsonObject
   /** Merged into the stage's outputs. */
   outputs?: JsonObject
+  /** Secrets of another execution from which the result comes. */
+  secrets?: readonly string[]
   /** When the stage will be let through, milliseconds since the epoch. */
   scheduledTime?: number
   /** Pause before the next look; overrides the step's. */

@@ -10,6 +10,7 @@ import { describeLongList, describeOversize, executionFactor, type PipelineLimit
 import { artifactsOfExecution } from '../artifacts-at-hand.ts'
 import { evaluateDefinition, evaluateExpectedArtifacts } from '../expressions/definition-evaluation.ts'
 import type { Execution, Trigger } from '../model.ts'
+import { secretsToNote } from '../secrets.ts'
 import { describeFieldProblems } from '../stages/described-fields.ts'
 import { describeUnknownTypes } from '../stages/unknown-types.ts'
 import { ArtifactError, resolveArtifacts } from './artifacts.ts'
@@ -169,13 +170,17 @@ function executionFrom(definition: JsonObject, caller: Caller, sources: Submissi
   const trigger = definition['trigger'] as Trigger
   const id = givenId(definition['executionId'], sources) ?? sources.nextId()
   const parent = isObject(trigger['parentExecution']) ? trigger['parentExecution'] : undefined
+  const common = commonParts(definition, caller, sources)
+  const parentId = textOf(parent?.['id'])
+  const secrets = secretsToNote(definition, parentId === undefined ? undefined : sources.findExecution(parentId))
   return {
     type: 'PIPELINE',
     id,
     rootId: textOf(parent?.['rootId']) ?? textOf(parent?.['id']) ?? id,
     application: textOf(definition['application']) ?? 'spinnaker_unknown',
     name: textOf(definition['name']),
-    ...commonParts(definition, caller, sources),
+    ...common,
+    engine: { ...common.engine, ...secrets },
     pipelineConfigId: textOf(definition['id']),
     limitConcurrent: isTrue(definition['limitConcurrent']),
     maxConcurrentExecutions: wholeNumber(definition['maxConcurrentExecutions']),
