@@ -178,6 +178,27 @@ test('pipelines are written at the editor', { timeout: 900_000 }, async (t) => {
     )
   })
 
+  await step('what the server warns of is shown after a save', async () => {
+    const { page } = admin
+    await store(admin, 'warned', { stages: [wait('1', [], 'Päuse ✓', { failPipline: true })] })
+    await admin.open('/warned/edit?stage=1')
+    await waitTime(page).fill('1')
+    await save(admin, 'warned')
+    const notice = page.getByRole('status').filter({ hasText: 'warned is saved, with warnings' })
+    await notice.getByText('Stage "Päuse ✓": "failPipline" is no field of this stage type. Write "failPipeline".').waitFor()
+    await notice.getByRole('button', { name: 'Close' }).click()
+    await notice.waitFor({ state: 'detached' })
+    await waitTime(page).fill('2')
+    await save(admin, 'warned')
+    await notice.waitFor()
+    await admin.ask('POST', '/pipelines', { ...(await stored(admin, 'warned')), stages: [wait('1', [], 'Right')] })
+    await admin.open('/warned/edit?stage=1')
+    await waitTime(page).fill('3')
+    await save(admin, 'warned')
+    await saveButton(page).and(page.locator('[aria-disabled=true]')).waitFor()
+    assert.equal(await notice.count(), 0)
+  })
+
   await step('fields with problems keep the save back, and the first is focused', async () => {
     const { page } = admin
     const longNumber = '"account":12345678901234567890'

@@ -95,7 +95,21 @@ interface Outcome<Body> {
 
 /** The body of a successful answer. @throws {ApiError} */
 export async function unwrap<Body>(call: Promise<Outcome<Body>>): Promise<Body> {
-  const { data, response, error } = await call
-  if (response.ok) return data as Body
-  throw toApiError(response, typeof error === 'string' ? error : JSON.stringify(error))
+  const { data } = await checkAnswer(call)
+  return data as Body
+}
+
+/** What the server says about something that it has done. @throws {ApiError} */
+export async function warningsOf(call: Promise<Outcome<unknown>>): Promise<string | undefined> {
+  const { response } = await checkAnswer(call)
+  const warnings = response.headers
+    .get('x-fairlead-warnings')
+    ?.replace(/(?:%[0-9a-f]{2})+/gi, (codes) => decodeURIComponent(codes))
+  return warnings || undefined
+}
+
+async function checkAnswer<Body>(call: Promise<Outcome<Body>>): Promise<Outcome<Body>> {
+  const outcome = await call
+  if (outcome.response.ok) return outcome
+  throw toApiError(outcome.response, typeof outcome.error === 'string' ? outcome.error : JSON.stringify(outcome.error))
 }

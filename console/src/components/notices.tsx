@@ -1,16 +1,17 @@
-/** Failures of what has no place of its own on the page: actions without a dialog, and those whose dialog was closed before they ended. */
+/**
+ * What has no place of its own on the page: failures of actions without a dialog, and of those whose dialog was closed before they ended;
+ * warnings about what was saved.
+ */
 import { signal } from '@preact/signals'
 import { type ApiError, asApiError } from '../api/api-error.ts'
 import { refreshMatching } from '../api/live.ts'
 import { words } from '../words.ts'
+import { Banner } from './banner.tsx'
 import { Icon } from './icon.tsx'
 import { Name } from './name.tsx'
 import { FailedAction } from './states.tsx'
 
-interface Notice {
-  readonly what: string
-  readonly error: ApiError
-}
+type Notice = { readonly what: string } & ({ readonly error: ApiError } | { readonly warning: string })
 
 const notices = signal<readonly Notice[]>([])
 const maxNotices = 3
@@ -18,7 +19,22 @@ const maxNotices = 3
 export function reportFailure(what: string, cause: unknown): void {
   const error = asApiError(cause)
   if (error.status === 403) refreshMatching('/auth/explain')
-  notices.value = [...notices.peek().filter((notice) => notice.what !== what), { what, error }].slice(-maxNotices)
+  show({ what, error })
+}
+
+/** @param warning Undefined where an earlier one no longer holds. */
+export function reportWarning(what: string, warning: string | undefined): void {
+  if (warning === undefined) withdraw(what)
+  else show({ what, warning })
+}
+
+function show(notice: Notice): void {
+  withdraw(notice.what)
+  notices.value = [...notices.peek(), notice].slice(-maxNotices)
+}
+
+function withdraw(what: string): void {
+  notices.value = notices.peek().filter((notice) => notice.what !== what)
 }
 
 const running = new Set<string>()
@@ -31,7 +47,7 @@ const running = new Set<string>()
 export function act(what: string, run: () => Promise<unknown>): void {
   if (running.has(what)) return
   running.add(what)
-  notices.value = notices.peek().filter((notice) => notice.what !== what)
+  withdraw(what)
   void run()
     .catch((cause: unknown) => reportFailure(what, cause))
     .finally(() => running.delete(what))
@@ -41,20 +57,28 @@ export function act(what: string, run: () => Promise<unknown>): void {
 export function Notices() {
   return (
     <div class="notices">
-      {notices.value.map((notice) => (
-        <FailedAction key={notice.what} error={notice.error} lead={<Name text={notice.what} max={120} />}>
-          <button
-            type="button"
-            class="icon-button small"
-            aria-label={words.close}
-            onClick={() => {
-              notices.value = notices.peek().filter((other) => other !== notice)
-            }}
-          >
-            <Icon name="close" />
-          </button>
-        </FailedAction>
-      ))}
+      {notices.value.map((notice) =>
+        'error' in notice ? (
+          <FailedAction key={notice.what} error={notice.error} lead={<Name text={notice.what} max={120} />}>
+            <Close notice={notice} />
+          </FailedAction>
+        ) : (
+          <Banner key={notice.what} tone="warning" actions={<Close notice={notice} />}>
+            <Name text={notice.what} max={120} />: {notice.warning}
+          </Banner>
+        ),
+      )}
     </div>
+  )
+}
+
+function Close({ notice }: { notice: Notice }) {
+  const close = () => {
+    notices.value = notices.peek().filter((other) => other !== notice)
+  }
+  return (
+    <button type="button" class="icon-button small" aria-label={words.close} onClick={close}>
+      <Icon name="close" />
+    </button>
   )
 }

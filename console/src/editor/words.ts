@@ -20,6 +20,7 @@ export const words = {
   notStored: 'Not saved yet',
   unsaved: (count: number) => plural(count, 'unsaved change'),
   saved: 'Saved',
+  savedWithWarnings: (name: string) => `${name} is saved, with warnings`,
   noSuchPipeline: 'There is no such pipeline, or you may not read it.',
   locked: (why: string | undefined) =>
     `This pipeline is locked${why === undefined ? '' : ` (${why})`}: it is changed where it is made, not here.`,
