@@ -4,12 +4,13 @@ import { z } from 'zod'
 import { formatJson } from '../../json/json.ts'
 import { isTrue, type JsonObject } from '../../json/values.ts'
 import { ApplicationAttributes, TrafficGuard } from '../../operations/models/applications.ts'
-import { findApplicationNameObjection, pluginApplication, quoteName } from '../../permissions/application-name.ts'
+import { pluginApplication } from '../../permissions/application-name.ts'
 import { mayCreateApplication } from '../access.ts'
 import { BackendError } from '../backend.ts'
 import { foldName, parseDocument } from '../document-store.ts'
 import { flatMapInTurns } from '../in-turns.ts'
 import { isUnchanged } from '../unchanged.ts'
+import { checkNewName } from './application-names.ts'
 import { accessOf, checkAdministrator, checkWriter } from './authorization.ts'
 import type { Definitions } from './collections.ts'
 import { applicationKey } from './notifications.ts'
@@ -194,17 +195,12 @@ function save(
   request: FastifyRequest,
 ): JsonObject {
   const key = foldName(String(application['name']))
-  if (!applications.has(key)) checkNewName(String(name), request)
-  return applications.put(key, application, userOf(request))
-}
-
-/** Applications that exist may keep their names. The one of plugins gives rights on all of them to its first owner. */
-function checkNewName(name: string, request: FastifyRequest): void {
-  const objection = findApplicationNameObjection(name)
-  if (objection !== undefined) {
-    throw refusal(`The application name ${quoteName(name)} ${objection}. Choose letters, digits, hyphens and underscores.`)
+  if (!applications.has(key)) {
+    checkNewName(String(name))
+    // It gives rights on all plugins to its first owner.
+    if (key === pluginApplication) checkAdministrator(request)
   }
-  if (foldName(name) === pluginApplication) checkAdministrator(request)
+  return applications.put(key, application, userOf(request))
 }
 
 /** All applications by name, as they are stored: thousands of them are not parsed to be written again. */

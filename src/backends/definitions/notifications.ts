@@ -3,6 +3,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { JsonObject } from '../../json/values.ts'
 import { NotificationSettings } from '../../operations/models/pipelines.ts'
 import { foldName } from '../document-store.ts'
+import { checkApplicationName } from './application-names.ts'
 import { checkAdministrator, checkWriter } from './authorization.ts'
 import type { Definitions } from './collections.ts'
 import { checkLists } from './pipeline-rules.ts'
@@ -33,6 +34,7 @@ export function notificationRoutes(app: FastifyInstance, definitions: Definition
     const key = keyOf(request)
     checkChanger(request, key)
     const body = checkRecord(request.body)
+    if (key !== globalKey) checkApplicationName(definitions, param(request, 'name'), notifications.get(key)?.['application'])
     put(key, key === globalKey ? body : { ...body, application: param(request, 'name') }, userOf(request))
     return reply.send()
   })

@@ -2,10 +2,10 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { formatJson } from '../../json/json.ts'
 import type { JsonObject } from '../../json/values.ts'
-import { findApplicationNameObjection, quoteName } from '../../permissions/application-name.ts'
 import { PermissionFields } from '../application-permissions.ts'
 import { foldName, parseDocument } from '../document-store.ts'
 import { flatMapInTurns } from '../in-turns.ts'
+import { checkNewName } from './application-names.ts'
 import { accessOf, checkWriter } from './authorization.ts'
 import type { Definitions } from './collections.ts'
 import { checkBody, param, refusal, sendText, sendTexts, userOf } from './requests.ts'
@@ -45,8 +45,7 @@ export function permissionRoutes(app: FastifyInstance, definitions: Definitions)
       throw refusal(`The name in the body, "${given}", is not that of the path, "${name}".`)
     }
     const stored = permissions.get(foldName(name))
-    const objection = stored === undefined && !applications.has(foldName(name)) ? findApplicationNameObjection(name) : undefined
-    if (objection !== undefined) throw refusal(`The application name ${quoteName(name)} ${objection}.`)
+    if (stored === undefined && !applications.has(foldName(name))) checkNewName(name)
     const record = { name: given, permissions: grantedBy(body) }
     const before = rolesOf(stored)
     const saved = definitions.write(() => permissions.put(foldName(name), record, userOf(request)))

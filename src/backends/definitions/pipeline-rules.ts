@@ -15,6 +15,7 @@ import { type DocumentStore, foldName } from '../document-store.ts'
 import { describeBatch, describeExcess, describeLongList, describeOversize, pipelineLimitsOf } from '../limits.ts'
 import { describeStageCycle } from '../orchestration/submission/stage-cycle.ts'
 import { unmaskDefinition } from '../trigger-secrets.ts'
+import { checkApplicationName } from './application-names.ts'
 import type { Definitions } from './collections.ts'
 import {
   checkArray,
@@ -57,12 +58,13 @@ export function checkPipelineTypes(body: unknown): PipelineBody {
   return checkBody(PipelineFields, body)
 }
 
-/** @throws {BackendError} 422 when application or name are blank (rule 1). */
-export function checkMandatoryFields(pipeline: PipelineBody): void {
+/** @throws {BackendError} 422 when application or name are blank (rule 1); 400 when no application can have the name */
+export function checkPlace(definitions: Definitions, store: DocumentStore, pipeline: PipelineBody): void {
   for (const field of ['application', 'name'] as const) {
     if ((pipeline[field] ?? '').trim() === '')
       throw incomplete(`A pipeline needs the field "${field}", and it must not be blank.`)
   }
+  checkApplicationName(definitions, String(pipeline.application), store.get(foldName(pipeline.id ?? ''))?.['application'])
 }
 
 interface SaveOptions {
@@ -78,7 +80,7 @@ interface SaveOptions {
  * @throws {BackendError} 400 or 422 with what is wrong.
  */
 export function checkPipeline(definitions: Definitions, sent: PipelineBody, { staleCheck, user }: SaveOptions): JsonObject {
-  checkMandatoryFields(sent)
+  checkPlace(definitions, definitions.pipelines, sent)
   const body = withStoredSecrets(definitions.pipelines, sent)
   const absent = missingTemplate(definitions, body)
   if (absent !== undefined) throw refusal(`The pipeline uses the template "${absent}", which does not exist.`)

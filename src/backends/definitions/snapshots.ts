@@ -5,6 +5,7 @@ import { parseJson } from '../../json/json.ts'
 import type { JsonObject } from '../../json/values.ts'
 import { Snapshot } from '../../operations/models/applications.ts'
 import { foldName } from '../document-store.ts'
+import { checkApplicationName } from './application-names.ts'
 import { checkWriter } from './authorization.ts'
 import type { Definitions } from './collections.ts'
 import {
@@ -32,7 +33,9 @@ function isOf(snapshot: JsonObject, application: string): boolean {
   return foldName(String(snapshot['application'])) === foldName(application)
 }
 
-export function snapshotRoutes(app: FastifyInstance, { snapshots, write }: Definitions): void {
+export function snapshotRoutes(app: FastifyInstance, definitions: Definitions): void {
+  const { snapshots, write } = definitions
+
   app.get('/snapshots/:id', (request, reply) =>
     sendText(reply, snapshots.text(foldName(param(request, 'id'))), `snapshot "${param(request, 'id')}"`),
   )
@@ -55,6 +58,7 @@ export function snapshotRoutes(app: FastifyInstance, { snapshots, write }: Defin
     const { application, account } = body
     if (!application?.trim() || !account?.trim()) throw incomplete('A snapshot needs "application" and "account".')
     checkWriter(request, application)
+    checkApplicationName(definitions, application)
     const id = `${application}-${account}`
     write(() => {
       const other = snapshots.get(foldName(id))

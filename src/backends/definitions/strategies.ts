@@ -13,9 +13,9 @@ import { namedByPath, removePipeline } from './pipeline-removal.ts'
 import {
   checkBatch,
   checkBounds,
-  checkMandatoryFields,
   checkNameIsFree,
   checkPipelineTypes,
+  checkPlace,
   nameTaken,
   type PipelineBody,
   toDocument,
@@ -38,7 +38,7 @@ export function strategyRoutes(app: FastifyInstance, definitions: Definitions): 
   app.get('/strategies/:id/history', (request, reply) => sendHistory(request, reply, strategies, foldName(param(request, 'id'))))
 
   const save = (sent: PipelineBody, user: string) => {
-    checkMandatoryFields(sent)
+    checkPlace(definitions, strategies, sent)
     const body = withStoredSecrets(strategies, sent)
     checkBounds(definitions, body)
     checkStages(definitions, body)
@@ -62,7 +62,7 @@ export function strategyRoutes(app: FastifyInstance, definitions: Definitions): 
       if (!strategies.has(foldName(param(request, 'id')))) throw missing(`strategy with the id "${param(request, 'id')}"`)
       const body = checkPipelineTypes(request.body)
       checkSaver(request, strategies, body)
-      checkMandatoryFields(body)
+      checkPlace(definitions, strategies, body)
       checkNameIsFree(strategies, body, 'strategy')
       return save(body, userOf(request))
     }),

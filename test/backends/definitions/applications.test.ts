@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { at } from '../orchestration/support.ts'
 import { type Fields, namesAt, startStore } from './store.ts'
 
 const demo = { name: 'demo', email: 'a@b.c' }
@@ -259,6 +260,28 @@ test('no application gets a name that stands for something else', async (t) => {
   }
   assert.deepEqual(await store.ok('GET', '/v2/applications'), [])
   assert.deepEqual(await store.ok('GET', '/permissions/applications'), [])
+})
+
+test('nothing is saved under an application name with invisible characters', async (t) => {
+  const store = await startStore(t)
+  for (const [name, reason] of [
+    ['we\u200bb', 'holds the character U+200B, which is invisible'],
+    ['web\u2060', 'holds the character U+2060, which is invisible'],
+    ['web\ufeff', 'holds the character U+FEFF, which is invisible'],
+    ['\uff57eb', 'holds the character U+FF57, which Unicode takes for U+0077'],
+  ] as const) {
+    const body = { application: name, name: 'p' }
+    const answers = await Promise.all([
+      store.fails(400, 'POST', '/pipelines', body),
+      store.fails(400, 'POST', '/strategies', body),
+      store.fails(400, 'POST', '/snapshots', { application: name, account: 'prod' }),
+      store.fails(400, 'POST', `/notifications/application/${encodeURIComponent(name)}`, {}),
+    ])
+    for (const { message } of answers) assert.ok(String(message).includes(reason), `${message}`)
+    const batch = await store.ok('POST', '/pipelines/batchUpdate', [body])
+    assert.ok(String(at(batch, 'failed_pipelines', 0, 'errorMsg')).includes(reason), JSON.stringify(batch))
+  }
+  assert.deepEqual(await store.ok('GET', '/pipelines'), [])
 })
 
 test('clients do not say when something was created', async (t) => {
