@@ -5,7 +5,7 @@
  */
 import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
-import { formatJson } from '../../json/json.ts'
+import { formatJson, isRawNumber } from '../../json/json.ts'
 import type { JsonObject } from '../../json/values.ts'
 import { isTrue, objectsOf } from '../../json/values.ts'
 import { Parameter, Pipeline, PipelineStage, PipelineTrigger } from '../../operations/models/pipelines.ts'
@@ -31,8 +31,37 @@ import {
 import { checkStages } from './runnable-stages.ts'
 import { checkTriggers } from './usable-triggers.ts'
 
-/** Of a pipeline; they are stored as true or false. */
-const flags = ['disabled', 'limitConcurrent', 'keepWaitingPipelines', 'strategy'] as const
+/** Forms in which older clients send some fields. They are stored as the API document describes them. */
+const olderForms = {
+  text: {
+    schema: z.union([z.string(), z.number()], 'it must be text or a number').nullish(),
+    convert: (value: unknown) => (typeof value === 'number' || isRawNumber(value) ? String(value) : value),
+  },
+  flag: { schema: optionalFlag, convert: (value: unknown) => (typeof value === 'string' ? isTrue(value) : value) },
+  texts: {
+    schema: z.array(z.union([z.string(), z.number()], 'it must be text or a number')).nullish(),
+    convert: (value: unknown): unknown => (Array.isArray(value) ? value.map(olderForms.text.convert) : value),
+  },
+} as const
+
+type Forms = Readonly<Record<string, keyof typeof olderForms>>
+
+const pipelineForms = { disabled: 'flag', limitConcurrent: 'flag', keepWaitingPipelines: 'flag', strategy: 'flag' } as const
+const stageForms = { refId: 'text', requisiteStageRefIds: 'texts' } as const
+const triggerForms = { enabled: 'flag', cronExpression: 'text' } as const
+
+function schemasOf(forms: Forms): Record<string, z.ZodType> {
+  return Object.fromEntries(Object.entries(forms).map(([name, form]) => [name, olderForms[form].schema]))
+}
+
+function converted(object: JsonObject, forms: Forms): JsonObject {
+  const present = Object.entries(forms).filter(([name]) => object[name] !== undefined)
+  return { ...object, ...Object.fromEntries(present.map(([name, form]) => [name, olderForms[form].convert(object[name])])) }
+}
+
+function convertedList(list: unknown, forms: Forms): unknown {
+  return Array.isArray(list) ? list.map((each: JsonObject) => converted(each, forms)) : list
+}
 
 /** What the API document says, and what clients send besides: nothing is stored that the document does not describe. */
 const PipelineFields = Pipeline.extend({
@@ -40,10 +69,9 @@ const PipelineFields = Pipeline.extend({
   name: optionalName,
   application: optionalText,
   parameterConfig: z.array(Parameter.extend({ name: nameText })).nullish(),
-  // Rules of their own judge references and schedules: older clients write numbers and texts.
-  stages: z.array(PipelineStage.omit({ refId: true, requisiteStageRefIds: true })).nullish(),
-  triggers: z.array(PipelineTrigger.omit({ enabled: true, cronExpression: true })).nullish(),
-  ...Object.fromEntries(flags.map((name) => [name, optionalFlag])),
+  stages: z.array(PipelineStage.extend(schemasOf(stageForms))).nullish(),
+  triggers: z.array(PipelineTrigger.extend(schemasOf(triggerForms))).nullish(),
+  ...schemasOf(pipelineForms),
   spelEvaluator: optionalText,
   locked: jsonObject.nullish(),
   regenerateCronTriggerIds: optionalFlag,
@@ -53,9 +81,19 @@ const PipelineFields = Pipeline.extend({
 /** A pipeline as it was sent, of the declared types but not yet according to the rules. */
 export type PipelineBody = z.infer<typeof PipelineFields> & JsonObject
 
-/** @throws {BackendError} 400 when a field has the wrong type. */
+/**
+ * The body in the types that the API document describes.
+ *
+ * @throws {BackendError} 400 when a field has the wrong type.
+ */
 export function checkPipelineTypes(body: unknown): PipelineBody {
-  return checkBody(PipelineFields, body)
+  const checked = checkBody(PipelineFields, body)
+  const { stages, triggers } = checked
+  return {
+    ...converted(checked, pipelineForms),
+    ...(stages !== undefined && { stages: convertedList(stages, stageForms) }),
+    ...(triggers !== undefined && { triggers: convertedList(triggers, triggerForms) }),
+  } as PipelineBody
 }
 
 /** @throws {BackendError} 422 when application or name are blank (rule 1); 400 when no application can have the name */
@@ -141,7 +179,6 @@ export function toDocument(store: DocumentStore, body: PipelineBody): JsonObject
   return {
     ...kept,
     ...(index == null ? {} : { index }),
-    ...Object.fromEntries(flags.flatMap((name) => (typeof body[name] === 'string' ? [[name, isTrue(body[name])]] : []))),
     id: isNew ? randomUUID() : (stored?.['id'] ?? body.id),
     name: (body.name ?? '').trim(),
     schema: body.schema || '1',

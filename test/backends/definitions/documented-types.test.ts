@@ -3,7 +3,13 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { z } from 'zod'
 import { ApplicationAttributes, Project, Snapshot } from '../../../src/operations/models/applications.ts'
-import { NotificationSettings, Pipeline, PipelineTemplate } from '../../../src/operations/models/pipelines.ts'
+import {
+  NotificationSettings,
+  Pipeline,
+  PipelineStage,
+  PipelineTemplate,
+  PipelineTrigger,
+} from '../../../src/operations/models/pipelines.ts'
 import { type Fields, startStore } from './store.ts'
 
 interface Kind {
@@ -73,11 +79,67 @@ for (const [name, { model, path, valid, list }] of Object.entries(kinds)) {
   })
 }
 
-test('flags that are sent as texts are stored as flags', async (t) => {
+/** Every field of a pipeline, a stage and a trigger that the document describes. */
+const members: readonly [model: z.ZodObject, wrap: (fields: Fields) => Fields][] = [
+  [Pipeline, (fields) => fields],
+  [PipelineStage, (fields) => ({ stages: [{ type: 'wait', refId: '1', ...fields }] })],
+  [PipelineTrigger, (fields) => ({ triggers: [{ type: 'manual', ...fields }] })],
+]
+const sentForms: readonly unknown[] = ['text', 'true', 'FALSE', '7', 1, 1.5, true, { a: 1 }, ['1'], [2], [null], [[1]]]
+
+for (const [path, list] of [
+  ['/pipelines', '/pipelines'],
+  ['/strategies', '/strategies'],
+] as const) {
+  test(`what ${path} stores is what the document describes, in whatever form it was sent`, async (t) => {
+    const store = await startStore(t)
+    let [stored, refused] = [0, 0]
+    for (const [model, wrap] of members) {
+      for (const field of Object.keys(model.shape).filter((name) => name !== 'application' && name !== 'id')) {
+        for (const value of sentForms) {
+          const answer = await store.ask('POST', path, { application: 'demo', id: 'P', name: 'p', ...wrap({ [field]: value }) })
+          if (answer.status === 200) stored++
+          else refused++
+          const found = await store.ok<Fields[]>('GET', list)
+          for (const each of found)
+            assert.deepEqual(Pipeline.safeParse(each).error?.issues ?? [], [], `${field} ${JSON.stringify(value)}`)
+        }
+      }
+    }
+    assert.ok(stored > 50 && refused > 50, `${stored} stored, ${refused} refused`)
+  })
+}
+
+test('forms of older clients are stored as text and as flags', async (t) => {
   const store = await startStore(t)
-  await store.ok('POST', '/pipelines', { application: 'demo', name: 'p', disabled: 'true', limitConcurrent: 'False' })
-  const [stored] = await store.ok<Fields[]>('GET', '/pipelines')
-  assert.deepEqual([stored?.['disabled'], stored?.['limitConcurrent']], [true, false])
+  const stages = [
+    { type: 'wait', refId: 1, requisiteStageRefIds: [] },
+    { type: 'wait', refId: 2, requisiteStageRefIds: [1] },
+  ]
+  const triggers = [
+    { type: 'cron', enabled: 'False', cronExpression: 5 },
+    { type: 'webhook', source: 'ci', enabled: 'true' },
+  ]
+  const flags = { disabled: 'true', limitConcurrent: 'False' }
+  for (const path of ['/pipelines', '/strategies']) {
+    await store.ok('POST', path, { application: 'demo', name: 'p', ...flags, stages, triggers })
+    const [stored] = await store.ok<{ [field: string]: unknown; stages: Fields[]; triggers: Fields[] }[]>('GET', path)
+    assert.deepEqual([stored?.['disabled'], stored?.['limitConcurrent']], [true, false])
+    assert.deepEqual(
+      stored?.stages.map((stage) => [stage['refId'], stage['requisiteStageRefIds']]),
+      [
+        ['1', []],
+        ['2', ['1']],
+      ],
+    )
+    assert.deepEqual(
+      stored.triggers.map(({ enabled, cronExpression }) => [enabled, cronExpression]),
+      [
+        [false, '5'],
+        [true, undefined],
+      ],
+    )
+  }
 })
 
 test('names that are empty are refused', async (t) => {
@@ -93,4 +155,7 @@ test('names that are empty are refused', async (t) => {
     const { message } = await store.fails(status, 'POST', path, body)
     assert.ok(String(message) !== '', path)
   }
+  await store.ok('POST', '/pipelineTemplates', { id: 'web', metadata: { name: 'web' } })
+  for (const path of ['/pipelineTemplates', '/v2/pipelineTemplates'])
+    await store.fails(400, 'PUT', `${path}/web`, { id: 'web', metadata: { name: ' ' } })
 })

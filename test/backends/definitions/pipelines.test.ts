@@ -338,7 +338,7 @@ const stage = (refId: unknown, ...requisiteStageRefIds: unknown[]) => ({
 const graphs: { fact: string; stages: Fields[]; named?: RegExp }[] = [
   { fact: 'a diamond is saved', stages: [stage('1'), stage('2', '1'), stage('3', '1'), stage('4', '2', '3')] },
   { fact: 'a reference to a missing stage is saved', stages: [stage('1', 'gone')] },
-  { fact: 'stages without refId are saved', stages: [{ type: 'wait' }, { type: 'wait', requisiteStageRefIds: 'x' }] },
+  { fact: 'stages without refId are saved', stages: [{ type: 'wait' }, { type: 'wait', requisiteStageRefIds: ['x'] }] },
   {
     fact: 'a stage that waits for itself is refused',
     stages: [stage('1', '1')],

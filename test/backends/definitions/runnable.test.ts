@@ -47,12 +47,12 @@ test('a save rejects stages and triggers that can never run', async (t) => {
     {
       what: 'references that are no list',
       body: { stages: [{ refId: '1', type: 'wait', requisiteStageRefIds: '2' }] },
-      says: /"requisiteStageRefIds" of stage 1 must be a list of refIds/,
+      says: /stages\.0\.requisiteStageRefIds: it must be a list, not text/,
     },
     {
       what: 'a reference that is an object',
       body: { stages: [{ refId: {}, type: 'wait' }] },
-      says: /The "refId" of stage 1 must be text or a number/,
+      says: /stages\.0\.refId: it must be text or a number/,
     },
     {
       what: 'two stages of one reference',
@@ -62,7 +62,7 @@ test('a save rejects stages and triggers that can never run', async (t) => {
     {
       what: 'a trigger that is enabled perhaps',
       body: { triggers: [{ type: 'webhook', enabled: 'ja' }] },
-      says: /"ja" is not a value of "enabled"/,
+      says: /triggers\.0\.enabled: it must be true or false/,
     },
     {
       what: 'many unknown types',
