@@ -157,18 +157,31 @@ export interface PageParts {
   readonly action?: { readonly label: string; readonly path: string }
 }
 
+/** A text, or what it says of `upstream.service` under the name that is given. */
+export type ErrorMessage = string | ((service: string) => string)
+
 /** An error that may be shown to a client: `message` is for people, `cause` only for the log. */
 export class GatewayError extends Error {
   readonly code: ErrorCode
   readonly status: number
   readonly details: ErrorDetails
+  readonly #message: ErrorMessage
 
-  constructor(code: ErrorCode, message: string, details: ErrorDetails = {}) {
-    super(message, details.cause === undefined ? undefined : { cause: details.cause })
+  constructor(code: ErrorCode, message: ErrorMessage, details: ErrorDetails = {}) {
+    const text = typeof message === 'string' ? message : message(details.upstream?.service ?? 'a service')
+    super(text, details.cause === undefined ? undefined : { cause: details.cause })
+    this.#message = message
     this.name = 'GatewayError'
     this.code = code
     this.status = details.status ?? errorCodes[code].status
     this.details = details
+  }
+
+  /** The same error under the names by which clients know the services. */
+  namedBy(nameOf: (service: string) => string): GatewayError {
+    const { service } = this.details.upstream ?? {}
+    if (service === undefined || typeof this.#message === 'string') return this
+    return new GatewayError(this.code, this.#message(nameOf(service)), this.details)
   }
 }
 

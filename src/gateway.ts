@@ -77,6 +77,7 @@ import { toAddresses } from './upstreams/addresses.ts'
 import { describeCircuits, logCircuit } from './upstreams/circuit-reports.ts'
 import { openLoginUpstreams, openUpstreams } from './upstreams/open-upstreams.ts'
 import { askHealth } from './upstreams/service-health.ts'
+import type { ServiceName } from './upstreams/services.ts'
 import { SharedReads } from './upstreams/shared-reads.ts'
 import type { CircuitChange } from './upstreams/upstreams.ts'
 import { embedServices } from './workers/embed-services.ts'
@@ -607,6 +608,7 @@ function createServer(parts: PortParts, serverOptions: ServerOptions): FastifyIn
     echoedHeaders,
     boundsOf: createBodyBounds(config.http.bodies),
     site: platform.site,
+    nameOf: (service) => platform.upstreams.nameOf(service as ServiceName),
     ignoreTrailingSlash: config.http.ignoreTrailingSlash,
     rootPaths: probePaths,
     steps,

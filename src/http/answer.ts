@@ -257,7 +257,7 @@ function addVary(vary: string | number | string[] | undefined, names: string): s
 /** Sends any thrown value as an error answer. @returns the classified error, for the log */
 export async function sendError(request: FastifyRequest, reply: FastifyReply, thrown: unknown): Promise<GatewayError> {
   const { state, headers } = request
-  const answer = toErrorAnswer(thrown, state.requestId, state.path)
+  const answer = toErrorAnswer(thrown, state, request.server.nameOf)
   state.errorCode = answer.error.code
   if (!isNavigation(headers) && parseAccept(headers.accept, ['json', 'yaml']) === 'yaml') {
     await sendValue(request, reply.headers(answer.headers), answer.status, answer.body)

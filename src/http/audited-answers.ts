@@ -290,7 +290,7 @@ function listApplications(lists: readonly (string | undefined)[]): string | unde
 /** What the client would have got, a session among it, stays here. */
 function replaceAnswer(request: FastifyRequest, reply: FastifyReply, error: unknown): string {
   const { state } = request
-  const answer = toErrorAnswer(error, state.requestId, state.path)
+  const answer = toErrorAnswer(error, state, request.server.nameOf)
   for (const name of ['location', 'content-encoding', 'etag', 'set-cookie', 'content-disposition']) reply.removeHeader(name)
   delete state.answerHeaders['set-cookie']
   const { text, contentType, headers } = formatError(request, answer)

@@ -3,6 +3,13 @@
 import { type ErrorCode, GatewayError, shapeOf } from '../errors.ts'
 import { http } from '../node-http.ts'
 
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** The name of a service in messages. */
+    nameOf: (service: string) => string
+  }
+}
+
 export interface ErrorAnswer {
   status: number
   headers: Record<string, string>
@@ -13,8 +20,12 @@ export interface ErrorAnswer {
 }
 
 /** @see docs/contracts/http.md#error-bodies; fields of an exception are merged last and override the standard ones. */
-export function toErrorAnswer(thrown: unknown, requestId: string, path: string): ErrorAnswer {
-  const error = toGatewayError(thrown)
+export function toErrorAnswer(
+  thrown: unknown,
+  { requestId, path }: { requestId: string; path: string },
+  nameOf: (service: string) => string,
+): ErrorAnswer {
+  const error = toGatewayError(thrown).namedBy(nameOf)
   const { status, code, message, details } = error
   const reason = http.STATUS_CODES[status] ?? 'Error'
   const headers = details.headers ?? {}

@@ -40,6 +40,8 @@ interface HttpServerOptions {
   boundsOf: BoundsOf
   /** What pages show. */
   site: Site
+  /** Of a service, in messages; by default its own. */
+  nameOf?: (service: string) => string
   /** Steps that every request passes, in order. */
   steps: readonly RequestStep[]
   /** Told about every request when it arrives, once its answer is over, and about every error that was answered. */
@@ -94,6 +96,7 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
   server.decorateRequest('state')
   server.decorate('boundsOf', options.boundsOf)
   server.decorate('site', options.site)
+  server.decorate('nameOf', options.nameOf ?? ((service) => service))
   server.removeAllContentTypeParsers()
   server.addContentTypeParser('*', (_request, _payload, done) => done(null))
 

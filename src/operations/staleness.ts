@@ -3,6 +3,11 @@ import { GatewayError } from '../errors.ts'
 import type { RequestState } from '../http/request-state.ts'
 import type { ServiceName } from '../upstreams/services.ts'
 
+/** Names of services in messages. */
+interface ServiceNames {
+  nameOf(service: ServiceName): string
+}
+
 interface Staleness {
   readonly service: ServiceName
   /** Undefined: the service has never answered. */
@@ -50,21 +55,23 @@ export class Freshness {
 }
 
 /** Has the answer say how old it is: `Age` in seconds, and the service in `Warning` (RFC 9111, 5.1; RFC 7234, 5.5). */
-export function noteAge(state: RequestState, freshness: readonly Freshness[]): void {
+export function noteAge(state: RequestState, freshness: readonly Freshness[], names: ServiceNames): void {
   const stale = freshness.map((one) => one.staleness()).filter((found) => found !== undefined)
   if (stale.length === 0) return
   const ages = stale.flatMap(({ ageMs }) => (ageMs === undefined ? [] : [Math.round(ageMs / 1000)]))
   if (ages.length > 0) state.answerHeaders['age'] = String(Math.max(...ages))
-  state.answerHeaders['warning'] = stale.map(toWarning)
+  state.answerHeaders['warning'] = stale.map(({ service, ageMs }) => toWarning(names.nameOf(service), ageMs))
 }
 
 /** Value of `Warning` for an answer that lacks the parts of these services. */
-export function formatMissing(services: readonly ServiceName[]): string {
-  return services.map((service) => `199 fairlead "${service} does not answer, so its part may be missing"`).join(', ')
+export function formatMissing(services: readonly ServiceName[], names: ServiceNames): string {
+  return services
+    .map((service) => `199 fairlead "${names.nameOf(service)} does not answer, so its part may be missing"`)
+    .join(', ')
 }
 
-function toWarning({ service, ageMs }: Staleness): string {
+function toWarning(name: string, ageMs: number | undefined): string {
   return ageMs === undefined
-    ? `111 fairlead "${service} has not answered yet, so the list may be incomplete"`
-    : `110 fairlead "${service} does not answer; what it reported ${Math.round(ageMs / 1000)} seconds ago is shown"`
+    ? `111 fairlead "${name} has not answered yet, so the list may be incomplete"`
+    : `110 fairlead "${name} does not answer; what it reported ${Math.round(ageMs / 1000)} seconds ago is shown"`
 }

@@ -16,5 +16,5 @@ export function checkList(answer: unknown, service: ServiceName): JsonObject[] {
 }
 
 function unreadable(service: ServiceName, wanted: string): GatewayError {
-  return new GatewayError('UPSTREAM_UNREADABLE', `${service} did not answer with ${wanted}.`, { upstream: { service } })
+  return new GatewayError('UPSTREAM_UNREADABLE', (name) => `${name} did not answer with ${wanted}.`, { upstream: { service } })
 }

@@ -84,7 +84,9 @@ export function isPage(text: string): boolean {
 /** Names the service, what it answered and what was expected; never its address. */
 export function misfit(form: AnswerForm, service: ServiceName, found: string): GatewayError {
   const advice = `Check services.${service}.baseUrl, and the proxies on the way there.`
-  return new GatewayError('UPSTREAM_UNREADABLE', `${service} answered with ${found} instead of ${formatForm(form)}. ${advice}`, {
+  const message = (name: string) =>
+    `${name} answered with ${found} instead of ${formatForm(form)}.${name === service ? ` ${advice}` : ''}`
+  return new GatewayError('UPSTREAM_UNREADABLE', message, {
     upstream: { service },
   })
 }

@@ -212,10 +212,14 @@ export class Endpoint {
 
   #overloaded(): GatewayError {
     const { service } = this
-    return new GatewayError('UPSTREAM_OVERLOADED', `Too many requests are waiting for ${service}. Try again in a moment.`, {
-      upstream: { service },
-      headers: { 'retry-after': '1' },
-    })
+    return new GatewayError(
+      'UPSTREAM_OVERLOADED',
+      (name) => `Too many requests are waiting for ${name}. Try again in a moment.`,
+      {
+        upstream: { service },
+        headers: { 'retry-after': '1' },
+      },
+    )
   }
 
   /** Any answer shows that it is there, except those of a proxy before it. */

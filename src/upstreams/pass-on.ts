@@ -92,7 +92,7 @@ function goneSignal(client: ServerResponse): AbortSignal {
 }
 
 function unfollowed(service: ServiceName): GatewayError {
-  return new GatewayError('UPSTREAM_UNREADABLE', `${service} answered with a redirect that leads nowhere.`, {
+  return new GatewayError('UPSTREAM_UNREADABLE', (name) => `${name} answered with a redirect that leads nowhere.`, {
     upstream: { service },
   })
 }

@@ -23,6 +23,22 @@ const embeddableServices = ['clouddriver', 'echo', 'fiat', 'front50', 'igor', 'o
 
 export type EmbeddableService = (typeof embeddableServices)[number]
 
+/** What people read of an embedded service: only operators of Spinnaker know the others' names. */
+const titles: Readonly<Record<EmbeddableService, string>> = {
+  clouddriver: "Fairlead's infrastructure service",
+  echo: "Fairlead's event service",
+  fiat: "Fairlead's permission service",
+  front50: "Fairlead's definition store",
+  igor: "Fairlead's build service",
+  orca: "Fairlead's engine",
+  rosco: "Fairlead's bakery",
+}
+
+/** The name of a service in messages: an embedded one is part of Fairlead, an external one has its own. */
+export function nameOfService(service: ServiceName, isEmbedded: boolean): string {
+  return isEmbedded && isEmbeddable(service) ? titles[service] : service
+}
+
 export function isEmbeddable(service: ServiceName): service is EmbeddableService {
   return (embeddableServices as readonly string[]).includes(service)
 }

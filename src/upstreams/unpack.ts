@@ -32,7 +32,7 @@ export function codingOf({ 'content-encoding': header }: CodedHeaders): string |
  */
 export function unknownTransfer(service: ServiceName, { 'transfer-encoding': header }: CodedHeaders): GatewayError | undefined {
   if (header === undefined || header === 'chunked' || /^(?:chunked|identity)$/i.test(String(header).trim())) return undefined
-  const message = `${service} sent an answer in a transfer coding that it was not asked for.`
+  const message = (name: string) => `${name} sent an answer in a transfer coding that it was not asked for.`
   return new GatewayError('UPSTREAM_UNREADABLE', message, { upstream: { service } })
 }
 
@@ -57,7 +57,7 @@ export function unpackAtOnce(service: ServiceName, body: Buffer, maxBytes: numbe
 
 function cannotUnpack(service: ServiceName, cause: unknown, maxBytes: number): GatewayError {
   if ((cause as { code?: unknown }).code === 'ERR_BUFFER_TOO_LARGE') return tooLarge(service, maxBytes)
-  const message = `${service} sent a compressed answer that cannot be unpacked.`
+  const message = (name: string) => `${name} sent a compressed answer that cannot be unpacked.`
   return new GatewayError('UPSTREAM_UNREADABLE', message, { upstream: { service }, cause })
 }
 
@@ -72,7 +72,7 @@ export function textOfError(headers: CodedHeaders, body: Buffer): string {
 }
 
 export function tooLarge(service: ServiceName, maxBytes: number): GatewayError {
-  return new GatewayError('UPSTREAM_UNREADABLE', `The answer of ${service} is larger than ${maxBytes} bytes.`, {
+  return new GatewayError('UPSTREAM_UNREADABLE', (name) => `The answer of ${name} is larger than ${maxBytes} bytes.`, {
     upstream: { service },
   })
 }

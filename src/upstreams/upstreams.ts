@@ -18,7 +18,7 @@ import type { IdentityHeaders } from './identity.ts'
 import { maxRedirects, redirectPath } from './redirects.ts'
 import { RetryBudget } from './retry-budget.ts'
 import type { ServiceTls } from './service-tls.ts'
-import type { ServiceAddress, ServiceName } from './services.ts'
+import { nameOfService, type ServiceAddress, type ServiceName } from './services.ts'
 import { createChooser, criteriaOf, type Shard } from './shards.ts'
 import { codingOf, textOfError, tooLarge, unknownTransfer, unpack } from './unpack.ts'
 import { type AnswerBounds, askWhole, type WholeAnswer } from './whole-answer.ts'
@@ -211,6 +211,11 @@ export class Upstreams {
 
   isEmbedded(service: ServiceName): boolean {
     return this.#settings.services[service]?.kind === 'embedded'
+  }
+
+  /** In messages. */
+  nameOf(service: ServiceName): string {
+    return nameOfService(service, this.isEmbedded(service))
   }
 
   /** Whether a request decides which instance of the service it is sent to. */
@@ -507,15 +512,17 @@ function baseUrlsOf(address: ServiceAddress): readonly string[] {
 function circuitOpen(service: ServiceName, endpoints: readonly Endpoint[]): GatewayError {
   const remainingMs = Math.min(...endpoints.map(({ circuit }) => circuit?.remainingMs ?? 0))
   const until = new Date(Date.now() + remainingMs).toISOString().replace(/\.\d+Z$/, 'Z')
-  const message = `${service} has failed repeatedly, so Fairlead calls it again only once it answers a probe, at ${until} at the earliest.`
-  return new GatewayError('CIRCUIT_OPEN', `${message} Try again then.`, {
+  const message = (name: string) =>
+    `${name} has failed repeatedly, so Fairlead calls it again only once it answers a probe, at ${until} at the earliest. Try again then.`
+  return new GatewayError('CIRCUIT_OPEN', message, {
     upstream: { service },
     headers: { 'retry-after': String(Math.max(1, Math.ceil(remainingMs / 1000))) },
   })
 }
 
 function switchedOff(service: ServiceName): GatewayError {
-  const message = `${service} is switched off. Set services.${service}.enabled or services.${service}.baseUrl to use this.`
+  const message = (name: string) =>
+    `${name} is switched off. Set services.${service}.enabled or services.${service}.baseUrl to use this.`
   return new GatewayError('SERVICE_DISABLED', message, { upstream: { service } })
 }
 
@@ -556,21 +563,21 @@ export function toGatewayError(error: unknown, service: ServiceName): GatewayErr
   if (error instanceof GatewayError) return error
   if (timeouts.has(codeOf(error))) return tooLate(service, error)
   if (isMalformed(error)) {
-    const message = `${service} sent a response that is not valid HTTP, or has headers that are too large.`
+    const message = (name: string) => `${name} sent a response that is not valid HTTP, or has headers that are too large.`
     return new GatewayError('UPSTREAM_UNREADABLE', message, { upstream: { service }, cause: error })
   }
-  return new GatewayError('UPSTREAM_UNREACHABLE', `${service} could not be reached, or broke off before it answered.`, {
+  return new GatewayError('UPSTREAM_UNREACHABLE', (name) => `${name} could not be reached, or broke off before it answered.`, {
     upstream: { service },
     cause: error,
   })
 }
 
 function tooLate(service: ServiceName, cause: unknown): GatewayError {
-  return new GatewayError('UPSTREAM_TIMEOUT', `${service} did not answer in time.`, { upstream: { service }, cause })
+  return new GatewayError('UPSTREAM_TIMEOUT', (name) => `${name} did not answer in time.`, { upstream: { service }, cause })
 }
 
 export function onlyInformational(service: ServiceName): GatewayError {
-  const message = `${service} sent more than ${maxInformational} informational responses instead of an answer.`
+  const message = (name: string) => `${name} sent more than ${maxInformational} informational responses instead of an answer.`
   return new GatewayError('UPSTREAM_UNREADABLE', message, { upstream: { service } })
 }
 
@@ -588,7 +595,7 @@ export function readJson(answer: UpstreamAnswer, service: ServiceName, form?: An
     return parseJson(answer.text)
   } catch (cause) {
     checkForm(objectOrList, service, answer.text)
-    throw new GatewayError('UPSTREAM_UNREADABLE', `${service} answered with something that is not JSON.`, {
+    throw new GatewayError('UPSTREAM_UNREADABLE', (name) => `${name} answered with something that is not JSON.`, {
       upstream: { service, status: answer.status },
       cause,
     })
@@ -614,7 +621,7 @@ function checkSuccess(answer: UpstreamAnswer, service: ServiceName): void {
   const { status } = answer
   if (status >= 400) throw upstreamFailed(service, answer)
   if (status >= 300) {
-    throw new GatewayError('UPSTREAM_UNREADABLE', `${service} answered with a redirect, which is not followed.`, {
+    throw new GatewayError('UPSTREAM_UNREADABLE', (name) => `${name} answered with a redirect, which is not followed.`, {
       upstream: { service, status },
     })
   }
@@ -629,11 +636,12 @@ export function upstreamFailed(
   { status, text, isEmbedded = false, headers = {} }: Omit<UpstreamAnswer, 'headers'> & Partial<UpstreamAnswer>,
 ): GatewayError {
   if (status >= 600) {
-    const message = `${service} answered with the status ${status}, which HTTP does not have.`
+    const message = (name: string) => `${name} answered with the status ${status}, which HTTP does not have.`
     return new GatewayError('UPSTREAM_UNREADABLE', message, { upstream: { service } })
   }
   if (status === 407) {
-    const message = `A proxy on the way to ${service} demands a login of its own. Check services.${service}.baseUrl.`
+    const advice = (name: string) => (name === service ? ` Check services.${service}.baseUrl.` : '')
+    const message = (name: string) => `A proxy on the way to ${name} demands a login of its own.${advice(name)}`
     return new GatewayError('UPSTREAM_UNREADABLE', message, { upstream: { service } })
   }
   const said = parseErrorBody(text)

@@ -328,6 +328,7 @@ test('a write during a crash is 502 or done', async (t) => {
       answer.status === 200 ? typeof body['ref'] === 'string' : body['code'] === 'UPSTREAM_UNREACHABLE',
       JSON.stringify(body),
     )
+    assert.doesNotMatch(String(body['message'] ?? ''), /orca/)
     return answer.status
   })
   for (const status of await Promise.all(writes)) assert.ok([200, 502].includes(status))

@@ -221,7 +221,7 @@ test('framework errors of a request are no gateway failures', () => {
   const requests = causes.filter(({ statusCode = 500, code }) => statusCode < 500 && !/_INSTANCE_/.test(code))
   assert.ok(requests.length > 8)
   for (const cause of requests) {
-    const { status, body } = toErrorAnswer(cause, 'id', '/networks')
+    const { status, body } = toErrorAnswer(cause, { requestId: 'id', path: '/networks' }, String)
     assert.ok(status >= 400 && status < 500, cause.code)
     assert.match(String(body['message']), /^[A-Z].{20,}\.$/, cause.code)
     assert.notEqual(body['message'], cause.message)

@@ -59,7 +59,7 @@ async function loadDependents({ options }: EngineParts, parent: Execution, word:
   const path = `${pathTo`/pipelines/triggeredBy/${parent.pipelineConfigId as string}/${word}`}?restricted=false`
   const answer = await options.call('front50', { method: 'GET', path, headers: identityHeaders({ execution: parent }) })
   if (answer.status === 404) return []
-  if (answer.status >= 400) throw new Error(`front50 answered ${answer.status} when asked for dependent pipelines.`)
+  if (answer.status >= 400) throw new Error(`The definition store answered ${answer.status} when asked for dependent pipelines.`)
   return options.pipelines.complete(objectsOf(answer.body))
 }
 

@@ -5,6 +5,7 @@ import { maxStoredJsonDepth } from '../../json/json.ts'
 import type { JsonObject } from '../../json/values.ts'
 import { http } from '../../node-http.ts'
 import { createUlids } from '../../storage/ulid.ts'
+import { nameOfService } from '../../upstreams/services.ts'
 import { acceptJson } from '../accept-bodies.ts'
 import { requireAccess } from '../access.ts'
 import { type Backend, type BackendContext, BackendError, type Caller, type OpenBackend } from '../backend.ts'
@@ -85,6 +86,7 @@ function openOrchestration(context: BackendContext): OpenBackend {
     pipelines: new EffectivePipelines(context),
     judges,
     accessOf,
+    nameOf: (service) => nameOfService(service, context.isEmbedded(service)),
     prepareExecution: (definition, parent, headers) => prepareChild(definition, callerAs(headers, parent), sources),
     failedExecution: (definition, message, parent, headers) =>
       recordFailure(definition, message, callerAs(headers, parent), sources),

@@ -41,10 +41,10 @@ export function createTaskContext(engine: EngineParts, { execution, stage }: Sta
       try {
         answer = await options.call(service, { ...request, headers: headersOf() })
       } catch (error) {
-        throw unreachable(service, request, error)
+        throw unreachable(options.nameOf(service), request, error)
       }
       if (answer.status < 400 || expected.includes(answer.status)) return answer
-      throw refused(service, request, answer)
+      throw refused({ service, name: options.nameOf(service) }, request, answer)
     },
   }
 }
@@ -74,15 +74,19 @@ function isRepeatable(request: CollaboratorRequest): boolean {
   return request.isRecognized === true || (request.method !== 'POST' && request.method !== 'PATCH')
 }
 
-function unreachable(service: string, request: CollaboratorRequest, cause: unknown): StageError {
-  const text = `${service} cannot be reached: ${cause instanceof Error ? cause.message : String(cause)}`
+function unreachable(name: string, request: CollaboratorRequest, cause: unknown): StageError {
+  const text = `${name} cannot be reached: ${cause instanceof Error ? cause.message : String(cause)}`
   return isRepeatable(request) ? new RetryableError([text]) : new StageError([text])
 }
 
-function refused(service: string, request: CollaboratorRequest, answer: ServiceAnswer): StageError {
+function refused(
+  { service, name }: { service: string; name: string },
+  request: CollaboratorRequest,
+  answer: ServiceAnswer,
+): StageError {
   const isPassing = answer.status === 503 || ([429, 502, 504].includes(answer.status) && isRepeatable(request))
   const texts = answerTexts(answer)
-  const errors = texts.length > 0 ? texts : [`${service} answered with status ${answer.status}.`]
+  const errors = texts.length > 0 ? texts : [`${name} answered with status ${answer.status}.`]
   const details = { status: answer.status, kind: 'HTTP', method: request.method, service }
   return isPassing ? new RetryableError(errors, details) : new StageError(errors, details)
 }

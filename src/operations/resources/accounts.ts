@@ -97,7 +97,7 @@ const definitions: Operation[] = [
 export const accountOperations: Operation[] = [...accounts, ...definitions]
 
 async function listAccounts(request: OperationRequest, platform: Platform): Promise<JsonObject[]> {
-  noteAge(request.state, [platform.accounts.freshness])
+  noteAge(request.state, [platform.accounts.freshness], platform.upstreams)
   const [mayRead, mayWrite] = await Promise.all([createAccountFilter(request, platform), createWriteCheck(request, platform)])
   const toView = request.query['expand'] === true ? toFullView : toShortView
   return platform.accounts
@@ -107,7 +107,7 @@ async function listAccounts(request: OperationRequest, platform: Platform): Prom
 }
 
 async function findAccount(request: OperationRequest, platform: Platform): Promise<JsonObject> {
-  noteAge(request.state, [platform.accounts.freshness])
+  noteAge(request.state, [platform.accounts.freshness], platform.upstreams)
   const name = request.path['account'] as string
   const account = platform.accounts.list().find((one) => one.name === name)
   const mayRead = await createAccountFilter(request, platform)

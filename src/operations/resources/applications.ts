@@ -70,7 +70,7 @@ export const applicationOperations: Operation[] = [
 async function listApplications(request: OperationRequest, platform: Platform): Promise<readonly Attributes[]> {
   // A store in this process is asked at once, so that what was just created is there; another is read every few seconds.
   if (platform.upstreams.isEmbedded('front50')) await platform.applications.refresh()
-  noteAge(request.state, platform.applications.freshness)
+  noteAge(request.state, platform.applications.freshness, platform.upstreams)
   const { account, owner } = request.query
   const list = await listReadable(request, platform)
   if (account === undefined && owner === undefined) return list
@@ -136,7 +136,14 @@ async function loadApplication(request: OperationRequest, platform: Platform): P
     request.query['expand'] === false
       ? await loadStored(request, platform, missing)
       : await loadExpanded(request, platform, missing)
-  if (attributes === undefined) throw new GatewayError('NOT_FOUND', describeUnknown(name, missing))
+  if (attributes === undefined)
+    throw new GatewayError(
+      'NOT_FOUND',
+      describeUnknown(
+        name,
+        [...missing].map((service) => platform.upstreams.nameOf(service)),
+      ),
+    )
   const withReadable = await createAccountReduction(request, platform)
   const readableClusters = await leaveOutAccounts(clusters, request, platform)
   const body = { name: attributes.name, attributes: withReadable(attributes), clusters: readableClusters }
@@ -146,7 +153,7 @@ async function loadApplication(request: OperationRequest, platform: Platform): P
     { requestId: request.state.requestId, application: name, services },
     'an application is shown without the parts of services',
   )
-  return new DirectAnswer(200, body, { warning: formatMissing(services) })
+  return new DirectAnswer(200, body, { warning: formatMissing(services, platform.upstreams) })
 }
 
 /** @param byAccount Lists by the account to which they belong. */
@@ -157,9 +164,9 @@ async function leaveOutAccounts(byAccount: JsonObject, request: OperationRequest
   return Object.fromEntries(accounts.filter(([account]) => mayRead(account)))
 }
 
-function describeUnknown(name: string, missing: ReadonlySet<ServiceName>): string {
-  if (missing.size === 0) return `There is no application "${name}".`
-  return `There is no application "${name}" in what is known; ${[...missing].join(' and ')} gave no usable answer. Try again later.`
+function describeUnknown(name: string, missing: readonly string[]): string {
+  if (missing.length === 0) return `There is no application "${name}".`
+  return `There is no application "${name}" in what is known; ${missing.join(' and ')} gave no usable answer. Try again later.`
 }
 
 interface ApplicationParts {

@@ -34,6 +34,6 @@ async function idsOf(
     if (!access.mayOnApplication(application, 'READ')) throw new Error(describeMissing(access, 'READ', application))
   }
   const { status, body } = await call('front50', { method: 'GET', path: pathTo`/pipelines/${application}`, headers })
-  if (status !== 200 && status !== 404) throw new Error(`front50 answered with status ${status}.`)
+  if (status !== 200 && status !== 404) throw new Error(`The definition store answered with status ${status}.`)
   return new Map(objectsOf(body).map(({ id, name }) => [textOf(name) ?? '', textOf(id) ?? '']))
 }

@@ -126,7 +126,7 @@ async function requestBake(context: TaskContext, isRebake: boolean): Promise<Jso
   const path = `${pathTo`/api/v1/${regionOf(context)}/bake`}${isRebake ? '?rebake=1' : ''}`
   const { body } = await context.call('rosco', { method: 'POST', path, body: toRequest(context) })
   const id = textOf(fieldOf(body, 'id'))
-  if (id === undefined) throw new StageError(['rosco accepted the bake and named no status id.'])
+  if (id === undefined) throw new StageError(['The bakery accepted the bake and named no status id.'])
   return objectOf(body)
 }
 
