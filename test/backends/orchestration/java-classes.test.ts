@@ -73,6 +73,7 @@ const values: readonly [expression: string, value: unknown][] = [
   [`${zoned}.toOffsetDateTime().toString()`, '2031-05-06T14:30:05.070+02:00'],
   [`${zoned}.format(T(java.time.format.DateTimeFormatter).ofPattern('HH:mm XXX VV'))`, '14:30 +02:00 Europe/Berlin'],
   ["T(java.time.ZonedDateTime).parse('2031-05-06T12:00:00+02:00[Europe/Berlin]').toInstant().toString()", '2031-05-06T10:00:00Z'],
+  ["T(java.time.ZonedDateTime).parse('2031-05-06T12:00:00+02:00[Europe/Berlin]').getZone().toString()", 'Europe/Berlin'],
   ["T(java.time.ZoneId).of('Mars/Base')", failing],
   ['T(java.time.Duration).ofHours(48).toString()', 'PT48H'],
   ['T(java.time.Duration).between(T(java.time.Instant).ofEpochSecond(0), T(java.time.Instant).ofEpochSecond(90)).toMinutes()', 1],
