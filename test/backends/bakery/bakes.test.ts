@@ -64,7 +64,10 @@ async function startBakery(
     ...(local !== undefined && { local }),
     ...(views !== undefined && {
       authorization: true,
-      others: async (_service, { path }) => ({ status: 200, body: views[path.split('/').at(-1) ?? ''] }),
+      others: async (_service, { path }) => {
+        const body = views[path.split('/').at(-1) ?? '']
+        return { status: body === undefined ? 404 : 200, body }
+      },
     }),
     ...(dataDir !== undefined && { dataDir }),
   })
