@@ -1,5 +1,4 @@
 /** Records changes, logins and refusals in the audit log before the response is sent. */
-
 import { isIP } from 'node:net'
 import type { FastifyReply, FastifyRequest, onSendAsyncHookHandler } from 'fastify'
 import type { AuditLog } from '../audit/audit-log.ts'

@@ -1,5 +1,4 @@
 /** CSRF protection: rejects changes from pages of other origins that carry a user's cookies. */
-
 import type { FastifyRequest } from 'fastify'
 import { GatewayError } from '../errors.ts'
 import { isSafeMethod } from '../telemetry/methods.ts'
