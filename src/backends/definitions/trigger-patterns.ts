@@ -3,6 +3,7 @@ import { isTrue, type JsonObject, objectOf, objectsOf } from '../../json/values.
 import { comparedFields } from '../artifact-match.ts'
 import { flatMapInTurns } from '../in-turns.ts'
 import { findRegexProblem } from '../regex/bounded-regex.ts'
+import { mask } from '../secret-names.ts'
 import { refusal } from './requests.ts'
 
 /** Where the pattern stands, for the person who has written it. */
@@ -28,8 +29,8 @@ export async function checkPatterns(definition: JsonObject): Promise<void> {
 }
 
 function describeProblem({ place, pattern, mayBeText = false }: PatternPlace): string[] {
-  // What is an expression is a pattern only once it is evaluated.
-  if (typeof pattern !== 'string' || pattern === '' || pattern.includes('${')) return []
+  // What is an expression is a pattern only once it is evaluated; behind a mask is what is stored.
+  if (typeof pattern !== 'string' || pattern === '' || pattern === mask || pattern.includes('${')) return []
   const problem = findRegexProblem(pattern)
   if (problem === undefined || (mayBeText && problem.kind === 'malformed')) return []
   return [`${place}: ${problem.message}`]
