@@ -78,8 +78,8 @@ async function withCredentials(env: Environment, region: string): Promise<Enviro
     advice: { 400: `${denied}; its token in ${file} may have expired`, 403: denied },
   })
   const read = (name: string): string => {
-    const [, value] = new RegExp(`<${name}>([^<]+)</${name}>`).exec(answer.toString('utf8')) ?? []
-    if (value === undefined) throw new SecretError(`AWS STS gives no ${name} for the role ${role}`)
+    const [value = ''] = (answer.toString('utf8').split(`<${name}>`)[1] ?? '').split('<')
+    if (value === '') throw new SecretError(`AWS STS gives no ${name} for the role ${role}`)
     return value.trim()
   }
   return {

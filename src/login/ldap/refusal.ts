@@ -31,9 +31,10 @@ const activeDirectoryCodes: Readonly<Record<string, Refusal>> = {
   '775': { reason: 'the account is locked after too many wrong passwords' },
 }
 
-/** As OpenLDAP answers everything but a change of the password. */
+/** As OpenLDAP answers everything but a change of the password: "Operations are restricted to bind/unbind/abandon/StartTLS/modify password". */
 export function hasToChangePassword({ code, message }: { code: number; message: string }): boolean {
-  return code === 50 && /restricted to .*modify password/i.test(message)
+  const [, allowed = ''] = message.toLowerCase().split('restricted to ')
+  return code === 50 && allowed.includes('modify password')
 }
 
 /** What a bind may be answered with besides success; RFC 4511, section 4.1.9. Other codes are trouble of the directory. */
