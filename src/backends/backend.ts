@@ -138,7 +138,7 @@ export function callerOf(request: FastifyRequest): Caller {
 /** Header of calls among the back ends of this process. The gateway hands no header of clients on under this name. */
 export const backendHeader = 'x-fairlead-backend'
 
-/** Whether another back end of this process asks, which works with secrets; everybody else gets masks. */
+/** Whether another back end of this process asks, which works with secrets; all others get masks. */
 export function isFromBackend({ headers }: FastifyRequest): boolean {
   return headers[backendHeader] !== undefined
 }
