@@ -153,11 +153,12 @@ test('an administrator works at the console', { timeout: 900_000 }, async (t) =>
     await visitor.goto(`${url}/console/nowhere`)
     await visitor.locator('h1').first().waitFor()
     const otherTitle = await visitor.title()
-    let answer: 'hold' | keyof typeof refusals = 'hold'
+    let answer: 'hold' | 'pass' | keyof typeof refusals = 'hold'
     const held: Route[] = []
     const isApi = ({ pathname }: URL) => !pathname.startsWith('/console') && pathname !== '/auth/user'
     await visitor.route(isApi, async (route) => {
       if (answer === 'hold') held.push(route)
+      else if (answer === 'pass') await route.continue()
       else await route.fulfill(refusals[answer])
     })
     const failed = visitor.locator('.state.is-failed:not(.is-forbidden)')
@@ -181,6 +182,13 @@ test('an administrator works at the console', { timeout: 900_000 }, async (t) =>
       const refusal = (await forbidden.first().textContent()) ?? ''
       assert.match(refusal, /This needs READ\. Your roles: .*Ask the owner.*Explain my rights/, path)
     }
+    // The last screen, for all: what is granted meanwhile is shown.
+    answer = 'pass'
+    for (let left = await forbidden.count(); left > 0; left = await forbidden.count()) {
+      await forbidden.first().getByRole('button', { name: 'Try again' }).click()
+      await forbidden.nth(left - 1).waitFor({ state: 'detached' })
+    }
+    assert.equal(await failed.count(), 0)
     await visitor.close()
   })
 
