@@ -34,20 +34,28 @@ export function provesSender(name: string): boolean {
 /** A copy of a shorter one is not recognised: its text stands in too many others. */
 const minLength = 6
 /** Values that are no secrets, although their name looks like one: they stand in texts of all kinds. */
-const commonWords: ReadonlySet<string> = new Set(
-  ['account', 'anonymous', 'changeme', 'default', 'disabled', 'enabled', 'internal', 'kubernetes', 'latest', 'localhost'].concat([
-    'master',
-    'optional',
-    'password',
-    'private',
-    'production',
-    'public',
-    'release',
-    'required',
-    'secret',
-    'staging',
-  ]),
-)
+const commonWords: ReadonlySet<string> = new Set([
+  'account',
+  'anonymous',
+  'changeme',
+  'default',
+  'disabled',
+  'enabled',
+  'internal',
+  'kubernetes',
+  'latest',
+  'localhost',
+  'master',
+  'optional',
+  'password',
+  'private',
+  'production',
+  'public',
+  'release',
+  'required',
+  'secret',
+  'staging',
+])
 
 /** Whether copies of a secret are searched for; the secret itself is masked in any case. */
 export function isRecognisable(secret: string): boolean {

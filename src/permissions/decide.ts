@@ -57,6 +57,9 @@ interface Judgement {
 
 function judge(view: PermissionView, need: Need): Judgement {
   if (view.admin) return allowed('administrators may do everything')
+  if (view.legacyFallback === true && (need.kind === 'application' || need.kind === 'build-service')) {
+    return allowed('the permission service is silent and `services.fiat.legacyFallback` is set')
+  }
   switch (need.kind) {
     case 'admin':
       return denied('the user has no role of `fiat.admin.roles`')
@@ -65,9 +68,8 @@ function judge(view: PermissionView, need: Need): Judgement {
     case 'application':
       return judgeApplication(view, need)
     case 'account':
-      return granted(view, need)
     case 'build-service':
-      return view.legacyFallback === true ? allowed(fallbackRule) : granted(view, need)
+      return granted(view, need)
     case 'service-account':
       return mayUseServiceAccount(view, need.name)
         ? allowed('the user has the roles of the service account')
@@ -79,11 +81,8 @@ function judge(view: PermissionView, need: Need): Judgement {
   }
 }
 
-const fallbackRule = 'the permission service is silent and `services.fiat.legacyFallback` is set'
-
 function judgeApplication(view: PermissionView, need: Extract<Need, { kind: 'application' }>): Judgement {
   const { name, authorization, whenUnknown } = need
-  if (view.legacyFallback === true) return allowed(fallbackRule)
   if (isListed(view, 'application', name)) return granted(view, need)
   if (whenUnknown === 'nothing') return allowed('the application is unknown, and nothing is demanded then')
   if (whenUnknown === 'admin') return denied('the application is unknown, and only administrators may do it then')
