@@ -1,27 +1,25 @@
 /**
  * `npm run bench`: start, memory, the request path, small and large answers, compared with direct access, nginx and a bare
- * pass-through; the cost of rules, of counting in Redis, of the audit log; deployments to this machine; if named, overload,
- * requests without login, a soak, growth, idle tabs, and the console in a browser.
+ * pass-through; the cost of the audit log; long lists; deployments to this machine; if named, workers, overload, requests without
+ * login, and a soak.
  */
 import { cpus } from 'node:os'
 import { resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { measureConsole } from './console.ts'
 import { openQuotas } from './cpu-quota.ts'
-import { measureGrowth } from './growth.ts'
 import { measureLists } from './lists.ts'
 import { type Asked, measure, median, print, type Row, round, toRows, warmUp } from './measure.ts'
 import { type BenchOptions, parseOptions } from './options.ts'
+import { measurePrices } from './prices.ts'
 import { measureAttacks, measureOverload, measureSoak } from './steady.ts'
-import { measureTabs } from './tabs.ts'
 import {
   createScratch,
   logIn,
   type Scratch,
   startGateway,
   startPassThrough,
+  startPathGateway,
   startPeers,
-  startRedis,
   startService,
   type Target,
 } from './targets.ts'
@@ -33,26 +31,20 @@ const parts: Record<string, Part> = {
   path: measurePath,
   small: measureSmall,
   large: measureLarge,
-  rules: measureRules,
-  counting: measureCounting,
   audit: measureAudit,
   lists: measureLists,
   'deployments/balancer': (...given) => measureDeployments('measureBalancer', ...given),
   'deployments/memory': (...given) => measureDeployments('measureAgentMemory', ...given),
-  'deployments/reads': (...given) => measureDeployments('measureReads', ...given),
   'deployments/times': (...given) => measureDeployments('measureTimes', ...given),
   'deployments/traffic': (...given) => measureDeployments('measureTraffic', ...given),
-  'deployments/kills': (...given) => measureDeployments('measureKills', ...given),
 }
 /** They run only if they are named. */
 const longParts: Record<string, Part> = {
+  prices: measurePrices,
   workers: measureWorkers,
   overload: measureOverload,
   attacks: measureAttacks,
   soak: measureSoak,
-  growth: measureGrowth,
-  tabs: measureTabs,
-  console: measureConsole,
 }
 const smallPath = '/networks/small'
 /** About one application, on which the user needs a permission. */
@@ -60,7 +52,6 @@ const applicationPath = '/applications/app-{connection}/serverGroupManagers'
 const idleSeconds = 10
 /** Of a core, for each worker: so little that it is what limits the throughput, even on a machine that does other work. */
 const workerShare = 0.1
-const limits = { RATELIMIT_ENABLED: 'true', RATELIMIT_LEARNING: 'false', RATELIMIT_CAPACITY: '1000000000' }
 
 const options = parseOptions(process.argv.slice(2))
 if (options !== undefined) await main(options)
@@ -125,23 +116,16 @@ async function measurePath(options: BenchOptions, scratch: Scratch): Promise<voi
   try {
     const service = await startPeers(targets, scratch)
     targets.push(await startPassThrough(scratch.dir('bare'), service))
-    const { dist } = options
-    const env = {
-      SERVICES_FIAT_ENABLED: 'true',
-      SERVICES_FIAT_BASEURL: `http://127.0.0.1:${service.port}`,
-      PERMISSIONS_ENFORCE: 'gateway',
-      HTTP_SHAREDREADS: 'true',
-      // On a machine that does other work, requests would be rejected instead of measured.
-      HTTP_OVERLOAD_MAXEVENTLOOPDELAY: '60s',
-    }
-    targets.push(await logIn(await startGateway({ dir: scratch.dir('fairlead'), dist, service, env })))
+    const { dist, without } = options
+    targets.push(await startPathGateway({ dir: scratch.dir('fairlead'), dist, service }))
+    if (without !== undefined) targets.push(await startPathGateway({ dir: scratch.dir('without'), dist, service }, without))
     const asked = { path: applicationPath, connections: 50 }
     const sent: string[] = []
     for (const target of targets.slice(1)) sent.push(`${target.name} ${await warmUp(target, asked)}`)
     console.log(`\nRequests before the measurement: ${sent.join(', ')}`)
     const full = await measure(targets.slice(1), options, asked)
     print('Request path: session, permission, metrics and log; 2 KB answers, 50 connections', toRows(full, 'bare'))
-    const saturated = full.at(-1)?.best.requestsPerSecond ?? Number.NaN
+    const saturated = full.find(({ target }) => target.name === 'fairlead')?.best.requestsPerSecond ?? Number.NaN
     const rate = options.rate ?? Math.round(saturated / 200) * 100
     const steady = await measure(targets.slice(1), options, { ...asked, rate })
     print(`The same at ${rate} requests a second`, toRows(steady, 'bare'))
@@ -252,27 +236,6 @@ async function measureLarge(options: BenchOptions, scratch: Scratch): Promise<vo
   })
 }
 
-/** What permissions and limits cost, each alone, for an operation about one application; ratios are to a gateway without. */
-async function measureRules(options: BenchOptions, scratch: Scratch): Promise<void> {
-  const permissions = await startService(scratch.dir('permissions'))
-  const fiat = { SERVICES_FIAT_ENABLED: 'true', SERVICES_FIAT_BASEURL: `http://127.0.0.1:${permissions.port}` }
-  try {
-    await compare(options, scratch, {
-      title: '2 KB answers about one application, 50 connections',
-      asked: { path: applicationPath, connections: 50 },
-      gateways: {
-        'no rules': {},
-        // Users are looked up, and each call to a service names the accounts that they may use.
-        'permissions of 1,000 applications, 200 roles, 50 accounts; services check': fiat,
-        'the same; the gateway checks': { ...fiat, PERMISSIONS_ENFORCE: 'gateway' },
-        'rate limits in memory': limits,
-      },
-    })
-  } finally {
-    await permissions.process.stop()
-  }
-}
-
 /** It starts deployments as tests do, which choose between sources and bundle when they are loaded. */
 async function measureDeployments(
   part: keyof typeof import('./deployments.ts'),
@@ -282,29 +245,6 @@ async function measureDeployments(
   if (options.dist) process.env['TESTED_BUNDLE'] = resolve(import.meta.dirname, '..')
   const parts = await import('./deployments.ts')
   await parts[part](options, scratch)
-}
-
-/** What it costs to count the requests of all replicas together; sessions are in Redis for every target. */
-async function measureCounting(options: BenchOptions, scratch: Scratch): Promise<void> {
-  const redis = await startRedis(scratch.dir('redis'))
-  if (redis === undefined) {
-    console.log('redis-server is not installed; counting is not measured.')
-    return
-  }
-  const shared = { REDIS_CONNECTION: `redis://127.0.0.1:${redis.port}` }
-  try {
-    await compare(options, scratch, {
-      title: '2 KB answers, 50 connections, a Redis for all replicas',
-      asked: { path: smallPath, connections: 50 },
-      gateways: {
-        'counted in memory': { ...shared, ...limits, RATELIMIT_REDIS_ENABLED: 'false' },
-        'counted in Redis': { ...shared, ...limits },
-        'not counted': shared,
-      },
-    })
-  } finally {
-    await redis.process.stop()
-  }
 }
 
 /** What it costs that a change is on disk before it is answered. */

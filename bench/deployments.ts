@@ -1,16 +1,14 @@
-/** Deployments to this machine: how soon they serve, what they lose, what their load balancer and their agent cost, how fast they are read. */
+/** Deployments to this machine: how soon they serve, what they lose, what their load balancer and their agent cost. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { askAgent } from '../src/agent/agent-request.ts'
 import type { DesiredInstance, DesiredState } from '../src/agent/protocol.ts'
 import { socketPathFor } from '../src/storage/socket-path.ts'
 import { toInstance } from '../test/support/agent.ts'
-import { runKills } from '../test/support/deployment-kills.ts'
 import { creation, type Deployments, receivedNumbers, sized, startDeployments, visit } from '../test/support/deployments.ts'
 import type { TestEnd } from '../test/support/test-end.ts'
 import { killAllInstances, startTraffic, trafficChanges, untilSettled } from '../test/support/traffic-changes.ts'
-import { measure, print, round, toRows } from './measure.ts'
+import { measure, median, print, round, toRows } from './measure.ts'
 import type { BenchOptions } from './options.ts'
-import { startRecordedFleet } from './recorded-fleet.ts'
 import { type Scratch, startAgent, startAgentBalancer, startPeers, type Target } from './targets.ts'
 
 const smallPath = '/networks/small'
@@ -80,21 +78,6 @@ async function desire(dir: string, state: DesiredState): Promise<void> {
       signal: AbortSignal.timeout(5000),
     })
     isTaken = await sent.then(({ status }) => status === 200).catch(() => false)
-  }
-}
-
-/** Reads of what is recorded; no process runs for it. */
-export async function measureReads(options: BenchOptions, scratch: Scratch): Promise<void> {
-  const fleet = { groups: 1000, instancesEach: 5 }
-  const { target, close } = await startRecordedFleet(scratch.dir('recorded'), options.dist, fleet)
-  try {
-    for (const connections of [1, 8]) {
-      const path = '/applications/shop/serverGroups'
-      const title = `${path}: 1,000 server groups, 5,000 instances; ${connections} at a time`
-      print(title, toRows(await measure([target], options, { path, connections })))
-    }
-  } finally {
-    await close()
   }
 }
 
@@ -170,19 +153,4 @@ async function countLost(t: TestEnd, forMs: number): Promise<void> {
     },
   ])
   for (const failure of failures.slice(0, 10)) console.log(JSON.stringify(failure))
-}
-
-export function measureKills({ rounds }: BenchOptions): Promise<void> {
-  return withEnd((t) => timeKills(t, rounds * 4))
-}
-
-async function timeKills(t: TestEnd, rounds: number): Promise<void> {
-  const times = await runKills(t, { rounds, seed: 1 })
-  print('kill -9 of Fairlead, its agent or both during a change, until the change is over and all is as desired', [
-    { kills: times.length, 'median ms': round(median(times)), 'longest ms': round(Math.max(...times)) },
-  ])
-}
-
-function median(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN
 }

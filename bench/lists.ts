@@ -1,9 +1,10 @@
 /** Lists that clients poll, of a size that large organisations have. */
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { openUsers } from '../src/login/form/users.ts'
+import { toApplications } from './applications.ts'
 import { measure, print, type Row, toRows } from './measure.ts'
 import type { BenchOptions } from './options.ts'
-import { addApplications } from './seed.ts'
 import { logIn, password, type Scratch, startGateway, startService, type Target } from './targets.ts'
 
 const applicationCount = 10_000
@@ -55,6 +56,22 @@ async function startEmbedded({ dist }: BenchOptions, scratch: Scratch): Promise<
   const users = openUsers(dataDir)
   await users.add('reader', password, ['dev'])
   users.close()
-  addApplications(dir, applicationCount)
+  addApplications(join(dataDir, 'backends.db'))
   return [await logIn(await startGateway({ dir, dist, env: usual }), 'reader')]
+}
+
+/** Half of them are for the role `dev`, the others for `ops`. */
+function addApplications(file: string): void {
+  const db = new DatabaseSync(file)
+  db.exec('PRAGMA synchronous = OFF; BEGIN')
+  const write = db.prepare('INSERT OR REPLACE INTO definitions_documents (kind, key, modified_ms, document) VALUES (?, ?, 0, ?)')
+  for (const [index, application] of toApplications(applicationCount, 0).entries()) {
+    const key = String(application['name']).toLowerCase()
+    write.run('application', key, JSON.stringify(application))
+    const roles = [index % 2 === 0 ? 'dev' : 'ops']
+    const permissions = { READ: roles, WRITE: roles, EXECUTE: roles }
+    write.run('application-permission', key, JSON.stringify({ name: application['name'], permissions, lastModified: 0 }))
+  }
+  db.exec('COMMIT')
+  db.close()
 }

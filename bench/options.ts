@@ -1,7 +1,11 @@
 /** What can be asked of the benchmark on the command line. */
 import { parseArgs } from 'node:util'
+import { switches } from '../src/runtime/without.ts'
 
 export interface BenchOptions {
+  isShort: boolean
+  /** Switched off in `src/runtime/`, for a second gateway in `path`. */
+  without: string | undefined
   /** Measure the bundle in `dist/` instead of the sources. */
   dist: boolean
   rounds: number
@@ -10,23 +14,23 @@ export interface BenchOptions {
   starts: number
   /** Requests a second in the second half of `path`; half of what Fairlead can answer unless given. */
   rate: number | undefined
-  /** Length of `attacks`, `soak`, `tabs`, and of the open tab of `console`. */
+  /** Length of `attacks` and `soak`. */
   minutes: number | undefined
   /** Names of the parts to run; empty for all. */
   only: string[]
 }
 
-const help = `Usage: npm run bench -- [options] [start] [path] [small] [large] [rules] [counting] [audit] [lists] [deployments] [workers] [overload] [attacks] [soak] [growth] [tabs] [console]
+const help = `Usage: npm run bench -- [options] [start] [path] [prices] [small] [large] [audit] [lists] [deployments] [workers] [overload] [attacks] [soak]
 
   --dist     the bundle in dist/ (npm run build) instead of the sources
+  --without NAME  "path" also without this part of src/runtime: ${switches.join(', ')}
   --rate N   requests a second for the second half of "path" (default: half of what Fairlead can answer)
-  --minutes N  length of "attacks" (default: 1), "soak" (default: 10), each kind of "tabs" (default: 1) and the open tab of
-             "console" (default: 3); these, "workers", "overload" and "growth" run only if they are named
+  --minutes N  length of "attacks" (default: 1) and "soak" (default: 10); these, "prices", "workers" and "overload" run only if they are named
   --short    fewer and shorter measurements, for a first look
   --help     this text
 
-Deployments are measured in parts that have names of their own: deployments/balancer, deployments/memory, deployments/reads,
-deployments/times, deployments/traffic, deployments/kills.
+Deployments are measured in parts that have names of their own: deployments/balancer, deployments/memory, deployments/times,
+deployments/traffic.
 
 Everything runs on loopback, stops by itself, and takes about eight minutes (--short: two). Compare ratios of one run, and
 processor time before throughput: what else runs on the machine moves the latter.
@@ -39,6 +43,7 @@ export function parseOptions(args: string[]): BenchOptions | undefined {
     options: {
       dist: { type: 'boolean' },
       rate: { type: 'string' },
+      without: { type: 'string' },
       minutes: { type: 'string' },
       short: { type: 'boolean' },
       help: { type: 'boolean' },
@@ -48,9 +53,15 @@ export function parseOptions(args: string[]): BenchOptions | undefined {
     process.stdout.write(help)
     return undefined
   }
+  const { without } = values
+  if (without !== undefined && !switches.some((name) => name === without)) {
+    throw new Error(`src/runtime has no "${without}" to switch off; it has ${switches.join(', ')}.`)
+  }
   const short = values.short === true
   return {
     dist: values.dist === true,
+    isShort: short,
+    without,
     rounds: short ? 2 : 5,
     secondsEach: short ? 1 : 3,
     starts: short ? 3 : 9,

@@ -1,4 +1,4 @@
-/** What is measured of steadiness: goodput under overload, requests without login for a minute, and a soak with curves. */
+/** What is measured of steadiness: goodput under overload, requests without login for a minute, and a soak. */
 import { execFile } from 'node:child_process'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
@@ -9,7 +9,6 @@ import { formatMetadata } from '../test/support/saml-identity-provider.ts'
 import { keyPairOf } from '../test/support/self-signed.ts'
 import { type AttackKind, attackKinds } from './attack-kinds.ts'
 import { type AttackedPorts, attackOnce } from './attacks.ts'
-import { type Curve, drawCurves } from './curves.ts'
 import { type LoadRequest, load } from './load.ts'
 import { print, round } from './measure.ts'
 import type { BenchOptions } from './options.ts'
@@ -257,32 +256,26 @@ function row(measured: string, value: number, target: number) {
   return { measured, value: round(value), target: `${value <= target ? '' : 'missed: '}≤ ${target}` }
 }
 
-/** Of a curve of an hour, and more than can be told apart. */
-const mostPoints = 600
-
 /** A mix of reads, changes, logins and clients that leave, and what the process holds meanwhile. */
 export async function measureSoak(options: BenchOptions, scratch: Scratch): Promise<void> {
   const seconds = (options.minutes ?? 10) * 60
   await withGateway(options, scratch, async ({ port, headers, process }) => {
-    const curves: Record<'memory' | 'descriptors' | 'delay', Curve> = {
-      memory: { title: 'Resident memory, MiB', points: [] },
-      descriptors: { title: 'Open descriptors', points: [] },
-      delay: { title: 'Event loop delay p99, ms', points: [] },
+    const samples: Record<'resident memory, MiB' | 'open descriptors' | 'event loop delay p99, ms', number[]> = {
+      'resident memory, MiB': [],
+      'open descriptors': [],
+      'event loop delay p99, ms': [],
     }
     const ask = { port, headers, seconds, tolerated: [503] }
-    const startedMs = performance.now()
-    const endsMs = startedMs + seconds * 1000
+    const endsMs = performance.now() + seconds * 1000
     const sampling = (async () => {
       while (performance.now() < endsMs) {
         const metrics = await (await fetch(`http://127.0.0.1:${port}/spectator/metrics`)).text()
-        const second = (performance.now() - startedMs) / 1000
-        curves.memory.points.push([second, process.memory().now])
-        curves.descriptors.points.push([second, readdirSync(`/proc/${process.pid}/fd`).length])
-        curves.delay.points.push([
-          second,
+        samples['resident memory, MiB'].push(process.memory().now)
+        samples['open descriptors'].push(readdirSync(`/proc/${process.pid}/fd`).length)
+        samples['event loop delay p99, ms'].push(
           1000 * Number(/^nodejs_eventloop_lag_p99_seconds (\S+)/m.exec(metrics)?.[1] ?? Number.NaN),
-        ])
-        await sleep(Math.max(1, seconds / mostPoints) * 1000)
+        )
+        await sleep(1000)
       }
     })()
     const leaving = (async () => {
@@ -303,20 +296,17 @@ export async function measureSoak(options: BenchOptions, scratch: Scratch): Prom
       sampling,
       leaving,
     ])
-    const file = resolve('soak.svg')
-    writeFileSync(file, drawCurves(Object.values(curves)))
     print(
-      `${seconds} s of mixed load; curves in ${file}`,
-      Object.values(curves).map(({ title, points }) => ({
-        measured: title,
-        'second quarter': round(median(points, 0.25, 0.5)),
-        'last quarter': round(median(points, 0.75, 1)),
+      `${seconds} s of mixed load`,
+      Object.entries(samples).map(([measured, values]) => ({
+        measured,
+        'second quarter': round(quantile(part(values, 0.25, 0.5), 0.5)),
+        'last quarter': round(quantile(part(values, 0.75, 1), 0.5)),
       })),
     )
   })
 }
 
-function median(points: Curve['points'], from: number, to: number): number {
-  const part = points.slice(Math.floor(points.length * from), Math.ceil(points.length * to)).map(([, value]) => value)
-  return quantile(part, 0.5)
+function part(values: readonly number[], from: number, to: number): number[] {
+  return values.slice(Math.floor(values.length * from), Math.ceil(values.length * to))
 }

@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { askAgent } from '../src/agent/agent-request.ts'
 import type { DesiredState } from '../src/agent/protocol.ts'
-import { agentNodeOptions } from '../src/agent/start-agent.ts'
+import { agentNodeOptions } from '../src/runtime/v8-options.ts'
 import { socketPathFor } from '../src/storage/socket-path.ts'
 import { findProgram } from '../test/support/debian.ts'
 import { freePort } from '../test/support/free-port.ts'
@@ -131,15 +131,6 @@ export async function startAgentBalancer(dir: string, dist: boolean, service: Ta
   return { name: 'load balancer', port, process: agent, headers: {} }
 }
 
-/** As durable as sessions need it. */
-export async function startRedis(dir: string): Promise<Target | undefined> {
-  const command = findProgram('redis-server')
-  if (command === undefined) return undefined
-  const port = await freePort()
-  const args = ['--port', String(port), '--bind', '127.0.0.1', '--dir', dir, '--save', '', '--appendonly', 'yes']
-  return { name: 'redis', port, process: new MeasuredProcess({ command, args, dir }), headers: {} }
-}
-
 export interface GatewayStart {
   dir: string
   dist: boolean
@@ -198,4 +189,26 @@ export async function logIn(target: Target, username = 'admin'): Promise<Target>
     .find((pair) => pair?.startsWith('SESSION='))
   if (cookie === undefined) throw new Error(`The login failed with status ${answer.status}: ${await answer.text()}`)
   return { ...target, headers: { cookie } }
+}
+
+/**
+ * A gateway with everything on that a gateway is for, and a session.
+ *
+ * @param without Switched off in `src/runtime/`.
+ */
+export async function startPathGateway(
+  start: GatewayStart & { service: Pick<Target, 'port'> },
+  without?: string,
+): Promise<Target> {
+  const env = {
+    SERVICES_FIAT_ENABLED: 'true',
+    SERVICES_FIAT_BASEURL: `http://127.0.0.1:${start.service.port}`,
+    PERMISSIONS_ENFORCE: 'gateway',
+    HTTP_SHAREDREADS: 'true',
+    // On a machine that does other work, requests would be rejected instead of measured.
+    HTTP_OVERLOAD_MAXEVENTLOOPDELAY: '60s',
+    ...(without !== undefined && { RUNTIME_WITHOUT: without }),
+  }
+  const name = without === undefined ? 'fairlead' : `without ${without}`
+  return logIn(await startGateway({ ...start, env, name }))
 }

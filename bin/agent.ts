@@ -1,7 +1,7 @@
 /** `fairlead agent`: runs the agent in the foreground, for service managers. Otherwise Fairlead starts it when it is needed. */
 import { runAgent } from '../src/agent/agent.ts'
 import { createAgentLog } from '../src/agent/log.ts'
-import { createDataDir } from '../src/backends/lock.ts'
+import { createDataDir } from '../src/backends/hosting/lock.ts'
 import { LockedError } from '../src/storage/file-lock.ts'
 import { readArguments } from './arguments.ts'
 import { configOption, readConfig } from './read-config.ts'

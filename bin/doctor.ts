@@ -1,9 +1,9 @@
 /** `fairlead doctor`: examines the installation and prints the addresses for the identity provider. */
 import { ConfigError, type LoadedConfig } from '../src/config/config.ts'
 import { examine, usualProxyAddress } from '../src/doctor/doctor.ts'
-import { type Finding, findingsOn } from '../src/doctor/finding.ts'
 import { formatExamination } from '../src/doctor/format-examination.ts'
 import { findMistake } from '../src/doctor/public-address.ts'
+import { type Finding, findingsOn } from '../src/findings/finding.ts'
 import { Misuse, readArguments } from './arguments.ts'
 import { configOption, readConfig } from './read-config.ts'
 

@@ -30,7 +30,7 @@ function main() {
 
 function prepareServer() {
   if (process.argv[2] !== 'serve') return Promise.resolve()
-  return import('./start-options.js').then(({ useStartOptions }) => useStartOptions()).then(prepareConsole)
+  return import('../src/runtime/start-options.ts').then(({ useStartOptions }) => useStartOptions()).then(prepareConsole)
 }
 
 /** A clone builds the web console when it is missing or older than its sources; without it, everything else is served. */

@@ -1,16 +1,16 @@
 /** Program of a worker process: a gateway that serves the connections which the primary accepts. */
 
 import { Socket } from 'node:net'
-import { createGateway, type Gateway } from '../src/gateway.ts'
-import { keepTickShape } from '../src/node-ticks.ts'
+import type { Gateway } from '../src/gateway/context.ts'
+import { createGateway } from '../src/gateway.ts'
+import { growWithLoad } from '../src/runtime/v8-options.ts'
 import { openLog } from '../src/telemetry/log.ts'
-import { growWithLoad, keepMemorySmall } from '../src/telemetry/memory.ts'
-import { type HandedConnection, type WorkerStart, wordsMark } from '../src/workers/protocol.ts'
+import { keepMemorySmall } from '../src/telemetry/memory.ts'
+import { fromWorkerConfig, type HandedConnection, type WorkerStart, wordsMark } from '../src/workers/protocol.ts'
 import { linkToPrimary } from '../src/workers/remote-parts.ts'
 import { explainFailure } from './failure.ts'
 import { readConfig } from './read-config.ts'
 
-keepTickShape()
 growWithLoad()
 
 /** Where `fork` has put the stream of the channel. */
@@ -23,7 +23,8 @@ process.on('disconnect', () => process.exit(1))
 process.once('message', (start: WorkerStart) => void work(start))
 
 async function work(start: WorkerStart): Promise<void> {
-  const { config, number } = start
+  const { number } = start
+  const config = fromWorkerConfig(start.config)
   const { log, missing } = openLog(config.telemetry.logLevel, config.telemetry.logFormat, { worker: number })
   const hurry = new AbortController()
   let gateway: Gateway | undefined

@@ -1,4 +1,4 @@
-/** `fairlead image`: manages the images of the provider `local`, while Fairlead runs. */
+/** `fairlead image`: manages the images that users upload, while Fairlead runs. */
 import { createHash } from 'node:crypto'
 import { createReadStream, existsSync, lstatSync, mkdtempSync, readdirSync, rmSync, Stats, statSync } from 'node:fs'
 import { tmpdir, userInfo } from 'node:os'
@@ -8,11 +8,13 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { ReadEntry } from 'tar'
 import type { Dispatcher } from 'undici'
 import { parseImageId } from '../src/backends/images/image-store.ts'
-import type { UnpackBounds } from '../src/backends/images/unpack.ts'
+import { providerTypes } from '../src/backends/infrastructure/providers/all.ts'
+import type { UploadLimits } from '../src/backends/infrastructure/providers/provider-type.ts'
 import { GatewayError } from '../src/errors.ts'
 import { type JsonObject, objectOf, objectsOf, textOf } from '../src/json/values.ts'
+import { Client } from '../src/runtime/undici-client.ts'
+import { standalone } from '../src/settings/standalone.ts'
 import { socketPathFor } from '../src/storage/socket-path.ts'
-import { Client } from '../src/undici-client.ts'
 import { choose, Misuse, readArguments } from './arguments.ts'
 import { command } from './command-name.ts'
 import { configOption, readConfig } from './read-config.ts'
@@ -59,14 +61,14 @@ interface Input {
   readonly path: string
   readonly values: Values
   /** Of an image, where this command and Fairlead share their configuration. */
-  readonly bounds: UnpackBounds | undefined
+  readonly limits: UploadLimits | undefined
 }
 
 const actions: Readonly<Record<string, (send: Send, input: Input) => Promise<string>>> = {
-  async push(send, { id, path, values, bounds }) {
+  async push(send, { id, path, values, limits }) {
     const query = toQuery(values)
     const image = objectOf(
-      await withArchive(path, bounds, ({ file, bytes, digest }) =>
+      await withArchive(path, limits, ({ file, bytes, digest }) =>
         send({
           method: 'PUT',
           path: `${pathOf(id)}${query}`,
@@ -82,7 +84,7 @@ const actions: Readonly<Record<string, (send: Send, input: Input) => Promise<str
     return `image ${id} stored: ${describeContent(image)}\n`
   },
   async list(send) {
-    const images = objectsOf(await send({ method: 'GET', path: '/local/images' }))
+    const images = objectsOf(await send({ method: 'GET', path: standalone.imagesPath }))
     return images.map((image) => `${[image['imageId'], createdAt(image), describeContent(image)].join('\t')}\n`).join('')
   },
   async show(send, { id }) {
@@ -105,9 +107,9 @@ export async function image(args: readonly string[]): Promise<number> {
     )
   }
   if (action === 'push' && path === '') throw new Misuse('image', 'Say which directory or archive is the image.')
-  const { send, close, bounds } = await connect(args, values.url)
+  const { send, close, limits } = await connect(args, values.url)
   try {
-    process.stdout.write(await act(send, { id, path, values, bounds }))
+    process.stdout.write(await act(send, { id, path, values, limits }))
     return 0
   } finally {
     await close()
@@ -120,7 +122,7 @@ function parse(args: readonly string[]) {
 
 function pathOf(id: string): string {
   const { name = '', version = '' } = parseImageId(id) ?? {}
-  return `/local/images/${encodeURIComponent(name)}/${encodeURIComponent(version)}`
+  return `${standalone.imagesPath}/${encodeURIComponent(name)}/${encodeURIComponent(version)}`
 }
 
 /** @throws {GatewayError} BAD_ARGUMENT for a label or tag without value */
@@ -155,7 +157,7 @@ interface Archive {
 }
 
 /** An archive as it is, a directory packed into a temporary file, so that its digest goes ahead of it. */
-async function withArchive<T>(path: string, bounds: UnpackBounds | undefined, use: (archive: Archive) => Promise<T>): Promise<T> {
+async function withArchive<T>(path: string, limits: UploadLimits | undefined, use: (archive: Archive) => Promise<T>): Promise<T> {
   const found = statSync(path, { throwIfNoEntry: false })
   if (found === undefined) throw new GatewayError('NOT_FOUND', `There is no file or directory ${path}.`)
   if (!found.isDirectory()) return use(await measure(path))
@@ -172,7 +174,7 @@ async function withArchive<T>(path: string, bounds: UnpackBounds | undefined, us
     }
     // The asynchronous form of the library breaks off at files that have a second name.
     try {
-      if (bounds !== undefined) checkSize(path, bounds)
+      if (limits !== undefined) checkSize(path, limits)
       create({ cwd: path, file, mode: 0o600, gzip: true, portable: true, filter, sync: true }, ['.'])
     } catch (error) {
       if (error instanceof GatewayError) throw error
@@ -190,7 +192,7 @@ function isPrivate(entry: string): boolean {
 }
 
 /** Fairlead would refuse what is too large only once it is packed and sent. @throws {GatewayError} BAD_ARGUMENT */
-function checkSize(folder: string, { maxBytes, maxEntries }: UnpackBounds): void {
+function checkSize(folder: string, { maxBytes, maxEntries, bytesKey, entriesKey }: UploadLimits): void {
   let [bytes, entries] = [0, 0]
   const add = (below: string) => {
     for (const name of readdirSync(join(folder, below))) {
@@ -199,8 +201,8 @@ function checkSize(folder: string, { maxBytes, maxEntries }: UnpackBounds): void
       if (found === undefined || specialKindOf(found) !== undefined) continue
       entries++
       if (found.isFile()) bytes += found.size
-      if (bytes > maxBytes) throw tooLarge(`${maxBytes} bytes`, 'local.images.max-size')
-      if (entries > maxEntries) throw tooLarge(`${maxEntries} entries`, 'local.images.max-files')
+      if (bytes > maxBytes) throw tooLarge(`${maxBytes} bytes`, bytesKey)
+      if (entries > maxEntries) throw tooLarge(`${maxEntries} entries`, entriesKey)
       if (found.isDirectory()) add(entry)
     }
   }
@@ -246,11 +248,11 @@ const startPauseMs = 100
 interface Fairlead {
   readonly send: Send
   close(): Promise<void>
-  readonly bounds: UnpackBounds | undefined
+  readonly limits: UploadLimits | undefined
 }
 
 async function connect(args: readonly string[], url: string | undefined): Promise<Fairlead> {
-  const { origin, prefix, headers, socketPath, bounds } = url === undefined ? await ownSocket(args) : remote(url)
+  const { origin, prefix, headers, socketPath, limits } = url === undefined ? await ownSocket(args) : remote(url)
   const client = new Client(origin, {
     ...(socketPath !== undefined && { socketPath }),
     headersTimeout: answerMs,
@@ -266,7 +268,7 @@ async function connect(args: readonly string[], url: string | undefined): Promis
     if (answer.statusCode >= 300) throw new GatewayError('BAD_ARGUMENT', explainRefusal(answer.statusCode, text))
     return text === '' ? undefined : JSON.parse(text)
   }
-  return { send, close: () => client.close(), bounds }
+  return { send, close: () => client.close(), limits }
 }
 
 interface Place {
@@ -275,7 +277,7 @@ interface Place {
   readonly prefix: string
   readonly headers: Record<string, string>
   readonly socketPath: string | undefined
-  readonly bounds: UnpackBounds | undefined
+  readonly limits: UploadLimits | undefined
 }
 
 async function ownSocket(args: readonly string[]): Promise<Place> {
@@ -284,8 +286,10 @@ async function ownSocket(args: readonly string[]): Promise<Place> {
   await awaitStart(config.backends.dataDir, socketPath)
   const { username } = userInfo()
   const headers = { 'x-spinnaker-user': encodeURIComponent(username), 'x-fairlead-operator': 'command line' }
-  const bounds = config.backends.infrastructure?.local?.images
-  return { origin: 'http://fairlead', prefix: '/clouddriver', headers, socketPath, bounds }
+  const type = providerTypes.find(({ id }) => id === standalone.provider)
+  const settings = config.backends.infrastructure?.providers[standalone.provider]
+  const limits = settings === undefined ? undefined : type?.uploadLimits?.(settings)
+  return { origin: 'http://fairlead', prefix: '/clouddriver', headers, socketPath, limits }
 }
 
 /** A Fairlead that has just been started opens its socket a moment later. */
@@ -305,7 +309,7 @@ function remote(url: string): Place {
     prefix: parsed.pathname.replace(/\/$/, ''),
     headers: token === undefined ? {} : { authorization: `Bearer ${token}` },
     socketPath: undefined,
-    bounds: undefined,
+    limits: undefined,
   }
 }
 

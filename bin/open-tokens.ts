@@ -1,5 +1,5 @@
 /** The store of API tokens of a configuration, for commands that run beside the gateway. */
-import { createDataDir } from '../src/backends/lock.ts'
+import { createDataDir } from '../src/backends/hosting/lock.ts'
 import type { Config } from '../src/config/config.ts'
 import { GatewayError } from '../src/errors.ts'
 import { openUsers, type StoredUser } from '../src/login/form/users.ts'

@@ -1,9 +1,11 @@
 /** `fairlead token`: manages API tokens in their store, also while the gateway runs. */
 import type { Config } from '../src/config/config.ts'
 import { GatewayError } from '../src/errors.ts'
+import { formMethod } from '../src/login/form/method.ts'
+import { settingsOf } from '../src/login/settings.ts'
 import type { Principal, StoredToken } from '../src/login/tokens/token-store.ts'
 import type { Tokens } from '../src/login/tokens/tokens.ts'
-import { findNameObjection } from '../src/user-name.ts'
+import { findNameObjection } from '../src/names/user-name.ts'
 import { choose, Misuse, readArguments } from './arguments.ts'
 import { command } from './command-name.ts'
 import { findUser, openConfiguredTokens } from './open-tokens.ts'
@@ -130,8 +132,9 @@ function toPrincipal({ user, 'service-account': account }: Values): Principal | 
 
 /** The users of the form are known, so a token for an unknown user is an error. Undefined with other logins. @throws {GatewayError} NOT_FOUND */
 function findOwner(username: string, { login, backends }: Config): { name: string } | undefined {
-  const { enabled, configuredUser } = login.form
-  if (!enabled) return undefined
+  const form = settingsOf(login, formMethod)
+  if (form === undefined) return undefined
+  const { configuredUser } = form
   const owner = configuredUser?.name === username ? configuredUser : findUser(backends.dataDir, username)
   if (owner !== undefined) return owner
   throw new GatewayError('NOT_FOUND', `There is no user "${username.slice(0, 100)}". All of them: ${command('user list')}`)

@@ -1,9 +1,11 @@
 /** `fairlead user`: manages the users of the login form in the data directory. */
 import { createInterface } from 'node:readline/promises'
-import { createDataDir } from '../src/backends/lock.ts'
+import { createDataDir } from '../src/backends/hosting/lock.ts'
 import type { Config } from '../src/config/config.ts'
 import { GatewayError } from '../src/errors.ts'
+import { formMethod } from '../src/login/form/method.ts'
 import { openUsers, type Users } from '../src/login/form/users.ts'
+import { settingsOf } from '../src/login/settings.ts'
 import type { Tokens } from '../src/login/tokens/tokens.ts'
 import { Unlocks } from '../src/login/unlocks.ts'
 import { openRedis } from '../src/redis/open-redis.ts'
@@ -124,9 +126,11 @@ function toOrder(args: readonly string[]) {
 }
 
 /** A name that nothing knows is probably mistyped; a directory is not asked. @throws {GatewayError} NOT_FOUND */
-function checkLockable(users: Users, name: string, { login: { form, ldap } }: Config): void {
-  if (ldap !== undefined) return
-  if (!form.enabled) throw new GatewayError('NOT_FOUND', 'No login with passwords is configured here, so no user has to wait.')
+function checkLockable(users: Users, name: string, { login }: Config): void {
+  const form = settingsOf(login, formMethod)
+  if (form === undefined && login.methods.some(({ type }) => type.checksPasswords)) return
+  if (form === undefined)
+    throw new GatewayError('NOT_FOUND', 'No login with passwords is configured here, so no user has to wait.')
   if (users.find(name) !== undefined || form.configuredUser?.name === name) return
   throw new GatewayError('NOT_FOUND', `There is no user "${name.slice(0, 100)}".`)
 }

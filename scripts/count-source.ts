@@ -1,12 +1,15 @@
 /**
- * Counts the source of a checkout: `node scripts/count-source.ts [folder]`. Two checkouts are compared by counting both with the same script.
+ * Counts the source of a checkout: `node scripts/count-source.ts [folder] [--names]`. Two checkouts are compared by counting both with the same script.
+ * `--names` lists the exported names that have several meanings, with their files.
  */
 import { globSync, readFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
+import { parseArgs } from 'node:util'
 import type { SyntaxNodeRef, Tree } from '@lezer/common'
 import { parser } from '@lezer/javascript'
 
-const folder = resolve(process.argv[2] ?? join(import.meta.dirname, '..'))
+const { values, positionals } = parseArgs({ options: { names: { type: 'boolean' } }, allowPositionals: true })
+const folder = resolve(positionals[0] ?? join(import.meta.dirname, '..'))
 const reader = parser.configure({ dialect: 'ts jsx' })
 /** A place that stands elsewhere too has at least so many equal lines in a row. */
 const equalLines = 6
@@ -25,6 +28,7 @@ const source = read('src/**/*.ts')
 const shown = { src: source, console: read('console/src/**/*.{ts,tsx}') }
 console.table(Object.fromEntries(Object.entries(shown).map(([name, files]) => [name, count(files)])))
 console.table(countRooms(source))
+if (values.names) for (const [name, paths] of severalMeanings(source)) console.log(name, paths.join(' '))
 
 function read(pattern: string): Source[] {
   return globSync(pattern, { cwd: folder }).map((path) => {
@@ -50,7 +54,7 @@ function count(files: readonly Source[]) {
     [`of these below ${smallFile} lines`]: single.filter(({ lines }) => lines.length < smallFile).length,
     'access by text per 1,000 lines': ((textAccesses(files) / all) * 1000).toFixed(1),
     [`pairs of ${equalLines} or more equal lines`]: equalPairs(files),
-    'exported names with several meanings': severalMeanings(files),
+    'exported names with several meanings': severalMeanings(files).length,
     'comments that begin with "Of"': files.reduce(
       (sum, { text }) => sum + (text.match(/^\s*(?:\/\*\*|\/\/|\*) Of\b/gm)?.length ?? 0),
       0,
@@ -67,7 +71,10 @@ function countRooms(files: readonly Source[]) {
     return `${found.length} with ${found.reduce((sum, { lines }) => sum + lines.length, 0)} lines`
   }
   const declaring = files.filter(({ path }) => path.startsWith('src/operations/resources/'))
-  const operations = declaring.reduce((sum, { text }) => sum + (text.match(/^\s+path: '/gm)?.length ?? 0), 0)
+  const operations = declaring.reduce(
+    (sum, { text }) => sum + (text.match(/^\s+(?:path: '|(?:get|post|put|patch|remove)\()/gm)?.length ?? 0),
+    0,
+  )
   return {
     'files beside the folders of src': loose('src'),
     'files beside the folders of src/backends': loose('src/backends'),
@@ -133,15 +140,16 @@ function equalPairs(files: readonly Source[]): number {
   return pairs
 }
 
-function severalMeanings(files: readonly Source[]): number {
-  const places = new Map<string, number>()
-  for (const { text } of files) {
+/** Names that several files export, with these files. */
+function severalMeanings(files: readonly Source[]): [name: string, paths: readonly string[]][] {
+  const places = new Map<string, string[]>()
+  for (const { path, text } of files) {
     const names = [
       ...text.matchAll(/^export (?:declare )?(?:abstract )?(?:async )?(?:const|let|function\*?|class|interface|type) (\w+)/gm),
     ]
-    for (const name of new Set(names.map(([, name = '']) => name))) places.set(name, (places.get(name) ?? 0) + 1)
+    for (const name of new Set(names.map(([, name = '']) => name))) places.getOrInsert(name, []).push(path)
   }
-  return [...places.values()].filter((many) => many > 1).length
+  return [...places].filter(([, paths]) => paths.length > 1).sort()
 }
 
 function spread(values: readonly number[]): string {

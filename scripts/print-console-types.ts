@@ -39,22 +39,38 @@ export interface ApiDescription {
 const methods = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch', 'trace']
 const plainName = /^[A-Za-z_$][\w$]*$/
 
-export function printConsoleTypes({ paths, components }: ApiDescription): string {
-  const schemas = Object.entries(components.schemas).map(
-    ([name, schema]) => `    ${describe(schema)}${key(name)}: ${toType(schema)}`,
+/** @param source What the console is written in: paths and schemas that it does not name are left out. */
+export function printConsoleTypes({ paths, components }: ApiDescription, source: string): string {
+  const printed = Object.entries(paths)
+    .filter(([path]) => source.includes(quote(path)))
+    .map(printPath)
+  const schemas = new Map(
+    Object.entries(components.schemas).map(([name, schema]) => [name, `    ${describe(schema)}${key(name)}: ${toType(schema)}`]),
   )
-  return `/** The API of Fairlead. Printed by \`npm run docs\` from the OpenAPI document; change the operations instead. */
+  const used = namesIn([source, ...printed].join('\n'), schemas, new Set())
+  return `/** What the console uses of the API of Fairlead. Printed by \`npm run docs\` from the OpenAPI document; change the operations instead. */
 
 export interface paths {
-${Object.entries(paths).map(printPath).join('\n')}
+${printed.join('\n')}
 }
 
 export interface components {
   schemas: {
-${schemas.join('\n')}
+${[...schemas].flatMap(([name, text]) => (used.has(name) ? text : [])).join('\n')}
   }
 }
 `
+}
+
+/** Schemas that a text names, and those that they name. */
+function namesIn(text: string, schemas: ReadonlyMap<string, string>, found: Set<string>): ReadonlySet<string> {
+  for (const [, name = ''] of text.matchAll(/[Ss]chemas(?:'\])?\['(\w+)'\]/g)) {
+    const schema = schemas.get(name)
+    if (schema === undefined || found.has(name)) continue
+    found.add(name)
+    namesIn(schema, schemas, found)
+  }
+  return found
 }
 
 function printPath([path, item]: [string, Readonly<Record<string, Operation>>]): string {

@@ -1,5 +1,5 @@
 /** Prints `docs/reference/` and the types of the console from the code, and the test files in `docs/contracts/scenarios/` from the tests. */
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { formatExpressions } from '../src/backends/orchestration/expressions/reference.ts'
 import { formatSettingsReference } from '../src/config/reference.ts'
@@ -14,6 +14,8 @@ import { createMetrics } from '../src/telemetry/metrics.ts'
 import { type ApiDescription, printConsoleTypes } from './print-console-types.ts'
 import { printScenarios } from './scenarios.ts'
 
+const root = resolve(import.meta.dirname, '..')
+
 export interface ReferencePage {
   /** Path from the top of the repository. */
   readonly file: string
@@ -27,11 +29,17 @@ export function printReference(): ReferencePage[] {
     { file: 'docs/reference/operations.md', text: page('Operations', formatOperations()) },
     { file: 'docs/reference/errors.md', text: page('Errors', formatErrors()) },
     { file: 'docs/reference/metrics.md', text: page('Metrics', formatMetrics()) },
-    { file: 'console/src/api/schema.d.ts', text: printConsoleTypes(describeApi()) },
+    { file: 'console/src/api/schema.d.ts', text: printConsoleTypes(describeApi(), readConsole()) },
     { file: 'docs/reference/stage-types.md', text: page('Stage types', formatStageTypes()) },
     { file: 'docs/reference/expressions.md', text: page('Expressions', formatExpressions()) },
     ...printScenarios(),
   ]
+}
+
+/** Its source, without the types themselves. */
+function readConsole(): string {
+  const files = globSync('console/src/**/*.{ts,tsx}', { cwd: root, exclude: ['**/*.d.ts'] })
+  return files.map((file) => readFileSync(resolve(root, file), 'utf8')).join('\n')
 }
 
 /** Without the version, so that a release does not change the types. */
@@ -119,7 +127,7 @@ function toCell(text: string): string {
 
 if (import.meta.main) {
   for (const { file, text } of printReference()) {
-    const path = resolve(import.meta.dirname, '..', file)
+    const path = resolve(root, file)
     mkdirSync(dirname(path), { recursive: true })
     writeFileSync(path, text)
     console.log(file)

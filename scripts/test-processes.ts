@@ -124,7 +124,9 @@ class TestProcess {
       this.#hasRun = true
       this.#current = { file, at: performance.now(), processorMs: processorMs(this.#process.pid) }
     }
-    this.#process.send({ file: file && resolve(root, file) } satisfies Order)
+    const order: Order = { file: file && resolve(root, file) }
+    // A process that has ended meanwhile hears nothing; its end is reported.
+    this.#process.send(order, () => undefined)
   }
 
   /** The end of a file, or of the process: what fails after its last file belongs to none. */

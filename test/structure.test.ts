@@ -8,6 +8,7 @@ const root = resolve(import.meta.dirname, '../src')
 /** Folders of `src/`, each of which may import from those after it. `docs/architecture.md` explains them. */
 const layers = [
   'gateway.ts',
+  'gateway',
   'workers',
   'doctor',
   'config',
@@ -31,6 +32,7 @@ const layers = [
   'upstreams',
   'directory',
   'limits',
+  'findings',
   'http',
   'agent',
   'audit',
@@ -38,20 +40,31 @@ const layers = [
   'redis',
   'storage',
   'json',
+  'settings',
+  'names',
+  'caches',
+  'concurrency',
+  'net',
+  'runtime',
   '(root)',
 ]
 
-/** Embedded back ends; what they share lies beside them, so all of them may import from `backends/`. */
+/** Embedded back ends, and after them the rooms of what they share; all of them may import from `backends/`. */
 const backendLayers = [
   'definitions',
   'events',
   'orchestration',
+  'bakery',
   'infrastructure',
   'builds',
-  'bakery',
   'permissions',
   'images',
   'outside',
+  'pipelines',
+  'hosting',
+  'rights',
+  'requests',
+  'stores',
   'regex',
 ]
 
@@ -91,24 +104,64 @@ test('imports point down the layers', () => {
 })
 
 test('HTTP modules of Node come without its fetch', () => {
-  assert.deepEqual(filesWith(/^import (?!type ).* from 'node:https?'/m), [], 'imports from src/node-http.ts')
+  assert.deepEqual(filesWith(/^import (?!type ).* from 'node:https?'/m), [], 'imports from src/runtime/node-http.ts')
 })
 
 test('the client of undici comes without the rest of it', () => {
-  assert.deepEqual(filesWith(/^import (?!type ).* from 'undici'/m), [], 'imports from src/undici-client.ts')
+  assert.deepEqual(filesWith(/^import (?!type ).* from 'undici'/m), [], 'imports from src/runtime/undici-client.ts')
 })
 
-test('code of requests stores no function literal in a property', () => {
-  // V8 puts such a closure into the old generation, with all that it reaches: docs/performance.md#garbage.
-  const literal = /[\w)\]]\.#?\w+ = (async )?(function\b|\([^()]*\)(: [^=]+)? =>|\w+ =>)/
-  const found = filesWith(literal).filter((file) => !/^(doctor|config|workers)\/|^login\/login-page\.ts/.test(file))
-  assert.deepEqual(found, [], 'the function has a name of its own before it is stored')
-})
+/** Reaches into Node, V8 and packages, each with an example that it finds. */
+const reaches: Readonly<Record<string, { pattern: RegExp; example: string }>> = {
+  'an underscore property': { pattern: /[\w)\]]\??\._[a-z]\w*/i, example: 'socket._handle?.fd' },
+  'a declared or taken underscore property': {
+    pattern: /\{\s*(readonly )?_[a-z]\w*\??\s*[:,}]/i,
+    example: 'as { readonly _handle?: object }',
+  },
+  'an underscore property by its text': { pattern: /\['_[a-z]/i, example: "socket['_parent']" },
+  'a prototype': { pattern: /\.prototype\b/, example: 'NetServer.prototype.close.call(server)' },
+  'a replaced method': {
+    pattern:
+      /(?<!\bthis)\.(push|emit|emitWarning|write|writeHead|end|destroy|destroySoon|close|pipe|read|resume|pause|on|once|nextTick) = /,
+    example: 'socket.emit = emitScreened',
+  },
+  'a slot of the parser': {
+    pattern: /socket\??\.parser\b|\bparser\?:|\{ parser \} = socket/,
+    example: 'const { parser } = socket',
+  },
+  'an option of V8': {
+    pattern: /setFlagsFromString|--(semi-space|max-semi|v8-pool|expose-gc|bytecode|memory-reducer)/,
+    example: "setFlagsFromString('--expose-gc')",
+  },
+  'a module for internals': {
+    pattern: /'node:(vm|ffi)'|process\.(binding|execve)\b|\bcreateHook\b|'node:internal/,
+    example: "import { runInNewContext } from 'node:vm'",
+  },
+  'a symbol of a package': {
+    pattern: /getOwnPropertySymbols|Symbol\.for\(|\.symbols\b/,
+    example: 'logger[pino.symbols.streamSym]',
+  },
+  'a file of a package': {
+    pattern: /from '(undici|pino|prom-client|fastify|ioredis|ldapts)\/|undici\/lib/,
+    example: "import Client from 'undici/lib/dispatcher/client.js'",
+  },
+}
 
-/** Files of `src/` that contain such text. */
-function filesWith(pattern: RegExp): string[] {
-  const files = readdirSync(root, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts'))
-  return files.filter((file) => pattern.test(readFileSync(join(root, file), 'utf8')))
+for (const [name, { pattern, example }] of Object.entries(reaches)) {
+  test(`${name} is reached for in src/runtime only`, () => {
+    assert.match(example, pattern)
+    assert.deepEqual(
+      [...filesWith(pattern), ...filesWith(pattern, resolve(root, '../bin'))].filter((file) => !file.startsWith('runtime/')),
+      [],
+      'a named function of src/runtime/',
+    )
+  })
+}
+
+/** Files of `src/` or another folder that contain such text. */
+function filesWith(pattern: RegExp, folder = root): string[] {
+  const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((file) => /\.[jt]s$/.test(file))
+  return files.filter((file) => pattern.test(readFileSync(join(folder, file), 'utf8')))
 }
 
 test('back ends import those after them only', () => {
@@ -144,4 +197,23 @@ test('docs/architecture.md names every layer in order', () => {
     [...new Set(folders)],
   )
   for (const folder of backendLayers) assert.ok(table.includes(`\`${folder}\``), `${folder} is in the table`)
+})
+
+test('a cloud provider is named in its folder only', () => {
+  // Profiles of the configuration, paths and host names share the word of the first one.
+  const ids = readdirSync(join(root, 'backends/infrastructure/providers'), { withFileTypes: true })
+    .filter((entry) => entry.isDirectory())
+    .map(({ name }) => name)
+  const named = new RegExp(`['"\`](/?)(${ids.join('|')})(['"\`/]|\\.[a-z])|[Pp]rovider \`?(${ids.join('|')})\\b`)
+  const allowed =
+    /^(src\/backends\/infrastructure\/providers\/|src\/settings\/standalone\.ts$|src\/config\/(profiles|sources)\.ts$|console\/src\/api\/schema\.d\.ts$)/
+  const found = ['src', 'bin', 'console/src'].flatMap((folder) => {
+    const files = readdirSync(resolve(root, '..', folder), { recursive: true, encoding: 'utf8' })
+    return files
+      .map((file) => `${folder}/${file}`)
+      .filter((file) => /\.tsx?$/.test(file) && !allowed.test(file))
+      .filter((file) => named.test(readFileSync(resolve(root, '..', file), 'utf8')))
+  })
+  assert.ok(ids.length > 0, 'the providers are found')
+  assert.deepEqual(found, [], 'ask the type of the provider, or src/settings/standalone.ts')
 })

@@ -1,9 +1,15 @@
 /** Addresses of screens and of the API, below whatever path a proxy or the context path puts before them. */
 
-/** Of the console, such as `/gate/console/`. */
+/** The path of the console, such as `/gate/console/`. */
 export const basePath = new URL(document.baseURI).pathname
-/** Of the API, without a slash at its end: empty, or such as `/gate`. */
+/** The path of the API, without a slash at its end: empty, or such as `/gate`. */
 export const apiPath = basePath.replace(/\/console\/$/, '')
+
+/** The application in the address of the page. */
+export function applicationHere(): string | undefined {
+  const [section, name] = location.pathname.slice(basePath.length).split('/')
+  return section === 'applications' && name ? decodePart(name) : undefined
+}
 
 type Query = Readonly<Record<string, string | undefined>>
 
@@ -16,6 +22,15 @@ export function address(parts: readonly string[], query: Query = {}): string {
 export function formatQuery(query: Query): string {
   const given = Object.entries(query).filter((entry): entry is [string, string] => entry[1] !== undefined && entry[1] !== '')
   return given.length === 0 ? '' : `?${new URLSearchParams(given)}`
+}
+
+/** Undefined for what is not encoded properly. */
+export function decodePart(part: string): string | undefined {
+  try {
+    return decodeURIComponent(part)
+  } catch {
+    return undefined
+  }
 }
 
 const maxPathPart = 200

@@ -4,6 +4,7 @@ import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { LocationProvider, useLocation } from 'preact-iso/router'
 import { basePath } from './address.ts'
 import { Banner } from './components/banner.tsx'
+import { Button } from './components/button.tsx'
 import { closeDialogOfPage } from './components/dialog.tsx'
 import { ErrorBoundary } from './components/error-boundary.tsx'
 import { Shell } from './components/shell.tsx'
@@ -91,11 +92,7 @@ function Missing() {
   return (
     <Banner
       tone="info"
-      actions={
-        <button type="button" class="button" onClick={() => location.reload()}>
-          {isReachable ? words.loadNew : words.tryAgain}
-        </button>
-      }
+      actions={<Button onClick={() => location.reload()}>{isReachable ? words.loadNew : words.tryAgain}</Button>}
     >
       {isReachable ? words.updated : words.unreachable}
     </Banner>

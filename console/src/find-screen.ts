@@ -1,4 +1,5 @@
 /** Finds the screen of an address. */
+import { decodePart } from './address.ts'
 import type { ScreenRoute } from './screen.ts'
 
 interface FoundScreen {
@@ -26,17 +27,9 @@ function match(pattern: string, segments: readonly string[]): Record<string, str
       if (part !== segment) return undefined
       continue
     }
-    const value = decode(segment)
+    const value = decodePart(segment)
     if (value === undefined) return undefined
     params[part.slice(1)] = value
   }
   return params
-}
-
-function decode(segment: string): string | undefined {
-  try {
-    return decodeURIComponent(segment)
-  } catch {
-    return undefined
-  }
 }

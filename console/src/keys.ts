@@ -1,14 +1,13 @@
 /** Keys that work on every screen. */
 import { useEffect } from 'preact/hooks'
-import { basePath, to } from './address.ts'
+import { applicationHere, basePath, to } from './address.ts'
 import { refreshAll } from './api/live.ts'
 import { copyText } from './components/copy-button.tsx'
 import { openKeys } from './components/keys-dialog.tsx'
 import { openPalette } from './components/palette.tsx'
-import { findScreen } from './find-screen.ts'
 import { isLetterKey } from './letter-keys.ts'
 import { recents } from './model/recent.ts'
-import { routes } from './routes.ts'
+import { places } from './places.ts'
 import { followRowKeys } from './row-keys.ts'
 
 /** How long `g` waits for its second letter. */
@@ -49,11 +48,10 @@ export function useKeys(navigate: (url: string) => void): void {
 
 /** Pipelines and tasks are those of the application in view, else of the one that was opened last. */
 function addressOf(key: string): string | undefined {
-  const route = routes.find(({ goKey }) => goKey === key)
-  if (route !== undefined) return basePath + route.path
+  const place = places.find(({ goKey }) => goKey === key)
+  if (place !== undefined) return basePath + place.path
   const screen = { p: to.pipelines, t: to.tasks }[key]
   if (screen === undefined) return undefined
-  const here = findScreen(routes, location.pathname.slice(basePath.length - 1))?.params['application']
-  const application = here ?? recents.peek().find(({ kind }) => kind === 'application')?.label
+  const application = applicationHere() ?? recents.peek().find(({ kind }) => kind === 'application')?.label
   return application === undefined ? to.applications() : screen(application)
 }

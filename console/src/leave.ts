@@ -10,7 +10,7 @@ interface Question {
 }
 
 interface Guard extends Question {
-  /** Of the page; other addresses of the same path are the page as well. */
+  /** The path of the page; other addresses of the same path are the page as well. */
   readonly path: string
 }
 

@@ -1,130 +1,65 @@
-/** The table of screens: address to screen, and what the rail shows. The first match wins. */
+/** The table of screens: address to screen. The first match wins. */
 import type { ScreenRoute } from './screen.ts'
-import { words } from './words.ts'
 
 export const routes: readonly ScreenRoute[] = [
-  {
-    path: '',
-    load: () => import('./screens/home.tsx').then(({ Home }) => Home),
-    rail: { label: words.home, icon: 'home' },
-    goKey: 'h',
-  },
-  {
-    path: 'applications',
-    load: () => import('./screens/applications.tsx').then(({ Applications }) => Applications),
-    rail: { label: words.applications, icon: 'apps' },
-    goKey: 'a',
-  },
-  {
-    path: 'applications/:application',
-    load: () => import('./screens/application.tsx').then(({ ApplicationOverview }) => ApplicationOverview),
-  },
+  { path: '', load: async () => (await import('./screens/home.tsx')).Home },
+  { path: 'applications', load: async () => (await import('./screens/applications.tsx')).Applications },
+  { path: 'applications/:application', load: async () => (await import('./screens/application.tsx')).ApplicationOverview },
   {
     path: 'applications/:application/clusters/:account/:cluster',
-    load: () => import('./screens/cluster.tsx').then(({ ClusterScreen }) => ClusterScreen),
+    load: async () => (await import('./screens/cluster.tsx')).ClusterScreen,
   },
   {
     path: 'applications/:application/server-groups/:account/:region/:name',
-    load: () => import('./screens/server-group.tsx').then(({ ServerGroupScreen }) => ServerGroupScreen),
+    load: async () => (await import('./screens/server-group.tsx')).ServerGroupScreen,
   },
   {
     path: 'applications/:application/instances/:account/:region/:id',
-    load: () => import('./screens/instance.tsx').then(({ InstanceScreen }) => InstanceScreen),
+    load: async () => (await import('./screens/instance.tsx')).InstanceScreen,
   },
-  {
-    path: 'applications/:application/pipelines',
-    load: () => import('./screens/pipelines.tsx').then(({ Pipelines }) => Pipelines),
-  },
-  {
-    path: 'applications/:application/pipelines/new',
-    load: () => import('./editor/new-pipeline.tsx').then(({ NewPipeline }) => NewPipeline),
-  },
-  {
-    path: 'applications/:application/pipelines/:id/edit',
-    load: () => import('./editor/editor.tsx').then(({ EditPipeline }) => EditPipeline),
-  },
+  { path: 'applications/:application/pipelines', load: async () => (await import('./screens/pipelines.tsx')).Pipelines },
+  { path: 'applications/:application/pipelines/new', load: async () => (await import('./editor/new-pipeline.tsx')).NewPipeline },
+  { path: 'applications/:application/pipelines/:id/edit', load: async () => (await import('./editor/editor.tsx')).EditPipeline },
   {
     path: 'applications/:application/pipelines/:id/start',
-    load: () => import('./screens/pipelines.tsx').then(({ Pipelines }) => Pipelines),
+    load: async () => (await import('./screens/pipelines.tsx')).Pipelines,
   },
-  { path: 'search', load: () => import('./screens/search.tsx').then(({ Search }) => Search) },
-  { path: 'executions/compare', load: () => import('./screens/compare.tsx').then(({ Compare }) => Compare) },
-  {
-    path: 'executions/:id',
-    load: () => import('./screens/execution.tsx').then(({ ExecutionScreen }) => ExecutionScreen),
-  },
-  { path: 'applications/:application/tasks', load: () => import('./screens/tasks.tsx').then(({ Tasks }) => Tasks) },
-  { path: 'tasks/:id', load: () => import('./screens/task.tsx').then(({ TaskScreen }) => TaskScreen) },
+  { path: 'search', load: async () => (await import('./screens/search.tsx')).Search },
+  { path: 'executions/compare', load: async () => (await import('./screens/compare.tsx')).Compare },
+  { path: 'executions/:id', load: async () => (await import('./screens/execution.tsx')).ExecutionScreen },
+  { path: 'applications/:application/tasks', load: async () => (await import('./screens/tasks.tsx')).Tasks },
+  { path: 'tasks/:id', load: async () => (await import('./screens/task.tsx')).TaskScreen },
   ...['', '/:account/:region/:name'].map((below) => ({
     path: `applications/:application/load-balancers${below}`,
-    load: () =>
-      import('./screens/application-load-balancers.tsx').then(({ ApplicationLoadBalancers }) => ApplicationLoadBalancers),
+    load: async () => (await import('./screens/application-load-balancers.tsx')).ApplicationLoadBalancers,
   })),
   ...['', '/:account/:region/:name'].map((below) => ({
     path: `applications/:application/security-groups${below}`,
-    load: () => import('./screens/security-groups.tsx').then(({ ApplicationSecurityGroups }) => ApplicationSecurityGroups),
+    load: async () => (await import('./screens/security-groups.tsx')).ApplicationSecurityGroups,
   })),
-  { path: 'applications/:application/jobs', load: () => import('./screens/jobs.tsx').then(({ Jobs }) => Jobs) },
+  { path: 'applications/:application/jobs', load: async () => (await import('./screens/jobs.tsx')).Jobs },
   {
     path: 'applications/:application/jobs/:account/:region/:id',
-    load: () => import('./screens/jobs.tsx').then(({ JobScreen }) => JobScreen),
+    load: async () => (await import('./screens/jobs.tsx')).JobScreen,
   },
   {
     path: 'applications/:application/settings',
-    load: () => import('./screens/application-settings.tsx').then(({ ApplicationSettings }) => ApplicationSettings),
+    load: async () => (await import('./screens/application-settings.tsx')).ApplicationSettings,
   },
-  {
-    path: 'projects',
-    load: () => import('./screens/projects.tsx').then(({ Projects }) => Projects),
-    rail: { label: words.projects, icon: 'project', isLess: true },
-  },
-  { path: 'projects/:name', load: () => import('./screens/project.tsx').then(({ ProjectScreen }) => ProjectScreen) },
-  {
-    path: 'infrastructure',
-    load: () => import('./screens/infrastructure-lists.tsx').then(({ Infrastructure }) => Infrastructure),
-    rail: { label: words.infrastructure, icon: 'box', isLess: true },
-    goKey: 'i',
-  },
-  {
-    path: 'infrastructure/load-balancers',
-    load: () => import('./screens/infrastructure-lists.tsx').then(({ LoadBalancers }) => LoadBalancers),
-  },
-  { path: 'infrastructure/images', load: () => import('./screens/images.tsx').then(({ Images }) => Images) },
-  {
-    path: 'infrastructure/security-groups',
-    load: () => import('./screens/security-groups.tsx').then(({ SecurityGroups }) => SecurityGroups),
-  },
-  {
-    path: 'infrastructure/networks',
-    load: () => import('./screens/infrastructure-lists.tsx').then(({ Networks }) => Networks),
-  },
-  {
-    path: 'infrastructure/accounts',
-    load: () => import('./screens/infrastructure-lists.tsx').then(({ Accounts }) => Accounts),
-  },
-  {
-    path: 'access',
-    load: () => import('./screens/access.tsx').then(({ Access }) => Access),
-    rail: { label: words.access, icon: 'lock', isLess: true },
-    goKey: 'x',
-  },
-  { path: 'access/explain', load: () => import('./screens/explain.tsx').then(({ Explain }) => Explain) },
-  { path: 'access/tokens', load: () => import('./screens/tokens.tsx').then(({ Tokens }) => Tokens) },
-  { path: 'access/logins', load: () => import('./screens/logins.tsx').then(({ Logins }) => Logins) },
-  {
-    path: 'health',
-    load: () => import('./screens/health.tsx').then(({ Health }) => Health),
-    rail: { label: words.health, icon: 'info', isLess: true },
-  },
-  {
-    path: 'audit',
-    load: () => import('./screens/audit.tsx').then(({ Audit }) => Audit),
-    rail: { label: words.audit, icon: 'list', adminOnly: true, isLess: true },
-  },
-  {
-    path: 'users',
-    load: () => import('./screens/users.tsx').then(({ Users }) => Users),
-    rail: { label: words.users, icon: 'people', adminOnly: true, isLess: true },
-  },
-  { path: 'signed-in', load: () => import('./screens/signed-in.tsx').then(({ SignedIn }) => SignedIn) },
+  { path: 'projects', load: async () => (await import('./screens/projects.tsx')).Projects },
+  { path: 'projects/:name', load: async () => (await import('./screens/project.tsx')).ProjectScreen },
+  { path: 'infrastructure', load: async () => (await import('./screens/infrastructure-lists.tsx')).Infrastructure },
+  { path: 'infrastructure/load-balancers', load: async () => (await import('./screens/infrastructure-lists.tsx')).LoadBalancers },
+  { path: 'infrastructure/images', load: async () => (await import('./screens/images.tsx')).Images },
+  { path: 'infrastructure/security-groups', load: async () => (await import('./screens/security-groups.tsx')).SecurityGroups },
+  { path: 'infrastructure/networks', load: async () => (await import('./screens/infrastructure-lists.tsx')).Networks },
+  { path: 'infrastructure/accounts', load: async () => (await import('./screens/infrastructure-lists.tsx')).Accounts },
+  { path: 'access', load: async () => (await import('./screens/access.tsx')).Access },
+  { path: 'access/explain', load: async () => (await import('./screens/explain.tsx')).Explain },
+  { path: 'access/tokens', load: async () => (await import('./screens/tokens.tsx')).Tokens },
+  { path: 'access/logins', load: async () => (await import('./screens/logins.tsx')).Logins },
+  { path: 'health', load: async () => (await import('./screens/health.tsx')).Health },
+  { path: 'audit', load: async () => (await import('./screens/audit.tsx')).Audit },
+  { path: 'users', load: async () => (await import('./screens/users.tsx')).Users },
+  { path: 'signed-in', load: async () => (await import('./screens/signed-in.tsx')).SignedIn },
 ]

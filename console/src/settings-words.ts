@@ -11,7 +11,7 @@ export const settingsWords = {
   notifications: 'Notifications',
   delete: 'Delete',
   providers: 'Cloud providers',
-  providersHelp: 'Separated by commas, such as local, kubernetes.',
+  providersHelp: 'Separated by commas, such as aws, kubernetes.',
   instancePort: 'Port of instances',
   instancePortHelp: 'Links to instances lead to this port.',
   platformHealthOnly: 'Only the health that the platform reports counts',

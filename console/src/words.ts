@@ -334,7 +334,6 @@ export const words = {
     action: `Reboot ${id}`,
   }),
   clone: 'Clone',
-  cloneManifest: 'Kubernetes groups are changed by their manifest.',
   cloneTitle: (name: string) => `Clone ${name}?`,
   cloneEffect: (name: string) =>
     `A new server group starts in the cluster, with everything as in ${name} but what you change here.`,

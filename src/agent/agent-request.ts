@@ -1,7 +1,7 @@
 /** Requests to a running agent over its Unix socket. */
 import type { IncomingMessage } from 'node:http'
 import { readJsonLines } from '../json/json-lines.ts'
-import { http } from '../node-http.ts'
+import { http } from '../runtime/node-http.ts'
 
 export interface AgentAnswer {
   readonly status: number

@@ -17,18 +17,12 @@ import { Supervisor } from './supervisor.ts'
 
 export interface AgentWorkOptions {
   readonly dataDir: string
-  /** Of the package. */
+  /** The version of the package. */
   readonly version: string
   readonly log: AgentLog
   readonly lock: FileLock
   /** They may serve already, with what the agent before this one has left. */
   readonly balancers: Balancers
-}
-
-/** What the balancers tell and ask. */
-export interface AgentWork {
-  onTraffic(): void
-  isDown(instanceId: string): boolean
 }
 
 const maxLogBytes = 1024 * 1024
@@ -40,77 +34,137 @@ const checksUntilGone = 3
 const farewellMs = 100
 
 /** Runs until it is stopped; SIGTERM and SIGINT end the agent alone, and leave its processes to the next one. */
-export async function beginWork({ dataDir, version, log, lock, balancers }: AgentWorkOptions): Promise<AgentWork> {
-  const socketPath = socketPathFor(dataDir, 'agent.sock')
-  let sequence = 1
-  let revision = 0
-  let isStopping = false
-  let isOver = false
-  let control: Control | undefined
-  const onChange = () => {
-    sequence += 1
-    control?.changed()
-    standby.refreshSoon()
-  }
-  const supervisor = new Supervisor({ dataDir, log, onChange })
-  const standby: Standby = new Standby({
-    program: toAgentProgram(dataDir, version, ownAgentFile()),
-    traffic: () => balancers.traffic(),
-    sockets: () => balancers.descriptors(),
-    onChange,
-    log,
-  })
+export async function beginWork(options: AgentWorkOptions): Promise<AgentWork> {
+  const work = new AgentWork(options)
+  await work.begin()
+  return work
+}
 
-  const head = (): ObservedHead => ({
-    protocol: agentProtocol,
-    version,
-    pid: process.pid,
-    sequence,
-    revision,
-    standby: standby.pid,
-  })
-  const observe = (): ObservedState => ({
-    ...head(),
-    instances: supervisor.observe(),
-    loadBalancers: balancers.observe(),
-  })
+export class AgentWork {
+  readonly #options: AgentWorkOptions
+  readonly #socketPath: string
+  readonly #supervisor: Supervisor
+  readonly #standby: Standby
+  readonly #control: Control
+  #sequence = 1
+  #revision = 0
+  #isStopping = false
+  #isOver = false
+
+  constructor(options: AgentWorkOptions) {
+    const { dataDir, version, log, balancers } = options
+    this.#options = options
+    this.#socketPath = socketPathFor(dataDir, 'agent.sock')
+    this.#control = createControl({
+      apply: (state) => this.#apply(state),
+      head: () => this.#head(),
+      observe: () => this.#observe(),
+      console: (id, tailBytes) => this.#supervisor.console(id, tailBytes),
+      consolePart: (id, wish, maxBytes) => this.#supervisor.consolePart(id, wish, maxBytes),
+      stop: () => this.#stop(),
+      handOver: (successor) => this.#handOver(successor),
+    })
+    this.#supervisor = new Supervisor({ dataDir, log, onChange: () => this.onTraffic() })
+    this.#standby = new Standby({
+      program: toAgentProgram(dataDir, version, ownAgentFile()),
+      traffic: () => balancers.traffic(),
+      sockets: () => balancers.descriptors(),
+      onChange: () => this.onTraffic(),
+      log,
+    })
+  }
+
+  async begin(): Promise<void> {
+    const { dataDir, version, log } = this.#options
+    const { server } = this.#control
+    rmSync(this.#socketPath, { force: true })
+    await listen(server, this.#socketPath)
+    process.on('SIGTERM', () => this.#end('SIGTERM'))
+    process.on('SIGINT', () => this.#end('SIGINT'))
+    keepLogSmall(dataDir)
+    watchFolder(dataDir, () => this.#stopWithoutFolder())
+    keepSocket({ server, pathOf: () => socketPathFor(dataDir, 'agent.sock'), listen: (path) => listen(server, path), log })
+    log.info({ pid: process.pid, version, dataDir }, 'the agent runs')
+  }
+
+  /** The observed state has changed. */
+  onTraffic(): void {
+    this.#sequence += 1
+    this.#control.changed()
+    this.#standby.refreshSoon()
+  }
+
+  isDown(instanceId: string): boolean {
+    return this.#supervisor.isDown(instanceId)
+  }
+
+  #head(): ObservedHead {
+    return {
+      protocol: agentProtocol,
+      version: this.#options.version,
+      pid: process.pid,
+      sequence: this.#sequence,
+      revision: this.#revision,
+      standby: this.#standby.pid,
+    }
+  }
+
+  #observe(): ObservedState {
+    return {
+      ...this.#head(),
+      instances: this.#supervisor.observe(),
+      loadBalancers: this.#options.balancers.observe(),
+    }
+  }
 
   /** While the standby holds a port, it can be opened in no other way. */
-  function applyTraffic(loadBalancers: readonly DesiredLoadBalancer[]): void {
+  #applyTraffic(loadBalancers: readonly DesiredLoadBalancer[]): void {
+    const { balancers } = this.#options
     const ports = (all: readonly DesiredLoadBalancer[]) => JSON.stringify(all.map(({ listeners }) => listeners))
-    if (ports(loadBalancers) !== ports(balancers.traffic().loadBalancers)) standby.release()
+    if (ports(loadBalancers) !== ports(balancers.traffic().loadBalancers)) this.#standby.release()
     balancers.apply(loadBalancers)
-    standby.refreshSoon()
+    this.#standby.refreshSoon()
   }
 
-  function apply(state: DesiredState): boolean {
-    if (state.revision < revision || isStopping) return false
-    if (state.revision > revision) {
+  #apply(state: DesiredState): boolean {
+    if (state.revision < this.#revision || this.#isStopping) return false
+    if (state.revision > this.#revision) {
       // First, so that no request goes to an instance that is about to be stopped.
-      applyTraffic(state.loadBalancers)
-      supervisor.apply(state.instances)
+      this.#applyTraffic(state.loadBalancers)
+      this.#supervisor.apply(state.instances)
       // Last, so that a state that failed on its way is taken when the client sends it again.
-      revision = state.revision
+      this.#revision = state.revision
     }
     return true
   }
 
-  async function stop(): Promise<void> {
-    isStopping = true
-    applyTraffic([])
-    await supervisor.stop()
-    end('everything is stopped')
+  async #stop(): Promise<void> {
+    this.#isStopping = true
+    this.#applyTraffic([])
+    await this.#supervisor.stop()
+    this.#end('everything is stopped')
   }
 
-  function end(reason: string): void {
-    if (isOver) process.exit(0)
-    isOver = true
+  #stopWithoutFolder(): void {
+    const { dataDir, log } = this.#options
+    if (this.#isOver || this.#isStopping) return
+    log.warn({ dataDir }, 'the data directory is gone: everything is stopped')
+    this.#stop().catch((err: unknown) => {
+      log.error({ err }, 'not everything could be stopped')
+      this.#end('the data directory is gone')
+    })
+  }
+
+  #end(reason: string): void {
+    const { log, balancers, lock } = this.#options
+    if (this.#isOver) process.exit(0)
+    this.#isOver = true
     log.info({ pid: process.pid }, `the agent ends: ${reason}`)
-    supervisor.close()
-    standby.end()
+    this.#supervisor.close()
+    this.#standby.end()
     void balancers.close()
-    rmSync(socketPath, { force: true })
-    control?.server.close()
+    rmSync(this.#socketPath, { force: true })
+    this.#control.server.close()
     setTimeout(() => {
       lock.release()
       process.exit(0)
@@ -118,58 +172,37 @@ export async function beginWork({ dataDir, version, log, lock, balancers }: Agen
   }
 
   /** Connections that are open stay with this process, which ends with the last of them. */
-  function handOver(program: AgentProgram | undefined): number | undefined {
+  #handOver(program: AgentProgram | undefined): number | undefined {
+    const { log, balancers, lock } = this.#options
+    const { server } = this.#control
     const successor = program && startAgent(program, balancers.descriptors()).pid
     if (successor === undefined) {
-      end('another agent takes over')
+      this.#end('another agent takes over')
       return undefined
     }
     log.info({ pid: process.pid, successor }, 'another agent takes over; this one ends with its last connection')
-    standby.end()
-    isOver = isStopping = true
-    supervisor.close()
+    this.#standby.end()
+    this.#isOver = this.#isStopping = true
+    this.#supervisor.close()
     // It removes the file of the socket: only then may the successor make its own.
-    control?.server.close()
-    setTimeout(() => control?.server.closeAllConnections(), farewellMs)
+    server.close()
+    setTimeout(() => server.closeAllConnections(), farewellMs)
     lock.release()
     void Promise.all([balancers.yieldPorts(), sleep(farewellMs)]).then(() => process.exit(0))
     return successor
   }
+}
 
-  control = createControl({
-    apply,
-    head,
-    observe,
-    console: (id, tailBytes) => supervisor.console(id, tailBytes),
-    consolePart: (id, wish, maxBytes) => supervisor.consolePart(id, wish, maxBytes),
-    stop,
-    handOver,
-  })
-  rmSync(socketPath, { force: true })
-  await listen(control.server, socketPath)
-  process.on('SIGTERM', () => end('SIGTERM'))
-  process.on('SIGINT', () => end('SIGINT'))
-  const checkLog = () => {
+function keepLogSmall(dataDir: string): void {
+  const check = () => {
     try {
       boundLog(join(dataDir, agentLogName), maxLogBytes)
     } catch {
-      // It is gone, with the data directory: see below.
+      // It is gone, with the data directory: `watchFolder` notices.
     }
   }
-  checkLog()
-  setInterval(checkLog, logCheckMs).unref()
-  watchFolder(dataDir, () => {
-    if (isOver || isStopping) return
-    log.warn({ dataDir }, 'the data directory is gone: everything is stopped')
-    stop().catch((err: unknown) => {
-      log.error({ err }, 'not everything could be stopped')
-      end('the data directory is gone')
-    })
-  })
-  const { server } = control
-  keepSocket({ server, pathOf: () => socketPathFor(dataDir, 'agent.sock'), listen: (path) => listen(server, path), log })
-  log.info({ pid: process.pid, version, dataDir }, 'the agent runs')
-  return { onTraffic: onChange, isDown: (id) => supervisor.isDown(id) }
+  check()
+  setInterval(check, logCheckMs).unref()
 }
 
 /** Without its files, no Fairlead would ever find the agent again. A lock file that alone was removed by mistake ends nothing. */

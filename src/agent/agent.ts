@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs'
 import { flushCompileCache } from 'node:module'
 import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { allocateYoung } from '../runtime/v8-options.ts'
 import { type FileLock, LockedError, lockFile } from '../storage/file-lock.ts'
-import { allocateYoung } from '../telemetry/memory.ts'
 import type { AgentWork } from './agent-work.ts'
 import { openBalancers, type Traffic } from './balancer/balancers.ts'
 import type { AgentLog } from './log.ts'
@@ -12,7 +12,7 @@ import { agentLockName, trafficName } from './places.ts'
 
 export interface AgentOptions {
   readonly dataDir: string
-  /** Of the package. */
+  /** The version of the package. */
   readonly version: string
   readonly log: AgentLog
   /** Listening sockets of the agent before this one, by host and port. */

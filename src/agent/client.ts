@@ -16,7 +16,7 @@ import { ownAgentFile, startAgent, toAgentProgram } from './start-agent.ts'
 export interface AgentClientOptions {
   readonly dataDir: string
   readonly log: AgentLog
-  /** Of the package. */
+  /** The version of the package. */
   readonly version: string
   /** The agent's program, unless it is the one beside this file. */
   readonly agentFile?: URL | undefined

@@ -16,7 +16,7 @@ export interface ConsolePipe {
    * ended: what they write next ends them with SIGPIPE.
    */
   readonly drained: Promise<string | undefined>
-  /** Of the pump. */
+  /** The process id of the pump. */
   readonly pid: number
 }
 
@@ -154,11 +154,11 @@ export type ConsoleWish = { readonly tail: number } | { readonly offset: number 
 /** A part of a console. Offsets are bytes since the instance was first started, whatever was dropped since. */
 export interface ConsolePart {
   readonly output: string
-  /** Of the first byte of `output`. */
+  /** Where the first byte of `output` stands. */
   readonly offset: number
   /** Where to go on reading. */
   readonly nextOffset: number
-  /** Of the end of all output; larger than `nextOffset` when there is more. */
+  /** Where all output ends; larger than `nextOffset` when there is more. */
   readonly endOffset: number
   /** Bytes after the wanted offset that are no longer there. */
   readonly lostBytes: number

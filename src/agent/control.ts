@@ -1,6 +1,6 @@
 /** The agent's HTTP interface on its Unix socket: desired state in, observed state out. */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
-import { http } from '../node-http.ts'
+import { http } from '../runtime/node-http.ts'
 import { checkDesiredState } from './check-desired.ts'
 import type { ConsolePart, ConsoleWish } from './console.ts'
 import { type ObservedHead, ObservedLedger } from './observed-lines.ts'
@@ -31,6 +31,17 @@ export interface Control {
   changed(): void
 }
 
+interface ControlRequest {
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+  readonly url: URL
+  /** The second segment of the path: an instance. */
+  readonly name: string
+}
+
+type Route = (parts: ControlRequest) => void | Promise<void>
+
+const noConsole = { error: 'There is no console of this instance.' }
 const maxStateBytes = 64 * 1024 * 1024
 const maxTailBytes = 16 * 1024 * 1024
 const longestWaitMs = 60_000
@@ -74,35 +85,44 @@ export function createControl(options: ControlOptions): Control {
     return promise
   }
 
+  const routes: Record<string, Route> = {
+    'GET /': ({ response }) => {
+      const { protocol, version, pid } = options.head()
+      send(response, 200, { protocol, version, pid })
+    },
+    'PUT /desired': async ({ request, response }) => {
+      const isTaken = options.apply(checkDesiredState(JSON.parse(await readText(request))))
+      send(response, isTaken ? 200 : 409, { revision: options.head().revision })
+    },
+    'GET /observed': ({ response }) => send(response, 200, options.observe()),
+    'GET /observed-changes': ({ response, url }) => answerChanges(response, url),
+    'GET /console': ({ response, url, name }) => {
+      const tailBytes = Math.min(maxTailBytes, Number(url.searchParams.get('tailBytes') ?? maxTailBytes))
+      const text = options.console(name, tailBytes)
+      if (text === undefined) send(response, 404, noConsole)
+      else response.writeHead(200, { 'content-type': 'text/plain; charset=utf-8' }).end(text)
+    },
+    'GET /console-part': ({ response, url, name }) => {
+      const part = options.consolePart(name, wishOf(url), numberIn(url, 'maxBytes', maxTailBytes))
+      send(response, part === undefined ? 404 : 200, part ?? noConsole)
+    },
+    'POST /stop': async ({ response }) => {
+      await options.stop()
+      send(response, 200, {})
+    },
+    'POST /hand-over': async ({ request, response }) => {
+      const text = await readText(request)
+      const pid = options.handOver(text === '' ? undefined : checkAgentProgram(JSON.parse(text)))
+      send(response, 200, { successor: pid })
+    },
+  }
+
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const url = new URL(request.url ?? '/', 'http://agent')
     const [, first = '', second = ''] = url.pathname.split('/')
     const route = `${request.method} /${first}`
-    if (route === 'GET /') {
-      const { protocol, version, pid } = options.head()
-      send(response, 200, { protocol, version, pid })
-    } else if (route === 'PUT /desired') {
-      const state = checkDesiredState(JSON.parse(await readText(request)))
-      const isTaken = options.apply(state)
-      send(response, isTaken ? 200 : 409, { revision: options.head().revision })
-    } else if (route === 'GET /observed') send(response, 200, options.observe())
-    else if (route === 'GET /observed-changes') await answerChanges(response, url)
-    else if (route === 'GET /console') {
-      const tailBytes = Math.min(maxTailBytes, Number(url.searchParams.get('tailBytes') ?? maxTailBytes))
-      const text = options.console(decodeURIComponent(second), tailBytes)
-      if (text === undefined) send(response, 404, { error: 'There is no console of this instance.' })
-      else response.writeHead(200, { 'content-type': 'text/plain; charset=utf-8' }).end(text)
-    } else if (route === 'GET /console-part') {
-      const part = options.consolePart(decodeURIComponent(second), wishOf(url), numberIn(url, 'maxBytes', maxTailBytes))
-      send(response, part === undefined ? 404 : 200, part ?? { error: 'There is no console of this instance.' })
-    } else if (route === 'POST /stop') {
-      await options.stop()
-      send(response, 200, {})
-    } else if (route === 'POST /hand-over') {
-      const text = await readText(request)
-      const pid = options.handOver(text === '' ? undefined : checkAgentProgram(JSON.parse(text)))
-      send(response, 200, { successor: pid })
-    } else send(response, 404, { error: `There is no ${route}.` })
+    if (!Object.hasOwn(routes, route)) return send(response, 404, { error: `There is no ${route}.` })
+    await routes[route]?.({ request, response, url, name: decodeURIComponent(second) })
   }
 
   const server = http.createServer((request, response) => {

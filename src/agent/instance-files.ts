@@ -3,7 +3,7 @@ import { closeSync, constants, openSync, readFileSync, statSync } from 'node:fs'
 import { mkdir, open, rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { InstanceEvent } from './protocol.ts'
-import type { ProcessEnd } from './words.ts'
+import type { ProgramEnd } from './words.ts'
 
 export interface InstanceFiles {
   readonly folder: string
@@ -23,7 +23,7 @@ export interface InstanceRecord {
   /** The latest process. */
   readonly run: RunRecord | undefined
   /** How a command ended. */
-  readonly outcome: (ProcessEnd & { readonly endedAt: number; readonly reason: string }) | undefined
+  readonly outcome: (ProgramEnd & { readonly endedAt: number; readonly reason: string }) | undefined
   readonly restarts: number
   /** Ends in a row, each soon after its start. */
   readonly quickEnds: number

@@ -21,7 +21,7 @@ const killPauseMs = 100
 const freezeRounds = 20
 
 /** Whether the process is the one of the record, not a later one with its id. */
-export function isRunning(table: ProcessTable, { pid, start }: ProcessIdentity): boolean {
+export function isSameProcess(table: ProcessTable, { pid, start }: ProcessIdentity): boolean {
   const found = table.find(pid)
   return found !== undefined && found.start === start && !found.isZombie
 }

@@ -3,8 +3,8 @@ import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { tryPort } from '../net/try-port.ts'
 import { measureTree } from '../storage/directory-trees.ts'
-import { tryPort } from '../try-port.ts'
 import { isCutOff } from './console.ts'
 import { createGroup, joinGroup, removeGroup } from './control-groups.ts'
 import {
@@ -17,7 +17,7 @@ import {
   unstarted,
   writeRecord,
 } from './instance-files.ts'
-import { endProcesses, findMembers, isOfItsUser, isRunning, type ProcessOwner } from './instance-processes.ts'
+import { endProcesses, findMembers, isOfItsUser, isSameProcess, type ProcessOwner } from './instance-processes.ts'
 import type { AgentLog } from './log.ts'
 import type { Mark, Marks } from './marks.ts'
 import { probe } from './probe.ts'
@@ -26,10 +26,10 @@ import type { DesiredInstance, InstanceEvent, InstancePhase, ObservedInstance, P
 import {
   describeCommand,
   describeDiskExcess,
-  describeExcess,
   describeLostOutput,
   describeMemory,
   describeProgram,
+  describeProgramExcess,
   describeStartFault,
   isContentMissing,
   PortTakenError,
@@ -37,7 +37,7 @@ import {
 import { restartPauseMs, stableMs } from './restart-pause.ts'
 import { ageOf, createRun, type Run, unknownEnd, wasKilledForMemory } from './run.ts'
 import { StartError, startProgram } from './start-program.ts'
-import { describeEnd, endFromShell, formatDuration, type ProcessEnd } from './words.ts'
+import { describeProgramEnd, endFromShell, formatDuration, type ProgramEnd } from './words.ts'
 import { fillWorkspace, openWayTo, removeInstanceFolder } from './workspace.ts'
 
 export interface InstanceContext {
@@ -73,7 +73,7 @@ const longestDrainMs = 2_000
 /** Longer timers fire at once. */
 const longestTimerMs = 2_147_483_647
 
-export class Instance {
+export class ProgramInstance {
   readonly id: string
   readonly #context: InstanceContext
   readonly #files: InstanceFiles
@@ -88,7 +88,7 @@ export class Instance {
   #isDown: boolean
   #phase: InstancePhase = 'starting'
   #reason: string | undefined
-  #end: (ProcessEnd & { readonly endedAt: number }) | undefined
+  #end: (ProgramEnd & { readonly endedAt: number }) | undefined
 
   /** Reads what an agent before this one has recorded. */
   constructor(id: string, context: InstanceContext) {
@@ -180,13 +180,13 @@ export class Instance {
   }
 
   #checkAdopted(run: Run): void {
-    const hasEnded = !isRunning(this.#context.table, run.record)
+    const hasEnded = !isSameProcess(this.#context.table, run.record)
     if (this.#hasLostPump(run.record)) this.#condemn(run, describeLostOutput())
     if (hasEnded) run.settle(unknownEnd)
   }
 
   #hasLostPump({ pump }: RunRecord): boolean {
-    return pump !== undefined && !isRunning(this.#context.table, pump) && isCutOff(this.#files.console, pump.pid)
+    return pump !== undefined && !isSameProcess(this.#context.table, pump) && isCutOff(this.#files.console, pump.pid)
   }
 
   /** Whether `measure` has something to do. */
@@ -202,7 +202,7 @@ export class Instance {
     const limits = this.#desired?.program.limits
     if (run === undefined || limits === undefined) return
     const members = findMembers(this.#owner(), this.#context.table, entries)
-    const verdict = describeExcess(members, limits)
+    const verdict = describeProgramExcess(members, limits)
     if (verdict !== undefined) this.#condemn(run, verdict)
   }
 
@@ -243,7 +243,7 @@ export class Instance {
       if (!signal.aborted) this.#show('starting', undefined)
       return undefined
     }
-    if (run !== undefined && isRunning(this.#context.table, run)) {
+    if (run !== undefined && isSameProcess(this.#context.table, run)) {
       this.#note(`Adopted process ${run.pid}, which had been started before.`)
       return createRun(run)
     }
@@ -418,7 +418,7 @@ export class Instance {
     const verdict = run.verdict ?? (wasKilledForMemory(run) ? describeMemory(this.#desired) : undefined)
     if (signal.aborted) {
       this.#end = { ...end, endedAt }
-      return this.#note(verdict ?? `It was stopped: it ${describeEnd(end)}.`)
+      return this.#note(verdict ?? `It was stopped: it ${describeProgramEnd(end)}.`)
     }
     if (restart === 'once') return this.#settleCommand(run, end, endedAt, verdict)
     this.#end = { ...end, endedAt }
@@ -436,7 +436,7 @@ export class Instance {
     await this.#pause(reason, signal)
   }
 
-  async #settleCommand(run: Run, end: ProcessEnd, endedAt: number, verdict: string | undefined): Promise<void> {
+  async #settleCommand(run: Run, end: ProgramEnd, endedAt: number, verdict: string | undefined): Promise<void> {
     // A process that escaped its end may keep the console open.
     await Promise.race([run.drained, sleep(longestDrainMs, undefined, { ref: false })])
     // An adopted shell left its exit code in the file, and one that was started here passes on that of the command.
@@ -445,7 +445,7 @@ export class Instance {
     await this.#finish(known, endedAt, verdict ?? describeCommand(known, run.record, endedAt))
   }
 
-  async #finish(end: ProcessEnd, endedAt: number, reason: string): Promise<void> {
+  async #finish(end: ProgramEnd, endedAt: number, reason: string): Promise<void> {
     this.#end = { ...end, endedAt }
     this.#update({ outcome: { ...end, endedAt, reason } })
     this.#note(reason)

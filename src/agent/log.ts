@@ -30,7 +30,7 @@ function toPlain(fields: object): object {
 }
 
 /** For the process that writes into it; the opener closes it. */
-export function openLog(file: string): number {
+export function openAgentLog(file: string): number {
   return openSync(file, constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT, 0o600)
 }
 

@@ -1,12 +1,9 @@
 /** Entry point of the agent's process: `main.ts DATA_DIR VERSION [ADDRESS...]`, the addresses of the sockets that it inherits. */
-import { keepTickShape } from '../node-ticks.ts'
 import { LockedError } from '../storage/file-lock.ts'
 import { keepMemorySmall } from '../telemetry/memory.ts'
 import { runAgent } from './agent.ts'
 import { createAgentLog } from './log.ts'
 import { inheritedSockets } from './start-agent.ts'
-
-keepTickShape()
 
 const [dataDir = '', version = '', ...addresses] = process.argv.slice(2)
 // A full disk must not end the agent.

@@ -1,5 +1,5 @@
 /** Changes of the observed state, as lines of JSON: what the agent sends, and how Fairlead applies it. */
-import { BoundedMap } from '../bounded-map.ts'
+import { BoundedMap } from '../caches/bounded-map.ts'
 import type { ObservedInstance, ObservedLoadBalancer, ObservedMember, ObservedState } from './protocol.ts'
 
 /** Everything but instances and load balancers. */
@@ -24,7 +24,7 @@ export type ObservedLine = HeadLine | ItemLine | EndLine
 
 interface Entry {
   readonly line: string
-  /** Of the state in which it was new, or gone. */
+  /** The number of the state in which it was new, or gone. */
   readonly sequence: number
 }
 

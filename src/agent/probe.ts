@@ -1,6 +1,6 @@
 /** One health probe of a process: a connection, or a request whose status counts. */
 import { connect } from 'node:net'
-import { http } from '../node-http.ts'
+import { http } from '../runtime/node-http.ts'
 
 export type ProbeTarget = { readonly host: string; readonly port: number; readonly timeoutMs: number } & (
   | { readonly kind: 'tcp' }

@@ -78,7 +78,7 @@ export interface DesiredListener {
 
 export interface HealthCheck {
   readonly kind: 'http' | 'tcp'
-  /** Of HTTP checks; an answer with a status below 400 is healthy. */
+  /** HTTP checks ask for this path; an answer with a status below 400 is healthy. */
   readonly path: string
   readonly intervalMs: number
   readonly timeoutMs: number

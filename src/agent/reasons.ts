@@ -5,7 +5,7 @@ import { memoryOf, type ProcessEntry } from './processes.ts'
 import type { DesiredInstance, Program, ProgramLimits } from './protocol.ts'
 import type { Run } from './run.ts'
 import { StartError } from './start-program.ts'
-import { describeEnd, formatBytes, formatDuration, type ProcessEnd } from './words.ts'
+import { describeProgramEnd, formatBytes, formatDuration, type ProgramEnd } from './words.ts'
 
 /** The port of an instance belongs to a program that is none of its own. */
 export class PortTakenError extends Error {
@@ -37,13 +37,13 @@ export function describeStartFault(error: NodeJS.ErrnoException, program: Progra
   return `It cannot be started: ${machineFaults[error.code ?? ''] ?? error.message}.`
 }
 
-export function describeProgram(end: ProcessEnd, run: Run, endedAt: number): string {
+export function describeProgram(end: ProgramEnd, run: Run, endedAt: number): string {
   const ran = `${formatDuration(endedAt - run.record.startedAt)} after its start`
-  return `It ${describeEnd(end)}, ${ran}${run.readyAt === undefined ? ' and before it was ready' : ''}.`
+  return `It ${describeProgramEnd(end)}, ${ran}${run.readyAt === undefined ? ' and before it was ready' : ''}.`
 }
 
-export function describeCommand(end: ProcessEnd, run: RunRecord, endedAt: number | undefined): string {
-  return `It ${describeEnd(end)}${endedAt === undefined ? '' : `, ${formatDuration(endedAt - run.startedAt)} after its start`}.`
+export function describeCommand(end: ProgramEnd, run: RunRecord, endedAt: number | undefined): string {
+  return `It ${describeProgramEnd(end)}${endedAt === undefined ? '' : `, ${formatDuration(endedAt - run.startedAt)} after its start`}.`
 }
 
 export function describeMemory(desired: DesiredInstance | undefined): string {
@@ -51,7 +51,10 @@ export function describeMemory(desired: DesiredInstance | undefined): string {
   return `It needed more memory than its limit${limit === undefined ? '' : ` of ${formatBytes(limit)}`}, and the system ended it.`
 }
 
-export function describeExcess(members: readonly ProcessEntry[], { processes, memoryBytes }: ProgramLimits): string | undefined {
+export function describeProgramExcess(
+  members: readonly ProcessEntry[],
+  { processes, memoryBytes }: ProgramLimits,
+): string | undefined {
   if (processes !== undefined && members.length > processes) {
     return `It had ${members.length} processes, more than its limit of ${processes}, and was ended.`
   }

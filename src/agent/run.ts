@@ -2,14 +2,14 @@
 import { memoryKills } from './control-groups.ts'
 import type { RunRecord } from './instance-files.ts'
 import { ageMsOf } from './processes.ts'
-import type { ProcessEnd } from './words.ts'
+import type { ProgramEnd } from './words.ts'
 
 /** A process that this agent or one before it has started. */
 export interface Run {
   readonly record: RunRecord
   /** Resolves when the leader of the group has ended. */
-  readonly ended: Promise<ProcessEnd>
-  readonly settle: (end: ProcessEnd) => void
+  readonly ended: Promise<ProgramEnd>
+  readonly settle: (end: ProgramEnd) => void
   /** Only the agent that started a process learns how it ended; for others, its absence has to be noticed. */
   readonly isAdopted: boolean
   readonly kernelKills: number
@@ -24,12 +24,12 @@ export interface Run {
   verdict: string | undefined
 }
 
-/** Of a process that ended while no agent was its parent. */
-export const unknownEnd: ProcessEnd = { exitCode: undefined, signal: undefined }
+/** The end of a process while no agent was its parent. */
+export const unknownEnd: ProgramEnd = { exitCode: undefined, signal: undefined }
 
 /** @param drained Undefined: it was started by an agent before this one */
 export function createRun(record: RunRecord, drained?: Promise<string | undefined>): Run {
-  const { promise: ended, resolve: settle } = Promise.withResolvers<ProcessEnd>()
+  const { promise: ended, resolve: settle } = Promise.withResolvers<ProgramEnd>()
   const kernelKills = record.controlGroup === undefined ? 0 : memoryKills(record.controlGroup)
   const ports = { found: [], untilMs: 0 }
   return {

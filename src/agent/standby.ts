@@ -8,7 +8,7 @@ import { uptime } from 'node:os'
 import { join } from 'node:path'
 import { writePrivateFile } from '../storage/private-files.ts'
 import type { Traffic } from './balancer/balancers.ts'
-import { type AgentLog, openLog } from './log.ts'
+import { type AgentLog, openAgentLog } from './log.ts'
 import { agentLogName, trafficName } from './places.ts'
 import { openProcessTable } from './processes.ts'
 import { agentPauseMs, stableMs } from './restart-pause.ts'
@@ -116,7 +116,7 @@ export class Standby {
 
   #start(sockets: ReadonlyMap<string, number>): ChildProcess {
     const { dataDir, command, args, environment } = this.#options.program
-    const output = openLog(join(dataDir, agentLogName))
+    const output = openAgentLog(join(dataDir, agentLogName))
     try {
       const script = ['-c', 'read -r end && exit 0; exec "$@" </dev/null', 'fairlead-standby']
       const child = spawn('/bin/sh', [...script, command, ...args, ...sockets.keys()], {

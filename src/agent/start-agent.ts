@@ -4,7 +4,8 @@ import { closeSync, mkdirSync } from 'node:fs'
 import { getCompileCacheDir } from 'node:module'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { openLog } from './log.ts'
+import { agentNodeOptions } from '../runtime/v8-options.ts'
+import { openAgentLog } from './log.ts'
 import { agentLogName } from './places.ts'
 
 /** How an agent is started; Fairlead tells it to the one that is to be replaced. */
@@ -15,11 +16,6 @@ export interface AgentProgram {
   readonly environment: Readonly<Record<string, string | undefined>>
 }
 
-/**
- * Measured with 50 instances: without them and with more than one malloc arena, the agent needs 10 MB more. Most other options of V8 would
- * make it reject the compiled code that Node contains, and the agent would start half as fast.
- */
-export const agentNodeOptions = ['--max-semi-space-size=2', '--v8-pool-size=1']
 /** The agent gets no other variable of Fairlead, whose environment may hold secrets. */
 const passedOn = ['PATH', 'HOME', 'LANG', 'TMPDIR', 'NODE_COMPILE_CACHE']
 /** After those for input, output and errors. */
@@ -64,7 +60,7 @@ export function checkAgentProgram(body: unknown): AgentProgram {
 export function startAgent(program: AgentProgram, sockets: ReadonlyMap<string, number> = new Map()): ChildProcess {
   const { dataDir, command, args, environment } = program
   mkdirSync(dataDir, { recursive: true, mode: 0o700 })
-  const output = openLog(join(dataDir, agentLogName))
+  const output = openAgentLog(join(dataDir, agentLogName))
   try {
     const child = spawn(command, [...args, ...sockets.keys()], {
       cwd: dataDir,

@@ -2,7 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { accessSync, constants, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { shorten } from '../edit-distance.ts'
+import { shorten } from '../names/edit-distance.ts'
 import { openConsole } from './console.ts'
 import { closeAll, type InstanceFiles, openStatus, unstarted } from './instance-files.ts'
 import { markName } from './processes.ts'

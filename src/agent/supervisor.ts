@@ -3,7 +3,7 @@ import { mkdirSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { type ConsolePart, type ConsoleWish, readConsole, readConsolePart } from './console.ts'
 import { listGroups, openControlGroups, removeGroup } from './control-groups.ts'
-import { Instance, type InstanceContext } from './instance.ts'
+import { type InstanceContext, ProgramInstance } from './instance.ts'
 import type { AgentLog } from './log.ts'
 import { openMarks } from './marks.ts'
 import { instancesFolderName } from './places.ts'
@@ -28,7 +28,7 @@ const secondSearch = 4
 
 export class Supervisor {
   readonly #context: InstanceContext
-  readonly #instances = new Map<string, Instance>()
+  readonly #instances = new Map<string, ProgramInstance>()
   #desired = new Map<string, DesiredInstance>()
   #timer: NodeJS.Timeout | undefined
   #sweeps = 0
@@ -92,7 +92,7 @@ export class Supervisor {
   #begin(): void {
     mkdirSync(this.#context.instancesFolder, { recursive: true, mode: 0o700 })
     for (const id of this.#findLeftIds()) {
-      if (!this.#desired.has(id)) this.#instances.set(id, new Instance(id, this.#context))
+      if (!this.#desired.has(id)) this.#instances.set(id, new ProgramInstance(id, this.#context))
     }
     this.#timer = setInterval(() => this.#sweep(), sweepMs)
   }
@@ -107,7 +107,7 @@ export class Supervisor {
 
   #reconcile(): void {
     for (const [id, desired] of this.#desired) {
-      const instance = this.#instances.get(id) ?? new Instance(id, this.#context)
+      const instance = this.#instances.get(id) ?? new ProgramInstance(id, this.#context)
       this.#instances.set(id, instance)
       if (!instance.isRemoving) instance.desire(desired)
     }
@@ -117,7 +117,7 @@ export class Supervisor {
     this.#context.changed()
   }
 
-  #remove(id: string, instance: Instance): void {
+  #remove(id: string, instance: ProgramInstance): void {
     const { log } = this.#context
     instance
       .remove()
@@ -136,7 +136,7 @@ export class Supervisor {
   }
 
   /** A fault, such as a full disk or too many open files, reaches neither other instances nor the agent. */
-  #attempt(work: () => void, instance?: Instance): void {
+  #attempt(work: () => void, instance?: ProgramInstance): void {
     try {
       work()
     } catch (err) {

@@ -3,7 +3,7 @@
 import { randomBytes } from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'
 import type { FastifyBaseLogger } from 'fastify'
-import { within } from '../within.ts'
+import { within } from '../concurrency/within.ts'
 import type { AuditSink } from './audit-sink.ts'
 import type { AuditEvent, AuditPage, AuditQuery } from './event.ts'
 import { findInterrupted } from './interrupted.ts'

@@ -1,6 +1,6 @@
 /** Events of the audit log: who did what, from where, with which decision. */
-import { foldName } from '../fold-name.ts'
-import { toUserKey } from '../user-name.ts'
+import { foldName } from '../names/fold-name.ts'
+import { toUserKey } from '../names/user-name.ts'
 
 /** `interrupted`: begun, with unknown outcome. */
 export type AuditDecision = 'begun' | 'allowed' | 'refused' | 'failed' | 'interrupted'
@@ -17,7 +17,7 @@ export interface AuditEvent {
   readonly token?: string | undefined
   readonly address?: string | undefined
   readonly requestId?: string | undefined
-  /** Of the request. */
+  /** The method of the request. */
   readonly method?: string | undefined
   /** Id of the operation. */
   readonly operation?: string | undefined

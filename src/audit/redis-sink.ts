@@ -20,7 +20,7 @@ const portion = 500
 const overheadBytes = 180
 /** What is left when the log was too large, so that it does not become so again at once. */
 const spared = 0.9
-/** Of several replicas that write at once, each time one succeeds. */
+/** When several replicas write at once, one succeeds each time. */
 const maxAttempts = 50
 
 /** @param stream Another one, for checking the rights of the Redis user */
@@ -137,7 +137,7 @@ function isBefore(record: AuditRecord | undefined, fromMs = -Infinity): boolean 
   return record !== undefined && Date.parse(record.at) < fromMs
 }
 
-/** Of entries as `xrange` answers them: a name, and fields with their values in turn. */
+/** Reads entries as `xrange` answers them: a name, and fields with their values in turn. */
 function toRecords(entries: unknown): AuditRecord[] {
   if (!Array.isArray(entries)) return []
   return (entries as [unknown, unknown[]][])

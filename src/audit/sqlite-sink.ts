@@ -2,8 +2,8 @@
 
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite'
 import { setImmediate } from 'node:timers/promises'
+import { toUserKey } from '../names/user-name.ts'
 import { openPrivateDatabase } from '../storage/private-files.ts'
-import { toUserKey } from '../user-name.ts'
 import type { AuditSink } from './audit-sink.ts'
 import { type ChainHead, chainStart, formatCanonical, parseRecord, sealEvents } from './chain.ts'
 import { type AuditEvent, type AuditPage, type AuditQuery, type AuditRecord, namesApplication, toPage } from './event.ts'

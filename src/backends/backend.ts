@@ -4,8 +4,9 @@ import type { FastifyBaseLogger, FastifyInstance, FastifyRequest } from 'fastify
 import type { EngineState } from '../telemetry/metrics.ts'
 import { fromHeaderText } from '../upstreams/header-text.ts'
 import type { EmbeddableService, ServiceName } from '../upstreams/services.ts'
-import type { BakerySettings } from './bakery/template.ts'
+import type { BakerySettings } from './bakery/settings.ts'
 import type { QuietPeriod } from './events/quiet-period.ts'
+import type { Builders } from './infrastructure/baker.ts'
 import type { InfrastructureSettings } from './infrastructure/settings.ts'
 import type { PipelineLimits } from './limits.ts'
 import type { OutsideSettings } from './outside/settings.ts'
@@ -16,6 +17,8 @@ export interface Backend {
   readonly service: EmbeddableService
   /** SQL scripts, oldest first. Each runs once, in a transaction of its own; never edit one that was released. */
   readonly migrations: readonly string[]
+  /** The same of its parts, by name: each counts its own, so that new parts can come in any order. */
+  readonly partMigrations?: Readonly<Record<string, readonly string[]>>
   /** Called once its tables exist. Must not start background work yet: see `OpenBackend.start`. */
   open(context: BackendContext): OpenBackend
 }
@@ -29,6 +32,8 @@ export interface OpenBackend {
   observe?(): EngineState
   /** Another text after each change of what it stores, and after each start. */
   version?(): string
+  /** Commands that one of its cloud providers runs on this machine. */
+  builders?(provider: string): Builders | undefined
   /** Stops background work. The database is closed by the caller, afterwards. */
   close?(): void | Promise<void>
 }
@@ -45,8 +50,10 @@ export interface BackendContext {
   readonly call: CallService
   /** Whether a service is one of the back ends of this process. */
   readonly isEmbedded: (service: ServiceName) => boolean
-  /** Of what another back end of this process stores; undefined: it is elsewhere, or has none. */
+  /** The version of what another back end of this process stores; undefined: it is elsewhere, or has none. */
   readonly versionOf: (service: ServiceName) => string | undefined
+  /** Those of a cloud provider of this process. */
+  readonly buildersOf: (provider: string) => Builders | undefined
   readonly settings: BackendSettings
   /** Called when what the service stores changes, or what it observes, other than by the request that is answered. */
   readonly stateChanged: () => void
@@ -88,7 +95,9 @@ export interface BackendSettings {
   readonly infrastructure?: InfrastructureSettings
   /** Bakes, and whether users may run commands on this machine. Default: they may not. */
   readonly bakery?: BakerySettings
-  /** Of the package. */
+  /** Settings of connected build servers, by the id of their kind. Default: none. */
+  readonly buildServers?: Readonly<Record<string, object>>
+  /** The version of the package. */
   readonly version?: string
 }
 
@@ -122,7 +131,14 @@ export interface Caller {
   identity: Record<string, string>
 }
 
-export function callerOf(request: FastifyRequest): Caller {
+/** What requests without a user count as. */
+export const anonymous = 'anonymous'
+
+export function userOf(request: FastifyRequest): string {
+  return trustedCallerOf(request).user || anonymous
+}
+
+export function trustedCallerOf(request: FastifyRequest): Caller {
   const identity: Record<string, string> = {}
   for (const [name, value] of Object.entries(request.headers)) {
     if (name.startsWith('x-spinnaker-') && typeof value === 'string') identity[name] = fromHeaderText(value)

@@ -2,25 +2,19 @@
 import { z } from 'zod'
 import { formatJson } from '../json/json.ts'
 import type { JsonObject } from '../json/values.ts'
-import { byteCount } from '../setting.ts'
+import { byteCount, whole } from '../settings/setting.ts'
 
 export const PipelineLimitKeys = z.strictObject({
-  'pipelines.max-stages': z
-    .int()
-    .min(1)
+  'pipelines.max-stages': whole(1)
     .default(1000)
     .describe(
       'Maximum number of stages of a pipeline in the embedded store and engine. With the stages that stages add, an execution may ' +
         'have four times as many.',
     ),
-  'pipelines.max-requisites': z
-    .int()
-    .min(1)
+  'pipelines.max-requisites': whole(1)
     .default(10_000)
     .describe('Maximum number of dependencies among the stages of a pipeline: the entries of every `requisiteStageRefIds`.'),
-  'pipelines.max-entries': z
-    .int()
-    .min(1)
+  'pipelines.max-entries': whole(1)
     .default(1000)
     .describe(
       'Maximum number of entries of each other list in a pipeline, strategy, template, project or record of notifications: triggers, ' +
@@ -32,22 +26,16 @@ export const PipelineLimitKeys = z.strictObject({
       'Maximum size of a pipeline as JSON, of a list of them that one request saves, and of the result of one step of a stage. An execution may have four times as much; a ' +
         'larger one is ended.',
     ),
-  'pipelines.max-versions': z
-    .int()
-    .min(1)
+  'pipelines.max-versions': whole(1)
     .default(500)
     .describe(
       'Maximum number of versions in the history of each pipeline, strategy, application, project, template and other definition of ' +
         'the embedded store. A save deletes the oldest ones. Snapshots are kept without limit.',
     ),
-  'pipelines.max-depth': z
-    .int()
-    .min(0)
+  'pipelines.max-depth': whole(0)
     .default(20)
     .describe('Maximum depth of pipelines that start one another, by stages or by triggers.'),
-  'pipelines.max-descendants': z
-    .int()
-    .min(0)
+  'pipelines.max-descendants': whole(0)
     .default(500)
     .describe('Maximum number of executions that one execution may start, directly or indirectly.'),
 })

@@ -1,18 +1,19 @@
 /** Settings of the embedded back ends. */
 import { resolve } from 'node:path'
 import { z } from 'zod'
-import type { SettingsReport } from '../setting.ts'
+import { type SettingsReport, texts } from '../settings/setting.ts'
 import type { BackendSettings } from './backend.ts'
-import type { BakerySettings } from './bakery/template.ts'
+import type { BakerySettings } from './bakery/settings.ts'
+import { BuildServerKeys, toBuildServerSettings } from './builds/build-servers.ts'
 import { QuietPeriodKeys, toQuietPeriod } from './events/quiet-period.ts'
 import type { InfrastructureSettings } from './infrastructure/settings.ts'
 import { PipelineLimitKeys, toPipelineLimits } from './limits.ts'
-import { OutsideKeys, toOutsideSettings } from './outside/settings.ts'
+import { outsideKeys, toOutsideSettings } from './outside/settings.ts'
 import type { PermissionServiceSettings } from './permissions/settings.ts'
 
 const ServiceAccount = z.strictObject({
   name: z.string().min(1).describe('Name of the account.'),
-  memberOf: z.array(z.string()).default([]).describe('Its roles.'),
+  memberOf: texts.describe('Its roles.'),
 })
 
 const timeZone = z.string().refine(isTimeZone, 'must be a time zone such as Europe/Berlin')
@@ -33,7 +34,8 @@ export const BackendKeys = z.strictObject({
     .describe('Service accounts of the embedded permission service, written to its store at start.'),
   ...QuietPeriodKeys.shape,
   ...PipelineLimitKeys.shape,
-  ...OutsideKeys.shape,
+  ...outsideKeys.keys.shape,
+  ...BuildServerKeys.shape,
 })
 export type BackendKeys = z.infer<typeof BackendKeys>
 
@@ -62,7 +64,8 @@ export function toBackendSettings(keys: BackendKeys, report: SettingsReport, cwd
     serviceAccounts: keys['service-accounts'],
     quietPeriod: toQuietPeriod(keys, report),
     limits: toPipelineLimits(keys),
-    outside: toOutsideSettings(keys, report),
+    outside: toOutsideSettings(outsideKeys.read(keys), report),
+    buildServers: toBuildServerSettings(keys, report),
   }
 }
 

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import type { Logger } from 'pino'
 import { z } from 'zod'
 import { GatewayError } from '../errors.ts'
-import { isRunning } from '../time-span.ts'
+import { isRunning } from '../settings/time-span.ts'
 import type { BannerStore } from './banner-store.ts'
 
 /** As many banners may be stored. */

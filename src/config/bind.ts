@@ -1,5 +1,6 @@
 /** Binds configuration to settings: placeholders, types, checks, and a problem for each error. */
 import { z } from 'zod'
+import type { SettingGroup } from '../settings/setting.ts'
 import { PlaceholderError, type Placeholders } from './placeholders.ts'
 import { formatPath, type Origin, type Problem, showValue } from './problems.ts'
 import { coreOf, notesOf } from './schema-shape.ts'
@@ -26,6 +27,11 @@ export function bindKeys<S extends z.ZodObject>(keys: S, context: BindContext): 
     values[key] = bindKey(key, schema, context)
   }
   return values as z.infer<S>
+}
+
+/** The same by the names that the code uses. */
+export function bindSettings<Values>({ keys, read }: SettingGroup<Values>, context: BindContext): Values {
+  return read(bindKeys(keys, context))
 }
 
 function bindKey(key: string, schema: z.ZodType, context: BindContext): unknown {

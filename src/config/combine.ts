@@ -1,5 +1,5 @@
 /** Puts files, environment and given settings together into one tree, and reports unknown keys. */
-import { editDistance } from '../edit-distance.ts'
+import { editDistance } from '../names/edit-distance.ts'
 import { canonicalPath, createFindings, type Findings, toCanonical, type UnknownKey } from './canonical.ts'
 import { type Environment, fromPlain, readEnvironment, readJsonVariable, toVariable } from './environment.ts'
 import { type KnownKey, nearestKey, uniformName } from './known-keys.ts'

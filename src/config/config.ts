@@ -3,38 +3,34 @@
 import { isIPv4 } from 'node:net'
 import { homedir } from 'node:os'
 import type { z } from 'zod'
-import { AuditKeys, type AuditSettings, toAuditSettings } from '../audit/settings.ts'
-import { BakeryKeys, toBakerySettings } from '../backends/bakery/settings.ts'
-import { InfrastructureKeys, toInfrastructureSettings } from '../backends/infrastructure/settings.ts'
+import { type AuditSettings, auditKeys, toAuditSettings } from '../audit/settings.ts'
+import { BakeryKeys, toBakerySettings } from '../backends/bakery/setting-keys.ts'
+import { providerTypes } from '../backends/infrastructure/providers/all.ts'
+import { InfrastructureKeys, toInfrastructureSettings } from '../backends/infrastructure/setting-keys.ts'
 import { checkRoleSource } from '../backends/permissions/check-role-source.ts'
 import { PermissionServiceKeys, toPermissionServiceSettings } from '../backends/permissions/settings.ts'
 import { BackendKeys, type EmbeddedSettings, toBackendSettings } from '../backends/settings.ts'
 import type { BannerSettings } from '../banners/banners.ts'
-import { ConsoleKeys, type ConsoleSettings, toConsoleSettings } from '../console/settings.ts'
+import { type ConsoleSettings, consoleSettings } from '../console/settings.ts'
 import { DeckPluginKeys, type DeckPluginSettings, toDeckPluginSettings } from '../deck-plugins/settings.ts'
 import { portSettings } from '../http/listening-fault.ts'
-import { HttpKeys, type HttpSettings, toHttpSettings } from '../http/settings.ts'
-import { IntegrationKeys, type IntegrationSettings, toIntegrationSettings } from '../integrations/settings.ts'
-import { LimitKeys, type RateLimitSettings, toRateLimit } from '../limits/settings.ts'
-import { LiveKeys, type LiveSettings, toLiveSettings } from '../live/settings.ts'
+import { type HttpSettings, httpKeys, toHttpSettings } from '../http/settings.ts'
+import { TlsKeys } from '../http/tls/settings.ts'
+import { type IntegrationSettings, integrationKeys, toIntegrationSettings } from '../integrations/settings.ts'
+import { limitKeys, type RateLimitSettings, toRateLimit } from '../limits/settings.ts'
+import { type LiveSettings, liveSettings } from '../live/settings.ts'
 import { LoginKeys, type LoginSettings, toLoginSettings } from '../login/settings.ts'
-import { hasCertificateHeader } from '../login/x509/settings.ts'
+import { hasCertificateHeader, X509Keys } from '../login/x509/settings.ts'
 import type { ApplicationCacheSettings } from '../operations/application-cache.ts'
-import {
-  noteNotOffered,
-  OperationKeys,
-  toApplicationCacheSettings,
-  toBannerSettings,
-  toOperationSettings,
-} from '../operations/setting-keys.ts'
-import type { OperationSettings } from '../operations/settings.ts'
-import { PermissionKeys, type PermissionSettings, toPermissionSettings } from '../permissions/settings.ts'
-import { RedisKeys, type RedisSettings, toRedisSettings } from '../redis/settings.ts'
-import { SessionKeys, type SessionSettings, toSessionSettings } from '../sessions/settings.ts'
-import type { SettingsReport } from '../setting.ts'
-import { TelemetryKeys, type TelemetrySettings, toTelemetrySettings } from '../telemetry/settings.ts'
-import { type ConfiguredUpstreams, toConfiguredUpstreams, UpstreamKeys } from '../upstreams/settings.ts'
-import { type BindContext, bindKeys } from './bind.ts'
+import { type OperationSettings, operationKeys, toOperationSettings } from '../operations/settings.ts'
+import { type PermissionSettings, permissionSettings } from '../permissions/settings.ts'
+import { type RedisSettings, redisKeys, toRedisSettings } from '../redis/settings.ts'
+import { type SessionSettings, sessionKeys, toSessionSettings } from '../sessions/settings.ts'
+import type { SettingsReport } from '../settings/setting.ts'
+import { type TelemetrySettings, telemetryKeys, toTelemetrySettings } from '../telemetry/settings.ts'
+import { TracingKeys } from '../telemetry/tracing-settings.ts'
+import { type ConfiguredUpstreams, clientKeys, toConfiguredUpstreams, UpstreamKeys } from '../upstreams/settings.ts'
+import { type BindContext, bindKeys, bindSettings } from './bind.ts'
 import { type CombinedSources, combineSources } from './combine.ts'
 import { foreignKeys } from './foreign-keys.ts'
 import { createKnownKeys } from './known-keys.ts'
@@ -100,24 +96,24 @@ export interface LoadedConfig {
 
 /** Every key that is not merely passed over, by capability. */
 export const settingGroups = {
-  'Services and the calls to them': UpstreamKeys,
-  'Listener, addresses, cross-origin rules': HttpKeys,
-  'Rate limits': LimitKeys,
-  Sessions: SessionKeys,
-  'Redis or Valkey': RedisKeys,
+  'Services and the calls to them': UpstreamKeys.extend(clientKeys.keys.shape),
+  'Listener, addresses, cross-origin rules': httpKeys.keys.extend(TlsKeys.shape),
+  'Rate limits': limitKeys.keys,
+  Sessions: sessionKeys.keys,
+  'Redis or Valkey': redisKeys.keys,
   Login: LoginKeys,
-  Permissions: PermissionKeys,
-  'Operations and integrations': OperationKeys,
-  'Web console': ConsoleKeys,
+  Permissions: permissionSettings.keys,
+  'Operations and integrations': operationKeys.keys,
+  'Web console': consoleSettings.keys,
   'Plugins of Deck': DeckPluginKeys,
-  'Services outside the platform': IntegrationKeys,
-  'Event streams': LiveKeys,
+  'Services outside the platform': integrationKeys.keys,
+  'Event streams': liveSettings.keys,
   'Embedded back ends': BackendKeys,
   'Embedded permission service': PermissionServiceKeys,
   'Embedded infrastructure': InfrastructureKeys,
   'Embedded bakery': BakeryKeys,
-  'Log, health and traces': TelemetryKeys,
-  'Audit log': AuditKeys,
+  'Log, health and traces': telemetryKeys.keys.extend(TracingKeys.shape),
+  'Audit log': auditKeys.keys,
   'Choice of files': SourceKeys,
 } as const satisfies Record<string, z.ZodObject>
 
@@ -193,10 +189,7 @@ async function bindWithSecrets(
 /** Opens the files that settings name, with code that most installations never load; other files are read with their settings. */
 async function checkFiles({ backends, login }: Config, report: SettingsReport): Promise<void> {
   await checkRoleSource(backends.permissions?.roleSource, report)
-  if (login.saml !== undefined) {
-    const { checkSamlFiles } = await import('../login/saml/open-saml-login.ts')
-    await checkSamlFiles(login.saml, report)
-  }
+  for (const { type, settings } of login.methods) await type.checkFiles?.(settings, report)
 }
 
 /** A user without an entry in the list of users may have none, as in many containers. */
@@ -237,18 +230,9 @@ function describePorts({ address, port, origin, listeners }: HttpSettings): stri
   ].join(', ')
 }
 
-function describeLogin({ anonymous, form, oauth2, saml, ldap, header, iap, x509 }: LoginSettings): string {
+function describeLogin({ anonymous, methods }: LoginSettings): string {
   if (anonymous) return 'none: every request runs as anonymous'
-  const methods = [
-    ldap && `LDAP, form and HTTP Basic (${ldap.servers.map(({ url }) => url).join(', ')})`,
-    saml && `SAML (${saml.registrations.map(({ id }) => id).join(', ')})`,
-    oauth2 && `OAuth 2.0 (${oauth2.registrations.map(({ id }) => id).join(', ')})`,
-    form.enabled && 'form and HTTP Basic',
-    header && 'trusted header',
-    iap && 'Identity-Aware Proxy',
-    x509 && 'client certificates',
-  ]
-  return methods.filter((method) => typeof method === 'string').join('; ')
+  return methods.map(({ type, settings }) => type.describe(settings)).join('; ')
 }
 
 function describePermissions({ upstreams, permissions, login, backends }: Config): string {
@@ -289,39 +273,31 @@ interface Surroundings {
 function toConfig(context: BindContext, notices: string[], { cwd, profiles, ...surroundings }: Surroundings): Config {
   bindKeys(SourceKeys, context)
   const report = createReport(context, notices)
-  const upstreams = toConfiguredUpstreams(bindKeys(UpstreamKeys, context), report)
+  const upstreams = toConfiguredUpstreams(bindKeys(UpstreamKeys, context), bindSettings(clientKeys, context), report)
   const uiUrl = upstreams.uiBaseUrl
-  const loginKeys = bindKeys(LoginKeys, context)
-  const http = toHttpSettings(bindKeys(HttpKeys, context), report, {
+  const http = toHttpSettings(bindSettings(httpKeys, context), bindKeys(TlsKeys, context), report, {
     standalone: upstreams.standalone,
     ...surroundings,
     uiUrl,
-    headerCertificates: hasCertificateHeader(loginKeys),
+    headerCertificates: hasCertificateHeader(bindKeys(X509Keys, context)),
   })
-  const permissions = toPermissionSettings(bindKeys(PermissionKeys, context))
-  const operationKeys = bindKeys(OperationKeys, context)
-  const console = toConsoleSettings(bindKeys(ConsoleKeys, context))
-  noteNotOffered(operationKeys, report)
+  const permissions = bindSettings(permissionSettings, context)
+  const operations = bindSettings(operationKeys, context)
+  const console = bindSettings(consoleSettings, context)
   const operationSurroundings = {
     uiUrl,
     uiUnknown: upstreams.standalone && !report.isSet('services.deck'),
     uiHostPattern: http.cors.uiHostPattern,
     servesConsole: console.enabled,
-    includedAccounts: upstreams.services.front50.config.includedAccounts,
   }
-  const redis = toRedisSettings(bindKeys(RedisKeys, context), report)
-  const login = toLoginSettings(loginKeys, report, {
+  const redis = toRedisSettings(bindSettings(redisKeys, context), report)
+  const login = toLoginSettings(bindKeys(LoginKeys, context), report, {
     standalone: upstreams.standalone,
     profiles,
     listeners: http.listeners,
     origin: http.origin,
+    sharesRedis: redis !== undefined,
   })
-  if (redis !== undefined && login.form.enabled && login.form.configuredUser === undefined) {
-    report.notice(
-      'Sessions are shared by Redis, users of the form are not: they live in the data directory of each replica. ' +
-        'Several replicas need spring.security.user, a directory or an identity provider.',
-    )
-  }
   const backends = toBackendSettings(bindKeys(BackendKeys, context), report, cwd)
   if (upstreams.services.fiat.kind === 'embedded') {
     backends.permissions = toPermissionServiceSettings(bindKeys(PermissionServiceKeys, context), report, cwd)
@@ -329,13 +305,12 @@ function toConfig(context: BindContext, notices: string[], { cwd, profiles, ...s
     report.notice('Ignored, because fiat is not embedded: auth.group-membership, auth.permissions.')
   }
   if (upstreams.services.clouddriver.kind === 'embedded') {
-    backends.infrastructure = toInfrastructureSettings(
-      bindKeys(InfrastructureKeys, context),
-      report,
-      portSettings(http).map(([, port]) => port),
-    )
-  } else if (report.isSet('local')) {
-    report.notice('Ignored, because clouddriver is not embedded: local.')
+    backends.infrastructure = toInfrastructureSettings(bindKeys(InfrastructureKeys, context), report, {
+      ownPorts: portSettings(http).map(([, port]) => port),
+    })
+  } else {
+    const ignored = providerTypes.map(({ id }) => id).filter((id) => report.isSet(id))
+    if (ignored.length > 0) report.notice(`Ignored, because clouddriver is not embedded: ${ignored.join(', ')}.`)
   }
   backends.bakery = toBakerySettings(bindKeys(BakeryKeys, context), report, {
     isPrivate: upstreams.standalone && isLoopback(http.address),
@@ -344,21 +319,24 @@ function toConfig(context: BindContext, notices: string[], { cwd, profiles, ...s
   return {
     upstreams,
     http,
-    rateLimit: toRateLimit(bindKeys(LimitKeys, context), report),
-    sessions: toSessionSettings(bindKeys(SessionKeys, context), report),
+    rateLimit: toRateLimit(bindSettings(limitKeys, context), report),
+    sessions: toSessionSettings(bindSettings(sessionKeys, context), report),
     redis,
     login,
     permissions,
-    operations: toOperationSettings(operationKeys, operationSurroundings),
-    applicationCache: toApplicationCacheSettings(operationKeys, operationSurroundings),
-    banners: toBannerSettings(operationKeys),
+    operations: toOperationSettings(operations, operationSurroundings, report),
+    applicationCache: {
+      ...operations.applicationCache,
+      includedAccounts: upstreams.services.front50.config.includedAccounts,
+    },
+    banners: operations.banners,
     console,
     deckPlugins: toDeckPluginSettings(bindKeys(DeckPluginKeys, context), report),
-    integrations: toIntegrationSettings(bindKeys(IntegrationKeys, context), report),
-    live: toLiveSettings(bindKeys(LiveKeys, context)),
+    integrations: toIntegrationSettings(bindSettings(integrationKeys, context), report),
+    live: bindSettings(liveSettings, context),
     backends,
-    telemetry: toTelemetrySettings(bindKeys(TelemetryKeys, context), report),
-    audit: toAuditSettings(bindKeys(AuditKeys, context), report, {
+    telemetry: toTelemetrySettings(bindSettings(telemetryKeys, context), bindKeys(TracingKeys, context), report),
+    audit: toAuditSettings(bindSettings(auditKeys, context), report, {
       dataDir: backends.dataDir,
       cwd,
       sharesRedis: redis !== undefined,

@@ -1,6 +1,6 @@
 /** Tree of all valid keys, in any of Spring's spellings, with suggestions for others. */
 import { z } from 'zod'
-import { editDistance } from '../edit-distance.ts'
+import { editDistance } from '../names/edit-distance.ts'
 import { coreOf } from './schema-shape.ts'
 
 export interface KnownKey {

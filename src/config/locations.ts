@@ -62,7 +62,7 @@ function parseLocations(text: string, variable: string, cwd: string, notices: st
   })
 }
 
-/** Of `optional:file:/opt/config`; elsewhere is what a scheme such as `configserver:` names. */
+/** Takes `optional:file:/opt/config` apart; a scheme such as `configserver:` names a place elsewhere. */
 function parseTarget(text: string): { path: string; optional: boolean; isElsewhere: boolean; isTree: boolean } {
   const optional = text.trim().startsWith('optional:')
   const target = text.trim().replace(/^optional:/, '')

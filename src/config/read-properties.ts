@@ -7,7 +7,7 @@ import { createMap, createScalar, type MapNode, type Node } from './tree.ts'
 const maxDepth = 20
 const maxFileBytes = 1024 * 1024
 const maxEntries = 10_000
-/** Of a list; Spring would fill the places in between. */
+/** The highest index of a list; Spring would fill the places in between. */
 const maxIndex = 1000
 
 /**

@@ -1,6 +1,6 @@
 /** Kind, notes and default of a setting, from its schema. */
 import { z } from 'zod'
-import type { SettingNotes } from '../setting.ts'
+import type { SettingNotes } from '../settings/setting.ts'
 
 /** The schema that decides how a text is read: without default, optional and transformations. */
 export function coreOf(schema: z.core.$ZodType): z.core.$ZodType {

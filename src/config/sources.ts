@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { basename } from 'node:path'
 import { z } from 'zod'
-import { withoutEffect } from '../setting.ts'
+import { optionalText, texts, withoutEffect } from '../settings/setting.ts'
 import { reasonUnreadable } from '../storage/file-fault.ts'
 import { createFindings, type Findings, toCanonical } from './canonical.ts'
 import type { Environment } from './environment.ts'
@@ -21,27 +21,20 @@ export const SourceKeys = z.strictObject({
     .array(z.string())
     .default(['local'])
     .describe('Profiles whose files and documents apply; `local` always does.'),
-  'spring.profiles.include': z.array(z.string()).default([]).describe('Further active profiles.'),
+  'spring.profiles.include': texts.describe('Further active profiles.'),
   'spring.profiles.group': z.record(z.string(), z.array(z.string())).default({}).describe('Profiles that a profile includes.'),
-  'spring.config.activate.on-profile': z
-    .array(z.string())
-    .default([])
-    .describe('In a document of a file: the profiles to which it applies.'),
-  'spring.config.activate.on-cloud-platform': z
-    .string()
-    .optional()
-    .describe('In a document: `kubernetes`, if it applies to clusters only.'),
+  'spring.config.activate.on-profile': texts.describe('In a document of a file: the profiles to which it applies.'),
+  'spring.config.activate.on-cloud-platform': optionalText.describe(
+    'In a document: `kubernetes`, if it applies to clusters only.',
+  ),
   'config.unknown-keys': z.enum(['reject', 'warn']).default('reject').meta({
     description: 'Whether an unknown key prevents the start, or is a warning, as for the days of a change from Gate.',
     env: 'FAIRLEAD_UNKNOWN_KEYS',
   }),
-  'spring.config.import': z
-    .array(z.string())
-    .default([])
-    .describe(
-      'Further directories and files of YAML or properties, such as `optional:file:/opt/spinnaker/config/*/`; `configtree:/run/secrets/` ' +
-        'for a directory with one file for each setting.',
-    ),
+  'spring.config.import': texts.describe(
+    'Further directories and files of YAML or properties, such as `optional:file:/opt/spinnaker/config/*/`; `configtree:/run/secrets/` ' +
+      'for a directory with one file for each setting.',
+  ),
   'spring.application.name': withoutEffect('Is always `gate`.'),
 })
 

@@ -5,7 +5,7 @@ import type { Manifest } from './built-files.ts'
 interface ConsolePageOptions {
   readonly manifest: Manifest
   readonly brand: Brand
-  /** Of the console, as the browser sees it, with a slash at its end. */
+  /** Path of the console, as the browser sees it, with a slash at its end. */
   readonly basePath: string
   /** Fresh for each document: admits the style elements that the text editor writes. */
   readonly nonce: string

@@ -1,10 +1,11 @@
 /** Plug-ins of Deck that front50 and other repositories list: read again and again, and fetched when needed. */
 import type { FastifyBaseLogger } from 'fastify'
-import { BoundedMap } from '../bounded-map.ts'
+import { BoundedMap } from '../caches/bounded-map.ts'
 import { GatewayError } from '../errors.ts'
 import type { DeckPlugin } from '../operations/deck-plugins.ts'
 import { anonymousIdentity } from '../upstreams/identity.ts'
-import { readJson, type Upstreams } from '../upstreams/upstreams.ts'
+import { readJson } from '../upstreams/read-answer.ts'
+import type { Upstreams } from '../upstreams/upstreams.ts'
 import { readBundle } from './bundle.ts'
 import { createDownloads, type DownloadSettings, type Downloads } from './download.ts'
 import { chooseRelease, type PluginRelease, readReleases } from './releases.ts'

@@ -1,12 +1,12 @@
 /** Settings of the plug-ins of Deck. */
 import { z } from 'zod'
 import { isObject, isTrue, objectOf } from '../json/values.ts'
-import { milliseconds, type SettingsReport, withoutSlash } from '../setting.ts'
+import { milliseconds, on, type SettingsReport, withoutSlash } from '../settings/setting.ts'
 
 const prefix = 'spinnaker.extensibility'
 
 export const DeckPluginKeys = z.strictObject({
-  [`${prefix}.deck-proxy.enabled`]: z.boolean().default(true).describe('Serves plugins to Deck, below `/plugins/deck`.'),
+  [`${prefix}.deck-proxy.enabled`]: on.describe('Serves plugins to Deck, below `/plugins/deck`.'),
   [`${prefix}.deck-proxy.plugins`]: z
     .unknown()
     .optional()

@@ -20,7 +20,7 @@ const maxLengthBytes = 4
 export class AnswerGate {
   #bytesLeft = 0
   #messagesLeft = 0
-  /** Of the message that is arriving, with the number of bytes that it will have once that is known. */
+  /** The parts of the message that is arriving, with the number of bytes that it will have once that is known. */
   #parts: Buffer[] = []
   #arrived = 0
   #expected: number | undefined

@@ -2,7 +2,8 @@
 import { connect as connectPlain, type Socket } from 'node:net'
 import { connect as connectTls, type ConnectionOptions as TlsOptions } from 'node:tls'
 import { Client, type Entry, type Filter, ResultCodeError } from 'ldapts'
-import { within } from '../within.ts'
+import { within } from '../concurrency/within.ts'
+import { screenData } from '../runtime/sockets.ts'
 import { type AnswerAllowance, AnswerGate } from './answer-gate.ts'
 import type { DirectorySettings, LdapServer } from './settings.ts'
 
@@ -54,8 +55,8 @@ const single: AnswerAllowance = { bytes: 256 * 1024, messages: 10 }
 type TransportSettings = Pick<DirectorySettings, 'startTls' | 'authorities' | 'connectTimeoutMs' | 'readTimeoutMs'>
 
 /** @throws {DirectoryUnreachable} also when the certificate is not the server's, before anything is said */
-export async function openConnection(server: LdapServer, settings: TransportSettings): Promise<Connection> {
-  const connection = new Connection(server, settings)
+export async function openConnection(server: LdapServer, settings: TransportSettings): Promise<DirectoryConnection> {
+  const connection = new DirectoryConnection(server, settings)
   try {
     if (settings.startTls) await connection.startTls()
     return connection
@@ -65,7 +66,7 @@ export async function openConnection(server: LdapServer, settings: TransportSett
   }
 }
 
-export class Connection {
+export class DirectoryConnection {
   readonly #server: LdapServer
   readonly #settings: TransportSettings
   readonly #client: Client
@@ -195,18 +196,10 @@ export class Connection {
 
   /** The library gets whole messages that have passed the gate, and nothing after the first that has not. */
   #screen(socket: Socket): void {
-    const emit = socket.emit.bind(socket) as (event: string | symbol, ...values: unknown[]) => boolean
-    const emitScreened = (event: string | symbol, ...values: unknown[]): boolean => {
-      if (event !== 'data') return emit(event, ...values)
-      try {
-        for (const message of this.#gate.take(values[0] as Buffer)) if (!socket.destroyed) emit('data', message)
-      } catch (error) {
-        this.#complaint = error as Error
-        socket.destroy(error as Error)
-      }
-      return true
+    const noteFault = (error: Error) => {
+      this.#complaint = error
     }
-    socket.emit = emitScreened
+    screenData(socket, (data) => this.#gate.take(data), noteFault)
   }
 }
 

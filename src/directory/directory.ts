@@ -1,7 +1,7 @@
 /** LDAP client: fails over between servers and keeps the manager's connection. */
 import type { FastifyBaseLogger } from 'fastify'
-import { elapsedMs } from '../time-span.ts'
-import { type Connection, DirectoryUnreachable, type Entry, openConnection, type SearchRequest } from './connection.ts'
+import { elapsedMs } from '../settings/time-span.ts'
+import { type DirectoryConnection, DirectoryUnreachable, type Entry, openConnection, type SearchRequest } from './connection.ts'
 import type { DirectorySettings, LdapServer } from './settings.ts'
 
 /** A server that failed is asked last for so long. */
@@ -14,7 +14,7 @@ export class Directory {
   readonly #log: FastifyBaseLogger
   readonly #now: () => number
   readonly #restingUntilMs = new Map<LdapServer, number>()
-  #manager: { connection: Promise<Connection>; usedMs: number } | undefined
+  #manager: { connection: Promise<DirectoryConnection>; usedMs: number } | undefined
   #closed = false
 
   constructor(settings: DirectorySettings, log: FastifyBaseLogger, now: () => number) {
@@ -28,7 +28,7 @@ export class Directory {
    *
    * @throws {DirectoryRefusal} the bind, or the work @throws {DirectoryUnreachable} no server can be asked
    */
-  asUser<T>(dn: string, password: string, work: (connection: Connection) => Promise<T>): Promise<T> {
+  asUser<T>(dn: string, password: string, work: (connection: DirectoryConnection) => Promise<T>): Promise<T> {
     return this.#onSomeServer(async (server) => {
       const connection = await openConnection(server, this.#settings)
       try {
@@ -57,7 +57,7 @@ export class Directory {
     this.#dropManager()
   }
 
-  async #managerConnection(): Promise<Connection> {
+  async #managerConnection(): Promise<DirectoryConnection> {
     const known = this.#manager
     if (known !== undefined) {
       const isFresh = elapsedMs(this.#now(), known.usedMs) < maxIdleMs
@@ -72,7 +72,7 @@ export class Directory {
     return this.#manager.connection
   }
 
-  #openManager(): Promise<Connection> {
+  #openManager(): Promise<DirectoryConnection> {
     if (this.#closed) throw new Error('the directory is closed')
     const { manager } = this.#settings
     return this.#onSomeServer(async (server) => {

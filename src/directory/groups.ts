@@ -1,6 +1,6 @@
 /** Roles of a user from LDAP groups, direct and nested. */
 import { type Filter, OrFilter } from 'ldapts'
-import { leadingValue } from '../distinguished-name.ts'
+import { leadingValue } from '../names/distinguished-name.ts'
 import type { Entry, SearchRequest } from './connection.ts'
 import { askInChain, fillFilter, parseFilterTemplate } from './filter-template.ts'
 import type { DirectorySettings } from './settings.ts'
@@ -61,14 +61,14 @@ export function createGroups(
         if (nested !== 'recursive') members = []
         else members = [...found].filter(([key]) => !before.has(key)).map(([, entry]) => entry.dn)
       }
-      const names = [...found.values()].flatMap((entry) => valuesOf(entry, roleAttribute))
+      const names = [...found.values()].flatMap((entry) => attributeValuesOf(entry, roleAttribute))
       return { roles: toRoles([...names, ...memberOf.map(leadingValue)]), cut: members.length > 0 || found.size >= maxGroups }
     },
   }
 }
 
 /** The values of an attribute; directories write its name as they like. */
-export function valuesOf(entry: Entry, attribute: string): string[] {
+export function attributeValuesOf(entry: Entry, attribute: string): string[] {
   const wanted = attribute.toLowerCase()
   return Object.entries(entry)
     .filter(([name]) => name.toLowerCase() === wanted)

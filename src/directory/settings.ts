@@ -4,31 +4,26 @@ import { X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
 import { certificateLabel, pemBlocks } from '../http/tls/pem.ts'
-import { boundedTimeout, duration, type SettingsReport } from '../setting.ts'
+import { boundedTimeout, duration, off, optionalText, type SettingsReport } from '../settings/setting.ts'
 import { explainUnreadable } from '../storage/file-fault.ts'
 
 const attribute = z.string().regex(/^[A-Za-z][\w-]*$/, 'must be the name of an attribute, such as memberOf')
 
 /** By the last part of their names; each capability that asks a directory has them below a prefix of its own. */
 export const directoryKeys = {
-  url: z
-    .string()
-    .optional()
-    .describe(
-      'Server and root: `ldaps://host/dc=example,dc=org`. Several servers are separated by blanks and tried in this order.',
-    ),
-  managerDn: z.string().optional().describe('User for searches. Default: searches are anonymous.'),
-  managerPassword: z.string().optional().describe('Password of the manager.'),
-  userDnPattern: z
-    .string()
-    .optional()
-    .describe('Name of the entry of a user below the root, such as `uid={0},ou=users`; `{0}` is the user name.'),
+  url: optionalText.describe(
+    'Server and root: `ldaps://host/dc=example,dc=org`. Several servers are separated by blanks and tried in this order.',
+  ),
+  managerDn: optionalText.describe('User for searches. Default: searches are anonymous.'),
+  managerPassword: optionalText.describe('Password of the manager.'),
+  userDnPattern: optionalText.describe(
+    'Name of the entry of a user below the root, such as `uid={0},ou=users`; `{0}` is the user name.',
+  ),
   userSearchBase: z.string().default('').describe('Base of searches for users, below the root. Default: the root.'),
-  userSearchFilter: z.string().optional().describe('Finds the entry of a user, such as `(sAMAccountName={0})`.'),
-  groupSearchBase: z
-    .string()
-    .optional()
-    .describe("Base of searches for groups, below the root; `''` is the root. Default: groups are not searched."),
+  userSearchFilter: optionalText.describe('Finds the entry of a user, such as `(sAMAccountName={0})`.'),
+  groupSearchBase: optionalText.describe(
+    "Base of searches for groups, below the root; `''` is the root. Default: groups are not searched.",
+  ),
   groupSearchFilter: z
     .string()
     .default('(uniqueMember={0})')
@@ -43,11 +38,10 @@ export const directoryKeys = {
   memberOfAttribute: attribute
     .optional()
     .describe('Attribute of a user that lists groups, such as `memberOf`; in addition to the search, or instead of it.'),
-  startTls: z.boolean().default(false).describe('Upgrade connections to `ldap://` to TLS before anything is sent.'),
-  caFile: z
-    .string()
-    .optional()
-    .describe('PEM file with the authorities that sign the certificates of the servers. Default: public authorities.'),
+  startTls: off.describe('Upgrade connections to `ldap://` to TLS before anything is sent.'),
+  caFile: optionalText.describe(
+    'PEM file with the authorities that sign the certificates of the servers. Default: public authorities.',
+  ),
   connectTimeout: duration('ms').prefault('5s').describe('Connect timeout; 0: a minute.'),
   readTimeout: duration('ms').prefault('10s').describe('Read timeout; 0: a minute.'),
 } as const

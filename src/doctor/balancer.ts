@@ -1,9 +1,9 @@
 /** Examines the headers of a proxy: resulting addresses, cookies, and errors. */
 import type { Config } from '../config/config.ts'
+import { type Finding, findingsOn } from '../findings/finding.ts'
 import { isTrustedPeer, originOf, type RawRequest } from '../http/origin.ts'
+import { listAddresses } from '../login/settings.ts'
 import { formatSessionCookie } from '../sessions/session-cookie.ts'
-import { listAddresses } from './addresses.ts'
-import { type Finding, findingsOn } from './finding.ts'
 
 interface BalancerOptions {
   readonly config: Config

@@ -1,13 +1,13 @@
 /** Compares this clock with those of identity providers. */
 import type { Config } from '../config/config.ts'
-import { isAddress } from '../login/saml/identity-provider-source.ts'
-import { type Check, type Finding, findingsOn, type Timeouts } from './finding.ts'
+import { type Check, type Finding, findingsOn, type Timeouts } from '../findings/finding.ts'
+import { listPeers } from '../login/settings.ts'
 
 const subject = 'Clock'
 /** A Date header has whole seconds, and the way there and back takes some time. */
 const noticeableMs = 5000
 
-interface Peer {
+interface ClockPeer {
   readonly url: string
   readonly host: string
   /** How far the clocks may be apart before logins fail, in milliseconds. */
@@ -19,30 +19,18 @@ export function checkClock(config: Config, { answerMs }: Timeouts, now: () => nu
   return [...peers.values()].map((peer) => ({ subject, run: () => compare(peer, answerMs, now) }))
 }
 
-function peersOf({ login, upstreams }: Config): Peer[] {
-  const providers = (login.oauth2?.registrations ?? []).flatMap(
-    ({ issuerUri, endpoints }) => issuerUri ?? endpoints.tokenUri ?? [],
-  )
-  const metadata = (login.saml?.registrations ?? []).flatMap(({ identityProvider }) =>
-    identityProvider.kind === 'metadata' && isAddress(identityProvider.location) ? [identityProvider.location] : [],
-  )
+function peersOf({ login, upstreams }: Config): ClockPeer[] {
   const services = Object.values(upstreams.services).flatMap(({ kind, baseUrl }) =>
-    kind === 'external' && baseUrl !== undefined ? [`${baseUrl}/health`] : [],
+    kind === 'external' && baseUrl !== undefined ? [{ url: `${baseUrl}/health`, toleratedMs: 300_000 }] : [],
   )
-  return [
-    ...services.map((url) => toPeer(url, 300_000)),
-    ...metadata.map((url) => toPeer(url, 300_000)),
-    ...providers.map((url) => toPeer(url, 60_000)),
-    ...(login.iap === undefined ? [] : [toPeer(login.iap.keysUrl, login.iap.issuedSkewMs)]),
-  ]
-}
-
-function toPeer(url: string, toleratedMs: number): Peer {
-  return { url, host: new URL(url).host, toleratedMs }
+  const peers = [...services, ...listPeers(login)]
+  return peers.flatMap(({ url, toleratedMs }) =>
+    toleratedMs === undefined ? [] : [{ url, host: new URL(url).host, toleratedMs }],
+  )
 }
 
 /** Servers without an answer or a clock are skipped. */
-async function compare({ url, host, toleratedMs }: Peer, answerMs: number, now: () => number): Promise<Finding[]> {
+async function compare({ url, host, toleratedMs }: ClockPeer, answerMs: number, now: () => number): Promise<Finding[]> {
   const report = findingsOn(subject)
   const tried = `compare with the Date header of ${host}`
   const askedAtMs = now()

@@ -2,15 +2,14 @@
 import { constants } from 'node:fs'
 import { access, mkdtemp, rm, stat, statfs, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { type Check, type Finding, findingsOn, type Reporter } from './finding.ts'
+import { type Check, createCheck, type Finding, type Reporter } from '../findings/finding.ts'
 
 const mebibyte = 1024 * 1024
 const tightBytes = 1024 * mebibyte
 const tooLittleBytes = 64 * mebibyte
 
 export function checkDataDir(dataDir: string): Check {
-  const subject = `Data directory ${dataDir}`
-  return { subject, run: () => judge(dataDir, findingsOn(subject)) }
+  return createCheck(`Data directory ${dataDir}`, (report) => judge(dataDir, report))
 }
 
 async function judge(dataDir: string, report: Reporter): Promise<Finding[]> {

@@ -3,11 +3,11 @@ import type { X509Certificate } from 'node:crypto'
 import { isIP } from 'node:net'
 import { connect } from 'node:tls'
 import type { Config } from '../config/config.ts'
-import { isAddress } from '../login/saml/identity-provider-source.ts'
-import { judgeExpiry } from './expiry.ts'
-import { type Check, findingsOn, type Timeouts } from './finding.ts'
+import { judgeExpiry } from '../findings/expiry.ts'
+import { type Check, createCheck, type Timeouts } from '../findings/finding.ts'
+import { listPeers } from '../login/settings.ts'
 
-interface Peer {
+interface TlsPeer {
   readonly host: string
   readonly port: number
 }
@@ -16,35 +16,30 @@ interface Peer {
 export function checkPeerCertificates(config: Config, { answerMs }: Timeouts, now: number): Check[] {
   const peers = new Map(peersOf(config).map((peer) => [`${peer.host}:${peer.port}`, peer]))
   const advice = 'ask the operator of the server to replace it'
-  return [...peers].map(([name, peer]) => {
-    const subject = `Certificate of ${name}`
-    const run = async () => {
+  return [...peers].map(([name, peer]) =>
+    createCheck(`Certificate of ${name}`, async (report) => {
       const certificate = await loadCertificate(peer, answerMs).catch(() => undefined)
       const what = 'the certificate that it shows'
-      return certificate === undefined ? [] : [judgeExpiry(findingsOn(subject), { what, certificate, advice }, now)]
-    }
-    return { subject, run }
+      return certificate === undefined ? [] : [judgeExpiry(report, { what, certificate, advice }, now)]
+    }),
+  )
+}
+
+function peersOf({ login, upstreams }: Config): TlsPeer[] {
+  const services = Object.values(upstreams.services).flatMap(({ kind, baseUrl }) =>
+    kind === 'external' && baseUrl !== undefined ? [{ url: baseUrl }] : [],
+  )
+  return [...services, ...listPeers(login)].flatMap(({ url }) => {
+    const { protocol, hostname, port } = new URL(url)
+    const usualPort = usualPorts[protocol]
+    return usualPort === undefined ? [] : [{ host: hostname.replace(/^\[|\]$/g, ''), port: Number(port || usualPort) }]
   })
 }
 
-function peersOf({ login, upstreams }: Config): Peer[] {
-  const urls = [
-    ...Object.values(upstreams.services).flatMap(({ kind, baseUrl }) => (kind === 'external' ? [baseUrl] : [])),
-    ...(login.oauth2?.registrations ?? []).flatMap(({ issuerUri, endpoints }) => [issuerUri, ...Object.values(endpoints)]),
-    ...(login.saml?.registrations ?? []).flatMap(({ identityProvider }) =>
-      identityProvider.kind === 'metadata' && isAddress(identityProvider.location) ? [identityProvider.location] : [],
-    ),
-  ]
-  const directories = (login.ldap?.servers ?? []).filter(({ secure }) => secure).map(({ host, port }) => ({ host, port }))
-  return [...urls.flatMap((url) => (url === undefined ? [] : toPeer(url))), ...directories]
-}
+/** Ports of protocols with TLS. */
+const usualPorts: Readonly<Record<string, number>> = { 'https:': 443, 'ldaps:': 636 }
 
-function toPeer(url: string): Peer[] {
-  const { protocol, hostname, port } = new URL(url)
-  return protocol === 'https:' ? [{ host: hostname.replace(/^\[|\]$/g, ''), port: Number(port || 443) }] : []
-}
-
-function loadCertificate({ host, port }: Peer, answerMs: number): Promise<X509Certificate | undefined> {
+function loadCertificate({ host, port }: TlsPeer, answerMs: number): Promise<X509Certificate | undefined> {
   return new Promise((resolve, reject) => {
     const socket = connect({ host, port, rejectUnauthorized: false, ...(isIP(host) === 0 && { servername: host }) })
     socket.setTimeout(answerMs, () => socket.destroy(new Error('no answer')))

@@ -3,42 +3,31 @@ import { createHash, randomBytes, randomUUID, X509Certificate } from 'node:crypt
 import pino from 'pino'
 import type { AuditEvent } from '../audit/event.ts'
 import { auditStream, createRedisSink } from '../audit/redis-sink.ts'
+import type { Config } from '../config/config.ts'
+import { blocksOf, judgeExpiry } from '../findings/expiry.ts'
+import { type Check, createCheck, type Finding, type Timeouts } from '../findings/finding.ts'
 import { chargeIn, limitKeyPrefix } from '../limits/redis-counters.ts'
 import { runTimeLimitKeys } from '../limits/run-time-limits.ts'
 import { CompletedLogins } from '../login/completed-logins.ts'
-import { createRedisUsedAssertions } from '../login/saml/used-assertions.ts'
 import { createRedisTokenStore } from '../login/tokens/redis-token-store.ts'
-import type { TokenSettings } from '../login/tokens/settings.ts'
 import type { StoredToken, TokenStore } from '../login/tokens/token-store.ts'
 import { adviceFor, openRedis } from '../redis/open-redis.ts'
 import type { Redis } from '../redis/redis.ts'
-import { describePlace, type RedisSettings } from '../redis/settings.ts'
+import { describePlace } from '../redis/settings.ts'
 import { createRedisSessionStore } from '../sessions/redis-session-store.ts'
-import { blocksOf, judgeExpiry } from './expiry.ts'
-import { type Check, type Finding, findingsOn, type Timeouts } from './finding.ts'
-
-interface RedisUse {
-  readonly settings: RedisSettings
-  /** What is kept there besides sessions: which assertions were used, API tokens, the audit log, and counts of requests. */
-  readonly saml: boolean
-  readonly tokens: TokenSettings | undefined
-  readonly audit: boolean
-  readonly limits: boolean
-}
 
 const lifeMs = 5000
 
-export function checkRedis(use: RedisUse, { answerMs }: Timeouts, now: () => number): Check[] {
-  const { settings } = use
-  const subject = `Redis ${describePlace(settings)}`
-  const report = findingsOn(subject)
-  const run = async () => {
+export async function checkRedis(config: Config, { answerMs }: Timeouts, now: () => number): Promise<Check[]> {
+  const { redis: settings } = config
+  if (settings === undefined) return []
+  const check = createCheck(`Redis ${describePlace(settings)}`, async (report) => {
     const complaints: string[] = []
     const log = pino({ level: 'error' }, { write: (line: string) => void complaints.push(reasonIn(line)) })
     const redis = await openRedis({ ...settings, timeoutMs: Math.min(settings.timeoutMs, answerMs) }, log)
     try {
       const found: Finding[] = []
-      for (const [tried, attempt] of usesOf(redis, use, now)) {
+      for (const [tried, attempt] of await usesOf(redis, config, now)) {
         const error = await attempt().then(
           () => undefined,
           (thrown: Error) => thrown,
@@ -48,15 +37,8 @@ export function checkRedis(use: RedisUse, { answerMs }: Timeouts, now: () => num
           continue
         }
         const reason = complaints[0] ?? error.message
-        found.push(
-          report.problem(
-            tried,
-            reason,
-            adviceFor(error, settings) ??
-              adviceFor(new Error(reason), settings) ??
-              'check the address and whether Redis runs there',
-          ),
-        )
+        const advice = adviceFor(error, settings) ?? adviceFor(new Error(reason), settings)
+        found.push(report.problem(tried, reason, advice ?? 'check the address and whether Redis runs there'))
         // A server that does not answer a ping answers nothing else.
         if (found.length === 1) break
       }
@@ -64,26 +46,26 @@ export function checkRedis(use: RedisUse, { answerMs }: Timeouts, now: () => num
     } finally {
       await redis.close()
     }
-  }
+  })
   const authorities = blocksOf(settings.tls?.ca ?? '')
   const advice = 'add the authority that follows it to redis.tls.caFile'
   return [
-    { subject, run },
-    {
-      subject: 'Redis, redis.tls.caFile',
-      run: () =>
-        authorities.map((pem) =>
-          judgeExpiry(report, { what: 'the authority of the server', certificate: new X509Certificate(pem), advice }, now()),
-        ),
-    },
+    check,
+    createCheck('Redis, redis.tls.caFile', (report) =>
+      authorities.map((pem) =>
+        judgeExpiry(report, { what: 'the authority of the server', certificate: new X509Certificate(pem), advice }, now()),
+      ),
+    ),
   ]
 }
 
 type Use = readonly [tried: string, attempt: () => Promise<unknown>]
 
 /** The stores themselves, on unused names. */
-function usesOf(redis: Redis, { saml, tokens, audit, limits }: RedisUse, now: () => number): Use[] {
+async function usesOf(redis: Redis, { login, audit, rateLimit }: Config, now: () => number): Promise<Use[]> {
   const name = `doctor-${randomBytes(12).toString('hex')}`
+  const ofMethods = await Promise.all(login.methods.map(({ type }) => type.redisUses?.(redis, name, now) ?? []))
+  const { tokens } = login
   const owner = `fairlead ${name}`
   const store = createRedisSessionStore(redis, { idleMs: lifeMs, now })
   const session = () => ({ content: '{}', expiresAtMs: now() + lifeMs, owner })
@@ -96,14 +78,12 @@ function usesOf(redis: Redis, { saml, tokens, audit, limits }: RedisUse, now: ()
     ['remove it', () => store.remove(name, owner)],
     ['look for sessions, as ending all of them does', () => firstOf(redis.scan(`spring:session:fairlead:${name}*`))],
     ['ask for a completed login', () => new CompletedLogins({ redis, now }).begin(name)],
-    ...(saml
-      ? [['remember a SAML assertion', () => createRedisUsedAssertions(redis, now).use(name, now() + 1000)] as const]
-      : []),
+    ...ofMethods.flat(),
     ...(tokens === undefined
       ? []
       : tokenUses(createRedisTokenStore(redis, { keyPrefix: tokens.redisKeyPrefix, now }), name, now())),
-    ...(audit ? auditUses(redis, name, now()) : []),
-    ...(limits ? limitUses(redis, name) : []),
+    ...(audit?.sink.kind === 'redis' ? auditUses(redis, name, now()) : []),
+    ...(rateLimit.enabled && rateLimit.shared ? limitUses(redis, name) : []),
   ]
 }
 

@@ -5,13 +5,13 @@ import { connect } from 'node:net'
 import type { Config } from '../config/config.ts'
 import { hideCredentials } from '../config/problems.ts'
 import { GatewayError } from '../errors.ts'
+import { type Check, createCheck, type Finding, type Reporter, type Timeouts } from '../findings/finding.ts'
 import { socketPathFor } from '../storage/socket-path.ts'
 import { isPage } from '../upstreams/answer-form.ts'
 import { anonymousIdentity } from '../upstreams/identity.ts'
 import type { ServiceTls } from '../upstreams/service-tls.ts'
 import { isEmbeddable, type ServiceAddress, type ServiceName, serviceNames } from '../upstreams/services.ts'
 import { Upstreams } from '../upstreams/upstreams.ts'
-import { type Check, type Finding, findingsOn, type Timeouts } from './finding.ts'
 
 const slowMs = 1000
 
@@ -19,33 +19,33 @@ export function checkServices({ upstreams, backends }: Config, timeouts: Timeout
   return serviceNames.flatMap((service) => {
     const { kind, baseUrls, shards, config } = upstreams.services[service]
     if (kind === 'disabled') return []
-    if (kind === 'embedded')
-      return [{ subject: `Service ${service}`, run: () => checkEmbedded(service, backends.dataDir, timeouts) }]
+    const subject = `Service ${service}`
+    if (kind === 'embedded') {
+      return [createCheck(subject, (report) => checkEmbedded(service, backends.dataDir, { report, ...timeouts }))]
+    }
     const others = [...shards.map((shard) => shard.baseUrl), ...Object.values(config.dynamicEndpoints ?? {})]
     const addresses = [...new Set([...baseUrls, ...others])]
-    return addresses.map((address) => ({
-      subject: `Service ${service}`,
-      run: () => {
+    return addresses.map((address) =>
+      createCheck(subject, (report) => {
         const target = { service, address: { kind: 'external', baseUrl: address }, tls: upstreams.okHttpClient.tls } as const
-        return checkHealth(target, hideCredentials(address), timeouts)
-      },
-    }))
+        return checkHealth(target, hideCredentials(address), { report, ...timeouts })
+      }),
+    )
   })
 }
 
+interface Means extends Timeouts {
+  readonly report: Reporter
+}
+
 /** It runs with the gateway, which need not run now. */
-async function checkEmbedded(service: ServiceName, dataDir: string, timeouts: Timeouts): Promise<Finding[]> {
+async function checkEmbedded(service: ServiceName, dataDir: string, means: Means): Promise<Finding[]> {
   const socketPath = socketPathFor(dataDir, 'backends.sock')
   if (!isEmbeddable(service)) return []
   if (!(await isListening(socketPath))) {
-    return [
-      findingsOn(`Service ${service}`).ok(
-        'look for the embedded back end',
-        'it starts with the gateway, which is not running here',
-      ),
-    ]
+    return [means.report.ok('look for the embedded back end', 'it starts with the gateway, which is not running here')]
   }
-  return checkHealth({ service, address: { kind: 'embedded', socketPath, service } }, 'the embedded back end', timeouts)
+  return checkHealth({ service, address: { kind: 'embedded', socketPath, service } }, 'the embedded back end', means)
 }
 
 interface Target {
@@ -54,9 +54,8 @@ interface Target {
   readonly tls?: ServiceTls | undefined
 }
 
-async function checkHealth(target: Target, name: string, { answerMs }: Timeouts): Promise<Finding[]> {
+async function checkHealth(target: Target, name: string, { report, answerMs }: Means): Promise<Finding[]> {
   const { service } = target
-  const report = findingsOn(`Service ${service}`)
   const upstreams = openProbe(target, answerMs)
   const tried = `GET /health of ${name}`
   const startedAtMs = performance.now()

@@ -1,11 +1,11 @@
 /** The encrypted listeners: certificate and its host name, trusted authorities, revocation lists. */
 import { X509Certificate } from 'node:crypto'
 import { isIP } from 'node:net'
-import { formatJavaName } from '../distinguished-name.ts'
+import { blocksOf, judgeExpiry } from '../findings/expiry.ts'
+import { type Check, type Finding, findingsOn } from '../findings/finding.ts'
 import type { HttpSettings } from '../http/settings.ts'
 import { crlKey, loadTlsMaterial, type TlsMaterial } from '../http/tls/tls-material.ts'
-import { blocksOf, judgeExpiry } from './expiry.ts'
-import { type Check, type Finding, findingsOn } from './finding.ts'
+import { formatJavaName } from '../names/distinguished-name.ts'
 
 const subject = 'Certificates of the listeners'
 const hourMs = 3_600_000

@@ -1,17 +1,6 @@
 /** Examines an installation: the effect of its configuration, and every service that it names. */
 import type { Config } from '../config/config.ts'
-import { type Address, listAddresses } from './addresses.ts'
-import { simulateBalancer } from './balancer.ts'
-import { checkClock } from './check-clock.ts'
-import { checkDataDir } from './check-data-dir.ts'
-import { checkLdap, checkRoleDirectory } from './check-ldap.ts'
-import { checkNames } from './check-names.ts'
-import { checkKeys, checkOAuth2 } from './check-oauth2.ts'
-import { checkPeerCertificates } from './check-peer-certificates.ts'
-import { checkRedis } from './check-redis.ts'
-import { checkSaml } from './check-saml.ts'
-import { checkServices } from './check-services.ts'
-import { checkTls } from './check-tls.ts'
+import { checkDirectory } from '../directory/check-directory.ts'
 import {
   type Check,
   type Finding,
@@ -21,7 +10,16 @@ import {
   usualTimeouts,
   type Verdict,
   worstOf,
-} from './finding.ts'
+} from '../findings/finding.ts'
+import type { RegisteredAddress } from '../login/method-type.ts'
+import { listAddresses } from '../login/settings.ts'
+import { simulateBalancer } from './balancer.ts'
+import { checkClock } from './check-clock.ts'
+import { checkDataDir } from './check-data-dir.ts'
+import { checkPeerCertificates } from './check-peer-certificates.ts'
+import { checkRedis } from './check-redis.ts'
+import { checkServices } from './check-services.ts'
+import { checkTls } from './check-tls.ts'
 import { findPublicAddress, type PublicAddress } from './public-address.ts'
 
 export interface DoctorOptions {
@@ -41,11 +39,11 @@ export interface Examination {
   readonly verdict: Verdict
   readonly publicUrl: string
   /** To be registered at the identity provider. */
-  readonly addresses: readonly Address[]
+  readonly addresses: readonly RegisteredAddress[]
   readonly findings: readonly Finding[]
 }
 
-/** Of a balancer, where nothing says from which address it connects. */
+/** Address of a balancer, unless the operator names it. */
 export const usualProxyAddress = '10.0.0.1'
 const exampleUrl = 'https://gate.example.com'
 
@@ -55,38 +53,24 @@ export async function examine(options: DoctorOptions): Promise<Examination> {
   const { contextPath } = config.http.origin
   const place = findPublicAddress(config, options.publicUrl)
   const said = notices.map((notice) => findingsOn('Configuration').warning('read it', notice, 'keep it if it is meant'))
-  const findings = [...said, ...judgePublicAddress(options, place), ...(await runChecks(checksOf(options, place), timeouts))]
-  return {
-    verdict: worstOf(findings),
-    publicUrl: place.url,
-    addresses: listAddresses(config.login, { baseUrl: place.url, contextPath }),
-    findings,
-  }
+  const addresses = listAddresses(config.login, { baseUrl: place.url, contextPath })
+  const judged = judgePublicAddress(options, place, addresses.length > 0)
+  const findings = [...said, ...judged, ...(await runChecks(await checksOf(options, place), timeouts))]
+  return { verdict: worstOf(findings), publicUrl: place.url, addresses, findings }
 }
 
-function checksOf({ config, timeouts = usualTimeouts, now = Date.now }: DoctorOptions, { url, source }: PublicAddress): Check[] {
-  const { login, redis, http, rateLimit, backends } = config
+async function checksOf(
+  { config, timeouts = usualTimeouts, now = Date.now }: DoctorOptions,
+  { url, source }: PublicAddress,
+): Promise<Check[]> {
+  const { login, http, backends } = config
+  const context = { timeouts, baseUrl: url, names: login, now: now() }
+  const methods = await Promise.all(login.methods.map(({ type, settings }) => type.checks?.(settings, context) ?? []))
   return [
-    ...(login.oauth2 === undefined ? [] : checkOAuth2(login.oauth2, { baseUrl: url, names: login }, timeouts)),
-    ...(login.saml === undefined ? [] : checkSaml(login.saml, { timeouts, names: login, now: now() })),
-    ...(login.iap === undefined ? [] : [checkKeys('Identity-Aware Proxy', login.iap.keysUrl, timeouts)]),
-    ...checkNames(login),
-    ...(login.ldap === undefined ? [] : checkLdap(login.ldap, timeouts, now())),
+    ...methods.flat(),
     ...checkRoleSource(config, timeouts, now()),
     ...checkTls(http, source === 'guessed' ? undefined : url, now()),
-    ...(redis === undefined
-      ? []
-      : checkRedis(
-          {
-            settings: redis,
-            saml: login.saml !== undefined,
-            tokens: login.tokens,
-            audit: config.audit?.sink.kind === 'redis',
-            limits: rateLimit.enabled && rateLimit.shared,
-          },
-          timeouts,
-          now,
-        )),
+    ...(await checkRedis(config, timeouts, now)),
     ...checkServices(config, timeouts),
     ...checkPeerCertificates(config, timeouts, now()),
     checkDataDir(backends.dataDir),
@@ -94,18 +78,24 @@ function checksOf({ config, timeouts = usualTimeouts, now = Date.now }: DoctorOp
   ]
 }
 
-/** An external permission service has its own sources of roles. */
+/** The directory with the roles of users of any login method; an external permission service has its own sources of roles. */
 function checkRoleSource({ backends }: Config, timeouts: Timeouts, now: number): Check[] {
   const source = backends.permissions?.roleSource
-  return source?.kind === 'ldap' ? checkRoleDirectory(source.directory, timeouts, now) : []
+  if (source?.kind !== 'ldap') return []
+  const purpose = { name: 'LDAP for roles', key: 'auth.group-membership.ldap', asUser: false }
+  return checkDirectory(source.directory, purpose, timeouts, now)
 }
 
 /** With a login that goes to another site and back, the address decides; with a form alone, only the cookie does. */
-function judgePublicAddress({ config, proxyAddress }: DoctorOptions, { url, source }: PublicAddress): Finding[] {
+function judgePublicAddress(
+  { config, proxyAddress }: DoctorOptions,
+  { url, source }: PublicAddress,
+  leavesSite: boolean,
+): Finding[] {
   if (source !== 'guessed') return simulateBalancer({ config, publicUrl: url, isExample: false, proxyAddress })
   const report = findingsOn('Public address')
   const tried = 'look for the address under which browsers reach the gateway'
-  if (config.login.oauth2 === undefined && config.login.saml === undefined) {
+  if (!leavesSite) {
     return [report.ok(tried, `nothing names it; without a balancer it is ${url}. Name one with --public-url to try a balancer`)]
   }
   return [

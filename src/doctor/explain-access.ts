@@ -5,7 +5,7 @@ import type { Config } from '../config/config.ts'
 import type { User } from '../http/request-state.ts'
 import { loadResourcePermissions, type ResourcePermissions } from '../operations/access/access-resources.ts'
 import { judgeCreation, toSubject } from '../operations/access/explain-access.ts'
-import { findOperation } from '../operations/access/find-operation.ts'
+import { findApiOperation } from '../operations/access/find-operation.ts'
 import {
   type AccessSubject,
   type AccessVerdict,
@@ -24,7 +24,8 @@ import { socketPathFor } from '../storage/socket-path.ts'
 import { toAddresses } from '../upstreams/addresses.ts'
 import { anonymousIdentity } from '../upstreams/identity.ts'
 import type { ServiceName } from '../upstreams/services.ts'
-import type { UpstreamCall, Upstreams } from '../upstreams/upstreams.ts'
+import type { UpstreamCall } from '../upstreams/upstream-call.ts'
+import type { Upstreams } from '../upstreams/upstreams.ts'
 import { openQuestions } from './open-questions.ts'
 
 export interface AccessQuestion extends AccessSubject {
@@ -43,7 +44,7 @@ const timeoutMs = 3000
 
 /** @throws {Error} when there is no such operation, or the permission service does not answer; the message says what to do */
 export async function explainAccess(config: Config, question: AccessQuestion): Promise<AccessAnswer> {
-  const found = findOperation(allOperations, question.operation)
+  const found = findApiOperation(allOperations, question.operation)
   const { operation } = found
   const demands = `${operation.id} (${operation.method} ${operation.path}) demands ${formatDemands(operation.demands)}`
   const services = toAddresses(config.upstreams, socketPathFor(config.backends.dataDir, 'backends.sock'))

@@ -3,14 +3,14 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pino, { type Logger } from 'pino'
+import { type Keep, openParts } from '../concurrency/open-parts.ts'
 import type { Config } from '../config/config.ts'
 import { GatewayError } from '../errors.ts'
 import type { User } from '../http/request-state.ts'
 import { openTlsFiles } from '../http/tls/tls-files.ts'
 import type { LoginMethod } from '../login/login-method.ts'
 import { type LoginMethods, openMethods } from '../login/open-login.ts'
-import { type LoginCredentials, listOf, type StepVerdict, type Trace } from '../login/trace.ts'
-import { type Keep, openParts } from '../open-parts.ts'
+import { joinNames, type LoginCredentials, type StepVerdict, type Trace } from '../login/trace.ts'
 import { createAccountCache } from '../operations/account-cache.ts'
 import { openPermissions } from '../permissions/fiat-permissions.ts'
 import type { PermissionAnswer, Permissions } from '../permissions/permissions.ts'
@@ -217,7 +217,7 @@ function describePermissions(user: User, permissions: Permissions, answer: Permi
   }
   const { view } = answer
   const names = (resources: readonly { name: string }[]) =>
-    `${resources.length} (${listOf(resources.slice(0, 10).map(({ name }) => name))})`
+    `${resources.length} (${joinNames(resources.slice(0, 10).map(({ name }) => name))})`
   return [
     `it knows ${view.name}${view.admin ? ', who is an administrator' : ''}`,
     `applications: ${names(view.applications)}; accounts: ${names(view.accounts)}; service accounts: ${names(view.serviceAccounts)}`,

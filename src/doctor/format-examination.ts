@@ -1,7 +1,8 @@
 /** Findings of the doctor as text: addresses to register, problems, warnings. */
-import type { Address } from './addresses.ts'
+
+import type { Finding, Verdict } from '../findings/finding.ts'
+import type { RegisteredAddress } from '../login/method-type.ts'
 import type { Examination } from './doctor.ts'
-import type { Finding, Verdict } from './finding.ts'
 
 const order: readonly Verdict[] = ['problem', 'warning', 'ok']
 
@@ -10,9 +11,9 @@ export function formatExamination({ publicUrl, addresses, findings }: Examinatio
   return [...formatAddresses(publicUrl, addresses), ...sorted.map(formatFinding), formatCounts(findings), ''].join('\n')
 }
 
-function formatAddresses(publicUrl: string, addresses: readonly Address[]): string[] {
+function formatAddresses(publicUrl: string, addresses: readonly RegisteredAddress[]): string[] {
   if (addresses.length === 0) return []
-  const line = ({ login, what, url }: Address) => `  ${login}, ${what}: ${url}`
+  const line = ({ login, what, url }: RegisteredAddress) => `  ${login}, ${what}: ${url}`
   const others = addresses.filter(({ needed }) => !needed)
   return [
     `Register at the identity provider, for ${publicUrl}:`,

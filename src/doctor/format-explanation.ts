@@ -1,5 +1,5 @@
 /** An explanation as text: steps, user, roles with their origin, permissions. */
-import { listOf } from '../login/trace.ts'
+import { joinNames } from '../login/trace.ts'
 import type { Explanation, Judgement } from './explain-login.ts'
 
 const marks = { yes: 'yes ', no: 'no  ', note: '-   ' } as const
@@ -13,8 +13,8 @@ export function formatExplanation(explanation: Explanation): string {
       ? []
       : [
           `User: ${user.username}, e-mail address ${user.email ?? 'none'}, name ${[user.firstName, user.lastName].filter(Boolean).join(' ') || 'none'}`,
-          `Roles: ${listOf(roles.map(({ role, from }) => `${role} (${from})`))}`,
-          `Accounts: ${listOf(user.allowedAccounts)}`,
+          `Roles: ${joinNames(roles.map(({ role, from }) => `${role} (${from})`))}`,
+          `Accounts: ${joinNames(user.allowedAccounts)}`,
         ]),
     ...permissions.map((sentence) => `Permission service: ${sentence}`),
     ...(judgements.length === 0 && !admitted ? ['No login method of this configuration takes this.'] : []),

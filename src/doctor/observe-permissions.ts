@@ -1,6 +1,6 @@
 /** A read-only permission service: lookups work as usual, logins are not reported. */
 import type { User } from '../http/request-state.ts'
-import { listOf } from '../login/trace.ts'
+import { joinNames } from '../login/trace.ts'
 import type { LoginReport, Permissions } from '../permissions/permissions.ts'
 
 interface Observation {
@@ -34,6 +34,6 @@ export function observePermissions(real: Permissions, { isAbsent, onReport }: Ob
 function describe({ username, roles }: User, report: LoginReport | undefined): string {
   const withRoles = report?.call !== 'roles-if-any' || roles.length > 0
   return `the login tells the permission service that ${username} is here, ${
-    withRoles ? `with the roles ${listOf(roles)}` : 'without saying anything about roles'
+    withRoles ? `with the roles ${joinNames(roles)}` : 'without saying anything about roles'
   }`
 }

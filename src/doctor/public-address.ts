@@ -13,10 +13,8 @@ export function findPublicAddress({ http, login }: Config, named: string | undef
   const { publicUrl, contextPath } = http.origin
   if (named !== undefined) return { url: named.replace(/(?<!\/)\/+$/, ''), source: 'named' }
   if (publicUrl !== undefined) return { url: publicUrl, source: 'http.publicUrl' }
-  const fixed = [
-    ...(login.oauth2?.registrations.map(({ redirectUri }) => redirectUri) ?? []),
-    ...(login.saml?.registrations.map(({ consumerUrl }) => consumerUrl) ?? []),
-  ].find((address) => /^https?:\/\//i.test(address) && URL.canParse(address))
+  const templates = login.methods.flatMap(({ type, settings }) => type.returnTemplates?.(settings) ?? [])
+  const fixed = templates.find((address) => /^https?:\/\//i.test(address) && URL.canParse(address))
   if (fixed !== undefined) return { url: new URL(fixed).origin + contextPath, source: 'redirect address' }
   const isAny = /^(?:0\.0\.0\.0|::|127\.[\d.]+|::1|localhost)$/.test(http.address)
   const host = isAny ? 'localhost' : http.address.includes(':') ? `[${http.address}]` : http.address

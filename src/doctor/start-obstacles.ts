@@ -3,18 +3,20 @@ import { accessSync, constants, existsSync, readdirSync, statfsSync, statSync } 
 import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { embeddedBackends } from '../backends/all.ts'
-import { lockDataDir } from '../backends/lock.ts'
+import { lockDataDir } from '../backends/hosting/lock.ts'
 import type { Config } from '../config/config.ts'
 import { GatewayError } from '../errors.ts'
 import { explainListeningFault, portSettings } from '../http/listening-fault.ts'
+import { formMethod } from '../login/form/method.ts'
 import { checkNewUser, userMigrations } from '../login/form/users.ts'
 import { assertionMigrations } from '../login/saml/used-assertions.ts'
+import { settingsOf } from '../login/settings.ts'
 import { tokenMigrations } from '../login/tokens/sqlite-token-store.ts'
 import { unlockMigrations } from '../login/unlocks.ts'
+import { tryPort } from '../net/try-port.ts'
 import { explainDatabaseFault } from '../storage/database-fault.ts'
 import { lockFile } from '../storage/file-lock.ts'
 import { checkVersion } from '../storage/migrations.ts'
-import { tryPort } from '../try-port.ts'
 
 interface Obstacle {
   /** What is in the way, and what to do. */
@@ -25,7 +27,10 @@ interface Obstacle {
 
 /** Owners of tables, with what brings these to the version of this Fairlead. */
 const knownTables: readonly (readonly [owner: string, migrations: readonly string[]])[] = [
-  ...embeddedBackends.map(({ service, migrations }) => [service, migrations] as const),
+  ...embeddedBackends.flatMap(({ service, migrations, partMigrations = {} }) => [
+    [service, migrations] as const,
+    ...Object.entries(partMigrations).map(([part, scripts]) => [`${service}/${part}`, scripts] as const),
+  ]),
   ['users', userMigrations],
   ['tokens', tokenMigrations],
   ['unlocks', unlockMigrations],
@@ -93,9 +98,9 @@ function readDatabase(file: string): void {
 
 /** The first start creates an administrator, if there is no user yet. */
 function findFirstUserObstacles({ login, backends }: Config): Obstacle[] {
-  const { form, firstAdmin } = login
-  const isFirst = form.enabled && form.configuredUser === undefined && !existsSync(join(backends.dataDir, 'users.db'))
-  if (!isFirst) return []
+  const form = settingsOf(login, formMethod)
+  if (form === undefined || form.configuredUser !== undefined || existsSync(join(backends.dataDir, 'users.db'))) return []
+  const { firstAdmin } = form
   const refused = attempt(() => checkNewUser(firstAdmin.name, firstAdmin.password))
   return refused === undefined
     ? []

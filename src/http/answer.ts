@@ -10,7 +10,6 @@ import { type ErrorAnswer, toErrorAnswer } from './error-answer.ts'
 import { createErrorPage } from './error-page.ts'
 import { keptDocumentOf, type Sendable } from './kept-documents.ts'
 import { acceptsGzip, parseAccept, yamlTypeFor } from './parse-accept.ts'
-import { PreparedHeaders, PreparedResponse } from './prepared-response.ts'
 import { entityTagOf, isKnown, keptByBrowser, varying } from './validators.ts'
 
 const gzip = promisify(gzipCallback)
@@ -18,7 +17,7 @@ const minGzipBytes = 2048
 /** Characters of JSON that become YAML in the main thread, in some milliseconds. */
 const maxYamlAtOnce = 16 * 1024
 
-const securityValues = {
+const securityHeaders = {
   'cache-control': 'no-cache, no-store, max-age=0, must-revalidate',
   pragma: 'no-cache',
   expires: '0',
@@ -26,17 +25,13 @@ const securityValues = {
   'x-frame-options': 'DENY',
   'x-xss-protection': '0',
 } as const
-const securityHeaders = new PreparedHeaders(securityValues)
-const keptSecurityHeaders = new PreparedHeaders({ ...securityValues, 'cache-control': keptByBrowser })
 /**
  * A 304 has what may differ from the stored response, and what scripts of other origins need to read it. Everything else of the
  * stored response stays as it is.
  *
  * @see RFC 9110, section 15.4.5
  */
-const unchangedValues = { 'cache-control': securityValues['cache-control'], expires: securityValues.expires } as const
-const unchangedHeaders = new PreparedHeaders(unchangedValues)
-const keptUnchangedHeaders = new PreparedHeaders({ ...unchangedValues, 'cache-control': keptByBrowser })
+const unchangedHeaders = { 'cache-control': securityHeaders['cache-control'], expires: securityHeaders.expires } as const
 const forPreflightsOnly = new Set(['access-control-allow-methods', 'access-control-allow-headers', 'access-control-max-age'])
 const requestIdHeader = 'x-spinnaker-request-id'
 const strictTransport = 'max-age=31536000 ; includeSubDomains'
@@ -49,91 +44,48 @@ export type EchoedHeaders = readonly string[]
  *
  * @see docs/contracts/http.md#headers-of-responses
  */
-export function commonHeaders(
-  request: FastifyRequest,
-  echoed: EchoedHeaders,
-  status?: number,
-): Record<string, string | string[]> {
-  const { state } = request
+export function commonHeaders({ state, headers: sent }: FastifyRequest, echoed: EchoedHeaders, status?: number): AnswerHeaders {
   const isUnchanged = status === 304
-  const headers: Record<string, string | string[]> = isUnchanged
-    ? { ...unchangedHeaders.values, ...state.answerHeaders }
-    : { ...securityHeaders.values, ...state.corsHeaders?.values, ...state.answerHeaders }
+  const headers: AnswerHeaders = isUnchanged
+    ? { ...unchangedHeaders, ...state.answerHeaders }
+    : { ...securityHeaders, ...state.corsHeaders, ...state.answerHeaders }
   if (isUnchanged) for (const name of forPreflightsOnly) delete headers[name]
   else if (state.scheme === 'https') headers['strict-transport-security'] = strictTransport
   for (const name of echoed) {
-    const value = echoedValue(request, name)
-    if (value !== undefined) headers[name] = value
+    const value = name === requestIdHeader ? state.requestId : sent[name]
+    if (typeof value === 'string') headers[name] = value
   }
   return headers
 }
+
+type AnswerHeaders = Record<string, string | string[]>
 
 /**
  * The same for answers that are written past the framework.
  *
  * @param vary What else the answer depends on.
- * @returns names and values in turn, for `writeHead`, which adds those that are prepared
+ * @param validation Its tag is missing in a 304 of a service that has sent none.
+ * @returns names and values in turn, for `writeHead`
  */
-function listCommonHeaders(
-  { request, raw }: FastifyReply,
-  echoed: EchoedHeaders,
-  vary: string | undefined,
-  { security = securityHeaders, isUnchanged = false } = {},
-): string[] {
-  if (!(raw instanceof PreparedResponse)) throw new TypeError('The server makes responses without prepared headers.')
-  const { state } = request
-  const { answerHeaders, corsHeaders } = state
-  let prepared = corsHeaders === undefined || isUnchanged ? security.lines : security.lines + corsHeaders.lines
-  const list: string[] = []
-  if (vary !== undefined) answerHeaders['vary'] = answerHeaders['vary'] === undefined ? vary : `${answerHeaders['vary']}, ${vary}`
-  for (const name in answerHeaders) {
-    if (isUnchanged && forPreflightsOnly.has(name)) continue
-    const value = answerHeaders[name] as string | string[]
-    // As long as the list is empty, so that the order is the same for all. The value is Fairlead's own.
-    if (name === 'vary' && list.length === 0) prepared += `vary: ${value}\r\n`
-    else if (typeof value === 'string') list.push(name, value)
-    else for (const one of value) list.push(name, one)
-  }
-  if (state.scheme === 'https' && !isUnchanged) list.push('strict-transport-security', strictTransport)
-  for (const name of echoed) {
-    const value = echoedValue(request, name)
-    // An id of a client has visible characters only.
-    if (name === requestIdHeader && list.length === 0) prepared += `${requestIdHeader}: ${state.requestId}\r\n`
-    else if (value !== undefined) list.push(name, value)
-  }
-  raw.preparedLines = prepared
-  return list
-}
-
-/** The same for an answer with a validator; without one for a 304 of a service that has sent none. */
 export function listValidatedHeaders(
-  reply: FastifyReply,
+  { request }: FastifyReply,
   echoed: EchoedHeaders,
   vary: string | undefined,
   { tag, browserCache, isUnchanged }: Validation & { isUnchanged: boolean },
 ): string[] {
-  const [usual, kept] = isUnchanged ? [unchangedHeaders, keptUnchangedHeaders] : [securityHeaders, keptSecurityHeaders]
+  const headers = commonHeaders(request, echoed, isUnchanged ? 304 : undefined)
   const isKept = browserCache && tag !== undefined
-  const list = listCommonHeaders(reply, echoed, isKept ? varying : vary, { security: isKept ? kept : usual, isUnchanged })
-  if (tag !== undefined) list.push('etag', tag)
+  const names = isKept ? varying : vary
+  if (isKept) headers['cache-control'] = keptByBrowser
+  if (names !== undefined) headers['vary'] = addVary(request.state.answerHeaders['vary'], names)
+  if (tag !== undefined) headers['etag'] = tag
+  const list: string[] = []
+  for (const name in headers) {
+    const value = headers[name] as string | string[]
+    if (typeof value === 'string') list.push(name, value)
+    else for (const one of value) list.push(name, one)
+  }
   return list
-}
-
-/** Answers past the framework that the client has the response already. */
-export function writeUnchanged(
-  reply: FastifyReply,
-  echoed: EchoedHeaders,
-  { tag, browserCache }: Validation & { tag: string },
-): void {
-  const vary = acceptsGzip(reply.request.headers['accept-encoding']) ? 'Accept-Encoding' : undefined
-  reply.hijack()
-  reply.raw.writeHead(304, listValidatedHeaders(reply, echoed, vary, { tag, browserCache, isUnchanged: true }))
-  reply.raw.end()
-}
-
-function echoedValue({ state, headers }: FastifyRequest, name: string): string | undefined {
-  const value = name === requestIdHeader ? state.requestId : headers[name]
-  return typeof value === 'string' ? value : undefined
 }
 
 export interface Validation {

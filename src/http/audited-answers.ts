@@ -3,16 +3,16 @@ import { isIP } from 'node:net'
 import type { FastifyReply, FastifyRequest, onSendAsyncHookHandler } from 'fastify'
 import type { AuditLog } from '../audit/audit-log.ts'
 import type { AuditDecision, AuditEvent } from '../audit/event.ts'
-import { BoundedMap } from '../bounded-map.ts'
+import { BoundedMap } from '../caches/bounded-map.ts'
 import { GatewayError } from '../errors.ts'
-import { foldName } from '../fold-name.ts'
+import { foldName } from '../names/fold-name.ts'
+import { elapsedMs } from '../settings/time-span.ts'
 import { concealSecrets } from '../telemetry/conceal-secrets.ts'
 import { isSafeMethod } from '../telemetry/methods.ts'
-import { elapsedMs } from '../time-span.ts'
 import { formatError } from './answer.ts'
 import { namesInBody, namesInQuery } from './audited-names.ts'
 import { toErrorAnswer } from './error-answer.ts'
-import { PathTemplate, toPathValues } from './path-template.ts'
+import { PathTemplate } from './path-template.ts'
 import { RepeatedRefusals } from './repeated-refusals.ts'
 import type { AuditNote, RequestState } from './request-state.ts'
 
@@ -196,7 +196,7 @@ export class AuditedAnswers {
     return true
   }
 
-  /** Of bodies and queries, which may hold secrets, no more than what they name. */
+  /** It has no more of bodies and queries, which may hold secrets, than what they name. */
   #toEvent(request: FastifyRequest, more: Pick<AuditEvent, 'kind' | 'decision'> & Partial<AuditEvent>): AuditEvent {
     const { state, method } = request
     const isRead = changesNothing(request)
@@ -266,7 +266,7 @@ function toAddress(text: string): string | undefined {
 
 /** Names and ids from the path. */
 function toResource({ params }: FastifyRequest): Record<string, string> {
-  const values = Object.entries(toPathValues(params))
+  const values = Object.entries((params ?? {}) as Record<string, string>)
   return Object.fromEntries(values.map(([name, value]) => [name, concealSecrets(value).slice(0, maxLength)]))
 }
 

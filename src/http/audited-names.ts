@@ -5,7 +5,7 @@ import { concealSecrets } from '../telemetry/conceal-secrets.ts'
 const maxLength = 300
 /** Who searches for an application must find what was done to it, also where many were changed at once. */
 const maxApplicationsLength = 10_000
-/** Of the words for names that are not shown. */
+/** Room for the words that stand for names that are not shown. */
 const moreLength = 20
 
 const namedByQuery: ReadonlySet<string> = new Set([
@@ -37,7 +37,7 @@ export function namesInQuery(url: string): Record<string, string> {
   return toShown(found)
 }
 
-/** Of one object or several; of a task, also which kinds of jobs it has, and their applications. */
+/** What one object or several are named; for a task, also which kinds of jobs it has, and their applications. */
 export function namesInBody(body: unknown): Record<string, string> {
   const objects = (Array.isArray(body) ? body : [body]).filter(isObject)
   const jobs = objects.flatMap((one) => objectsOf(one['job']))

@@ -13,9 +13,9 @@ export interface BodySettings {
 interface BoundSettings {
   readonly maxBytes: number
   readonly maxValues: number
-  /** Of one text in a document. */
+  /** Bound of one text in a document. */
   readonly maxTextBytes: number
-  /** Of all bodies together. */
+  /** Bound of all bodies together. */
   readonly maxBytesAtOnce: number
   /** Where these settings stand. */
   readonly prefix: 'http' | 'http.openPaths'
@@ -42,7 +42,6 @@ export function createBodyBounds(settings: BodySettings): BoundsOf {
         textBytes: 'http.maxBodyTextBytes',
       },
       hold: holdUntilClosed(held[kind], answer),
-      aside: kind === 'known' ? 'users' : 'strangers',
     }
   }
 }

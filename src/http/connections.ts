@@ -1,19 +1,19 @@
 /** Connections of all ports: timeouts, bounds, and graceful end. */
 
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http'
-import { Server as NetServer, type Socket } from 'node:net'
+import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { setImmediate as endOfIteration } from 'node:timers/promises'
 import { type TLSSocket, Server as TlsServer } from 'node:tls'
 import type { FastifyBaseLogger } from 'fastify'
 import { GatewayError } from '../errors.ts'
-import { http } from '../node-http.ts'
+import { dropBody, dropRequests } from '../runtime/drop-input.ts'
+import { http } from '../runtime/node-http.ts'
+import { carrierOf, replaceEnd, stopAccepting, unsentBytes } from '../runtime/sockets.ts'
 import { reservedConnections } from './connection-bound.ts'
-import { dropBody, dropRequests } from './drop-input.ts'
 import { awaitInvitation } from './expect-continue.ts'
 import { linger } from './linger.ts'
 import type { Overload } from './overload.ts'
-import { PreparedResponse } from './prepared-response.ts'
 import { boundChunks } from './tiny-chunks.ts'
 
 /** Milliseconds. */
@@ -64,9 +64,9 @@ interface ConnectionOptions {
 interface Connection {
   readonly socket: Socket
   /** The one beneath TLS; the same without. */
-  readonly carrier: Carrier
-  /** What the system had not taken yet when nothing had moved for a while. */
-  queuedBytes: number | undefined
+  readonly carrier: Socket
+  /** Bytes left of its answer when nothing had moved for a while; and how often in a row it was the same. */
+  unsent: { readonly bytes: number; readonly times: number } | undefined
   /** Requests that are not answered completely, oldest first. Only the first is being worked on. */
   readonly turns: Turn[]
   /** It ends with the answer to the newest request. */
@@ -78,14 +78,9 @@ interface Connection {
   readonly isReserved: boolean
   /** It has its last answer, and is read to let the client see that. */
   lingers: boolean
-  /** Of a complete answer, as far as the client has not taken it. */
+  /** What is left of a complete answer, as far as the client has not taken it. */
   unreadBytes: number
-  /** Since when the search for idle connections has found it without a request, and what it had received by then. */
-  idle: { readonly sinceMs: number; readonly bytesRead: number } | undefined
 }
-
-/** How much of a write is left is no public property; Node's own time-outs of connections without TLS go by it, too. */
-type Carrier = Socket & { readonly _handle?: { readonly writeQueueSize?: number } | null }
 
 interface Turn {
   readonly request: IncomingMessage
@@ -97,11 +92,11 @@ interface Turn {
 
 /** As many requests may wait on a connection for the answers before them. */
 const maxPipelined = 32
-/** How often connections that are idle for too long are looked for. */
-const idleSweepMs = 1000
 const idleCheckMs = 50
 /** Share of the bound; with fewer, a further excess is logged again. */
 const calmShare = 0.9
+/** A client may take so many times `http.writeTimeout` for what may be a write under way. */
+const unsureStalls = 5
 /** With TLS, an address may have so many times the connections that it may have, those in handshakes included. */
 const handshakeFactor = 2
 /** As many connections wait at a port, as far as the system allows; a client beyond them tries again after seconds. */
@@ -122,7 +117,6 @@ export class Connections {
   /** Those with a complete answer that the client has not taken, oldest first. */
   readonly #unread = new Set<Connection>()
   readonly #addresses = new Map<string, number>()
-  #idleSweep: NodeJS.Timeout | undefined
   #isFull = false
   #unreadBytes = 0
   /** Resolves when there is no connection, once the ports are closed. */
@@ -143,14 +137,13 @@ export class Connections {
     const { times, writeTimeoutMs } = this.#options
     server.requestTimeout = times.requestMs
     server.headersTimeout = times.headersMs
-    // Node would start and clear a timer for each answer.
-    server.keepAliveTimeout = 0
+    server.keepAliveTimeout = times.keepAliveMs
     server.timeout = writeTimeoutMs
     this.#servers.push(server)
     if (server instanceof TlsServer) {
       server.on('connection', (socket: Socket) => this.#awaitHandshake(socket))
-      server.on('secureConnection', (socket: TLSSocket & { _parent?: Socket }) => {
-        const carrier = socket._parent ?? socket
+      server.on('secureConnection', (socket: TLSSocket) => {
+        const carrier = carrierOf(socket, this.#handshakes) ?? socket
         this.#handshakes.delete(carrier)
         this.#add(socket, carrier)
       })
@@ -175,7 +168,6 @@ export class Connections {
       const connection = this.#connections.get(request.socket)
       if (connection === undefined || connection.last) return dropRequests(request.socket)
       boundChunks(request)
-      if (response instanceof PreparedResponse) response._keepAliveTimeout = this.times.keepAliveMs
       const { turns, isReserved } = connection
       const { overload } = this.#options
       if (isReserved && !overload.isKept(request.url ?? '')) {
@@ -273,7 +265,7 @@ export class Connections {
     const connection: Connection = {
       socket,
       carrier,
-      queuedBytes: undefined,
+      unsent: undefined,
       turns: [],
       ends: this.#ending,
       last: false,
@@ -281,26 +273,17 @@ export class Connections {
       isReserved: room === 'reserved',
       lingers: false,
       unreadBytes: 0,
-      idle: undefined,
     }
     this.#connections.set(socket, connection)
-    this.#idleSweep ??= setInterval(() => this.#endIdle(), Math.min(idleSweepMs, this.times.keepAliveMs)).unref()
     const { maxPerAddress } = this.#options
     const count = socket === carrier ? this.#countAddress(socket) : this.#addresses.get(socket.remoteAddress ?? '')
     if ((count ?? 0) > maxPerAddress) this.#refuse(socket, tooManyConnections(maxPerAddress, 'http.maxConnectionsPerAddress'))
     if (connection.isReserved) this.#endUnused(connection)
-    // Node calls this after the last answer, whether the client has sent its request or not.
-    const destroySoon = socket.destroySoon.bind(socket)
-    const end = () => (this.#maySend(connection) ? this.#linger(connection) : destroySoon())
-    socket.destroySoon = end
+    replaceEnd(socket, (destroySoon) => (this.#maySend(connection) ? this.#linger(connection) : destroySoon()))
     socket.once('close', () => {
       connection.turns.length = 0
       this.#noteRead(connection)
       this.#connections.delete(socket)
-      if (this.#connections.size === 0) {
-        clearInterval(this.#idleSweep)
-        this.#idleSweep = undefined
-      }
       this.#noteEnd()
     })
   }
@@ -394,30 +377,19 @@ export class Connections {
     socket.destroy()
   }
 
-  /** Ends connections on which no request has come for longer than announced. Until the first answer, the time for headers counts. */
-  #endIdle(): void {
-    const nowMs = performance.now()
-    for (const connection of this.#connections.values()) {
-      const { socket, turns, idle } = connection
-      if (turns.length > 0 || socket.bytesWritten === 0) continue
-      const { bytesRead } = socket
-      // A part of the next request is a sign of life.
-      if (idle === undefined || idle.bytesRead !== bytesRead) connection.idle = { sinceMs: nowMs, bytesRead }
-      else if (nowMs - idle.sinceMs >= this.times.keepAliveMs) socket.destroy()
-    }
-  }
-
-  /** Nothing has moved for a while. A client that waits for its answer may be silent for as long as that takes. */
+  /**
+   * Nothing has moved for a while: since the last answer for longer than announced, or within one. Until the first answer, the time for headers
+   * counts. A client that waits for its answer may be silent for as long as that takes.
+   */
   #endStalled(socket: Socket): void {
     const connection = this.#connections.get(socket)
-    if (connection === undefined) {
+    if (connection === undefined || isIdle(connection)) {
       socket.destroy()
     } else if (connection.turns.length > 0 && socket.writableLength > 0) {
-      const queuedBytes = connection.carrier._handle?.writeQueueSize
-      const moves = queuedBytes !== connection.queuedBytes
-      connection.queuedBytes = queuedBytes
-      // A large answer with TLS is one write, which moves although the connection notices nothing.
-      if (moves) socket.setTimeout(this.#options.writeTimeoutMs)
+      const { bytes, isExact } = unsentBytes(socket, connection.carrier)
+      const times = connection.unsent?.bytes === bytes ? connection.unsent.times + 1 : 1
+      connection.unsent = { bytes, times }
+      if (times <= (isExact ? 1 : unsureStalls)) socket.setTimeout(this.#options.writeTimeoutMs)
       else this.#giveUp(socket, 'it has taken nothing for http.writeTimeout')
     }
   }
@@ -481,6 +453,11 @@ export class Connections {
   }
 }
 
+/** Between an answer and the next request. */
+function isIdle({ socket, turns, lingers }: Connection): boolean {
+  return turns.length === 0 && socket.bytesWritten > 0 && !lingers
+}
+
 /** What comes next on the connection cannot be read, and this request needs nothing of it: its answer is not broken off. */
 function endsWithoutInput({ request, response }: Turn): boolean {
   return request.complete || (response.headersSent && request.readableFlowing === null)
@@ -501,10 +478,9 @@ export async function takeInput(): Promise<void> {
   }
 }
 
-/** Unlike `close` of an HTTP server, this leaves idle connections, on which a request may be under way. */
 function stopListening(server: Server): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>()
-  NetServer.prototype.close.call(server, () => resolve())
+  stopAccepting(server, resolve)
   return promise
 }
 

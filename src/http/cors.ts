@@ -1,7 +1,6 @@
 /** CORS: allowed origins, and responses to preflights. */
 import type { FastifyRequest } from 'fastify'
 import { GatewayError } from '../errors.ts'
-import { PreparedHeaders } from './prepared-response.ts'
 import type { RequestStep } from './request-state.ts'
 
 export interface CorsSettings {
@@ -32,8 +31,7 @@ const exposedToPages = [
 /** @see docs/contracts/authentication.md#csrf-and-cors; docs/contracts/http.md#cors */
 export function applyCors(settings: CorsSettings): RequestStep {
   const uiOrigin = URL.parse(settings.uiUrl)?.origin
-  const withoutOrigin =
-    settings.mode === 'list' ? undefined : new PreparedHeaders(toHeaders('*', { credentials: true, exposed: exposedHeaders }))
+  const withoutOrigin = settings.mode === 'list' ? undefined : toHeaders('*', { credentials: true, exposed: exposedHeaders })
   return {
     name: 'applyCors',
     run(request) {

@@ -1,16 +1,11 @@
-/** Judges a JSON body while it arrives: small ones at once, large ones in a thread. */
-
+/** Judges a JSON body by its bounds. */
+import { setImmediate } from 'node:timers/promises'
 import { GatewayError } from '../errors.ts'
 import { JsonScan, parseScanned, UnsafeJsonError } from '../json/json.ts'
-import { decodeBody } from './content-coding.ts'
-import { JsonAside, notUtf8, type ReadDocument } from './documents-aside.ts'
+import type { ReadDocument } from './documents-aside.ts'
 
-/** About a millisecond of work; more would be noticed by other requests where many clients send at once. */
-const maxQuickBytes = 32 * 1024
-/** A message to the thread costs as much as some kilobytes. */
-const batchBytes = 256 * 1024
-/** Compressed; it may hold a thousand times as much. */
-const maxQuickCompressedBytes = 256
+/** About two milliseconds of work. */
+const turnBytes = 256 * 1024
 
 /** What a body may be at most. */
 export interface BodyBounds {
@@ -27,113 +22,43 @@ export interface BodyBounds {
   readonly settings: { readonly bytes: string; readonly values: string; readonly textBytes?: string }
   /** Told about bytes before they are kept; refuses by throwing. */
   readonly hold?: (bytes: number) => void
-  /** Large documents are judged in a thread, those of users first; without it, in the calling thread. */
-  readonly aside?: 'users' | 'strangers'
 }
 
-/** A document that was judged; `json` is there where writing it took no time here. */
-export type JudgedDocument = Pick<ReadDocument, 'value'> & Partial<ReadDocument>
-
-/** `close` in any case. */
+/** A document that is looked at while it arrives, so that one out of bounds is neither kept nor parsed. */
 export class JsonJudge {
   readonly #bounds: BodyBounds
-  /** Whether the document itself is wanted at the end. Otherwise the bytes are the business of the caller. */
-  readonly keeps: boolean
   readonly #scan: JsonScan
-  /** Those that were kept, or wait for the thread. */
-  #pieces: Buffer[] = []
-  /** Their bytes. */
-  #size = 0
-  #aside: JsonAside | undefined
-  /** Of a compressed body. */
-  #decoded: { readonly document: JudgedDocument | undefined } | undefined
 
-  constructor(bounds: BodyBounds, { keeps = false } = {}) {
+  constructor(bounds: BodyBounds) {
     this.#bounds = bounds
-    this.keeps = keeps
     this.#scan = new JsonScan(bounds)
   }
 
-  /** Whether pieces may wait for the judgement of a thread. */
-  get isAside(): boolean {
-    return this.#aside !== undefined
+  /** @throws {GatewayError} BODY_TOO_LARGE, UNREADABLE_BODY */
+  feed(piece: Buffer): void {
+    this.#inBodyTerms(() => this.#scan.feed(piece.toString('latin1')))
   }
 
-  /** A promise where the next piece has to wait. @throws {GatewayError} BODY_TOO_LARGE, UNREADABLE_BODY, TOO_MANY_BODIES */
-  feed(piece: Buffer): Promise<void> | undefined {
-    this.#pieces.push(piece)
-    this.#size += piece.length
-    if (this.#aside === undefined && (this.#size <= maxQuickBytes || this.#bounds.aside === undefined)) {
-      this.#inBodyTermsNow(() => this.#scan.feed(piece.toString('latin1')))
-      return undefined
-    }
-    this.#aside ??= this.#startAside()
-    return this.#size < batchBytes ? undefined : this.#inBodyTerms(this.#aside.feed(this.#takePieces()))
-  }
-
-  /**
-   * A whole compressed body.
-   *
-   * @returns its size, and the bytes if the document is not kept; undefined beyond the bound
-   * @throws {GatewayError} BODY_TOO_LARGE, UNREADABLE_BODY, TOO_MANY_BODIES
-   */
-  async decode(compressed: Buffer, coding: string): Promise<{ size: number; bytes: Buffer | undefined } | undefined> {
-    const { maxBytes, aside } = this.#bounds
-    if (compressed.length > maxQuickCompressedBytes && aside !== undefined) {
-      const decoded = await this.#inBodyTerms(this.#startAside().decode(compressed, coding, maxBytes))
-      if (decoded === undefined) return undefined
-      this.#decoded = { document: decoded.document }
-      return { size: decoded.size, bytes: decoded.bytes }
-    }
-    const bytes = decodeBody(coding, compressed, maxBytes)
-    if (bytes === undefined) return undefined
-    await this.feed(bytes)
-    return { size: bytes.length, bytes }
-  }
-
-  /** @returns the document, if it is kept and not empty @throws {GatewayError} UNREADABLE_BODY, BODY_TOO_LARGE, TOO_MANY_BODIES */
-  end(): Promise<JudgedDocument | undefined> | JudgedDocument | undefined {
-    if (this.#decoded !== undefined) return this.#decoded.document
-    if (this.#aside !== undefined) return this.#inBodyTerms(this.#aside.end(this.#takePieces()))
-    return this.#inBodyTermsNow(() => {
-      this.#scan.end()
-      if (!this.keeps) return undefined
-      const text = decodeText(Buffer.concat(this.#pieces))
-      return text.trim() === '' ? undefined : { value: parseScanned(text, this.#scan) }
-    })
-  }
-
-  close(): void {
-    this.#aside?.close()
-  }
-
-  #startAside(): JsonAside {
-    const { aside, maxDepth, maxValues, maxTextBytes, keepsNumerals } = this.#bounds
-    const limits = {
-      maxValues,
-      ...(maxDepth !== undefined && { maxDepth }),
-      ...(maxTextBytes !== undefined && { maxTextBytes }),
-      ...(keepsNumerals !== undefined && { keepsNumerals }),
-    }
-    return new JsonAside(limits, { keeps: this.keeps, isStranger: aside === 'strangers' })
-  }
-
-  #takePieces(): Buffer[] {
-    const pieces = this.#pieces
-    this.#pieces = []
-    this.#size = 0
-    return pieces
-  }
-
-  async #inBodyTerms<Result>(work: Promise<Result>): Promise<Result> {
-    try {
-      return await work
-    } catch (error) {
-      throw toBodyError(error, this.#bounds.settings)
+  /** The same for a whole body, other requests in between. */
+  async feedAll(body: Buffer): Promise<void> {
+    for (let at = 0; at < body.length; at += turnBytes) {
+      if (at > 0) await setImmediate()
+      this.feed(body.subarray(at, at + turnBytes))
     }
   }
 
-  #inBodyTermsNow<Result>(work: () => Result): Result {
+  /** No piece follows. @throws {GatewayError} BODY_TOO_LARGE, UNREADABLE_BODY */
+  end(): void {
+    this.#inBodyTerms(() => this.#scan.end())
+  }
+
+  /** @returns undefined for an empty document @throws {GatewayError} UNREADABLE_BODY */
+  parse(bytes: Buffer): ReadDocument | undefined {
+    const text = decodeText(bytes)
+    return text.trim() === '' ? undefined : this.#inBodyTerms(() => ({ value: parseScanned(text, this.#scan) }))
+  }
+
+  #inBodyTerms<Result>(work: () => Result): Result {
     try {
       return work()
     } catch (error) {
@@ -149,7 +74,7 @@ export function decodeText(bytes: Buffer): string {
   try {
     return utf8.decode(bytes)
   } catch (cause) {
-    throw notUtf8(cause)
+    throw new GatewayError('UNREADABLE_BODY', 'The body is not valid UTF-8.', { cause })
   }
 }
 

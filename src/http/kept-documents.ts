@@ -2,6 +2,7 @@
 import { createHash, hash } from 'node:crypto'
 import { promisify } from 'node:util'
 import { gzip as gzipCallback } from 'node:zlib'
+import { LRUCache } from 'lru-cache'
 import { formatJson } from '../json/json.ts'
 
 const gzip = promisify(gzipCallback)
@@ -60,7 +61,7 @@ export class KeptDocument implements Sendable {
   }
 
   gzipped(): Promise<Buffer> {
-    return gzippedOnce(this.tag, () => this.#join())
+    return gzippedByTag.forceFetch(this.tag, { context: () => this.#join() })
   }
 
   #written(): WrittenEntry[] {
@@ -94,34 +95,13 @@ function keptForMoments(tag: string, join: () => Buffer): Buffer {
   return bytes
 }
 
-/** Of all together; a list of 10,000 applications has a few hundred kilobytes. */
+/** Bytes of all together; a list of 10,000 applications has a few hundred kilobytes. */
 const maxGzippedBytes = 16 * 1024 * 1024
-let gzippedBytes = 0
-/** By validator, the longest unused first: users with the same rights share one. */
-const gzippedByTag = new Map<string, { gzipped: Promise<Buffer>; size: number }>()
-
-function gzippedOnce(tag: string, bytes: () => Buffer): Promise<Buffer> {
-  const known = gzippedByTag.get(tag)
-  if (known !== undefined) {
-    gzippedByTag.delete(tag)
-    gzippedByTag.set(tag, known)
-    return known.gzipped
-  }
-  const entry = { gzipped: gzip(bytes()), size: 0 }
-  gzippedByTag.set(tag, entry)
-  entry.gzipped.then(
-    ({ length }) => {
-      // It was evicted while it was packed.
-      if (gzippedByTag.get(tag) !== entry) return
-      entry.size = length
-      gzippedBytes += length
-      for (const [oldest, { size }] of gzippedByTag) {
-        if (gzippedBytes <= maxGzippedBytes) break
-        gzippedByTag.delete(oldest)
-        gzippedBytes -= size
-      }
-    },
-    () => gzippedByTag.delete(tag),
-  )
-  return entry.gzipped
-}
+/** By validator: users with the same rights share one. */
+const gzippedByTag = new LRUCache<string, Buffer, () => Buffer>({
+  maxSize: maxGzippedBytes,
+  sizeCalculation: ({ length }) => length,
+  fetchMethod: (_tag, _known, { context: join }) => gzip(join()),
+  // One that is evicted while it is packed is sent nevertheless.
+  ignoreFetchAbort: true,
+})

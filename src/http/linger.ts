@@ -1,7 +1,7 @@
 /** Lingering close: drops the rest of a request before the connection ends. */
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
-import { dropBody } from './drop-input.ts'
+import { dropBody } from '../runtime/drop-input.ts'
 
 interface LingerBounds {
   readonly maxBytes: number

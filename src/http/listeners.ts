@@ -4,10 +4,10 @@ import type { IncomingMessage, RequestListener, Server } from 'node:http'
 import type { Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
-import { http } from '../node-http.ts'
-import { https } from '../node-https.ts'
+import { http } from '../runtime/node-http.ts'
+import { https } from '../runtime/node-https.ts'
+import { carrierOf, startChecks } from '../runtime/sockets.ts'
 import { type Connections, maxUnaccepted } from './connections.ts'
-import { PreparedResponse } from './prepared-response.ts'
 import type { ListenerKind, PortKind } from './request-state.ts'
 import { clientCertificateOf } from './tls/client-certificate.ts'
 import { findRevocation } from './tls/revocation.ts'
@@ -22,7 +22,7 @@ export interface ServerOptions {
 }
 
 /** A request without a body has none that would have to be read to its end: that costs several turns of the tick queue. */
-const requestOptions = { requireHostHeader: false, optimizeEmptyRequests: true, ServerResponse: PreparedResponse }
+const requestOptions = { requireHostHeader: false, optimizeEmptyRequests: true }
 
 /** Connections that another process has accepted. */
 export interface ConnectionSource {
@@ -91,8 +91,8 @@ function toRefusal(error: Error & { code?: string }, socket: TLSSocket): Refused
 }
 
 /** Once TLS has ended the connection, only the one beneath it still knows where it came from. */
-function addressOf(socket: TLSSocket & { _parent?: Socket }): string | undefined {
-  const address = socket.remoteAddress ?? socket._parent?.remoteAddress
+function addressOf(socket: TLSSocket): string | undefined {
+  const address = socket.remoteAddress ?? carrierOf(socket)?.remoteAddress
   return address?.replace(/^::ffff:/, '')
 }
 
@@ -188,8 +188,7 @@ function answerProbes(main: FastifyInstance): RequestListener {
 /** Has servers that do not listen serve the connections of a source. */
 export function serveFrom(source: ConnectionSource, servers: readonly { kind: PortKind; server: Server }[]): void {
   const byKind = new Map(servers.map(({ kind, server }) => [kind, server]))
-  // Node looks for late requests from this event on.
-  for (const server of byKind.values()) server.emit('listening')
+  for (const server of byKind.values()) startChecks(server)
   source.start((kind, socket) => void byKind.get(kind)?.emit('connection', socket))
 }
 

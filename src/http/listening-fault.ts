@@ -2,7 +2,7 @@
 import type { HttpSettings } from './settings.ts'
 
 interface ListeningFault {
-  /** Of the error. */
+  /** The code of the error. */
   readonly code: string | undefined
   readonly address: string | undefined
   readonly port: number | undefined

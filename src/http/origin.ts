@@ -1,6 +1,6 @@
 /** Client address, scheme and base URL of a request, through trusted proxies. */
 import type { IncomingHttpHeaders } from 'node:http'
-import { BoundedMap } from '../bounded-map.ts'
+import { BoundedMap } from '../caches/bounded-map.ts'
 import { type ForwardedHeaders, type ForwardedRequest, plainAddress, readForwarded } from './forwarded.ts'
 
 export interface OriginSettings {
@@ -51,7 +51,7 @@ export interface RawRequest {
     readonly remoteAddress?: string | undefined
     readonly localAddress?: string | undefined
     readonly localPort?: number | undefined
-    /** Of TLS connections. */
+    /** True for TLS connections. */
     readonly encrypted?: boolean
   }
 }
@@ -99,4 +99,9 @@ function parseHost(host: string, port: string | undefined, scheme: string): stri
 function localHost(raw: RawRequest): string {
   const address = plainAddress(raw.socket.localAddress ?? '127.0.0.1')
   return `${address.includes(':') ? `[${address}]` : address}:${raw.socket.localPort ?? 80}`
+}
+
+/** Every address of this machine is none that a browser can open. */
+export function toBrowserAddress(address: string, { publicUrl, contextPath }: OriginSettings): string {
+  return publicUrl ?? address.replace(/\/\/(?:0\.0\.0\.0|\[::\])(?=:|$)/, '//localhost') + contextPath
 }

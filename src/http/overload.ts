@@ -38,9 +38,9 @@ const minSliceMs = 0.5
 const longIterationMs = 8
 /** Without a rejection for this long, an overload is over. */
 const calmMs = 5000
-/** Of the turns, one in four belongs to connections on which no login has counted yet, if there are any. */
+/** One turn in four belongs to connections on which no login has counted yet, if there are any. */
 const turnsPerStranger = 4
-/** Of the bound, what may wait on them. */
+/** Share of the bound that may wait on them. */
 const maxStrangerShare = 0.5
 /** A client beyond the bound hears of it after this time, so that it does not ask again at once. */
 const holdMs = 1000
@@ -48,14 +48,14 @@ const holdMs = 1000
 const heldShare = 4
 const soonMs = 20
 /**
- * Of the time, what rejections may take. A rejection costs about half of an answer, and the client asks again: without a bound, most of
+ * Share of the time that rejections may take. A rejection costs about half of an answer, and the client asks again: without a bound, most of
  * the processor would go to rejections at three times the capacity. Requests that are not rejected wait on, and are served late.
  */
 const rejectionShare = 0.05
 /** Iterations of the event loop after which it is known how fast requests get their turn: a single pause says nothing. */
 const minIterations = 20
 const maxIterations = 200
-/** Of unused time, what is kept for a burst. */
+/** Unused time that is kept for a burst. */
 const maxRejectionMs = 5
 const message =
   'Fairlead is overloaded. Try again in a moment; requests with a header X-Spinnaker-Priority other than low go first.'

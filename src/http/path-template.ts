@@ -67,14 +67,6 @@ function encode({ name, hasSlashes }: Variable, value: string | undefined): stri
   return hasSlashes ? encodeSegments(value) : encodeSegment(value)
 }
 
-/** Path values as the web framework hands them over, which names the rest of a path `*`. */
-export function toPathValues(params: unknown): Record<string, string> {
-  const values = (params ?? {}) as Record<string, string>
-  if (!('*' in values)) return values
-  const { '*': rest = '', ...named } = values
-  return { ...named, rest }
-}
-
 /** Finds the methods that are offered for a path, for 405 and OPTIONS. */
 export function createMethodIndex(
   routes: readonly { method: string; path: string | PathTemplate }[],

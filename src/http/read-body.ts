@@ -3,9 +3,9 @@ import type { IncomingMessage } from 'node:http'
 import { finished, PassThrough, type Readable, Transform } from 'node:stream'
 import { GatewayError } from '../errors.ts'
 import { codingOf, decodeBody } from './content-coding.ts'
-import { parseYamlAside } from './documents-aside.ts'
+import { parseYamlAside, type ReadDocument } from './documents-aside.ts'
 import { inviteBody } from './expect-continue.ts'
-import { type BodyBounds, decodeText, endsConnection, JsonJudge, type JudgedDocument, toBodyError } from './json-judge.ts'
+import { type BodyBounds, decodeText, endsConnection, JsonJudge, toBodyError } from './json-judge.ts'
 import { onTinyChunks } from './tiny-chunks.ts'
 
 type BodyType = 'json' | 'yaml' | 'text' | 'other'
@@ -37,11 +37,14 @@ export function hasBody(raw: IncomingMessage): boolean {
  *
  * @throws {GatewayError} BODY_TOO_LARGE, UNREADABLE_BODY, UNSUPPORTED_CONTENT_CODING, and what `hold` throws
  */
-export async function readBytes(raw: IncomingMessage, bounds: ByteBounds): Promise<Buffer> {
+export async function readBytes(raw: IncomingMessage, bounds: ByteBounds, judge?: JsonJudge): Promise<Buffer> {
   const { maxBytes, hold, settings } = bounds
   const coding = codingOf(raw)
   const pieces: Buffer[] = []
-  await receive(raw, bounds, (piece) => void pieces.push(piece))
+  await receive(raw, bounds, (piece) => {
+    judge?.feed(piece)
+    pieces.push(piece)
+  })
   const bytes = Buffer.concat(pieces)
   if (coding === undefined) return bytes
   const decoded = decodeBody(coding, bytes, maxBytes)
@@ -51,77 +54,44 @@ export async function readBytes(raw: IncomingMessage, bounds: ByteBounds): Promi
 }
 
 /**
- * The same, looked at as JSON while it arrives, so that a document out of bounds is neither kept nor parsed. A compressed one is
- * looked at when it is complete.
+ * The same, looked at as JSON while it arrives. A compressed one is looked at when it is complete.
  *
- * @throws {GatewayError} as `readBytes` does, and TOO_MANY_BODIES
+ * @throws {GatewayError} as `readBytes` does
  */
 export async function readJudgedBytes(raw: IncomingMessage, bounds: BodyBounds): Promise<Buffer> {
+  return (await readJudged(raw, bounds)).bytes
+}
+
+async function readJudged(raw: IncomingMessage, bounds: BodyBounds): Promise<{ bytes: Buffer; judge: JsonJudge }> {
   const judge = new JsonJudge(bounds)
-  try {
-    const bytes = await feed(judge, raw, bounds)
-    await judge.end()
-    return bytes
-  } finally {
-    judge.close()
-  }
+  const isCompressed = codingOf(raw) !== undefined
+  const bytes = await readBytes(raw, bounds, isCompressed ? undefined : judge)
+  if (isCompressed) await judge.feedAll(bytes)
+  judge.end()
+  return { bytes, judge }
 }
 
-/** @returns the bytes, decompressed, unless the judge keeps them */
-async function feed(judge: JsonJudge, raw: IncomingMessage, bounds: BodyBounds): Promise<Buffer> {
-  const coding = codingOf(raw)
-  const pieces: Buffer[] = []
-  await receive(raw, bounds, (piece) => {
-    if (coding !== undefined || !judge.keeps) pieces.push(piece)
-    return coding === undefined ? judge.feed(piece) : undefined
-  })
-  const bytes = Buffer.concat(pieces)
-  if (coding === undefined) return bytes
-  const decoded = await judge.decode(bytes, coding)
-  if (decoded === undefined) throw tooLarge(bounds.maxBytes, bounds.settings.bytes)
-  bounds.hold?.(decoded.size)
-  return decoded.bytes ?? bytes
-}
-
-/**
- * Hands over the body in pieces, within bounds, each when the one before was taken. An iterator would cost several promises for each
- * piece, which may be a byte.
- */
+/** Hands over the body in pieces, within bounds. An iterator would cost several promises for each piece, which may be a byte. */
 async function receive(
   raw: IncomingMessage,
   { maxBytes, hold, settings }: ByteBounds,
-  take: (piece: Buffer) => Promise<void> | undefined,
+  take: (piece: Buffer) => void,
 ): Promise<void> {
   if (!hasBody(raw)) return
   if (Number(raw.headers['content-length'] ?? 0) > maxBytes) throw tooLarge(maxBytes, settings?.bytes)
   inviteBody(raw)
   const { promise, resolve, reject } = Promise.withResolvers<void>()
   let bytes = 0
-  const takeOne = (piece: Buffer) => {
-    bytes += piece.length
-    if (bytes > maxBytes) throw tooLarge(maxBytes, settings?.bytes)
-    hold?.(piece.length)
-    return take(piece)
-  }
-  let isTaking = false
-  const takeAll = () => {
-    while (!isTaking) {
-      const piece = raw.read() as Buffer | null
-      if (piece === null) return
-      const taking = takeOne(piece)
-      isTaking = taking !== undefined
-      taking?.then(takeOn).catch(reject)
-    }
-  }
-  const takeOn = () => {
-    isTaking = false
-    takeAll()
-  }
   const onReadable = () => {
     try {
-      takeAll()
+      for (let piece: Buffer | null = raw.read(); piece !== null; piece = raw.read()) {
+        bytes += piece.length
+        if (bytes > maxBytes) throw tooLarge(maxBytes, settings?.bytes)
+        hold?.(piece.length)
+        take(piece)
+      }
     } catch (error) {
-      isTaking = true
+      raw.off('readable', onReadable)
       reject(error as Error)
     }
   }
@@ -145,36 +115,26 @@ async function receive(
  */
 export function streamBody(raw: IncomingMessage, bounds: BodyBounds): Readable {
   const judge = new JsonJudge(bounds)
-  // The last piece of a large one is held back until the judgement: no service gets a whole document that is rejected.
-  let held: Buffer | undefined
   const body = new Transform({
     transform(chunk: Buffer, _encoding, done) {
-      after(
-        () => judge.feed(chunk),
-        (error) => {
-          if (held !== undefined) this.push(held)
-          held = judge.isAside ? chunk : undefined
-          done(error, held === undefined ? chunk : undefined)
-        },
-      )
+      judgeBy(() => judge.feed(chunk), done, chunk)
     },
     flush(done) {
-      after(() => judge.end(), done, held)
+      judgeBy(() => judge.end(), done)
     },
   })
-  body.once('close', () => judge.close())
   return connect(raw, body)
 }
 
-/** Passes on what was judged, at once where nothing has to be waited for. */
-function after(judged: () => unknown, done: (error?: Error | null, chunk?: Buffer) => void, chunk?: Buffer): void {
+/** Passes on what was judged. */
+function judgeBy(judge: () => void, done: (error?: Error | null, chunk?: Buffer) => void, chunk?: Buffer): void {
   try {
-    const running = judged()
-    if (running instanceof Promise) running.then(() => done(null, chunk), done)
-    else done(null, chunk)
+    judge()
   } catch (error) {
     done(error as GatewayError)
+    return
   }
+  done(null, chunk)
 }
 
 /** The body as a stream for a service, unseen and unbounded: the service bounds it. */
@@ -215,7 +175,7 @@ export async function readBody(
   raw: IncomingMessage,
   bounds: BodyBounds,
   { text = false } = {},
-): Promise<JudgedDocument | undefined> {
+): Promise<ReadDocument | undefined> {
   if (!hasBody(raw)) return undefined
   const type = bodyTypeOf(raw.headers['content-type'])
   if (type === 'other') throw unsupported(raw.headers['content-type'])
@@ -230,15 +190,10 @@ export async function readBody(
   return readJsonBody(raw, bounds)
 }
 
-/** The JSON body, whatever its content type; undefined when it is empty. @throws {GatewayError} BODY_TOO_LARGE, UNREADABLE_BODY, TOO_MANY_BODIES */
-export async function readJsonBody(raw: IncomingMessage, bounds: BodyBounds): Promise<JudgedDocument | undefined> {
-  const judge = new JsonJudge(bounds, { keeps: true })
-  try {
-    await feed(judge, raw, bounds)
-    return await judge.end()
-  } finally {
-    judge.close()
-  }
+/** The JSON body, whatever its content type; undefined when it is empty. @throws {GatewayError} BODY_TOO_LARGE, UNREADABLE_BODY */
+export async function readJsonBody(raw: IncomingMessage, bounds: BodyBounds): Promise<ReadDocument | undefined> {
+  const { bytes, judge } = await readJudged(raw, bounds)
+  return judge.parse(bytes)
 }
 
 export function unsupported(contentType: string | undefined): GatewayError {
@@ -248,7 +203,7 @@ export function unsupported(contentType: string | undefined): GatewayError {
   )
 }
 
-async function parseYamlBody(content: string, { maxValues, settings }: BodyBounds): Promise<JudgedDocument | undefined> {
+async function parseYamlBody(content: string, { maxValues, settings }: BodyBounds): Promise<ReadDocument | undefined> {
   try {
     if (content.length > maxQuickYamlLength) return await parseYamlAside(content, maxValues)
     return { value: (await import('./yaml.ts')).parseYaml(content, { maxValues, version: '1.1' }) }

@@ -1,7 +1,6 @@
 /** State of one request: id, client, user, operation. */
 import type { FastifyRequest } from 'fastify'
 import type { RequestSpan } from '../telemetry/tracing.ts'
-import type { PreparedHeaders } from './prepared-response.ts'
 import type { Route } from './route.ts'
 
 /** The port that a request came in on: the main one, the one for client certificates, or the extra one without TLS. */
@@ -85,7 +84,7 @@ export interface RequestState {
   /** Headers of the client that are passed on to services because the configuration names them. */
   passedOn?: Readonly<Record<string, string>>
   /** Those of all requests without Origin; `answerHeaders` win over them. */
-  corsHeaders?: PreparedHeaders
+  corsHeaders?: Readonly<Record<string, string>>
   /** Headers of the answer that steps have decided on: cookies, CORS. Sent on every answer, streamed ones included. */
   readonly answerHeaders: Record<string, string | string[]>
 }

@@ -11,8 +11,13 @@ export interface Route {
   readonly cost: number
 }
 
-/** @param url Path, below the context path, and query. @throws {GatewayError} BAD_ARGUMENT for an overlong value in the path */
-export type FindRoute = (method: string, url: string) => { route: Route; params: unknown } | undefined
+/**
+ * Finds the operation of a request, and the decoded values in its path; `rest` for a final wildcard.
+ *
+ * @param url Path, below the context path, and query.
+ * @throws {GatewayError} BAD_ARGUMENT for an overlong value in the path
+ */
+export type FindRoute = (method: string, url: string) => { route: Route; params: Record<string, string> } | undefined
 
 /** The one route that the framework has for all operations: its own routes are made anew, at length, for each server. */
 export const anyPath = '/*'

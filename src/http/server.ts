@@ -40,7 +40,7 @@ interface HttpServerOptions {
   boundsOf: BoundsOf
   /** What pages show. */
   site: Site
-  /** Of a service, in messages; by default its own. */
+  /** The name of a service in messages; by default its own. */
   nameOf?: (service: string) => string
   /** Steps that every request passes, in order. */
   steps: readonly RequestStep[]

@@ -1,7 +1,8 @@
 /** Bound on the chunks of a request body: one costs the same whatever its length, which may be a byte. */
 import type { IncomingMessage } from 'node:http'
 import { GatewayError } from '../errors.ts'
-import { dropBody } from './drop-input.ts'
+import { dropBody } from '../runtime/drop-input.ts'
+import { filterChunks } from '../runtime/sockets.ts'
 
 /** So many chunks are accepted of any body; more must have so many bytes on average. */
 const freeChunks = 500
@@ -25,18 +26,15 @@ export function boundChunks(request: IncomingMessage): void {
   const chunks: Chunks = { error: undefined, listeners: new Set() }
   known.set(request, chunks)
   let [count, bytes] = [0, 0]
-  const push = request.push.bind(request)
-  const pushWithin = (chunk: Buffer | null, encoding?: BufferEncoding) => {
-    if (chunk === null) return push(chunk, encoding)
-    if (chunks.error !== undefined) return true
-    bytes += chunk.length
-    if (++count <= freeChunks + bytes / minChunkBytes) return push(chunk, encoding)
+  filterChunks(request, ({ length }) => {
+    if (chunks.error !== undefined) return false
+    bytes += length
+    if (++count <= freeChunks + bytes / minChunkBytes) return true
     chunks.error = tooSmall()
     dropBody(request.socket)
     for (const tell of chunks.listeners) tell(chunks.error)
-    return true
-  }
-  request.push = pushWithin
+    return false
+  })
 }
 
 /** Calls `tell` when chunks of the body were skipped, at once where that has happened already. @returns a function that ends this */

@@ -2,9 +2,9 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { ConnectionOptions } from 'node:tls'
 import { GatewayError } from '../errors.ts'
-import { http } from '../node-http.ts'
-import { https } from '../node-https.ts'
-import { readAnswerBytes } from '../read-answer.ts'
+import { readAnswerBytes } from '../net/read-answer.ts'
+import { http } from '../runtime/node-http.ts'
+import { https } from '../runtime/node-https.ts'
 
 export interface ConfiguredCall {
   /** For messages: `Slack`. */

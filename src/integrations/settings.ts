@@ -1,7 +1,17 @@
 /** Settings of services outside the platform that Fairlead calls for the web UI. */
 import { z } from 'zod'
 import { loadAuthorities, loadKeyStoreIdentity, readTlsFile, TlsFileError, toStoreFile } from '../http/tls/key-material.ts'
-import { httpAddress, milliseconds, type SettingsReport, withoutEffect } from '../setting.ts'
+import {
+  httpAddress,
+  milliseconds,
+  off,
+  optionalText,
+  type SettingsOf,
+  type SettingsReport,
+  setting,
+  settings,
+  withoutEffect,
+} from '../settings/setting.ts'
 import type { ProxySettings } from './proxies.ts'
 
 const methods = ['GET', 'POST', 'PUT', 'DELETE'] as const
@@ -15,15 +25,15 @@ const ProxyEntry = z.strictObject({
     .refine((uri) => !uri.includes('@'), 'must not hold a user or password, since every user may read it')
     .describe('Address to which the rest of the path is appended.'),
   methods: z.array(z.enum(methods)).default([]).describe('Methods that are forwarded. Default: GET, POST, PUT and DELETE.'),
-  skipHostnameVerification: z.boolean().default(false).describe('Accept a certificate for another host name.'),
-  keyStore: z.string().optional().describe('Key store with the client certificate: PKCS #12, JKS or PEM.'),
+  skipHostnameVerification: off.describe('Accept a certificate for another host name.'),
+  keyStore: optionalText.describe('Key store with the client certificate: PKCS #12, JKS or PEM.'),
   keyStoreType: withoutEffect('The format is recognised.'),
-  keyStorePassword: z.string().optional().describe('Its password.'),
-  keyStorePasswordFile: z.string().optional().describe('File with its password.'),
-  trustStore: z.string().optional().describe('Authorities to trust, in place of the usual ones.'),
+  keyStorePassword: optionalText.describe('Its password.'),
+  keyStorePasswordFile: optionalText.describe('File with its password.'),
+  trustStore: optionalText.describe('Authorities to trust, in place of the usual ones.'),
   trustStoreType: withoutEffect('The format is recognised.'),
-  trustStorePassword: z.string().optional().describe('Its password.'),
-  trustStorePasswordFile: z.string().optional().describe('File with its password.'),
+  trustStorePassword: optionalText.describe('Its password.'),
+  trustStorePasswordFile: optionalText.describe('File with its password.'),
   connectTimeoutMs: milliseconds.default(30_000).describe('Milliseconds to establish a connection.'),
   readTimeoutMs: milliseconds.default(59_000).describe('Milliseconds without a byte.'),
   writeTimeoutMs: withoutEffect('`readTimeoutMs` bounds the whole exchange.'),
@@ -31,20 +41,38 @@ const ProxyEntry = z.strictObject({
 })
 type ProxyEntry = z.infer<typeof ProxyEntry>
 
-export const IntegrationKeys = z.strictObject({
-  proxies: z.array(ProxyEntry).default([]).describe('Outside services to which `/proxies/{id}/**` is forwarded for all users.'),
-  'slack.token': z.string().optional().describe('Token with which the channels of Slack are listed.'),
-  'slack.baseUrl': httpAddress.default('https://slack.com/api').describe('Address of the API of Slack.'),
-  'slack.channel-refresh-interval-millis': milliseconds.default(1_200_000).describe('Milliseconds for which the list is kept.'),
-  'pager-duty.token': z.string().optional().describe('Token with which services and people on call of PagerDuty are listed.'),
-  'pager-duty.baseUrl': httpAddress.default('https://api.pagerduty.com').describe('Address of the API of PagerDuty.'),
-  'integrations.gremlin.enabled': z.boolean().default(false).describe('Lists the templates of Gremlin.'),
-  'integrations.gremlin.baseUrl': httpAddress.default('https://api.gremlin.com/v1').describe('Address of the API of Gremlin.'),
-  'mcp.server.enabled': withoutEffect('The endpoint `/mcp` of Gate is not offered: it answers 404.'),
-  'mcp.server.read-only': withoutEffect('The endpoint `/mcp` of Gate is not offered.'),
-})
-export type IntegrationKeys = z.infer<typeof IntegrationKeys>
-
+export const integrationKeys = settings(
+  {
+    proxies: setting('proxies', z.array(ProxyEntry).default([])).describe(
+      'Outside services to which `/proxies/{id}/**` is forwarded for all users.',
+    ),
+    slack: {
+      token: setting('slack.token', optionalText).describe('Token with which the channels of Slack are listed.'),
+      baseUrl: setting('slack.baseUrl', httpAddress.default('https://slack.com/api')).describe('Address of the API of Slack.'),
+      keptMs: setting('slack.channel-refresh-interval-millis', milliseconds.default(1_200_000)).describe(
+        'Milliseconds for which the list is kept.',
+      ),
+    },
+    pagerDuty: {
+      token: setting('pager-duty.token', optionalText).describe(
+        'Token with which services and people on call of PagerDuty are listed.',
+      ),
+      baseUrl: setting('pager-duty.baseUrl', httpAddress.default('https://api.pagerduty.com')).describe(
+        'Address of the API of PagerDuty.',
+      ),
+    },
+    gremlin: {
+      enabled: setting('integrations.gremlin.enabled', off).describe('Lists the templates of Gremlin.'),
+      baseUrl: setting('integrations.gremlin.baseUrl', httpAddress.default('https://api.gremlin.com/v1')).describe(
+        'Address of the API of Gremlin.',
+      ),
+    },
+  },
+  {
+    'mcp.server.enabled': 'The endpoint `/mcp` of Gate is not offered: it answers 404.',
+    'mcp.server.read-only': 'The endpoint `/mcp` of Gate is not offered.',
+  },
+)
 /** A service that is called with a token. */
 interface TokenService {
   readonly baseUrl: string
@@ -59,21 +87,18 @@ export interface IntegrationSettings {
   readonly gremlin: { readonly baseUrl: string } | undefined
 }
 
-export function toIntegrationSettings(keys: IntegrationKeys, report: SettingsReport): IntegrationSettings {
+export function toIntegrationSettings(values: SettingsOf<typeof integrationKeys>, report: SettingsReport): IntegrationSettings {
   const ids = new Set<string>()
-  for (const { id } of keys.proxies) {
+  for (const { id } of values.proxies) {
     if (ids.has(id.toLowerCase())) report.problem('proxies', `the id "${id}" is used twice`)
     ids.add(id.toLowerCase())
   }
-  const slack = keys['slack.token']
-  const pagerDuty = keys['pager-duty.token']
+  const { slack, pagerDuty, gremlin } = values
   return {
-    proxies: keys.proxies.map((proxy, index) => toProxy(proxy, `proxies.${index}`, report)),
-    slack: slack
-      ? { token: slack, baseUrl: keys['slack.baseUrl'], keptMs: keys['slack.channel-refresh-interval-millis'] }
-      : undefined,
-    pagerDuty: pagerDuty ? { token: pagerDuty, baseUrl: keys['pager-duty.baseUrl'] } : undefined,
-    gremlin: keys['integrations.gremlin.enabled'] ? { baseUrl: keys['integrations.gremlin.baseUrl'] } : undefined,
+    proxies: values.proxies.map((proxy, index) => toProxy(proxy, `proxies.${index}`, report)),
+    slack: slack.token ? { ...slack, token: slack.token } : undefined,
+    pagerDuty: pagerDuty.token ? { ...pagerDuty, token: pagerDuty.token } : undefined,
+    gremlin: gremlin.enabled ? gremlin : undefined,
   }
 }
 

@@ -21,7 +21,7 @@ export interface JsonLimits {
   readonly maxDepth?: number
   /** Objects, lists, texts, numbers and words together; any number unless given. */
   readonly maxValues?: number
-  /** Of one text as it stands in the document, escape sequences included; any length unless given. */
+  /** The length of one text as it stands in the document, escape sequences included; any length unless given. */
   readonly maxTextBytes?: number
   /** Numbers are written back as they are read, and refused beyond the range of a double. */
   readonly keepsNumerals?: boolean
@@ -80,9 +80,9 @@ export function parseScanned(text: string, scan: JsonScan): unknown {
   return JSON.parse(text)
 }
 
-/** Reads back what `formatJson` wrote. @param isExact Whether JavaScript holds and writes every number as it stands */
-export function parseWritten(text: string, isExact: boolean): unknown {
-  return isExact ? JSON.parse(text) : JSON.parse(text, reviveAsWritten)
+/** Reads back what `formatJson` wrote. */
+export function parseWritten(text: string): unknown {
+  return JSON.parse(text, reviveAsWritten)
 }
 
 /**

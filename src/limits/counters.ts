@@ -1,6 +1,6 @@
 /** Counters of requests in periods of fixed length, in the memory of this process. */
-import { BoundedMap } from '../bounded-map.ts'
-import { isRunning } from '../time-span.ts'
+import { BoundedMap } from '../caches/bounded-map.ts'
+import { isRunning } from '../settings/time-span.ts'
 
 /** What one request uses up: its cost in each count of one window. A window begins with the first request in it. */
 export interface Charge {

@@ -1,6 +1,6 @@
 /** Rate limits: responses report the quota; requests beyond it are rejected. */
 import type { FastifyBaseLogger, FastifyInstance, FastifyRequest } from 'fastify'
-import { BoundedMap } from '../bounded-map.ts'
+import { BoundedMap } from '../caches/bounded-map.ts'
 import { GatewayError } from '../errors.ts'
 import type { RequestStep } from '../http/request-state.ts'
 import { type ChargeResult, type Counters, costIn } from './counters.ts'
@@ -8,7 +8,7 @@ import { type CallerIdentity, createCallerIndex, identifyCaller, type LimitedCal
 import { noRunTimeLimits, type RunTimeLimits, type RunTimeLimitsReader } from './run-time-limits.ts'
 import type { RateLimitSettings } from './settings.ts'
 
-interface LimitSurroundings {
+export interface LimitSurroundings {
   counters: Counters
   /** Where limits may be changed while the gateway runs. */
   runTimeLimits?: RunTimeLimitsReader | undefined

@@ -1,5 +1,5 @@
 /** Timeout of calls to Redis while a request waits. */
-import { within } from '../within.ts'
+import { within } from '../concurrency/within.ts'
 
 const timeoutMs = 250
 

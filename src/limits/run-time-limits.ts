@@ -1,6 +1,6 @@
 /** Limits that operators change in Redis while the gateway runs, under the keys of Gate. */
 import type { FastifyBaseLogger } from 'fastify'
-import { BoundedMap } from '../bounded-map.ts'
+import { BoundedMap } from '../caches/bounded-map.ts'
 import { adviceFor } from '../redis/open-redis.ts'
 import { isWrongType, type Redis } from '../redis/redis.ts'
 import { withTimeout } from './redis-timeout.ts'

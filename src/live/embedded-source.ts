@@ -2,15 +2,18 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyBaseLogger } from 'fastify'
 import type { Dispatcher } from 'undici'
+import { BackOff } from '../concurrency/back-off.ts'
+import { within } from '../concurrency/within.ts'
 import { GatewayError } from '../errors.ts'
-import { foldName } from '../fold-name.ts'
 import { pathTo } from '../http/encode-path.ts'
 import { readJsonLines } from '../json/json-lines.ts'
 import { isObject } from '../json/values.ts'
+import { foldName } from '../names/fold-name.ts'
 import { jsonObject } from '../upstreams/answer-form.ts'
+import { createTarget } from '../upstreams/call-target.ts'
 import { anonymousIdentity } from '../upstreams/identity.ts'
-import { readJson, type Upstreams } from '../upstreams/upstreams.ts'
-import { within } from '../within.ts'
+import { readJson } from '../upstreams/read-answer.ts'
+import type { Upstreams } from '../upstreams/upstreams.ts'
 import type { ChangeSource, LiveSubject, RunChange, Snapshot, Watch, Watcher } from './source.ts'
 
 interface EmbeddedSourceOptions {
@@ -30,8 +33,7 @@ const silenceMs = 30_000
 const lingerMs = 30_000
 /** A worker that restarts is back within this time. */
 const openMs = 15_000
-const firstPauseMs = 50
-const maxPauseMs = 5000
+const reopenPauses = { firstMs: 50, longestMs: 5000 }
 
 export class EmbeddedSource implements ChangeSource {
   readonly parts = ['executions', 'tasks'] as const
@@ -94,12 +96,13 @@ export class EmbeddedSource implements ChangeSource {
   async #follow(): Promise<void> {
     const feed = new AbortController()
     this.#feed = feed
-    for (let pauseMs = firstPauseMs, isFirst = true; !feed.signal.aborted; pauseMs = Math.min(pauseMs * 2, maxPauseMs)) {
+    const backOff = new BackOff(reopenPauses)
+    for (let isFirst = true; !feed.signal.aborted; ) {
       try {
         for await (const line of this.#lines(feed.signal)) {
           if (isChange(line)) this.#tell(line)
           else {
-            pauseMs = firstPauseMs
+            backOff.reset()
             this.#opened(isFirst)
             isFirst = false
           }
@@ -110,7 +113,7 @@ export class EmbeddedSource implements ChangeSource {
       // A closed feed has said so itself, and another one may be open by now.
       if (feed.signal.aborted) return
       for (const watcher of this.#lost()) watcher.stale(true)
-      await sleep(pauseMs, undefined, { ref: false })
+      await sleep(backOff.nextMs(), undefined, { ref: false })
     }
   }
 
@@ -151,7 +154,7 @@ export class EmbeddedSource implements ChangeSource {
     await endpoint.enter(call, signal)
     const connection = endpoint.takeConnection()
     try {
-      const { options } = upstreams.target(endpoint, call, anonymousIdentity)
+      const { options } = createTarget(endpoint, call, { identity: upstreams.sendsIdentity ? anonymousIdentity : {} })
       const answer = await connection.request({ ...options, signal } as Dispatcher.RequestOptions)
       if (answer.statusCode !== 200) {
         await answer.body.dump()

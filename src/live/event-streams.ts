@@ -11,7 +11,7 @@ import { type ChangeSource, isOlder, type LiveSubject, type Part, type RunChange
 
 interface EventStreamsOptions {
   source: ChangeSource
-  /** Of what the source knows nothing about. */
+  /** Changes of parts that the source knows nothing about. */
   partChanges?: PartChanges
   settings: LiveSettings
   log: FastifyBaseLogger
@@ -47,8 +47,8 @@ const maxHeldCharacters = 16 * 1024 * 1024
 interface Topic {
   readonly subject: LiveSubject
   readonly streams: Map<EventStream, Listener>
-  watch: Watch
-  stopParts: (() => void) | undefined
+  readonly watch: Watch
+  readonly stopParts: (() => void) | undefined
   /** Up to which all listeners were told. */
   version: string | undefined
   /** While a snapshot for all listeners is being read. */
@@ -200,13 +200,13 @@ export class EventStreams {
       return known
     }
     const streams = new Map([[stream, listener]])
-    const topic = { subject, streams } as Omit<Topic, 'watch'> as Topic
     const partChanged = (part: Part) => {
       this.#options.onChanged()
       for (const each of streams.keys()) tellPart(each, part)
     }
-    if (subject.kind === 'application') topic.stopParts = this.#options.partChanges?.watch(subject.name, partChanged)
-    topic.watch = this.#options.source.watch(subject, {
+    const isOfApplication = subject.kind === 'application'
+    const stopParts = isOfApplication ? this.#options.partChanges?.watch(subject.name, partChanged) : undefined
+    const watch = this.#options.source.watch(subject, {
       changed: (change) => {
         this.#options.onChanged()
         topic.recovery?.told.set(change.id, change.version)
@@ -214,7 +214,7 @@ export class EventStreams {
       },
       tasksChanged: () => partChanged('tasks'),
       lost: () => {
-        if (subject.kind === 'application' && this.#parts.includes('tasks')) partChanged('tasks')
+        if (isOfApplication && this.#parts.includes('tasks')) partChanged('tasks')
         void this.#recover(topic)
       },
       stale: (isStale) => {
@@ -223,6 +223,8 @@ export class EventStreams {
       refused: () => streams.keys().next().value?.end('access'),
       identity: () => streams.values().next().value?.identity ?? listener.identity,
     })
+    // The source reports nothing before this function has returned.
+    const topic: Topic = { subject, streams, watch, stopParts, version: undefined, recovery: undefined }
     this.#topics.set(key, topic)
     return topic
   }

@@ -5,9 +5,10 @@
 import type { FastifyBaseLogger } from 'fastify'
 import { jsonList } from '../upstreams/answer-form.ts'
 import { anonymousIdentity } from '../upstreams/identity.ts'
+import { readJson } from '../upstreams/read-answer.ts'
 import type { ServiceName } from '../upstreams/services.ts'
 import { countOf, type StateCounts, statePartOf } from '../upstreams/state-counts.ts'
-import { readJson, type Upstreams } from '../upstreams/upstreams.ts'
+import type { Upstreams } from '../upstreams/upstreams.ts'
 import type { Part } from './source.ts'
 
 interface PartChangesOptions {

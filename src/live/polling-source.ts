@@ -1,12 +1,15 @@
 /** Changes in an external orchestrator: one poll per subject for all clients, none while no client listens. */
 import { randomUUID } from 'node:crypto'
 import type { FastifyBaseLogger } from 'fastify'
+import { backOffMs } from '../concurrency/back-off.ts'
 import { GatewayError } from '../errors.ts'
-import { foldName } from '../fold-name.ts'
 import { pathTo } from '../http/encode-path.ts'
 import { isObject, type JsonObject, objectsOf } from '../json/values.ts'
+import { foldName } from '../names/fold-name.ts'
 import { jsonList, jsonObject } from '../upstreams/answer-form.ts'
-import { readJson, type UpstreamCall, type Upstreams } from '../upstreams/upstreams.ts'
+import { readJson } from '../upstreams/read-answer.ts'
+import type { UpstreamCall } from '../upstreams/upstream-call.ts'
+import type { Upstreams } from '../upstreams/upstreams.ts'
 import { unknown } from './embedded-source.ts'
 import type { LiveSettings } from './settings.ts'
 import {
@@ -28,7 +31,7 @@ interface PollingSourceOptions {
 
 const ended = new Set(['SUCCEEDED', 'FAILED_CONTINUE', 'TERMINAL', 'CANCELED', 'STOPPED', 'SKIPPED'])
 const activeStatuses = 'NOT_STARTED,RUNNING,PAUSED,SUSPENDED'
-/** Of each pipeline, besides those that run: a run may begin and end between two polls. */
+/** Runs of each pipeline that are read besides those that run: one may begin and end between two polls. */
 const newestRuns = 2
 const activeRuns = 50
 /** Runs that are looked up at once because no list has them any more. */
@@ -69,7 +72,7 @@ export class PollingSource implements ChangeSource {
 }
 
 interface Versions {
-  /** Of the newest change. */
+  /** Version of the newest change. */
   current(): string
   next(): string
 }
@@ -165,7 +168,8 @@ class Poll {
 
   #pauseMs(): number {
     const { pollMs, idlePollMs } = this.#options.settings
-    if (this.#failures > 0) return Math.min(maxPauseMs, pollMs * 2 ** this.#failures) * (0.75 + Math.random() / 2)
+    if (this.#failures > 0)
+      return backOffMs({ firstMs: pollMs, longestMs: maxPauseMs }, this.#failures) * (0.75 + Math.random() / 2)
     return [...this.#runs.values()].some(({ hasEnded }) => !hasEnded) ? pollMs : idlePollMs
   }
 

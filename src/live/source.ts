@@ -21,7 +21,7 @@ export interface RunChange {
 }
 
 export interface Snapshot {
-  /** Of the source, for later questions. */
+  /** Version of the source, for later questions. */
   readonly version: string
   /** Whether `changes` has all that has changed since the version that was asked for. */
   readonly isComplete: boolean
@@ -54,7 +54,7 @@ export interface Watch {
 }
 
 export interface ChangeSource {
-  /** Of applications. */
+  /** Parts of applications whose changes it reports. */
   readonly parts: readonly Part[]
   /** Begins to watch; changes after a snapshot of the result are never missed silently. */
   watch(subject: LiveSubject, watcher: Watcher): Watch

@@ -1,7 +1,6 @@
 /** Reads `Authorization: Basic`, and remembers for some seconds which credentials were right. */
 import { createHmac, randomBytes } from 'node:crypto'
-import { BoundedMap } from '../bounded-map.ts'
-import { isRunning } from '../time-span.ts'
+import { createCache, type ExpiringCache, forget, loadOnce } from '../caches/expiring-cache.ts'
 
 export interface Credentials {
   readonly username: string
@@ -25,26 +24,22 @@ const maxCached = 1000
 
 /** Results by a keyed hash of the credentials; the key is new with each process and never leaves it. */
 export class VerifiedCredentials<Result> {
-  readonly #now: () => number
   readonly #key = randomBytes(32)
-  readonly #results = new BoundedMap<string, { result: Promise<Result | undefined>; untilMs: number }>(maxCached)
+  readonly #results: ExpiringCache<Promise<Result | undefined>>
 
   constructor(now: () => number) {
-    this.#now = now
+    this.#results = createCache({ maxSize: maxCached, ttlMs: cacheMs, now })
   }
 
   /** What `verify` says, asked once for requests that come together. Only a result is remembered; undefined and errors are not. */
   get(credentials: Credentials, verify: () => Promise<Result | undefined>): Promise<Result | undefined> {
     const key = this.#keyOf(credentials)
-    const known = this.#results.get(key)
-    if (known !== undefined && isRunning(this.#now(), known.untilMs, cacheMs)) return known.result
-    const entry = { result: verify(), untilMs: this.#now() + cacheMs }
-    const drop = () => {
-      if (this.#results.get(key) === entry) this.#results.delete(key)
-    }
-    entry.result.then((result) => result ?? drop(), drop)
-    this.#results.set(key, entry)
-    return entry.result
+    const result = loadOnce(this.#results, key, verify)
+    result.then(
+      (found) => found ?? forget(this.#results, key, result),
+      () => {},
+    )
+    return result
   }
 
   forget(credentials: Credentials): void {

@@ -1,5 +1,5 @@
 /** Logins at an identity provider, each completed once although the browser carries its state. */
-import { BoundedMap } from '../bounded-map.ts'
+import { BoundedMap } from '../caches/bounded-map.ts'
 import type { Redis } from '../redis/redis.ts'
 
 export interface LoginRegister {

@@ -6,11 +6,11 @@ import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { FastifyBaseLogger } from 'fastify'
 import { setCookie } from '../http/cookies.ts'
 import type { RequestState } from '../http/request-state.ts'
-import { toUserKey } from '../user-name.ts'
-import { deriveKey, type LoginKeys } from './login-keys.ts'
+import { toUserKey } from '../names/user-name.ts'
+import { deriveKey, type LoginSecrets } from './login-keys.ts'
 
 interface KnownBrowsersOptions {
-  keys: LoginKeys
+  keys: LoginSecrets
   /** Empty, or a prefix such as `/api/v1`. */
   contextPath: string
   log: FastifyBaseLogger

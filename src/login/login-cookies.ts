@@ -9,7 +9,7 @@ import { type Cookie, readCookies, setCookie } from '../http/cookies.ts'
 import type { RequestState } from '../http/request-state.ts'
 import { type CookieRules, formatLoginCookie } from '../sessions/session-cookie.ts'
 import { askStore } from '../sessions/session-store.ts'
-import type { LoginKeys } from './login-keys.ts'
+import type { LoginSecrets } from './login-keys.ts'
 import type { SavedRequest } from './saved-request.ts'
 import { seal, unseal } from './seal.ts'
 
@@ -23,7 +23,7 @@ export interface PendingLogin {
 
 interface LoginCookiesOptions {
   rules: CookieRules
-  keys: LoginKeys
+  keys: LoginSecrets
   /** Milliseconds since the epoch. */
   now: () => number
 }
@@ -42,7 +42,7 @@ type Pending = z.infer<typeof Pending>
 
 /** A browser sends several cookies of one name when domains or paths overlap. */
 const maxCandidates = 3
-/** Of logins under way; more than these were not set by Fairlead. */
+/** Cookies of pending logins; more than these were not set by Fairlead. */
 const maxPendingRead = 20
 /** Time limit of a whole login. */
 const lifetimeMs = 60 * 60_000

@@ -3,8 +3,8 @@ import { createHmac, randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { isWrongType, type Redis } from '../redis/redis.ts'
+import { elapsedMs } from '../settings/time-span.ts'
 import { closeToOthers, writePrivateFile } from '../storage/private-files.ts'
-import { elapsedMs } from '../time-span.ts'
 
 export interface LoginKey {
   /** 4 bytes that distinguish keys. */
@@ -13,7 +13,7 @@ export interface LoginKey {
   readonly secret: Buffer
 }
 
-export interface LoginKeys {
+export interface LoginSecrets {
   /** The one to write with. @throws when it can neither be read nor created */
   current(): Promise<LoginKey>
   /** The one with which something was written, as far as it is still known. @throws as `current` */
@@ -36,7 +36,7 @@ function derive(secret: Buffer, purpose: string): Buffer {
 }
 
 /** In the file `login.key` of the data directory, read when it is first needed. */
-export function createFileKeys(dataDir: string): LoginKeys {
+export function createFileKeys(dataDir: string): LoginSecrets {
   let key: LoginKey | undefined
   const current = async () => {
     key ??= toLoginKey(readOrCreate(join(dataDir, 'login.key')))
@@ -69,7 +69,7 @@ const redisKey = 'fairlead:login:key'
 const rereadMs = 60_000
 
 /** In Redis, for all replicas; needs GET and SET on `fairlead:login:key`. */
-export function createRedisKeys(redis: Redis, now: () => number): LoginKeys {
+export function createRedisKeys(redis: Redis, now: () => number): LoginSecrets {
   let known: LoginKey[] = []
   let readAtMs = Number.NEGATIVE_INFINITY
   const reread = async () => {

@@ -5,9 +5,11 @@ import type { ListenerKind, RequestState, User } from '../http/request-state.ts'
 import type { LoginReport } from '../permissions/permissions.ts'
 import type { FormUsers } from './form/form-users.ts'
 import type { PendingLogin } from './login-cookies.ts'
-import type { NameCase } from './name-case.ts'
 import type { OpenPath } from './open-paths.ts'
 import type { LoginCredentials, Trace } from './trace.ts'
+
+/** `unknown`: the identity provider may have a user `mark` and another one `MARK`. */
+export type NameCase = 'insensitive' | 'unknown'
 
 /** What a method makes of the credentials in a request. An identity provider that cannot be asked is a GatewayError. */
 export type LoginOutcome =
@@ -15,7 +17,7 @@ export type LoginOutcome =
       kind: 'user'
       user: User
       credentialStamp?: string
-      /** Of the identity provider; for users who are not prepared yet. */
+      /** How the identity provider compares names; for users who are not prepared yet. */
       nameCase?: NameCase
       /** Whether the same credentials count later on, for requests that go on; by `authenticate` unless given. */
       stillCounts?: () => Promise<boolean>

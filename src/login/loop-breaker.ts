@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
 import { setCookie } from '../http/cookies.ts'
-import { elapsedMs } from '../time-span.ts'
+import { elapsedMs } from '../settings/time-span.ts'
 
 /**
  * What seems to be wrong. `cookie`: logins succeed, and the browser sends no cookie back. `session`: logins succeed, and the

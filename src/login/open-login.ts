@@ -2,40 +2,34 @@
 
 import type { IncomingHttpHeaders } from 'node:http'
 import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { Changes } from '../changes.ts'
+import type { Changes } from '../concurrency/changes.ts'
+import type { Keep } from '../concurrency/open-parts.ts'
 import { GatewayError } from '../errors.ts'
 import { setCookie } from '../http/cookies.ts'
 import type { OriginSettings } from '../http/origin.ts'
 import type { ListenerKind, RequestState, RequestStep } from '../http/request-state.ts'
-import type { Keep } from '../open-parts.ts'
+import { toUserKey } from '../names/user-name.ts'
 import type { Permissions } from '../permissions/permissions.ts'
 import type { Redis } from '../redis/redis.ts'
 import type { SessionRange } from '../sessions/session-store.ts'
 import { askStore } from '../sessions/session-store.ts'
 import type { Sessions, UserSession } from '../sessions/sessions.ts'
-import { toUserKey } from '../user-name.ts'
 import { createAnonymousUser } from './anonymous.ts'
 import { CompletedLogins, type LoginRegister } from './completed-logins.ts'
-import { prepareFirstAdministrator } from './form/first-administrator.ts'
-import { createFormSource } from './form/form-source.ts'
-import { FormUsers } from './form/form-users.ts'
-import { type Guesses, GuessLimit } from './form/guess-limit.ts'
-import { openUsers } from './form/users.ts'
-import { KnownBrowsers } from './known-browsers.ts'
+import type { FormUsers } from './form/form-users.ts'
+import type { Guesses } from './form/guess-limit.ts'
 import type { Login } from './login.ts'
 import { LoginCookies, type PendingLogin } from './login-cookies.ts'
-import { createFileKeys, createRedisKeys, type LoginKeys } from './login-keys.ts'
+import { createFileKeys, createRedisKeys, type LoginSecrets } from './login-keys.ts'
 import type { CompletedLogin, LoginEnding, LoginMethod, StartSteps } from './login-method.ts'
-import { describeDestination, type PageOptions } from './login-page.ts'
+import { describeDestination } from './login-page.ts'
 import { LoopBreaker } from './loop-breaker.ts'
-import { PasswordLogin, type PasswordSource } from './password-login.ts'
-import { type Accounts, createNameRule, createUserPreparation, type ObjectionTo, type PrepareUser } from './prepare-user.ts'
+import type { MethodContext, MethodKind } from './method-type.ts'
+import { type Accounts, createNameRule, createUserPreparation, type PrepareUser } from './prepare-user.ts'
 import type { UiAddress } from './redirect-target.ts'
 import { RequestLogin } from './request-login.ts'
 import type { LoginSettings } from './settings.ts'
 import type { Tokens } from './tokens/tokens.ts'
-import { TypedName } from './typed-name.ts'
-import { Unlocks } from './unlocks.ts'
 import type { CertificateTrust } from './x509/judge-certificate.ts'
 
 interface LoginOptions {
@@ -91,42 +85,50 @@ export interface LoginMethods {
 }
 
 export async function openLogin(options: LoginOptions): Promise<Login> {
-  const keys = createLoginKeys(options)
-  return new OpenLogin(options, await openMethods(options, keys), keys)
+  const secrets = createLoginSecrets(options)
+  return new OpenLogin(options, await openMethods(options, secrets), secrets)
 }
 
-function createLoginKeys({ redis, dataDir, now = Date.now }: MethodOptions): LoginKeys {
+function createLoginSecrets({ redis, dataDir, now = Date.now }: MethodOptions): LoginSecrets {
   return redis === undefined ? createFileKeys(dataDir) : createRedisKeys(redis, now)
 }
 
+const kinds: readonly MethodKind[] = ['page', 'proxy', 'certificate']
+
 /** The methods that the settings activate. */
-export async function openMethods(options: MethodOptions, keys = createLoginKeys(options)): Promise<LoginMethods> {
-  const { permissions, accounts } = options
-  const objectionTo = createNameRule(options.settings)
-  const prepareUser = createUserPreparation({ objectionTo, permissions, accounts })
-  const methods = [
-    await openBrowserMethod(options, prepareUser, keys),
-    await openProxyMethod(options, prepareUser),
-    await openCertificateMethod(options, prepareUser, objectionTo),
-  ].filter((method) => method !== undefined)
+export async function openMethods(options: MethodOptions, secrets = createLoginSecrets(options)): Promise<LoginMethods> {
+  const context = createContext(options, secrets)
+  const active = kinds.flatMap((kind) => options.settings.methods.filter(({ type }) => type.kind === kind))
+  const methods: LoginMethod[] = []
+  for (const { type, settings } of active) methods.push(await type.open(settings, context))
+  const { prepareUser } = context
   const forTokens = await openTokenLogin(options, methods, prepareUser)
   if (forTokens === undefined) return { methods, prepareUser, tokens: undefined }
   return { methods: [forTokens.method, ...methods], prepareUser, tokens: forTokens.tokens }
 }
 
-/** Something in front has found out who is calling, and says so in each request. */
-async function openProxyMethod(options: MethodOptions, prepareUser: PrepareUser): Promise<LoginMethod | undefined> {
-  const { settings, origin, now = Date.now } = options
-  const isServiceAccount = createServiceAccountCheck(options)
-  if (settings.header !== undefined) {
-    const { HeaderLogin } = await import('./header/header-login.ts')
-    return new HeaderLogin({ settings: settings.header, origin, prepareUser, isServiceAccount, now })
+function createContext(options: MethodOptions, secrets: LoginSecrets): MethodContext {
+  const { settings, accounts, serviceAccounts, contextPath, ui, shared, ...others } = options
+  const { redis, now = Date.now, announce = showOnTerminal, command = (words) => `fairlead ${words}` } = options
+  const objectionTo = createNameRule(settings)
+  return {
+    ...others,
+    redis,
+    now,
+    announce,
+    command,
+    page: { contextPath, ui, brand: settings.page },
+    isAlone: settings.methods.length === 1,
+    prepareUser: createUserPreparation({ ...others, objectionTo, accounts }),
+    objectionTo,
+    isServiceAccount: createServiceAccountCheck(options),
+    secrets,
+    guesses: shared?.guesses,
   }
-  if (settings.iap !== undefined) {
-    const { IapLogin } = await import('./iap/iap-login.ts')
-    return new IapLogin({ settings: settings.iap, prepareUser, isServiceAccount, now })
-  }
-  return undefined
+}
+
+function showOnTerminal(text: string): void {
+  process.stderr.write(text)
 }
 
 /** Tokens are no way in by themselves: they are asked first where another method guards. */
@@ -147,61 +149,6 @@ async function openTokenLogin(
   return { tokens, method: new TokenLogin({ tokens, permissions, prepareUser, methods, legacyPortLogin }) }
 }
 
-async function openCertificateMethod(
-  options: MethodOptions,
-  prepareUser: PrepareUser,
-  objectionTo: ObjectionTo,
-): Promise<LoginMethod | undefined> {
-  const { settings, origin, certificates: trust, permissions, log, now = Date.now } = options
-  if (settings.x509 === undefined) return undefined
-  if (trust === undefined) throw new Error('login by client certificate needs trusted authorities')
-  const { X509Login } = await import('./x509/x509-login.ts')
-  return new X509Login({ settings: settings.x509, origin, trust, permissions, prepareUser, objectionTo, log, now })
-}
-
-async function openBrowserMethod(
-  options: MethodOptions,
-  prepareUser: PrepareUser,
-  keys: LoginKeys,
-): Promise<LoginMethod | undefined> {
-  const { settings, log, keep, now = Date.now } = options
-  if (settings.oauth2 !== undefined) {
-    const { openOAuth2 } = await import('./oauth2/open-oauth2.ts')
-    const isServiceAccount = createServiceAccountCheck(options)
-    return openOAuth2({ settings: settings.oauth2, site: toPageOptions(options), prepareUser, isServiceAccount, log, keep, now })
-  }
-  if (settings.saml !== undefined) {
-    const { openSamlLogin } = await import('./saml/open-saml-login.ts')
-    const { dataDir, redis } = options
-    return openSamlLogin({ settings: settings.saml, dataDir, site: toPageOptions(options), redis, log, keep, now })
-  }
-  const source = await openPasswordSource(options, now)
-  if (source === undefined) return undefined
-  const { contextPath } = options
-  const browsers = new KnownBrowsers({ keys, contextPath, log, now })
-  const typedName = new TypedName({ keys, contextPath, log })
-  const unlocks = keep(new Unlocks({ dataDir: options.dataDir, redis: options.redis, now }))
-  const guesses = await openGuesses(options, now)
-  return new PasswordLogin(source, { page: toPageOptions(options), prepareUser, browsers, typedName, unlocks, guesses, log, now })
-}
-
-/** Counted by all replicas and workers together, as far as they share something. */
-async function openGuesses({ redis, shared, log }: MethodOptions, now: () => number): Promise<Guesses> {
-  const fallback = shared?.guesses ?? new GuessLimit(now)
-  if (redis === undefined) return fallback
-  const { RedisGuesses } = await import('./form/redis-guesses.ts')
-  return new RedisGuesses({ redis, fallback, log, now })
-}
-
-async function openPasswordSource(options: MethodOptions, now: () => number): Promise<PasswordSource | undefined> {
-  const { ldap, form } = options.settings
-  if (ldap !== undefined) {
-    const { openLdapSource } = await import('./ldap/ldap-source.ts')
-    return openLdapSource({ settings: ldap, log: options.log, keep: options.keep, now })
-  }
-  return form.enabled ? openFormSource(options, now) : undefined
-}
-
 /** Undefined without permission checks, or while the names are not known. */
 function createServiceAccountCheck({ permissions, serviceAccounts, log }: MethodOptions) {
   return async (name: string): Promise<boolean | undefined> => {
@@ -213,26 +160,6 @@ function createServiceAccountCheck({ permissions, serviceAccounts, log }: Method
       return undefined
     }
   }
-}
-
-async function openFormSource(options: MethodOptions, now: () => number) {
-  const { settings, adminRoles, permissionServiceEmbedded, log, keep } = options
-  const { announce = (text: string) => void process.stderr.write(text), command = (words: string) => `fairlead ${words}` } =
-    options
-  const { configuredUser } = settings.form
-  const users = keep(openUsers(options.dataDir, now))
-  const formUsers = new FormUsers(users, permissionServiceEmbedded ? adminRoles : [])
-  const source = {
-    ...(await createFormSource({ users, configuredUser, permissionServiceEmbedded, command })),
-    users: formUsers,
-  }
-  if (configuredUser !== undefined) return source
-  const first = { ...settings.firstAdmin, roles: adminRoles, command, announce, warn: (text: string) => log.warn(text) }
-  return { ...source, prepareStart: () => prepareFirstAdministrator(users, first) }
-}
-
-function toPageOptions({ contextPath, ui, settings }: MethodOptions): PageOptions {
-  return { contextPath, ui, brand: settings.page }
 }
 
 class OpenLogin implements Login, LoginEnding {
@@ -248,7 +175,7 @@ class OpenLogin implements Login, LoginEnding {
   readonly #returned = new WeakMap<RequestState, { id: string; target: string | undefined }>()
   readonly tokens: Tokens | undefined
 
-  constructor(options: LoginOptions, { methods, prepareUser, tokens }: LoginMethods, keys: LoginKeys) {
+  constructor(options: LoginOptions, { methods, prepareUser, tokens }: LoginMethods, keys: LoginSecrets) {
     const { sessions, permissions, accounts, settings, redis, shared, now = Date.now } = options
     this.#options = options
     this.tokens = tokens

@@ -2,7 +2,7 @@
 import { readFileSync, statSync } from 'node:fs'
 import { z } from 'zod'
 import { type Brand, fairleadBrand } from '../http/page.ts'
-import type { SettingsReport } from '../setting.ts'
+import { optionalText, type SettingsReport } from '../settings/setting.ts'
 import { explainUnreadable } from '../storage/file-fault.ts'
 
 /** The logo is part of every page that shows it. */
@@ -20,7 +20,7 @@ export const LoginPageKeys = z.strictObject({
     .max(600)
     .optional()
     .describe('Text above the login form, such as a help contact; line breaks are kept.'),
-  'ui.logo': z.string().optional().describe('SVG or PNG file, up to 100 KB, shown instead of the Fairlead logo.'),
+  'ui.logo': optionalText.describe('SVG or PNG file, up to 100 KB, shown instead of the Fairlead logo.'),
 })
 export type LoginPageKeys = z.infer<typeof LoginPageKeys>
 

@@ -1,11 +1,12 @@
 /** Last step of every login: reports the user to fiat, loads the allowed accounts. */
+
+import { within } from '../concurrency/within.ts'
 import { GatewayError } from '../errors.ts'
 import type { User } from '../http/request-state.ts'
+import { findNameObjection, toUserKey } from '../names/user-name.ts'
 import { type AccountEntry, allowedAccounts } from '../permissions/allowed-accounts.ts'
 import type { LoginReport, Permissions } from '../permissions/permissions.ts'
-import { findNameObjection, toUserKey } from '../user-name.ts'
-import { within } from '../within.ts'
-import type { NameCase } from './name-case.ts'
+import type { NameCase } from './login-method.ts'
 
 /** The cached accounts of the infrastructure. */
 export interface Accounts {

@@ -1,25 +1,18 @@
 /** Cache of users whose credentials come with every request. */
-import { BoundedMap } from '../bounded-map.ts'
+import { createCache, type ExpiringCache, loadOnce } from '../caches/expiring-cache.ts'
 import type { User } from '../http/request-state.ts'
-import { isRunning } from '../time-span.ts'
 
 const cacheMs = 20_000
 const maxCached = 1000
 
-interface CacheEntry {
-  readonly user: Promise<User>
-  readonly untilMs: number
-  /** From when it was prepared until then. */
-  readonly lengthMs: number
-}
-
 export class PreparedUsers {
   readonly #now: () => number
-  readonly #users = new BoundedMap<string, CacheEntry>(maxCached)
+  readonly #users: ExpiringCache<Promise<User>>
 
   /** @param now Milliseconds since the epoch. */
   constructor(now: () => number) {
     this.#now = now
+    this.#users = createCache({ maxSize: maxCached, ttlMs: cacheMs, now })
   }
 
   /**
@@ -27,13 +20,6 @@ export class PreparedUsers {
    * reaches the waiting requests and is not cached.
    */
   get(key: string, prepare: () => Promise<User>, untilMs = this.#now() + cacheMs): Promise<User> {
-    const known = this.#users.get(key)
-    if (known !== undefined && isRunning(this.#now(), known.untilMs, known.lengthMs)) return known.user
-    const entry: CacheEntry = { user: prepare(), untilMs, lengthMs: untilMs - this.#now() }
-    entry.user.catch(() => {
-      if (this.#users.get(key) === entry) this.#users.delete(key)
-    })
-    this.#users.set(key, entry)
-    return entry.user
+    return loadOnce(this.#users, key, prepare, untilMs - this.#now())
   }
 }

@@ -47,7 +47,7 @@ interface Findings {
 interface Guard {
   /** Those that count here. */
   readonly methods: readonly LoginMethod[]
-  /** Of these, whose credentials win over a session, and those that count without one. */
+  /** The methods whose credentials win over a session, and those whose credentials count without one. */
   readonly beforeSession: readonly LoginMethod[]
   readonly afterSession: readonly LoginMethod[]
   /** No login is required: no login method is configured, or this port is open. */

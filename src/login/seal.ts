@@ -1,6 +1,6 @@
 /** Encrypted text for browsers to carry, readable by all replicas. */
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
-import { deriveKey, type LoginKey, type LoginKeys } from './login-keys.ts'
+import { deriveKey, type LoginKey, type LoginSecrets } from './login-keys.ts'
 
 const algorithm = 'aes-256-gcm'
 const idBytes = 4
@@ -13,7 +13,7 @@ const tagBytes = 16
  * @returns letters, digits, hyphens and underscores; 43 and four thirds of the bytes of the text
  * @throws as the keys
  */
-export async function seal(keys: LoginKeys, purpose: string, text: string): Promise<string> {
+export async function seal(keys: LoginSecrets, purpose: string, text: string): Promise<string> {
   const key = await keys.current()
   const nonce = randomBytes(nonceBytes)
   const cipher = createCipheriv(algorithm, toCipherKey(key), nonce).setAAD(Buffer.from(purpose))
@@ -22,7 +22,7 @@ export async function seal(keys: LoginKeys, purpose: string, text: string): Prom
 }
 
 /** Undefined when it was altered, sealed for another purpose or by another key. @throws as the keys */
-export async function unseal(keys: LoginKeys, purpose: string, sealed: string): Promise<string | undefined> {
+export async function unseal(keys: LoginSecrets, purpose: string, sealed: string): Promise<string | undefined> {
   const bytes = Buffer.from(sealed, 'base64url')
   if (bytes.length < idBytes + nonceBytes + tagBytes) return undefined
   const key = await keys.find(bytes.subarray(0, idBytes))

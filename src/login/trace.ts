@@ -20,6 +20,6 @@ export type LoginCredentials =
   | { readonly kind: 'claims'; readonly claims: Readonly<Record<string, unknown>>; readonly registration: string | undefined }
 
 /** A list as a sentence shows it. */
-export function listOf(names: readonly string[]): string {
+export function joinNames(names: readonly string[]): string {
   return names.length === 0 ? 'none' : names.join(', ')
 }

@@ -2,11 +2,11 @@
 import type { FastifyBaseLogger } from 'fastify'
 import { readCookies, setCookie } from '../http/cookies.ts'
 import type { RequestState } from '../http/request-state.ts'
-import type { LoginKeys } from './login-keys.ts'
+import type { LoginSecrets } from './login-keys.ts'
 import { seal, unseal } from './seal.ts'
 
 interface TypedNameOptions {
-  keys: LoginKeys
+  keys: LoginSecrets
   /** Empty, or a prefix such as `/api/v1`. */
   contextPath: string
   log: FastifyBaseLogger

@@ -1,12 +1,11 @@
 /** Unlocked users: `fairlead user unlock` notes them, and running gateways forget their wrong passwords. */
 import { hash } from 'node:crypto'
 import { join } from 'node:path'
-import { BoundedMap } from '../bounded-map.ts'
+import { createCache, type ExpiringCache } from '../caches/expiring-cache.ts'
+import { toUserKey } from '../names/user-name.ts'
 import type { Redis } from '../redis/redis.ts'
 import { openDatabaseFor } from '../storage/database.ts'
 import { migrate } from '../storage/migrations.ts'
-import { isRunning } from '../time-span.ts'
-import { toUserKey } from '../user-name.ts'
 import { guessWindowMs } from './form/guess-limit.ts'
 
 export const unlockMigrations = [`CREATE TABLE unlocks (user TEXT PRIMARY KEY, at_ms INTEGER NOT NULL) STRICT`]
@@ -33,22 +32,22 @@ interface UnlocksOptions {
 export class Unlocks {
   readonly #store: UnlockStore
   readonly #now: () => number
-  readonly #found = new BoundedMap<string, { atMs: number | undefined; untilMs: number }>(maxCached)
+  readonly #found: ExpiringCache<{ atMs: number | undefined }>
 
   constructor({ dataDir, redis, now }: UnlocksOptions) {
     this.#store = redis === undefined ? createFileStore(dataDir) : createRedisStore(redis)
     this.#now = now
+    this.#found = createCache({ maxSize: maxCached, ttlMs: cacheMs, now })
   }
 
   /** When the user was unlocked last; undefined if that is longer ago than wrong passwords count. @throws {Error} as SQLite, Redis */
   async find(username: string): Promise<number | undefined> {
     const user = toStoredKey(username)
-    const nowMs = this.#now()
     const known = this.#found.get(user)
-    if (known !== undefined && isRunning(nowMs, known.untilMs, cacheMs)) return known.atMs
+    if (known !== undefined) return known.atMs
     const atMs = await this.#store.find(user)
-    const recent = atMs !== undefined && atMs > nowMs - guessWindowMs ? atMs : undefined
-    this.#found.set(user, { atMs: recent, untilMs: nowMs + cacheMs })
+    const recent = atMs !== undefined && atMs > this.#now() - guessWindowMs ? atMs : undefined
+    this.#found.set(user, { atMs: recent })
     return recent
   }
 

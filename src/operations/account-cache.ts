@@ -1,16 +1,17 @@
 /** The accounts that the infrastructure knows, kept fresh in the background. */
 import type { FastifyBaseLogger } from 'fastify'
 import { anonymousIdentity } from '../upstreams/identity.ts'
-import { readJson, type Upstreams } from '../upstreams/upstreams.ts'
+import { readJson } from '../upstreams/read-answer.ts'
+import type { Upstreams } from '../upstreams/upstreams.ts'
 import { Freshness } from './staleness.ts'
 import { checkList } from './upstream-shape.ts'
 
 /** One account as clouddriver reports it; names of roles in `permissions` are lower case. */
-export type Account = Readonly<Record<string, unknown>> & { readonly name: string }
+export type AccountRecord = Readonly<Record<string, unknown>> & { readonly name: string }
 
 export interface AccountCache {
   /** All accounts as of the last good refresh, `[]` before the first. Never changed in place. */
-  list(): readonly Account[]
+  list(): readonly AccountRecord[]
   readonly freshness: Freshness
   /** Refreshes at once; a failure keeps the old list. */
   refresh(): Promise<void>
@@ -21,7 +22,7 @@ export interface AccountCache {
 /** @see docs/reference/operations.md, getAccountsUsingGET */
 export function createAccountCache(upstreams: Upstreams, refreshMs: number, log: FastifyBaseLogger): AccountCache {
   const freshness = new Freshness('clouddriver', refreshMs)
-  let accounts: readonly Account[] = []
+  let accounts: readonly AccountRecord[] = []
   let timer: NodeJS.Timeout | undefined
   let closed = false
   let lastStarted = 0
@@ -63,6 +64,6 @@ export function createAccountCache(upstreams: Upstreams, refreshMs: number, log:
   }
 }
 
-function isAccount(entry: unknown): entry is Account {
+function isAccount(entry: unknown): entry is AccountRecord {
   return typeof entry === 'object' && entry !== null && typeof (entry as { name?: unknown }).name === 'string'
 }

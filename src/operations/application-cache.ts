@@ -6,13 +6,14 @@ import { parseEntityTag } from '../http/validators.ts'
 import { parseJson } from '../json/json.ts'
 import { splitJsonList } from '../json/split-list.ts'
 import { anonymousIdentity } from '../upstreams/identity.ts'
+import { checkDone, readJson, type UpstreamAnswer } from '../upstreams/read-answer.ts'
 import type { ServiceName } from '../upstreams/services.ts'
-import { checkDone, readJson, type UpstreamAnswer, type Upstreams } from '../upstreams/upstreams.ts'
+import type { Upstreams } from '../upstreams/upstreams.ts'
 import { Freshness } from './staleness.ts'
 import { checkList } from './upstream-shape.ts'
 
 /** Flat attributes of an application; `name` is lower-case. */
-export type Attributes = Record<string, unknown> & { name: string }
+export type CachedAttributes = Record<string, unknown> & { name: string }
 
 export interface ApplicationCacheSettings {
   /** Pause between the end of one refresh and the start of the next. */
@@ -27,13 +28,13 @@ export interface ApplicationCache {
   /** Whether applications that only the infrastructure knows are left out. */
   readonly definitionsOnly: boolean
   /** The merged list as of the last refresh, `[]` before the first. Frozen, and the same object until something in it changes. */
-  list(): readonly Attributes[]
-  /** Of the two halves of the list. */
+  list(): readonly CachedAttributes[]
+  /** How fresh the two halves of the list are. */
   readonly freshness: readonly Freshness[]
   /** The cached attributes of one application, by name without case. */
-  find(name: string): Attributes | undefined
+  find(name: string): CachedAttributes | undefined
   /** Adds an application that was just read from the definition store and is too new for the list, until the next refresh. */
-  learn(attributes: Attributes): void
+  learn(attributes: CachedAttributes): void
   /** Resolves when everything is in the list that was stored before the call. Never fails. */
   refresh(): Promise<void>
   start(): void
@@ -44,7 +45,7 @@ type Source = Extract<ServiceName, 'front50' | 'clouddriver'>
 
 /** An application as one of the services lists it. */
 interface Entry {
-  readonly attributes: Attributes
+  readonly attributes: CachedAttributes
   /** In which the infrastructure sees clusters. */
   readonly accounts: readonly string[]
 }
@@ -53,7 +54,7 @@ interface Entry {
 interface Half {
   /** By their text: what was parsed once is not parsed again. Undefined for what is no application. */
   readonly entries: ReadonlyMap<string, Entry | undefined>
-  /** Of the answer; undefined before the first. */
+  /** Digest of the answer; undefined before the first. */
   readonly digest: string | undefined
   /** Validator of the service. */
   readonly tag: string | undefined
@@ -63,7 +64,7 @@ interface Half {
 interface Merged {
   readonly stored: readonly Entry[]
   readonly running: readonly Entry[]
-  readonly attributes: Attributes
+  readonly attributes: CachedAttributes
 }
 
 /** @see docs/reference/operations.md, getAllApplicationsUsingGET */
@@ -78,11 +79,11 @@ export function createApplicationCache(
     front50: new Freshness('front50', settings.refreshMs),
     clouddriver: new Freshness('clouddriver', settings.refreshMs),
   }
-  let list: readonly Attributes[] = Object.freeze([])
+  let list: readonly CachedAttributes[] = Object.freeze([])
   /** Differs from what the halves say. */
   let isOutdated = false
   let merged: ReadonlyMap<string, Merged> = new Map()
-  let byName = new Map<string, Attributes>()
+  let byName = new Map<string, CachedAttributes>()
   let running: Promise<void> | undefined
   let next: Promise<void> | undefined
   let timer: NodeJS.Timeout | undefined
@@ -146,7 +147,7 @@ export function createApplicationCache(
     if (!closed) timer = setTimeout(loop, settings.refreshMs).unref()
   }
 
-  function learn(attributes: Attributes): void {
+  function learn(attributes: CachedAttributes): void {
     if (byName.has(attributes.name) || !isIncluded(attributes, settings)) return
     isOutdated = true
     list = Object.freeze([...list, attributes])
@@ -198,7 +199,7 @@ async function readEntries(
 
 function toEntry(listed: unknown): Entry | undefined {
   const attributes = toAttributes(listed)
-  return attributes && { attributes, accounts: accountsOf(listed) }
+  return attributes && { attributes, accounts: accountsOfApplication(listed) }
 }
 
 function applicationsIn({ entries }: Half): Entry[] {
@@ -231,17 +232,21 @@ function areSame(some: readonly unknown[], others: readonly unknown[]): boolean 
 }
 
 /** Attributes of the definition store win; the accounts seen in the infrastructure replace the stored ones. */
-function mergeParts({ stored, running }: Pick<Merged, 'stored' | 'running'>): Attributes {
+function mergeParts({ stored, running }: Pick<Merged, 'stored' | 'running'>): CachedAttributes {
   const [first, ...more] = stored
   let merged = first?.attributes
   for (const { attributes } of more) merged = { ...merged, ...attributes }
   for (const { attributes, accounts } of running) merged = mergeRunning(merged, attributes, accounts)
-  return merged as Attributes
+  return merged as CachedAttributes
 }
 
 /** One application: attributes of the infrastructure fill gaps only; its accounts replace the stored ones if there are any. */
-export function mergeRunning(stored: Attributes | undefined, running: Attributes, accounts: readonly string[]): Attributes {
-  const merged: Attributes = { ...running }
+export function mergeRunning(
+  stored: CachedAttributes | undefined,
+  running: CachedAttributes,
+  accounts: readonly string[],
+): CachedAttributes {
+  const merged: CachedAttributes = { ...running }
   for (const [name, value] of Object.entries(stored ?? {})) {
     if (value !== null && value !== undefined) merged[name] = value
   }
@@ -251,7 +256,7 @@ export function mergeRunning(stored: Attributes | undefined, running: Attributes
 }
 
 /** Flattens an application of either service: `attributes` are lifted, clusters dropped, the name lower-cased. */
-export function toAttributes(entry: unknown): Attributes | undefined {
+export function toAttributes(entry: unknown): CachedAttributes | undefined {
   if (typeof entry !== 'object' || entry === null) return undefined
   const { attributes, clusters, clusterNames, ...rest } = entry as Record<string, unknown>
   const flat = { ...(typeof attributes === 'object' ? (attributes as Record<string, unknown> | null) : {}), ...rest }
@@ -261,14 +266,14 @@ export function toAttributes(entry: unknown): Attributes | undefined {
 }
 
 /** Accounts in which the infrastructure sees clusters of the application. */
-export function accountsOf(entry: unknown): string[] {
+export function accountsOfApplication(entry: unknown): string[] {
   const { clusters, clusterNames } = entry as { clusters?: unknown; clusterNames?: unknown }
   const accounts = [clusters, clusterNames].flatMap((map) => (typeof map === 'object' && map !== null ? Object.keys(map) : []))
   return [...new Set(accounts)]
 }
 
 /** Applications without accounts always are. */
-function isIncluded({ accounts }: Attributes, { includedAccounts }: ApplicationCacheSettings): boolean {
+function isIncluded({ accounts }: CachedAttributes, { includedAccounts }: ApplicationCacheSettings): boolean {
   if (includedAccounts === undefined) return true
   const names = String(accounts ?? '')
     .split(',')

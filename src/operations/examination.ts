@@ -3,7 +3,7 @@ import { z } from 'zod'
 
 const Verdict = z.enum(['ok', 'warning', 'problem'])
 
-export const Examination = z
+export const ExaminationModel = z
   .object({
     verdict: Verdict.describe('The worst of all findings.'),
     publicUrl: z.string().describe('The address of the gateway as browsers see it, as far as the configuration tells.'),
@@ -31,4 +31,4 @@ export const Examination = z
       .readonly(),
   })
   .meta({ id: 'Examination' })
-export type Examination = z.infer<typeof Examination>
+export type ExaminationModel = z.infer<typeof ExaminationModel>

@@ -10,23 +10,21 @@ import type { EventStreams } from '../live/event-streams.ts'
 import type { Login } from '../login/login.ts'
 import type { Permissions } from '../permissions/permissions.ts'
 import type { Health } from '../telemetry/health.ts'
-import type { Metrics, PrintedMetrics } from '../telemetry/metrics.ts'
+import type { PrintedMetrics } from '../telemetry/metric-set.ts'
+import type { Metrics } from '../telemetry/metrics.ts'
 import type { SharedReads } from '../upstreams/shared-reads.ts'
 import type { Upstreams } from '../upstreams/upstreams.ts'
 import type { AccountCache } from './account-cache.ts'
 import type { ApplicationCache } from './application-cache.ts'
 import type { DeckPlugins } from './deck-plugins.ts'
-import type { Examination } from './examination.ts'
+import type { ExaminationModel } from './examination.ts'
 import type { OperationSettings } from './settings.ts'
-import type { UnchangedReads } from './unchanged-reads.ts'
 
 export interface Platform {
   readonly upstreams: Upstreams
   readonly log: FastifyBaseLogger
   /** Undefined: each read has a call of its own. */
   readonly sharedReads: SharedReads | undefined
-  /** Undefined where services are not embedded, or reads are not shared. */
-  readonly unchangedReads: UnchangedReads | undefined
   readonly applications: ApplicationCache
   readonly accounts: AccountCache
   readonly banners: Banners
@@ -46,7 +44,7 @@ export interface Platform {
   /** Metrics of all processes together. */
   readonly printMetrics: () => Promise<PrintedMetrics>
   /** What the doctor finds now. */
-  readonly examine: () => Promise<Examination>
+  readonly examine: () => Promise<ExaminationModel>
   readonly streams: EventStreams
   /** Undefined when nothing is recorded. */
   readonly audit: AuditLog | undefined

@@ -1,14 +1,14 @@
 /** Names of applications: which of them Fairlead lets be created. */
 
-import { foldName } from '../fold-name.ts'
-import { findCharacterObjection } from '../user-name.ts'
+import { foldName } from '../names/fold-name.ts'
+import { findCharacterObjection } from '../names/user-name.ts'
 
 /** The application in whose name plugins are managed; who may write to it may change them. */
 export const pluginApplication = 'spinnakerplugins'
 
 /** As Front50 has it where a provider has no bound of its own. */
 const maxLength = 250
-/** Of a name that is not accepted, what an error repeats. */
+/** The part of a rejected name that an error repeats. */
 const maxQuoted = 100
 
 /** Rules for permissions end in a star, lists are separated by commas, and expressions are replaced. */

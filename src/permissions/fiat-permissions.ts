@@ -2,23 +2,17 @@
 import { hash } from 'node:crypto'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { FastifyBaseLogger } from 'fastify'
-import { BoundedMap } from '../bounded-map.ts'
-import type { Changes } from '../changes.ts'
+import { createCache, type ExpiringCache } from '../caches/expiring-cache.ts'
+import type { Changes } from '../concurrency/changes.ts'
+import { within } from '../concurrency/within.ts'
 import { GatewayError } from '../errors.ts'
 import { pathTo } from '../http/encode-path.ts'
 import type { User } from '../http/request-state.ts'
-import { isRunning } from '../time-span.ts'
+import { toUserKey } from '../names/user-name.ts'
 import { anonymousIdentity } from '../upstreams/identity.ts'
-import {
-  checkDone,
-  readJson,
-  type UpstreamAnswer,
-  type UpstreamCall,
-  type Upstreams,
-  upstreamFailed,
-} from '../upstreams/upstreams.ts'
-import { toUserKey } from '../user-name.ts'
-import { within } from '../within.ts'
+import { checkDone, readJson, type UpstreamAnswer, upstreamFailed } from '../upstreams/read-answer.ts'
+import type { UpstreamCall } from '../upstreams/upstream-call.ts'
+import type { Upstreams } from '../upstreams/upstreams.ts'
 import { fallbackView, parsePermissionView } from './permission-view.ts'
 import type { Authorization, Enforcement, LoginReport, PermissionAnswer, Permissions, PermissionView } from './permissions.ts'
 import { permissionsUnavailable } from './permissions-unavailable.ts'
@@ -49,7 +43,6 @@ interface PermissionsOptions {
 
 interface CachedView {
   readonly answer: Extract<PermissionAnswer, { kind: 'view' }>
-  readonly untilMs: number
   readonly version: number
 }
 
@@ -64,14 +57,13 @@ class FiatPermissions implements Permissions {
   readonly #upstreams: Upstreams
   readonly #loginUpstreams: Upstreams
   readonly #log: FastifyBaseLogger
-  readonly #now: () => number
   readonly #version: () => number
   readonly #changes: Changes | undefined
-  readonly #views: BoundedMap<string, CachedView>
+  readonly #views: ExpiringCache<CachedView>
   readonly #switches: SwitchPositions
   readonly #lookups: ViewLookups
   readonly #sync: RoleSync
-  /** Of the answers that views were parsed from. */
+  /** Digests of the answers that views were parsed from. */
   readonly #digests = new WeakMap<PermissionView, string>()
   readonly #closing = new AbortController()
 
@@ -84,12 +76,11 @@ class FiatPermissions implements Permissions {
       if (change.kind === 'rights') this.#forget(change.userKey)
     })
     this.#settings = settings
-    this.#views = new BoundedMap(settings.cacheMaxEntries)
+    this.#views = createCache({ maxSize: settings.cacheMaxEntries, ttlMs: settings.cacheTtlMs, now })
     this.#switches = options.switches ?? settings
     this.#upstreams = upstreams
     this.#loginUpstreams = loginUpstreams
     this.#log = log
-    this.#now = now
     this.#lookups = new ViewLookups({
       ask: (username, signal) => this.#askOnce(username, signal),
       cache: (key, view, ofVersion) => this.#cacheView(key, view, ofVersion),
@@ -123,8 +114,7 @@ class FiatPermissions implements Permissions {
     const key = toUserKey(user.username)
     const version = this.#version()
     const cached = this.#views.get(key)
-    const isFresh = cached !== undefined && isRunning(this.#now(), cached.untilMs, this.#settings.cacheTtlMs)
-    if (isFresh && cached.version === version) return cached.answer
+    if (cached?.version === version) return cached.answer
     return this.#ask(user, key, version)
   }
 
@@ -267,7 +257,7 @@ class FiatPermissions implements Permissions {
   /** The cached view, if the service has said the same again: what others derive from a view is kept with it. */
   #readView(answer: UpstreamAnswer, username: string): PermissionView {
     const digest = hash('sha1', answer.text)
-    const cached = this.#views.get(toUserKey(username))?.answer.view
+    const cached = this.#views.peek(toUserKey(username), { allowStale: true })?.answer.view
     if (cached !== undefined && answer.status === 200 && this.#digests.get(cached) === digest) return cached
     const view = parsePermissionView(readJson(answer, 'fiat'), username)
     this.#digests.set(view, digest)
@@ -301,13 +291,13 @@ class FiatPermissions implements Permissions {
 
   /** What the service said last, while that still counts although it cannot be asked again. */
   #lastKnown(key: string, version: number): PermissionView | undefined {
-    const cached = this.#views.get(key)
-    if (cached === undefined || cached.version !== version) return undefined
-    return cached.untilMs + this.#settings.lastKnownForMs > this.#now() ? cached.answer.view : undefined
+    const cached = this.#views.peek(key, { allowStale: true })
+    if (cached?.version !== version) return undefined
+    return this.#views.getRemainingTTL(key) + this.#settings.lastKnownForMs > 0 ? cached.answer.view : undefined
   }
 
   #cacheView(key: string, view: PermissionView, version: number): void {
-    this.#views.set(key, { answer: { kind: 'view', view }, untilMs: this.#now() + this.#settings.cacheTtlMs, version })
+    this.#views.set(key, { answer: { kind: 'view', view }, version })
   }
 
   async #forgetEverywhere(userKey: string | undefined): Promise<void> {

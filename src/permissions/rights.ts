@@ -1,6 +1,5 @@
 /** What a user may do: the rule behind the checks of the gateway, of the embedded services, and of the embedded permission service. */
-import { foldName } from '../fold-name.ts'
-import { RecentTexts } from '../recent-texts.ts'
+import { foldName } from '../names/fold-name.ts'
 import type { Authorization, PermissionView, ResourceView } from './permissions.ts'
 
 export type ResourceKind = 'application' | 'account' | 'build-service'
@@ -32,14 +31,9 @@ function isNamed(named: readonly { readonly name: string }[], wanted: string): b
   return named.some(({ name }) => foldName(name) === folded)
 }
 
-/** Lists are filtered entry by entry, and both sides may have thousands. */
-interface Index {
-  readonly byFoldedName: ReadonlyMap<string, ReadonlySet<Authorization>>
-  /** The names that were asked for last, as they were written: folding takes three copies of each. */
-  readonly byWrittenName: RecentTexts<ReadonlySet<Authorization>>
-}
+/** By folded name: lists are filtered entry by entry, and both sides may have thousands. */
+type Index = ReadonlyMap<string, ReadonlySet<Authorization>>
 
-const writtenNames = 256
 const indexes = {
   application: new WeakMap<PermissionView, Index>(),
   account: new WeakMap<PermissionView, Index>(),
@@ -47,12 +41,7 @@ const indexes = {
 }
 
 function authorizationsOn(view: PermissionView, kind: ResourceKind, name: string): ReadonlySet<Authorization> | undefined {
-  const { byFoldedName, byWrittenName } = indexes[kind].getOrInsertComputed(view, () => toIndex(listOf(view, kind)))
-  const known = byWrittenName.get(name)
-  if (known !== undefined) return known
-  const found = byFoldedName.get(foldName(name))
-  if (found !== undefined) byWrittenName.set(name, found)
-  return found
+  return indexes[kind].getOrInsertComputed(view, () => toIndex(listOf(view, kind))).get(foldName(name))
 }
 
 function listOf(view: PermissionView, kind: ResourceKind): readonly ResourceView[] {
@@ -60,12 +49,12 @@ function listOf(view: PermissionView, kind: ResourceKind): readonly ResourceView
   return kind === 'account' ? view.accounts : (view.buildServices ?? [])
 }
 
-/** Of a resource that is listed twice, any entry may grant. */
+/** Any entry may grant, where a resource is listed twice. */
 function toIndex(listed: readonly ResourceView[]): Index {
-  const byFoldedName = new Map<string, Set<Authorization>>()
+  const index = new Map<string, Set<Authorization>>()
   for (const { name, authorizations } of listed) {
-    const granted = byFoldedName.getOrInsertComputed(foldName(name), () => new Set())
+    const granted = index.getOrInsertComputed(foldName(name), () => new Set())
     for (const authorization of authorizations) granted.add(authorization)
   }
-  return { byFoldedName, byWrittenName: new RecentTexts(writtenNames) }
+  return index
 }

@@ -1,6 +1,6 @@
 /** Synchronisation of roles: at most one at a time. */
 import type { FastifyBaseLogger } from 'fastify'
-import { within } from '../within.ts'
+import { within } from '../concurrency/within.ts'
 
 interface RoleSyncOptions {
   /** Has the permission service read all roles again; ends early when the signal fires. Throws what its answer means. */

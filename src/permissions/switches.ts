@@ -67,3 +67,17 @@ export class PermissionSwitches implements SwitchPositions {
     }
   }
 }
+
+interface SwitchesParts extends Pick<SwitchOptions, 'log'> {
+  readonly positions: SwitchPositions & { readonly refreshable: boolean }
+  readonly isExternal: boolean
+  /** Undefined where the configuration is not read again. */
+  readonly reread: SwitchOptions['reread'] | undefined
+  readonly intervalMs: number | undefined
+}
+
+/** An external permission service can be switched while the gateway runs. */
+export function openSwitches({ positions, isExternal, reread, intervalMs, log }: SwitchesParts): PermissionSwitches | undefined {
+  if (reread === undefined || !positions.refreshable || !isExternal) return undefined
+  return new PermissionSwitches({ positions, reread, ...(intervalMs !== undefined && { intervalMs }), log })
+}

@@ -3,7 +3,7 @@
  * neither the time of the requests nor the connections.
  */
 import type { FastifyBaseLogger } from 'fastify'
-import { elapsedMs } from '../time-span.ts'
+import { elapsedMs } from '../settings/time-span.ts'
 import type { PermissionAnswer, PermissionView } from './permissions.ts'
 import type { PermissionSettings } from './settings.ts'
 

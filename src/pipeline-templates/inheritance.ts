@@ -26,7 +26,7 @@ interface StoredTemplate {
   /** With the tag or digest that the reference may carry. */
   name: string
   id: string
-  /** Of the template, at the definition store. */
+  /** Path of the template at the definition store. */
   path: string
 }
 

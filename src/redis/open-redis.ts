@@ -1,11 +1,12 @@
 /** Connections to Redis or Valkey: one server, Sentinel or cluster. Reconnects without limit. */
 import type { FastifyBaseLogger } from 'fastify'
 import type { Redis as Client, Cluster, ClusterOptions, RedisOptions } from 'ioredis'
-import { within } from '../within.ts'
+import { backOffMs } from '../concurrency/back-off.ts'
+import { within } from '../concurrency/within.ts'
 import type { Redis, RedisObserver, RedisScript } from './redis.ts'
 import { describePlace, type RedisSettings } from './settings.ts'
 
-const maxReconnectPauseMs = 1000
+const reconnectPauses = { firstMs: 50, longestMs: 1000 }
 /** Idle connections get a ping, so that a dead one is found before a request waits for it. */
 const checkIntervalMs = 5000
 /** Keys per step of a scan. */
@@ -231,7 +232,7 @@ function toClusterOptions({ retryStrategy: _, ...redisOptions }: RedisOptions, t
 }
 
 function pauseBefore(attempt: number): number {
-  return Math.min(50 * 2 ** Math.min(attempt, 10), maxReconnectPauseMs)
+  return backOffMs(reconnectPauses, attempt)
 }
 
 async function withDeadline<T>(answer: Promise<T>, timeoutMs: number): Promise<T> {

@@ -40,3 +40,9 @@ export function createRedisScript(source: string): RedisScript {
 export function isWrongType(error: unknown): boolean {
   return error instanceof Error && error.message.startsWith('WRONGTYPE')
 }
+
+/** For `catch`: what others keep under a key counts as nothing. */
+export function undefinedIfForeign(error: unknown): undefined {
+  if (!isWrongType(error)) throw error
+  return undefined
+}

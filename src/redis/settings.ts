@@ -1,59 +1,77 @@
 /** Settings of the Redis or Valkey that replicas share. */
-import { z } from 'zod'
-import { boundedTimeout, milliseconds, type SettingsReport, withoutEffect } from '../setting.ts'
+import {
+  boundedTimeout,
+  milliseconds,
+  on,
+  optionalFlag,
+  optionalText,
+  optionalTexts,
+  type SettingsOf,
+  type SettingsReport,
+  setting,
+  settings,
+  whole,
+} from '../settings/setting.ts'
 import { toRedisTls } from './tls.ts'
 
-const nodes = z.array(z.string()).optional().meta({ type: 'list of host:port' })
+const nodes = optionalTexts.meta({ type: 'list of host:port' })
 
-export const RedisKeys = z.strictObject({
-  'redis.connection': z
-    .string()
-    .optional()
-    .describe(
+export const redisKeys = settings(
+  {
+    connection: setting('redis.connection', optionalText).describe(
       'Redis or Valkey that replicas share: `redis://user:password@host:6379/0`, `rediss://` for TLS, or `unix:///path`. ' +
         'Default: none; sessions stay in the data directory.',
     ),
-  'services.redis.baseUrl': z
-    .string()
-    .optional()
-    .describe('The same, as installers write it; used when `redis.connection` is not set.'),
-  'redis.sentinel.nodes': nodes.describe('Sentinels that know where the server is, instead of `redis.connection`.'),
-  'redis.sentinel.master': z.string().min(1).optional().describe('Name by which the Sentinels know the server.'),
-  'redis.sentinel.username': z.string().min(1).optional().describe('ACL user at the Sentinels.'),
-  'redis.sentinel.password': z.string().min(1).optional().describe('Password at the Sentinels. Default: none.'),
-  'redis.cluster.nodes': nodes.describe('Some nodes of a cluster, instead of `redis.connection`; they name the others.'),
-  'redis.username': z.string().min(1).optional().describe('ACL user, if the address has none.'),
-  'redis.password': z.string().min(1).optional().describe('Password, if the address has none; best set in the environment.'),
-  'redis.database': z.int().min(0).optional().describe('Number of the database, if the address has none. Default: 0.'),
-  'redis.tls.enabled': z
-    .boolean()
-    .optional()
-    .describe('TLS to every server and Sentinel. Default: as in `redis.connection`, and on if a file of `redis.tls` is set.'),
-  'redis.tls.caFile': z
-    .string()
-    .optional()
-    .describe('PEM file with the authorities that sign the servers’ certificates. Default: those of the system.'),
-  'redis.tls.certificateFile': z.string().optional().describe('PEM file with the client certificate, if Redis requires one.'),
-  'redis.tls.privateKeyFile': z.string().optional().describe('PEM file with its private key.'),
-  'redis.timeout': milliseconds
-    .default(2000)
-    .describe('Milliseconds to wait for Redis, both for a connection and for a response; 0: a minute.'),
-  'redis.useRelaxedHealthIndicator': z
-    .boolean()
-    .default(true)
-    .describe(
+    baseUrl: setting('services.redis.baseUrl', optionalText).describe(
+      'The same, as installers write it; used when `redis.connection` is not set.',
+    ),
+    sentinel: {
+      nodes: setting('redis.sentinel.nodes', nodes).describe(
+        'Sentinels that know where the server is, instead of `redis.connection`.',
+      ),
+      master: setting('redis.sentinel.master', optionalText).describe('Name by which the Sentinels know the server.'),
+      username: setting('redis.sentinel.username', optionalText).describe('ACL user at the Sentinels.'),
+      password: setting('redis.sentinel.password', optionalText).describe('Password at the Sentinels. Default: none.'),
+    },
+    clusterNodes: setting('redis.cluster.nodes', nodes).describe(
+      'Some nodes of a cluster, instead of `redis.connection`; they name the others.',
+    ),
+    username: setting('redis.username', optionalText).describe('ACL user, if the address has none.'),
+    password: setting('redis.password', optionalText).describe('Password, if the address has none; best set in the environment.'),
+    database: setting('redis.database', whole(0).optional()).describe(
+      'Number of the database, if the address has none. Default: 0.',
+    ),
+    tls: {
+      enabled: setting('redis.tls.enabled', optionalFlag).describe(
+        'TLS to every server and Sentinel. Default: as in `redis.connection`, and on if a file of `redis.tls` is set.',
+      ),
+      ca: setting('redis.tls.caFile', optionalText).describe(
+        'PEM file with the authorities that sign the servers’ certificates. Default: those of the system.',
+      ),
+      cert: setting('redis.tls.certificateFile', optionalText).describe(
+        'PEM file with the client certificate, if Redis requires one.',
+      ),
+      key: setting('redis.tls.privateKeyFile', optionalText).describe('PEM file with its private key.'),
+    },
+    timeoutMs: setting('redis.timeout', milliseconds.default(2000)).describe(
+      'Milliseconds to wait for Redis, both for a connection and for a response; 0: a minute.',
+    ),
+    relaxedHealth: setting('redis.useRelaxedHealthIndicator', on).describe(
       'Whether `/health` and `/readyz` need Redis only until it has been reached once. `false`: always, as in Gate; a load ' +
         'balancer then stops using all replicas at once.',
     ),
-  'redis.configuration.secure': withoutEffect('Fairlead never sends CONFIG to Redis.'),
-  'redis.port': withoutEffect('Part of `redis.connection` in other services.'),
-  'redis.host': withoutEffect('Part of `redis.connection` in other services.'),
-  'redis.enabled': withoutEffect('Switch of other services.'),
-  'redis.poolConfig': withoutEffect('Connection pool of the Java client.'),
-  'redis.connectionPrevious': withoutEffect('Migration of other services.'),
-  'redis.cluster-enabled': withoutEffect('Switch of other services; `redis.cluster.nodes` decides.'),
-})
-export type RedisKeys = z.infer<typeof RedisKeys>
+  },
+  {
+    'redis.configuration.secure': 'Fairlead never sends CONFIG to Redis.',
+    'redis.port': 'Part of `redis.connection` in other services.',
+    'redis.host': 'Part of `redis.connection` in other services.',
+    'redis.enabled': 'Switch of other services.',
+    'redis.poolConfig': 'Connection pool of the Java client.',
+    'redis.connectionPrevious': 'Migration of other services.',
+    'redis.cluster-enabled': 'Switch of other services; `redis.cluster.nodes` decides.',
+  },
+)
+type RedisValues = SettingsOf<typeof redisKeys>
 
 interface RedisNode {
   host: string
@@ -78,30 +96,30 @@ interface Address {
 export type RedisSettings = NonNullable<ReturnType<typeof toRedisSettings>>
 
 /** Undefined when no Redis is configured. */
-export function toRedisSettings(keys: RedisKeys, report: SettingsReport) {
+export function toRedisSettings(keys: RedisValues, report: SettingsReport) {
   const address = toAddress(keys, report)
   if (address === undefined) return undefined
-  const database = address.database ?? keys['redis.database'] ?? 0
+  const database = address.database ?? keys.database ?? 0
   if (address.place.kind === 'cluster' && database !== 0) {
     report.problem('redis.database', 'a cluster has database 0 only; remove the number')
   }
   return {
     place: address.place,
-    username: address.username ?? keys['redis.username'],
-    password: address.password ?? keys['redis.password'],
+    username: address.username ?? keys.username,
+    password: address.password ?? keys.password,
     database,
-    tls: toRedisTls(keys, address.tls, report),
-    timeoutMs: boundedTimeout(keys['redis.timeout']),
-    relaxedHealth: keys['redis.useRelaxedHealthIndicator'],
+    tls: toRedisTls(keys.tls, address.tls, report),
+    timeoutMs: boundedTimeout(keys.timeoutMs),
+    relaxedHealth: keys.relaxedHealth,
   }
 }
 
 /** The server, the Sentinels or the cluster: exactly one of them, if any. */
-function toAddress(keys: RedisKeys, report: SettingsReport): Address | undefined {
-  const sentinels = keys['redis.sentinel.nodes']
-  const cluster = keys['redis.cluster.nodes']
+function toAddress(keys: RedisValues, report: SettingsReport): Address | undefined {
+  const sentinels = keys.sentinel.nodes
+  const cluster = keys.clusterNodes
   const chosen = [
-    ...(keys['redis.connection'] ? ['redis.connection'] : []),
+    ...(keys.connection ? ['redis.connection'] : []),
     ...(sentinels !== undefined ? ['redis.sentinel.nodes'] : []),
     ...(cluster !== undefined ? ['redis.cluster.nodes'] : []),
   ]
@@ -110,14 +128,14 @@ function toAddress(keys: RedisKeys, report: SettingsReport): Address | undefined
     return undefined
   }
   if (sentinels !== undefined) return toSentinels(sentinels, keys, report)
-  if (keys['redis.sentinel.master'] !== undefined) {
+  if (keys.sentinel.master !== undefined) {
     report.problem('redis.sentinel.master', 'the Sentinels are missing: list them in redis.sentinel.nodes')
   }
   if (cluster !== undefined) {
     return { place: { kind: 'cluster', nodes: toNodes(cluster, 'redis.cluster.nodes', 6379, report) }, tls: false }
   }
-  const key = keys['redis.connection'] ? 'redis.connection' : 'services.redis.baseUrl'
-  const text = keys[key]
+  const key = keys.connection ? 'redis.connection' : 'services.redis.baseUrl'
+  const text = keys.connection || keys.baseUrl
   if (!text) return undefined
   const address = parseAddress(text)
   if (address === undefined) {
@@ -130,8 +148,8 @@ function toAddress(keys: RedisKeys, report: SettingsReport): Address | undefined
   return address
 }
 
-function toSentinels(sentinels: string[], keys: RedisKeys, report: SettingsReport): Address {
-  const master = keys['redis.sentinel.master']
+function toSentinels(sentinels: string[], keys: RedisValues, report: SettingsReport): Address {
+  const master = keys.sentinel.master
   if (master === undefined) {
     report.problem('redis.sentinel.nodes', 'the name of the server is missing: write it in redis.sentinel.master')
   }
@@ -140,8 +158,8 @@ function toSentinels(sentinels: string[], keys: RedisKeys, report: SettingsRepor
       kind: 'sentinel',
       master: master ?? '',
       nodes: toNodes(sentinels, 'redis.sentinel.nodes', 26379, report),
-      username: keys['redis.sentinel.username'],
-      password: keys['redis.sentinel.password'],
+      username: keys.sentinel.username,
+      password: keys.sentinel.password,
     },
     tls: false,
   }

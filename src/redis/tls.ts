@@ -1,7 +1,7 @@
 /** The files with which connections to Redis are encrypted. Read once, at the start. */
 import { readFileSync } from 'node:fs'
 import { createSecureContext } from 'node:tls'
-import type { SettingsReport } from '../setting.ts'
+import type { SettingsReport } from '../settings/setting.ts'
 import { explainUnreadable } from '../storage/file-fault.ts'
 
 /** PEM texts; the names are those of `tls.connect`. */
@@ -11,11 +11,11 @@ interface RedisTls {
   key?: string
 }
 
-interface RedisTlsKeys {
-  'redis.tls.enabled'?: boolean | undefined
-  'redis.tls.caFile'?: string | undefined
-  'redis.tls.certificateFile'?: string | undefined
-  'redis.tls.privateKeyFile'?: string | undefined
+interface RedisTlsFiles {
+  enabled: boolean | undefined
+  ca: string | undefined
+  cert: string | undefined
+  key: string | undefined
 }
 
 const files = {
@@ -25,19 +25,23 @@ const files = {
 } as const
 
 /** Undefined where nothing is encrypted. @param byAddress Whether the address of the server asks for TLS */
-export function toRedisTls(keys: RedisTlsKeys, byAddress: boolean, report: SettingsReport): RedisTls | undefined {
-  const named = Object.values(files).find((key) => keys[key] !== undefined)
-  if (keys['redis.tls.enabled'] === false) {
+export function toRedisTls(
+  { enabled, ...named }: RedisTlsFiles,
+  byAddress: boolean,
+  report: SettingsReport,
+): RedisTls | undefined {
+  if (enabled === false) {
     if (byAddress) report.problem('redis.tls.enabled', 'is false although the address begins with rediss://; remove one of them')
     return undefined
   }
-  if (!byAddress && named === undefined && keys['redis.tls.enabled'] !== true) return undefined
-  if ((keys[files.cert] === undefined) !== (keys[files.key] === undefined)) {
-    report.problem(keys[files.cert] === undefined ? files.key : files.cert, `needs ${files.cert} and ${files.key} together`)
+  const isNamed = Object.values(named).some((file) => file !== undefined)
+  if (!byAddress && !isNamed && enabled !== true) return undefined
+  if ((named.cert === undefined) !== (named.key === undefined)) {
+    report.problem(named.cert === undefined ? files.key : files.cert, `needs ${files.cert} and ${files.key} together`)
   }
   const tls: RedisTls = {}
   for (const name of ['ca', 'cert', 'key'] as const) {
-    const text = readPem(keys[files[name]], files[name], report)
+    const text = readPem(named[name], files[name], report)
     if (text !== undefined) tls[name] = text
   }
   checkPair(tls, report)

@@ -4,7 +4,7 @@
  * the hashes of a Gate, is neither read nor in the way. Needs no more rights than docs/guides/replicas.md lists.
  */
 import { hash } from 'node:crypto'
-import { isWrongType, type Redis } from '../redis/redis.ts'
+import { isWrongType, type Redis, undefinedIfForeign } from '../redis/redis.ts'
 import { removedAtOnce, type SessionRange, type SessionStore, type StoredSession } from './session-store.ts'
 
 interface RedisSessionStoreOptions {
@@ -136,9 +136,4 @@ function toOwnerKey(owner: string): string {
 
 function isSession(name: string): boolean {
   return name.startsWith(sessionPrefix) && !name.startsWith(ownerPrefix)
-}
-
-function undefinedIfForeign(error: unknown): undefined {
-  if (!isWrongType(error)) throw error
-  return undefined
 }

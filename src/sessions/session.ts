@@ -26,7 +26,7 @@ const SessionContent = z.object({
 })
 export type SessionContent = z.infer<typeof SessionContent>
 
-/** Of what this version writes. It grows with every field that is added. */
+/** The format that this version writes. It grows with every field that is added. */
 const ownVersion = 1
 /** The oldest version that understands what this one writes: all of them, as long as fields are only added. */
 const oldestReader = 1
@@ -35,7 +35,7 @@ const oldestReader = 1
 const keyLength = 16
 
 const Versions = z.object({
-  /** Of the gateway that started the session. */
+  /** The format of the gateway that started the session. */
   version: z.int().min(1),
   /** The oldest version that understands the content; absent: only those from `version` on. */
   readableFrom: z.int().min(1).optional(),

@@ -4,13 +4,12 @@ import { hash, randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import type { FastifyBaseLogger } from 'fastify'
-import { BoundedMap } from '../bounded-map.ts'
-import type { Changes } from '../changes.ts'
+import { BoundedMap } from '../caches/bounded-map.ts'
+import { createCache, type ExpiringCache } from '../caches/expiring-cache.ts'
+import type { Changes } from '../concurrency/changes.ts'
 import { GatewayError } from '../errors.ts'
-import { RecentTexts } from '../recent-texts.ts'
+import { toUserKey } from '../names/user-name.ts'
 import type { Redis } from '../redis/redis.ts'
-import { isRunning } from '../time-span.ts'
-import { toUserKey } from '../user-name.ts'
 import { createRedisSessionStore } from './redis-session-store.ts'
 import { formatSession, parseSession, type Session, type SessionContent } from './session.ts'
 import { type CookieRules, formatClearedCookie, formatSessionCookie, parseSessionCookie } from './session-cookie.ts'
@@ -60,8 +59,7 @@ const maxKnownHeader = 1000
 
 interface CacheEntry {
   /** Undefined: ended here, so that a slower reader of the store does not bring it back. */
-  session: Session | undefined
-  untilMs: number
+  readonly session: Session | undefined
 }
 
 export class Sessions {
@@ -72,9 +70,9 @@ export class Sessions {
   readonly #onStarted: () => void
   readonly #changes: Changes | undefined
   readonly #now: () => number
-  readonly #cache = new BoundedMap<string, CacheEntry>(maxCached)
+  readonly #cache: ExpiringCache<CacheEntry>
   /** Keys of live sessions by the whole header that led to them: a request that repeats it is neither parsed nor hashed. */
-  readonly #keys = new RecentTexts<string>(maxKnownHeaders)
+  readonly #keys = new BoundedMap<string, string>(maxKnownHeaders)
   #endings = 0
 
   constructor({ settings, store, contextPath, log, onStarted = () => {}, changes, now = Date.now }: SessionsOptions) {
@@ -85,6 +83,7 @@ export class Sessions {
     this.#onStarted = onStarted
     this.#changes = changes
     this.#now = now
+    this.#cache = createCache({ maxSize: maxCached, ttlMs: cacheMs, now })
     changes?.follow((change) => {
       if (change.kind === 'session') this.#setCached(change.key, undefined)
       if (change.kind === 'all-sessions') this.#forgetAll()
@@ -100,11 +99,10 @@ export class Sessions {
   find(cookieHeader: string | undefined): Session | undefined | Promise<Session | undefined> {
     if (cookieHeader === undefined) return undefined
     const key = this.#keys.get(cookieHeader)
-    const cached = key === undefined ? undefined : this.#cache.get(key)
-    if (cached?.session === undefined) return this.#search(cookieHeader)
-    const { session, untilMs } = cached
+    const session = key === undefined ? undefined : this.#cache.get(key)?.session
+    if (session === undefined) return this.#search(cookieHeader)
     const nowMs = this.#now()
-    const counts = isRunning(nowMs, untilMs, cacheMs) && session.expiresAtMs > nowMs && !this.#isTooOld(session.content, nowMs)
+    const counts = session.expiresAtMs > nowMs && !this.#isTooOld(session.content, nowMs)
     return counts && !this.#needsTouch(session, nowMs) ? session : this.#search(cookieHeader)
   }
 
@@ -254,11 +252,10 @@ export class Sessions {
 
   async #read(key: string): Promise<Session | undefined> {
     const before = this.#cache.get(key)
-    if (before !== undefined && isRunning(this.#now(), before.untilMs, cacheMs)) return before.session
+    if (before !== undefined) return before.session
     const stored = await askStore(() => this.#store.load(key))
     const meanwhile = this.#cache.get(key)
-    if (meanwhile !== undefined && meanwhile.session === undefined && isRunning(this.#now(), meanwhile.untilMs, cacheMs))
-      return undefined
+    if (meanwhile !== undefined && meanwhile.session === undefined) return undefined
     const content = stored && parseSession(key, stored.content)
     if (stored === undefined || content === undefined) return undefined
     const session: Session = { key, content, expiresAtMs: stored.expiresAtMs }
@@ -318,7 +315,7 @@ export class Sessions {
 
   #setCached(key: string, session: Session | undefined): void {
     if (session === undefined) this.#endings++
-    this.#cache.set(key, { session, untilMs: this.#now() + cacheMs })
+    this.#cache.set(key, { session })
   }
 }
 

@@ -1,6 +1,7 @@
 /** Parameters of a start, compared with those that the pipeline declares. */
-import { nearestFirst, shorten } from '../edit-distance.ts'
+
 import { isObject, isTrue, type JsonObject, listOf, objectsOf, textOf } from '../json/values.ts'
+import { nearestFirst, shorten } from '../names/edit-distance.ts'
 
 /**
  * What a user has to change in the parameters of a start: one without a value that needs one, or a value that is not offered.

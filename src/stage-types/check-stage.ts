@@ -1,6 +1,7 @@
 /** Comparison of a stage with the description of its type, without running it. */
-import { nearestFirst, nearestName, shorten } from '../edit-distance.ts'
+
 import { isObject, isTrue, type JsonObject, numberOf } from '../json/values.ts'
+import { nearestFirst, nearestName, shorten } from '../names/edit-distance.ts'
 import { stageFields } from './common.ts'
 import type { Field, StageDescription } from './description.ts'
 

@@ -1,8 +1,8 @@
 /**
  * Descriptions of stage types: what the engine checks, the API answers, the reference page prints and forms are made of.
  *
- * To describe a type, add it to the file of its subject. A field is a key of the stage's context that an author sets, not one in
- * which the engine keeps notes.
+ * To describe a type, add it to the file of its subject with `stage`. A field, such as `text` or `flag`, is a key of the stage's
+ * context that an author sets, not one in which the engine keeps notes.
  */
 
 export interface StageDescription {
@@ -60,7 +60,7 @@ export interface Field {
   readonly expression?: false
   /** Older and longer keys with the same meaning; the first that is set counts. */
   readonly otherNames?: readonly string[]
-  /** Of an object, or of each object of a list. */
+  /** Fields of an object, or of each object of a list. */
   readonly fields?: readonly Field[]
 }
 
@@ -100,3 +100,38 @@ export type ChoicesSource =
   | 'stages'
   | 'artifacts'
   | 'executions'
+
+/** `stage('wait', 'Wait', { … })`. */
+export function stage(type: string, label: string, rest: Omit<StageDescription, 'type' | 'label'>): StageDescription {
+  return { type, label, ...rest }
+}
+
+type FieldOptions = Omit<Field, 'name' | 'kind' | 'help' | 'fields'>
+
+/** Fields by their kind: `text('stack', 'Second part of the name of the cluster.')`. */
+function ofKind(kind: FieldKind) {
+  return (name: string, help: string, options: FieldOptions = {}): Field => ({ name, kind, help, ...options })
+}
+
+function withMembers(kind: 'object' | 'objects') {
+  return (name: string, help: string, fields?: readonly Field[], options: FieldOptions = {}): Field => ({
+    ...ofKind(kind)(name, help, options),
+    ...(fields && { fields }),
+  })
+}
+
+export const text = ofKind('text')
+export const longText = ofKind('long-text')
+export const number = ofKind('number')
+export const moment = ofKind('moment')
+export const choice = ofKind('choice')
+export const textListField = ofKind('texts')
+export const map = ofKind('map')
+export const json = ofKind('json')
+export const object = withMembers('object')
+export const objects = withMembers('objects')
+
+/** False unless another default is given. */
+export function flag(name: string, help: string, options: FieldOptions = {}): Field {
+  return { name, kind: 'flag', help, default: false, ...options }
+}

@@ -1,7 +1,9 @@
 /** Descriptions of the stage types that work on infrastructure. */
+
+import { standalone } from '../settings/standalone.ts'
 import {
   accountFields,
-  application,
+  applicationField,
   capacity,
   cluster,
   healthTypes,
@@ -12,157 +14,114 @@ import {
   targetFields,
   waitsForCompletion,
 } from './common.ts'
-import type { Field, StageDescription } from './description.ts'
+import {
+  choice,
+  type Field,
+  flag,
+  json,
+  map,
+  moment,
+  number,
+  object,
+  objects,
+  type StageDescription,
+  stage,
+  text,
+  textListField,
+} from './description.ts'
 
 const strategyFields: readonly Field[] = [
-  {
-    name: 'strategy',
-    kind: 'choice',
-    choices: ['', 'none', 'highlander', 'redblack', 'rollingredblack', 'custom'],
-    rejectsNear: true,
-    default: '',
-    help: 'What happens to the previous server groups. highlander removes them, redblack disables them, rollingredblack does so step by step.',
-  },
-  { name: 'maxRemainingAsgs', kind: 'number', default: 0, help: 'redblack: server groups that stay; 0 keeps all.' },
-  { name: 'allowDeleteActive', kind: 'flag', default: false, help: 'redblack: also removes server groups that take traffic.' },
-  {
-    name: 'delayBeforeCleanup',
-    kind: 'number',
+  choice(
+    'strategy',
+    'What happens to the previous server groups. highlander removes them, redblack disables them, rollingredblack does so step by step.',
+    { choices: ['', 'none', 'highlander', 'redblack', 'rollingredblack', 'custom'], rejectsNear: true, default: '' },
+  ),
+  number('maxRemainingAsgs', 'redblack: server groups that stay; 0 keeps all.', { default: 0 }),
+  flag('allowDeleteActive', 'redblack: also removes server groups that take traffic.'),
+  number('delayBeforeCleanup', 'redblack, rollingredblack: seconds before the former server group is disabled.', {
     default: 0,
     otherNames: ['delayBeforeDisableSec'],
-    help: 'redblack, rollingredblack: seconds before the former server group is disabled.',
-  },
-  {
-    name: 'scaleDown',
-    kind: 'flag',
-    default: false,
-    help: 'redblack, rollingredblack: takes the instances of the former server group away.',
-  },
-  { name: 'delayBeforeScaleDownSec', kind: 'number', default: 0, help: 'Seconds before that.' },
-  { name: 'allowScaleDownActive', kind: 'flag', default: false, help: 'Also where it still takes traffic.' },
-  {
-    name: 'targetPercentages',
-    kind: 'json',
-    default: [100],
-    help: 'rollingredblack: shares of the capacity, in percent, in order.',
-  },
-  {
-    name: 'pipelineBeforeCleanup',
-    kind: 'object',
-    help: 'rollingredblack: a pipeline that must succeed after each step.',
-    fields: [
-      application,
-      { name: 'pipelineId', kind: 'text', choicesFrom: 'pipelines', help: 'Id of the pipeline.' },
-      { name: 'pipelineParameters', kind: 'map', help: 'Values of its parameters.' },
-    ],
-  },
-  { name: 'strategyApplication', kind: 'text', choicesFrom: 'applications', help: 'custom: application of the strategy.' },
-  { name: 'strategyPipeline', kind: 'text', help: 'custom: id of the strategy.' },
-  { name: 'pipelineParameters', kind: 'map', help: 'custom: values of its parameters.' },
-  {
-    name: 'rollback',
-    kind: 'object',
-    help: 'After a failed deployment.',
-    fields: [
-      { name: 'onFailure', kind: 'flag', default: false, help: 'Enables the former server group and disables the new one.' },
-      { name: 'destroyLatest', kind: 'flag', default: false, help: 'Also removes the new one.' },
-    ],
-  },
+  }),
+  flag('scaleDown', 'redblack, rollingredblack: takes the instances of the former server group away.'),
+  number('delayBeforeScaleDownSec', 'Seconds before that.', { default: 0 }),
+  flag('allowScaleDownActive', 'Also where it still takes traffic.'),
+  json('targetPercentages', 'rollingredblack: shares of the capacity, in percent, in order.', { default: [100] }),
+  object('pipelineBeforeCleanup', 'rollingredblack: a pipeline that must succeed after each step.', [
+    applicationField,
+    text('pipelineId', 'Id of the pipeline.', { choicesFrom: 'pipelines' }),
+    map('pipelineParameters', 'Values of its parameters.'),
+  ]),
+  text('strategyApplication', 'custom: application of the strategy.', { choicesFrom: 'applications' }),
+  text('strategyPipeline', 'custom: id of the strategy.'),
+  map('pipelineParameters', 'custom: values of its parameters.'),
+  object('rollback', 'After a failed deployment.', [
+    flag('onFailure', 'Enables the former server group and disables the new one.'),
+    flag('destroyLatest', 'Also removes the new one.'),
+  ]),
 ]
 
 /** A server group to create. Providers take further fields of their own. */
 const newGroupFields: readonly Field[] = [
   ...placeFields,
-  application,
-  { name: 'stack', kind: 'text', help: 'Second part of the name of the cluster.' },
-  { name: 'freeFormDetails', kind: 'text', help: 'Third part of the name of the cluster.' },
-  {
-    name: 'imageId',
-    kind: 'text',
+  applicationField,
+  text('stack', 'Second part of the name of the cluster.'),
+  text('freeFormDetails', 'Third part of the name of the cluster.'),
+  text('imageId', 'The image; unless given, the one that an earlier stage has baked or found.', {
     choicesFrom: 'images',
     otherNames: ['amiName', 'image'],
-    help: 'The image; unless given, the one that an earlier stage has baked or found.',
-  },
+  }),
   capacity,
-  {
-    name: 'useSourceCapacity',
-    kind: 'flag',
-    default: false,
-    help: 'Takes the capacity of the previous server group; fails without one.',
-  },
-  { name: 'preferSourceCapacity', kind: 'flag', default: false, help: 'The same, and uses `capacity` without one.' },
-  {
-    name: 'source',
-    kind: 'object',
-    help: 'The previous server group; unless given, the newest enabled one of the cluster.',
-    fields: [
-      { name: 'account', kind: 'text', choicesFrom: 'accounts', help: 'Its account.' },
-      { name: 'region', kind: 'text', choicesFrom: 'regions', help: 'Its region.' },
-      { name: 'serverGroupName', kind: 'text', choicesFrom: 'server-groups', otherNames: ['asgName'], help: 'Its name.' },
-      { name: 'useSourceCapacity', kind: 'flag', default: false, help: 'As the field of this name beside.' },
+  flag('useSourceCapacity', 'Takes the capacity of the previous server group; fails without one.'),
+  flag('preferSourceCapacity', 'The same, and uses `capacity` without one.'),
+  object('source', 'The previous server group; unless given, the newest enabled one of the cluster.', [
+    text('account', 'Its account.', { choicesFrom: 'accounts' }),
+    text('region', 'Its region.', { choicesFrom: 'regions' }),
+    text('serverGroupName', 'Its name.', { choicesFrom: 'server-groups', otherNames: ['asgName'] }),
+    flag('useSourceCapacity', 'As the field of this name beside.'),
+  ]),
+  flag('startDisabled', 'The new server group takes no traffic at first.'),
+  textListField('loadBalancers', 'Load balancers that it joins.', { choicesFrom: 'load-balancers' }),
+  textListField('securityGroups', 'Its security groups.', { choicesFrom: 'security-groups' }),
+  text('instanceType', 'Its instance type.', { choicesFrom: 'instance-types' }),
+  map('env', 'On this machine: environment variables of its programs.'),
+  object(
+    'startLimits',
+    'On this machine: when the stage fails because instances do not come up; unless given, as the account has it.',
+    [
+      number('seconds', 'Seconds within which the instances have to be up.'),
+      number('failures', 'Failed starts of an instance in a row; a program that is missing counts at once.'),
     ],
-  },
-  { name: 'startDisabled', kind: 'flag', default: false, help: 'The new server group takes no traffic at first.' },
-  { name: 'loadBalancers', kind: 'texts', choicesFrom: 'load-balancers', help: 'Load balancers that it joins.' },
-  { name: 'securityGroups', kind: 'texts', choicesFrom: 'security-groups', help: 'Its security groups.' },
-  { name: 'instanceType', kind: 'text', choicesFrom: 'instance-types', help: 'Its instance type.' },
-  { name: 'env', kind: 'map', help: 'local: environment variables of its programs.' },
-  {
-    name: 'startLimits',
-    kind: 'object',
-    help: 'local: when the stage fails because instances do not come up; unless given, as the account has it.',
-    fields: [
-      { name: 'seconds', kind: 'number', help: 'Seconds within which the instances have to be up.' },
-      {
-        name: 'failures',
-        kind: 'number',
-        help: 'Failed starts of an instance in a row; a program that is missing counts at once.',
-      },
-    ],
-  },
-  { name: 'isClone', kind: 'flag', default: false, help: 'Copies `source` instead of creating it from these fields.' },
+  ),
+  flag('isClone', 'Copies `source` instead of creating it from these fields.'),
   healthyShare,
   healthTypes,
   ...strategyFields,
 ]
 
 const traffic: readonly Field[] = [
-  {
-    name: 'desiredPercentage',
-    kind: 'number',
-    default: 100,
-    help: 'Share of the instances, in percent; others keep their traffic.',
-  },
+  number('desiredPercentage', 'Share of the instances, in percent; others keep their traffic.', { default: 100 }),
   healthTypes,
 ]
 
 const resizing: readonly Field[] = [
-  {
-    name: 'action',
-    kind: 'choice',
+  choice('action', 'How the new size is found.', {
     choices: ['scale_exact', 'scale_up', 'scale_down', 'scale_to_cluster', 'scale_to_server_group'],
     onlyChoices: true,
     default: 'scale_exact',
-    help: 'How the new size is found.',
-  },
-  { name: 'resizeType', kind: 'text', help: 'exact: the same as the action scale_exact.' },
+  }),
+  text('resizeType', 'exact: the same as the action scale_exact.'),
   capacity,
-  { name: 'scalePct', kind: 'number', help: 'Change in percent.' },
-  { name: 'scaleNum', kind: 'number', default: 0, help: 'Change in instances, unless `scalePct` is set.' },
-  {
-    name: 'source',
-    kind: 'object',
-    help: 'scale_to_server_group: the server group whose capacity is taken.',
-    fields: [
-      { name: 'serverGroupName', kind: 'text', otherNames: ['asgName'], choicesFrom: 'server-groups', help: 'Its name.' },
-      { name: 'region', kind: 'text', choicesFrom: 'regions', help: 'Its region.' },
-    ],
-  },
-  { name: 'pinCapacity', kind: 'flag', default: false, help: 'Makes minimum and maximum the desired number.' },
-  { name: 'pinMinimumCapacity', kind: 'flag', default: false, help: 'Makes the minimum the desired number.' },
-  { name: 'unpinMinimumCapacity', kind: 'flag', default: false, help: 'Restores the minimum.' },
-  { name: 'originalMin', kind: 'number', help: 'unpinMinimumCapacity: the minimum to restore.' },
-  { name: 'originalCapacity', kind: 'object', help: 'unpinMinimumCapacity: the same, as `min`.' },
+  number('scalePct', 'Change in percent.'),
+  number('scaleNum', 'Change in instances, unless `scalePct` is set.', { default: 0 }),
+  object('source', 'scale_to_server_group: the server group whose capacity is taken.', [
+    text('serverGroupName', 'Its name.', { otherNames: ['asgName'], choicesFrom: 'server-groups' }),
+    text('region', 'Its region.', { choicesFrom: 'regions' }),
+  ]),
+  flag('pinCapacity', 'Makes minimum and maximum the desired number.'),
+  flag('pinMinimumCapacity', 'Makes the minimum the desired number.'),
+  flag('unpinMinimumCapacity', 'Restores the minimum.'),
+  number('originalMin', 'unpinMinimumCapacity: the minimum to restore.'),
+  object('originalCapacity', 'unpinMinimumCapacity: the same, as `min`.'),
   healthyShare,
   healthTypes,
 ]
@@ -170,96 +129,66 @@ const resizing: readonly Field[] = [
 const clusterFields: readonly Field[] = [
   ...placeFields,
   cluster,
-  { name: 'continueIfClusterNotFound', kind: 'flag', default: false, help: 'A missing cluster is no error.' },
-  {
-    name: 'drainSeconds',
-    kind: 'number',
-    help: 'How long connections have to drain; 90 unless given, 0 for the provider local.',
-  },
+  flag('continueIfClusterNotFound', 'A missing cluster is no error.'),
+  number('drainSeconds', 'How long connections have to drain; 90 unless given, 0 on this machine.'),
   healthTypes,
 ]
 
-const keepsLarger: Field = {
-  name: 'preferLargerOverNewer',
-  kind: 'flag',
-  default: false,
-  help: 'Keeps the largest server groups rather than the newest.',
-}
+const keepsLarger: Field = flag('preferLargerOverNewer', 'Keeps the largest server groups rather than the newest.')
 
 const instanceFields: readonly Field[] = [
   ...placeFields,
   serverGroup,
-  {
-    name: 'instanceIds',
-    kind: 'texts',
+  textListField('instanceIds', 'Ids of the instances.', {
     choicesFrom: 'instances',
     otherNames: ['instance', 'asgName'],
     required: true,
-    help: 'Ids of the instances.',
-  },
+  }),
   healthTypes,
 ]
 
-const balancers: Field = {
-  name: 'loadBalancerNames',
-  kind: 'texts',
+const balancers: Field = textListField('loadBalancerNames', 'The load balancers; unless given, those of the server group.', {
   choicesFrom: 'load-balancers',
-  help: 'The load balancers; unless given, those of the server group.',
-}
+})
 
 const protocols = ['HTTP', 'HTTPS', 'TCP', 'SSL']
 
 const listenerFields: readonly Field[] = [
-  { name: 'externalProtocol', kind: 'choice', choices: protocols, help: 'Protocol of clients.' },
-  { name: 'externalPort', kind: 'number', help: 'Port of clients.' },
-  { name: 'internalProtocol', kind: 'choice', choices: protocols, help: 'Protocol of the instances.' },
-  { name: 'internalPort', kind: 'number', help: 'Port of the instances; the provider local knows it.' },
-  { name: 'sslCertificateId', kind: 'text', help: 'Name of the certificate.' },
+  choice('externalProtocol', 'Protocol of clients.', { choices: protocols }),
+  number('externalPort', 'Port of clients.'),
+  choice('internalProtocol', 'Protocol of the instances.', { choices: protocols }),
+  number('internalPort', 'Port of the instances; on this machine it is known.'),
+  text('sslCertificateId', 'Name of the certificate.'),
 ]
 
-const cidr: Field = { name: 'cidr', kind: 'text', help: 'Addresses, such as 10.0.0.0/8.' }
+const cidr: Field = text('cidr', 'Addresses, such as 10.0.0.0/8.')
 
 const portFields: readonly Field[] = [
-  { name: 'type', kind: 'choice', choices: ['tcp', 'udp'], help: 'The protocol.' },
-  { name: 'startPort', kind: 'number', help: 'The first port.' },
-  { name: 'endPort', kind: 'number', help: 'The last port.' },
+  choice('type', 'The protocol.', { choices: ['tcp', 'udp'] }),
+  number('startPort', 'The first port.'),
+  number('endPort', 'The last port.'),
 ]
 
 const passedOn = 'Further fields go to the provider as they are.'
 
 export const infrastructureStages: readonly StageDescription[] = [
-  {
-    type: 'deploy',
-    label: 'Deploy',
+  stage('deploy', 'Deploy', {
     group: 'Deployment',
     use: 'pipeline',
     description: 'Creates server groups, and hands the traffic over as the strategy says.',
     fields: [
-      {
-        name: 'clusters',
-        kind: 'objects',
-        required: true,
-        otherNames: ['cluster'],
-        help: `Server groups to create. ${passedOn}`,
-        fields: newGroupFields,
-      },
-      {
-        name: 'trafficOptions',
-        kind: 'text',
-        help: 'In the pipeline of a strategy: disable starts the server group without traffic.',
-      },
+      objects('clusters', `Server groups to create. ${passedOn}`, newGroupFields, { required: true, otherNames: ['cluster'] }),
+      text('trafficOptions', 'In the pipeline of a strategy: disable starts the server group without traffic.'),
       healthyShare,
       healthTypes,
     ],
-  },
-  {
-    type: 'createServerGroup',
-    label: 'Create a server group',
+  }),
+  stage('createServerGroup', 'Create a server group', {
     group: 'Deployment',
     use: 'task',
     description: 'Creates one server group.',
     fields: newGroupFields,
-  },
+  }),
   ...[
     ['cloneServerGroup', 'Clone a server group'],
     ['copyLastAsg', 'Copy the last server group'],
@@ -273,175 +202,123 @@ export const infrastructureStages: readonly StageDescription[] = [
       fields: newGroupFields,
     }),
   ),
-  {
-    type: 'rollbackServerGroup',
-    label: 'Roll back a server group',
+  stage('rollbackServerGroup', 'Roll back a server group', {
     group: 'Deployment',
     use: 'both',
     description: 'Enables an earlier server group, and disables the present one.',
     fields: [
       ...placeFields,
-      {
-        name: 'rollbackType',
-        kind: 'choice',
-        choices: ['EXPLICIT', 'PREVIOUS_IMAGE'],
-        default: 'EXPLICIT',
-        help: 'EXPLICIT restores a server group that exists; PREVIOUS_IMAGE creates one with the previous image.',
-      },
-      {
-        name: 'rollbackContext',
-        kind: 'object',
-        required: true,
-        help: 'The server groups.',
-        fields: [
-          {
-            name: 'rollbackServerGroupName',
-            kind: 'text',
-            required: true,
-            choicesFrom: 'server-groups',
-            help: 'The one to roll back.',
-          },
-          { name: 'restoreServerGroupName', kind: 'text', choicesFrom: 'server-groups', help: 'EXPLICIT: the one to restore.' },
-          { name: 'imageId', kind: 'text', choicesFrom: 'images', help: 'PREVIOUS_IMAGE: the image.' },
-          { name: 'imageName', kind: 'text', choicesFrom: 'images', help: 'PREVIOUS_IMAGE: the image by name.' },
-          { name: 'targetHealthyRollbackPercentage', kind: 'number', default: 100, help: 'Share that must be up, in percent.' },
-          { name: 'delayBeforeDisableSeconds', kind: 'number', default: 0, help: 'Seconds between enabling and disabling.' },
-          { name: 'disableOnly', kind: 'flag', default: false, help: 'Only disables.' },
-          { name: 'enableAndDisableOnly', kind: 'flag', default: false, help: 'Leaves the sizes as they are.' },
+      choice(
+        'rollbackType',
+        'EXPLICIT restores a server group that exists; PREVIOUS_IMAGE creates one with the previous image.',
+        { choices: ['EXPLICIT', 'PREVIOUS_IMAGE'], default: 'EXPLICIT' },
+      ),
+      object(
+        'rollbackContext',
+        'The server groups.',
+        [
+          text('rollbackServerGroupName', 'The one to roll back.', { required: true, choicesFrom: 'server-groups' }),
+          text('restoreServerGroupName', 'EXPLICIT: the one to restore.', { choicesFrom: 'server-groups' }),
+          text('imageId', 'PREVIOUS_IMAGE: the image.', { choicesFrom: 'images' }),
+          text('imageName', 'PREVIOUS_IMAGE: the image by name.', { choicesFrom: 'images' }),
+          number('targetHealthyRollbackPercentage', 'Share that must be up, in percent.', { default: 100 }),
+          number('delayBeforeDisableSeconds', 'Seconds between enabling and disabling.', { default: 0 }),
+          flag('disableOnly', 'Only disables.'),
+          flag('enableAndDisableOnly', 'Leaves the sizes as they are.'),
         ],
-      },
+        { required: true },
+      ),
       healthTypes,
     ],
-  },
-  {
-    type: 'rollbackCluster',
-    label: 'Roll back a cluster',
+  }),
+  stage('rollbackCluster', 'Roll back a cluster', {
     group: 'Deployment',
     use: 'both',
     description: 'Rolls a cluster back to what ran before, region by region.',
     fields: [
       ...placeFields,
       cluster,
-      {
-        name: 'originalServerGroup',
-        kind: 'text',
+      text('originalServerGroup', 'The server group to roll back; unless given, the newest.', {
         otherNames: ['serverGroup'],
         choicesFrom: 'server-groups',
-        help: 'The server group to roll back; unless given, the newest.',
-      },
-      { name: 'waitTimeBetweenRegions', kind: 'number', default: 0, help: 'Seconds between two regions.' },
-      { name: 'targetHealthyRollbackPercentage', kind: 'number', default: 100, help: 'Share that must be up, in percent.' },
-      { name: 'delayBeforeDisableSeconds', kind: 'number', default: 0, help: 'Seconds between enabling and disabling.' },
-      { name: 'additionalRollbackContext', kind: 'object', help: 'Further fields of `rollbackContext`.' },
+      }),
+      number('waitTimeBetweenRegions', 'Seconds between two regions.', { default: 0 }),
+      number('targetHealthyRollbackPercentage', 'Share that must be up, in percent.', { default: 100 }),
+      number('delayBeforeDisableSeconds', 'Seconds between enabling and disabling.', { default: 0 }),
+      object('additionalRollbackContext', 'Further fields of `rollbackContext`.'),
       healthTypes,
     ],
-  },
-  {
-    type: 'enableServerGroup',
-    label: 'Enable a server group',
+  }),
+  stage('enableServerGroup', 'Enable a server group', {
     group: 'Server groups',
     use: 'both',
     description: 'Lets a server group take traffic.',
     fields: [...targetFields, healthyShare, ...traffic],
-  },
-  {
-    type: 'disableServerGroup',
-    label: 'Disable a server group',
+  }),
+  stage('disableServerGroup', 'Disable a server group', {
     group: 'Server groups',
     use: 'both',
     description: 'Takes a server group out of traffic; its instances keep running.',
     fields: [...targetFields, ...traffic],
-  },
-  {
-    type: 'resizeServerGroup',
-    label: 'Resize a server group',
+  }),
+  stage('resizeServerGroup', 'Resize a server group', {
     group: 'Server groups',
     use: 'both',
     description: 'Changes the number of instances.',
     fields: [...targetFields, ...resizing],
-  },
-  {
-    type: 'pinServerGroup',
-    label: 'Pin a server group',
+  }),
+  stage('pinServerGroup', 'Pin a server group', {
     group: 'Server groups',
     use: 'task',
     description: 'Fixes the size of a server group for the time of a deployment.',
     fields: [...targetFields, ...resizing],
-  },
-  {
-    type: 'destroyServerGroup',
-    label: 'Destroy a server group',
+  }),
+  stage('destroyServerGroup', 'Destroy a server group', {
     group: 'Server groups',
     use: 'both',
     description: 'Disables a server group, stops its instances and removes it.',
-    fields: [
-      ...targetFields,
-      { name: 'skipDisableBeforeDestroy', kind: 'flag', default: false, help: 'Does not take it out of traffic first.' },
-      healthTypes,
-    ],
-  },
-  {
-    type: 'bulkDestroyServerGroup',
-    label: 'Destroy server groups',
+    fields: [...targetFields, flag('skipDisableBeforeDestroy', 'Does not take it out of traffic first.'), healthTypes],
+  }),
+  stage('bulkDestroyServerGroup', 'Destroy server groups', {
     group: 'Server groups',
     use: 'both',
     description: 'Removes several server groups of one region.',
-    fields: [
-      ...placeFields,
-      { name: 'serverGroupNames', kind: 'texts', required: true, choicesFrom: 'server-groups', help: 'Their names.' },
-    ],
-  },
-  {
-    type: 'determineTargetServerGroup',
-    label: 'Find the target',
+    fields: [...placeFields, textListField('serverGroupNames', 'Their names.', { required: true, choicesFrom: 'server-groups' })],
+  }),
+  stage('determineTargetServerGroup', 'Find the target', {
     group: 'Server groups',
     use: 'task',
     description: 'Finds the server group that `target` means; the engine adds it to stages with a target.',
     fields: targetFields.map((field) => (field.name === 'target' ? { ...field, required: true } : field)),
-  },
-  {
-    type: 'disableCluster',
-    label: 'Disable a cluster',
+  }),
+  stage('disableCluster', 'Disable a cluster', {
     group: 'Clusters',
     use: 'both',
     description: 'Takes the older server groups of a cluster out of traffic.',
-    fields: [
-      ...clusterFields,
-      { name: 'remainingEnabledServerGroups', kind: 'number', default: 1, help: 'How many stay enabled.' },
-      keepsLarger,
-    ],
-  },
-  {
-    type: 'shrinkCluster',
-    label: 'Shrink a cluster',
+    fields: [...clusterFields, number('remainingEnabledServerGroups', 'How many stay enabled.', { default: 1 }), keepsLarger],
+  }),
+  stage('shrinkCluster', 'Shrink a cluster', {
     group: 'Clusters',
     use: 'both',
     description: 'Destroys the older server groups of a cluster.',
     fields: [
       ...clusterFields,
-      { name: 'shrinkToSize', kind: 'number', default: 1, help: 'How many stay.' },
-      {
-        name: 'allowDeleteActive',
-        kind: 'flag',
-        default: false,
-        help: 'Also destroys those that take traffic; they are disabled first.',
-      },
-      { name: 'retainLargerOverNewer', kind: 'flag', default: false, help: 'Keeps the largest rather than the newest.' },
+      number('shrinkToSize', 'How many stay.', { default: 1 }),
+      flag('allowDeleteActive', 'Also destroys those that take traffic; they are disabled first.'),
+      flag('retainLargerOverNewer', 'Keeps the largest rather than the newest.'),
     ],
-  },
-  {
-    type: 'scaleDownCluster',
-    label: 'Scale a cluster down',
+  }),
+  stage('scaleDownCluster', 'Scale a cluster down', {
     group: 'Clusters',
     use: 'both',
     description: 'Takes all instances of the older server groups of a cluster away.',
     fields: [
       ...clusterFields,
-      { name: 'remainingFullSizeServerGroups', kind: 'number', default: 1, help: 'How many keep their size.' },
-      { name: 'allowScaleDownActive', kind: 'flag', default: false, help: 'Also those that take traffic.' },
+      number('remainingFullSizeServerGroups', 'How many keep their size.', { default: 1 }),
+      flag('allowScaleDownActive', 'Also those that take traffic.'),
       keepsLarger,
     ],
-  },
+  }),
   ...[
     ['terminateInstances', 'Terminate instances', 'Stops instances; their server group starts others.'],
     [
@@ -469,56 +346,39 @@ export const infrastructureStages: readonly StageDescription[] = [
       fields: [...instanceFields, ...(type.includes('LoadBalancer') ? [balancers] : [])],
     }),
   ),
-  {
-    type: 'upsertLoadBalancer',
-    label: 'Create or change a load balancer',
+  stage('upsertLoadBalancer', 'Create or change a load balancer', {
     group: 'Traffic',
     use: 'task',
     description: `Creates a load balancer or changes it. ${passedOn}`,
     fields: [
       ...accountFields,
       optional(placeFields[2] as Field),
-      { name: 'name', kind: 'text', otherNames: ['loadBalancerName'], help: 'Its name.' },
-      { name: 'listeners', kind: 'objects', help: 'Ports and protocols.', fields: listenerFields },
-      {
-        name: 'healthCheck',
-        kind: 'json',
-        help: 'How instances are checked. local: a protocol, a port and a path, as in HTTP:8080/health.',
-      },
-      { name: 'healthInterval', kind: 'number', default: 10, help: 'Seconds between two checks.' },
-      { name: 'securityGroups', kind: 'texts', choicesFrom: 'security-groups', help: 'Its security groups.' },
+      text('name', 'Its name.', { otherNames: ['loadBalancerName'] }),
+      objects('listeners', 'Ports and protocols.', listenerFields),
+      json('healthCheck', 'How instances are checked. On this machine: a protocol, a port and a path, as in HTTP:8080/health.'),
+      number('healthInterval', 'Seconds between two checks.', { default: 10 }),
+      textListField('securityGroups', 'Its security groups.', { choicesFrom: 'security-groups' }),
     ],
-  },
-  {
-    type: 'upsertLoadBalancers',
-    label: 'Create or change load balancers',
+  }),
+  stage('upsertLoadBalancers', 'Create or change load balancers', {
     group: 'Traffic',
     use: 'pipeline',
     description: 'Creates or changes several load balancers.',
     fields: [
       optional(accountFields[0] as Field),
       optional(accountFields[1] as Field),
-      { name: 'loadBalancers', kind: 'objects', help: `Each as in upsertLoadBalancer. ${passedOn}` },
+      objects('loadBalancers', `Each as in upsertLoadBalancer. ${passedOn}`),
     ],
-  },
-  {
-    type: 'deleteLoadBalancer',
-    label: 'Delete a load balancer',
+  }),
+  stage('deleteLoadBalancer', 'Delete a load balancer', {
     group: 'Traffic',
     use: 'both',
     description: 'Deletes a load balancer that no server group uses.',
     fields: [
       ...placeFields,
-      {
-        name: 'loadBalancerName',
-        kind: 'text',
-        required: true,
-        otherNames: ['name'],
-        choicesFrom: 'load-balancers',
-        help: 'Its name.',
-      },
+      text('loadBalancerName', 'Its name.', { required: true, otherNames: ['name'], choicesFrom: 'load-balancers' }),
     ],
-  },
+  }),
   ...[
     ['mapLoadBalancers', 'Connect load balancers', 'Connects a server group with load balancers.'],
     ['unmapLoadBalancers', 'Disconnect load balancers', 'Disconnects a server group from load balancers.'],
@@ -529,73 +389,48 @@ export const infrastructureStages: readonly StageDescription[] = [
       group: 'Traffic',
       use: 'task',
       description,
-      fields: [
-        ...placeFields,
-        serverGroup,
-        { name: 'loadBalancers', kind: 'texts', choicesFrom: 'load-balancers', help: 'Their names.' },
-      ],
+      fields: [...placeFields, serverGroup, textListField('loadBalancers', 'Their names.', { choicesFrom: 'load-balancers' })],
     }),
   ),
-  {
-    type: 'upsertSecurityGroup',
-    label: 'Create or change a security group',
+  stage('upsertSecurityGroup', 'Create or change a security group', {
     group: 'Traffic',
     use: 'task',
     description: `Creates a security group or changes its rules. ${passedOn}`,
     fields: [
       ...placeFields,
-      { name: 'name', kind: 'text', required: true, otherNames: ['securityGroupName'], help: 'Its name.' },
-      { name: 'description', kind: 'text', required: true, help: 'For readers.' },
-      { name: 'ipIngress', kind: 'objects', help: 'Rules with addresses and ports.', fields: [cidr, ...portFields] },
-      {
-        name: 'securityGroupIngress',
-        kind: 'objects',
-        help: 'Rules with other security groups.',
-        fields: [{ name: 'name', kind: 'text', choicesFrom: 'security-groups', help: 'The other one.' }, ...portFields],
-      },
+      text('name', 'Its name.', { required: true, otherNames: ['securityGroupName'] }),
+      text('description', 'For readers.', { required: true }),
+      objects('ipIngress', 'Rules with addresses and ports.', [cidr, ...portFields]),
+      objects('securityGroupIngress', 'Rules with other security groups.', [
+        text('name', 'The other one.', { choicesFrom: 'security-groups' }),
+        ...portFields,
+      ]),
     ],
-  },
-  {
-    type: 'deleteSecurityGroup',
-    label: 'Delete a security group',
+  }),
+  stage('deleteSecurityGroup', 'Delete a security group', {
     group: 'Traffic',
     use: 'task',
     description: 'Deletes a security group that no server group uses.',
     fields: [
       ...placeFields,
-      {
-        name: 'securityGroupName',
-        kind: 'text',
-        required: true,
-        otherNames: ['name'],
-        choicesFrom: 'security-groups',
-        help: 'Its name.',
-      },
+      text('securityGroupName', 'Its name.', { required: true, otherNames: ['name'], choicesFrom: 'security-groups' }),
     ],
-  },
-  {
-    type: 'updateSecurityGroupsForServerGroup',
-    label: 'Change the security groups of a server group',
+  }),
+  stage('updateSecurityGroupsForServerGroup', 'Change the security groups of a server group', {
     group: 'Traffic',
     use: 'task',
     description: 'Gives a server group other security groups.',
-    fields: [
-      ...placeFields,
-      serverGroup,
-      { name: 'securityGroups', kind: 'texts', choicesFrom: 'security-groups', help: 'Their names.' },
-    ],
-  },
-  {
-    type: 'bake',
-    label: 'Bake',
+    fields: [...placeFields, serverGroup, textListField('securityGroups', 'Their names.', { choicesFrom: 'security-groups' })],
+  }),
+  stage('bake', 'Bake', {
     group: 'Images',
     use: 'pipeline',
     description: 'Bakes an image in each region, and hands it to later stages.',
     fields: [
       { ...optional(placeFields[0] as Field), help: 'The provider of the image; unless given, the bakery decides.' },
       { ...optional(placeFields[2] as Field), default: ['global'] },
-      { name: 'package', kind: 'text', help: 'Packages to install, separated by blanks.' },
-      { name: 'baseOs', kind: 'text', choicesFrom: 'base-images', help: 'The base image.' },
+      text('package', 'Packages to install, separated by blanks.'),
+      text('baseOs', 'The base image.', { choicesFrom: 'base-images' }),
       ...[
         ['baseLabel', 'Label of the base image: release, candidate, previous, unstable or foundation.'],
         ['baseAmi', 'A base image by its id.'],
@@ -622,14 +457,14 @@ export const infrastructureStages: readonly StageDescription[] = [
         ['commitHash', 'Commit of the build.'],
         ['buildInfoUrl', 'Address of the build.'],
         ['user', 'User of the bake; unless given, that of the execution.'],
-      ].map(([name = '', help = '']): Field => ({ name, kind: 'text', help })),
-      { name: 'upgrade', kind: 'flag', default: false, help: 'Brings installed packages up to date.' },
-      { name: 'extendedAttributes', kind: 'map', help: 'Values for the template.' },
-      { name: 'packageArtifactIds', kind: 'texts', choicesFrom: 'artifacts', help: 'Artifacts to install.' },
-      { name: 'packageArtifacts', kind: 'objects', help: 'Further artifacts to install.' },
-      { name: 'rebake', kind: 'flag', default: false, help: 'Bakes even if an equal image exists.' },
+      ].map(([name = '', help = '']) => text(name, help)),
+      flag('upgrade', 'Brings installed packages up to date.'),
+      map('extendedAttributes', 'Values for the template.'),
+      textListField('packageArtifactIds', 'Artifacts to install.', { choicesFrom: 'artifacts' }),
+      objects('packageArtifacts', 'Further artifacts to install.'),
+      flag('rebake', 'Bakes even if an equal image exists.'),
     ],
-  },
+  }),
   ...[
     ['findImage', 'Find an image'],
     ['findImageFromCluster', 'Find the image of a cluster'],
@@ -644,99 +479,80 @@ export const infrastructureStages: readonly StageDescription[] = [
       fields: [
         ...placeFields,
         cluster,
-        {
-          name: 'selectionStrategy',
-          kind: 'choice',
+        choice('selectionStrategy', 'Which server group of the cluster; FAIL if there are several.', {
           choices: ['NEWEST', 'LARGEST', 'OLDEST', 'FAIL'],
           onlyChoices: true,
           default: 'NEWEST',
-          help: 'Which server group of the cluster; FAIL if there are several.',
-        },
-        { name: 'onlyEnabled', kind: 'flag', default: true, help: 'Looks at enabled server groups only.' },
+        }),
+        flag('onlyEnabled', 'Looks at enabled server groups only.', { default: true }),
       ],
     }),
   ),
-  {
-    type: 'findImageFromTags',
-    label: 'Find an image by tags',
+  stage('findImageFromTags', 'Find an image by tags', {
     group: 'Images',
     use: 'pipeline',
     description: 'Finds the newest image of a package with given tags, for later stages.',
     fields: [
       placeFields[0] as Field,
       placeFields[2] as Field,
-      { name: 'packageName', kind: 'text', required: true, help: 'Name of the package.' },
-      { name: 'tags', kind: 'map', help: 'Tags of the image.' },
+      text('packageName', 'Name of the package.', { required: true }),
+      map('tags', 'Tags of the image.'),
     ],
-  },
-  {
-    type: 'upsertImageTags',
-    label: 'Tag images',
+  }),
+  stage('upsertImageTags', 'Tag images', {
     group: 'Images',
     use: 'both',
     description: 'Adds tags to images.',
     fields: [
       ...accountFields,
       optional(placeFields[2] as Field),
-      { name: 'imageNames', kind: 'texts', choicesFrom: 'images', otherNames: ['imageName'], help: 'The images.' },
-      { name: 'tags', kind: 'map', help: 'The tags.' },
+      textListField('imageNames', 'The images.', { choicesFrom: 'images', otherNames: ['imageName'] }),
+      map('tags', 'The tags.'),
     ],
-  },
-  {
-    type: 'deleteImage',
-    label: 'Delete images',
+  }),
+  stage('deleteImage', 'Delete images', {
     group: 'Images',
     use: 'task',
     description: 'Deletes images that no server group uses.',
     fields: [
       ...accountFields,
       optional(placeFields[2] as Field),
-      { name: 'imageIds', kind: 'texts', choicesFrom: 'images', help: 'The images.' },
+      textListField('imageIds', 'The images.', { choicesFrom: 'images' }),
     ],
-  },
-  {
-    type: 'runJob',
-    label: 'Run a job',
+  }),
+  stage('runJob', 'Run a job', {
     group: 'Jobs',
     use: 'both',
     description: `Runs a program to its end. ${passedOn}`,
     fields: [
       ...placeFields,
-      application,
-      { name: 'imageId', kind: 'text', choicesFrom: 'images', help: 'The image.' },
-      { name: 'command', kind: 'json', help: 'The command, as a text or a list.' },
-      { name: 'env', kind: 'map', help: 'local: environment variables.' },
-      { name: 'propertyFile', kind: 'text', help: 'File with properties that the job writes; they become outputs.' },
+      applicationField,
+      text('imageId', 'The image.', { choicesFrom: 'images' }),
+      json('command', 'The command, as a text or a list.'),
+      map('env', 'On this machine: environment variables.'),
+      text('propertyFile', 'File with properties that the job writes; they become outputs.'),
       waitsForCompletion,
     ],
-  },
-  {
-    type: 'runCommand',
-    label: 'Run a command',
+  }),
+  stage('runCommand', 'Run a command', {
     group: 'Jobs',
     use: 'pipeline',
     description: 'Runs a command on this machine. Only where bakes may run commands.',
     fields: [
-      { ...optional(accountFields[1] as Field), default: 'local' },
-      { ...optional(placeFields[2] as Field), default: ['local'] },
-      { name: 'command', kind: 'json', help: 'The command, as a text or a list.' },
-      { name: 'env', kind: 'map', help: 'Environment variables.' },
-      { name: 'propertyFile', kind: 'text', help: 'File with properties that the command writes; they become outputs.' },
+      { ...optional(accountFields[1] as Field), default: standalone.account },
+      { ...optional(placeFields[2] as Field), default: [standalone.region] },
+      json('command', 'The command, as a text or a list.'),
+      map('env', 'Environment variables.'),
+      text('propertyFile', 'File with properties that the command writes; they become outputs.'),
       waitsForCompletion,
     ],
-  },
-  {
-    type: 'destroyJob',
-    label: 'Destroy a job',
+  }),
+  stage('destroyJob', 'Destroy a job', {
     group: 'Jobs',
     use: 'task',
     description: 'Stops a job and removes it.',
-    fields: [
-      ...placeFields,
-      application,
-      { name: 'jobName', kind: 'text', required: true, otherNames: ['jobId'], help: 'The job.' },
-    ],
-  },
+    fields: [...placeFields, applicationField, text('jobName', 'The job.', { required: true, otherNames: ['jobId'] })],
+  }),
   ...[
     ['saveSnapshot', 'Save a snapshot', 'Saves what is deployed of an application.'],
     ['restoreSnapshot', 'Restore a snapshot', 'Brings back what a snapshot holds.'],
@@ -750,16 +566,8 @@ export const infrastructureStages: readonly StageDescription[] = [
       description,
       fields: [
         ...accountFields,
-        {
-          name: 'applicationName',
-          kind: 'text',
-          choicesFrom: 'applications',
-          otherNames: ['application'],
-          help: 'The application.',
-        },
-        ...(type === 'saveSnapshot'
-          ? []
-          : [{ name: 'snapshotTimestamp', kind: 'moment', help: 'When the snapshot was saved.' } satisfies Field]),
+        text('applicationName', 'The application.', { choicesFrom: 'applications', otherNames: ['application'] }),
+        ...(type === 'saveSnapshot' ? [] : [moment('snapshotTimestamp', 'When the snapshot was saved.') satisfies Field]),
       ],
     }),
   ),
@@ -789,8 +597,8 @@ export const infrastructureStages: readonly StageDescription[] = [
       use: 'task',
       description: `${label}, such as a server group, with notes for readers.`,
       fields: [
-        { name: 'entityRef', kind: 'object', help: 'The resource: entityType, entityId, account, region and cloudProvider.' },
-        { name: 'tags', kind: 'json', help: 'The tags.' },
+        object('entityRef', 'The resource: entityType, entityId, account, region and cloudProvider.'),
+        json('tags', 'The tags.'),
       ],
     }),
   ),

@@ -70,7 +70,7 @@ function formatError(error: unknown, code: unknown): string {
     .join('')
 }
 
-/** Of the time zone of the machine. */
+/** In the time zone of the machine. */
 function clockTime(iso: string): string {
   const time = new Date(iso)
   return [time.getHours(), time.getMinutes(), time.getSeconds()].map((part) => String(part).padStart(2, '0')).join(':')

@@ -1,7 +1,7 @@
 /** The log on standard output, without secrets, as JSON or short lines. */
 import { styleText } from 'node:util'
 import type { FastifyRequest } from 'fastify'
-import pino, { type DestinationStream, type Logger } from 'pino'
+import pino, { type Logger } from 'pino'
 import type { GatewayError } from '../errors.ts'
 import { concealSecrets } from './conceal-secrets.ts'
 import { formatLine, type Paint } from './format-line.ts'
@@ -13,7 +13,7 @@ import type { LogFormat } from './settings.ts'
 export interface Outcome {
   /** 499 when the client went away before there was an answer. */
   status: number
-  /** Of the body; of a streamed one before compression. */
+  /** Length of the body; of a streamed one before compression. */
   bytes: number
   /** Whether the client got everything. */
   complete: boolean
@@ -29,6 +29,8 @@ interface OpenLog {
 
 /** Lines a minute with the same message, for example of an outage, or of refusals. Access lines have no such limit. */
 const maxAlike = 600
+const accessMessage = 'request'
+const infoLevel = pino.levels.values['info'] ?? 0
 
 /**
  * Lines that wait are written when the process ends, also by an error.
@@ -49,12 +51,12 @@ export function openLog(level: string, format: LogFormat = 'json', fields?: Read
     {
       level,
       base: fields,
-      timestamp: () => `,"time":"${formatNow()}"`,
+      timestamp: createClock(),
       formatters: { level: (label) => ({ level: label }) },
       hooks: {
         logMethod(given, method, level) {
-          if (level < levels.info || repeated.allows(String(given.find((part) => typeof part === 'string'))))
-            method.apply(this, given)
+          const message = String(given.find((part) => typeof part === 'string'))
+          if (level < infoLevel || message === accessMessage || repeated.allows(message)) method.apply(this, given)
         },
       },
     },
@@ -71,6 +73,18 @@ export function openLog(level: string, format: LogFormat = 'json', fields?: Read
   }
 }
 
+/** The time of a line, as pino wants it; lines of the same millisecond share the text. */
+function createClock(): () => string {
+  let textOfMs = Number.NaN
+  let text = ''
+  return () => {
+    const nowMs = Date.now()
+    if (nowMs !== textOfMs) text = `,"time":"${new Date(nowMs).toISOString()}"`
+    textOfMs = nowMs
+    return text
+  }
+}
+
 function isForPeople(format: LogFormat): boolean {
   return format === 'text' || (format === 'auto' && process.stdout.isTTY)
 }
@@ -78,84 +92,35 @@ function isForPeople(format: LogFormat): boolean {
 /** As NO_COLOR, FORCE_COLOR and the terminal say. */
 const paint: Paint = (format, text) => styleText(format, text, { stream: process.stdout })
 
-/**
- * One line per request, once its answer is over. The query is left out: it may contain a secret of a script. The line is that of
- * pino, formatted here: its fields are known, and most of them need no escaping.
- */
+/** One line per request, once its answer is over. The query is left out: it may contain a secret of a script. */
 export function logAccess(
   log: Logger,
   { method, state }: FastifyRequest,
   { status, bytes, complete }: Outcome,
   { durationMs, level }: { durationMs: number; level: 'debug' | 'info' },
 ): void {
-  const number = levels[level]
-  if (number < log.levelVal) return
-  const logger = log as Logger & Inside
-  const { span, operation, user, token, clientAddress } = state
-  // As few pieces as possible: each one is an object until the line is written.
-  const trace = span === undefined ? '' : `,"traceId":"${span.traceId}"`
-  const named = operation === undefined ? '' : `,"operation":"${operation}"`
-  const by = user === undefined ? '' : `,"user":${quote(user.username)}`
-  const presented = token === undefined ? '' : `,"token":${quote(token.id)}`
-  const end = complete ? '' : ',"brokenOff":true'
-  const line = `${beginLine(logger, number)}${quote(state.requestId)}${trace},"method":"${method}","path":${quote(concealSecrets(state.path))},"status":${status},"bytes":${bytes},"durationMs":${Math.round(durationMs * 10) / 10}${named}${by}${presented},"address":${quote(clientAddress)}${end}${formatCalls(state.upstreamCalls)},"msg":"request"}\n`
-  logger[pino.symbols.streamSym].write(line)
-}
-
-/** The same text for all lines of a millisecond. */
-function beginLine(logger: Inside, level: number): string {
-  const time = logger[pino.symbols.timeSym]()
-  if (time !== begun.time || level !== begun.level || logger !== begun.logger) {
-    const text = `${logger[pino.symbols.lsCacheSym][level]}${time}${logger[pino.symbols.chindingsSym]},"requestId":`
-    begun = { logger, level, time, text }
+  const { requestId, span, path, operation, user, token, clientAddress, upstreamCalls } = state
+  // Fields without a value stay out of the line.
+  const fields = {
+    requestId,
+    traceId: span?.traceId,
+    method,
+    path: concealSecrets(path),
+    status,
+    bytes,
+    durationMs: Math.round(durationMs * 10) / 10,
+    operation,
+    user: user?.username,
+    token: token?.id,
+    address: clientAddress,
+    brokenOff: complete ? undefined : true,
+    upstream: upstreamCalls.length === 0 ? undefined : upstreamCalls.map(formatCall),
   }
-  return begun.text
-}
-
-let begun: { logger: Inside | undefined; level: number; time: string; text: string } = {
-  logger: undefined,
-  level: 0,
-  time: '',
-  text: '',
-}
-
-function formatCalls(calls: FastifyRequest['state']['upstreamCalls']): string {
-  const [first] = calls
-  if (first === undefined) return ''
-  return `,"upstream":[${calls.length === 1 ? formatCall(first) : calls.map(formatCall).join(',')}]`
+  log[level](fields, accessMessage)
 }
 
 function formatCall({ service, status, durationMs }: FastifyRequest['state']['upstreamCalls'][number]): string {
-  return `"${service} ${status ?? 'none'} ${durationMs}ms"`
-}
-
-/** What pino writes around the fields of a line. */
-interface Inside {
-  /** The beginning of a line, by level. */
-  readonly [pino.symbols.lsCacheSym]: Readonly<Record<number, string>>
-  readonly [pino.symbols.timeSym]: () => string
-  /** Fields of the logger itself. */
-  readonly [pino.symbols.chindingsSym]: string
-  readonly [pino.symbols.streamSym]: DestinationStream
-}
-
-const levels = pino.levels.values as Readonly<Record<'debug' | 'info', number>>
-const needsNoEscape = /^[\x20\x21\x23-\x5b\x5d-\x7e]*$/
-
-function quote(text: string): string {
-  return needsNoEscape.test(text) ? `"${text}"` : JSON.stringify(text)
-}
-
-let lastMs = Number.NaN
-let lastTime = ''
-
-/** The same text for all lines of a millisecond. */
-function formatNow(): string {
-  const nowMs = Date.now()
-  if (nowMs === lastMs) return lastTime
-  lastMs = nowMs
-  lastTime = new Date(nowMs).toISOString()
-  return lastTime
+  return `${service} ${status ?? 'none'} ${durationMs}ms`
 }
 
 /** Errors of clients are in the access line; what an operator can mend gets a line with its cause. */

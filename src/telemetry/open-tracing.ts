@@ -32,7 +32,7 @@ import {
   TracerProvider,
 } from '@opentelemetry/sdk-trace'
 import type { Logger } from 'pino'
-import { within } from '../within.ts'
+import { within } from '../concurrency/within.ts'
 import { methodLabel } from './methods.ts'
 import type { Tracing } from './tracing.ts'
 import type { TracingSettings } from './tracing-settings.ts'

@@ -1,6 +1,6 @@
 /** Settings of traces; environment variables are the standard `OTEL_*`. */
 import { z } from 'zod'
-import { boundedTimeout, duration, httpAddress, type SettingsReport } from '../setting.ts'
+import { boundedTimeout, duration, httpAddress, off, optionalText, type SettingsReport } from '../settings/setting.ts'
 
 const samplers = [
   'always_on',
@@ -17,7 +17,7 @@ const exporters = ['otlp', 'none'] as const
 type Propagator = Exclude<(typeof propagators)[number], 'none'>
 
 /** An empty variable means the same as none. */
-const text = z.string().optional()
+const text = optionalText
 
 /**
  * One of several words, checked only where traces are on: the variables may be meant for other programs, or be left over from the
@@ -63,7 +63,7 @@ export const TracingKeys = z.strictObject({
     ),
   'otel.bsp.schedule.delay': duration('ms').prefault('5s').describe('Maximum delay before spans are sent.'),
   'otel.traces.exporter': choice(exporters).default('otlp').describe('`none` switches traces off.'),
-  'otel.sdk.disabled': z.boolean().default(false).describe('`true` switches traces off.'),
+  'otel.sdk.disabled': off.describe('`true` switches traces off.'),
 })
 export type TracingKeys = z.infer<typeof TracingKeys>
 

@@ -2,7 +2,7 @@
 import { constants, gunzipSync } from 'node:zlib'
 import { GatewayError } from '../errors.ts'
 import type { ServiceName } from './services.ts'
-import { codingOf } from './unpack.ts'
+import { answerCodingOf } from './unpack.ts'
 
 /**
  * What is expected of a successful answer: JSON of a kind (`null` is of every kind), anything but a page for people, where
@@ -48,7 +48,7 @@ const maxHeadBytes = 512
  * @param isWhole There are no more bytes.
  */
 export function judgeAnswer(form: AnswerForm, headers: AnswerHeaders, head: Buffer, isWhole: boolean): Verdict {
-  const coding = codingOf(headers)
+  const coding = answerCodingOf(headers)
   if (form.kind === 'anything' && coding !== 'gzip') return fits
   if (form.kind === 'json' && coding === undefined) {
     if (head.length === 0 && !isWhole) return unknown

@@ -38,7 +38,7 @@ export class Circuit {
   #successes = 0
   #windowStartMs = -Infinity
   #openMs: number
-  /** Of the next probe, on the clock of `performance.now`. */
+  /** Time of the next probe, on the clock of `performance.now`. */
   #probeAtMs = 0
   #timer: NodeJS.Timeout | undefined
   #isStopped = false

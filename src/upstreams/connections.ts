@@ -1,6 +1,6 @@
 /** Connections to one address of a service: the one used last is used next. */
 import type { Client } from 'undici'
-import { SingleClient } from '../undici-client.ts'
+import { SingleClient } from '../runtime/undici-client.ts'
 
 export class Connection extends SingleClient {
   /** When it is replaced. */
@@ -21,7 +21,7 @@ const sweepMs = 1000
  * Hands out connections to callers that bound their number themselves, in constant time. The pool of undici looks through all its
  * busy connections for each call.
  */
-export class Connections {
+export class ServiceConnections {
   readonly #origin: string
   readonly #options: Client.Options
   readonly #maxAgeMs: number

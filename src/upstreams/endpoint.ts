@@ -6,7 +6,7 @@ import type { Client, Dispatcher } from 'undici'
 import { GatewayError } from '../errors.ts'
 import { isReadMethod } from '../telemetry/methods.ts'
 import { Circuit, type CircuitSettings, type CircuitState } from './circuit.ts'
-import { type Connection, Connections } from './connections.ts'
+import { type Connection, ServiceConnections } from './connections.ts'
 import type { ServiceName } from './services.ts'
 import { askWhole } from './whole-answer.ts'
 
@@ -27,14 +27,14 @@ export interface CallBounds {
 interface EndpointOptions extends CallBounds {
   service: ServiceName
   baseUrl: string
-  /** Of the embedded back ends. */
+  /** The socket of the embedded back ends. */
   socketPath?: string | undefined
   keepAliveMs: number
   /** A connection is replaced at this age, so that changes of DNS are followed. */
   maxConnectionAgeMs: number
   /** Resolves host names, instead of the system. */
   lookup?: LookupFunction | undefined
-  /** Of an address with https: certificate and authorities, instead of those of Node. */
+  /** Certificate and authorities for an address with https, instead of those of Node. */
   secureContext?: SecureContext | undefined
   /** Without, every call is sent. */
   circuit?: CircuitSettings | undefined
@@ -74,7 +74,7 @@ export class Endpoint {
   /** Undefined for embedded back ends, which restart by themselves. */
   readonly circuit: Circuit | undefined
   readonly #bounds: CallBounds
-  readonly #connections: Connections
+  readonly #connections: ServiceConnections
   readonly #waiting = new Set<WaitingCall>()
   #running = 0
 
@@ -97,7 +97,7 @@ export class Endpoint {
         ...(options.secureContext !== undefined && { secureContext: options.secureContext }),
       },
     }
-    this.#connections = new Connections(url.origin, settings, options.maxConnectionAgeMs)
+    this.#connections = new ServiceConnections(url.origin, settings, options.maxConnectionAgeMs)
     this.circuit =
       circuit &&
       new Circuit(circuit, {
@@ -244,7 +244,7 @@ export class Endpoint {
   }
 }
 
-/** Of two timeouts, where 0 is without limit. */
+/** The shorter one of two timeouts, where 0 is without limit. */
 function shorter(one: number, other: number): number {
   return one === 0 || other === 0 ? one + other : Math.min(one, other)
 }

@@ -12,7 +12,7 @@ export const anonymousIdentity: IdentityHeaders = { 'X-SPINNAKER-ANONYMOUS': 'an
 const anonymous = { username: 'anonymous', allowedAccounts: [] as readonly string[] }
 
 /** @see docs/contracts/http.md#headers-to-services: accounts and unknown names never come from the client. */
-export function identityOf(state: RequestState, headers: IncomingHttpHeaders): IdentityHeaders {
+export function callerIdentityOf(state: RequestState, headers: IncomingHttpHeaders): IdentityHeaders {
   const identity: Record<string, string> = { ...state.passedOn, 'X-SPINNAKER-REQUEST-ID': state.requestId }
   const { username, allowedAccounts } = state.user ?? anonymous
   identity['X-SPINNAKER-USER'] = toHeaderText(username)
@@ -35,20 +35,6 @@ export function identityOf(state: RequestState, headers: IncomingHttpHeaders): I
 export function decidesAnswer(name: string, isByRights: boolean): boolean {
   return name !== 'X-SPINNAKER-REQUEST-ID' && !(isByRights && name === 'X-SPINNAKER-USER')
 }
-
-/**
- * The identity as header lines, each after CRLF; undefined where configuration adds headers, or a value does not fit one. Steps have checked
- * the values of clients, and names of users are made to fit.
- */
-export function formatIdentity(identity: IdentityHeaders, state: RequestState): string | undefined {
-  const application = identity['X-SPINNAKER-APPLICATION']
-  if (state.passedOn !== undefined || (application !== undefined && !visible.test(application))) return undefined
-  let lines = ''
-  for (const name in identity) lines += `\r\n${name}: ${identity[name]}`
-  return lines
-}
-
-const visible = /^[\x20-\x7e]+$/
 
 /** Up to hundreds of names for every call of a user with many accounts; the list of a session stays the same. */
 const accountLists = new WeakMap<readonly string[], string>()

@@ -1,7 +1,7 @@
 /** Certificates for calls to services: the client certificate of Fairlead, and the authorities that it trusts. */
 import { createSecureContext } from 'node:tls'
 import { loadAuthorities, loadKeyStoreIdentity, TlsFileError, toStoreFile } from '../http/tls/key-material.ts'
-import type { SettingsReport } from '../setting.ts'
+import type { SettingsReport } from '../settings/setting.ts'
 
 /** PEM texts; the names are those of `tls.connect`. */
 export interface ServiceTls {
@@ -10,17 +10,17 @@ export interface ServiceTls {
   readonly key?: string
 }
 
-interface StoreKeys {
-  'okHttpClient.keyStore'?: string | undefined
-  'okHttpClient.keyStorePassword'?: string | undefined
-  'okHttpClient.trustStore'?: string | undefined
-  'okHttpClient.trustStorePassword'?: string | undefined
+interface StoreFiles {
+  keyStore: string | undefined
+  keyStorePassword: string | undefined
+  trustStore: string | undefined
+  trustStorePassword: string | undefined
 }
 
 /** Reads the files, which count until the next start. Undefined where none is named. */
-export function toServiceTls(keys: StoreKeys, report: SettingsReport): ServiceTls | undefined {
-  const identity = read(keys, 'okHttpClient.keyStore', report, (store) => loadKeyStoreIdentity(store, undefined))
-  const authorities = read(keys, 'okHttpClient.trustStore', report, loadAuthorities)
+export function toServiceTls(files: StoreFiles, report: SettingsReport): ServiceTls | undefined {
+  const identity = read(files, 'keyStore', report, (store) => loadKeyStoreIdentity(store, undefined))
+  const authorities = read(files, 'trustStore', report, loadAuthorities)
   if (identity === undefined && authorities === undefined) return undefined
   const tls: ServiceTls = {
     ...(identity !== undefined && { key: identity.key, cert: identity.certificates }),
@@ -35,15 +35,16 @@ export function toServiceTls(keys: StoreKeys, report: SettingsReport): ServiceTl
 }
 
 function read<T>(
-  keys: StoreKeys,
-  key: 'okHttpClient.keyStore' | 'okHttpClient.trustStore',
+  files: StoreFiles,
+  name: 'keyStore' | 'trustStore',
   report: SettingsReport,
   load: (store: ReturnType<typeof toStoreFile>) => T,
 ): T | undefined {
-  const file = keys[key]
+  const key = `okHttpClient.${name}`
+  const file = files[name]
   if (!file) return undefined
   try {
-    return load(toStoreFile(key, file, keys[`${key}Password`] ?? ''))
+    return load(toStoreFile(key, file, files[`${name}Password`] ?? ''))
   } catch (error) {
     if (!(error instanceof TlsFileError)) throw error
     report.problem(key, error.message)

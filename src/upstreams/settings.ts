@@ -1,6 +1,22 @@
 /** Settings of the services and of the HTTP client that calls them. */
 import { z } from 'zod'
-import { httpAddress, milliseconds, port, type SettingsReport, withoutEffect } from '../setting.ts'
+import {
+  httpAddress,
+  milliseconds,
+  off,
+  on,
+  optionalFlag,
+  optionalText,
+  optionalTexts,
+  port,
+  type SettingsOf,
+  type SettingsReport,
+  setting,
+  settings,
+  texts,
+  whole,
+  withoutEffect,
+} from '../settings/setting.ts'
 import { type CircuitSettings, usualCircuit } from './circuit.ts'
 import type { CallBounds } from './endpoint.ts'
 import { toServiceTls } from './service-tls.ts'
@@ -20,10 +36,7 @@ const ServiceConfig = z.looseObject({
     .record(z.string(), httpAddress)
     .optional()
     .describe('Other addresses: of clouddriver by origin (`deck`, `api`), of fiat for `login`.'),
-  includedAccounts: z
-    .array(z.string())
-    .optional()
-    .describe('For front50: keep only applications that use one of these accounts.'),
+  includedAccounts: optionalTexts.describe('For front50: keep only applications that use one of these accounts.'),
 })
 type ServiceConfig = z.infer<typeof ServiceConfig>
 
@@ -52,13 +65,10 @@ const service = {
       'Several addresses of the service, instead of `baseUrl`. Each call goes to the least busy one that answers; a read that ' +
         'fails is retried at another.',
     ),
-  enabled: z
-    .boolean()
-    .optional()
-    .describe(
-      '`false` switches the service off; most operations that need it then return 503. Default: on if it has an address.',
-    ),
-  host: z.string().optional().describe('Host of the service; used when `baseUrl` is not set.'),
+  enabled: optionalFlag.describe(
+    '`false` switches the service off; most operations that need it then return 503. Default: on if it has an address.',
+  ),
+  host: optionalText.describe('Host of the service; used when `baseUrl` is not set.'),
   port: port.optional().describe('Port of the service; used when `baseUrl` is not set.'),
   protocol: z
     .enum(['http', 'https'])
@@ -79,14 +89,10 @@ const service = {
   listTimeoutMs: milliseconds
     .optional()
     .describe('The same for lists over everything, those that cost five requests. Default: `services.default.listTimeoutMs`.'),
-  maxRequests: z
-    .int()
-    .min(1)
+  maxRequests: whole(1)
     .optional()
     .describe('Concurrent requests to each address of this service; more wait. Default: `okHttpClient.maxRequestsPerHost`.'),
-  maxWaitingRequests: z
-    .int()
-    .min(0)
+  maxWaitingRequests: whole(0)
     .optional()
     .describe(
       'Requests that may wait for each address of this service; more are answered with 503. A request waits no longer ' +
@@ -112,6 +118,70 @@ function serviceKeys(): ServiceShape {
   return Object.fromEntries(entries) as unknown as ServiceShape
 }
 
+export const clientKeys = settings(
+  {
+    client: {
+      connectTimeoutMs: setting(
+        ['okHttpClient.connectTimeoutMs', 'okHttpClient.connectTimoutMs'],
+        milliseconds.default(5000),
+      ).describe('Milliseconds to establish a connection; 0: no limit.'),
+      readTimeoutMs: setting('okHttpClient.readTimeoutMs', milliseconds.default(120_000)).describe(
+        'Milliseconds without a byte from a service; 0: no limit.',
+      ),
+      keepAliveMs: setting('okHttpClient.connectionPool.keepAliveDurationMs', milliseconds.default(30_000)).describe(
+        'Milliseconds that an idle connection is kept.',
+      ),
+      maxRequestsPerHost: setting('okHttpClient.maxRequestsPerHost', whole(1).default(100)).describe(
+        'Concurrent requests to one service; more wait.',
+      ),
+      retryOnConnectionFailure: setting('okHttpClient.retryOnConnectionFailure', on).describe(
+        'Retry a request whose connection failed before anything was sent, and a read whose connection broke, within a ' +
+          'budget of a fifth of the calls to a service.',
+      ),
+      propagateSpinnakerHeaders: setting('okHttpClient.propagateSpinnakerHeaders', on).describe(
+        'Send identity and tracing headers (`X-SPINNAKER-*`) to the services.',
+      ),
+      additionalHeaders: setting(
+        'okHttpClient.additionalHeaders',
+        texts.transform((names) => names.map((name) => name.toLowerCase())),
+      ).describe('Further `X-SPINNAKER-*` headers of clients to forward.'),
+    },
+    tls: {
+      keyStore: setting('okHttpClient.keyStore', optionalText).describe(
+        'PKCS #12, JKS or PEM file with client certificate and private key for calls to services; read at the start.',
+      ),
+      keyStorePassword: setting('okHttpClient.keyStorePassword', optionalText).describe('Password of `keyStore`.'),
+      trustStore: setting('okHttpClient.trustStore', optionalText).describe(
+        'PKCS #12, JKS or PEM file with the authorities that services are trusted by, and no others; read at the start. ' +
+          'Default: those of Node and of `NODE_EXTRA_CA_CERTS`.',
+      ),
+      trustStorePassword: setting('okHttpClient.trustStorePassword', optionalText).describe('Password of `trustStore`.'),
+    },
+    routing: {
+      isOn: setting('dynamic-routing.enabled', off).describe('Choose among the shards of clouddriver by request.'),
+      forClouddriver: setting('dynamic-routing.clouddriver.enabled', off).describe(
+        'Choose among the shards of clouddriver by request; both switches are needed.',
+      ),
+    },
+  },
+  {
+    'okHttpClient.writeTimeoutMs': 'Fairlead stops writing when the service stops reading.',
+    'okHttpClient.connectionPool.maxIdleConnections': 'How long an idle connection is kept is what counts.',
+    'okHttpClient.maxRequests': 'Each service has a limit of its own.',
+    'okHttpClient.keyStoreType': 'Detected from the file.',
+    'okHttpClient.trustStoreType': 'Detected from the file.',
+    'okHttpClient.refreshableKeys.enabled': 'Reloading of key stores.',
+    'okHttpClient.refreshableKeys.refreshPeriod': 'Reloading of key stores.',
+    'okHttpClient.tlsVersions': 'Fairlead speaks TLS 1.2 and 1.3.',
+    'okHttpClient.cipherSuites': 'Fairlead uses the suites that Node considers safe.',
+    'okHttpClient.secureRandomInstanceType': 'A setting of the Java runtime.',
+    'okHttpClient.interceptor': 'Filter of header names; Fairlead passes a fixed list.',
+    'okHttpClient.logging': 'Wire logging of the Java client.',
+    'okHttpClient.skipLogging': 'Wire logging of the Java client.',
+  },
+)
+type ClientValues = SettingsOf<typeof clientKeys>
+
 export const UpstreamKeys = z.strictObject({
   ...serviceKeys(),
   'services.default.protocol': z
@@ -126,16 +196,11 @@ export const UpstreamKeys = z.strictObject({
     .describe(
       'Milliseconds without a byte from a service that lists everything, such as all executions; 0: no limit. Default: its read timeout.',
     ),
-  'services.default.circuitBreaker.enabled': z
-    .boolean()
-    .default(true)
-    .describe(
-      'Suspend calls to an address of an external service that fails repeatedly, until it answers a probe (`GET /health`). ' +
-        'Requests that need it are answered with 503 and `Retry-After` meanwhile.',
-    ),
-  'services.default.circuitBreaker.failures': z
-    .int()
-    .min(1)
+  'services.default.circuitBreaker.enabled': on.describe(
+    'Suspend calls to an address of an external service that fails repeatedly, until it answers a probe (`GET /health`). ' +
+      'Requests that need it are answered with 503 and `Retry-After` meanwhile.',
+  ),
+  'services.default.circuitBreaker.failures': whole(1)
     .default(usualCircuit.failures)
     .describe(
       'Calls that have to fail within ten seconds, at least half of all; responses with an error status are no failures.',
@@ -149,67 +214,9 @@ export const UpstreamKeys = z.strictObject({
   'services.deck.baseUrl': httpAddress
     .prefault('http://localhost:9000')
     .describe('Address of the web UI: target of redirects, and the origin that may use cookies.'),
-  'authz.enabled': z
-    .boolean()
-    .default(false)
-    .describe('Identity tokens between services, signed by Gate. Not supported: switch it off in all services.'),
-  'okHttpClient.connectTimeoutMs': milliseconds.default(5000).describe('Milliseconds to establish a connection; 0: no limit.'),
-  'okHttpClient.connectTimoutMs': milliseconds
-    .optional()
-    .describe('The spelling of old versions; overrides `okHttpClient.connectTimeoutMs`.'),
-  'okHttpClient.readTimeoutMs': milliseconds
-    .default(120_000)
-    .describe('Milliseconds without a byte from a service; 0: no limit.'),
-  'okHttpClient.writeTimeoutMs': withoutEffect('Fairlead stops writing when the service stops reading.'),
-  'okHttpClient.connectionPool.maxIdleConnections': withoutEffect('How long an idle connection is kept is what counts.'),
-  'okHttpClient.connectionPool.keepAliveDurationMs': milliseconds
-    .default(30_000)
-    .describe('Milliseconds that an idle connection is kept.'),
-  'okHttpClient.maxRequests': withoutEffect('Each service has a limit of its own.'),
-  'okHttpClient.maxRequestsPerHost': z.int().min(1).default(100).describe('Concurrent requests to one service; more wait.'),
-  'okHttpClient.retryOnConnectionFailure': z
-    .boolean()
-    .default(true)
-    .describe(
-      'Retry a request whose connection failed before anything was sent, and a read whose connection broke, within a ' +
-        'budget of a fifth of the calls to a service.',
-    ),
-  'okHttpClient.propagateSpinnakerHeaders': z
-    .boolean()
-    .default(true)
-    .describe('Send identity and tracing headers (`X-SPINNAKER-*`) to the services.'),
-  'okHttpClient.additionalHeaders': z
-    .array(z.string())
-    .default([])
-    .describe('Further `X-SPINNAKER-*` headers of clients to forward.'),
-  'okHttpClient.keyStore': z
-    .string()
-    .optional()
-    .describe('PKCS #12, JKS or PEM file with client certificate and private key for calls to services; read at the start.'),
-  'okHttpClient.keyStoreType': withoutEffect('Detected from the file.'),
-  'okHttpClient.keyStorePassword': z.string().optional().describe('Password of `keyStore`.'),
-  'okHttpClient.trustStore': z
-    .string()
-    .optional()
-    .describe(
-      'PKCS #12, JKS or PEM file with the authorities that services are trusted by, and no others; read at the start. ' +
-        'Default: those of Node and of `NODE_EXTRA_CA_CERTS`.',
-    ),
-  'okHttpClient.trustStoreType': withoutEffect('Detected from the file.'),
-  'okHttpClient.trustStorePassword': z.string().optional().describe('Password of `trustStore`.'),
-  'okHttpClient.refreshableKeys.enabled': withoutEffect('Reloading of key stores.'),
-  'okHttpClient.refreshableKeys.refreshPeriod': withoutEffect('Reloading of key stores.'),
-  'okHttpClient.tlsVersions': withoutEffect('Fairlead speaks TLS 1.2 and 1.3.'),
-  'okHttpClient.cipherSuites': withoutEffect('Fairlead uses the suites that Node considers safe.'),
-  'okHttpClient.secureRandomInstanceType': withoutEffect('A setting of the Java runtime.'),
-  'okHttpClient.interceptor': withoutEffect('Filter of header names; Fairlead passes a fixed list.'),
-  'okHttpClient.logging': withoutEffect('Wire logging of the Java client.'),
-  'okHttpClient.skipLogging': withoutEffect('Wire logging of the Java client.'),
-  'dynamic-routing.enabled': z.boolean().default(false).describe('Choose among the shards of clouddriver by request.'),
-  'dynamic-routing.clouddriver.enabled': z
-    .boolean()
-    .default(false)
-    .describe('Choose among the shards of clouddriver by request; both switches are needed.'),
+  'authz.enabled': off.describe(
+    'Identity tokens between services, signed by Gate. Not supported: switch it off in all services.',
+  ),
 })
 export type UpstreamKeys = z.infer<typeof UpstreamKeys>
 
@@ -244,8 +251,14 @@ export interface ConfiguredUpstreams {
 }
 
 /** Keys to settings: an address makes a service external, `enabled: false` switches it off, otherwise it is embedded. */
-export function toConfiguredUpstreams(keys: UpstreamKeys, report: SettingsReport): ConfiguredUpstreams {
-  const services = Object.fromEntries(serviceNames.map((name) => [name, toService(name, keys, report)])) as ServicesSettings
+export function toConfiguredUpstreams(
+  keys: UpstreamKeys,
+  clientValues: ClientValues,
+  report: SettingsReport,
+): ConfiguredUpstreams {
+  const services = Object.fromEntries(
+    serviceNames.map((name) => [name, toService(name, keys, clientValues, report)]),
+  ) as ServicesSettings
   const external = serviceNames.filter((name) => services[name].kind === 'external')
   const embedded = serviceNames.filter((name) => services[name].kind === 'embedded')
   if (external.length > 0 && embedded.length > 0) {
@@ -264,13 +277,13 @@ export function toConfiguredUpstreams(keys: UpstreamKeys, report: SettingsReport
   }
   return {
     services,
-    okHttpClient: toOkHttpClient(keys, report),
+    okHttpClient: toOkHttpClient(keys, clientValues, report),
     uiBaseUrl: keys['services.deck.baseUrl'],
     standalone: external.length === 0,
   }
 }
 
-function toService(name: ServiceName, keys: UpstreamKeys, report: SettingsReport): ServiceSettings {
+function toService(name: ServiceName, keys: UpstreamKeys, client: ClientValues, report: SettingsReport): ServiceSettings {
   const shards = keys[`services.${name}.shards.baseUrls`]
   const several = keys[`services.${name}.baseUrls`]
   const address =
@@ -285,7 +298,7 @@ function toService(name: ServiceName, keys: UpstreamKeys, report: SettingsReport
     baseUrls: several.length > 0 ? [...new Set(several)] : [baseUrl].filter((known) => known !== undefined),
     shards,
     config: keys[`services.${name}.config`],
-    bounds: toBounds(name, keys),
+    bounds: toBounds(name, keys, client),
   }
   const enabled = keys[`services.${name}.enabled`]
   for (const known of [...settings.baseUrls, ...shards.map((shard) => shard.baseUrl)]) {
@@ -308,11 +321,11 @@ function toService(name: ServiceName, keys: UpstreamKeys, report: SettingsReport
   return settings
 }
 
-function toBounds(name: ServiceName, keys: UpstreamKeys): CallBounds {
-  const maxConnections = keys[`services.${name}.maxRequests`] ?? keys['okHttpClient.maxRequestsPerHost']
+function toBounds(name: ServiceName, keys: UpstreamKeys, { client }: ClientValues): CallBounds {
+  const maxConnections = keys[`services.${name}.maxRequests`] ?? client.maxRequestsPerHost
   return {
-    connectTimeoutMs: keys[`services.${name}.connectTimeoutMs`] ?? connectTimeoutOf(keys),
-    readTimeoutMs: keys[`services.${name}.readTimeoutMs`] ?? keys['okHttpClient.readTimeoutMs'],
+    connectTimeoutMs: keys[`services.${name}.connectTimeoutMs`] ?? client.connectTimeoutMs,
+    readTimeoutMs: keys[`services.${name}.readTimeoutMs`] ?? client.readTimeoutMs,
     changeTimeoutMs: keys[`services.${name}.changeTimeoutMs`] ?? keys['services.default.changeTimeoutMs'],
     listTimeoutMs: keys[`services.${name}.listTimeoutMs`] ?? keys['services.default.listTimeoutMs'],
     maxConnections,
@@ -339,21 +352,11 @@ function composeAddress(name: ServiceName, keys: UpstreamKeys): string | undefin
   return `${protocol}://${host || 'localhost'}${portNumber === undefined ? '' : `:${portNumber}`}`
 }
 
-function toOkHttpClient(keys: UpstreamKeys, report: SettingsReport) {
+function toOkHttpClient(keys: UpstreamKeys, { client, tls, routing }: ClientValues, report: SettingsReport) {
   return {
-    tls: toServiceTls(keys, report),
-    connectTimeoutMs: connectTimeoutOf(keys),
-    readTimeoutMs: keys['okHttpClient.readTimeoutMs'],
-    keepAliveMs: keys['okHttpClient.connectionPool.keepAliveDurationMs'],
-    maxRequestsPerHost: keys['okHttpClient.maxRequestsPerHost'],
-    retryOnConnectionFailure: keys['okHttpClient.retryOnConnectionFailure'],
+    ...client,
+    tls: toServiceTls(tls, report),
     circuit: toCircuit(keys),
-    propagateSpinnakerHeaders: keys['okHttpClient.propagateSpinnakerHeaders'],
-    additionalHeaders: keys['okHttpClient.additionalHeaders'].map((name) => name.toLowerCase()),
-    routeClouddriver: keys['dynamic-routing.enabled'] && keys['dynamic-routing.clouddriver.enabled'],
+    routeClouddriver: routing.isOn && routing.forClouddriver,
   }
-}
-
-function connectTimeoutOf(keys: UpstreamKeys): number {
-  return keys['okHttpClient.connectTimoutMs'] ?? keys['okHttpClient.connectTimeoutMs']
 }

@@ -1,5 +1,5 @@
 /** Chooses among several instances of one service by who asks for what (docs/contracts/http.md#choosing-an-instance). */
-import { parseJavaPattern } from '../setting.ts'
+import { parseJavaPattern } from '../settings/setting.ts'
 import { fromHeaderText } from './header-text.ts'
 import type { IdentityHeaders } from './identity.ts'
 

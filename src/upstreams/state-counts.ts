@@ -2,7 +2,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { ServiceName } from './services.ts'
 
-/** Of what embedded services store: definitions and everything else, executions and tasks, infrastructure. */
+/** Parts of what embedded services store: definitions and everything else, executions and tasks, infrastructure. */
 export type StatePart = 'definitions' | 'executions' | 'infrastructure'
 
 const places = { definitions: 0, executions: 1, infrastructure: 2 } as const satisfies Record<StatePart, number>

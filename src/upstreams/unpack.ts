@@ -16,7 +16,7 @@ const maxErrorTextBytes = 1024 * 1024
  *
  * @see RFC 9110, section 8.4.1
  */
-export function codingOf({ 'content-encoding': header }: CodedHeaders): string | undefined {
+export function answerCodingOf({ 'content-encoding': header }: CodedHeaders): string | undefined {
   if (header === undefined || header === 'identity') return undefined
   if (header === 'gzip') return 'gzip'
   const coding = String(header).trim().toLowerCase()
@@ -56,14 +56,14 @@ export function unpackAtOnce(service: ServiceName, body: Buffer, maxBytes: numbe
 }
 
 function cannotUnpack(service: ServiceName, cause: unknown, maxBytes: number): GatewayError {
-  if ((cause as { code?: unknown }).code === 'ERR_BUFFER_TOO_LARGE') return tooLarge(service, maxBytes)
+  if ((cause as { code?: unknown }).code === 'ERR_BUFFER_TOO_LARGE') return answerTooLarge(service, maxBytes)
   const message = (name: string) => `${name} sent a compressed answer that cannot be unpacked.`
   return new GatewayError('UPSTREAM_UNREADABLE', message, { upstream: { service }, cause })
 }
 
 /** What an error says; empty when it cannot be read, as its status counts in any case. */
 export function textOfError(headers: CodedHeaders, body: Buffer): string {
-  if (codingOf(headers) !== 'gzip' || body.length === 0) return body.toString('utf8')
+  if (answerCodingOf(headers) !== 'gzip' || body.length === 0) return body.toString('utf8')
   try {
     return gunzipSync(body, { maxOutputLength: maxErrorTextBytes }).toString('utf8')
   } catch {
@@ -71,7 +71,7 @@ export function textOfError(headers: CodedHeaders, body: Buffer): string {
   }
 }
 
-export function tooLarge(service: ServiceName, maxBytes: number): GatewayError {
+export function answerTooLarge(service: ServiceName, maxBytes: number): GatewayError {
   return new GatewayError('UPSTREAM_UNREADABLE', (name) => `The answer of ${name} is larger than ${maxBytes} bytes.`, {
     upstream: { service },
   })

@@ -1,27 +1,25 @@
 /** Connection pools per service, for buffered calls and for streams. */
 
 import type { LookupFunction } from 'node:net'
-import type { Readable } from 'node:stream'
 import { setTimeout as pause } from 'node:timers/promises'
 import { createSecureContext, type SecureContext } from 'node:tls'
-import type { Client, Dispatcher } from 'undici'
+import type { Client } from 'undici'
 import { GatewayError } from '../errors.ts'
-import { formatQuery, type QueryValue } from '../http/encode-path.ts'
-import { formatJson, parseJson } from '../json/json.ts'
-import { isObject, textsOf } from '../json/values.ts'
 import { isReadMethod } from '../telemetry/methods.ts'
 import type { StartCall } from '../telemetry/tracing.ts'
-import { type AnswerForm, checkForm, noPage, objectOrList } from './answer-form.ts'
+import { createTarget } from './call-target.ts'
 import { type CircuitSettings, type CircuitState, usualCircuit } from './circuit.ts'
-import { type CallBounds, type CallClass, Endpoint, isUnavailable } from './endpoint.ts'
+import { type CallBounds, Endpoint, isUnavailable } from './endpoint.ts'
 import type { IdentityHeaders } from './identity.ts'
+import type { UpstreamAnswer } from './read-answer.ts'
 import { maxRedirects, redirectPath } from './redirects.ts'
 import { RetryBudget } from './retry-budget.ts'
 import type { ServiceTls } from './service-tls.ts'
 import { nameOfService, type ServiceAddress, type ServiceName } from './services.ts'
 import { createChooser, criteriaOf, type Shard } from './shards.ts'
-import { codingOf, textOfError, tooLarge, unknownTransfer, unpack } from './unpack.ts'
-import { type AnswerBounds, askWhole, type WholeAnswer } from './whole-answer.ts'
+import type { UpstreamCall } from './upstream-call.ts'
+import { circuitOpen, isMalformed, isNoAnswer, mayRetry, switchedOff, toGatewayError } from './upstream-errors.ts'
+import { askWhole, boundAnswer, readWholeText, type WholeAnswer } from './whole-answer.ts'
 
 interface UpstreamSettings {
   /** Where each enabled service is; a service that is missing here is switched off. */
@@ -38,11 +36,11 @@ interface UpstreamSettings {
   maxConnectionAgeMs?: number
   /** Largest answer that is read into memory. */
   maxAnswerBytes: number
-  /** Of external services; `false` sends every call. */
+  /** The circuit breaker of external services; `false` sends every call. */
   circuit?: CircuitSettings | false
   /** Resolves host names, instead of the system. */
   lookup?: LookupFunction
-  /** Of addresses with https. */
+  /** Certificates for addresses with https. */
   tls?: ServiceTls | undefined
 }
 
@@ -62,9 +60,9 @@ export interface CircuitChange {
   /** For the log; never for a client. */
   readonly address: string
   readonly state: CircuitState
-  /** Of the failure that opened it. */
+  /** The failure that opened it. */
   readonly cause: unknown
-  /** Of the first probe. */
+  /** Time until the first probe. */
   readonly remainingMs: number
 }
 
@@ -77,35 +75,6 @@ export interface EndpointState {
   readonly remainingMs: number
 }
 
-export interface UpstreamCall extends CallClass {
-  /** Encoded path, relative to the base URL of the service; see `pathTo`. */
-  path: string
-  query?: Readonly<Record<string, QueryValue>>
-  /** Sent as JSON. */
-  body?: unknown
-  /** Sent as it is, instead of `body`. */
-  rawBody?: string | Buffer | Readable
-  headers?: Readonly<Record<string, string>>
-  /** Region, where instances are chosen by it. */
-  location?: string
-  /** Cancels the call before its response, when no request waits for it. */
-  signal?: AbortSignal
-}
-
-/** Relative to the base URL of the service. */
-export function pathOf({ path, query }: UpstreamCall): string {
-  return query === undefined ? path : path + formatQuery(query)
-}
-
-export interface UpstreamAnswer {
-  status: number
-  headers: Readonly<Record<string, string | string[] | undefined>>
-  /** The answer as text; empty for 204. */
-  text: string
-  /** It comes from this process: users know nothing of a service. */
-  isEmbedded?: boolean
-}
-
 /** Told about every call once it is over; `status` is undefined when no answer came. */
 export type UpstreamObserver = (call: {
   service: ServiceName
@@ -115,25 +84,7 @@ export type UpstreamObserver = (call: {
   bytes: number
 }) => void
 
-/** A call as its connection takes it. */
-export interface UpstreamTarget {
-  options: Dispatcher.DispatchOptions & { readonly accept: string | undefined }
-  /** Path of the base URL, without trailing slash; `options.path` begins with it. */
-  basePath: string
-}
-
-interface TargetHeaders {
-  readonly encoding?: 'gzip' | 'identity'
-  readonly more?: Readonly<Record<string, string>> | undefined
-  readonly lines?: string | undefined
-}
-
-/** @see RFC 9110, section 5.5 */
-const unfitForHeader = /[^\t\x20-\x7e\x80-\xff]/
-
 const usualConnectionAgeMs = 60_000
-/** Responses with a status below 200 before the response proper. */
-export const maxInformational = 10
 const maxAttempts = 2
 /** Where a service has several addresses. */
 const maxAttemptsElsewhere = 3
@@ -142,8 +93,6 @@ const maxRetryDelayMs = 50
 /** An embedded service restarts within seconds. */
 const embeddedAttempts = 200
 const embeddedDelayMs = 50
-/** An answer that is read may take so many times its timeout altogether, however small its pieces. */
-const maxTimeouts = 4
 
 /** An error, or the status of an answer. */
 interface CallFailure {
@@ -159,6 +108,7 @@ export class Upstreams {
   readonly #secureContext: SecureContext | undefined
   readonly #surroundings: UpstreamSurroundings
   readonly startCall: StartCall | undefined
+  readonly sendsIdentity: boolean
   /** By service, or by service and instance where a request decides. */
   readonly #endpoints = new Map<string, readonly Endpoint[]>()
   readonly #budgets = new Map<ServiceName, RetryBudget>()
@@ -171,6 +121,7 @@ export class Upstreams {
     this.#secureContext = tls && createSecureContext(tls)
     this.#surroundings = surroundings
     this.startCall = surroundings.startCall
+    this.sendsIdentity = settings.sendIdentity !== false
     for (const [service, shards] of Object.entries(settings.shards ?? {})) {
       if (shards.length > 0) this.#choosers.set(service as ServiceName, createChooser(shards))
     }
@@ -259,7 +210,7 @@ export class Upstreams {
           bytes = answer.body.length
           this.noteAnswer(endpoint, status)
           if (this.#retryDelay(endpoint, { status, method, attempt }) === undefined) {
-            const text = await this.#read(service, answer)
+            const text = await readWholeText(service, answer, this.#settings.maxAnswerBytes)
             return { status, headers: answer.headers, text, isEmbedded: this.isEmbedded(service) }
           }
         } catch (error) {
@@ -299,7 +250,7 @@ export class Upstreams {
       const isBetter = best === undefined || failed.includes(best) || endpoint.pending < best.pending
       if (best === undefined || (isBetter && !failed.includes(endpoint))) best = endpoint
     }
-    if (best === undefined) throw circuitOpen(service, endpoints)
+    if (best === undefined) throw circuitOpen(service, Math.min(...endpoints.map(({ circuit }) => circuit?.remainingMs ?? 0)))
     return best
   }
 
@@ -348,65 +299,6 @@ export class Upstreams {
     const isAllowed = this.#budgetOf(service).take(performance.now())
     this.#surroundings.onRetry?.(service, isAllowed ? 'retried' : 'over-budget')
     return isAllowed ? Math.random() * maxRetryDelayMs : undefined
-  }
-
-  /**
-   * Resolves a call to the options that carry it out, for code that streams the answer.
-   *
-   * @param more Headers besides those of the call.
-   * @param lines The identity, see `formatIdentity`.
-   */
-  target(
-    endpoint: Endpoint,
-    call: UpstreamCall,
-    identity: IdentityHeaders,
-    { encoding = 'gzip', more, lines }: TargetHeaders = {},
-  ): UpstreamTarget {
-    const accept = lines !== undefined && more === undefined ? this.#formatHeaders(call, encoding, lines) : undefined
-    if (accept !== undefined) return this.#toTarget(endpoint, call, { accept })
-    const described: Record<string, string> = {
-      accept: 'application/json',
-      'accept-encoding': encoding,
-      ...call.headers,
-      ...more,
-    }
-    let body: Dispatcher.DispatchOptions['body'] = call.rawBody
-    if (call.body !== undefined) {
-      body = formatJson(call.body)
-      described['content-type'] ??= 'application/json; charset=UTF-8'
-    }
-    // A list is what undici makes of any object, at length.
-    const headers: string[] = []
-    if (this.#settings.sendIdentity !== false) {
-      for (const name in identity) if (!(name in described)) headers.push(name, identity[name] as string)
-    }
-    for (const name in described) headers.push(name, described[name] as string)
-    return this.#toTarget(endpoint, call, { headers, body })
-  }
-
-  /** All header lines of a read after the name of the first, which is `accept`; undefined for calls with other headers or a body. */
-  #formatHeaders({ headers, body, rawBody }: UpstreamCall, encoding: 'gzip' | 'identity', identity: string): string | undefined {
-    if (body !== undefined || rawBody !== undefined) return undefined
-    let lines =
-      encoding === 'gzip' ? 'application/json\r\naccept-encoding: gzip' : 'application/json\r\naccept-encoding: identity'
-    for (const name in headers) {
-      const value = headers[name] as string
-      if (name !== 'if-none-match' || unfitForHeader.test(value)) return undefined
-      lines += `\r\nif-none-match: ${value}`
-    }
-    return this.#settings.sendIdentity === false ? lines : lines + identity
-  }
-
-  #toTarget(
-    endpoint: Endpoint,
-    call: UpstreamCall,
-    { accept, headers, body }: { accept?: string; headers?: string[]; body?: Dispatcher.DispatchOptions['body'] },
-  ): UpstreamTarget {
-    const { origin, basePath } = endpoint
-    const options = { origin, path: basePath + pathOf(call), method: call.method ?? 'GET', headers, body, accept }
-    const timeoutMs = endpoint.timeoutOf(call)
-    if (timeoutMs !== endpoint.readTimeoutMs) Object.assign(options, { headersTimeout: timeoutMs, bodyTimeout: timeoutMs })
-    return { basePath, options }
   }
 
   observe(call: Parameters<UpstreamObserver>[0]): void {
@@ -466,10 +358,10 @@ export class Upstreams {
   /** Asks, and asks again where the service sends a read on to. */
   async #ask(endpoint: Endpoint, connection: Client, call: UpstreamCall, identity: IdentityHeaders): Promise<WholeAnswer> {
     for (let redirects = 0, asked = call; ; redirects++) {
-      const { options, basePath } = this.target(endpoint, asked, identity)
+      const { options, basePath } = createTarget(endpoint, asked, { identity: this.sendsIdentity ? identity : {} })
       const answer = await askWhole(connection, options, {
         signal: call.signal,
-        check: this.#boundsOfAnswer(endpoint.service, endpoint.timeoutOf(call)),
+        check: boundAnswer(endpoint.service, { maxBytes: this.#settings.maxAnswerBytes, timeoutMs: endpoint.timeoutOf(call) }),
       })
       if (answer.status < 300 || answer.status >= 400 || redirects === maxRedirects) return answer
       const path = redirectPath(options, basePath, [answer.headers['location']].flat()[0])
@@ -477,198 +369,8 @@ export class Upstreams {
       asked = { ...call, path, query: undefined }
     }
   }
-
-  /** @returns a function that throws a {GatewayError}: UPSTREAM_UNREADABLE, UPSTREAM_TIMEOUT */
-  #boundsOfAnswer(service: ServiceName, timeoutMs: number): NonNullable<AnswerBounds['check']> {
-    const { maxAnswerBytes } = this.#settings
-    const maxMs = timeoutMs * maxTimeouts || Number.POSITIVE_INFINITY
-    let informational = 0
-    let startedAtMs: number | undefined
-    return (progress) => {
-      if (progress === 'informational') {
-        if (++informational > maxInformational) throw onlyInformational(service)
-        return
-      }
-      if (progress > maxAnswerBytes) throw tooLarge(service, maxAnswerBytes)
-      startedAtMs ??= performance.now()
-      if (performance.now() - startedAtMs > maxMs) throw tooLate(service, new Error('the answer came too slowly'))
-    }
-  }
-
-  /** @throws {GatewayError} UPSTREAM_UNREADABLE */
-  async #read(service: ServiceName, { status, headers, body }: WholeAnswer): Promise<string> {
-    if (status >= 400) return textOfError(headers, body)
-    const refused = unknownTransfer(service, headers)
-    if (refused !== undefined) throw refused
-    if (codingOf(headers) !== 'gzip' || body.length === 0) return body.toString('utf8')
-    return (await unpack(service, body, this.#settings.maxAnswerBytes)).toString('utf8')
-  }
 }
 
 function baseUrlsOf(address: ServiceAddress): readonly string[] {
   return address.kind === 'embedded' ? [`http://embedded/${address.service}`] : (address.baseUrls ?? [address.baseUrl])
-}
-
-function circuitOpen(service: ServiceName, endpoints: readonly Endpoint[]): GatewayError {
-  const remainingMs = Math.min(...endpoints.map(({ circuit }) => circuit?.remainingMs ?? 0))
-  const until = new Date(Date.now() + remainingMs).toISOString().replace(/\.\d+Z$/, 'Z')
-  const message = (name: string) =>
-    `${name} has failed repeatedly, so Fairlead calls it again only once it answers a probe, at ${until} at the earliest. Try again then.`
-  return new GatewayError('CIRCUIT_OPEN', message, {
-    upstream: { service },
-    headers: { 'retry-after': String(Math.max(1, Math.ceil(remainingMs / 1000))) },
-  })
-}
-
-function switchedOff(service: ServiceName): GatewayError {
-  const message = (name: string) =>
-    `${name} is switched off. Set services.${service}.enabled or services.${service}.baseUrl to use this.`
-  return new GatewayError('SERVICE_DISABLED', message, { upstream: { service } })
-}
-
-/** Of this process or machine: descriptors, ports and buffers are exhausted. */
-const ownFaults = new Set(['EMFILE', 'ENFILE', 'EADDRNOTAVAIL', 'ENOBUFS', 'ENOMEM'])
-const notSent = new Set(['ECONNREFUSED', 'ENOENT', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH'])
-const brokenOff = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET'])
-
-/** Whether repeating cannot do something twice: nothing was sent, or it is a read. */
-function mayRetry(error: unknown, method: string): boolean {
-  const code = codeOf(error instanceof GatewayError ? error.cause : error)
-  return notSent.has(code) || (brokenOff.has(code) && isReadMethod(method))
-}
-
-function codeOf(error: unknown): string {
-  return String((error as { code?: unknown } | undefined)?.code ?? '')
-}
-
-const timeouts = new Set(['UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT', 'UND_ERR_CONNECT_TIMEOUT', 'ETIMEDOUT'])
-
-/** The service did not answer. What is wrong with this process or with an answer says nothing about that. */
-function isNoAnswer(error: unknown): boolean {
-  if (!(error instanceof GatewayError)) return !ownFaults.has(codeOf(error)) && !isMalformed(error)
-  if (error.code !== 'UPSTREAM_TIMEOUT' && error.code !== 'UPSTREAM_UNREACHABLE') return false
-  return !ownFaults.has(codeOf(error.cause))
-}
-
-const malformed = new Set(['UND_ERR_HEADERS_OVERFLOW', 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH'])
-
-/** Something answered, and not in HTTP: one operation of a service may do so while the others are well. */
-function isMalformed(error: unknown): boolean {
-  const cause = error instanceof GatewayError ? error.cause : error
-  return malformed.has(codeOf(cause)) || (cause instanceof Error && cause.name === 'HTTPParserError')
-}
-
-/** Unreachable is 502, too slow is 504; the address stays in the log. */
-export function toGatewayError(error: unknown, service: ServiceName): GatewayError {
-  if (error instanceof GatewayError) return error
-  if (timeouts.has(codeOf(error))) return tooLate(service, error)
-  if (isMalformed(error)) {
-    const message = (name: string) => `${name} sent a response that is not valid HTTP, or has headers that are too large.`
-    return new GatewayError('UPSTREAM_UNREADABLE', message, { upstream: { service }, cause: error })
-  }
-  return new GatewayError('UPSTREAM_UNREACHABLE', (name) => `${name} could not be reached, or broke off before it answered.`, {
-    upstream: { service },
-    cause: error,
-  })
-}
-
-function tooLate(service: ServiceName, cause: unknown): GatewayError {
-  return new GatewayError('UPSTREAM_TIMEOUT', (name) => `${name} did not answer in time.`, { upstream: { service }, cause })
-}
-
-export function onlyInformational(service: ServiceName): GatewayError {
-  const message = (name: string) => `${name} sent more than ${maxInformational} informational responses instead of an answer.`
-  return new GatewayError('UPSTREAM_UNREADABLE', message, { upstream: { service } })
-}
-
-/**
- * The JSON of a successful answer; undefined when it is empty.
- *
- * @param form Required form of an answer that is not parsed.
- * @throws {GatewayError} UPSTREAM_FAILED with the status of the service, UPSTREAM_UNREADABLE
- */
-export function readJson(answer: UpstreamAnswer, service: ServiceName, form?: AnswerForm): unknown {
-  checkSuccess(answer, service)
-  if (form !== undefined && !isEmptyByStatus(answer.status)) checkForm(form, service, answer.text)
-  if (answer.text.trim() === '') return undefined
-  try {
-    return parseJson(answer.text)
-  } catch (cause) {
-    checkForm(objectOrList, service, answer.text)
-    throw new GatewayError('UPSTREAM_UNREADABLE', (name) => `${name} answered with something that is not JSON.`, {
-      upstream: { service, status: answer.status },
-      cause,
-    })
-  }
-}
-
-/**
- * For a call whose answer Fairlead ignores or reads as text: a page for people comes from something else than the service.
- *
- * @throws {GatewayError} UPSTREAM_FAILED with the status of the service, UPSTREAM_UNREADABLE
- */
-export function checkDone(answer: UpstreamAnswer, service: ServiceName): void {
-  checkSuccess(answer, service)
-  checkForm(noPage, service, answer.text)
-}
-
-/** Whether the status says that there is no body. */
-export function isEmptyByStatus(status: number): boolean {
-  return status === 204 || status === 205
-}
-
-function checkSuccess(answer: UpstreamAnswer, service: ServiceName): void {
-  const { status } = answer
-  if (status >= 400) throw upstreamFailed(service, answer)
-  if (status >= 300) {
-    throw new GatewayError('UPSTREAM_UNREADABLE', (name) => `${name} answered with a redirect, which is not followed.`, {
-      upstream: { service, status },
-    })
-  }
-}
-
-/**
- * The error of a service as clients of Gate expect it: same status, one line, and what the service said, also when to try again. The message names an external
- * service; an embedded one speaks for Fairlead.
- */
-export function upstreamFailed(
-  service: ServiceName,
-  { status, text, isEmbedded = false, headers = {} }: Omit<UpstreamAnswer, 'headers'> & Partial<UpstreamAnswer>,
-): GatewayError {
-  if (status >= 600) {
-    const message = (name: string) => `${name} answered with the status ${status}, which HTTP does not have.`
-    return new GatewayError('UPSTREAM_UNREADABLE', message, { upstream: { service } })
-  }
-  if (status === 407) {
-    const advice = (name: string) => (name === service ? ` Check services.${service}.baseUrl.` : '')
-    const message = (name: string) => `A proxy on the way to ${name} demands a login of its own.${advice(name)}`
-    return new GatewayError('UPSTREAM_UNREADABLE', message, { upstream: { service } })
-  }
-  const said = parseErrorBody(text)
-  const message = typeof said?.['message'] === 'string' ? said['message'] : undefined
-  const lines = textsOf(said?.['errors'])
-  const told = message ?? (lines.length > 0 ? lines.join('; ') : undefined)
-  return new GatewayError(
-    'UPSTREAM_FAILED',
-    isEmbedded ? (told ?? describeStatus(status)) : `${service} answered ${status}${told === undefined ? '.' : `: ${told}`}`,
-    {
-      status,
-      upstream: { service, status },
-      ...(typeof headers['retry-after'] === 'string' && { headers: { 'retry-after': headers['retry-after'] } }),
-      ...(lines.length > 0 && { fields: { errors: lines } }),
-    },
-  )
-}
-
-function describeStatus(status: number): string {
-  return `The request failed with status ${status}${status < 500 ? '.' : '; the log has the reason.'}`
-}
-
-function parseErrorBody(text: string): Record<string, unknown> | undefined {
-  try {
-    const body: unknown = JSON.parse(text)
-    return isObject(body) ? body : undefined
-  } catch {
-    return undefined
-  }
 }

@@ -2,6 +2,9 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { Readable } from 'node:stream'
 import type { Dispatcher } from 'undici'
+import type { ServiceName } from './services.ts'
+import { answerCodingOf, answerTooLarge, textOfError, unknownTransfer, unpack } from './unpack.ts'
+import { maxInformational, onlyInformational, tooLate } from './upstream-errors.ts'
 
 export interface WholeAnswer {
   readonly status: number
@@ -106,4 +109,39 @@ class Collector implements Dispatcher.DispatchHandler {
   #leave(): void {
     this.#bounds.signal?.removeEventListener('abort', this)
   }
+}
+
+/** An answer that is read may take so many times its timeout altogether, however small its pieces. */
+const maxTimeouts = 4
+
+/** @returns a function that throws a {GatewayError}: UPSTREAM_UNREADABLE, UPSTREAM_TIMEOUT */
+export function boundAnswer(
+  service: ServiceName,
+  { maxBytes, timeoutMs }: { maxBytes: number; timeoutMs: number },
+): NonNullable<AnswerBounds['check']> {
+  const maxMs = timeoutMs * maxTimeouts || Number.POSITIVE_INFINITY
+  let informational = 0
+  let startedAtMs: number | undefined
+  return (progress) => {
+    if (progress === 'informational') {
+      if (++informational > maxInformational) throw onlyInformational(service)
+      return
+    }
+    if (progress > maxBytes) throw answerTooLarge(service, maxBytes)
+    startedAtMs ??= performance.now()
+    if (performance.now() - startedAtMs > maxMs) throw tooLate(service, new Error('the answer came too slowly'))
+  }
+}
+
+/** The body as text, decompressed. @throws {GatewayError} UPSTREAM_UNREADABLE */
+export async function readWholeText(
+  service: ServiceName,
+  { status, headers, body }: WholeAnswer,
+  maxBytes: number,
+): Promise<string> {
+  if (status >= 400) return textOfError(headers, body)
+  const refused = unknownTransfer(service, headers)
+  if (refused !== undefined) throw refused
+  if (answerCodingOf(headers) !== 'gzip' || body.length === 0) return body.toString('utf8')
+  return (await unpack(service, body, maxBytes)).toString('utf8')
 }

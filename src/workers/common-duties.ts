@@ -1,11 +1,11 @@
 /** Answers of the primary to all workers alike: the audit log, limits, wrong passwords, logins, banners. */
 import type { AuditSink } from '../audit/audit-sink.ts'
 import type { BannerStore } from '../banners/banner-store.ts'
-import type { Change } from '../changes.ts'
+import type { Change } from '../concurrency/changes.ts'
 import { MemoryCounters } from '../limits/counters.ts'
 import { CompletedLogins } from '../login/completed-logins.ts'
 import { type GuessDecision, GuessLimit } from '../login/form/guess-limit.ts'
-import type { PrintedMetrics } from '../telemetry/metrics.ts'
+import type { PrintedMetrics } from '../telemetry/metric-set.ts'
 import type { GuessAnswer } from './protocol.ts'
 import type { CommonDuties, WorkerProcess } from './worker-process.ts'
 

@@ -1,6 +1,6 @@
 /** Start of the embedded back ends as the configuration wants them. */
 import type { Logger } from 'pino'
-import { type Embedded, type StartThread, startEmbedded } from '../backends/embedded.ts'
+import { type Embedded, type StartThread, startEmbedded } from '../backends/hosting/embedded.ts'
 import type { Config } from '../config/config.ts'
 import type { ServiceAddress, ServiceName } from '../upstreams/services.ts'
 
@@ -20,24 +20,11 @@ interface EmbeddingOptions {
 export function embedServices({ config, log, services, socketPath, ...options }: EmbeddingOptions): Embedded | undefined {
   const embedded = Object.values(services).flatMap((address) => (address.kind === 'embedded' ? [address.service] : []))
   if (embedded.length === 0) return undefined
-  const { dataDir, adminRoles, timeZone, serviceAccounts, permissions, infrastructure, bakery, outside, limits } = config.backends
+  const { dataDir, ...backends } = config.backends
   // Without logins there are no permission checks, here as in the gateway.
   const authorization = services.fiat !== undefined && !config.login.anonymous
   const { maxBytes, maxValues } = config.http.bodies.known
-  const bodies = { maxBytes, maxValues }
-  const settings = {
-    adminRoles,
-    timeZone,
-    serviceAccounts,
-    authorization,
-    permissions,
-    infrastructure,
-    bakery,
-    outside,
-    bodies,
-    limits,
-    version: options.version,
-  }
+  const settings = { ...backends, authorization, bodies: { maxBytes, maxValues }, version: options.version }
   return startEmbedded({
     dataDir,
     socketPath,

@@ -3,25 +3,26 @@ import type { Logger } from 'pino'
 import { type AuditLog, openAuditLog } from '../audit/audit-log.ts'
 import type { AuditSink } from '../audit/audit-sink.ts'
 import { openAuditSink } from '../audit/open-sink.ts'
-import type { Embedded } from '../backends/embedded.ts'
-import { lockDataDir } from '../backends/lock.ts'
+import type { Embedded } from '../backends/hosting/embedded.ts'
+import { lockDataDir } from '../backends/hosting/lock.ts'
 import { type BannerStore, createFileBannerStore } from '../banners/banner-store.ts'
-import type { Change } from '../changes.ts'
+import { BackOff } from '../concurrency/back-off.ts'
+import type { Change } from '../concurrency/changes.ts'
+import { type Keep, openParts } from '../concurrency/open-parts.ts'
+import { within } from '../concurrency/within.ts'
 import type { Config } from '../config/config.ts'
 import type { PortKind } from '../http/request-state.ts'
 import { createFileKeys } from '../login/login-keys.ts'
-import { type Keep, openParts } from '../open-parts.ts'
 import { socketPathFor } from '../storage/socket-path.ts'
-import type { MetricSnapshot } from '../telemetry/bound-metrics.ts'
-import { addEnded, createMetrics, type Metrics, type PrintedMetrics, printTotals } from '../telemetry/metrics.ts'
+import { addEnded, type MetricSnapshot, type PrintedMetrics, printTotals } from '../telemetry/metric-set.ts'
+import { createMetrics, type Metrics } from '../telemetry/metrics.ts'
 import { toAddresses } from '../upstreams/addresses.ts'
-import { within } from '../within.ts'
 import { createCommonDuties, RunningGuesses } from './common-duties.ts'
 import { embedServices } from './embed-services.ts'
 import { keepSettings } from './kept-settings.ts'
 import { inTurn } from './ordered-sink.ts'
 import { type AcceptedConnection, Ports } from './ports.ts'
-import type { PrimaryState, WorkerStart } from './protocol.ts'
+import { type PrimaryState, toWorkerConfig, type WorkerStart } from './protocol.ts'
 import { type CommonDuties, describeEnd, type ProcessEnd, WorkerProcess } from './worker-process.ts'
 
 export interface PrimaryOptions {
@@ -54,8 +55,7 @@ export interface Primary {
 const confirmMs = 1000
 /** How long a scrape waits for a worker, whose last metrics count instead. */
 const metricsMs = 3000
-const firstPauseMs = 100
-const maxPauseMs = 30_000
+const restartPauses = { firstMs: 100, longestMs: 30_000 }
 /** A worker that has served this long has not failed at its start. */
 const soundMs = 10_000
 /** Turns count and not time: a machine that was suspended has hung workers no more than a hung primary. */
@@ -117,15 +117,14 @@ interface Place {
   readonly number: number
   /** Undefined during the pause before the next start. */
   worker: WorkerProcess | undefined
-  pauseMs: number
-  timer: NodeJS.Timeout | undefined
+  readonly backOff: BackOff
 }
 
 const unusable =
   'SIGHUP: a worker process cannot start with the changed configuration, so nothing changes; correct it and send the signal again'
 
 function createPlace(number: number): Place {
-  return { number, worker: undefined, pauseMs: firstPauseMs, timer: undefined }
+  return { number, worker: undefined, backOff: new BackOff(restartPauses) }
 }
 
 class WorkerSupervisor {
@@ -211,7 +210,7 @@ class WorkerSupervisor {
 
   async drain(hurry?: AbortSignal): Promise<void> {
     this.#stopping = true
-    for (const { timer } of this.#places) clearTimeout(timer)
+    for (const { backOff } of this.#places) backOff.cancel()
     hurry?.addEventListener('abort', () => {
       for (const worker of this.#workers) worker.channel.tell('hurry', null)
     })
@@ -222,7 +221,7 @@ class WorkerSupervisor {
   async end(): Promise<void> {
     this.#stopping = true
     clearInterval(this.#pings)
-    for (const { timer } of this.#places) clearTimeout(timer)
+    for (const { backOff } of this.#places) backOff.cancel()
     await this.#ports.close()
     await Promise.all([...this.#workers].map((worker) => this.#end(worker)))
   }
@@ -271,7 +270,7 @@ class WorkerSupervisor {
       return (error as Error).message
     }
     const former = place.worker
-    clearTimeout(place.timer)
+    place.backOff.cancel()
     place.worker = fresh
     this.tellState()
     if (former !== undefined) await this.#retire(former)
@@ -280,7 +279,7 @@ class WorkerSupervisor {
 
   async #vacate(place: Place): Promise<void> {
     const { worker } = place
-    clearTimeout(place.timer)
+    place.backOff.cancel()
     place.worker = undefined
     if (worker !== undefined) await this.#retire(worker)
   }
@@ -297,7 +296,7 @@ class WorkerSupervisor {
     const start: WorkerStart = {
       number: place.number,
       isFirst,
-      config: forWorkers(this.#config),
+      config: toWorkerConfig(forWorkers(this.#config)),
       notices,
       version,
       args,
@@ -336,15 +335,14 @@ class WorkerSupervisor {
   /** A process that dies at once again and again is started less and less often. */
   #startAgain(place: Place, worker: WorkerProcess, reason: string): void {
     const { metrics, audit } = this.#parts
-    if (performance.now() - worker.startedAtMs >= soundMs) place.pauseMs = firstPauseMs
+    if (performance.now() - worker.startedAtMs >= soundMs) place.backOff.reset()
+    const pauseMs = place.backOff.startLater(() => this.#fill(place, false))
     this.#options.log.error(
-      { worker: place.number, pid: worker.pid, reason, pauseMs: place.pauseMs },
+      { worker: place.number, pid: worker.pid, reason, pauseMs },
       'a worker process died and is started again; requests on its connections failed, all others are served',
     )
     metrics.workerDied()
     if (worker.auditProcess !== undefined) void audit?.noteInterrupted(worker.auditProcess)
-    place.timer = setTimeout(() => this.#fill(place, false), place.pauseMs)
-    place.pauseMs = Math.min(place.pauseMs * 2, maxPauseMs)
   }
 
   /** Resolves when the process has ended. */

@@ -1,23 +1,46 @@
 /** Messages between the primary and its workers. */
 import type { AuditEvent, AuditPage, AuditQuery } from '../audit/event.ts'
-import type { Change } from '../changes.ts'
+import type { Change } from '../concurrency/changes.ts'
 import type { Config } from '../config/config.ts'
 import type { PortKind } from '../http/request-state.ts'
 import type { Charge, ChargeResult } from '../limits/counters.ts'
 import type { Guess } from '../login/form/guess-limit.ts'
-import type { MetricSnapshot } from '../telemetry/bound-metrics.ts'
-import type { PrintedMetrics } from '../telemetry/metrics.ts'
+import type { MethodSettings } from '../login/method-type.ts'
+import { loginMethods } from '../login/methods.ts'
+import type { LoginSettings } from '../login/settings.ts'
+import type { MetricSnapshot, PrintedMetrics } from '../telemetry/metric-set.ts'
 import type { WorkerCount } from './shared-parts.ts'
+
+/** A configuration that processes can send each other: login methods are named, as functions cannot be sent. */
+export type WorkerConfig = Omit<Config, 'login'> & {
+  readonly login: Omit<LoginSettings, 'methods'> & { readonly methods: readonly NamedMethod[] }
+}
+
+interface NamedMethod {
+  readonly name: string
+  readonly settings: MethodSettings
+}
+
+export function toWorkerConfig({ login, ...config }: Config): WorkerConfig {
+  return { ...config, login: { ...login, methods: login.methods.map(({ type: { name }, settings }) => ({ name, settings })) } }
+}
+
+export function fromWorkerConfig({ login, ...config }: WorkerConfig): Config {
+  const methods = login.methods.flatMap(({ name, settings }) =>
+    loginMethods.filter((type) => type.name === name).map((type) => ({ type, settings })),
+  )
+  return { ...config, login: { ...login, methods } }
+}
 
 /** The first message to a worker. */
 export interface WorkerStart {
   readonly number: number
   /** See `WorkerGroup`. */
   readonly isFirst: boolean
-  readonly config: Config
+  readonly config: WorkerConfig
   readonly notices: readonly string[]
   readonly version: string
-  /** Of the command line, to read the configuration again. */
+  /** Arguments of the command line, to read the configuration again. */
   readonly args: readonly string[]
   readonly consoleDir: string
   /** What to type for `fairlead <words>`, with `wordsMark` for the words. */

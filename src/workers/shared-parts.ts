@@ -1,14 +1,13 @@
 /** Parts that exist once for a data directory, as a gateway of several processes uses those of the primary. */
 import type { AuditSink } from '../audit/audit-sink.ts'
-import type { Embedded } from '../backends/embedded.ts'
+import type { Embedded } from '../backends/hosting/embedded.ts'
 import type { BannerStore } from '../banners/banner-store.ts'
-import type { Changes } from '../changes.ts'
+import type { Changes } from '../concurrency/changes.ts'
 import type { ConnectionSource } from '../http/listeners.ts'
 import type { Counters } from '../limits/counters.ts'
 import type { LoginRegister } from '../login/completed-logins.ts'
 import type { Guesses } from '../login/form/guess-limit.ts'
-import type { MetricSnapshot } from '../telemetry/bound-metrics.ts'
-import type { PrintedMetrics } from '../telemetry/metrics.ts'
+import type { MetricSnapshot, PrintedMetrics } from '../telemetry/metric-set.ts'
 
 export interface SharedParts {
   /** Undefined where every service is external. */
@@ -39,4 +38,9 @@ export interface WorkerGroup {
 export interface WorkerCount {
   readonly running: number
   readonly configured: number
+}
+
+export function describeWorkers(count: WorkerCount | undefined): string[] {
+  if (count === undefined || count.running >= count.configured) return []
+  return [`${count.running} of ${count.configured} worker processes serve; the others start, or the log says why they ended`]
 }

@@ -3,8 +3,8 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { fstatSync } from 'node:fs'
 import { getCompileCacheDir } from 'node:module'
 import type { Duplex, Readable } from 'node:stream'
-import type { MetricSnapshot } from '../telemetry/bound-metrics.ts'
-import { youngAllocation } from '../telemetry/memory.ts'
+import { youngNodeOptions } from '../runtime/v8-options.ts'
+import type { MetricSnapshot } from '../telemetry/metric-set.ts'
 import { Channel } from './channel.ts'
 import type { AcceptedConnection, ConnectionTaker } from './ports.ts'
 import type { HandedConnection, PrimaryDuties, WorkerDuties, WorkerStart } from './protocol.ts'
@@ -73,7 +73,7 @@ export class WorkerProcess implements ConnectionTaker {
     this.#child = fork(program, [], {
       // An inherited standard error that is the same open file as standard output would make writes to both wait for their reader.
       stdio: ['ignore', writesToFile() ? 'inherit' : 'pipe', 'pipe', 'ipc', 'pipe'],
-      execArgv: [...process.execArgv, youngAllocation],
+      execArgv: [...process.execArgv, ...youngNodeOptions],
       // Settings contain more than JSON can express.
       serialization: 'advanced',
       env: {

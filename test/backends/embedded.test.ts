@@ -4,8 +4,8 @@ import { EventEmitter } from 'node:events'
 import { test } from 'node:test'
 import pino from 'pino'
 import type { BackendSettings } from '../../src/backends/backend.ts'
-import { startEmbedded } from '../../src/backends/embedded.ts'
-import type { WorkerOrder } from '../../src/backends/worker.ts'
+import { startEmbedded } from '../../src/backends/hosting/embedded.ts'
+import type { WorkerOrder } from '../../src/backends/hosting/worker.ts'
 
 test('a worker that hangs is asked for its state once', async () => {
   const orders: WorkerOrder[] = []

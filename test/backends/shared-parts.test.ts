@@ -5,8 +5,8 @@ import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
 import { definitionsBackend } from '../../src/backends/definitions/definitions.ts'
 import { createEventsBackend } from '../../src/backends/events/events.ts'
+import { SharedPartStore, sharedPartsMigration } from '../../src/backends/hosting/shared-parts.ts'
 import { orchestrationBackend } from '../../src/backends/orchestration/orchestration.ts'
-import { SharedParts, sharedPartsMigration } from '../../src/backends/shared-parts.ts'
 import { formatJson, parseJson } from '../../src/json/json.ts'
 import { openDatabase } from '../../src/storage/database.ts'
 import { startBackends } from '../support/backends.ts'
@@ -22,7 +22,7 @@ function openParts(t: TestContext) {
   })
   db.exec('CREATE TABLE x_records (id TEXT PRIMARY KEY, document TEXT NOT NULL) STRICT')
   db.exec(sharedPartsMigration('x', 'x_records'))
-  const parts = new SharedParts(db, { prefix: 'x', parse: parseJson, format: formatJson })
+  const parts = new SharedPartStore(db, { prefix: 'x', parse: parseJson, format: formatJson })
   const insert = db.prepare('INSERT INTO x_records VALUES (?, ?)')
   const select = db.prepare('SELECT document FROM x_records WHERE id = ?')
   return {

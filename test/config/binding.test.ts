@@ -2,6 +2,8 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import type { Config } from '../../src/config/config.ts'
+import { formMethod } from '../../src/login/form/method.ts'
+import { settingsOf } from '../../src/login/settings.ts'
 import { type Given, load, problemsOf } from './given.ts'
 
 const orca = (config: Config) => config.upstreams.services.orca.baseUrl
@@ -47,7 +49,7 @@ const spellings: [title: string, given: Given, read: (config: Config) => unknown
   [
     'FAIRLEAD_ADMIN_PASSWORD',
     { env: { FAIRLEAD_ADMIN_PASSWORD: 'x y$' } },
-    (config) => config.login.firstAdmin,
+    (config) => settingsOf(config.login, formMethod)?.firstAdmin,
     { name: 'admin', password: 'x y$' },
   ],
 ]
@@ -73,9 +75,14 @@ const values: [key: string, written: string, read: (config: Config) => unknown, 
   ['spring.lifecycle.timeout-per-shutdown-phase', '5s', (config) => config.http.shutdownGraceMs, 5000],
   ['logging.level.root', 'OFF', (config) => config.telemetry.logLevel, 'silent'],
   ['server.servlet.session.cookie.same-site', 'None', (config) => config.sessions.cookie.sameSite, 'none'],
-  ['spring.security.user.password', '0123', (config) => config.login.form.configuredUser?.password, '0123'],
-  ['spring.security.user.password', '1e3', (config) => config.login.form.configuredUser?.password, '1e3'],
-  ['spring.security.user.password', '2001-01-01', (config) => config.login.form.configuredUser?.password, '2001-01-01'],
+  ['spring.security.user.password', '0123', (config) => settingsOf(config.login, formMethod)?.configuredUser?.password, '0123'],
+  ['spring.security.user.password', '1e3', (config) => settingsOf(config.login, formMethod)?.configuredUser?.password, '1e3'],
+  [
+    'spring.security.user.password',
+    '2001-01-01',
+    (config) => settingsOf(config.login, formMethod)?.configuredUser?.password,
+    '2001-01-01',
+  ],
   [
     'services.deck.redirectHostPattern',
     '(?i).*\\.example\\.com',
@@ -145,7 +152,7 @@ for (const [written, value] of passwords) {
   test(`the password ${written} means ${value}`, async (t) => {
     const { config } = await load(t, { 'config/gate.yml': `spring.security.user.password: '${p(written)}'\n` })
 
-    assert.equal(config.login.form.configuredUser?.password, p(value))
+    assert.equal(settingsOf(config.login, formMethod)?.configuredUser?.password, p(value))
   })
 }
 

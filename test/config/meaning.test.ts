@@ -1,21 +1,28 @@
 /** What the keys amount to: where services are, who is let in, what listens; and that the defaults are the safe ones. */
 import assert from 'node:assert/strict'
 import test from 'node:test'
+import type { LocalSettings } from '../../src/backends/infrastructure/providers/local/settings.ts'
 import { type Config, loadConfig, settingGroups } from '../../src/config/config.ts'
 import { formatSettingsReference } from '../../src/config/reference.ts'
+import { formMethod } from '../../src/login/form/method.ts'
+import { settingsOf } from '../../src/login/settings.ts'
 import { serviceNames } from '../../src/upstreams/services.ts'
 import { type Given, load, problemsOf, write } from './given.ts'
 
 test('load balancers and instances get no port that Fairlead listens on', async (t) => {
   const { config } = await load(t, { settings: { 'server.port': 8099 } })
-  assert.deepEqual(config.backends.infrastructure?.local?.ownPorts, [8099])
+  assert.deepEqual((config.backends.infrastructure?.providers['local'] as LocalSettings | undefined)?.ownPorts, [8099])
 })
 
 test('by default everything is embedded, protected and local', async (t) => {
   const { config, notices, sources } = await load(t, {})
 
   assert.equal(config.http.address, '127.0.0.1')
-  assert.deepEqual(config.login.form, { enabled: true, configuredUser: undefined })
+  assert.deepEqual(
+    config.login.methods.map(({ type }) => type.name),
+    ['form'],
+  )
+  assert.equal(settingsOf(config.login, formMethod)?.configuredUser, undefined)
   assert.equal(config.login.anonymous, false)
   assert.deepEqual([notices, sources], [[], []])
   assert.deepEqual(

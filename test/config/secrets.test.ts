@@ -10,6 +10,8 @@ import { type TestContext, test } from 'node:test'
 import { jwtVerify } from 'jose'
 import { ConfigError, type ConfigPlaces, type LoadedConfig, loadConfig } from '../../src/config/config.ts'
 import { signAws } from '../../src/config/secrets/aws.ts'
+import { formMethod } from '../../src/login/form/method.ts'
+import { settingsOf } from '../../src/login/settings.ts'
 import { createAuthority } from '../support/authority.ts'
 import { createFolder } from '../support/temporary-folder.ts'
 
@@ -38,7 +40,7 @@ function loadWith(password: string, places: ConfigPlaces = {}): Promise<LoadedCo
 }
 
 async function passwordOf(reference: string, places: ConfigPlaces = {}): Promise<string | undefined> {
-  return (await loadWith(reference, places)).config.login.form.configuredUser?.password
+  return settingsOf((await loadWith(reference, places)).config.login, formMethod)?.configuredUser?.password
 }
 
 async function refusalOf(loading: Promise<unknown>): Promise<string> {

@@ -4,6 +4,8 @@ import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import test from 'node:test'
 import { loadConfig } from '../../src/config/config.ts'
+import { formMethod } from '../../src/login/form/method.ts'
+import { settingsOf } from '../../src/login/settings.ts'
 import { type Given, load, problemsOf, write } from './given.ts'
 
 const port = (number: number) => `server: {port: ${number}}\n`
@@ -237,7 +239,7 @@ test('properties are imported with their escapes, lists and documents', async (t
     ].join('\n'),
   })
   assert.deepEqual([config.http.port, config.http.address], [8085, '10.0.0.7'])
-  assert.deepEqual(config.login.form.configuredUser, { name: 'ada', password: 'C:\\x=y\tz' })
+  assert.deepEqual(settingsOf(config.login, formMethod)?.configuredUser, { name: 'ada', password: 'C:\\x=y\tz' })
   assert.deepEqual(config.http.cors.allowedOrigins, ['https://one.example.com', 'https://two.example.com'])
   assert.deepEqual(sources, ['config/gate.yml', 'config/own.properties'])
 })
@@ -252,7 +254,7 @@ test('a directory of files is imported as one setting each', async (t) => {
   }
   const { config } = await load(t, files)
   assert.equal(config.http.port, 8086)
-  assert.equal(config.login.form.configuredUser?.password, 'correct\nhorse')
+  assert.equal(settingsOf(config.login, formMethod)?.configuredUser?.password, 'correct\nhorse')
   await assert.rejects(load(t, { ...files, 'config/tree/server.prt': '1' }), /config\/tree\/server\.prt: server\.prt/)
   await assert.rejects(
     load(t, { 'config/gate.yml': 'spring.config.import: configtree:/nowhere/else' }),

@@ -258,20 +258,20 @@ test('pipelines are written at the editor', { timeout: 900_000 }, async (t) => {
     const { page } = ben
     await ben.open('/shared/edit?stage=1')
     await waitTime(page).fill('5')
+    // Every read gives the old version until the page saves, also one between two steps: only the store knows better.
     const old = JSON.stringify(await stored(ben, 'shared'))
-    await admin.open('/shared/edit?stage=1')
-    await waitTime(admin.page).fill('7')
-    await save(admin, 'shared')
-    // The read before the save still gives the old version: only the store knows better.
-    const refused = page.waitForResponse((answer) => answer.request().method() === 'POST' && answer.url().includes('/pipelines?'))
     let isOld = true
+    page.on('request', (request) => {
+      if (request.method() === 'POST' && request.url().includes('/pipelines?')) isOld = false
+    })
     await page.route('**/pipelineConfigs/shared', (route) =>
       isOld ? route.fulfill({ body: old, contentType: 'application/json' }) : route.continue(),
     )
+    await admin.open('/shared/edit?stage=1')
+    await waitTime(admin.page).fill('7')
+    await save(admin, 'shared')
+    const refused = page.waitForResponse((answer) => answer.request().method() === 'POST' && answer.url().includes('/pipelines?'))
     await saveButton(page).click()
-    page.on('request', (request) => {
-      if (request.method() === 'POST') isOld = false
-    })
     await confirmSave(page, 'shared').click()
     assert.equal((await refused).status(), 400)
     await page.getByText(/1 needs your choice\./).waitFor()

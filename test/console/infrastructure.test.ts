@@ -22,7 +22,7 @@ test('a load balancer that is saved unchanged stays as it is', () => {
     isInternal: true,
     securityGroups: ['office'],
   }
-  assert.deepEqual(toBalancerJob(toBalancerDraft(balancer)), {
+  assert.deepEqual(toBalancerJob(toBalancerDraft(balancer), 'local'), {
     type: 'upsertLoadBalancer',
     cloudProvider: 'local',
     credentials: 'dev',
@@ -58,7 +58,7 @@ test('rules of a security group survive the form', () => {
       { protocol: 'tcp', portRanges: [{ startPort: 0, endPort: 65_535 }], securityGroup: { name: 'gate' } },
     ],
   }
-  assert.partialDeepStrictEqual(toSecurityGroupJob(toSecurityGroupDraft(group, place)), {
+  assert.partialDeepStrictEqual(toSecurityGroupJob(toSecurityGroupDraft(group, place), 'local'), {
     name: 'office',
     regions: ['east'],
     ipIngress: [

@@ -26,6 +26,27 @@ for (const [meaning, schema, type] of forms) {
 }
 
 test('a description cannot end its comment', () => {
-  const text = printConsoleTypes({ paths: {}, components: { schemas: { A: { type: 'string', description: 'x */ evil' } } } })
+  const schemas = { A: { type: 'string', description: 'x */ evil' } }
+  const text = printConsoleTypes({ paths: {}, components: { schemas } }, "Schemas['A']")
   assert.match(text, /\/\*\* x \*\\\/ evil \*\/ A: string/)
+})
+
+test('paths and schemas that the console does not name are left out', () => {
+  const answers = (name: string) => ({
+    get: { responses: { 200: { content: { 'application/json': { schema: { $ref: `#/components/schemas/${name}` } } } } } },
+  })
+  const schemas = {
+    A: { type: 'object', properties: { b: { $ref: '#/components/schemas/B' } } },
+    B: { type: 'string' },
+    C: { type: 'string' },
+    Error: { type: 'object' },
+  }
+  const api = { paths: { '/a': answers('A'), '/c': answers('C') }, components: { schemas } }
+  const text = printConsoleTypes(api, "useLive('/a')")
+  assert.match(text, /'\/a': \{/)
+  assert.doesNotMatch(text, /'\/c': \{/)
+  assert.deepEqual(
+    [...text.matchAll(/^ {4}(\w): /gm)].map(([, name]) => name),
+    ['A', 'B'],
+  )
 })

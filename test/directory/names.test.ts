@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { askInChain, fillFilter, parseFilterTemplate } from '../../src/directory/filter-template.ts'
-import { escapeDnValue, fillDnPattern, isSameDn, leadingValue } from '../../src/distinguished-name.ts'
+import { escapeDnValue, fillDnPattern, isSameDn, leadingValue } from '../../src/names/distinguished-name.ts'
 
 const escaped: [typed: string, escaped: string][] = [
   ['alice', 'alice'],

@@ -10,12 +10,12 @@ import type { Engine } from '../../src/backends/orchestration/engine.ts'
 import { changeRoutes } from '../../src/backends/orchestration/routes/changes.ts'
 import { EventStreams, type Listener } from '../../src/live/event-streams.ts'
 import { PollingSource } from '../../src/live/polling-source.ts'
-import { LiveKeys, toLiveSettings } from '../../src/live/settings.ts'
+import { liveSettings } from '../../src/live/settings.ts'
 import type { RunChange, Snapshot, Watcher } from '../../src/live/source.ts'
 import type { Upstreams } from '../../src/upstreams/upstreams.ts'
 
 const log = pino({ level: 'silent' })
-const settings = toLiveSettings(LiveKeys.parse({}))
+const settings = liveSettings.read(liveSettings.keys.parse({}))
 
 class Client extends EventEmitter {
   destroyed = false

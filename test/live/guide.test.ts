@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import test, { type TestContext } from 'node:test'
-import { LiveKeys, toLiveSettings } from '../../src/live/settings.ts'
+import { liveSettings } from '../../src/live/settings.ts'
 import { runGateway } from '../support/gateway.ts'
 import { blocksOf, readGuide } from '../support/guide.ts'
 import { waitFor } from '../support/wait-until.ts'
@@ -44,7 +44,7 @@ test('the commands of the guide follow executions', async (t) => {
 })
 
 test('the guide names the defaults', () => {
-  const { maxAgeMs, heartbeatMs } = toLiveSettings(LiveKeys.parse({}))
+  const { maxAgeMs, heartbeatMs } = liveSettings.read(liveSettings.keys.parse({}))
   assert.equal(maxAgeMs, 15 * 60_000)
   assert.equal(heartbeatMs, 25_000)
 })

@@ -5,7 +5,8 @@ import pino from 'pino'
 import { PartChanges } from '../../src/live/part-changes.ts'
 import type { Part } from '../../src/live/source.ts'
 import type { StateCounts } from '../../src/upstreams/state-counts.ts'
-import type { UpstreamCall, Upstreams } from '../../src/upstreams/upstreams.ts'
+import type { UpstreamCall } from '../../src/upstreams/upstream-call.ts'
+import type { Upstreams } from '../../src/upstreams/upstreams.ts'
 
 interface Services {
   /** Undefined: they are not counted. */

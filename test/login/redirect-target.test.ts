@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import { GatewayError } from '../../src/errors.ts'
 import { checkRedirectTarget, type UiAddress } from '../../src/login/redirect-target.ts'
-import { parseJavaPattern } from '../../src/setting.ts'
+import { parseJavaPattern } from '../../src/settings/setting.ts'
 
 const gateway = 'https://gate.example.com/gate'
 const ui: UiAddress = { uiUrl: 'https://deck.example.com', uiHostPattern: undefined, servesConsole: true }

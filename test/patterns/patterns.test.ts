@@ -17,7 +17,7 @@ const composers: Readonly<Record<string, string>> = {
   'src/login/redirect-target.ts': 'a setting',
   'src/login/x509/identity.ts': 'a setting; the input is cut at 4096 characters',
   'src/login/x509/settings.ts': 'a setting, on an empty text',
-  'src/setting.ts': 'settings',
+  'src/settings/setting.ts': 'settings',
 }
 
 const examples: readonly [source: string, flags: string, expected: Backtracking][] = [

@@ -199,6 +199,7 @@ export const expectedAccess: Readonly<Record<string, keyof typeof profiles>> = {
   'GET /cron/validate': 'everybody',
   'GET /capabilities/deploymentMonitors': 'everybody',
   'GET /capabilities/expressions': 'everybody',
+  'GET /capabilities/cloudProviders': 'everybody',
   'GET /capabilities/stageTypes': 'everybody',
   'GET /capabilities/quietPeriod': 'everybody',
   'GET /pubsub/subscriptions': 'everybody',

@@ -1,9 +1,9 @@
 /** May this user? The same cases at the gateway, in the embedded services, and for services that ask the embedded permission service. */
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { requireAccess } from '../../src/backends/access.ts'
 import type { BackendContext } from '../../src/backends/backend.ts'
 import { isAllowed, type ResourceType, type View } from '../../src/backends/permissions/view.ts'
+import { requireAccess } from '../../src/backends/rights/access.ts'
 import { decide, type Need } from '../../src/permissions/decide.ts'
 import { parsePermissionView } from '../../src/permissions/permission-view.ts'
 import type { Authorization } from '../../src/permissions/permissions.ts'

@@ -163,6 +163,7 @@ export const expectedReach: Readonly<Record<string, Reach>> = {
   'GET /cron/validate': 'any',
   'GET /capabilities/deploymentMonitors': 'any',
   'GET /capabilities/expressions': 'any',
+  'GET /capabilities/cloudProviders': 'any',
   'GET /capabilities/stageTypes': 'any',
   'GET /capabilities/quietPeriod': 'any',
   'GET /pubsub/subscriptions': 'any',

@@ -1,8 +1,8 @@
 /** Threads for the embedded back ends of a gateway under test. */
 import { EventEmitter } from 'node:events'
 import { Worker } from 'node:worker_threads'
-import type { BackendThread, StartThread } from '../../src/backends/embedded.ts'
-import { serveBackends, type WorkerOrder } from '../../src/backends/worker.ts'
+import type { BackendThread, StartThread } from '../../src/backends/hosting/embedded.ts'
+import { serveBackends, type WorkerOrder } from '../../src/backends/hosting/worker.ts'
 import { worker } from './program.ts'
 
 /** A worker thread, as outside of tests. */

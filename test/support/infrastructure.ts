@@ -6,15 +6,15 @@ import type { TestContext } from 'node:test'
 import { create } from 'tar'
 import { openAgent } from '../../src/agent/client.ts'
 import type { ProcessEntry } from '../../src/agent/processes.ts'
-import type { Backend, CallService, ServiceAnswer } from '../../src/backends/backend.ts'
-import { BakeryKeys, toBakerySettings } from '../../src/backends/bakery/settings.ts'
-import type { BakerySettings } from '../../src/backends/bakery/template.ts'
+import type { Backend, BackendContext, CallService, OpenBackend, ServiceAnswer } from '../../src/backends/backend.ts'
+import { BakeryKeys, toBakerySettings } from '../../src/backends/bakery/setting-keys.ts'
+import type { BakerySettings } from '../../src/backends/bakery/settings.ts'
+import type { Builders } from '../../src/backends/infrastructure/baker.ts'
 import { createInfrastructureBackend } from '../../src/backends/infrastructure/infrastructure.ts'
-import {
-  InfrastructureKeys,
-  type InfrastructureSettings,
-  toInfrastructureSettings,
-} from '../../src/backends/infrastructure/settings.ts'
+import { bakeTimes } from '../../src/backends/infrastructure/providers/local/bakes/bakes.ts'
+import { createLocalProvider } from '../../src/backends/infrastructure/providers/local/provider.ts'
+import { InfrastructureKeys, toInfrastructureSettings } from '../../src/backends/infrastructure/setting-keys.ts'
+import type { InfrastructureSettings } from '../../src/backends/infrastructure/settings.ts'
 import type { JsonObject } from '../../src/json/values.ts'
 import { endWithTest } from './agent.ts'
 import { type Backends, startBackends } from './backends.ts'
@@ -61,6 +61,8 @@ export interface TestInfrastructure {
   putImage(name: string, version: string, file?: string, query?: string): Promise<JsonObject>
   /** Processes of instances that exist. */
   processes(): ProcessEntry[]
+  /** Commands of bakes. */
+  builders(): Builders
   stop(): Promise<void>
 }
 
@@ -80,8 +82,14 @@ export interface InfrastructureOptions {
 
 export async function startInfrastructure(t: TestContext, options: InfrastructureOptions = {}): Promise<TestInfrastructure> {
   const dataDir = options.dataDir ?? createFolder('infrastructure')
-  const infrastructureBackend = createInfrastructureBackend((given) => openAgent({ ...given, agentFile }))
-  const backends = await startBackends(t, [...(options.beside ?? []), infrastructureBackend], {
+  const provider = createLocalProvider((given) => openAgent({ ...given, agentFile }), bakeTimes)
+  const infrastructureBackend = createInfrastructureBackend([provider])
+  let opened: OpenBackend | undefined
+  const open = (context: BackendContext) => {
+    opened = infrastructureBackend.open(context)
+    return opened
+  }
+  const backends = await startBackends(t, [...(options.beside ?? []), { ...infrastructureBackend, open }], {
     dataDir,
     ...(options.others !== undefined && { others: options.others }),
     ...(options.now !== undefined && { now: options.now }),
@@ -138,6 +146,7 @@ export async function startInfrastructure(t: TestContext, options: Infrastructur
     until,
     putImage: (name, version, file, query) => putImage(backends, name, version, file, query),
     processes,
+    builders: () => opened?.builders?.('local') as Builders,
     stop: () => backends.stop(),
   }
 }
@@ -150,14 +159,14 @@ export async function followTask(read: (path: string) => Promise<JsonObject>, id
 }
 
 /** What the configuration would make of the keys below `local`. */
-function toSettings(local: JsonObject, ownPorts?: readonly number[]): InfrastructureSettings {
+function toSettings(local: JsonObject, ownPorts: readonly number[] = []): InfrastructureSettings {
   const keys = Object.fromEntries(Object.entries(local).map(([key, value]) => [`local.${key}`, value]))
   const report = {
     problem: (key: string, message: string) => assert.fail(`${key}: ${message}`),
     notice: () => {},
     isSet: () => false,
   }
-  return toInfrastructureSettings(InfrastructureKeys.parse(keys), report, ownPorts)
+  return toInfrastructureSettings(InfrastructureKeys.parse(keys), report, { ownPorts })
 }
 
 /** As of a standalone instance that listens on loopback. */

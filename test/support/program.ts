@@ -10,7 +10,7 @@ export const program = bundle === undefined ? resolve(sources, 'bin/fairlead.js'
 
 /** The thread of the embedded back ends. */
 export const worker = pathToFileURL(
-  bundle === undefined ? resolve(sources, 'src/backends/worker.ts') : resolve(bundle, 'dist/worker.js'),
+  bundle === undefined ? resolve(sources, 'src/backends/hosting/worker.ts') : resolve(bundle, 'dist/worker.js'),
 )
 
 /** The agent's process. */

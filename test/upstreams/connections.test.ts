@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
-import { Connections } from '../../src/upstreams/connections.ts'
+import { ServiceConnections } from '../../src/upstreams/connections.ts'
 import { askWhole } from '../../src/upstreams/whole-answer.ts'
 
 for (const [said, maxIdleMs] of [
@@ -19,7 +19,7 @@ for (const [said, maxIdleMs] of [
     t.after(() => service.close())
     let nowMs = 1000
     const origin = `http://127.0.0.1:${(service.address() as AddressInfo).port}`
-    const connections = new Connections(origin, { keepAliveTimeout: 8000 }, 60_000, () => nowMs)
+    const connections = new ServiceConnections(origin, { keepAliveTimeout: 8000 }, 60_000, () => nowMs)
     t.after(() => connections.destroy())
     const ask = async () => {
       const connection = connections.take()

@@ -9,12 +9,12 @@ import { refreshMatching } from './live.ts'
 
 export type Task = Schemas['Task']
 
-export interface PendingTask {
+interface PendingTask {
   readonly id: string
   /** In words: "Resize web-prod-v007 to 3". */
   readonly description: string
   readonly application: string
-  /** Of what it changes, as `objectKey` makes it. */
+  /** What it changes, as `objectKey` names it. */
   readonly object: string
   readonly startedAtMs: number
   /** Once it has failed. */

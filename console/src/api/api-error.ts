@@ -1,6 +1,6 @@
 /** A failed call in the terms of the console: what failed, which service, which request, when to try again. */
 
-export interface ApiErrorParts {
+interface ApiErrorParts {
   /** 0 when no answer came. */
   readonly status: number
   readonly message: string

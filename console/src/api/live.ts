@@ -22,7 +22,7 @@ export type ReadParameters<Path extends ReadPath> = Get<Path> extends { paramete
 export type Answer<Path extends ReadPath> =
   Get<Path> extends { responses: { 200: { content: { 'application/json': infer Body } } } } ? Body : unknown
 
-export interface LiveOptions<Body> {
+interface LiveOptions<Body> {
   readonly refresh?: Refresh
   /** For `live`: whether the answer shows something that is running. */
   readonly isBusy?: (body: Body) => boolean
@@ -37,7 +37,7 @@ export interface LiveOptions<Body> {
 export interface Reading<Body> {
   readonly body: Body | undefined
   readonly error: ApiError | undefined
-  /** Of the last good answer, in milliseconds since the epoch. */
+  /** When the last good answer was read, in milliseconds since the epoch. */
   readonly readAtMs: number | undefined
   /** When the read is tried again after an error. */
   readonly nextTryAtMs: number | undefined
@@ -57,7 +57,7 @@ export interface Live<Body> {
  */
 export type Connection = 'connected' | 'polling' | 'reconnecting' | 'stale'
 
-/** Of everything that the page shows. */
+/** How current everything is that the page shows. */
 export const connection = signal<Connection>('polling')
 
 const batchMs = 250
@@ -76,7 +76,7 @@ const hiddenMs = 600_000
 /** How long an answer that no panel shows is kept for the next one. */
 const keptMs = 120_000
 const openAgainMs = 60_000
-/** Of a read that is repeated, and of others. */
+/** How long a read may take: one that is repeated, and others. */
 const longestAgainMs = 60_000
 const longestMs = 600_000
 /** An answer of that age is shown to a panel that opens without another read. */

@@ -39,101 +39,130 @@ const keptCharacters = 3_000_000
 
 const nothingYet: Output = { text: undefined, from: 0, startByte: 0, hasEarlier: false, error: undefined }
 
-interface FollowedOutput {
+interface OutputReader {
   readonly output: Signal<Output>
   /** Reads what came before the text. */
   readonly readEarlier: () => void
 }
 
 /** @param line First byte of a line that shall be among the text */
-export function useOutput({ account, region, id, provider }: Place, line: number | undefined): FollowedOutput {
+export function useOutput({ account, region, id, provider }: Place, line: number | undefined): OutputReader {
   const output = useSignal(nothingYet)
-  const readEarlier = useRef(() => {})
   const [wanted] = useState(line)
+  const followed = useRef<FollowedOutput | undefined>(undefined)
   useEffect(() => {
-    output.value = nothingYet
-    let ended = false
-    let timer: ReturnType<typeof setTimeout> | undefined
-    let nextOffset: number | undefined
-    let failures = 0
-    const path = { account, region, instanceId: id }
-    const ask = (part: { readonly tail: number } | { readonly offset: number }) =>
-      unwrap(client.GET('/instances/{account}/{region}/{instanceId}/console', { params: { path, query: { provider, ...part } } }))
-    const read = async () => {
-      const first = wanted === undefined ? { tail: firstLines } : { offset: Math.max(0, wanted - beforeBytes) }
-      const answer = await ask(nextOffset === undefined ? first : { offset: nextOffset })
-      if (ended) return false
-      const { offset = 0, nextOffset: next, endOffset = 0 } = answer
-      const goesOn = nextOffset !== undefined
-      const part = toText(answer.output)
-      const text = goesOn || wanted === undefined || offset === 0 ? part : withoutCutLine(part)
-      const before = output.peek()
-      // A service that does not know offsets answers with everything each time.
-      nextOffset = next
-      const start = goesOn ? before.startByte : next === undefined ? 0 : startAfter(offset, part, text)
-      const whole = goesOn ? (before.text ?? '') + text : text
-      const cut = cutOf(whole)
-      const shown = whole.slice(cut)
-      const startByte = start + byteLength(whole.slice(0, cut))
-      const hasEarlier = next !== undefined && startByte > 0 && hasRoom(shown) && (!goesOn || before.hasEarlier)
-      if (shown !== before.text || before.error !== undefined) {
-        output.value = { text: shown, from: (goesOn ? before.from : 0) + cut, startByte, hasEarlier, error: undefined }
-      }
-      return next !== undefined && endOffset > next && text !== ''
-    }
-    let isReadingEarlier = false
-    const readBefore = async () => {
-      const end = output.peek().startByte
-      const wantedOffset = Math.max(0, end - partBytes)
-      const { output: part, offset = 0, nextOffset: next = 0 } = await ask({ offset: wantedOffset })
-      // What is kept may be cut meanwhile.
-      const { text: shown, from, startByte } = output.peek()
-      if (ended || shown === undefined || startByte !== end) return
-      if (offset >= end || next < end) {
-        output.value = { ...output.peek(), hasEarlier: false }
-        return
-      }
-      const before = toTextOfBytes(toText(part), end - offset)
-      const text = offset > 0 && offset === wantedOffset ? withoutCutLine(before) || before : before
-      const start = startAfter(offset, before, text)
-      const whole = text + shown
-      const hasEarlier = start > 0 && offset === wantedOffset && hasRoom(whole)
-      output.value = { text: whole, from: from - text.length, startByte: start, hasEarlier, error: undefined }
-    }
-    readEarlier.current = () => {
-      if (isReadingEarlier || !output.peek().hasEarlier) return
-      isReadingEarlier = true
-      readBefore()
-        .catch((error: unknown) => {
-          if (!ended) output.value = { ...output.peek(), error: asApiError(error) }
-        })
-        .finally(() => {
-          isReadingEarlier = false
-        })
-    }
-    const follow = async () => {
-      let hasMore = false
-      if (document.visibilityState === 'visible' && !loginEnded.peek()) {
-        await read().then(
-          (more) => {
-            failures = 0
-            hasMore = more
-          },
-          (error: unknown) => {
-            failures++
-            if (!ended) output.value = { ...output.peek(), error: asApiError(error) }
-          },
-        )
-      }
-      if (!ended) timer = setTimeout(() => void follow(), hasMore ? 0 : Math.min(longestPollMs, pollMs * 2 ** failures))
-    }
-    void follow()
-    return () => {
-      ended = true
-      clearTimeout(timer)
-    }
+    const current = new FollowedOutput(output, { account, region, id, provider }, wanted)
+    followed.current = current
+    void current.follow()
+    return () => current.close()
   }, [account, region, id, provider])
-  return { output, readEarlier: () => readEarlier.current() }
+  return { output, readEarlier: () => followed.current?.readEarlier() }
+}
+
+/** Reads the output of one program as long as it is shown. */
+class FollowedOutput {
+  readonly #output: Signal<Output>
+  readonly #place: Place
+  readonly #wanted: number | undefined
+  #hasEnded = false
+  #timer: ReturnType<typeof setTimeout> | undefined
+  #nextOffset: number | undefined
+  #failures = 0
+  #isReadingEarlier = false
+
+  constructor(output: Signal<Output>, place: Place, wanted: number | undefined) {
+    this.#output = output
+    this.#place = place
+    this.#wanted = wanted
+    output.value = nothingYet
+  }
+
+  async follow(): Promise<void> {
+    let hasMore = false
+    if (document.visibilityState === 'visible' && !loginEnded.peek()) {
+      try {
+        hasMore = await this.#read()
+        this.#failures = 0
+      } catch (error) {
+        this.#failures++
+        this.#fail(error)
+      }
+    }
+    const pauseMs = hasMore ? 0 : Math.min(longestPollMs, pollMs * 2 ** this.#failures)
+    if (!this.#hasEnded) this.#timer = setTimeout(() => void this.follow(), pauseMs)
+  }
+
+  readEarlier(): void {
+    if (this.#isReadingEarlier || !this.#output.peek().hasEarlier) return
+    this.#isReadingEarlier = true
+    this.#readBefore()
+      .catch((error: unknown) => this.#fail(error))
+      .finally(() => {
+        this.#isReadingEarlier = false
+      })
+  }
+
+  close(): void {
+    this.#hasEnded = true
+    clearTimeout(this.#timer)
+  }
+
+  #fail(error: unknown): void {
+    if (!this.#hasEnded) this.#output.value = { ...this.#output.peek(), error: asApiError(error) }
+  }
+
+  #ask(part: { readonly tail: number } | { readonly offset: number }) {
+    const { account, region, id, provider } = this.#place
+    const path = { account, region, instanceId: id }
+    return unwrap(
+      client.GET('/instances/{account}/{region}/{instanceId}/console', { params: { path, query: { provider, ...part } } }),
+    )
+  }
+
+  /** @returns whether more is to be read at once @throws {ApiError} */
+  async #read(): Promise<boolean> {
+    const wanted = this.#wanted
+    const goesOn = this.#nextOffset !== undefined
+    const first = wanted === undefined ? { tail: firstLines } : { offset: Math.max(0, wanted - beforeBytes) }
+    const answer = await this.#ask(this.#nextOffset === undefined ? first : { offset: this.#nextOffset })
+    if (this.#hasEnded) return false
+    const { offset = 0, nextOffset: next, endOffset = 0 } = answer
+    const part = toText(answer.output)
+    const text = goesOn || wanted === undefined || offset === 0 ? part : withoutCutLine(part)
+    const before = this.#output.peek()
+    // A service that does not know offsets answers with everything each time.
+    this.#nextOffset = next
+    const start = goesOn ? before.startByte : next === undefined ? 0 : startAfter(offset, part, text)
+    const whole = goesOn ? (before.text ?? '') + text : text
+    const cut = cutOf(whole)
+    const shown = whole.slice(cut)
+    const startByte = start + byteLength(whole.slice(0, cut))
+    const hasEarlier = next !== undefined && startByte > 0 && hasRoom(shown) && (!goesOn || before.hasEarlier)
+    if (shown !== before.text || before.error !== undefined) {
+      this.#output.value = { text: shown, from: (goesOn ? before.from : 0) + cut, startByte, hasEarlier, error: undefined }
+    }
+    return next !== undefined && endOffset > next && text !== ''
+  }
+
+  /** @throws {ApiError} */
+  async #readBefore(): Promise<void> {
+    const end = this.#output.peek().startByte
+    const wantedOffset = Math.max(0, end - partBytes)
+    const { output: part, offset = 0, nextOffset: next = 0 } = await this.#ask({ offset: wantedOffset })
+    // What is kept may be cut meanwhile.
+    const { text: shown, from, startByte } = this.#output.peek()
+    if (this.#hasEnded || shown === undefined || startByte !== end) return
+    if (offset >= end || next < end) {
+      this.#output.value = { ...this.#output.peek(), hasEarlier: false }
+      return
+    }
+    const before = toTextOfBytes(toText(part), end - offset)
+    const text = offset > 0 && offset === wantedOffset ? withoutCutLine(before) || before : before
+    const start = startAfter(offset, before, text)
+    const whole = text + shown
+    const hasEarlier = start > 0 && offset === wantedOffset && hasRoom(whole)
+    this.#output.value = { text: whole, from: from - text.length, startByte: start, hasEarlier, error: undefined }
+  }
 }
 
 function hasRoom(text: string): boolean {

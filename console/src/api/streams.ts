@@ -19,13 +19,13 @@ export interface Events {
   readonly part?: Part
 }
 
-/** Of a stream that reports changes at present. */
-export interface StreamState {
-  /** What it reports; undefined: it is about one run. */
+/** What a stream reports at present. */
+interface StreamState {
+  /** Parts of an application; undefined: it is about one run. */
   readonly parts: readonly string[] | undefined
 }
 
-export interface Follower {
+interface Follower {
   /** @param part Undefined: all of them may have changed */
   onChange(part: string | undefined): void
   /**
@@ -63,24 +63,16 @@ function isOfApplication(path: string): boolean {
   return path.startsWith('/applications/')
 }
 
-interface SharedStream {
-  readonly followers: Set<Follower>
-  state(): StreamState | undefined
-  close(): void
-  lingering: ReturnType<typeof setTimeout> | undefined
-}
-
-/** Of this tab, by path. */
+/** The streams of this tab, by path. */
 const streams = new Map<string, SharedStream>()
 
 /** @returns ends it */
 export function followEvents(path: string, follower: Follower): () => void {
-  const stream = streams.get(path) ?? openStream(path)
+  const stream = streams.get(path) ?? new SharedStream(path)
   streams.set(path, stream)
   clearTimeout(stream.lingering)
   stream.followers.add(follower)
-  const state = stream.state()
-  if (state !== undefined) follower.onState(state, false)
+  if (stream.state !== undefined) follower.onState(stream.state, false)
   return () => {
     stream.followers.delete(follower)
     if (stream.followers.size > 0) return
@@ -91,91 +83,110 @@ export function followEvents(path: string, follower: Follower): () => void {
   }
 }
 
-function openStream(path: string): SharedStream {
-  const channel = new BroadcastChannel(channelName)
-  const followers = new Set<Follower>()
-  let ended = false
-  const tell = (message: Message) => {
-    if (!ended) channel.postMessage(message)
-  }
-  let stop: AbortController | undefined
-  let hiding: ReturnType<typeof setTimeout> | undefined
-  let grace: ReturnType<typeof setTimeout> | undefined
-  let state: StreamState | undefined
+/** The stream of a path: this tab reads it, or another one that passes on what it reports. */
+class SharedStream {
+  readonly followers = new Set<Follower>()
+  lingering: ReturnType<typeof setTimeout> | undefined
+  state: StreamState | undefined
+  readonly #path: string
+  readonly #channel = new BroadcastChannel(channelName)
+  #hasEnded = false
   /** Whether this tab streams, and no other. */
-  let leads = false
+  #leads = false
+  #stop: AbortController | undefined
+  #hiding: ReturnType<typeof setTimeout> | undefined
+  #grace: ReturnType<typeof setTimeout> | undefined
 
-  const show = (next: StreamState | undefined, isNew: boolean) => {
-    state = next
-    for (const follower of followers) follower.onState(next, isNew)
+  constructor(path: string) {
+    this.#path = path
+    this.#channel.onmessage = ({ data }: MessageEvent<Message>) => this.#onMessage(data)
+    this.#tell({ path, kind: 'ask' })
+    document.addEventListener('visibilitychange', this.#onVisibility)
+    if (document.visibilityState === 'visible') this.#lead()
   }
-  const pass = (part: string | undefined) => {
-    for (const follower of followers) follower.onChange(part)
-  }
-  channel.onmessage = ({ data }: MessageEvent<Message>) => {
-    if (data.path !== path) return
-    if (data.kind === 'ask') {
-      if (leads) tell({ path, kind: 'state', state, isNew: false })
-    } else if (leads) return
-    else if (data.kind === 'change') pass(data.part)
-    else show(data.state, data.isNew)
-  }
-  tell({ path, kind: 'ask' })
 
-  const begin = (parts: StreamState['parts']) => {
-    clearTimeout(grace)
-    show({ parts }, true)
-    tell({ path, kind: 'state', state, isNew: true })
+  close(): void {
+    clearTimeout(this.#hiding)
+    clearTimeout(this.#grace)
+    this.#stop?.abort()
+    this.#hasEnded = true
+    this.#channel.close()
+    document.removeEventListener('visibilitychange', this.#onVisibility)
   }
-  const breakOff = () => {
-    clearTimeout(grace)
-    if (state === undefined) return
-    show(undefined, false)
-    tell({ path, kind: 'state', state, isNew: false })
+
+  #onMessage(message: Message): void {
+    if (message.path !== this.#path) return
+    if (message.kind === 'ask') {
+      if (this.#leads) this.#tellState(false)
+    } else if (this.#leads) return
+    else if (message.kind === 'change') this.#pass(message.part)
+    else this.#show(message.state, message.isNew)
   }
-  const change = (part: string | undefined) => {
-    pass(part)
-    tell({ path, kind: 'change', part })
+
+  #tell(message: Message): void {
+    if (!this.#hasEnded) this.#channel.postMessage(message)
   }
-  const stream = async (signal: AbortSignal): Promise<void> => {
-    leads = true
+
+  #tellState(isNew: boolean): void {
+    this.#tell({ path: this.#path, kind: 'state', state: this.state, isNew })
+  }
+
+  #show(state: StreamState | undefined, isNew: boolean): void {
+    this.state = state
+    for (const follower of this.followers) follower.onState(state, isNew)
+  }
+
+  #pass(part: string | undefined): void {
+    for (const follower of this.followers) follower.onChange(part)
+  }
+
+  readonly #begin = (parts: StreamState['parts']): void => {
+    clearTimeout(this.#grace)
+    this.#show({ parts }, true)
+    this.#tellState(true)
+  }
+
+  readonly #change = (part: string | undefined): void => {
+    this.#pass(part)
+    this.#tell({ path: this.#path, kind: 'change', part })
+  }
+
+  readonly #breakOff = (): void => {
+    clearTimeout(this.#grace)
+    if (this.state === undefined) return
+    this.#show(undefined, false)
+    this.#tellState(false)
+  }
+
+  #lead(): void {
+    this.#stop = new AbortController()
+    const { signal } = this.#stop
+    // Rejected when it is stopped while it waits.
+    void withLock(`fairlead.stream ${this.#path}`, { signal }, () => this.#stream(signal)).catch(() => {})
+  }
+
+  async #stream(signal: AbortSignal): Promise<void> {
+    this.#leads = true
+    const reader = { path: this.#path, signal, begin: this.#begin, change: this.#change }
     for (let lastId = ''; !signal.aborted; ) {
-      const end = await inFreeSlot(() => readStream({ path, signal, begin, change }, lastId)).catch(
-        (): StreamEnd => ({ isOffered: true, lastId }),
-      )
+      const end = await inFreeSlot(() => readStream(reader, lastId)).catch((): StreamEnd => ({ isOffered: true, lastId }))
       const pauseMs = end?.retryMs ?? retryMs
-      if (end?.isPlanned !== true || signal.aborted) breakOff()
-      else grace = setTimeout(breakOff, pauseMs + graceMs)
+      if (end?.isPlanned !== true || signal.aborted) this.#breakOff()
+      else this.#grace = setTimeout(this.#breakOff, pauseMs + graceMs)
       if (end?.isOffered === false) break
       lastId = end?.lastId ?? lastId
       if (!signal.aborted) await new Promise((resolve) => setTimeout(resolve, pauseMs))
       await untilLoggedIn()
     }
-    breakOff()
-    leads = false
+    this.#breakOff()
+    this.#leads = false
   }
-  const lead = () => {
-    stop = new AbortController()
-    const { signal } = stop
-    // Rejected when it is stopped while it waits.
-    void withLock(`fairlead.stream ${path}`, { signal }, () => stream(signal)).catch(() => {})
+
+  readonly #onVisibility = (): void => {
+    clearTimeout(this.#hiding)
+    if (document.visibilityState === 'hidden') this.#hiding = setTimeout(() => this.#stop?.abort(), hiddenMs)
+    else if (this.#stop === undefined || this.#stop.signal.aborted) this.#lead()
   }
-  const onVisibility = () => {
-    clearTimeout(hiding)
-    if (document.visibilityState === 'hidden') hiding = setTimeout(() => stop?.abort(), hiddenMs)
-    else if (stop === undefined || stop.signal.aborted) lead()
-  }
-  document.addEventListener('visibilitychange', onVisibility)
-  if (document.visibilityState === 'visible') lead()
-  const close = () => {
-    clearTimeout(hiding)
-    clearTimeout(grace)
-    stop?.abort()
-    ended = true
-    channel.close()
-    document.removeEventListener('visibilitychange', onVisibility)
-  }
-  return { followers, state: () => state, close, lingering: undefined }
 }
 
 /** A stream that was refused because the login has ended begins again after the next one. */
@@ -214,7 +225,7 @@ interface StreamReader {
 interface StreamEnd {
   /** Whether there is such a stream. */
   readonly isOffered: boolean
-  /** Of the last event, for the next attempt. */
+  /** The id of the last event, for the next attempt. */
   readonly lastId: string
   /** Whether the server has asked to connect again. */
   readonly isPlanned?: boolean
@@ -223,58 +234,61 @@ interface StreamEnd {
 }
 
 async function readStream({ path, signal, begin, change }: StreamReader, after: string): Promise<StreamEnd> {
-  let lastId = after
   const headers: Record<string, string> = {
     Accept: 'text/event-stream',
     'X-RateLimit-App': 'console',
     'X-Requested-With': 'XMLHttpRequest',
+    ...(after !== '' && { 'Last-Event-ID': after }),
   }
-  if (lastId !== '') headers['Last-Event-ID'] = lastId
   const response = await fetch(apiPath + path, { headers, signal, redirect: 'manual', credentials: 'same-origin' })
   if (response.type === 'opaqueredirect' || response.status === 401) {
     loginEnded.value = true
-    return { isOffered: true, lastId }
+    return { isOffered: true, lastId: after }
   }
   const isStream = response.headers.get('content-type')?.startsWith('text/event-stream') === true
   if (!response.ok || !isStream || response.body === null) {
     await response.body?.cancel()
-    return { isOffered: response.status >= 500 || response.status === 429, lastId }
+    return { isOffered: response.status >= 500 || response.status === 429, lastId: after }
   }
   const ofApplication = isOfApplication(path)
   if (!ofApplication) begin(undefined)
-  let isPlanned = false
-  let askedRetryMs: number | undefined
-  let silentMs: number | undefined
-  let silence: ReturnType<typeof setTimeout> | undefined
-  const onEvent = (event: StreamEvent) => {
+  const end = { isOffered: true, lastId: after, isPlanned: false, retryMs: undefined as number | undefined }
+  await readEvents(response.body, (event) => {
     // An application's lists are read again after a break, whatever has happened.
-    if (!ofApplication) lastId = event.id ?? lastId
-    askedRetryMs = event.retryMs ?? askedRetryMs
+    if (!ofApplication) end.lastId = event.id ?? end.lastId
+    end.retryMs = event.retryMs ?? end.retryMs
     if (event.data === undefined) return
     const data = objectOf(event.data)
-    if (event.name === 'end') isPlanned = data['reason'] === 'age' || data['reason'] === 'stopping'
-    else if (event.name === 'ready') {
-      silentMs = Number(data['heartbeatMs']) * missedHeartbeats || undefined
-      // Streams that say nothing of parts report executions.
-      begin(data['parts'] === undefined ? ['executions'] : textsOf(data['parts']))
-    } else if (event.name === 'changed') change(textOf(data['part']))
+    if (event.name === 'end') end.isPlanned = data['reason'] === 'age' || data['reason'] === 'stopping'
+    // Streams that say nothing of parts report executions.
+    else if (event.name === 'ready') begin(data['parts'] === undefined ? ['executions'] : textsOf(data['parts']))
+    else if (event.name === 'changed') change(textOf(data['part']))
     else change(ofApplication && (event.name === 'execution' || event.name === 'removed') ? 'executions' : undefined)
-  }
-  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader()
+  })
+  return end
+}
+
+/** Ends with the stream, also with one that breaks off: it is read again from its last event. */
+async function readEvents(body: ReadableStream<Uint8Array<ArrayBuffer>>, onEvent: (event: StreamEvent) => void): Promise<void> {
+  const reader = body.pipeThrough(new TextDecoderStream()).getReader()
+  let silentMs: number | undefined
+  let silence: ReturnType<typeof setTimeout> | undefined
   let rest = ''
   try {
     for (let part = await reader.read(); !part.done; part = await reader.read()) {
       clearTimeout(silence)
-      const events = (rest + part.value).split(/\r?\n\r?\n/)
-      rest = events.pop() ?? ''
-      for (const event of events) onEvent(parseEvent(event))
+      const texts = (rest + part.value).split(/\r?\n\r?\n/)
+      rest = texts.pop() ?? ''
+      for (const event of texts.map(parseEvent)) {
+        if (event.name === 'ready') silentMs = Number(objectOf(event.data)['heartbeatMs']) * missedHeartbeats || undefined
+        onEvent(event)
+      }
       if (silentMs !== undefined) silence = setTimeout(() => void reader.cancel(), silentMs)
     }
   } catch {
-    // A stream that breaks off is read again from its last event.
+    // The next attempt goes on.
   }
   clearTimeout(silence)
-  return { isOffered: true, lastId, isPlanned, retryMs: askedRetryMs }
 }
 
 interface StreamEvent {

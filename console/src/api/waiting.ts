@@ -14,7 +14,7 @@ interface SearchQuery {
   readonly user?: string | undefined
 }
 
-/** Of all applications. */
+/** Searches in all applications. */
 export function search(query: SearchQuery) {
   return { path: { application: '*' }, query: { size: 100, expand: true, ...query } }
 }

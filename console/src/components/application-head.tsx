@@ -8,9 +8,17 @@ import { Name } from './name.tsx'
 import { PageHead } from './page-head.tsx'
 import { LinkTabs } from './tabs.tsx'
 
+/** The path to a screen below an application. */
+export function applicationCrumbs(application: string) {
+  return [
+    { label: words.applications, href: to.applications() },
+    { label: <Name text={application} />, href: to.application(application) },
+  ]
+}
+
 interface ApplicationHeadProps {
   readonly application: string
-  /** Of the browser's tab. */
+  /** The title of the browser's tab. */
   readonly tab: string
   readonly state?: ComponentChildren
   readonly actions?: ComponentChildren

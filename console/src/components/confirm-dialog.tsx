@@ -1,14 +1,14 @@
 /** Says the effect before the click: level 1 one button, level 2 the typed name of the object. */
+
 import { useSignal, useSignalEffect } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
-import { useId, useRef, useState } from 'preact/hooks'
+import { useRef, useState } from 'preact/hooks'
 import { type Change, judgeChange, submitTask } from '../api/actions.ts'
 import { useLive } from '../api/live.ts'
 import { words } from '../words.ts'
 import { Banner } from './banner.tsx'
-import { actionLabel, closeDialog, Dialog, openDialog } from './dialog.tsx'
-import { FailedAction } from './states.tsx'
-import { useSubmit } from './use-submit.ts'
+import { openDialog } from './dialog.tsx'
+import { FormDialog } from './form-dialog.tsx'
 
 interface Question {
   readonly title: string
@@ -18,14 +18,14 @@ interface Question {
   readonly action: string
   /** Instead of "Cancel" on the button that changes nothing, where the action itself cancels something. */
   readonly dismissal?: string
-  /** Read again when a signal that it reads changes. */
-  readonly level: 1 | 2 | (() => 1 | 2)
+  /** 1 unless given. Read again when a signal that it reads changes. */
+  readonly level?: 1 | 2 | (() => 1 | 2)
   /** Where it is done: an account may ask for the typed name of everything. */
   readonly account?: string
   /** Level 2, and an objection: what has to be typed, the name of the object. */
   readonly typed?: string
   readonly destructive?: boolean
-  /** Of what it is done to: object, account, region, what runs there. */
+  /** Facts about what it is done to: object, account, region, what runs there. */
   readonly facts?: readonly (readonly [string, ComponentChildren])[]
   /** Fields that belong to the action; they keep their values themselves. */
   readonly fields?: ComponentChildren
@@ -55,75 +55,66 @@ export function confirm(confirmation: Confirmation): void {
 }
 
 function ConfirmDialog(confirmation: Confirmation) {
-  const { title, effect, action, dismissal = words.cancel, level, typed, destructive, facts = [], fields } = confirmation
+  const { title, effect, action, dismissal, level = 1, typed, destructive, facts = [], fields } = confirmation
   const [text, setText] = useState('')
-  const id = useId()
-  const change = 'change' in confirmation ? confirmation.change : undefined
-  const objections = useObjections(change)
+  const objections = useObjections('change' in confirmation ? confirmation.change : undefined)
   const isRefused = objections.length > 0
   const isChallenged = useChallenge(confirmation.account)
   const asked = (typeof level === 'function' ? level() : level) === 2 || isRefused || isChallenged ? typed : undefined
-  const isComplete = asked === undefined || text.trim() === asked
-  const { busy, error, submit } = useSubmit({
-    what: action,
-    isReady: isComplete,
-    run: async (isOpen) => {
-      if ('change' in confirmation) {
-        await submitTask(confirmation.change())
-        confirmation.onSubmitted?.()
-      } else await confirmation.run(isOpen)
-      if (isOpen()) closeDialog()
-    },
-  })
-  const footer = (
-    <>
-      <button type="button" class="button" onClick={closeDialog}>
-        {dismissal}
-      </button>
-      <button
-        type="submit"
-        form={id}
-        class={`button ${destructive ? 'is-destructive' : 'is-primary'}`}
-        aria-disabled={busy || !isComplete}
-        aria-busy={busy}
-      >
-        {isRefused ? words.tryAnyway : actionLabel(action)}
-      </button>
-    </>
-  )
+  const run = async (isOpen: () => boolean) => {
+    if ('change' in confirmation) {
+      await submitTask(confirmation.change())
+      confirmation.onSubmitted?.()
+    } else await confirmation.run(isOpen)
+    return undefined
+  }
   return (
-    <Dialog title={title} footer={footer} class="is-narrow">
-      <form id={id} onSubmit={submit}>
-        <div class="prose">{effect}</div>
-        {facts.length > 0 && (
-          <dl class="facts">
-            {facts.map(([name, value]) => (
-              <div key={name}>
-                <dt>{name}</dt>
-                <dd>{value}</dd>
-              </div>
-            ))}
-          </dl>
-        )}
-        {fields}
-        <div aria-live="polite">
-          {objections.map((objection) => (
-            <Banner key={objection} tone="warning">
-              {objection}
-            </Banner>
-          ))}
+    <FormDialog
+      title={title}
+      action={action}
+      {...(isRefused && { submitLabel: words.tryAnyway })}
+      {...(dismissal !== undefined && { dismissal })}
+      kind={destructive ? 'destructive' : 'primary'}
+      isReady={asked === undefined || text.trim() === asked}
+      isChecked
+      run={run}
+    >
+      <div class="prose">{effect}</div>
+      {facts.length > 0 && <Facts facts={facts} />}
+      {fields}
+      <div aria-live="polite">
+        {objections.map((objection) => (
+          <Banner key={objection} tone="warning">
+            {objection}
+          </Banner>
+        ))}
+      </div>
+      {asked !== undefined && <TypedName asked={asked} text={text} onChange={setText} />}
+    </FormDialog>
+  )
+}
+
+function TypedName({ asked, text, onChange }: { asked: string; text: string; onChange: (text: string) => void }) {
+  return (
+    <label class="field">
+      <span>
+        {words.typeName} <code>{asked}</code>
+      </span>
+      <input value={text} onInput={(event) => onChange(event.currentTarget.value)} autoComplete="off" spellcheck={false} />
+    </label>
+  )
+}
+
+function Facts({ facts }: { facts: NonNullable<Question['facts']> }) {
+  return (
+    <dl class="facts">
+      {facts.map(([name, value]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
         </div>
-        {asked !== undefined && (
-          <label class="field">
-            <span>
-              {words.typeName} <code>{asked}</code>
-            </span>
-            <input value={text} onInput={(event) => setText(event.currentTarget.value)} autoComplete="off" spellcheck={false} />
-          </label>
-        )}
-        {error !== undefined && <FailedAction error={error} />}
-      </form>
-    </Dialog>
+      ))}
+    </dl>
   )
 }
 

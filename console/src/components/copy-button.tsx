@@ -1,7 +1,7 @@
 /** Copies a text and says so. */
 import { useState } from 'preact/hooks'
 import { words } from '../words.ts'
-import { Icon } from './icon.tsx'
+import { IconButton } from './button.tsx'
 
 export function CopyButton({ text, label }: { text: string; label: string }) {
   const [copied, setCopied] = useState<boolean | undefined>(undefined)
@@ -10,15 +10,13 @@ export function CopyButton({ text, label }: { text: string; label: string }) {
     setTimeout(() => setCopied(undefined), 2000)
   }
   return (
-    <button
-      type="button"
-      class="icon-button small"
+    <IconButton
+      icon={copied === undefined ? 'copy' : copied ? 'check' : 'warn'}
+      label={copied === undefined ? label : copied ? words.copied : words.notCopied}
+      small
       onClick={() => void copy()}
-      aria-label={copied === undefined ? label : copied ? words.copied : words.notCopied}
       title={copied === false ? words.notCopied : label}
-    >
-      <Icon name={copied === undefined ? 'copy' : copied ? 'check' : 'warn'} />
-    </button>
+    />
   )
 }
 

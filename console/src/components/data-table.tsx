@@ -2,6 +2,7 @@
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import { words } from '../words.ts'
+import { Button } from './button.tsx'
 
 export interface Column<Row> {
   readonly key: string
@@ -28,8 +29,6 @@ const step = 500
 
 export function DataTable<Row>({ label, columns, rows, keyOf }: DataTableProps<Row>) {
   const [max, setMax] = useState(step)
-  const styleOf = ({ align, hideBelow, grow }: Column<Row>) =>
-    [align === 'end' && 'end', hideBelow !== undefined && `hide-${hideBelow}`, grow && 'grow'].filter(Boolean).join(' ')
   const table = (
     <table class="table" aria-label={label}>
       <thead>
@@ -60,10 +59,14 @@ export function DataTable<Row>({ label, columns, rows, keyOf }: DataTableProps<R
       {table}
       <p class="panel-note row">
         {words.cut(max, rows.length)}
-        <button type="button" class="button small" onClick={() => setMax(max + step)}>
+        <Button small onClick={() => setMax(max + step)}>
           {words.showMore}
-        </button>
+        </Button>
       </p>
     </>
   )
+}
+
+function styleOf<Row>({ align, hideBelow, grow }: Column<Row>): string {
+  return [align === 'end' && 'end', hideBelow !== undefined && `hide-${hideBelow}`, grow && 'grow'].filter(Boolean).join(' ')
 }

@@ -4,12 +4,12 @@ import type { ComponentChildren, VNode } from 'preact'
 import { useId, useLayoutEffect, useRef } from 'preact/hooks'
 import { cutMiddle } from '../model/names.ts'
 import { words } from '../words.ts'
-import { Icon } from './icon.tsx'
+import { IconButton } from './button.tsx'
 
 const maxTitle = 160
 const maxAction = 80
 
-/** Of a button whose words hold a name. */
+/** The label of a button whose words hold a name. */
 export function actionLabel(action: string): string {
   return cutMiddle(action, maxAction)
 }
@@ -80,11 +80,7 @@ export function Dialog({ title, children, footer, onClose = closeDialog, class: 
     >
       <header class="dialog-head">
         <h2 id={id}>{typeof title === 'string' ? cutMiddle(title, maxTitle) : title}</h2>
-        {closable && (
-          <button type="button" class="icon-button" aria-label={words.close} onClick={onClose}>
-            <Icon name="close" />
-          </button>
-        )}
+        {closable && <IconButton icon="close" label={words.close} onClick={onClose} />}
       </header>
       <div class="dialog-body">{children}</div>
       {footer !== undefined && <footer class="dialog-foot">{footer}</footer>}

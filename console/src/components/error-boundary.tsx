@@ -1,6 +1,7 @@
 /** Keeps the fault of one panel from the rest of the page. */
 import { Component, type ComponentChildren } from 'preact'
 import { words } from '../words.ts'
+import { Button } from './button.tsx'
 import { CopyButton } from './copy-button.tsx'
 
 interface State {
@@ -26,9 +27,7 @@ export class ErrorBoundary extends Component<{ children: ComponentChildren }, St
       <div class="state is-failed" role="alert">
         <p>{words.panelFailed}</p>
         <p class="row">
-          <button type="button" class="button" onClick={() => this.setState({ error: undefined })}>
-            {words.tryAgain}
-          </button>
+          <Button onClick={() => this.setState({ error: undefined })}>{words.tryAgain}</Button>
           <CopyButton text={report} label={words.copyReport} />
         </p>
       </div>

@@ -2,6 +2,7 @@
 import { useLocation } from 'preact-iso/router'
 import { formatQuery } from '../address.ts'
 import { words } from '../words.ts'
+import { Button } from './button.tsx'
 import { EmptyState } from './states.tsx'
 
 /** Replaces values of the query in the address of the page. */
@@ -32,7 +33,7 @@ export function FilterField({
 }
 
 interface FilterSelectProps {
-  /** Of the query. */
+  /** The name in the query. */
   readonly name: string
   readonly label: string
   readonly value: string | undefined
@@ -81,9 +82,7 @@ export function NoMatch({ text, filters = ['q'] }: NoMatchProps) {
   const change = useQueryChange()
   return (
     <EmptyState icon="search" text={text}>
-      <button type="button" class="button" onClick={() => change(Object.fromEntries(filters.map((name) => [name, undefined])))}>
-        {words.clearFilters}
-      </button>
+      <Button onClick={() => change(Object.fromEntries(filters.map((name) => [name, undefined])))}>{words.clearFilters}</Button>
     </EmptyState>
   )
 }

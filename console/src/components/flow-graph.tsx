@@ -36,11 +36,7 @@ export function FlowGraph({ nodes, selected, onSelect, edgeClass, onKey, handles
   const inFocus = nodes.some(({ id }) => id === selected) ? selected : nodes[0]?.id
   const place = selected === undefined ? undefined : layout?.places[selected]
 
-  useLayoutEffect(() => {
-    if (layout === undefined || selected === undefined) return
-    box.current?.querySelector(`[data-stage="${CSS.escape(selected)}"]`)?.scrollIntoView({ block: 'nearest', inline: 'center' })
-  }, [layout === undefined])
-
+  useSelectedInView(box, layout !== undefined, selected)
   if (layout === undefined) return <div class="graph is-loading" aria-busy="true" />
   const onNodeKey = (event: KeyboardEvent) => {
     const current = (event.target as HTMLElement).dataset['stage']
@@ -52,32 +48,61 @@ export function FlowGraph({ nodes, selected, onSelect, edgeClass, onKey, handles
   }
   return (
     <GraphCanvas layout={layout} box={box} zoom={zoom} onZoom={setZoom} edges={edges} edgeClass={edgeClass} onKey={onNodeKey}>
-      {nodes.map(({ id, class: style = '', content }, index) => {
-        // A node that has just come has no place yet.
-        const at = layout.places[id]
-        if (at === undefined) return null
-        return (
-          <div key={id} class={`node ${style}`} style={{ left: rem(at.x), top: rem(at.y), height: rem(nodeSize.height) }}>
-            <button
-              type="button"
-              class="node-main"
-              data-stage={id}
-              aria-pressed={id === selected}
-              tabIndex={id === inFocus ? 0 : -1}
-              onClick={() => onSelect(id)}
-            >
-              {content}
-              <span class="visually-hidden">{words.ofStages(index + 1, nodes.length)}</span>
-            </button>
-          </div>
-        )
-      })}
+      {nodes.map((node, index) => (
+        <Node
+          key={node.id}
+          node={node}
+          at={layout.places[node.id]}
+          isSelected={node.id === selected}
+          tabIndex={node.id === inFocus ? 0 : -1}
+          position={words.ofStages(index + 1, nodes.length)}
+          onSelect={onSelect}
+        />
+      ))}
       {place !== undefined && handles !== undefined && (
         <div class="node-handles" style={{ left: rem(place.x), top: rem(place.y) }}>
           {handles}
         </div>
       )}
     </GraphCanvas>
+  )
+}
+
+/** When the graph appears. */
+function useSelectedInView(box: { readonly current: HTMLElement | null }, isShown: boolean, selected: string | undefined): void {
+  useLayoutEffect(() => {
+    if (!isShown || selected === undefined) return
+    const node = box.current?.querySelector(`[data-stage="${CSS.escape(selected)}"]`)
+    node?.scrollIntoView({ block: 'nearest', inline: 'center' })
+  }, [isShown])
+}
+
+interface NodeProps {
+  readonly node: FlowNode
+  /** A node that has just come has no place yet. */
+  readonly at: { readonly x: number; readonly y: number } | undefined
+  readonly isSelected: boolean
+  readonly tabIndex: number
+  readonly position: string
+  readonly onSelect: (id: string) => void
+}
+
+function Node({ node: { id, class: style = '', content }, at, isSelected, tabIndex, position, onSelect }: NodeProps) {
+  if (at === undefined) return null
+  return (
+    <div class={`node ${style}`} style={{ left: rem(at.x), top: rem(at.y), height: rem(nodeSize.height) }}>
+      <button
+        type="button"
+        class="node-main"
+        data-stage={id}
+        aria-pressed={isSelected}
+        tabIndex={tabIndex}
+        onClick={() => onSelect(id)}
+      >
+        {content}
+        <span class="visually-hidden">{position}</span>
+      </button>
+    </div>
   )
 }
 

@@ -2,20 +2,29 @@
 import type { ComponentChildren, VNode } from 'preact'
 import { useId } from 'preact/hooks'
 import { words } from '../words.ts'
+import { Button } from './button.tsx'
 import { actionLabel, closeDialog, Dialog, openDialog } from './dialog.tsx'
 import { FailedAction } from './states.tsx'
 import { useSubmit } from './use-submit.ts'
 
 interface FormDialogProps {
   readonly title: string
-  /** Verb and object, on the button. */
+  /** Verb and object: what is done, and what the button says unless it has another label. */
   readonly action: string
+  readonly submitLabel?: string
+  readonly kind?: 'primary' | 'destructive'
+  /** On the button that changes nothing. */
+  readonly dismissal?: string
   readonly children: ComponentChildren
   /** Without it the button does nothing. */
   readonly isReady?: boolean
   /** Whether the fields may be sent; those that are wrong say so once that was tried. */
   readonly isValid?: boolean
+  /** The browser checks the fields as well. */
+  readonly isChecked?: boolean
   readonly onTried?: () => void
+  /** When the user leaves it. */
+  readonly onClose?: () => void
   /** For forms with rows of fields. */
   readonly wide?: boolean
   /**
@@ -28,7 +37,9 @@ interface FormDialogProps {
 }
 
 export function FormDialog(props: FormDialogProps) {
-  const { title, action, children, isReady = true, isValid = true, onTried, wide = false, run } = props
+  const { title, action, children, onTried, onClose = closeDialog, wide = false, run } = props
+  const { submitLabel = actionLabel(action), kind = 'primary', dismissal = words.cancel } = props
+  const { isReady = true, isValid = true, isChecked = false } = props
   const id = useId()
   const { busy, error, submit } = useSubmit({
     what: action,
@@ -40,29 +51,32 @@ export function FormDialog(props: FormDialogProps) {
       else if (isOpen()) closeDialog()
     },
   })
+  const onSubmit = (event: Event) => {
+    onTried?.()
+    submit(event)
+  }
   const footer = (
     <>
-      <button type="button" class="button" onClick={closeDialog}>
-        {words.cancel}
-      </button>
-      <button type="submit" form={id} class="button is-primary" aria-disabled={busy || !isReady} aria-busy={busy}>
-        {actionLabel(action)}
-      </button>
+      <Button onClick={onClose}>{dismissal}</Button>
+      <Button type="submit" form={id} kind={kind} aria-disabled={busy || !isReady} aria-busy={busy}>
+        {submitLabel}
+      </Button>
     </>
   )
   return (
-    <Dialog title={title} footer={footer} class={wide ? '' : 'is-narrow'}>
-      <form
-        id={id}
-        onSubmit={(event) => {
-          onTried?.()
-          submit(event)
-        }}
-        noValidate
-      >
+    <Dialog title={title} footer={footer} onClose={onClose} class={wide ? '' : 'is-narrow'}>
+      <form id={id} onSubmit={onSubmit} onKeyDown={submitByKey} noValidate={!isChecked}>
         {children}
         {error !== undefined && <FailedAction error={error} />}
       </form>
     </Dialog>
   )
+}
+
+/** Ctrl Enter sends the form, also from a field of several lines. */
+function submitByKey(event: KeyboardEvent): void {
+  if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey) || event.target instanceof HTMLButtonElement) return
+  event.preventDefault()
+  const form = event.currentTarget as HTMLFormElement
+  form.requestSubmit()
 }

@@ -1,5 +1,8 @@
 /** Fields that forms are made of: a text, a choice, a yes or no. */
+
 import type { ComponentChildren } from 'preact'
+import { useId } from 'preact/hooks'
+import { Check } from './check.tsx'
 import { Field } from './field.tsx'
 
 interface TextFieldProps {
@@ -9,23 +12,51 @@ interface TextFieldProps {
   readonly error?: string | undefined
   readonly required?: boolean
   readonly numeric?: boolean
+  readonly suggestions?: readonly string[]
+  /** Further attributes of the input, such as its type. */
+  readonly input?: {
+    readonly type?: 'email' | 'number'
+    readonly autoComplete?: 'on'
+    readonly placeholder?: string | undefined
+    readonly min?: number
+    readonly max?: number
+    readonly maxLength?: number
+  }
   readonly onChange: (value: string) => void
 }
 
-export function TextField({ label, value, help, error, required = false, numeric = false, onChange }: TextFieldProps) {
+export function TextField(props: TextFieldProps) {
+  const { label, value, help, error, required = false, numeric = false, suggestions, input, onChange } = props
+  const list = useId()
   return (
     <Field label={label} help={help} error={error} required={required}>
       {(tied) => (
-        <input
-          {...tied}
-          value={value}
-          inputMode={numeric ? 'decimal' : 'text'}
-          onInput={(event) => onChange(event.currentTarget.value)}
-          autoComplete="off"
-          spellcheck={false}
-        />
+        <>
+          <input
+            {...tied}
+            value={value}
+            inputMode={numeric ? 'decimal' : undefined}
+            onInput={(event) => onChange(event.currentTarget.value)}
+            autoComplete="off"
+            spellcheck={false}
+            list={suggestions && list}
+            {...(input as object)}
+          />
+          {suggestions !== undefined && <Suggestions id={list} values={suggestions} />}
+        </>
       )}
     </Field>
+  )
+}
+
+/** The list that an input offers. */
+export function Suggestions({ id, values }: { id: string; values: readonly string[] }) {
+  return (
+    <datalist id={id}>
+      {values.map((value) => (
+        <option key={value} value={value} />
+      ))}
+    </datalist>
   )
 }
 
@@ -64,9 +95,9 @@ interface CheckFieldProps {
 export function CheckField({ label, checked, onChange }: CheckFieldProps) {
   return (
     <p class="field">
-      <label class="check">
-        <input type="checkbox" checked={checked} onChange={(event) => onChange(event.currentTarget.checked)} /> {label}
-      </label>
+      <Check checked={checked} onChange={onChange}>
+        {label}
+      </Check>
     </p>
   )
 }
@@ -86,14 +117,13 @@ export function CheckList({ label, head = label, choices, chosen, onChange }: Ch
     <fieldset class="check-list" aria-label={label}>
       <strong>{head}</strong>
       {choices.map(({ id, label: name }) => (
-        <label key={id} class="check">
-          <input
-            type="checkbox"
-            checked={chosen.includes(id)}
-            onChange={(event) => onChange(event.currentTarget.checked ? [...chosen, id] : chosen.filter((one) => one !== id))}
-          />{' '}
+        <Check
+          key={id}
+          checked={chosen.includes(id)}
+          onChange={(isOn) => onChange(isOn ? [...chosen, id] : chosen.filter((one) => one !== id))}
+        >
           {name}
-        </label>
+        </Check>
       ))}
     </fieldset>
   )

@@ -16,7 +16,7 @@ export interface Edge {
 }
 
 interface LaidOut {
-  /** Of the last shape until that of the present one is known: new nodes have no place in it. */
+  /** The layout of the last shape until that of the present one is known: new nodes have no place in it. */
   readonly layout: Layout | undefined
   readonly isFailed: boolean
 }
@@ -57,8 +57,6 @@ interface GraphCanvasProps<Drawn extends Edge> {
 
 export function GraphCanvas<Drawn extends Edge>(props: GraphCanvasProps<Drawn>) {
   const { layout, box, zoom, onZoom, edges, edgeClass, onKey, class: style = '', children, overlay } = props
-  const lines = useMemo(() => edges.map(({ from, to }) => toPath(layout, from, to)), [edges, layout])
-  const alike = Map.groupBy(edges.keys(), (at) => edgeClass(edges[at] as Drawn) ?? '')
   const onKeyDown = (event: KeyboardEvent) => {
     const { key } = event
     const isPlain = !event.ctrlKey && !event.metaKey && !event.altKey
@@ -81,17 +79,7 @@ export function GraphCanvas<Drawn extends Edge>(props: GraphCanvasProps<Drawn>) 
             }}
             onKeyDown={onKeyDown}
           >
-            <svg
-              class="edges"
-              width={rem(layout.width)}
-              height={rem(layout.height)}
-              viewBox={`0 0 ${layout.width} ${layout.height}`}
-              aria-hidden="true"
-            >
-              {[...alike].map(([style, places]) => (
-                <path key={style} class={style} d={places.map((at) => lines[at]).join('')} />
-              ))}
-            </svg>
+            <Edges layout={layout} edges={edges} edgeClass={edgeClass} />
             {children}
           </div>
         </div>
@@ -99,6 +87,20 @@ export function GraphCanvas<Drawn extends Edge>(props: GraphCanvasProps<Drawn>) 
       {overlay}
       <Zoom zoom={zoom} onZoom={onZoom} />
     </div>
+  )
+}
+
+function Edges<Drawn extends Edge>(props: Pick<GraphCanvasProps<Drawn>, 'layout' | 'edges' | 'edgeClass'>) {
+  const { layout, edges, edgeClass } = props
+  const { width, height } = layout
+  const lines = useMemo(() => edges.map(({ from, to }) => toPath(layout, from, to)), [edges, layout])
+  const alike = Map.groupBy(edges.keys(), (at) => edgeClass(edges[at] as Drawn) ?? '')
+  return (
+    <svg class="edges" width={rem(width)} height={rem(height)} viewBox={`0 0 ${width} ${height}`} aria-hidden="true">
+      {[...alike].map(([style, places]) => (
+        <path key={style} class={style} d={places.map((at) => lines[at]).join('')} />
+      ))}
+    </svg>
   )
 }
 

@@ -13,7 +13,7 @@ interface Held<Item> {
   readonly waiting: number
   /** Shows what waits. */
   readonly release: () => void
-  /** Of `NewRows`, which belongs to the rows. */
+  /** The element of `NewRows`, which belongs to the rows. */
   readonly bar: RefObject<HTMLDivElement | null>
 }
 

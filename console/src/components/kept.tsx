@@ -1,4 +1,4 @@
-/** Of many parts, draws again only those that show something else, and at first only as many as a browser draws without a pause. */
+/** Draws parts again only where they show something else, and at first only as many as a browser draws without a pause. */
 import { Component, type ComponentType, type VNode } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 

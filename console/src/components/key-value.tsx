@@ -1,7 +1,7 @@
 /** Facts of one thing: name and value. */
 import type { ComponentChildren } from 'preact'
 
-export type Fact = readonly [name: string, value: ComponentChildren]
+type Fact = readonly [name: string, value: ComponentChildren]
 
 /** Facts without a value are left out. */
 export function KeyValue({ facts }: { facts: readonly Fact[] }) {

@@ -1,6 +1,8 @@
 /** The list of keys, and the switch of those that are single letters. */
+
 import { chooseSingleKeys, singleKeys } from '../letter-keys.ts'
 import { words } from '../words.ts'
+import { Check } from './check.tsx'
 import { Dialog, openDialog } from './dialog.tsx'
 
 export function openKeys(): void {
@@ -10,10 +12,9 @@ export function openKeys(): void {
 function KeysDialog() {
   return (
     <Dialog title={words.keys} class="is-narrow">
-      <label class="check">
-        <input type="checkbox" checked={singleKeys.value} onChange={(event) => chooseSingleKeys(event.currentTarget.checked)} />{' '}
+      <Check checked={singleKeys.value} onChange={chooseSingleKeys}>
         {words.singleKeys}
-      </label>
+      </Check>
       <dl class="keys">
         {words.keyList.map(([keys, meaning]) => (
           <div key={keys}>

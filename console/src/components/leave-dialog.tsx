@@ -1,24 +1,22 @@
 /** Asked before unsaved changes are lost. */
 import { words } from '../words.ts'
+import { Button } from './button.tsx'
 import { closeDialog, Dialog, openDialog } from './dialog.tsx'
 
 /** @param text What would be lost. */
 export function openLeaveDialog(text: string, leave: () => void): void {
   const footer = (
     <>
-      <button type="button" class="button" onClick={closeDialog}>
-        {words.stay}
-      </button>
-      <button
-        type="button"
-        class="button is-destructive"
+      <Button onClick={closeDialog}>{words.stay}</Button>
+      <Button
+        kind="destructive"
         onClick={() => {
           closeDialog()
           leave()
         }}
       >
         {words.discardChanges}
-      </button>
+      </Button>
     </>
   )
   openDialog(

@@ -1,9 +1,11 @@
 /** Output of a program: follows the end while the reader is there, can be searched, wrapped and downloaded. */
+
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { downloadText } from '../model/download.ts'
 import { byteOfLine, type LogBlock, type LogText, lineAtByte, splitByHits, toLogText, toPlain } from '../model/log-blocks.ts'
 import { words } from '../words.ts'
-import { Icon } from './icon.tsx'
+import { IconButton } from './button.tsx'
+import { Check } from './check.tsx'
 import { kept, useGradually } from './kept.tsx'
 
 const atEndPx = 24
@@ -39,50 +41,17 @@ interface LineChoice {
 }
 
 export function LogView({ text, name, isEnded = false, from = 0, earlier, lines: choice }: LogViewProps) {
-  const [follows, setFollows] = useState(choice?.byte === undefined)
   const [wraps, setWraps] = useState(true)
   const box = useRef<HTMLPreElement>(null)
-  const lastTop = useRef(0)
   const { blocks } = useLogText(text, from)
   const count = useGradually(blocks.length, blocksAtOnce)
   const drawn = blocks.slice(blocks.length - count)
-  const lines = blocks.reduce((sum, block) => sum + block.lines, 0)
+  const { follows, setFollows, onScroll } = useFollowing(box, choice?.byte === undefined, () => {
+    if (count === blocks.length) earlier?.read?.()
+  })
   const search = useSearch(blocks, box)
-  useEnd(box, follows)
   usePlace(box, drawn[0]?.from, !follows)
-  const byte = choice?.byte
-  const chosen = choice && byte !== undefined ? lineAtByte(blocks, choice.startByte, byte) : undefined
-  const isChosenDrawn = chosen !== undefined && drawn.includes(chosen.block)
-  useLayoutEffect(() => {
-    if (isChosenDrawn && !follows) box.current?.querySelector('.log-line')?.scrollIntoView({ block: 'center' })
-  }, [isChosenDrawn])
-  const choose = (node: Node | null | undefined, offset: number) => {
-    const element = node?.parentElement?.closest<HTMLElement>('.log-block')
-    const block = blocks.find(({ from }) => String(from) === element?.dataset['from'])
-    if (choice === undefined || node == null || element == null || block === undefined) return
-    const before = document.createRange()
-    before.setStart(element, 0)
-    before.setEnd(node, offset)
-    choice.onChoose(byteOfLine(blocks, choice.startByte, { block, at: before.toString().split('\n').length - 1 }))
-  }
-  const onClick = ({ clientX, clientY }: MouseEvent) => {
-    // Who selects text chooses no line.
-    if (choice === undefined || getSelection()?.isCollapsed === false) return
-    const place = document.caretPositionFromPoint?.(clientX, clientY)
-    choose(place?.offsetNode, place?.offset ?? 0)
-  }
-
-  const onScroll = () => {
-    const { current } = box
-    if (current === null) return
-    const { scrollTop, scrollHeight, clientHeight } = current
-    const wentUp = scrollTop < lastTop.current
-    lastTop.current = scrollTop
-    // The end may be out of view because more was written; only the reader goes up.
-    if (scrollHeight - scrollTop - clientHeight < atEndPx) setFollows(true)
-    else if (wentUp) setFollows(false)
-    if (wentUp && scrollTop < clientHeight && count === blocks.length) earlier?.read?.()
-  }
+  const { chosen, choose, onClick } = useChosenLine(blocks, drawn, box, choice, follows)
   const onKey = (event: KeyboardEvent) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return
     const letters: Readonly<Record<string, () => void>> = {
@@ -98,28 +67,25 @@ export function LogView({ text, name, isEnded = false, from = 0, earlier, lines:
     event.stopPropagation()
     act()
   }
+  const lines = blocks.reduce((sum, block) => sum + block.lines, 0)
   return (
     <div class="log">
       <div class="log-tools row">
         {!isEnded && (
-          <label class="check">
-            <input type="checkbox" checked={follows} onChange={(event) => setFollows(event.currentTarget.checked)} />{' '}
+          <Check checked={follows} onChange={setFollows}>
             {words.follow}
-          </label>
+          </Check>
         )}
-        <label class="check">
-          <input type="checkbox" checked={wraps} onChange={(event) => setWraps(event.currentTarget.checked)} /> {words.wrap}
-        </label>
+        <Check checked={wraps} onChange={setWraps}>
+          {words.wrap}
+        </Check>
         <SearchField search={search} />
-        <button
-          type="button"
-          class="icon-button"
-          aria-label={words.download}
+        <IconButton
+          icon="download"
+          label={words.download}
           title={words.download}
           onClick={() => downloadText(`${name}.log`, 'text/plain;charset=utf-8', text)}
-        >
-          <Icon name="download" />
-        </button>
+        />
       </div>
       {earlier !== undefined && earlier.read === undefined && <p class="muted">{words.droppedOutput}</p>}
       <pre
@@ -148,6 +114,61 @@ export function LogView({ text, name, isEnded = false, from = 0, earlier, lines:
   )
 }
 
+/** Whether the end stays in view: until the reader goes up, and again at the end. */
+function useFollowing(box: Box, atFirst: boolean, onTop: () => void) {
+  const [follows, setFollows] = useState(atFirst)
+  const lastTop = useRef(0)
+  useEnd(box, follows)
+  const onScroll = () => {
+    const { current } = box
+    if (current === null) return
+    const { scrollTop, scrollHeight, clientHeight } = current
+    const wentUp = scrollTop < lastTop.current
+    lastTop.current = scrollTop
+    // The end may be out of view because more was written; only the reader goes up.
+    if (scrollHeight - scrollTop - clientHeight < atEndPx) setFollows(true)
+    else if (wentUp) setFollows(false)
+    // Earlier output that is put before the text can hide that the reader went up to the very top.
+    if ((wentUp || scrollTop === 0) && scrollTop < clientHeight) onTop()
+  }
+  return { follows, setFollows, onScroll }
+}
+
+/** The line that the address names, and the choice of another one by a click. */
+function useChosenLine(
+  blocks: readonly LogBlock[],
+  drawn: readonly LogBlock[],
+  box: Box,
+  choice: LineChoice | undefined,
+  follows: boolean,
+) {
+  const byte = choice?.byte
+  const chosen = choice && byte !== undefined ? lineAtByte(blocks, choice.startByte, byte) : undefined
+  const isDrawn = chosen !== undefined && drawn.includes(chosen.block)
+  useLayoutEffect(() => {
+    if (isDrawn && !follows) box.current?.querySelector('.log-line')?.scrollIntoView({ block: 'center' })
+  }, [isDrawn])
+  const choose = (node: Node | null | undefined, offset: number) => {
+    const element = node?.parentElement?.closest<HTMLElement>('.log-block')
+    const block = blocks.find(({ from }) => String(from) === element?.dataset['from'])
+    if (choice === undefined || node == null || element == null || block === undefined) return
+    const before = document.createRange()
+    before.setStart(element, 0)
+    before.setEnd(node, offset)
+    choice.onChoose(byteOfLine(blocks, choice.startByte, { block, at: before.toString().split('\n').length - 1 }))
+  }
+  const onClick = ({ clientX, clientY }: MouseEvent) => {
+    // Who selects text chooses no line.
+    if (choice === undefined || getSelection()?.isCollapsed === false) return
+    const place = document.caretPositionFromPoint?.(clientX, clientY)
+    choose(place?.offsetNode, place?.offset ?? 0)
+  }
+  return { chosen, choose, onClick }
+}
+
+/** The element that scrolls. */
+type Box = { readonly current: HTMLElement | null }
+
 function useLogText(text: string, from: number): LogText {
   const last = useRef<LogText | undefined>(undefined)
   return useMemo(() => {
@@ -157,7 +178,7 @@ function useLogText(text: string, from: number): LogText {
 }
 
 /** Keeps what the reader sees in its place when pieces come before it. Browsers do that themselves, but not at the very top. */
-function usePlace(box: { readonly current: HTMLElement | null }, first: number | undefined, isWanted: boolean): void {
+function usePlace(box: Box, first: number | undefined, isWanted: boolean): void {
   const before = useRef(first)
   const top = before.current === first ? undefined : box.current?.scrollTop
   useLayoutEffect(() => {
@@ -171,7 +192,7 @@ function usePlace(box: { readonly current: HTMLElement | null }, first: number |
 }
 
 /** Keeps the end in view, whatever makes the text higher. */
-function useEnd(box: { readonly current: HTMLElement | null }, follows: boolean): void {
+function useEnd(box: Box, follows: boolean): void {
   useLayoutEffect(() => {
     const { current } = box
     if (!follows || current?.firstElementChild == null) return
@@ -195,7 +216,7 @@ interface Search {
   marksIn(block: LogBlock): boolean
 }
 
-function useSearch(blocks: readonly LogBlock[], box: { readonly current: HTMLElement | null }): Search {
+function useSearch(blocks: readonly LogBlock[], box: Box): Search {
   const [{ query, at }, setState] = useState({ query: '', at: 0 })
   const near = useNear(box, query !== '', blocks)
   // Output that follows is searched alone.
@@ -231,11 +252,7 @@ function useSearch(blocks: readonly LogBlock[], box: { readonly current: HTMLEle
 }
 
 /** Pieces near the view. To mark every hit of a long output would take the browser seconds. */
-function useNear(
-  box: { readonly current: HTMLElement | null },
-  isWanted: boolean,
-  blocks: readonly LogBlock[],
-): ReadonlySet<string> {
+function useNear(box: Box, isWanted: boolean, blocks: readonly LogBlock[]): ReadonlySet<string> {
   const [near, setNear] = useState<ReadonlySet<string>>(new Set())
   useEffect(() => {
     const { current } = box
@@ -281,18 +298,8 @@ function SearchField({ search: { query, total, current, find, step } }: { search
       </span>
       {total > 1 && (
         <>
-          <button
-            type="button"
-            class="icon-button"
-            aria-label={words.previousHit}
-            title={words.previousHit}
-            onClick={() => step(-1)}
-          >
-            <Icon name="up" />
-          </button>
-          <button type="button" class="icon-button" aria-label={words.nextHit} title={words.nextHit} onClick={() => step(1)}>
-            <Icon name="down" />
-          </button>
+          <IconButton icon="up" label={words.previousHit} title={words.previousHit} onClick={() => step(-1)} />
+          <IconButton icon="down" label={words.nextHit} title={words.nextHit} onClick={() => step(1)} />
         </>
       )}
     </>

@@ -3,15 +3,14 @@ import { to } from '../address.ts'
 import { loginEnded } from '../api/login-state.ts'
 import { returnFromLogin } from '../api/session.ts'
 import { words } from '../words.ts'
+import { Button } from './button.tsx'
 import { Dialog } from './dialog.tsx'
 
 export function LoginEndedDialog() {
   if (!loginEnded.value) return null
   const footer = (
     <>
-      <button type="button" class="button" onClick={() => void returnFromLogin()}>
-        {words.tryAgain}
-      </button>
+      <Button onClick={() => void returnFromLogin()}>{words.tryAgain}</Button>
       <a class="button is-primary" href={to.login(to.signedIn())} target="_blank" rel="noopener opener">
         {words.signInAgain}
       </a>

@@ -17,14 +17,14 @@ export interface MenuItem {
   readonly denied?: string | undefined
   /** A letter that selects it from the row of the menu. */
   readonly letter?: string
-  /** Of a choice among several. */
+  /** Whether it is the chosen one of several. */
   readonly checked?: boolean
 }
 
 interface MenuProps {
   readonly label?: string
   readonly items: readonly MenuItem[]
-  /** Of the button; three dots unless given. */
+  /** The content of the button; three dots unless given. */
   readonly children?: ComponentChildren
   readonly class?: string
   /** Above the items. */
@@ -42,39 +42,21 @@ export function Menu({ label, items, children, class: style = 'icon-button', hea
     setOpen(false)
     root.current?.querySelector('button')?.focus()
   }
-  const { route: navigate } = useLocation()
   const letters = items.flatMap(({ letter }) => letter ?? []).join(' ')
-  useEffect(() => {
-    const button = root.current?.querySelector('button')
-    const onLetter = (event: Event) => {
-      const item = items.find(({ letter }) => letter === (event as CustomEvent<string>).detail)
-      if (item === undefined || item.denied !== undefined) return
-      if (item.href === undefined) item.onSelect?.()
-      else navigate(item.href)
-    }
-    if (letters !== '') button?.addEventListener(letterEvent, onLetter)
-    return () => button?.removeEventListener(letterEvent, onLetter)
-  })
-  useEffect(() => {
-    if (!open) return
-    entries(list.current)[0]?.focus()
-    const onPointer = (event: PointerEvent) => {
-      if (!root.current?.contains(event.target as Node)) setOpen(false)
-    }
-    document.addEventListener('pointerdown', onPointer)
-    return () => document.removeEventListener('pointerdown', onPointer)
-  }, [open])
+  useItemLetters(root, items, letters)
+  useOpenList(root, list, open, () => setOpen(false))
   const onKey = (event: KeyboardEvent) => {
     const all = entries(list.current)
+    const next = { ArrowDown: 1, ArrowUp: -1 }[event.key]
     const at = all.indexOf(document.activeElement as HTMLElement)
-    const next = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: -1 }[event.key]
+    const target = next === undefined ? { Home: all[0], End: all.at(-1) }[event.key] : all.at((at + next) % all.length)
+    if (event.key === 'Tab') return setOpen(false)
     if (event.key === 'Escape') {
       event.stopPropagation()
       close()
-    } else if (event.key === 'Tab') setOpen(false)
-    else if (next !== undefined) all.at(next % all.length)?.focus()
+    } else if (target !== undefined) target.focus()
     else return
-    if (event.key !== 'Tab') event.preventDefault()
+    event.preventDefault()
   }
   return (
     <div class="menu" ref={root}>
@@ -103,6 +85,37 @@ export function Menu({ label, items, children, class: style = 'icon-button', hea
       )}
     </div>
   )
+}
+
+/** Letters that the row of the menu passes on. */
+function useItemLetters(root: Box, items: readonly MenuItem[], letters: string): void {
+  const { route: navigate } = useLocation()
+  useEffect(() => {
+    const button = root.current?.querySelector('button')
+    const onLetter = (event: Event) => {
+      const item = items.find(({ letter }) => letter === (event as CustomEvent<string>).detail)
+      if (item === undefined || item.denied !== undefined) return
+      if (item.href === undefined) item.onSelect?.()
+      else navigate(item.href)
+    }
+    if (letters !== '') button?.addEventListener(letterEvent, onLetter)
+    return () => button?.removeEventListener(letterEvent, onLetter)
+  })
+}
+
+type Box = { readonly current: HTMLElement | null }
+
+/** An open list has the focus, and closes when the pointer goes elsewhere. */
+function useOpenList(root: Box, list: Box, isOpen: boolean, close: () => void): void {
+  useEffect(() => {
+    if (!isOpen) return
+    entries(list.current)[0]?.focus()
+    const onPointer = (event: PointerEvent) => {
+      if (!root.current?.contains(event.target as Node)) close()
+    }
+    document.addEventListener('pointerdown', onPointer)
+    return () => document.removeEventListener('pointerdown', onPointer)
+  }, [isOpen])
 }
 
 function inMenuOrder(items: readonly MenuItem[]): readonly MenuItem[] {

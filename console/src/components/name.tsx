@@ -1,8 +1,23 @@
 /** A name that a user has given: text only, in its own direction, cut in the middle. */
 import { cutMiddle, showHidden } from '../model/names.ts'
 
-export function Name({ text, max }: { text: string; max?: number }) {
+export function Name({ text, max }: { text: string; max?: number | undefined }) {
   const shown = showHidden(text)
   const cut = cutMiddle(shown, max)
   return <bdi title={cut === shown ? undefined : shown.slice(0, 1000)}>{cut}</bdi>
+}
+
+interface NameLinkProps {
+  readonly href: string | undefined
+  readonly text: string
+  readonly max?: number
+  readonly class?: string
+}
+
+export function NameLink({ href, text, max, class: style }: NameLinkProps) {
+  return (
+    <a class={style} href={href}>
+      <Name text={text} max={max} />
+    </a>
+  )
 }

@@ -7,7 +7,7 @@ import { type ApiError, asApiError } from '../api/api-error.ts'
 import { refreshMatching } from '../api/live.ts'
 import { words } from '../words.ts'
 import { Banner } from './banner.tsx'
-import { Icon } from './icon.tsx'
+import { IconButton } from './button.tsx'
 import { Name } from './name.tsx'
 import { FailedAction } from './states.tsx'
 
@@ -76,9 +76,5 @@ function Close({ notice }: { notice: Notice }) {
   const close = () => {
     notices.value = notices.peek().filter((other) => other !== notice)
   }
-  return (
-    <button type="button" class="icon-button small" aria-label={words.close} onClick={close}>
-      <Icon name="close" />
-    </button>
-  )
+  return <IconButton icon="close" label={words.close} small onClick={close} />
 }

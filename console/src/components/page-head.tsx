@@ -3,13 +3,13 @@ import type { ComponentChildren } from 'preact'
 import { useEffect } from 'preact/hooks'
 import { showDisguised } from '../model/names.ts'
 
-export interface Crumb {
+interface Crumb {
   readonly label: ComponentChildren
   readonly href: string
 }
 
 interface PageHeadProps {
-  /** Of the browser's tab. */
+  /** The title of the browser's tab. */
   readonly tab: string
   readonly title: ComponentChildren
   readonly crumbs?: readonly Crumb[]

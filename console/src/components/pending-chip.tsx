@@ -2,8 +2,8 @@
 import { to } from '../address.ts'
 import { dismiss, pendingOf } from '../api/actions.ts'
 import { words } from '../words.ts'
-import { Icon } from './icon.tsx'
-import { Name } from './name.tsx'
+import { IconButton } from './button.tsx'
+import { Name, NameLink } from './name.tsx'
 import { StatusMark } from './status-mark.tsx'
 import { Duration } from './time.tsx'
 
@@ -21,15 +21,11 @@ export function PendingChip({ object }: { object: string }) {
   return (
     <span class="chip is-failed wraps">
       <StatusMark kind="failed" />
-      <a href={to.task(id)}>
-        <Name text={description} max={50} />
-      </a>
+      <NameLink href={to.task(id)} text={description} max={50} />
       <span>
         <Name text={failure} max={200} />
       </span>
-      <button type="button" class="icon-button small" aria-label={words.close} onClick={() => dismiss(id)}>
-        <Icon name="close" />
-      </button>
+      <IconButton icon="close" label={words.close} small onClick={() => dismiss(id)} />
     </span>
   )
 }

@@ -1,10 +1,11 @@
 /** Which roles may read, start and change an application: a row for each role. */
+
 import { useId, useState } from 'preact/hooks'
 import { user } from '../api/session.ts'
 import {
+  type ApplicationRight,
   isOpen,
   lostRights,
-  type Right,
   type RoleRights,
   rights,
   toPermissions,
@@ -13,8 +14,10 @@ import {
 } from '../model/permissions.ts'
 import { settingsWords } from '../settings-words.ts'
 import { Banner } from './banner.tsx'
+import { Button, IconButton } from './button.tsx'
+import { Check } from './check.tsx'
 import { focusBeside } from './focus.ts'
-import { Icon } from './icon.tsx'
+import { Suggestions } from './form-fields.tsx'
 
 interface PermissionsFieldProps {
   readonly application: string
@@ -25,89 +28,19 @@ interface PermissionsFieldProps {
 
 export function PermissionsField({ application, permissions, onChange }: PermissionsFieldProps) {
   const [rows, setRows] = useState<readonly RoleRights[]>(() => toRoleRights(permissions))
-  const id = useId()
   const change = (next: readonly RoleRights[]) => {
     setRows(next)
     onChange(toPermissions(next, permissions))
   }
-  const replace = (at: number, row: RoleRights) => change(rows.map((one, index) => (index === at ? row : one)))
-  const toggle = ({ has }: RoleRights, right: Right) => rights.filter((one) => (one === right) !== has.includes(one))
   const unheld = unheldRights(rows).map((right) => settingsWords.rightWords[right])
-  const own = user.value?.roles ?? []
-  const lost = user.value?.isAdmin === true ? [] : lostRights(rows, own)
+  const lost = user.value?.isAdmin === true ? [] : lostRights(rows, user.value?.roles ?? [])
   return (
     <div class="permissions answer">
-      {rows.length > 0 && (
-        <div class="scrolls">
-          <table class="table">
-            <thead>
-              <tr>
-                <th scope="col" class="grow">
-                  {settingsWords.role}
-                </th>
-                {rights.map((right) => (
-                  <th key={right} scope="col">
-                    {right}
-                  </th>
-                ))}
-                <th scope="col">
-                  <span class="visually-hidden">{settingsWords.delete}</span>
-                </th>
-              </tr>
-            </thead>
-            <tbody>
-              {rows.map((row, at) => (
-                <tr key={at}>
-                  <td class="grow">
-                    <input
-                      aria-label={settingsWords.role}
-                      list={id}
-                      value={row.role}
-                      onInput={(event) => replace(at, { ...row, role: event.currentTarget.value })}
-                      autoComplete="off"
-                      spellcheck={false}
-                    />
-                  </td>
-                  {rights.map((right) => (
-                    <td key={right}>
-                      <label class="check">
-                        <input
-                          type="checkbox"
-                          checked={row.has.includes(right)}
-                          onChange={() => replace(at, { ...row, has: toggle(row, right) })}
-                        />
-                        <span class="visually-hidden">{settingsWords.mayRight(row.role, settingsWords.rightWords[right])}</span>
-                      </label>
-                    </td>
-                  ))}
-                  <td>
-                    <button
-                      type="button"
-                      class="icon-button"
-                      aria-label={settingsWords.removeRole(row.role)}
-                      onClick={(event) => {
-                        focusBeside(event.currentTarget)
-                        change(rows.filter((_, index) => index !== at))
-                      }}
-                    >
-                      <Icon name="trash" />
-                    </button>
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
-      )}
-      <datalist id={id}>
-        {own.map((role) => (
-          <option key={role} value={role} />
-        ))}
-      </datalist>
+      {rows.length > 0 && <RoleTable rows={rows} onChange={change} />}
       <p>
-        <button type="button" class="button small" onClick={() => change([...rows, { role: '', has: ['READ'] }])}>
-          <Icon name="plus" /> {settingsWords.addRole}
-        </button>
+        <Button small icon="plus" onClick={() => change([...rows, { role: '', has: ['READ'] }])}>
+          {settingsWords.addRole}
+        </Button>
       </p>
       {isOpen(rows) && <p class="muted">{settingsWords.openToAll(application)}</p>}
       {unheld.length > 0 && <p class="muted">{settingsWords.unheld(application, unheld)}</p>}
@@ -115,5 +48,90 @@ export function PermissionsField({ application, permissions, onChange }: Permiss
         <Banner tone="warning">{settingsWords.loses(lost.map((right) => settingsWords.rightWords[right]))}</Banner>
       )}
     </div>
+  )
+}
+
+interface RoleTableProps {
+  readonly rows: readonly RoleRights[]
+  readonly onChange: (rows: readonly RoleRights[]) => void
+}
+
+function RoleTable({ rows, onChange }: RoleTableProps) {
+  const id = useId()
+  return (
+    <div class="scrolls">
+      <table class="table">
+        <thead>
+          <tr>
+            <th scope="col" class="grow">
+              {settingsWords.role}
+            </th>
+            {rights.map((right) => (
+              <th key={right} scope="col">
+                {right}
+              </th>
+            ))}
+            <th scope="col">
+              <span class="visually-hidden">{settingsWords.delete}</span>
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row, at) => (
+            <RoleRow
+              key={at}
+              row={row}
+              list={id}
+              onChange={(changed) => onChange(rows.with(at, changed))}
+              onRemove={() => onChange(rows.toSpliced(at, 1))}
+            />
+          ))}
+        </tbody>
+      </table>
+      <Suggestions id={id} values={user.value?.roles ?? []} />
+    </div>
+  )
+}
+
+interface RoleRowProps {
+  readonly row: RoleRights
+  /** Id of the roles that are suggested. */
+  readonly list: string
+  readonly onChange: (row: RoleRights) => void
+  readonly onRemove: () => void
+}
+
+function RoleRow({ row, list, onChange, onRemove }: RoleRowProps) {
+  const toggle = (right: ApplicationRight) => rights.filter((one) => (one === right) !== row.has.includes(one))
+  return (
+    <tr>
+      <td class="grow">
+        <input
+          aria-label={settingsWords.role}
+          list={list}
+          value={row.role}
+          onInput={(event) => onChange({ ...row, role: event.currentTarget.value })}
+          autoComplete="off"
+          spellcheck={false}
+        />
+      </td>
+      {rights.map((right) => (
+        <td key={right}>
+          <Check checked={row.has.includes(right)} onChange={() => onChange({ ...row, has: toggle(right) })}>
+            <span class="visually-hidden">{settingsWords.mayRight(row.role, settingsWords.rightWords[right])}</span>
+          </Check>
+        </td>
+      ))}
+      <td>
+        <IconButton
+          icon="trash"
+          label={settingsWords.removeRole(row.role)}
+          onClick={(event) => {
+            focusBeside(event.currentTarget)
+            onRemove()
+          }}
+        />
+      </td>
+    </tr>
   )
 }

@@ -1,10 +1,12 @@
 /** The views of a program that runs somewhere, an instance or a job: its details, its output, and the whole record. */
 import type { ComponentChildren } from 'preact'
-import { words } from '../words.ts'
+import { useOutput } from '../api/output.ts'
+import { describeError, words } from '../words.ts'
 import { useQueryChange } from './filter-field.tsx'
 import { JsonTree } from './json-tree.tsx'
+import { LogView } from './log-view.tsx'
 import { Panel } from './panel.tsx'
-import { ProgramOutput } from './program-output.tsx'
+import { ErrorState, Loading } from './states.tsx'
 import { Tabs } from './tabs.tsx'
 
 const tabs = [
@@ -13,18 +15,29 @@ const tabs = [
   { id: 'raw', label: words.rawRecord },
 ] as const
 
+interface Place {
+  readonly account: string
+  readonly region: string
+  readonly id: string
+  readonly provider: string | undefined
+}
+
 interface ProgramTabsProps {
   readonly name: string
-  /** Of the address. */
+  /** The query of the address. */
   readonly query: Readonly<Record<string, string>>
-  readonly place: {
-    readonly account: string
-    readonly region: string
-    readonly id: string
-    readonly provider: string | undefined
-  }
+  readonly place: Place
   readonly record: unknown
   readonly children: ComponentChildren
+}
+
+/** The whole record as the API has it. */
+export function RawRecord({ value, name }: { value: unknown; name: string }) {
+  return (
+    <Panel title={words.rawRecord}>
+      <JsonTree value={value} name={name} />
+    </Panel>
+  )
 }
 
 export function ProgramTabs({ name, query, place, record, children }: ProgramTabsProps) {
@@ -39,11 +52,35 @@ export function ProgramTabs({ name, query, place, record, children }: ProgramTab
     >
       {selected === 'details' && children}
       {selected === 'console' && <ProgramOutput {...place} line={query['line']} />}
-      {selected === 'raw' && (
-        <Panel title={words.rawRecord}>
-          <JsonTree value={record} name={name} />
-        </Panel>
-      )}
+      {selected === 'raw' && <RawRecord value={record} name={name} />}
     </Tabs>
+  )
+}
+
+interface OutputProps extends Place {
+  /** The first byte of the line that is marked, as the address has it. */
+  readonly line: string | undefined
+}
+
+/** What the program has written. */
+function ProgramOutput({ line, ...place }: OutputProps) {
+  const change = useQueryChange()
+  const byte = line !== undefined && /^\d+$/.test(line) ? Number(line) : undefined
+  const { output, readEarlier } = useOutput(place, byte)
+  const { text, from, startByte, hasEarlier, error } = output.value
+  if (text === undefined)
+    return error === undefined ? <Loading rows={8} /> : <ErrorState error={error} onRetry={() => location.reload()} />
+  return (
+    <>
+      {error !== undefined && <p class="stale">{describeError(error).title}</p>}
+      {byte !== undefined && byte < startByte && <p class="muted">{words.lineGone}</p>}
+      <LogView
+        text={text}
+        name={place.id}
+        from={from}
+        {...(startByte > 0 && { earlier: { read: hasEarlier ? readEarlier : undefined } })}
+        lines={{ startByte, byte, onChoose: (chosen) => change({ line: chosen === byte ? undefined : String(chosen) }) }}
+      />
+    </>
   )
 }

@@ -1,7 +1,7 @@
 /** A list of records in a form: the fields of each, a button that removes it, and one that adds another. */
 import type { ComponentChildren } from 'preact'
+import { Button, IconButton } from './button.tsx'
 import { focusBeside } from './focus.ts'
-import { Icon } from './icon.tsx'
 
 interface RecordRowsProps<Item> {
   readonly records: readonly Item[]
@@ -23,24 +23,21 @@ export function RecordRows<Item extends object>(props: RecordRowsProps<Item>) {
           <div class="question">
             {children(record, (change) => onChange(records.map((one, index) => (index === at ? { ...one, ...change } : one))))}
           </div>
-          <button
-            type="button"
-            class="icon-button"
-            aria-label={`${removeLabel} ${at + 1}`}
+          <IconButton
+            icon="trash"
+            label={`${removeLabel} ${at + 1}`}
             title={removeLabel}
             onClick={(event) => {
               focusBeside(event.currentTarget)
               onChange(records.filter((_, index) => index !== at))
             }}
-          >
-            <Icon name="trash" />
-          </button>
+          />
         </fieldset>
       ))}
       <p>
-        <button type="button" class="button small" onClick={() => onChange([...records, added])}>
-          <Icon name="plus" /> {addLabel}
-        </button>
+        <Button small icon="plus" onClick={() => onChange([...records, added])}>
+          {addLabel}
+        </Button>
       </p>
     </>
   )

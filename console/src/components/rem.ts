@@ -8,7 +8,7 @@ export function rem(length: number): string {
   return `${length / 16}rem`
 }
 
-/** Of the reader's text size to the usual one. */
+/** The reader's text size in units of the usual one. */
 export function textScale(): number {
   return Number.parseFloat(getComputedStyle(document.documentElement).fontSize) / 16 || 1
 }

@@ -18,13 +18,6 @@ export const RunStrip = kept(({ runs, label }: RunStripProps) => {
   const nowMs = Math.max(now.peek(), thisMinute.value)
   const lengths = shown.map((run) => durationOf(run, nowMs) ?? 0).sort((a, b) => a - b)
   const usual = lengths[Math.floor(lengths.length * 0.9)] || 1
-  const move = (event: KeyboardEvent) => {
-    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key]
-    if (step === undefined) return
-    event.preventDefault()
-    const links = [...(event.currentTarget as HTMLElement).querySelectorAll('a')]
-    links.at((links.indexOf(document.activeElement as HTMLAnchorElement) + step) % links.length)?.focus()
-  }
   return (
     <div class="run-strip" role="group" aria-label={label} onKeyDown={move}>
       {shown.map((run, index) => {
@@ -67,4 +60,12 @@ const signs: Readonly<Record<string, string>> = {
   running: '▸',
   queued: '·',
   skipped: '»',
+}
+
+function move(event: KeyboardEvent): void {
+  const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key]
+  if (step === undefined) return
+  event.preventDefault()
+  const links = [...(event.currentTarget as HTMLElement).querySelectorAll('a')]
+  links.at((links.indexOf(document.activeElement as HTMLAnchorElement) + step) % links.length)?.focus()
 }

@@ -6,7 +6,7 @@ import { useLive } from '../api/live.ts'
 import { user } from '../api/session.ts'
 import { textOf } from '../model/read.ts'
 import { recents } from '../model/recent.ts'
-import { routes } from '../routes.ts'
+import { places } from '../places.ts'
 import { words } from '../words.ts'
 import type { IconName } from './icon.tsx'
 import { chooseTheme } from './theme.ts'
@@ -77,18 +77,16 @@ function recentGroup(): HitGroup {
 }
 
 function commands(text: string): HitGroup {
-  const places = routes.flatMap(({ path, rail }): Hit[] =>
-    rail === undefined || (rail.adminOnly === true && user.value?.isAdmin !== true)
-      ? []
-      : [{ label: words.goTo(rail.label), icon: rail.icon, href: basePath + path }],
-  )
+  const screens = places
+    .filter(({ adminOnly }) => adminOnly !== true || user.value?.isAdmin === true)
+    .map(({ path, label, icon }): Hit => ({ label: words.goTo(label), icon, href: basePath + path }))
   const looks: Hit[] = (['light', 'dark', 'system'] as const).map((id) => ({
     label: `${words.theme}: ${words.themes[id]}`,
     icon: id === 'light' ? 'sun' : 'moon',
     run: () => chooseTheme(id),
   }))
   const byName = matching(text)
-  return { title: words.commands, hits: [...places, ...looks].filter(({ label }) => byName(label)) }
+  return { title: words.commands, hits: [...screens, ...looks].filter(({ label }) => byName(label)) }
 }
 
 /** Every word occurs. */

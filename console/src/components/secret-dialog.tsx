@@ -1,5 +1,6 @@
 /** Shows a secret that the API gives away once; only the statement that it was stored closes the dialog. */
 import { adminWords } from '../admin-words.ts'
+import { Button } from './button.tsx'
 import { CopyButton } from './copy-button.tsx'
 import { closeDialog, Dialog } from './dialog.tsx'
 
@@ -12,9 +13,9 @@ interface SecretDialogProps {
 
 export function SecretDialog({ title, text, label, secret }: SecretDialogProps) {
   const footer = (
-    <button type="button" class="button is-primary" onClick={closeDialog}>
+    <Button kind="primary" onClick={closeDialog}>
       {adminWords.stored}
-    </button>
+    </Button>
   )
   return (
     <Dialog title={title} footer={footer} class="is-narrow" closable={false}>

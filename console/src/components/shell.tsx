@@ -1,5 +1,4 @@
 /** The frame of every screen: rail or bottom bar, top line, dialogs. */
-import { signal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
@@ -8,8 +7,9 @@ import { type Connection, connection } from '../api/live.ts'
 import { user } from '../api/session.ts'
 import { useActiveExecutions, waitingOf } from '../api/waiting.ts'
 import type { Kind } from '../model/status.ts'
-import { routes } from '../routes.ts'
+import { places, type RailPlace } from '../places.ts'
 import { words } from '../words.ts'
+import { announcement } from './announcement.ts'
 import { DialogOutlet } from './dialog.tsx'
 import { Icon, Mark } from './icon.tsx'
 import { openKeys } from './keys-dialog.tsx'
@@ -20,9 +20,6 @@ import { openPalette } from './palette.tsx'
 import { StatusMark } from './status-mark.tsx'
 import { chooseTheme, theme, themes } from './theme.ts'
 import { usePhone } from './use-phone.ts'
-
-/** Said once and politely to screen readers: states of the open execution, counts of what waits. */
-export const announcement = signal('')
 
 const brand = document.querySelector<HTMLMetaElement>('meta[name="application-name"]')?.content ?? 'Fairlead'
 
@@ -127,22 +124,17 @@ function UserMenu() {
 function Rail() {
   const { path, query } = useLocation()
   const showsWaiting = query['show'] === 'waiting'
-  const entries = routes.filter(({ rail }) => rail !== undefined && (rail.adminOnly !== true || user.value?.isAdmin === true))
+  const shown = places.filter(({ adminOnly }) => adminOnly !== true || user.value?.isAdmin === true)
   return (
     <nav class="rail" aria-label={words.rail}>
       <ul>
-        {entries.map((route) => {
-          const href = basePath + route.path
-          const here = route.path === '' ? isHome(path) && !showsWaiting : path.startsWith(href)
-          return (
-            <li key={href} class={route.rail?.isLess ? 'hide-phone' : ''}>
-              <a href={href} aria-current={here ? 'page' : undefined}>
-                <Icon name={route.rail?.icon ?? 'box'} size={20} />
-                <span>{route.rail?.label}</span>
-              </a>
-            </li>
-          )
-        })}
+        {shown.map((place) => (
+          <RailEntry
+            key={place.path}
+            place={place}
+            isHere={place.path === '' ? isHome(path) && !showsWaiting : path.startsWith(basePath + place.path)}
+          />
+        ))}
         <li class="phone-only">
           <button type="button" onClick={openPalette}>
             <Icon name="search" size={20} />
@@ -153,22 +145,34 @@ function Rail() {
           <WaitingLink isHere={isHome(path) && showsWaiting} />
         </li>
         <li class="phone-only more-menu">
-          <Menu
-            label={words.moreScreens}
-            class=""
-            items={entries
-              .filter(({ rail }) => rail?.isLess)
-              .map(({ path: below, rail }) => ({ label: rail?.label ?? '', icon: rail?.icon ?? 'box', href: basePath + below }))}
-          >
-            <Icon name="more" size={20} />
-            <span>{words.moreScreens}</span>
-          </Menu>
+          <MorePlaces places={shown.filter(({ isLess }) => isLess)} />
         </li>
       </ul>
       <p class="rail-foot muted">
         <a href={`${apiPath}/swagger-ui/index.html`}>{words.apiReference}</a>
       </p>
     </nav>
+  )
+}
+
+function MorePlaces({ places: less }: { places: readonly RailPlace[] }) {
+  const items = less.map(({ path, label, icon }) => ({ label, icon, href: basePath + path }))
+  return (
+    <Menu label={words.moreScreens} class="" items={items}>
+      <Icon name="more" size={20} />
+      <span>{words.moreScreens}</span>
+    </Menu>
+  )
+}
+
+function RailEntry({ place: { path, label, icon, isLess }, isHere }: { place: RailPlace; isHere: boolean }) {
+  return (
+    <li class={isLess ? 'hide-phone' : ''}>
+      <a href={basePath + path} aria-current={isHere ? 'page' : undefined}>
+        <Icon name={icon} size={20} />
+        <span>{label}</span>
+      </a>
+    </li>
   )
 }
 

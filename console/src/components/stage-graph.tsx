@@ -11,9 +11,9 @@ import {
   countWords,
   type GraphEdge,
   type GraphNode,
+  type GraphShape,
   kindOf,
   lengthOf,
-  type StageGraph as Shape,
   stagesIn,
 } from '../model/stage-graph.ts'
 import type { Kind } from '../model/status.ts'
@@ -36,7 +36,7 @@ const maxReason = 60
 
 interface StageGraphProps {
   readonly tree: StageTree
-  readonly graph: Shape
+  readonly graph: GraphShape
   readonly selected: string | undefined
   readonly onSelect: (stage: string) => void
   /** Folds or unfolds a node. */
@@ -55,29 +55,14 @@ export function StageGraph({ tree, graph, selected, onSelect, onFold, fallback }
   const scale = useMemo(textScale, [])
   const drawn = zoom * scale
   const box = useRef<HTMLDivElement>(null)
-  const [focused, setFocused] = useState<string | undefined>(undefined)
-  const wanted = useRef<string | undefined>(undefined)
+  const { focused, setFocused, moveTo } = useNodeFocus(box)
   const home = selected === undefined ? undefined : graph.nodeOf.get(selected)
   const view = useView(box, home === undefined ? undefined : layout?.places[home], layout !== undefined, scale)
   const inFocus = nodes.some(({ id }) => id === focused) ? focused : (home ?? nodes[0]?.id)
   const passed = useMemo(() => passedNodes(tree, graph), [tree, graph])
-  const before = useMemo(() => Map.groupBy(edges, ({ to }) => to), [edges])
-  const byId = useMemo(() => new Map(nodes.map((node) => [node.id, node])), [nodes])
-  const namesOf = (id: string) => {
-    const node = byId.get(id)
-    return node === undefined ? [] : [nameOf(node)]
-  }
+  const namesBefore = useNamesBefore(nodes, edges)
   const [select, fold] = [useSteady(onSelect), useSteady(onFold)]
   useKeptPlace(box, layout, home, drawn)
-
-  // A node that was not drawn can be focused once it is.
-  useLayoutEffect(() => {
-    if (wanted.current === undefined) return
-    const node = box.current?.querySelector<HTMLElement>(`[data-node="${CSS.escape(wanted.current)}"]`)
-    wanted.current = undefined
-    node?.focus({ preventScroll: true })
-    node?.scrollIntoView({ block: 'nearest', inline: 'nearest' })
-  })
 
   if (layout === undefined) {
     return (
@@ -91,18 +76,8 @@ export function StageGraph({ tree, graph, selected, onSelect, onFold, fallback }
   const isDrawn = ({ id }: GraphNode) =>
     layout.places[id] !== undefined && (nodes.length <= manyNodes || id === inFocus || isInView(boxOf(layout, id), view, drawn))
   const onKey = (event: KeyboardEvent) => {
-    if (event.ctrlKey || event.metaKey || event.altKey) return
-    const target = event.target as HTMLElement
-    const current = target.closest<HTMLElement>('.node')?.dataset['place']
-    if (current === undefined) return
-    const within = stepWithin(target, event.key)
-    const next = within === undefined ? neighbour(event.key, current, nodes, edges, layout) : undefined
-    if (within === undefined && next === undefined) return
-    event.preventDefault()
-    within?.focus()
-    if (next === undefined) return
-    wanted.current = next
-    setFocused(next)
+    const next = nodeAfterKey(event, graph, layout)
+    if (next !== undefined) moveTo(next)
   }
   return (
     <GraphCanvas
@@ -124,7 +99,7 @@ export function StageGraph({ tree, graph, selected, onSelect, onFold, fallback }
           ...shown,
           ...place,
           name: nameOf(node),
-          after: (before.get(node.id) ?? []).slice(0, 3).flatMap(({ from }) => namesOf(from)),
+          after: namesBefore(node.id),
           position: words.ofStages(index + 1, nodes.length),
           tabIndex: node.id === inFocus ? 0 : -1,
         }
@@ -132,6 +107,50 @@ export function StageGraph({ tree, graph, selected, onSelect, onFold, fallback }
       })}
     </GraphCanvas>
   )
+}
+
+/** Moves the focus within a node. @returns the node to which the key leads instead */
+function nodeAfterKey(event: KeyboardEvent, { nodes, edges }: GraphShape, layout: Layout): string | undefined {
+  const target = event.target as HTMLElement
+  const current = target.closest<HTMLElement>('.node')?.dataset['place']
+  if (event.ctrlKey || event.metaKey || event.altKey || current === undefined) return undefined
+  const within = stepWithin(target, event.key)
+  const next = within === undefined ? neighbour(event.key, current, nodes, edges, layout) : undefined
+  if (within !== undefined || next !== undefined) event.preventDefault()
+  within?.focus()
+  return next
+}
+
+/** A node that was not drawn can be focused once it is. */
+function useNodeFocus(box: { readonly current: HTMLElement | null }) {
+  const [focused, setFocused] = useState<string | undefined>(undefined)
+  const wanted = useRef<string | undefined>(undefined)
+  useLayoutEffect(() => {
+    if (wanted.current === undefined) return
+    const node = box.current?.querySelector<HTMLElement>(`[data-node="${CSS.escape(wanted.current)}"]`)
+    wanted.current = undefined
+    node?.focus({ preventScroll: true })
+    node?.scrollIntoView({ block: 'nearest', inline: 'nearest' })
+  })
+  const moveTo = (id: string) => {
+    wanted.current = id
+    setFocused(id)
+  }
+  return { focused, setFocused, moveTo }
+}
+
+/** How many of them are named. */
+const maxNamed = 3
+
+/** Names of the nodes before one. */
+function useNamesBefore(nodes: readonly GraphNode[], edges: readonly GraphEdge[]): (id: string) => readonly string[] {
+  const before = useMemo(() => Map.groupBy(edges, ({ to }) => to), [edges])
+  const byId = useMemo(() => new Map(nodes.map((node) => [node.id, node])), [nodes])
+  return (id) =>
+    (before.get(id) ?? []).slice(0, maxNamed).flatMap(({ from }) => {
+      const node = byId.get(from)
+      return node === undefined ? [] : [nameOf(node)]
+    })
 }
 
 /** What a node shows, with its place among the others. */
@@ -204,8 +223,6 @@ interface NodeProps {
 
 const Node = kept(({ look, onSelect, onFold, onFocus }: NodeProps) => {
   const { id, of, kind, inner, isSelected } = look
-  const length = look.since === undefined ? look.length : Math.max(0, now.value - look.since)
-  const whereabouts = [look.after.length > 0 && words.after(look.after), look.position].filter(Boolean).join(', ')
   return (
     <div
       class={`node is-${kind} kind-${of}`}
@@ -229,52 +246,63 @@ const Node = kept(({ look, onSelect, onFold, onFocus }: NodeProps) => {
         }}
       >
         <StatusMark kind={kind} size={20} />
-        <span class="node-text">
-          <span class="node-name cut">
-            <Name text={look.name} max={40} />
-          </span>
-          <span class="visually-hidden">{`, ${look.word}, `}</span>
-          <span class="node-under">
-            <span class="node-type cut">{look.under}</span>
-            <span class="visually-hidden">, </span>
-            <span class="node-time number">{length === undefined ? '' : formatDuration(length)}</span>
-          </span>
-          <span class="visually-hidden">{`, ${whereabouts}`}</span>
-        </span>
+        <NodeText look={look} />
         <span class="node-bar" style={{ width: `${look.share}%` }} />
       </button>
-      {look.innerCount > 0 && (
-        <button
-          type="button"
-          class="node-fold"
-          aria-label={`${words.inner(look.innerCount)} ${words.stagesOf(look.name)}`}
-          tabIndex={-1}
-          aria-expanded={inner.length === look.innerCount}
-          onClick={() => onFold(id)}
-        >
-          {words.inner(look.innerCount)}
-        </button>
-      )}
+      {look.innerCount > 0 && <FoldButton look={look} onFold={onFold} />}
       {inner.map((stage) => (
-        <button
-          key={stage.id}
-          type="button"
-          class="node-inner"
-          data-stage={stage.id}
-          tabIndex={-1}
-          aria-pressed={stage.isSelected}
-          onClick={() => onSelect(stage.id)}
-        >
-          <StatusMark kind={stage.kind} size={12} />
-          <span class="cut">
-            <Name text={stage.title} max={40} />
-          </span>
-          <span class="visually-hidden">{`, ${stage.word}`}</span>
-        </button>
+        <InnerStage key={stage.id} stage={stage} onSelect={onSelect} />
       ))}
     </div>
   )
 })
+
+function FoldButton({ look: { id, name, inner, innerCount }, onFold }: Pick<NodeProps, 'look' | 'onFold'>) {
+  return (
+    <button
+      type="button"
+      class="node-fold"
+      aria-label={`${words.inner(innerCount)} ${words.stagesOf(name)}`}
+      tabIndex={-1}
+      aria-expanded={inner.length === innerCount}
+      onClick={() => onFold(id)}
+    >
+      {words.inner(innerCount)}
+    </button>
+  )
+}
+
+function NodeText({ look }: { look: Look }) {
+  const length = look.since === undefined ? look.length : Math.max(0, now.value - look.since)
+  const whereabouts = [look.after.length > 0 && words.after(look.after), look.position].filter(Boolean).join(', ')
+  return (
+    <span class="node-text">
+      <span class="node-name cut">
+        <Name text={look.name} max={40} />
+      </span>
+      <span class="visually-hidden">{`, ${look.word}, `}</span>
+      <span class="node-under">
+        <span class="node-type cut">{look.under}</span>
+        <span class="visually-hidden">, </span>
+        <span class="node-time number">{length === undefined ? '' : formatDuration(length)}</span>
+      </span>
+      <span class="visually-hidden">{`, ${whereabouts}`}</span>
+    </span>
+  )
+}
+
+function InnerStage({ stage, onSelect }: { stage: InnerLook; onSelect: (stage: string) => void }) {
+  const { id, kind, title, word, isSelected } = stage
+  return (
+    <button type="button" class="node-inner" data-stage={id} tabIndex={-1} aria-pressed={isSelected} onClick={() => onSelect(id)}>
+      <StatusMark kind={kind} size={12} />
+      <span class="cut">
+        <Name text={title} max={40} />
+      </span>
+      <span class="visually-hidden">{`, ${word}`}</span>
+    </button>
+  )
+}
 
 function wordOf(node: GraphNode): string {
   if (node.kind === 'missing') return ''
@@ -374,7 +402,7 @@ function isInView(node: Box, view: Box, zoom: number): boolean {
 }
 
 /** Edges between these are marked: nodes on the way to the failure; where nothing failed, those that have started. */
-function passedNodes(tree: StageTree, { nodes, edges, nodeOf }: Shape): ReadonlySet<string> {
+function passedNodes(tree: StageTree, { nodes, edges, nodeOf }: GraphShape): ReadonlySet<string> {
   const failure = findFailure(tree)
   const failed = failure === undefined ? undefined : nodeOf.get((failure.path[0] ?? failure.stage).id)
   if (failed !== undefined) return ancestorsOf(failed, edges)

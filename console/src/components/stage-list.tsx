@@ -104,20 +104,7 @@ const StageRow = kept(({ id, look, onSelect }: StageRowProps) => {
           <span class="muted hide-phone node-type">{type}</span>
           {within !== undefined && <span class="visually-hidden">{words.withinStage(within)}</span>}
         </span>
-        {segments === undefined ? (
-          <span class="grow" />
-        ) : (
-          <span class="timing">
-            {segments.map((segment, at) => (
-              <span
-                key={at}
-                class={`timing-bar is-${segment.kind}`}
-                style={{ left: `${segment.left}%`, width: `${segment.width}%` }}
-              />
-            ))}
-            {!hasEnded && <span class="timing-now" />}
-          </span>
-        )}
+        {segments === undefined ? <span class="grow" /> : <Timing segments={segments} hasEnded={hasEnded} />}
         <span class="muted word">
           {word}
           {attempts > 0 && `, ${words.attempt(attempts + 1)}`}
@@ -129,6 +116,17 @@ const StageRow = kept(({ id, look, onSelect }: StageRowProps) => {
     </li>
   )
 })
+
+function Timing({ segments, hasEnded }: { segments: readonly Segment[]; hasEnded: boolean }) {
+  return (
+    <span class="timing">
+      {segments.map(({ kind, left, width }, at) => (
+        <span key={at} class={`timing-bar is-${kind}`} style={{ left: `${left}%`, width: `${width}%` }} />
+      ))}
+      {!hasEnded && <span class="timing-now" />}
+    </span>
+  )
+}
 
 /** What runs before a stage, the stage, what runs after it. */
 function toRows({ top, inner }: StageTree): readonly Row[] {

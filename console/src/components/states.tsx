@@ -1,13 +1,14 @@
 /** Loading, empty, failed, forbidden and stale: what stands in a panel instead of, or above, its content. */
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { basePath, to } from '../address.ts'
+import { applicationHere, to } from '../address.ts'
 import type { ApiError } from '../api/api-error.ts'
 import type { Live, Reading } from '../api/live.ts'
 import { user } from '../api/session.ts'
 import { formatClock, now } from '../model/time.ts'
 import { describeError, words } from '../words.ts'
 import { Banner } from './banner.tsx'
+import { Button } from './button.tsx'
 import { CopyButton } from './copy-button.tsx'
 import { Icon, type IconName } from './icon.tsx'
 import { Name } from './name.tsx'
@@ -51,12 +52,6 @@ export function EmptyState({ text, icon = 'box', children }: EmptyStateProps) {
   )
 }
 
-/** Of the address, for questions about it. */
-function applicationHere(): string | undefined {
-  const [section, name] = location.pathname.slice(basePath.length).split('/')
-  return section === 'applications' && name !== undefined ? decodeURIComponent(name) : undefined
-}
-
 export function ErrorState({ error, onRetry }: { error: ApiError; onRetry: () => void }) {
   const { title, advice } = describeError(error)
   return (
@@ -71,9 +66,7 @@ export function ErrorState({ error, onRetry }: { error: ApiError; onRetry: () =>
         </p>
       )}
       <div class="row">
-        <button type="button" class="button" onClick={onRetry}>
-          {words.tryAgain}
-        </button>
+        <Button onClick={onRetry}>{words.tryAgain}</Button>
         {error.status === 403 && (
           <a class="button" href={to.access('explain', { application: applicationHere() })}>
             {words.explainRights}
@@ -104,7 +97,7 @@ export function FailedAction({ error, lead, children }: FailedActionProps) {
   )
 }
 
-export function RequestId({ id }: { id: string | undefined }) {
+function RequestId({ id }: { id: string | undefined }) {
   if (id === undefined) return null
   return (
     <span class="muted row">
@@ -117,7 +110,7 @@ export function RequestId({ id }: { id: string | undefined }) {
 interface LoadedProps<Body> {
   readonly live: Live<Body>
   readonly rows?: number
-  /** Of a screen that consists of this read: its heading while there is no body. */
+  /** The heading while there is no body, for a screen that consists of this read. */
   readonly title?: string
   readonly children: (body: NonNullable<Body>) => ComponentChildren
   /** Where there is nothing: an empty list, or no body. */

@@ -81,6 +81,15 @@ export function StatusMark({ kind, label, size = 16 }: StatusMarkProps) {
   )
 }
 
+/** On a ground of its colour, beside a title. */
+export function StatusBadge({ status: { kind, word } }: { status: Status }) {
+  return (
+    <span class={`status-badge is-${kind}`}>
+      <StatusMark kind={kind} /> {word}
+    </span>
+  )
+}
+
 /** The shape with its word. */
 export function StatusText({ status }: { status: Status }) {
   return (

@@ -5,11 +5,12 @@ import {
   observeElementRect,
   observeWindowOffset,
   observeWindowRect,
-  Virtualizer,
+  type Virtualizer,
   windowScroll,
 } from '@tanstack/virtual-core'
 import type { ComponentChildren, RefObject } from 'preact'
-import { useLayoutEffect, useMemo, useReducer, useRef } from 'preact/hooks'
+import { useMemo, useRef } from 'preact/hooks'
+import { useVirtualizer } from '../runtime/virtualizer.ts'
 import { NewRows, useHeldRows } from './held-rows.tsx'
 import { kept } from './kept.tsx'
 import { textScale } from './rem.ts'
@@ -26,7 +27,7 @@ interface VirtualListProps<Item> {
   readonly drawAll?: number
   /** Rows around the view: fewer where each has many elements. */
   readonly overscan?: number
-  /** Of a list that changes while it is read: what its rows are of, such as the filter. Rows then keep their places. */
+  /** For a list that changes while it is read: what its rows are of, such as the filter. Rows then keep their places. */
   readonly heldOf?: string
   /** Scrolls in a box of its own with this class instead of with the window. */
   readonly boxed?: boolean
@@ -68,34 +69,17 @@ function Whole<Item>({ items, keyOf, row, label, class: style = '', list, gone }
 }
 
 function Windowed<Item>(props: DrawnListProps<Item>) {
-  const { items, keyOf, rowHeight, row, label, class: style = '', boxed = false, overscan = 12, list, gone } = props
-  const [, redraw] = useReducer((count: number) => count + 1, 0)
-  const box = useRef<HTMLDivElement>(null)
-  const scale = useMemo(textScale, [])
+  return props.boxed === true ? <InBox {...props} /> : <InPage {...props} />
+}
+
+function InPage<Item>(props: DrawnListProps<Item>) {
+  const { list } = props
   const margin = useRef(0)
-  const virtualizer = useRef<Virtualizer<Window, Element> | Virtualizer<Element, Element> | undefined>(undefined)
-  const shared = {
-    count: items.length,
-    estimateSize: (index: number) => scale * (typeof rowHeight === 'number' ? rowHeight : rowHeight(items[index] as Item)),
-    getItemKey: (index: number) => keyOf(items[index] as Item),
-    overscan,
-    onChange: () => redraw(undefined as never),
-  }
-  if (boxed) {
-    const options = {
-      ...shared,
-      getScrollElement: () => box.current,
-      observeElementRect,
-      observeElementOffset,
-      scrollToFn: elementScroll,
-    }
-    virtualizer.current ??= new Virtualizer<Element, Element>(options)
-    ;(virtualizer.current as Virtualizer<Element, Element>).setOptions(options)
-  } else {
+  const shared = useRowOptions(props)
+  const virtualizer = useVirtualizer<Window>((present) => {
     // What stands above the list does not change while it scrolls, and to ask would make the browser lay out the page twice.
-    if (virtualizer.current?.isScrolling !== true)
-      margin.current = (list.current?.getBoundingClientRect().top ?? 0) + window.scrollY
-    const options = {
+    if (present?.isScrolling !== true) margin.current = (list.current?.getBoundingClientRect().top ?? 0) + window.scrollY
+    return {
       ...shared,
       getScrollElement: () => window,
       observeElementRect: observeWindowRect,
@@ -104,23 +88,47 @@ function Windowed<Item>(props: DrawnListProps<Item>) {
       scrollMargin: margin.current,
       initialOffset: () => window.scrollY,
     }
-    virtualizer.current ??= new Virtualizer<Window, Element>(options)
-    ;(virtualizer.current as Virtualizer<Window, Element>).setOptions(options)
+  })
+  return <RowsInView {...props} virtualizer={virtualizer} above={margin.current} />
+}
+
+function InBox<Item>(props: DrawnListProps<Item>) {
+  const box = useRef<HTMLDivElement>(null)
+  const shared = useRowOptions(props)
+  const scrolled = { getScrollElement: () => box.current, observeElementRect, observeElementOffset, scrollToFn: elementScroll }
+  const virtualizer = useVirtualizer<Element>(() => ({ ...shared, ...scrolled }))
+  return (
+    <div class="boxed" ref={box}>
+      <RowsInView {...props} virtualizer={virtualizer} above={0} />
+    </div>
+  )
+}
+
+function useRowOptions<Item>({ items, keyOf, rowHeight, overscan = 12 }: DrawnListProps<Item>) {
+  const scale = useMemo(textScale, [])
+  return {
+    count: items.length,
+    estimateSize: (index: number) => scale * (typeof rowHeight === 'number' ? rowHeight : rowHeight(items[index] as Item)),
+    getItemKey: (index: number) => keyOf(items[index] as Item),
+    overscan,
   }
-  useLayoutEffect(() => {
-    const clean = virtualizer.current?._didMount()
-    redraw(undefined as never)
-    return clean
-  }, [])
-  useLayoutEffect(() => virtualizer.current?._willUpdate())
-  const current = virtualizer.current as Virtualizer<Window, Element>
-  const above = boxed ? 0 : margin.current
-  const content = (
-    <ul class={`rows is-virtual ${style}`} aria-label={label} ref={list} style={{ height: `${current.getTotalSize()}px` }}>
-      {current.getVirtualItems().map(({ index, key, start }) => (
+}
+
+interface RowsInViewProps<Item> extends DrawnListProps<Item> {
+  readonly virtualizer: Pick<Virtualizer<Window, Element>, 'getTotalSize' | 'getVirtualItems' | 'measureElement'> | undefined
+  /** Pixels of the page above the list. */
+  readonly above: number
+}
+
+function RowsInView<Item>({ virtualizer, above, ...props }: RowsInViewProps<Item>) {
+  const { items, row, label, class: style = '', list, gone } = props
+  if (virtualizer === undefined) return <Whole {...props} />
+  return (
+    <ul class={`rows is-virtual ${style}`} aria-label={label} ref={list} style={{ height: `${virtualizer.getTotalSize()}px` }}>
+      {virtualizer.getVirtualItems().map(({ index, key, start }) => (
         <li
           key={key}
-          ref={current.measureElement}
+          ref={virtualizer.measureElement}
           data-index={index}
           aria-posinset={index + 1}
           aria-setsize={items.length}
@@ -131,13 +139,6 @@ function Windowed<Item>(props: DrawnListProps<Item>) {
         </li>
       ))}
     </ul>
-  )
-  return boxed ? (
-    <div class="boxed" ref={box}>
-      {content}
-    </div>
-  ) : (
-    content
   )
 }
 

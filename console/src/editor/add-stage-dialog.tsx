@@ -1,13 +1,15 @@
 /** Chooses the type of a new stage: a search field above the types that exist here. */
-import { useEffect, useId, useRef, useState } from 'preact/hooks'
-import { closeDialog, Dialog, openDialog } from '../components/dialog.tsx'
-import { Icon } from '../components/icon.tsx'
+
+import { useEffect, useState } from 'preact/hooks'
+import { Button } from '../components/button.tsx'
+import { closeDialog, openDialog } from '../components/dialog.tsx'
 import { Name } from '../components/name.tsx'
-import { words as common } from '../words.ts'
+import { Picker } from '../components/picker.tsx'
+import { words } from '../words.ts'
 import type { StageType } from './descriptions.ts'
 import type { Draft } from './draft.ts'
 import { addStage, type Position, stageOfKey, titleOfStage, toNodes } from './stages.ts'
-import { words } from './words.ts'
+import { editorWords } from './words.ts'
 
 interface AddStageProps {
   readonly draft: Draft
@@ -25,118 +27,98 @@ function AddStageDialog({ draft, of, position = 'after', onAdded }: AddStageProp
   const [text, setText] = useState('')
   const [at, setAt] = useState(0)
   const [isEntered, setEntered] = useState(false)
-  const list = useRef<HTMLDivElement>(null)
-  const id = useId()
   const isLoading = draft.types.value === undefined
   const groups = groupsOf(draft.types.value?.stageTypes ?? [], text)
   const found = groups.flatMap(({ types }) => types)
   const chosen = Math.min(at, found.length - 1)
   const anchor = stageOfKey(draft.definition.value, of)
-  const add = ({ type, label }: Pick<StageType, 'type' | 'label'>) => {
-    const place = anchor === undefined ? undefined : { of: anchor.key, position }
-    const added = addStage(draft.definition.peek(), { type, name: freeName(draft, label) }, place)
-    draft.replace(added.definition, words.addItem(label))
-    closeDialog()
-    onAdded(added.refId)
-    const index = toNodes(added.definition).findIndex(({ key }) => key === added.refId)
-    // After the dialog has given the focus back.
-    setTimeout(() => {
-      draft.shown.value = ['stages', index, 'name']
-    })
-  }
-  const onKey = (event: KeyboardEvent) => {
-    const next = { ArrowDown: chosen + 1, ArrowUp: chosen - 1 }[event.key]
-    const type = found[chosen]
-    if (next !== undefined && found.length > 0) {
-      event.preventDefault()
-      const index = (next + found.length) % found.length
-      setAt(index)
-      list.current?.querySelector(`[data-index="${index}"]`)?.scrollIntoView({ block: 'nearest' })
-    } else if (event.key === 'Enter') {
-      event.preventDefault()
-      if (type !== undefined) add(type)
-      else setEntered(isLoading)
-    }
-  }
+  const add = (type: ChosenType) => addTo(draft, type, anchor && { of: anchor.key, position }, onAdded)
   // Users who know the name need not wait for the types.
   useEffect(() => {
     const type = found[chosen]
     if (isEntered && type !== undefined) add(type)
   }, [isEntered, isLoading])
-  const where = anchor === undefined ? words.atEnd : words.addedAt[position](titleOfStage(anchor.stage))
-  let index = 0
+  const onText = (typed: string) => {
+    setText(typed)
+    setAt(0)
+    setEntered(false)
+  }
   return (
-    <Dialog title={words.addStage} class="palette is-titled">
-      <p class="palette-note">{where}</p>
-      <div class="palette-field">
-        <Icon name="search" />
-        <input
-          role="combobox"
-          aria-label={words.findType}
-          aria-controls={id}
-          aria-expanded
-          aria-activedescendant={found.length === 0 ? undefined : `${id}-${chosen}`}
-          autoComplete="off"
-          spellcheck={false}
-          placeholder={words.findType}
-          value={text}
-          onInput={(event) => {
-            setText(event.currentTarget.value)
-            setAt(0)
-            setEntered(false)
-          }}
-          onKeyDown={onKey}
-        />
-      </div>
-      <div class="palette-list" id={id} role="listbox" aria-label={words.stageTypes} ref={list}>
-        {groups.map(({ group, types }) => (
-          <div key={group} role="group" aria-label={group}>
-            <div class="palette-group" aria-hidden="true">
-              {group}
-            </div>
-            {types.map((type) => {
-              const mine = index++
-              return (
-                <div
-                  key={type.type}
-                  id={`${id}-${mine}`}
-                  data-index={mine}
-                  role="option"
-                  tabIndex={-1}
-                  aria-selected={mine === chosen}
-                  class="palette-hit type-hit"
-                  onClick={() => add(type)}
-                  onPointerMove={() => setAt(mine)}
-                >
-                  <span class="grow">
-                    <strong>
-                      <Name text={type.label} max={60} />
-                    </strong>{' '}
-                    <code class="muted">{type.type}</code>
-                    <span class="type-text muted">{type.runsHere === false ? type.reason : type.description}</span>
-                  </span>
-                </div>
-              )
-            })}
-          </div>
-        ))}
-      </div>
-      {isLoading && <p class="palette-note">{common.loading}</p>}
+    <Picker
+      title={editorWords.addStage}
+      class="palette is-titled"
+      note={
+        <p class="palette-note">
+          {anchor === undefined ? editorWords.atEnd : editorWords.addedAt[position](titleOfStage(anchor.stage))}
+        </p>
+      }
+      label={editorWords.findType}
+      placeholder={editorWords.findType}
+      listLabel={editorWords.stageTypes}
+      text={text}
+      onText={onText}
+      groups={groups.map(({ group, types }) => ({ title: group, items: types, head: <GroupHead text={group} /> }))}
+      keyOf={({ type }) => type}
+      row={(type) => <TypeRow type={type} />}
+      rowClass="type-hit"
+      chosen={chosen}
+      onChoose={setAt}
+      onTake={(type) => (type === undefined ? setEntered(isLoading) : add(type))}
+      status={text === '' || isLoading ? '' : editorWords.types(found.length)}
+    >
+      {isLoading && <p class="palette-note">{words.loading}</p>}
       {found.length === 0 && !isLoading && (
         <div class="palette-note">
-          <p>{words.noType(text)}</p>
+          <p>{editorWords.noType(text)}</p>
           {/^\S+$/.test(text) && (
-            <button type="button" class="button small" onClick={() => add({ type: text, label: text })}>
-              {words.addUnknown(text)}
-            </button>
+            <Button small onClick={() => add({ type: text, label: text })}>
+              {editorWords.addUnknown(text)}
+            </Button>
           )}
         </div>
       )}
-      <div class="visually-hidden" role="status">
-        {text === '' || isLoading ? '' : words.types(found.length)}
-      </div>
-    </Dialog>
+    </Picker>
   )
+}
+
+function GroupHead({ text }: { text: string }) {
+  return (
+    <div class="palette-group" aria-hidden="true">
+      {text}
+    </div>
+  )
+}
+
+function TypeRow({ type: { type, label, runsHere, reason, description } }: { type: StageType }) {
+  return (
+    <span class="grow">
+      <strong>
+        <Name text={label} max={60} />
+      </strong>{' '}
+      <code class="muted">{type}</code>
+      <span class="type-text muted">{runsHere === false ? reason : description}</span>
+    </span>
+  )
+}
+
+type ChosenType = Pick<StageType, 'type' | 'label'>
+
+/** Adds the stage and moves the focus to its name. */
+function addTo(
+  draft: Draft,
+  { type, label }: ChosenType,
+  place: { of: string; position: Position } | undefined,
+  onAdded: (refId: string) => void,
+): void {
+  const added = addStage(draft.definition.peek(), { type, name: freeName(draft, label) }, place)
+  draft.replace(added.definition, editorWords.addItem(label))
+  closeDialog()
+  onAdded(added.refId)
+  const index = toNodes(added.definition).findIndex(({ key }) => key === added.refId)
+  // After the dialog has given the focus back.
+  setTimeout(() => {
+    draft.shown.value = ['stages', index, 'name']
+  })
 }
 
 interface TypeGroup {

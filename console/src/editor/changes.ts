@@ -6,7 +6,7 @@ import { isSameValue } from './json-path.ts'
 /** Keys from the definition; an item of a list that has identities is named by its own, such as `['stages', '3', 'waitTime']`. */
 export type KeyPath = readonly string[]
 
-export interface Change {
+export interface DefinitionChange {
   readonly path: KeyPath
   /** Undefined: it was added. */
   readonly before: unknown
@@ -25,11 +25,11 @@ const identities: Readonly<Record<string, string>> = {
 export const orderKey = ' order'
 
 /** In the order of `after`; what was removed follows. */
-export function listChanges(before: Json, after: Json): readonly Change[] {
+export function listChanges(before: Json, after: Json): readonly DefinitionChange[] {
   return changesOf(before, after, [])
 }
 
-function changesOf(before: unknown, after: unknown, path: KeyPath): readonly Change[] {
+function changesOf(before: unknown, after: unknown, path: KeyPath): readonly DefinitionChange[] {
   if (isSameValue(before, after)) return []
   const [left, right] = [toItems(before, path), toItems(after, path)]
   if (left === undefined || right === undefined || left.isList !== right.isList) return [{ path, before, after }]
@@ -46,7 +46,7 @@ export interface Conflict {
   readonly theirs: unknown
 }
 
-export type Choice = 'mine' | 'theirs'
+export type MergeChoice = 'mine' | 'theirs'
 
 export interface Merge {
   readonly definition: Json
@@ -61,7 +61,7 @@ export function mergeDefinitions(
   base: Json,
   mine: Json,
   theirs: Json,
-  choose: (path: KeyPath) => Choice | undefined = () => undefined,
+  choose: (path: KeyPath) => MergeChoice | undefined = () => undefined,
 ): Merge {
   const conflicts: Conflict[] = []
   const taken: KeyPath[] = []

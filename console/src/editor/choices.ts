@@ -1,6 +1,6 @@
 /** Values to choose from, read from the API when a field that offers them is shown. */
-
 import { client, unwrap } from '../api/client.ts'
+import { type CloudProvider, useCloudProviders } from '../api/cloud-providers.ts'
 import { type ReadParameters, type ReadPath, useLive } from '../api/live.ts'
 import { user } from '../api/session.ts'
 import { type Json, objectOf, objectsOf, textOf, textsOf } from '../model/read.ts'
@@ -20,13 +20,14 @@ interface Place {
   readonly draft: Draft
   /** The object that the field belongs to. */
   readonly holder: Json
+  readonly providers: readonly CloudProvider[]
   readonly application: string
   readonly account: string | undefined
 }
 
 /** A read, and its choices. */
 interface Source {
-  readonly path: ReadPath
+  readonly path: ReadPath | ((place: Place) => ReadPath)
   /** Undefined reads nothing. */
   readonly parameters: (place: Place) => unknown
   readonly choices: (body: unknown, place: Place) => readonly Choice[]
@@ -77,9 +78,9 @@ const sources: Readonly<Record<string, Source>> = {
     choices: (body, { account }) => firewallsOf(body, account).map((name) => choice(name)),
   },
   images: {
-    path: '/local/images',
-    // Other providers search by at least three characters.
-    parameters: ({ holder }) => ((textOf(holder['cloudProvider']) ?? 'local') === 'local' ? {} : undefined),
+    // A provider without a list searches by at least three characters.
+    path: (place) => (imagesPathOf(place) ?? accountsRead.path) as ReadPath,
+    parameters: (place) => (imagesPathOf(place) === undefined ? undefined : {}),
     choices: (body) => named(body, 'imageName').slice(0, maxImages),
   },
   'base-images': {
@@ -121,7 +122,7 @@ const sources: Readonly<Record<string, Source>> = {
   'artifact-accounts': { path: '/artifacts/credentials', parameters: () => ({}), choices: (body) => named(body, 'name') },
 }
 
-/** Of the draft itself, or of the user. */
+/** Choices from the draft itself, or from what the user has. */
 const ownSources: Readonly<Record<string, (place: Place) => readonly Choice[]>> = {
   stages: ({ draft }) => named(stagesOf(draft.definition.value), 'name'),
   artifacts: ({ draft }) => {
@@ -134,20 +135,21 @@ const ownSources: Readonly<Record<string, (place: Place) => readonly Choice[]>> 
 /** Empty while they are not known; a source that fails offers nothing, and the field takes what is typed. */
 export function useChoices(name: string | undefined, draft: Draft, holder: Json): readonly Choice[] {
   const source = name === undefined ? undefined : sources[name]
-  const place = placeOf(draft, holder)
+  const place = placeOf(draft, holder, useCloudProviders())
   const parameters = source?.parameters(place) as ReadParameters<ReadPath> | undefined
-  const { body } = useLive(source?.path ?? accountsRead.path, parameters, { refresh: 'open' }).reading.value
+  const { body } = useLive(pathOf(source, place), parameters, { refresh: 'open' }).reading.value
   return choicesOf(name, place, body)
 }
 
 /** The same, read once. */
 export async function readChoices(name: string, draft: Draft, holder: Json): Promise<readonly Choice[]> {
   const source = sources[name]
-  const place = placeOf(draft, holder)
+  const providers = await unwrap(client.GET('/capabilities/cloudProviders')).catch(() => [])
+  const place = placeOf(draft, holder, providers)
   const parameters = source?.parameters(place)
   if (source === undefined || parameters === undefined) return choicesOf(name, place, undefined)
   try {
-    return choicesOf(name, place, await unwrap((client.GET as Read)(source.path, { params: parameters })))
+    return choicesOf(name, place, await unwrap((client.GET as Read)(pathOf(source, place), { params: parameters })))
   } catch {
     return []
   }
@@ -155,11 +157,23 @@ export async function readChoices(name: string, draft: Draft, holder: Json): Pro
 
 type Read = (path: string, init: { readonly params: unknown }) => Promise<{ data?: unknown; response: Response }>
 
-function placeOf(draft: Draft, holder: Json): Place {
+function pathOf(source: Source | undefined, place: Place): ReadPath {
+  const path = source?.path ?? accountsRead.path
+  return typeof path === 'function' ? path(place) : path
+}
+
+/** Undefined where the provider has no list; a stage that names no provider runs at the first one that has. */
+function imagesPathOf({ holder, providers }: Place): string | undefined {
+  const id = textOf(holder['cloudProvider'])
+  return providers.find((provider) => (id === undefined || provider.id === id) && provider.imagesPath !== undefined)?.imagesPath
+}
+
+function placeOf(draft: Draft, holder: Json, providers: readonly CloudProvider[]): Place {
   const own = textOf(holder['application'])
   return {
     draft,
     holder,
+    providers,
     application: own === undefined || own.includes('$') ? draft.application : own,
     account: textOf(holder['credentials']) ?? textOf(holder['account']),
   }

@@ -88,7 +88,7 @@ const theme = EditorView.theme({
 })
 
 /** The styles of the editor are elements with the nonce of the page. */
-export function nonceOfPage(): string {
+function nonceOfPage(): string {
   return document.querySelector<HTMLMetaElement>('meta[property="csp-nonce"]')?.nonce ?? ''
 }
 

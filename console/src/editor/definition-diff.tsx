@@ -6,7 +6,7 @@ import { showHidden } from '../model/names.ts'
 import type { Json } from '../model/read.ts'
 import { type ChangeKind, describeChanges, type FieldChange, type PartChange, showValue } from './describe-changes.ts'
 import { Lazy } from './lazy.tsx'
-import { words } from './text-words.ts'
+import { textWords } from './text-words.ts'
 
 interface DefinitionDiffProps {
   readonly before: Json
@@ -16,22 +16,22 @@ interface DefinitionDiffProps {
 }
 
 const views = [
-  { id: 'changes', label: words.changes },
-  { id: 'text', label: words.asText },
+  { id: 'changes', label: textWords.changes },
+  { id: 'text', label: textWords.asText },
 ] as const
 
-const usual = { before: words.stored, after: words.mine }
+const usual = { before: textWords.stored, after: textWords.mine }
 
 export function DefinitionDiff({ before, after, labels = usual }: DefinitionDiffProps) {
   const [view, setView] = useState<'changes' | 'text'>('changes')
   const parts = describeChanges(before, after)
-  if (parts.length === 0) return <p class="muted">{words.noChanges}</p>
+  if (parts.length === 0) return <p class="muted">{textWords.noChanges}</p>
   const count = parts.reduce((sum, { fields }) => sum + Math.max(1, fields.length), 0)
   return (
     <div class="definition-diff">
       <div class="toolbar">
-        <Segments label={words.diffViews} options={views} selected={view} onSelect={setView} />
-        <span class="muted">{words.changeCount(count)}</span>
+        <Segments label={textWords.diffViews} options={views} selected={view} onSelect={setView} />
+        <span class="muted">{textWords.changeCount(count)}</span>
       </div>
       {view === 'text' ? (
         <Lazy key={`${JSON.stringify(before)}\n${JSON.stringify(after)}`} load={loadTextDiff} props={{ before, after, labels }} />
@@ -52,10 +52,10 @@ type Labels = NonNullable<DefinitionDiffProps['labels']>
 const loadTextDiff = async () => (await import('./text-diff.tsx')).TextDiff
 
 const signs: Readonly<Record<ChangeKind, { readonly sign: string; readonly word: string }>> = {
-  added: { sign: '+', word: words.added },
-  removed: { sign: '−', word: words.removed },
-  changed: { sign: '~', word: words.changed },
-  moved: { sign: '⇄', word: words.moved },
+  added: { sign: '+', word: textWords.added },
+  removed: { sign: '−', word: textWords.removed },
+  changed: { sign: '~', word: textWords.changed },
+  moved: { sign: '⇄', word: textWords.moved },
 }
 
 function PartChanges({ part, labels }: { part: PartChange; labels: Labels }) {
@@ -102,7 +102,7 @@ function Value({ value, kind, label }: { value: unknown; kind: ChangeKind; label
     <div class={`change-value is-${kind}`}>
       <span class="change-label">{label}</span>
       {value === undefined ? (
-        <span class="muted">{words.nothing}</span>
+        <span class="muted">{textWords.nothing}</span>
       ) : (
         <pre>
           <bdi>{text.slice(0, maxShown).split('\n').map(showHidden).join('\n')}</bdi>

@@ -2,7 +2,7 @@
 import type { Extension } from '@codemirror/state'
 import type { Json } from '../model/read.ts'
 import type { Path } from './json-path.ts'
-import { words } from './text-words.ts'
+import { textWords } from './text-words.ts'
 
 export type TextFormat = 'json' | 'yaml'
 
@@ -23,7 +23,7 @@ export type ParsedText =
 
 export interface TextLanguage {
   readonly format: TextFormat
-  /** Of the text editor. */
+  /** The language as the text editor takes it. */
   readonly extension: Extension
   write(definition: Json): string
   read(text: string): ParsedText
@@ -41,5 +41,5 @@ export function unreadable(problem: TextProblem): ParsedText {
 export function toParsed(value: unknown, text: string): ParsedText {
   if (typeof value === 'object' && value !== null && !Array.isArray(value))
     return { kind: 'definition', definition: value as Json }
-  return unreadable({ from: 0, to: text.length, message: words.notAnObject })
+  return unreadable({ from: 0, to: text.length, message: textWords.notAnObject })
 }

@@ -1,10 +1,10 @@
 /** Changes of a definition for readers: by stage, parameter and trigger, with the fields of each. */
 import { type Json, textOf } from '../model/read.ts'
-import { type Change, listChanges, orderKey } from './changes.ts'
+import { type DefinitionChange, listChanges, orderKey } from './changes.ts'
 import { withoutStamps } from './draft.ts'
 import { isSameValue } from './json-path.ts'
 import { stagesOf, titleOfStage } from './stages.ts'
-import { words } from './text-words.ts'
+import { textWords } from './text-words.ts'
 
 export type ChangeKind = 'added' | 'removed' | 'changed' | 'moved'
 
@@ -21,15 +21,15 @@ export interface PartChange {
   readonly title: string
   readonly kind: ChangeKind
   readonly fields: readonly FieldChange[]
-  /** Of what is added or removed. */
+  /** The value of what is added or removed. */
   readonly whole?: unknown
 }
 
 const titles: Readonly<Record<string, (name: string) => string>> = {
-  stages: words.stage,
-  parameterConfig: words.parameter,
-  triggers: words.trigger,
-  expectedArtifacts: words.artifact,
+  stages: textWords.stage,
+  parameterConfig: textWords.parameter,
+  triggers: textWords.trigger,
+  expectedArtifacts: textWords.artifact,
 }
 
 /** The pipeline itself first, then in the order of the definition. What the store sets is left out. */
@@ -42,8 +42,9 @@ export function describeChanges(before: Json, after: Json): readonly PartChange[
   return parts.toSorted((one, other) => Number(other.key === '') - Number(one.key === ''))
 }
 
-function toPart(key: string, members: readonly Change[], versions: readonly [after: Json, before: Json]): PartChange {
-  if (key === '') return { key, title: words.pipelineItself, kind: 'changed', fields: members.map((each) => toField(each, 0)) }
+function toPart(key: string, members: readonly DefinitionChange[], versions: readonly [after: Json, before: Json]): PartChange {
+  if (key === '')
+    return { key, title: textWords.pipelineItself, kind: 'changed', fields: members.map((each) => toField(each, 0)) }
   const [list, item] = JSON.parse(key) as [string, string]
   if (item === orderKey)
     return { key, title: orderTitle(list), kind: 'moved', fields: members.map((each) => namedOrder(each, versions)) }
@@ -58,17 +59,17 @@ function toPart(key: string, members: readonly Change[], versions: readonly [aft
   return { key, title, kind: isMoved ? 'moved' : 'changed', fields: fields.map((each) => withStageNames(each, versions)) }
 }
 
-function toField({ path, before, after }: Change, from: number): FieldChange {
-  const names = path.slice(from).map((name) => (name === orderKey ? words.orderOfOthers(path.at(-2) ?? '') : name))
+function toField({ path, before, after }: DefinitionChange, from: number): FieldChange {
+  const names = path.slice(from).map((name) => (name === orderKey ? textWords.orderOfOthers(path.at(-2) ?? '') : name))
   return { field: names.join('.'), before, after }
 }
 
 function orderTitle(list: string): string {
   return list === 'stages'
-    ? words.orderOfStages
+    ? textWords.orderOfStages
     : list === 'parameterConfig'
-      ? words.orderOfParameters
-      : words.orderOfOthers(list)
+      ? textWords.orderOfParameters
+      : textWords.orderOfOthers(list)
 }
 
 function nameOf(list: string, item: string, versions: readonly Json[]): string {
@@ -91,7 +92,7 @@ function withStageNames(change: FieldChange, versions: readonly Json[]): FieldCh
   return { ...change, before: namesOf(change.before, versions), after: namesOf(change.after, versions) }
 }
 
-function namedOrder({ path, before, after }: Change, versions: readonly Json[]): FieldChange {
+function namedOrder({ path, before, after }: DefinitionChange, versions: readonly Json[]): FieldChange {
   const isStages = path[0] === 'stages'
   const name = (value: unknown) => (isStages ? namesOf(value, versions) : value)
   return { field: '', before: name(before), after: name(after) }

@@ -2,7 +2,7 @@
 import type { components } from '../api/schema.d.ts'
 import { type Json, textOf } from '../model/read.ts'
 
-export interface Field {
+export interface FieldDescription {
   readonly name: string
   /** text, long-text, number, moment, flag, choice, texts, objects, object, map or json. */
   readonly kind: string
@@ -15,7 +15,7 @@ export interface Field {
   /** Whether an expression in it is evaluated when the stage runs. */
   readonly expression: boolean
   readonly otherNames?: readonly string[]
-  readonly fields?: readonly Field[]
+  readonly fields?: readonly FieldDescription[]
 }
 
 export interface StageType {
@@ -26,12 +26,12 @@ export interface StageType {
   readonly use: 'pipeline' | 'task' | 'both'
   readonly runsHere?: boolean
   readonly reason?: string
-  readonly fields: readonly Field[]
+  readonly fields: readonly FieldDescription[]
 }
 
 export interface StageTypes {
   readonly engine: 'embedded' | 'external'
-  readonly commonFields: readonly Field[]
+  readonly commonFields: readonly FieldDescription[]
   readonly stageTypes: readonly StageType[]
 }
 
@@ -40,7 +40,7 @@ export function toStageTypes(answer: components['schemas']['StageTypes']): Stage
   return answer as unknown as StageTypes
 }
 
-/** Of the type that runs: `alias` names it when `type` is a name of the author's own. */
+/** Describes the type that runs: `alias` names it when `type` is a name of the author's own. */
 export function descriptionOf(types: StageTypes | undefined, stage: Json): StageType | undefined {
   const find = (name: unknown) => types?.stageTypes.find(({ type }) => type === textOf(name))
   return find(stage['alias']) ?? find(stage['type'])

@@ -16,11 +16,11 @@ import { batch, computed, type ReadonlySignal, type Signal, signal } from '@prea
 import { hasInexact, keepsDigits } from '../model/exact-json.ts'
 import type { Json } from '../model/read.ts'
 import { numberOf, objectOf, textOf } from '../model/read.ts'
-import { type Change, type Choice, type KeyPath, listChanges, mergeDefinitions } from './changes.ts'
+import { type DefinitionChange, type KeyPath, listChanges, type MergeChoice, mergeDefinitions } from './changes.ts'
 import type { StageTypes } from './descriptions.ts'
 import { isSameValue, type Path, withValueAt } from './json-path.ts'
 import { findProblems, type Problem } from './problems.ts'
-import { words } from './words.ts'
+import { editorWords } from './words.ts'
 
 export interface TabProps {
   readonly draft: Draft
@@ -41,7 +41,7 @@ export function toStored(definition: Json): Stored {
 }
 
 /** Text that cannot be read; it survives a change of the view. */
-export interface Unreadable {
+interface Unreadable {
   readonly text: string
   readonly format: 'json' | 'yaml'
   /** With the line, such as "Line 12: a comma is missing". */
@@ -83,7 +83,7 @@ export class Draft {
   readonly refusals = signal<readonly Problem[]>([])
   readonly isDirty: ReadonlySignal<boolean>
   /** What a save would change. */
-  readonly changes: ReadonlySignal<readonly Change[]>
+  readonly changes: ReadonlySignal<readonly DefinitionChange[]>
   readonly problems: ReadonlySignal<readonly Problem[]>
   readonly readOnly: ReadonlySignal<string | undefined>
   /** What undo takes back, and redo does again. */
@@ -169,7 +169,7 @@ export class Draft {
   /** Back to what is stored; undo brings the changes back. */
   discard(): void {
     const base = this.stored.peek()?.definition
-    if (base !== undefined) this.replace(base, words.discard)
+    if (base !== undefined) this.replace(base, editorWords.discard)
   }
 
   /**
@@ -178,7 +178,7 @@ export class Draft {
    *
    * @param choose Where draft and `stored` differ; `mine` unless it says otherwise.
    */
-  rebase(base: Json, stored: Json, choose?: (path: KeyPath) => Choice | undefined): void {
+  rebase(base: Json, stored: Json, choose?: (path: KeyPath) => MergeChoice | undefined): void {
     const move = (step: Step) => ({ ...step, definition: mergeDefinitions(base, step.definition, stored, choose).definition })
     batch(() => {
       this.#definition.value = mergeDefinitions(base, this.#definition.peek(), stored, choose).definition
@@ -198,7 +198,7 @@ export class Draft {
   /** From the next save on the pipeline has no lock. */
   unlock(): void {
     this.isUnlocked.value = true
-    this.set(['locked'], undefined, words.unlock)
+    this.set(['locked'], undefined, editorWords.unlock)
   }
 
   /** The stored pipeline is gone: the next save creates a new one. */
@@ -223,8 +223,8 @@ export function withoutStamps(definition: Json): Json {
 /** A locked pipeline is changed where it is made, one of a template in the template. */
 function describeReadOnly(stored: Json | undefined): string | undefined {
   if (stored === undefined) return undefined
-  if (!keepsDigits && hasInexact(stored)) return words.digitsLost
+  if (!keepsDigits && hasInexact(stored)) return editorWords.digitsLost
   const locked = objectOf(stored['locked'])
-  if (locked['ui'] === true) return words.locked(textOf(locked['description']))
-  return stored['type'] === 'templatedPipeline' ? words.templated : undefined
+  if (locked['ui'] === true) return editorWords.locked(textOf(locked['description']))
+  return stored['type'] === 'templatedPipeline' ? editorWords.templated : undefined
 }

@@ -1,10 +1,13 @@
 /** What each expression of the draft would give with the results of a run. Nothing is stored or started. */
+
 import { useEffect, useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
 import { type ApiError, asApiError } from '../api/api-error.ts'
 import { client, unwrap } from '../api/client.ts'
 import { useLive } from '../api/live.ts'
 import { Banner } from '../components/banner.tsx'
+import { Button } from '../components/button.tsx'
+import { Check } from '../components/check.tsx'
 import { useQueryChange } from '../components/filter-field.tsx'
 import { Icon } from '../components/icon.tsx'
 import { Name } from '../components/name.tsx'
@@ -26,7 +29,7 @@ import {
   toOutcome,
   toQuestion,
 } from './dry-run.ts'
-import { words } from './text-words.ts'
+import { textWords } from './text-words.ts'
 
 const maxRuns = 20
 /** After the last change of the draft. */
@@ -34,7 +37,6 @@ const evaluateDelayMs = 400
 
 export function DryRunTab({ draft }: TabProps) {
   const { query } = useLocation()
-  const change = useQueryChange()
   const id = textOf(draft.stored.value?.definition['id'])
   const runs = useLive(
     '/executions',
@@ -47,35 +49,38 @@ export function DryRunTab({ draft }: TabProps) {
   return (
     <div class="stack">
       <PlanCheck draft={draft} />
-      <Panel title={words.dryRun}>
-        <p class="muted">{words.dryRunIntro}</p>
-        {list.length > 0 && (
-          <div class="toolbar">
-            <label class="row">
-              <span>{words.run}</span>
-              <select value={chosen} onChange={(event) => change({ execution: event.currentTarget.value })}>
-                {list.map((run) => (
-                  <option key={run.id} value={run.id}>
-                    {describeRun(run)}
-                  </option>
-                ))}
-                {chosen !== undefined && !list.some((run) => run.id === chosen) && (
-                  <option value={chosen}>{shortId(chosen)}</option>
-                )}
-              </select>
-            </label>
-          </div>
-        )}
+      <Panel title={textWords.dryRun}>
+        <p class="muted">{textWords.dryRunIntro}</p>
+        {list.length > 0 && <RunChoice runs={list} chosen={chosen} />}
         {error !== undefined && body === undefined ? (
           <ErrorState error={error} onRetry={() => runs.refresh()} />
         ) : id !== undefined && body === undefined ? (
           <Loading rows={4} />
         ) : chosen === undefined ? (
-          <EmptyState icon="play" text={words.noRuns} />
+          <EmptyState icon="play" text={textWords.noRuns} />
         ) : (
           <Evaluation key={chosen} draft={draft} runId={chosen} />
         )}
       </Panel>
+    </div>
+  )
+}
+
+function RunChoice({ runs, chosen }: { runs: readonly Execution[]; chosen: string | undefined }) {
+  const change = useQueryChange()
+  return (
+    <div class="toolbar">
+      <label class="row">
+        <span>{textWords.run}</span>
+        <select value={chosen} onChange={(event) => change({ execution: event.currentTarget.value })}>
+          {runs.map((run) => (
+            <option key={run.id} value={run.id}>
+              {describeRun(run)}
+            </option>
+          ))}
+          {chosen !== undefined && !runs.some(({ id }) => id === chosen) && <option value={chosen}>{shortId(chosen)}</option>}
+        </select>
+      </label>
     </div>
   )
 }
@@ -97,21 +102,18 @@ interface EvaluatedStage {
 }
 
 /** Evaluates again when the draft changes; what was found stays until then. */
-function Evaluation({ draft, runId }: { draft: Draft; runId: string }) {
-  const run = useLive('/pipelines/{id}', { path: { id: runId } }, { refresh: 'open' })
-  const { body, error: runError } = run.reading.value
+function useEvaluation(draft: Draft, run: Execution | undefined) {
   const definition = draft.definition.value
   const types = draft.types.value
   const [stages, setStages] = useState<readonly EvaluatedStage[] | undefined>(undefined)
   const [error, setError] = useState<ApiError | undefined>(undefined)
   const [attempt, setAttempt] = useState(0)
-  const [onlyFailures, setOnlyFailures] = useState(false)
   useEffect(() => {
-    if (body === undefined || types === undefined) return
+    if (run === undefined || types === undefined) return
     let isCurrent = true
     const evaluate = async () => {
       try {
-        const found = await evaluateDraft(definition, findExpressions(definition, types), body)
+        const found = await evaluateDraft(definition, findExpressions(definition, types), run)
         if (isCurrent) setStages(found)
         if (isCurrent) setError(undefined)
       } catch (cause) {
@@ -123,41 +125,52 @@ function Evaluation({ draft, runId }: { draft: Draft; runId: string }) {
       isCurrent = false
       clearTimeout(timer)
     }
-  }, [body, definition, types, attempt])
+  }, [run, definition, types, attempt])
+  return { stages, error, retry: () => setAttempt(attempt + 1) }
+}
+
+function Evaluation({ draft, runId }: { draft: Draft; runId: string }) {
+  const run = useLive('/pipelines/{id}', { path: { id: runId } }, { refresh: 'open' })
+  const { body, error: runError } = run.reading.value
+  const { stages, error, retry } = useEvaluation(draft, body)
+  const [onlyFailures, setOnlyFailures] = useState(false)
   if (runError !== undefined && body === undefined) return <ErrorState error={runError} onRetry={() => run.refresh()} />
-  if (error !== undefined) return <ErrorState error={error} onRetry={() => setAttempt(attempt + 1)} />
+  if (error !== undefined) return <ErrorState error={error} onRetry={retry} />
   if (stages === undefined) return <Loading rows={6} />
-  if (stages.length === 0) return <p>{words.noExpressions}</p>
+  if (stages.length === 0) return <p>{textWords.noExpressions}</p>
   const failures = stages.flatMap(({ rows }) => rows).filter(isFailure).length
   return (
     <>
       <div class="toolbar" role="status">
-        <strong>{words.failures(failures)}</strong>
+        <strong>{textWords.failures(failures)}</strong>
         {failures > 0 && (
-          <label class="check">
-            <input type="checkbox" checked={onlyFailures} onChange={(event) => setOnlyFailures(event.currentTarget.checked)} />{' '}
-            {words.onlyFailures}
-          </label>
+          <Check checked={onlyFailures} onChange={setOnlyFailures}>
+            {textWords.onlyFailures}
+          </Check>
         )}
       </div>
-      {stages.map(({ part, rows, missing }) => {
-        const shown = onlyFailures ? rows.filter(isFailure) : rows
-        if (shown.length === 0) return null
-        return (
-          <section key={part.key} class="dry-stage">
-            <h3>
-              <Name text={part.title} max={60} />
-            </h3>
-            {missing.length > 0 && <Banner tone="info">{words.missingInRun(missing.join(', '))}</Banner>}
-            <dl>
-              {shown.map((row) => (
-                <ExpressionRow key={row.expression.field} row={row} />
-              ))}
-            </dl>
-          </section>
-        )
-      })}
+      {stages.map((stage) => (
+        <StageRows key={stage.part.key} stage={stage} onlyFailures={onlyFailures} />
+      ))}
     </>
+  )
+}
+
+function StageRows({ stage: { part, rows, missing }, onlyFailures }: { stage: EvaluatedStage; onlyFailures: boolean }) {
+  const shown = onlyFailures ? rows.filter(isFailure) : rows
+  if (shown.length === 0) return null
+  return (
+    <section class="dry-stage">
+      <h3>
+        <Name text={part.title} max={60} />
+      </h3>
+      {missing.length > 0 && <Banner tone="info">{textWords.missingInRun(missing.join(', '))}</Banner>}
+      <dl>
+        {shown.map((row) => (
+          <ExpressionRow key={row.expression.field} row={row} />
+        ))}
+      </dl>
+    </section>
   )
 }
 
@@ -183,26 +196,35 @@ function ExpressionRow({ row: { expression, outcome } }: { row: Row }) {
         </pre>
       </dt>
       <dd>
-        {outcome.kind === 'error' ? (
-          <p class="outcome">
-            <Icon name="warn" /> {show(outcome.message)}
-          </p>
-        ) : (
-          <>
-            <pre>
-              <bdi>{show(showValue(outcome.value))}</bdi>
-            </pre>
-            {outcome.kind === 'null' && (
-              <p class="outcome">
-                <Icon name="info" /> {outcome.message === '' ? words.nullValue : show(outcome.message)}
-              </p>
-            )}
-          </>
+        <OutcomeText outcome={outcome} />
+        {expression.isCondition && (
+          <p class="outcome">{conditionHolds(outcome) ? textWords.conditionRuns : textWords.conditionSkips}</p>
         )}
-        {expression.isCondition && <p class="outcome">{conditionHolds(outcome) ? words.conditionRuns : words.conditionSkips}</p>}
-        {expression.hasOwnTime && <p class="muted">{words.ownTime}</p>}
+        {expression.hasOwnTime && <p class="muted">{textWords.ownTime}</p>}
       </dd>
     </div>
+  )
+}
+
+function OutcomeText({ outcome }: { outcome: Outcome }) {
+  if (outcome.kind === 'error') {
+    return (
+      <p class="outcome">
+        <Icon name="warn" /> {show(outcome.message)}
+      </p>
+    )
+  }
+  return (
+    <>
+      <pre>
+        <bdi>{show(showValue(outcome.value))}</bdi>
+      </pre>
+      {outcome.kind === 'null' && (
+        <p class="outcome">
+          <Icon name="info" /> {outcome.message === '' ? textWords.nullValue : show(outcome.message)}
+        </p>
+      )}
+    </>
   )
 }
 
@@ -248,9 +270,14 @@ async function evaluateDraft(definition: Json, parts: readonly StageExpressions[
   return found
 }
 
+interface Plan {
+  readonly errors: readonly string[]
+  readonly error?: ApiError
+}
+
 /** The engine's own check of a draft. */
 function PlanCheck({ draft }: { draft: Draft }) {
-  const [outcome, setOutcome] = useState<{ readonly errors: readonly string[]; readonly error?: ApiError } | undefined>(undefined)
+  const [outcome, setOutcome] = useState<Plan | undefined>(undefined)
   const [isBusy, setBusy] = useState(false)
   const definition = draft.definition.value
   useEffect(() => setOutcome(undefined), [definition])
@@ -272,27 +299,29 @@ function PlanCheck({ draft }: { draft: Draft }) {
   }
   return (
     <Panel
-      title={words.plan}
+      title={textWords.plan}
       actions={
-        <button type="button" class="button" aria-busy={isBusy} aria-disabled={isBusy} onClick={() => !isBusy && void check()}>
-          {words.checkPlan}
-        </button>
+        <Button aria-busy={isBusy} aria-disabled={isBusy} onClick={() => !isBusy && void check()}>
+          {textWords.checkPlan}
+        </Button>
       }
     >
-      <p class="muted">{words.planNote}</p>
-      <div aria-live="polite">
-        {outcome?.error !== undefined && <FailedAction error={outcome.error} />}
-        {outcome !== undefined && outcome.error === undefined && outcome.errors.length === 0 && <p>{words.planGood}</p>}
-        {outcome !== undefined && outcome.errors.length > 0 && (
-          <ul class="plan-errors">
-            {outcome.errors.map((message) => (
-              <li key={message}>
-                <Icon name="warn" /> {show(message)}
-              </li>
-            ))}
-          </ul>
-        )}
-      </div>
+      <p class="muted">{textWords.planNote}</p>
+      <div aria-live="polite">{outcome !== undefined && <PlanOutcome {...outcome} />}</div>
     </Panel>
+  )
+}
+
+function PlanOutcome({ errors, error }: Plan) {
+  if (error !== undefined) return <FailedAction error={error} />
+  if (errors.length === 0) return <p>{textWords.planGood}</p>
+  return (
+    <ul class="plan-errors">
+      {errors.map((message) => (
+        <li key={message}>
+          <Icon name="warn" /> {show(message)}
+        </li>
+      ))}
+    </ul>
   )
 }

@@ -85,7 +85,7 @@ interface Variable {
 }
 
 /** One call of `evaluateVariables`. */
-export interface Question {
+interface StageQuestion {
   /** Stages of the run whose results are in sight. */
   readonly requisites: readonly string[]
   readonly variables: readonly Variable[]
@@ -96,7 +96,7 @@ export interface Question {
 }
 
 /** @param inRun References of the stages of the run. */
-export function toQuestion(part: StageExpressions, definition: Json, inRun: ReadonlySet<string>): Question {
+export function toQuestion(part: StageExpressions, definition: Json, inRun: ReadonlySet<string>): StageQuestion {
   const nodes = toNodes(definition)
   const missing = new Set<string>()
   const requisites = new Set<string>()

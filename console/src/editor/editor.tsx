@@ -1,4 +1,5 @@
 /** The pipeline editor: one draft, and its views in tabs that are loaded when they are opened. */
+
 import type { ComponentType } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
@@ -7,15 +8,16 @@ import { type ApiError, asApiError } from '../api/api-error.ts'
 import { useLive } from '../api/live.ts'
 import { saveOperation, useRight } from '../api/rights.ts'
 import { applicationEvents } from '../api/streams.ts'
+import { announcement } from '../components/announcement.ts'
+import { applicationCrumbs } from '../components/application-head.tsx'
 import { Banner } from '../components/banner.tsx'
+import { Button, IconButton } from '../components/button.tsx'
 import { copyText } from '../components/copy-button.tsx'
 import { useQueryChange } from '../components/filter-field.tsx'
-import { Icon } from '../components/icon.tsx'
 import { openLeaveDialog } from '../components/leave-dialog.tsx'
 import { Menu } from '../components/menu.tsx'
 import { Name } from '../components/name.tsx'
 import { PageHead } from '../components/page-head.tsx'
-import { announcement } from '../components/shell.tsx'
 import { ErrorState, Loading } from '../components/states.tsx'
 import { Tabs } from '../components/tabs.tsx'
 import { useIsShown } from '../components/use-submit.ts'
@@ -23,7 +25,7 @@ import { useLeaveGuard } from '../leave.ts'
 import { textOf } from '../model/read.ts'
 import { formatClock } from '../model/time.ts'
 import type { ScreenProps } from '../screen.ts'
-import { words as commonWords } from '../words.ts'
+import { words } from '../words.ts'
 import { toStageTypes } from './descriptions.ts'
 import { type Draft, isSameDefinition, type TabProps, toStored } from './draft.ts'
 import { Lazy } from './lazy.tsx'
@@ -33,7 +35,7 @@ import type { Problem } from './problems.ts'
 import type { SaveOutcome } from './save.ts'
 import { openConflict, openSaveDialog } from './save-dialogs.tsx'
 import { titleOfStage, toNodes } from './stages.ts'
-import { words } from './words.ts'
+import { editorWords } from './words.ts'
 
 interface View {
   readonly id: 'graph' | 'text' | 'diff' | 'history' | 'dry-run'
@@ -42,11 +44,11 @@ interface View {
 }
 
 const views: readonly View[] = [
-  { id: 'graph', label: words.graph, load: async () => (await import('./graph-tab.tsx')).GraphTab },
-  { id: 'text', label: words.text, load: async () => (await import('./text-tab.tsx')).TextTab },
-  { id: 'diff', label: words.diff, load: async () => (await import('./diff-tab.tsx')).DiffTab },
-  { id: 'history', label: words.history, load: async () => (await import('./history-tab.tsx')).HistoryTab },
-  { id: 'dry-run', label: words.dryRun, load: async () => (await import('./dry-run-tab.tsx')).DryRunTab },
+  { id: 'graph', label: editorWords.graph, load: async () => (await import('./graph-tab.tsx')).GraphTab },
+  { id: 'text', label: editorWords.text, load: async () => (await import('./text-tab.tsx')).TextTab },
+  { id: 'diff', label: editorWords.diff, load: async () => (await import('./diff-tab.tsx')).DiffTab },
+  { id: 'history', label: editorWords.history, load: async () => (await import('./history-tab.tsx')).HistoryTab },
+  { id: 'dry-run', label: editorWords.dryRun, load: async () => (await import('./dry-run-tab.tsx')).DryRunTab },
 ]
 
 export function EditPipeline({ params, query }: ScreenProps) {
@@ -61,23 +63,19 @@ export function EditPipeline({ params, query }: ScreenProps) {
   if (draft !== undefined) return <Editor draft={draft} id={id} query={query} />
   return (
     <>
-      <PageHead tab={words.edit(id)} title={<Name text={id} max={80} />} crumbs={crumbsOf(application)} />
+      <PageHead tab={editorWords.edit(id)} title={<Name text={id} max={80} />} crumbs={crumbsOf(application)} />
       {error === undefined ? <Loading rows={8} /> : <ErrorState error={error} onRetry={open} />}
     </>
   )
 }
 
 function crumbsOf(application: string) {
-  return [
-    { label: commonWords.applications, href: to.applications() },
-    { label: <Name text={application} />, href: to.application(application) },
-    { label: commonWords.pipelines, href: to.pipelines(application) },
-  ]
+  return [...applicationCrumbs(application), { label: words.pipelines, href: to.pipelines(application) }]
 }
 
 interface EditorProps {
   readonly draft: Draft
-  /** Of the pipeline in the address; a new one has none. */
+  /** The pipeline in the address; a new one has none. */
   readonly id: string | undefined
   readonly query: ScreenProps['query']
 }
@@ -86,19 +84,16 @@ export function Editor({ draft, id, query }: EditorProps) {
   const change = useQueryChange()
   const { route: navigate } = useLocation()
   const { application } = draft
-  const types = useLive('/capabilities/stageTypes', {}, { refresh: 'open' }).reading.value.body
-  useEffect(() => {
-    if (types !== undefined) draft.types.value = toStageTypes(types)
-  }, [types])
+  useStageTypes(draft)
   const [newer, setNewer] = useNewer(draft)
   const right = useRight({ operation: saveOperation, application })
-  const name = textOf(draft.definition.value['name']) ?? words.newPipeline
+  const name = textOf(draft.definition.value['name']) ?? editorWords.newPipeline
   const view = views.find(({ id }) => id === query['tab']) ?? (views[0] as View)
   const show = (id: View['id']) => change({ tab: id === 'graph' ? undefined : id })
 
   const isShown = useIsShown()
   const onSaved = (saved: string) => {
-    announcement.value = words.saved
+    announcement.value = editorWords.saved
     setNewer(undefined)
     if (saved === id) return
     adoptDraft(draft, saved)
@@ -114,32 +109,44 @@ export function Editor({ draft, id, query }: EditorProps) {
     if (view.id !== 'text') showProblem(draft, blocking, () => show('graph'))
     announcement.value = blocking.message
   }
-  useLeaveGuard({
-    isNeeded: () => draft.isDirty.peek(),
-    ask: (leave) =>
-      openLeaveDialog(words.leaveText(draft.changes.peek().length), () => {
-        forgetDraft(draft)
-        leave()
-      }),
-  })
+  useDraftGuard(draft)
   useEditorKeys(draft, save, () => show('graph'))
 
   return (
     <>
       <PageHead
-        tab={words.edit(name)}
+        tab={editorWords.edit(name)}
         title={<Name text={name} max={80} />}
         crumbs={crumbsOf(application)}
         state={<Changes draft={draft} />}
         actions={<Actions draft={draft} denied={right.reason} onSave={save} />}
       />
-      <Notes draft={draft} denied={right.allowed ? undefined : right.reason} newer={newer} onMerged={() => setNewer(undefined)} />
+      <Notes draft={draft} denied={right.reason} newer={newer} onMerged={() => setNewer(undefined)} />
       <Problems draft={draft} onShow={() => show('graph')} onSaveAnyway={() => openSaveDialog({ draft, onSaved })} />
-      <Tabs label={words.views} tabs={views} selected={view.id} onSelect={show}>
+      <Tabs label={editorWords.views} tabs={views} selected={view.id} onSelect={show}>
         <Lazy key={view.id} load={view.load} props={{ draft }} />
       </Tabs>
     </>
   )
+}
+
+/** Asks before changes are lost. */
+function useDraftGuard(draft: Draft): void {
+  useLeaveGuard({
+    isNeeded: () => draft.isDirty.peek(),
+    ask: (leave) =>
+      openLeaveDialog(editorWords.leaveText(draft.changes.peek().length), () => {
+        forgetDraft(draft)
+        leave()
+      }),
+  })
+}
+
+function useStageTypes(draft: Draft): void {
+  const types = useLive('/capabilities/stageTypes', {}, { refresh: 'open' }).reading.value.body
+  useEffect(() => {
+    if (types !== undefined) draft.types.value = toStageTypes(types)
+  }, [types])
 }
 
 /** A newer version in the store; one of the same content, or without changes of the user, is taken over. */
@@ -206,10 +213,10 @@ function useEditorKeys(draft: Draft, save: () => void, showGraph: () => void): v
 
 function Changes({ draft }: { draft: Draft }) {
   const count = draft.changes.value.length
-  if (draft.unreadable.value !== undefined) return <span class="chip is-warning">{words.textUnreadable}</span>
-  if (draft.stored.value === undefined) return <span class="chip">{words.notStored}</span>
+  if (draft.unreadable.value !== undefined) return <span class="chip is-warning">{editorWords.textUnreadable}</span>
+  if (draft.stored.value === undefined) return <span class="chip">{editorWords.notStored}</span>
   if (!draft.isDirty.value) return null
-  return <span class="chip is-changed">{words.unsaved(Math.max(1, count))}</span>
+  return <span class="chip is-changed">{editorWords.unsaved(Math.max(1, count))}</span>
 }
 
 interface ActionsProps {
@@ -226,47 +233,31 @@ function Actions({ draft, denied, onSave }: ActionsProps) {
   const isOff = denied !== undefined || draft.readOnly.value !== undefined || (stored !== undefined && !draft.isDirty.value)
   const reason = denied ?? draft.readOnly.value
   const discard = () => {
-    if (stored !== undefined) return openLeaveDialog(words.leaveText(draft.changes.peek().length), () => draft.discard())
+    if (stored !== undefined) return openLeaveDialog(editorWords.leaveText(draft.changes.peek().length), () => draft.discard())
     // Leaving asks where something would be lost.
     if (!draft.isDirty.peek()) forgetDraft(draft)
     navigate(to.pipelines(draft.application))
   }
   return (
     <>
-      <button
-        type="button"
-        class="icon-button"
-        aria-label={words.undoOf(undoLabel.value)}
-        title={words.undoOf(undoLabel.value)}
-        aria-disabled={undoLabel.value === undefined}
+      <StepButton
+        icon="undo"
+        label={editorWords.undoOf(undoLabel.value)}
+        isOff={undoLabel.value === undefined}
         onClick={() => draft.undo()}
-      >
-        <Icon name="undo" />
-      </button>
-      <button
-        type="button"
-        class="icon-button"
-        aria-label={words.redoOf(redoLabel.value)}
-        title={words.redoOf(redoLabel.value)}
-        aria-disabled={redoLabel.value === undefined}
+      />
+      <StepButton
+        icon="redo"
+        label={editorWords.redoOf(redoLabel.value)}
+        isOff={redoLabel.value === undefined}
         onClick={() => draft.redo()}
-      >
-        <Icon name="redo" />
-      </button>
+      />
       {(stored === undefined || draft.isDirty.value) && (
-        <button type="button" class="button" onClick={discard}>
-          {stored === undefined ? words.giveUp : words.discard}
-        </button>
+        <Button onClick={discard}>{stored === undefined ? editorWords.giveUp : editorWords.discard}</Button>
       )}
-      <button
-        type="button"
-        class="button is-primary"
-        aria-disabled={isOff}
-        title={reason ?? 'Ctrl S'}
-        onClick={() => isOff || onSave()}
-      >
-        {words.save}
-      </button>
+      <Button kind="primary" aria-disabled={isOff} title={reason ?? 'Ctrl S'} onClick={() => isOff || onSave()}>
+        {editorWords.save}
+      </Button>
       {stored !== undefined && (
         <Menu
           items={pipelineActions({
@@ -285,74 +276,84 @@ function Actions({ draft, denied, onSave }: ActionsProps) {
   )
 }
 
+interface StepButtonProps {
+  readonly icon: 'undo' | 'redo'
+  readonly label: string
+  readonly isOff: boolean
+  readonly onClick: () => void
+}
+
+function StepButton({ isOff, label, ...button }: StepButtonProps) {
+  return <IconButton label={label} title={label} aria-disabled={isOff} {...button} />
+}
+
+type ConflictOutcome = Extract<SaveOutcome, { kind: 'conflict' }>
+
 interface NotesProps {
   readonly draft: Draft
   readonly denied: string | undefined
-  readonly newer: Extract<SaveOutcome, { kind: 'conflict' }> | undefined
+  readonly newer: ConflictOutcome | undefined
   readonly onMerged: () => void
 }
 
 /** What stands in the way of a save. */
 function Notes({ draft, denied, newer, onMerged }: NotesProps) {
   const readOnly = draft.readOnly.value
-  const { application } = draft
-  const owner = useLive('/applications/{application}', denied === undefined ? undefined : { path: { application } }, {
-    refresh: 'open',
-  })
-  const email = textOf((owner.reading.value.body as { attributes?: { email?: unknown } } | undefined)?.attributes?.email)
-  const theirs = newer === undefined ? undefined : toStored(newer.theirs)
   return (
     <>
-      {denied !== undefined && (
-        <Banner
-          tone="warning"
-          actions={
-            draft.isDirty.value && (
-              <button
-                type="button"
-                class="button small"
-                onClick={() => void copyText(JSON.stringify(draft.definition.peek(), null, 2))}
-              >
-                {words.copyMine}
-              </button>
-            )
-          }
-        >
-          {draft.isDirty.value ? words.rightEnded(application, email) : words.mayNotChange(application, email)} {denied}
-        </Banner>
-      )}
+      {denied !== undefined && <Denied draft={draft} denied={denied} />}
       {readOnly !== undefined && (
         <Banner
           tone="info"
           actions={
             draft.mayUnlock &&
             denied === undefined && (
-              <button type="button" class="button small" onClick={() => draft.unlock()}>
-                {words.unlock}
-              </button>
+              <Button small onClick={() => draft.unlock()}>
+                {editorWords.unlock}
+              </Button>
             )
           }
         >
           {readOnly}
         </Banner>
       )}
-      {newer !== undefined && theirs !== undefined && (
-        <Banner
-          tone="warning"
-          actions={
-            <button type="button" class="button small" onClick={() => openConflict({ draft, outcome: newer, onMerged })}>
-              {words.seeAndMerge}
-            </button>
-          }
-        >
-          {words.savedMeanwhile(
-            theirs.lastModifiedBy ?? words.someoneElse,
-            textOf(newer.theirs['name']) ?? '',
-            theirs.updateTs === undefined ? undefined : formatClock(Number(theirs.updateTs)),
-          )}
-        </Banner>
-      )}
+      {newer !== undefined && <Newer draft={draft} newer={newer} onMerged={onMerged} />}
     </>
+  )
+}
+
+function Denied({ draft, denied }: { draft: Draft; denied: string }) {
+  const { application } = draft
+  const owner = useLive('/applications/{application}', { path: { application } }, { refresh: 'open' }).reading.value.body
+  const email = textOf((owner as { attributes?: { email?: unknown } } | undefined)?.attributes?.email)
+  const isDirty = draft.isDirty.value
+  const copy = isDirty && (
+    <Button small onClick={() => void copyText(JSON.stringify(draft.definition.peek(), null, 2))}>
+      {editorWords.copyMine}
+    </Button>
+  )
+  return (
+    <Banner tone="warning" actions={copy}>
+      {isDirty ? editorWords.rightEnded(application, email) : editorWords.mayNotChange(application, email)} {denied}
+    </Banner>
+  )
+}
+
+function Newer({ draft, newer, onMerged }: Omit<NotesProps, 'denied'> & { readonly newer: ConflictOutcome }) {
+  const { lastModifiedBy, updateTs } = toStored(newer.theirs)
+  const merge = (
+    <Button small onClick={() => openConflict({ draft, outcome: newer, onMerged })}>
+      {editorWords.seeAndMerge}
+    </Button>
+  )
+  return (
+    <Banner tone="warning" actions={merge}>
+      {editorWords.savedMeanwhile(
+        lastModifiedBy ?? editorWords.someoneElse,
+        textOf(newer.theirs['name']) ?? '',
+        updateTs === undefined ? undefined : formatClock(Number(updateTs)),
+      )}
+    </Banner>
   )
 }
 
@@ -375,13 +376,13 @@ function Problems({ draft, onShow, onSaveAnyway }: ProblemsProps) {
       tone={isBlocked ? 'failed' : 'warning'}
       actions={
         isBlocked && (
-          <button type="button" class="button small" onClick={onSaveAnyway}>
-            {words.saveAnyway}
-          </button>
+          <Button small onClick={onSaveAnyway}>
+            {editorWords.saveAnyway}
+          </Button>
         )
       }
     >
-      <strong>{words.problems(problems.length)}</strong>
+      <strong>{editorWords.problems(problems.length)}</strong>
       <ul class="problem-list">
         {problems.slice(0, maxListed).map((problem) => {
           const stage = nodes.find(({ key }) => key === problem.stage)?.stage
@@ -399,7 +400,7 @@ function Problems({ draft, onShow, onSaveAnyway }: ProblemsProps) {
           )
         })}
       </ul>
-      {problems.length > maxListed && <span class="muted">{words.moreProblems(problems.length - maxListed)}</span>}
+      {problems.length > maxListed && <span class="muted">{editorWords.moreProblems(problems.length - maxListed)}</span>}
     </Banner>
   )
 }

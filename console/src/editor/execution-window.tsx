@@ -1,12 +1,14 @@
 /** The times of the day and the days of the week in which a stage may run. */
-import { Field as LabelledField } from '../components/field.tsx'
-import { Icon } from '../components/icon.tsx'
+
+import { IconButton } from '../components/button.tsx'
+import { Check } from '../components/check.tsx'
+import { Field } from '../components/field.tsx'
 import { type Json, listOf, numberOf, objectOf, objectsOf } from '../model/read.ts'
 import type { Draft } from './draft.ts'
 import { AddButton, NumberInput } from './inputs.tsx'
 import type { Path } from './json-path.ts'
 import { withValueAt } from './json-path.ts'
-import { words } from './words.ts'
+import { editorWords } from './words.ts'
 
 const switchField = 'restrictExecutionDuringTimeWindow'
 const windowField = 'restrictedExecutionWindow'
@@ -14,97 +16,100 @@ const windowField = 'restrictedExecutionWindow'
 export function ExecutionWindow({ draft, base, stage }: { draft: Draft; base: Path; stage: Json }) {
   const isOn = String(stage[switchField]) === 'true'
   const window = objectOf(stage[windowField])
-  const ranges = objectsOf(window['whitelist']).map((range, index) => ({ range, index }))
-  const days = listOf(window['days']).flatMap((day) => numberOf(day) ?? [])
-  const jitter = objectOf(window['jitter'])
-  const set = (path: Path, value: unknown) => draft.set([...base, windowField, ...path], value, words.window)
+  const set = (path: Path, value: unknown) => draft.set([...base, windowField, ...path], value, editorWords.window)
   const toggle = (on: boolean) =>
-    draft.change(words.window, (definition) => {
+    draft.change(editorWords.window, (definition) => {
       const switched = withValueAt(definition, [...base, switchField], on)
-      return on && ranges.length === 0 ? withValueAt(switched, [...base, windowField, 'whitelist'], [workingDay]) : switched
+      const hasRanges = objectsOf(window['whitelist']).length > 0
+      return on && !hasRanges ? withValueAt(switched, [...base, windowField, 'whitelist'], [workingDay]) : switched
     })
-  const toggleDay = (day: number, on: boolean) =>
-    set(['days'], on ? [...days, day].toSorted((a, b) => a - b) : days.filter((other) => other !== day))
   return (
     <>
       <div class="field is-flag">
-        <label class="check">
-          <input type="checkbox" checked={isOn} onChange={(event) => toggle(event.currentTarget.checked)} />
-          <span>{words.windowOnly}</span>
-        </label>
-        <p class="help">{words.windowHelp}</p>
+        <Check checked={isOn} onChange={toggle}>
+          <span>{editorWords.windowOnly}</span>
+        </Check>
+        <p class="help">{editorWords.windowHelp}</p>
       </div>
       {isOn && (
         <>
-          <fieldset class="field">
-            <legend>{words.days}</legend>
-            <div class="row checks">
-              {words.dayNames.map((name, index) => (
-                <label key={name} class="check">
-                  <input
-                    type="checkbox"
-                    checked={days.length === 0 || days.includes(index + 1)}
-                    onChange={(event) =>
-                      days.length === 0
-                        ? set(
-                            ['days'],
-                            [1, 2, 3, 4, 5, 6, 7].filter((day) => day !== index + 1),
-                          )
-                        : toggleDay(index + 1, event.currentTarget.checked)
-                    }
-                  />{' '}
-                  {name}
-                </label>
-              ))}
-            </div>
-          </fieldset>
-          <fieldset class="field">
-            <legend>{words.times}</legend>
-            {ranges.map(({ range, index }) => (
-              <div key={index} class="row time-range">
-                <TimeInput
-                  label={words.rangeStart(index + 1)}
-                  range={range}
-                  of="start"
-                  onChange={(value) => set(['whitelist', index], value)}
-                />
-                <span aria-hidden="true">–</span>
-                <TimeInput
-                  label={words.rangeEnd(index + 1)}
-                  range={range}
-                  of="end"
-                  onChange={(value) => set(['whitelist', index], value)}
-                />
-                <button
-                  type="button"
-                  class="icon-button"
-                  aria-label={words.removeItem(words.range(index + 1))}
-                  onClick={() => set(['whitelist', index], undefined)}
-                >
-                  <Icon name="close" />
-                </button>
-              </div>
-            ))}
-            <AddButton label={words.addRange} onClick={() => set(['whitelist', ranges.length], workingDay)} />
-          </fieldset>
-          <label class="check">
-            <input
-              type="checkbox"
-              checked={jitter['enabled'] === true}
-              onChange={(event) => set(['jitter', 'enabled'], event.currentTarget.checked)}
-            />{' '}
-            {words.jitter}
-          </label>
-          {jitter['enabled'] === true && (
-            <div class="row form-row">
-              {(['minDelay', 'maxDelay'] as const).map((name) => (
-                <LabelledField key={name} label={words.delays[name]}>
-                  {(tied) => <NumberInput tied={tied} value={jitter[name]} onChange={(value) => set(['jitter', name], value)} />}
-                </LabelledField>
-              ))}
-            </div>
-          )}
+          <Days window={window} set={set} />
+          <Times window={window} set={set} />
+          <Jitter window={window} set={set} />
         </>
+      )}
+    </>
+  )
+}
+
+interface PartProps {
+  readonly window: Json
+  readonly set: (path: Path, value: unknown) => void
+}
+
+const allDays = [1, 2, 3, 4, 5, 6, 7]
+
+/** No day means each. */
+function Days({ window, set }: PartProps) {
+  const days = listOf(window['days']).flatMap((day) => numberOf(day) ?? [])
+  const chosen = days.length === 0 ? allDays : days
+  const toggle = (day: number) =>
+    set(['days'], chosen.includes(day) ? chosen.filter((other) => other !== day) : [...chosen, day].toSorted((a, b) => a - b))
+  return (
+    <fieldset class="field">
+      <legend>{editorWords.days}</legend>
+      <div class="row checks">
+        {editorWords.dayNames.map((name, index) => (
+          <Check key={name} checked={chosen.includes(index + 1)} onChange={() => toggle(index + 1)}>
+            {name}
+          </Check>
+        ))}
+      </div>
+    </fieldset>
+  )
+}
+
+function Times({ window, set }: PartProps) {
+  const ranges = objectsOf(window['whitelist'])
+  return (
+    <fieldset class="field">
+      <legend>{editorWords.times}</legend>
+      {ranges.map((range, index) => {
+        const change = (changed: Json | undefined) => set(['whitelist', index], changed)
+        return (
+          <div key={index} class="row time-range">
+            <TimeInput label={editorWords.rangeStart(index + 1)} range={range} of="start" onChange={change} />
+            <span aria-hidden="true">–</span>
+            <TimeInput label={editorWords.rangeEnd(index + 1)} range={range} of="end" onChange={change} />
+            <IconButton
+              icon="close"
+              label={editorWords.removeItem(editorWords.range(index + 1))}
+              onClick={() => change(undefined)}
+            />
+          </div>
+        )
+      })}
+      <AddButton label={editorWords.addRange} onClick={() => set(['whitelist', ranges.length], workingDay)} />
+    </fieldset>
+  )
+}
+
+function Jitter({ window, set }: PartProps) {
+  const jitter = objectOf(window['jitter'])
+  const isOn = jitter['enabled'] === true
+  return (
+    <>
+      <Check checked={isOn} onChange={(on) => set(['jitter', 'enabled'], on)}>
+        {editorWords.jitter}
+      </Check>
+      {isOn && (
+        <div class="row form-row">
+          {(['minDelay', 'maxDelay'] as const).map((name) => (
+            <Field key={name} label={editorWords.delays[name]}>
+              {(tied) => <NumberInput tied={tied} value={jitter[name]} onChange={(value) => set(['jitter', name], value)} />}
+            </Field>
+          ))}
+        </div>
       )}
     </>
   )

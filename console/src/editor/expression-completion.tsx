@@ -1,13 +1,13 @@
 /** Completion of expressions in the text fields of forms, as the text view has it: a list opens behind `${`. */
 import { createContext, type VNode } from 'preact'
 import { useContext, useId, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { announcement } from '../components/announcement.ts'
 import { Name } from '../components/name.tsx'
-import { announcement } from '../components/shell.tsx'
 import type { Draft } from './draft.ts'
 import { loadFunctions } from './expression-functions.ts'
 import { type ExpressionFunction, matchingSuggestions, wordInExpression } from './expression-help.ts'
 import type { Suggestion } from './field-help.ts'
-import { words } from './text-words.ts'
+import { textWords } from './text-words.ts'
 
 /** The draft whose parameters and variables are offered; without one nothing is. */
 export const CompletionSource = createContext<Draft | undefined>(undefined)
@@ -59,7 +59,7 @@ export function useExpressionCompletion(onText: (text: string) => void): Complet
       from === undefined ? [] : matchingSuggestions(draft.definition.peek(), functions.current, element.value.slice(from, to))
     setChosen(0)
     setOffer(found.length === 0 || from === undefined ? undefined : { from, to, suggestions: found.slice(0, maxOffered) })
-    if (found.length > 0) announcement.value = words.completions(found.length)
+    if (found.length > 0) announcement.value = textWords.completions(found.length)
   }
   const onTyped = (element: TextElement) => {
     field.current = element
@@ -111,7 +111,7 @@ interface OfferedProps {
 
 function Offered({ id, suggestions, chosen, onTake }: OfferedProps) {
   return (
-    <div class="completions" id={id} role="listbox" aria-label={words.completionsLabel}>
+    <div class="completions" id={id} role="listbox" aria-label={textWords.completionsLabel}>
       {suggestions.map((suggestion, index) => (
         <div
           key={String(suggestion.value)}

@@ -1,11 +1,11 @@
 /** Fields of the stage types for a place in the text: completions, and help under the pointer. */
 import { type Json, objectOf, textOf } from '../model/read.ts'
-import { descriptionOf, type Field, type StageTypes } from './descriptions.ts'
+import { descriptionOf, type FieldDescription, type StageTypes } from './descriptions.ts'
 import { type Path, valueAt } from './json-path.ts'
 import { expectedArtifactFields, generalFields, notificationFields, parameterFields, triggerTypes } from './pipeline-fields.ts'
 import { refIdOf, stagesOf, titleOfStage } from './stages.ts'
 import type { TextPlace } from './text-place.ts'
-import { words } from './text-words.ts'
+import { textWords } from './text-words.ts'
 
 export interface Suggestion {
   /** What is inserted. */
@@ -17,7 +17,7 @@ export interface Suggestion {
 }
 
 /** Fields of the object there; undefined where nothing describes them, and where authors choose the names. */
-export function fieldsAt(types: StageTypes, definition: Json, path: Path): readonly Field[] | undefined {
+function fieldsAt(types: StageTypes, definition: Json, path: Path): readonly FieldDescription[] | undefined {
   const [list, index, ...inner] = path
   if (list === undefined) return generalFields
   if (typeof index !== 'number') return undefined
@@ -29,8 +29,8 @@ export function fieldsAt(types: StageTypes, definition: Json, path: Path): reado
   return fields
 }
 
-/** Of an item of a list of the definition. */
-function fieldsOfItem(types: StageTypes, list: string, item: Json): readonly Field[] | undefined {
+/** Fields of an item of a list of the definition. */
+function fieldsOfItem(types: StageTypes, list: string, item: Json): readonly FieldDescription[] | undefined {
   switch (list) {
     case 'stages': {
       const own = descriptionOf(types, item)?.fields ?? []
@@ -50,12 +50,12 @@ function fieldsOfItem(types: StageTypes, list: string, item: Json): readonly Fie
   }
 }
 
-function isNamed({ name, otherNames = [] }: Field, key: string): boolean {
+function isNamed({ name, otherNames = [] }: FieldDescription, key: string): boolean {
   return name === key || otherNames.includes(key)
 }
 
 /** The field whose value stands there, or of whose list it is an item. */
-export function fieldAt(types: StageTypes, definition: Json, path: Path): Field | undefined {
+function fieldAt(types: StageTypes, definition: Json, path: Path): FieldDescription | undefined {
   const keys = path.findLastIndex((step) => typeof step === 'string')
   const key = path[keys]
   if (typeof key !== 'string') return undefined
@@ -71,7 +71,11 @@ export function suggestionsAt(types: StageTypes, definition: Json, { path, role 
 }
 
 /** The field whose value is written there. */
-export function valueFieldAt(types: StageTypes, definition: Json, place: Pick<TextPlace, 'path' | 'role'>): Field | undefined {
+export function valueFieldAt(
+  types: StageTypes,
+  definition: Json,
+  place: Pick<TextPlace, 'path' | 'role'>,
+): FieldDescription | undefined {
   const isValue = place.role === 'value' || isItemOfTexts(types, definition, place)
   return isValue ? fieldAt(types, definition, place.path) : undefined
 }
@@ -122,16 +126,16 @@ export function describeAt(types: StageTypes, definition: Json, path: Path): rea
   const field = fieldAt(types, definition, path)
   return field === undefined
     ? []
-    : [`${field.name}: ${field.kind}${field.required ? `, ${words.required}` : ''}`, describeField(field)]
+    : [`${field.name}: ${field.kind}${field.required ? `, ${textWords.required}` : ''}`, describeField(field)]
 }
 
-export function describeField({ help, choices, onlyChoices, default: value, expression, otherNames = [] }: Field): string {
+function describeField({ help, choices, onlyChoices, default: value, expression, otherNames = [] }: FieldDescription): string {
   return [
     help,
-    onlyChoices && choices !== undefined ? words.oneOf(choices.join(', ')) : '',
-    value === undefined ? '' : words.defaultValue(JSON.stringify(value)),
-    otherNames.length === 0 ? '' : words.otherNames(otherNames.join(', ')),
-    expression ? '' : words.noExpression,
+    onlyChoices && choices !== undefined ? textWords.oneOf(choices.join(', ')) : '',
+    value === undefined ? '' : textWords.defaultValue(JSON.stringify(value)),
+    otherNames.length === 0 ? '' : textWords.otherNames(otherNames.join(', ')),
+    expression ? '' : textWords.noExpression,
   ]
     .filter((text) => text !== '')
     .join(' ')

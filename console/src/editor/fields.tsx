@@ -3,14 +3,15 @@ import type { ComponentChildren } from 'preact'
 import { useEffect, useId, useRef, useState } from 'preact/hooks'
 import { apiPath } from '../address.ts'
 import { useLive } from '../api/live.ts'
+import { IconButton } from '../components/button.tsx'
 import { CopyButton } from '../components/copy-button.tsx'
-import { Field as LabelledField } from '../components/field.tsx'
+import { Field } from '../components/field.tsx'
 import { Icon } from '../components/icon.tsx'
 import { Name } from '../components/name.tsx'
 import { type Json, objectOf, textOf } from '../model/read.ts'
 import { formatTimes, isReadersZone } from '../model/time.ts'
 import { type Choice, useChoices, useProviders } from './choices.ts'
-import type { Field } from './descriptions.ts'
+import type { FieldDescription } from './descriptions.ts'
 import type { Draft } from './draft.ts'
 import { CompletionSource } from './expression-completion.tsx'
 import {
@@ -28,7 +29,7 @@ import {
 } from './inputs.tsx'
 import { isSamePath, type Path, valueAt, withValueAt } from './json-path.ts'
 import { isExpression } from './problems.ts'
-import { words } from './words.ts'
+import { editorWords } from './words.ts'
 
 /** Above that, fields that are neither required nor set wait behind "More". */
 const maxShown = 8
@@ -39,9 +40,9 @@ const cronPauseMs = 400
 
 interface FieldListProps {
   readonly draft: Draft
-  /** Of the object with these fields. */
+  /** Leads to the object with these fields. */
   readonly base: Path
-  readonly fields: readonly Field[]
+  readonly fields: readonly FieldDescription[]
   /** Keys that something else shows. */
   readonly known?: readonly string[]
 }
@@ -59,14 +60,14 @@ export function FieldList({ draft, base, fields, known = [] }: FieldListProps) {
   )
 }
 
-function firstFields(fields: readonly Field[], holder: Json): readonly string[] {
+function firstFields(fields: readonly FieldDescription[], holder: Json): readonly string[] {
   if (fields.length <= maxShown) return fields.map(({ name }) => name)
   const needed = fields.filter((field) => field.required || namesOf(field).some((name) => holder[name] !== undefined))
   const others = fields.filter((field) => !needed.includes(field)).slice(0, Math.max(0, firstShown - needed.length))
   return [...needed, ...others].map(({ name }) => name)
 }
 
-function namesOf({ name, otherNames = [] }: Field): readonly string[] {
+function namesOf({ name, otherNames = [] }: FieldDescription): readonly string[] {
   return [name, ...otherNames]
 }
 
@@ -84,7 +85,7 @@ function MoreFields({ draft, base, fields, known }: Required<FieldListProps>) {
       {others.length > 0 && <OtherFields draft={draft} base={base} names={others} known={known} />}
       {(fields.length > 0 || (others.length === 0 && isOpenEnded(base))) && (
         <details class="advanced" open={open} onToggle={(event) => setOpen(event.currentTarget.open)}>
-          <summary>{fields.length === 0 ? words.otherFields : words.moreFields(fields.length)}</summary>
+          <summary>{fields.length === 0 ? editorWords.otherFields : editorWords.moreFields(fields.length)}</summary>
           {open && (
             <>
               {fields.map((field) => (
@@ -122,7 +123,7 @@ function OtherFields({ draft, base, names, known }: OtherFieldsProps) {
   const change = (next: unknown) => {
     const given = Object.entries(objectOf(next)).filter(([name]) => !known.includes(name))
     draft.change(
-      words.changeField(words.otherFields),
+      editorWords.changeField(editorWords.otherFields),
       (definition) => {
         const kept = names.filter((name) => !given.some(([key]) => key === name))
         const without = kept.reduce((whole, name) => withValueAt(whole, [...base, name], undefined), definition)
@@ -132,16 +133,16 @@ function OtherFields({ draft, base, names, known }: OtherFieldsProps) {
     )
   }
   return (
-    <LabelledField label={words.otherFields} help={words.otherFieldsHelp}>
+    <Field label={editorWords.otherFields} help={editorWords.otherFieldsHelp}>
       {(tied) => <JsonInput tied={tied} value={value} onChange={change} rows={3} />}
-    </LabelledField>
+    </Field>
   )
 }
 
 interface FieldViewProps {
   readonly draft: Draft
   readonly base: Path
-  readonly field: Field
+  readonly field: FieldDescription
   readonly label?: string
 }
 
@@ -161,7 +162,7 @@ export function FieldView({ draft, base, field, label = toLabel(field.name) }: F
   const error = problem !== undefined && isShown ? problem.message : undefined
   useFocus(draft, path, box)
 
-  const set = (next: unknown) => draft.set(path, next, words.changeField(label))
+  const set = (next: unknown) => draft.set(path, next, editorWords.changeField(label))
   const change = useProviderChange(draft, base, field, holder, set)
   const kind = kindOf(field, value)
   const asExpression = canSwitch(field) && (wantsExpression || (typeof value === 'string' && isExpression(value)))
@@ -178,19 +179,14 @@ export function FieldView({ draft, base, field, label = toLabel(field.name) }: F
       }}
     >
       {canSwitch(field) && (
-        <button
-          type="button"
-          class="expression-switch"
-          aria-pressed={asExpression}
-          aria-label={words.asExpression(shown)}
-          title={words.asExpression(shown)}
+        <ExpressionSwitch
+          label={shown}
+          isOn={asExpression}
           onClick={() => {
             setWantsExpression(!asExpression)
             if (asExpression) set(undefined)
           }}
-        >
-          {'${ }'}
-        </button>
+        />
       )}
       {kind === 'flag' && !asExpression ? (
         <FlagInput label={shown} field={field} value={value} error={error} onChange={set} />
@@ -198,7 +194,7 @@ export function FieldView({ draft, base, field, label = toLabel(field.name) }: F
         <Group draft={draft} path={path} field={field} label={shown} error={error} />
       ) : (
         <CompletionSource.Provider value={field.expression ? draft : undefined}>
-          <LabelledField label={shown} help={<Help field={field} />} error={error} required={field.required}>
+          <Field label={shown} help={<Help field={field} />} error={error} required={field.required}>
             {(tied) =>
               asExpression ? (
                 <TextInput tied={tied} value={value} onChange={set} isCode />
@@ -206,12 +202,21 @@ export function FieldView({ draft, base, field, label = toLabel(field.name) }: F
                 <ValueInput kind={kind} tied={tied} value={value} onChange={change} choices={choices} label={shown} />
               )
             }
-          </LabelledField>
+          </Field>
         </CompletionSource.Provider>
       )}
       {kind === 'cron' && <CronVerdict expression={textOf(value) ?? ''} />}
       {kind === 'webhook-source' && <WebhookAddress source={textOf(value)} />}
     </div>
+  )
+}
+
+function ExpressionSwitch({ label, isOn, onClick }: { label: string; isOn: boolean; onClick: () => void }) {
+  const name = editorWords.asExpression(label)
+  return (
+    <button type="button" class="expression-switch" aria-pressed={isOn} aria-label={name} title={name} onClick={onClick}>
+      {'${ }'}
+    </button>
   )
 }
 
@@ -228,20 +233,20 @@ function useFocus(draft: Draft, path: Path, box: { readonly current: HTMLElement
   }, [isWanted])
 }
 
-function useChoicesOf(field: Field, draft: Draft, holder: Json): readonly Choice[] {
+function useChoicesOf(field: FieldDescription, draft: Draft, holder: Json): readonly Choice[] {
   const found = useChoices(field.choicesFrom, draft, holder)
   const own = (field.choices ?? []).map((value) => ({ value }))
   return [...own, ...found.filter(({ value }) => !own.some((choice) => choice.value === value))]
 }
 
 /** An account that is chosen brings its provider, unless another one is set. */
-function useProviderChange(draft: Draft, base: Path, field: Field, holder: Json, set: (value: unknown) => void) {
+function useProviderChange(draft: Draft, base: Path, field: FieldDescription, holder: Json, set: (value: unknown) => void) {
   const isAccount = field.choicesFrom === 'accounts' && ['credentials', 'account'].includes(field.name)
   const providerOf = useProviders(isAccount)
   return (next: unknown) => {
     const provider = isAccount && holder['cloudProvider'] === undefined ? providerOf(textOf(next) ?? '') : undefined
     set(next)
-    if (provider !== undefined) draft.set([...base, 'cloudProvider'], provider, words.changeField(toLabel('cloudProvider')))
+    if (provider !== undefined) draft.set([...base, 'cloudProvider'], provider, editorWords.changeField(toLabel('cloudProvider')))
   }
 }
 
@@ -261,7 +266,7 @@ const knownKinds = [
 ]
 
 /** A value of another shape than the description says is edited as JSON. */
-function kindOf({ kind, fields }: Field, value: unknown): string {
+function kindOf({ kind, fields }: FieldDescription, value: unknown): string {
   if (!knownKinds.includes(kind) || (kind === 'object' && fields === undefined)) return 'json'
   if (value === undefined || value === null || isExpression(value)) return kind
   const isObject = typeof value === 'object' && !Array.isArray(value)
@@ -283,7 +288,7 @@ function kindOf({ kind, fields }: Field, value: unknown): string {
   }
 }
 
-function canSwitch({ expression, kind }: Field): boolean {
+function canSwitch({ expression, kind }: FieldDescription): boolean {
   return expression && !['text', 'long-text', 'json', 'cron'].includes(kind)
 }
 
@@ -325,11 +330,11 @@ function ValueInput({ kind, choices, label, ...input }: ValueInputProps) {
   }
 }
 
-function Help({ field: { help, default: usual } }: { field: Field }) {
+function Help({ field: { help, default: usual } }: { field: FieldDescription }) {
   const shown = usual === undefined || usual === '' || typeof usual === 'object' ? undefined : String(usual)
   return (
     <>
-      <HelpText text={help} /> {shown !== undefined && <span class="usual">{words.usual(shown)}</span>}
+      <HelpText text={help} /> {shown !== undefined && <span class="usual">{editorWords.usual(shown)}</span>}
     </>
   )
 }
@@ -341,7 +346,7 @@ function HelpText({ text }: { text: string }) {
 
 interface FlagInputProps {
   readonly label: string
-  readonly field: Field
+  readonly field: FieldDescription
   readonly value: unknown
   readonly error: string | undefined
   readonly onChange: (value: boolean) => void
@@ -373,7 +378,7 @@ function FlagInput({ label, field, value, error, onChange }: FlagInputProps) {
 interface GroupProps {
   readonly draft: Draft
   readonly path: Path
-  readonly field: Field
+  readonly field: FieldDescription
   readonly label: string
   readonly error: string | undefined
 }
@@ -404,12 +409,12 @@ interface ObjectListProps {
   readonly draft: Draft
   readonly path: Path
   readonly items: readonly unknown[]
-  readonly fields: readonly Field[]
+  readonly fields: readonly FieldDescription[]
   readonly label: string
 }
 
 function ObjectList({ draft, path, items, fields, label }: ObjectListProps) {
-  const itemName = words.itemOf(label)
+  const itemName = editorWords.itemOf(label)
   // Items have no identity but their place.
   const rows = items.map((item, index) => ({ item, index }))
   return (
@@ -427,8 +432,8 @@ function ObjectList({ draft, path, items, fields, label }: ObjectListProps) {
         </ListItem>
       ))}
       <AddButton
-        label={words.addItem(itemName)}
-        onClick={() => draft.set([...path, items.length], {}, words.addItem(itemName))}
+        label={editorWords.addItem(itemName)}
+        onClick={() => draft.set([...path, items.length], {}, editorWords.addItem(itemName))}
       />
     </>
   )
@@ -440,7 +445,7 @@ function titleValue(item: Json): unknown {
 
 interface ListItemProps {
   readonly draft: Draft
-  /** Of the list. */
+  /** Leads to the list. */
   readonly path: Path
   readonly index: number
   readonly count: number
@@ -460,7 +465,7 @@ export function ListItem({ draft, path, index, count, title, detail, isOpen, chi
   }, [isWanted])
   const problems = draft.problems.value.filter((problem) => isWithin(problem.path, [...path, index])).length
   const move = (by: -1 | 1) =>
-    draft.change(words.moveItem(title), (definition) => {
+    draft.change(editorWords.moveItem(title), (definition) => {
       const list = valueAt(definition, path) as readonly unknown[]
       return withValueAt(definition, path, list.toSpliced(index, 1).toSpliced(index + by, 0, list[index]))
     })
@@ -480,24 +485,14 @@ export function ListItem({ draft, path, index, count, title, detail, isOpen, chi
         {problems > 0 && <ProblemCount count={problems} />}
       </summary>
       <div class="list-item-tools">
-        {index > 0 && (
-          <button type="button" class="icon-button small" aria-label={words.moveUp(title)} onClick={() => move(-1)}>
-            <Icon name="up" />
-          </button>
-        )}
-        {index < count - 1 && (
-          <button type="button" class="icon-button small" aria-label={words.moveDown(title)} onClick={() => move(1)}>
-            <Icon name="down" />
-          </button>
-        )}
-        <button
-          type="button"
-          class="icon-button small"
-          aria-label={words.removeItem(title)}
-          onClick={() => draft.set([...path, index], undefined, words.removeItem(title))}
-        >
-          <Icon name="trash" />
-        </button>
+        {index > 0 && <IconButton icon="up" label={editorWords.moveUp(title)} small onClick={() => move(-1)} />}
+        {index < count - 1 && <IconButton icon="down" label={editorWords.moveDown(title)} small onClick={() => move(1)} />}
+        <IconButton
+          icon="trash"
+          label={editorWords.removeItem(title)}
+          small
+          onClick={() => draft.set([...path, index], undefined, editorWords.removeItem(title))}
+        />
       </div>
       {open && <div class="list-item-body">{children}</div>}
     </details>
@@ -507,7 +502,7 @@ export function ListItem({ draft, path, index, count, title, detail, isOpen, chi
 export function ProblemCount({ count }: { count: number }) {
   return (
     <span class="problem-count">
-      <Icon name="warn" /> <span>{count}</span> <span class="visually-hidden">{words.problemsHere(count)}</span>
+      <Icon name="warn" /> <span>{count}</span> <span class="visually-hidden">{editorWords.problemsHere(count)}</span>
     </span>
   )
 }
@@ -531,8 +526,10 @@ function CronVerdict({ expression }: { expression: string }) {
       {nextTimes.length > 0 && (
         <>
           <br />
-          {words.firesNext(formatTimes(nextTimes))}
-          {timeZone !== undefined && !isReadersZone(timeZone) && ` ${words.inZone(timeZone, formatTimes(nextTimes, timeZone))}`}
+          {editorWords.firesNext(formatTimes(nextTimes))}
+          {timeZone !== undefined &&
+            !isReadersZone(timeZone) &&
+            ` ${editorWords.inZone(timeZone, formatTimes(nextTimes, timeZone))}`}
         </>
       )}
     </p>
@@ -544,13 +541,13 @@ function WebhookAddress({ source }: { source: string | undefined }) {
   const address = `${location.origin}${apiPath}/webhooks/webhook/${encodeURIComponent(source)}`
   return (
     <p class="verdict muted row tight">
-      <code class="cut">{address}</code> <CopyButton text={address} label={words.copyAddress} />
+      <code class="cut">{address}</code> <CopyButton text={address} label={editorWords.copyAddress} />
     </p>
   )
 }
 
 /** `waitTime` becomes "Wait time". */
-export function toLabel(name: string): string {
+function toLabel(name: string): string {
   const spaced = name.replace(/([a-z\d])([A-Z])/g, '$1 $2').replace(/([A-Z]+)([A-Z][a-z])/g, '$1 $2')
   const lower = spaced.split(/[\s_-]+/).map((word) => (/^[A-Z\d]{2,}$/.test(word) ? word : word.toLowerCase()))
   const text = lower.join(' ')

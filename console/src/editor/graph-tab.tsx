@@ -1,12 +1,13 @@
 /** The stages as a graph, beside the form of the selected one or the settings of the pipeline. */
 import { useEffect } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
+import { announcement } from '../components/announcement.ts'
+import { Button } from '../components/button.tsx'
 import { useQueryChange } from '../components/filter-field.tsx'
 import { FlowGraph } from '../components/flow-graph.tsx'
 import { Icon } from '../components/icon.tsx'
 import { Name } from '../components/name.tsx'
 import { phoneWidth } from '../components/rem.ts'
-import { announcement } from '../components/shell.tsx'
 import { EmptyState } from '../components/states.tsx'
 import { objectsOf, textOf } from '../model/read.ts'
 import { openAddStage } from './add-stage-dialog.tsx'
@@ -16,7 +17,7 @@ import { ProblemCount } from './fields.tsx'
 import { PipelineSettings, type SectionId, sections } from './pipeline-settings.tsx'
 import { removeSelected, StageForm } from './stage-form.tsx'
 import { findCircle, inRunOrder, type Position, type StageNode, stageOfKey, titleOfStage, toNodes } from './stages.ts'
-import { words } from './words.ts'
+import { editorWords } from './words.ts'
 
 /** Above that the list says more than a drawing. */
 const maxNodes = 400
@@ -59,30 +60,37 @@ export function GraphTab({ draft }: TabProps) {
             onSelect={open}
           />
           <Stages draft={draft} selected={node?.key} isList={isNarrow} onSelect={select} />
-          {isEditable && (
-            <div class="editor-tools row">
-              <button
-                type="button"
-                class="button small"
-                onClick={() => openAddStage({ draft, onAdded: select, ...(node !== undefined && { of: node.key }) })}
-              >
-                <Icon name="plus" /> {words.addStage}
-              </button>
-              {!isNarrow && <span class="muted">{words.graphKeys}</span>}
-            </div>
-          )}
+          {isEditable && <AddTools draft={draft} of={node?.key} onAdded={select} hasKeys={!isNarrow} />}
         </div>
       )}
       {(!isNarrow || isForm) && (
-        <fieldset class="editor-form" disabled={!isEditable} aria-label={words.form}>
+        <fieldset class="editor-form" disabled={!isEditable} aria-label={editorWords.form}>
           {isNarrow && (
             <button type="button" class="button small back" onClick={() => change({ stage: undefined, section: undefined })}>
-              <Icon name="left" /> {words.allStages}
+              <Icon name="left" /> {editorWords.allStages}
             </button>
           )}
           {form}
         </fieldset>
       )}
+    </div>
+  )
+}
+
+interface AddToolsProps {
+  readonly draft: Draft
+  readonly of: string | undefined
+  readonly onAdded: (refId: string) => void
+  readonly hasKeys: boolean
+}
+
+function AddTools({ draft, of, onAdded, hasKeys }: AddToolsProps) {
+  return (
+    <div class="editor-tools row">
+      <Button small icon="plus" onClick={() => openAddStage({ draft, onAdded, ...(of !== undefined && { of }) })}>
+        {editorWords.addStage}
+      </Button>
+      {hasKeys && <span class="muted">{editorWords.graphKeys}</span>}
     </div>
   )
 }
@@ -113,7 +121,7 @@ interface SectionsProps {
 function Sections({ draft, selected, onSelect }: SectionsProps) {
   const definition = draft.definition.value
   return (
-    <nav class="editor-sections" aria-label={words.settings}>
+    <nav class="editor-sections" aria-label={editorWords.settings}>
       {sections.map(({ id, label, list }) => {
         const count = list === undefined ? 0 : objectsOf(definition[list]).length
         const problems = draft.problems.value.filter(
@@ -145,22 +153,11 @@ function Stages({ draft, selected, isList, onSelect }: StagesProps) {
   const remove = (key: string) => {
     const title = titleOfStage(stageOfKey(draft.definition.peek(), key)?.stage ?? {})
     removeSelected(draft, key, onSelect)
-    announcement.value = words.removed(title)
+    announcement.value = editorWords.removed(title)
   }
-  if (nodes.length === 0) return <EmptyState icon="pipeline" text={words.noStages} />
+  if (nodes.length === 0) return <EmptyState icon="pipeline" text={editorWords.noStages} />
   if (isList || nodes.length > maxNodes) {
-    return (
-      <ol class="rows stage-list">
-        {nodes.map((node) => (
-          <li key={node.key}>
-            <button type="button" class="stage-row" aria-pressed={node.key === selected} onClick={() => onSelect(node.key)}>
-              <NodeContent draft={draft} node={node} />
-              <Icon name="right" />
-            </button>
-          </li>
-        ))}
-      </ol>
-    )
+    return <StageRows draft={draft} nodes={nodes} selected={selected} onSelect={onSelect} />
   }
   return (
     <FlowGraph
@@ -179,23 +176,49 @@ function Stages({ draft, selected, isList, onSelect }: StagesProps) {
         remove(key)
       }}
       handles={
-        selected !== undefined &&
-        draft.readOnly.value === undefined &&
-        positions.map((position) => (
-          <button
-            key={position}
-            type="button"
-            class={`node-handle is-${position}`}
-            tabIndex={-1}
-            aria-label={words.addAt[position]}
-            title={words.addAt[position]}
-            onClick={() => openAddStage({ draft, of: selected, position, onAdded: onSelect })}
-          >
-            <Icon name="plus" />
-          </button>
-        ))
+        selected !== undefined && draft.readOnly.value === undefined && <Handles draft={draft} of={selected} onAdded={onSelect} />
       }
     />
+  )
+}
+
+interface StageRowsProps extends Omit<StagesProps, 'isList'> {
+  readonly nodes: readonly StageNode[]
+}
+
+function StageRows({ draft, nodes, selected, onSelect }: StageRowsProps) {
+  return (
+    <ol class="rows stage-list">
+      {nodes.map((node) => (
+        <li key={node.key}>
+          <button type="button" class="stage-row" aria-pressed={node.key === selected} onClick={() => onSelect(node.key)}>
+            <NodeContent draft={draft} node={node} />
+            <Icon name="right" />
+          </button>
+        </li>
+      ))}
+    </ol>
+  )
+}
+
+/** Buttons around the selected stage that add another one. */
+function Handles({ draft, of, onAdded }: { draft: Draft; of: string; onAdded: (refId: string) => void }) {
+  return (
+    <>
+      {positions.map((position) => (
+        <button
+          key={position}
+          type="button"
+          class={`node-handle is-${position}`}
+          tabIndex={-1}
+          aria-label={editorWords.addAt[position]}
+          title={editorWords.addAt[position]}
+          onClick={() => openAddStage({ draft, of, position, onAdded })}
+        >
+          <Icon name="plus" />
+        </button>
+      ))}
+    </>
   )
 }
 

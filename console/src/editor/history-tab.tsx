@@ -1,8 +1,8 @@
 /** Revisions of the pipeline: who changed what and when. A restored one becomes the draft. */
 import { useLocation } from 'preact-iso/router'
 import { type ReadParameters, useLive } from '../api/live.ts'
+import { Button } from '../components/button.tsx'
 import { useQueryChange } from '../components/filter-field.tsx'
-import { Icon } from '../components/icon.tsx'
 import { Name } from '../components/name.tsx'
 import { Panel } from '../components/panel.tsx'
 import { EmptyState, Loaded } from '../components/states.tsx'
@@ -14,14 +14,14 @@ import { DefinitionDiff } from './definition-diff.tsx'
 import { isUnchanged } from './describe-changes.ts'
 import type { Draft, TabProps } from './draft.ts'
 import { findRevision, type Revision, summaryOf, toDraft, toRevisions } from './history.ts'
-import { words } from './text-words.ts'
+import { textWords } from './text-words.ts'
 
 const path = '/pipelineConfigs/{pipelineConfigId}/history'
 const maxRevisions = 50
 const maxTitles = 3
 const comparisons = [
-  { id: 'previous', label: words.withPrevious },
-  { id: 'draft', label: words.withDraft },
+  { id: 'previous', label: textWords.withPrevious },
+  { id: 'draft', label: textWords.withDraft },
 ] as const
 
 export function HistoryTab({ draft }: TabProps) {
@@ -30,9 +30,9 @@ export function HistoryTab({ draft }: TabProps) {
   const parameters: ReadParameters<typeof path> | undefined =
     id === undefined ? undefined : { path: { pipelineConfigId: id }, query: { limit: maxRevisions } }
   const live = useLive(path, parameters, { refresh: 'open' })
-  if (id === undefined) return <EmptyState icon="clock" text={words.historyOfNew} />
+  if (id === undefined) return <EmptyState icon="clock" text={textWords.historyOfNew} />
   return (
-    <Loaded live={live} title={words.history} rows={6} empty={<EmptyState icon="clock" text={words.noHistory} />}>
+    <Loaded live={live} title={textWords.history} rows={6} empty={<EmptyState icon="clock" text={textWords.noHistory} />}>
       {(answer) => <Revisions revisions={toRevisions(answer)} draft={draft} />}
     </Loaded>
   )
@@ -40,40 +40,46 @@ export function HistoryTab({ draft }: TabProps) {
 
 function Revisions({ revisions, draft }: { revisions: readonly Revision[]; draft: Draft }) {
   const { query } = useLocation()
-  const change = useQueryChange()
   const wanted = query['revision']
   const chosen = findRevision(revisions, wanted, numberOf(query['until']))
   return (
     <div class="history-view">
-      <Panel title={words.revisions} count={revisions.length} flush>
+      <Panel title={textWords.revisions} count={revisions.length} flush>
         <ol class="revisions">
           {revisions.map((revision, index) => (
             <li key={revision.id}>
-              <button
-                type="button"
-                class="revision"
-                aria-current={revision === chosen ? 'true' : undefined}
-                onClick={() => change({ revision: revision.id })}
-              >
-                <span class="row">
-                  <strong>{revision.savedAtMs === undefined ? '–' : <Time at={revision.savedAtMs} />}</strong>
-                  {index === 0 && <span class="muted">{words.current}</span>}
-                </span>
-                <span class="muted">
-                  {revision.author === undefined ? words.unknownAuthor : <Name text={words.by(revision.author)} max={40} />}
-                </span>
-                <Summary revision={revision} />
-              </button>
+              <RevisionButton revision={revision} isNewest={index === 0} isChosen={revision === chosen} />
             </li>
           ))}
         </ol>
       </Panel>
       {chosen === undefined ? (
-        <EmptyState icon="search" text={words.noSuchRevision} />
+        <EmptyState icon="search" text={textWords.noSuchRevision} />
       ) : (
         <ChosenRevision key={chosen.id} revision={chosen} draft={draft} comparison={query['with']} />
       )}
     </div>
+  )
+}
+
+interface RevisionButtonProps {
+  readonly revision: Revision
+  readonly isNewest: boolean
+  readonly isChosen: boolean
+}
+
+function RevisionButton({ revision, isNewest, isChosen }: RevisionButtonProps) {
+  const change = useQueryChange()
+  const { id, savedAtMs, author } = revision
+  return (
+    <button type="button" class="revision" aria-current={isChosen ? 'true' : undefined} onClick={() => change({ revision: id })}>
+      <span class="row">
+        <strong>{savedAtMs === undefined ? '–' : <Time at={savedAtMs} />}</strong>
+        {isNewest && <span class="muted">{textWords.current}</span>}
+      </span>
+      <span class="muted">{author === undefined ? textWords.unknownAuthor : <Name text={textWords.by(author)} max={40} />}</span>
+      <Summary revision={revision} />
+    </button>
   )
 }
 
@@ -101,52 +107,44 @@ function ChosenRevision({ revision, draft, comparison }: ChosenProps) {
   const mine = draft.definition.value
   const isSame = isUnchanged(toDraft(definition, mine), mine)
   const isReadOnly = draft.readOnly.value !== undefined
+  const withDraft = { before: definition, after: mine, labels: { before: textWords.thisRevision, after: textWords.yourDraft } }
+  const withPrevious = {
+    before: previous ?? {},
+    after: definition,
+    labels: { before: textWords.revisionBefore, after: textWords.thisRevision },
+  }
+  const restore = (
+    <Button
+      icon="undo"
+      onClick={() => {
+        draft.replace(toDraft(definition, draft.definition.peek()), textWords.restoreLabel(when))
+        draft.endStep()
+      }}
+    >
+      {textWords.restore}
+    </Button>
+  )
   const selected = comparison === 'draft' || previous === undefined ? 'draft' : 'previous'
   return (
     <Panel
       title={<Time at={savedAtMs} />}
-      actions={
-        isSame ? (
-          <span class="muted">{words.isDraft}</span>
-        ) : (
-          !isReadOnly && (
-            <button
-              type="button"
-              class="button"
-              onClick={() => {
-                draft.replace(toDraft(definition, draft.definition.peek()), words.restoreLabel(when))
-                draft.endStep()
-              }}
-            >
-              <Icon name="undo" /> {words.restore}
-            </button>
-          )
-        )
-      }
+      actions={isSame ? <span class="muted">{textWords.isDraft}</span> : !isReadOnly && restore}
     >
       <p class="muted">{when}</p>
       {previous === undefined ? (
-        <p class="muted">{words.firstRevision}</p>
+        <p class="muted">{textWords.firstRevision}</p>
       ) : (
         <div class="toolbar">
-          <span>{words.compareWith}</span>
+          <span>{textWords.compareWith}</span>
           <Segments
-            label={words.compareWith}
+            label={textWords.compareWith}
             options={comparisons}
             selected={selected}
             onSelect={(id) => change({ with: id === 'draft' ? 'draft' : undefined })}
           />
         </div>
       )}
-      {selected === 'draft' ? (
-        <DefinitionDiff before={definition} after={mine} labels={{ before: words.thisRevision, after: words.yourDraft }} />
-      ) : (
-        <DefinitionDiff
-          before={previous ?? {}}
-          after={definition}
-          labels={{ before: words.revisionBefore, after: words.thisRevision }}
-        />
-      )}
+      <DefinitionDiff {...(selected === 'draft' ? withDraft : withPrevious)} />
     </Panel>
   )
 }

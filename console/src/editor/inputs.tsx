@@ -1,14 +1,16 @@
 /** Inputs for the kinds of values that definitions hold. Each takes a value and reports the next one; undefined removes it. */
+
 import type { ComponentChildren } from 'preact'
 import { useId, useState } from 'preact/hooks'
-import { Icon } from '../components/icon.tsx'
+import { Button, IconButton } from '../components/button.tsx'
+import { Check } from '../components/check.tsx'
 import { Name } from '../components/name.tsx'
 import { parseExactly, toExact } from '../model/exact-json.ts'
 import { objectOf, textOf } from '../model/read.ts'
 import type { Choice } from './choices.ts'
 import { useExpressionCompletion } from './expression-completion.tsx'
 import { isSameValue } from './json-path.ts'
-import { words } from './words.ts'
+import { editorWords } from './words.ts'
 
 /** Ids that tie an input to label, help and error. */
 export interface Tied {
@@ -93,11 +95,11 @@ export function SelectInput({ tied, value, onChange, choices }: InputProps & { c
   const isOther = text !== '' && !choices.some((choice) => choice.value === text)
   return (
     <select {...tied} value={text} onChange={(event) => onChange(event.currentTarget.value || undefined)}>
-      {!choices.some((choice) => choice.value === '') && <option value="">{words.notSet}</option>}
+      {!choices.some((choice) => choice.value === '') && <option value="">{editorWords.notSet}</option>}
       {isOther && <option value={text}>{text}</option>}
       {choices.map((choice) => (
         <option key={choice.value} value={choice.value}>
-          {choice.value === '' ? words.none : [choice.label ?? choice.value, choice.note].filter(Boolean).join(', ')}
+          {choice.value === '' ? editorWords.none : [choice.label ?? choice.value, choice.note].filter(Boolean).join(', ')}
         </option>
       ))}
     </select>
@@ -176,7 +178,7 @@ export function JsonInput({ tied, value, onChange, rows = 4 }: InputProps & { ro
       />
       {error !== undefined && (
         <p id={errorId} class="error">
-          {words.notJson(error)}
+          {editorWords.notJson(error)}
         </p>
       )}
     </>
@@ -210,29 +212,13 @@ export function TextsInput({ tied, value, onChange, choices }: InputProps & { ch
   }
   return (
     <div class="texts-input">
-      {texts.length > 0 && (
-        <ul class="removable-chips">
-          {texts.map((text, index) => (
-            <li key={text} class="chip">
-              <Name text={labelOf(text)} max={40} />
-              <button
-                type="button"
-                class="icon-button small"
-                aria-label={words.removeItem(labelOf(text))}
-                onClick={() => remove(index)}
-              >
-                <Icon name="close" />
-              </button>
-            </li>
-          ))}
-        </ul>
-      )}
+      {texts.length > 0 && <Chips texts={texts} labelOf={labelOf} onRemove={remove} />}
       <div class="row tight-row">
         <input
           {...tied}
           list={rest.length === 0 ? undefined : list}
           value={next}
-          placeholder={words.addAndEnter}
+          placeholder={editorWords.addAndEnter}
           autoComplete="off"
           spellcheck={false}
           onInput={(event) => {
@@ -259,6 +245,25 @@ export function TextsInput({ tied, value, onChange, choices }: InputProps & { ch
   )
 }
 
+interface ChipsProps {
+  readonly texts: readonly string[]
+  readonly labelOf: (text: string) => string
+  readonly onRemove: (index: number) => void
+}
+
+function Chips({ texts, labelOf, onRemove }: ChipsProps) {
+  return (
+    <ul class="removable-chips">
+      {texts.map((text, index) => (
+        <li key={text} class="chip">
+          <Name text={labelOf(text)} max={40} />
+          <IconButton icon="close" label={editorWords.removeItem(labelOf(text))} small onClick={() => onRemove(index)} />
+        </li>
+      ))}
+    </ul>
+  )
+}
+
 /** Some of few texts. Others that the list has stay. */
 export function ChecksInput({
   value,
@@ -278,14 +283,9 @@ export function ChecksInput({
   return (
     <fieldset class="row checks" aria-label={label}>
       {all.map((choice: Choice) => (
-        <label key={choice.value} class="check">
-          <input
-            type="checkbox"
-            checked={texts.includes(choice.value)}
-            onChange={(event) => toggle(choice.value, event.currentTarget.checked)}
-          />{' '}
+        <Check key={choice.value} checked={texts.includes(choice.value)} onChange={(on) => toggle(choice.value, on)}>
           <Name text={choice.label ?? choice.value} max={60} />
-        </label>
+        </Check>
       ))}
     </fieldset>
   )
@@ -308,23 +308,16 @@ export function MapInput({ tied, value, onChange, label }: InputProps & { label:
       {rows.map(({ key, item, index }) => (
         <div key={index} class="map-row">
           <KeyInput
-            label={words.keyOf(label, index + 1)}
+            label={editorWords.keyOf(label, index + 1)}
             value={key}
             isTaken={(text) => entries.some(([other], at) => at !== index && other === text)}
             onChange={(text) => replace(index, [text, item])}
           />
-          <MapValue label={words.valueOf(key)} value={item} onChange={(next) => replace(index, [key, next ?? ''])} />
-          <button
-            type="button"
-            class="icon-button"
-            aria-label={words.removeItem(key)}
-            onClick={() => set(entries.toSpliced(index, 1))}
-          >
-            <Icon name="close" />
-          </button>
+          <MapValue label={editorWords.valueOf(key)} value={item} onChange={(next) => replace(index, [key, next ?? ''])} />
+          <IconButton icon="close" label={editorWords.removeItem(key)} onClick={() => set(entries.toSpliced(index, 1))} />
         </div>
       ))}
-      <AddButton id={tied.id} label={words.addEntry} onClick={() => set([...entries, [free(), '']])} />
+      <AddButton id={tied.id} label={editorWords.addEntry} onClick={() => set([...entries, [free(), '']])} />
     </div>
   )
 }
@@ -365,8 +358,8 @@ function MapValue({ label, value, onChange }: { label: string; value: unknown; o
 
 export function AddButton({ id, label, onClick }: { id?: string; label: ComponentChildren; onClick: () => void }) {
   return (
-    <button type="button" id={id} class="button small" onClick={onClick}>
-      <Icon name="plus" /> {label}
-    </button>
+    <Button small icon="plus" id={id} onClick={onClick}>
+      {label}
+    </Button>
   )
 }

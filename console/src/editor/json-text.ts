@@ -3,7 +3,7 @@ import { json, jsonLanguage } from '@codemirror/lang-json'
 import { parseExactly } from '../model/exact-json.ts'
 import { type TextLanguage, type TextProblem, type TextRange, toParsed, unreadable } from './definition-text.ts'
 import type { Path } from './json-path.ts'
-import { words } from './text-words.ts'
+import { textWords } from './text-words.ts'
 
 export const jsonText: TextLanguage = {
   format: 'json',
@@ -38,7 +38,7 @@ function rangeAt(text: string, root: SyntaxNode | null, path: Path): TextRange |
   return shown
 }
 
-/** Of an object or list, its bracket. */
+/** The range of a value; an object or a list counts with its bracket only. */
 function beginningOf({ name, from, to }: SyntaxNode): TextRange {
   return { from, to: name === 'Object' || name === 'Array' ? from + 1 : to }
 }
@@ -85,10 +85,10 @@ function findJsonProblem(text: string): TextProblem {
 
 /** @param before The last character that is right. @param at The first that is not; empty at the end. */
 function describeJsonProblem(before: string, at: string): string {
-  if (at === '') return words.jsonEnds
-  if (before === ',' && (at === '}' || at === ']')) return words.jsonTrailingComma
-  if (at === "'") return words.jsonQuotes
-  if (at === '/' || at === '#') return words.jsonComment
-  if (/["}\]\w]/.test(before) && /["{[\w-]/.test(at)) return words.jsonComma
-  return words.jsonUnexpected(at)
+  if (at === '') return textWords.jsonEnds
+  if (before === ',' && (at === '}' || at === ']')) return textWords.jsonTrailingComma
+  if (at === "'") return textWords.jsonQuotes
+  if (at === '/' || at === '#') return textWords.jsonComment
+  if (/["}\]\w]/.test(before) && /["{[\w-]/.test(at)) return textWords.jsonComma
+  return textWords.jsonUnexpected(at)
 }

@@ -3,7 +3,6 @@ import type { ComponentType } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { type ApiError, asApiError } from '../api/api-error.ts'
 import { ErrorState, Loading } from '../components/states.tsx'
-import type { Json } from '../model/read.ts'
 
 type Load<Props> = () => Promise<ComponentType<Props>>
 
@@ -29,15 +28,4 @@ export function Lazy<Props>({ load, props }: { load: Load<Props>; props: Props }
   if (error !== undefined) return <ErrorState error={error} onRetry={start} />
   const Part = loaded.get(load) as ComponentType<Props> | undefined
   return Part === undefined ? <Loading rows={6} /> : <Part {...(props as Props & object)} />
-}
-
-interface DiffProps {
-  readonly before: Json
-  readonly after: Json
-}
-
-const loadDiff: Load<DiffProps> = async () => (await import('./definition-diff.tsx')).DefinitionDiff
-
-export function DiffLater(props: DiffProps) {
-  return <Lazy load={loadDiff} props={props} />
 }

@@ -1,26 +1,29 @@
 /** Where a new pipeline begins: empty, as a copy, or from text. */
+
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
 import { to } from '../address.ts'
-import { type ApiError, asApiError } from '../api/api-error.ts'
 import { useLive } from '../api/live.ts'
 import { saveOperation, useRight } from '../api/rights.ts'
+import { applicationCrumbs } from '../components/application-head.tsx'
 import { Banner } from '../components/banner.tsx'
+import { Button } from '../components/button.tsx'
 import { Field } from '../components/field.tsx'
-import { Name } from '../components/name.tsx'
+import { TextField } from '../components/form-fields.tsx'
 import { PageHead } from '../components/page-head.tsx'
 import { FailedAction } from '../components/states.tsx'
+import { useSubmit } from '../components/use-submit.ts'
 import { type Json, textOf } from '../model/read.ts'
 import type { ScreenProps } from '../screen.ts'
-import { words as commonWords } from '../words.ts'
+import { words } from '../words.ts'
 import { readDefinitionFile } from './definition-file.ts'
 import { type Draft, withoutStamps } from './draft.ts'
 import { Editor } from './editor.tsx'
 import { SelectInput } from './inputs.tsx'
 import { createDraft, openedNewDraft, readDefinition } from './open-draft.ts'
-import { words } from './words.ts'
+import { editorWords } from './words.ts'
 
-type Beginning = keyof typeof words.beginnings
+type Beginning = keyof typeof editorWords.beginnings
 
 export function NewPipeline({ params, query }: ScreenProps) {
   const { application = '' } = params as { application?: string }
@@ -40,122 +43,160 @@ interface BeginProps {
 }
 
 function Begin({ application, from, onBegun }: BeginProps) {
-  const { route: navigate } = useLocation()
-  const [beginning, setBeginning] = useState<Beginning>(from === undefined ? 'empty' : 'copy')
-  const [name, setName] = useState('')
-  const [original, setOriginal] = useState(from)
-  const [file, setFile] = useState<OpenedFile | undefined>(undefined)
-  const [isTried, setTried] = useState(false)
-  const [error, setError] = useState<ApiError | undefined>(undefined)
-  const form = useRef<HTMLFormElement>(null)
-  const pipelines = useLive('/applications/{application}/pipelineConfigs', { path: { application } }, { refresh: 'open' }).reading
-    .value.body
   const right = useRight({ operation: saveOperation, application })
-  const taken = pipelines?.some((pipeline) => pipeline.name.toLowerCase() === name.trim().toLowerCase()) === true
-  const originalName = pipelines?.find(({ id }) => id === original)?.name
-  const nameError = taken ? words.nameTaken(name.trim()) : isTried && name.trim() === '' ? words.nameMissing : undefined
-  const originalError = isTried && beginning === 'copy' && original === undefined ? words.chooseOne : undefined
-  const fileError = file?.error ?? (isTried && beginning === 'file' && file === undefined ? words.chooseFile : undefined)
-  useEffect(() => {
-    if (name === '' && originalName !== undefined && beginning === 'copy') setName(words.copyOf(originalName))
-  }, [originalName, beginning])
-  useEffect(() => {
-    form.current?.querySelector<HTMLElement>('input:not([type="radio"])')?.focus()
-  }, [])
-
-  const open = async (chosen: File | undefined) => {
-    const opened = chosen === undefined ? undefined : await openFile(chosen)
-    setFile(opened)
-    if (name.trim() === '') setName(textOf(opened?.definition?.['name']) ?? '')
-  }
-  const begin = async (event: Event) => {
-    event.preventDefault()
-    setTried(true)
-    setError(undefined)
-    if (!right.allowed) return
-    const lacksBase = (beginning === 'copy' && original === undefined) || (beginning === 'file' && file?.definition === undefined)
-    if (taken || name.trim() === '' || lacksBase) {
-      requestAnimationFrame(() => form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus())
-      return
-    }
-    try {
-      const base =
-        beginning === 'copy' && original !== undefined
-          ? copyOf(await readDefinition(application, original))
-          : beginning === 'file'
-            ? copyOf(file?.definition ?? {})
-            : empty
-      const draft = createDraft(application, { ...base, name: name.trim(), application })
-      navigate(to.newPipeline(application, beginning === 'text' ? { tab: 'text' } : {}), true)
-      onBegun(draft)
-    } catch (cause) {
-      setError(asApiError(cause))
-    }
-  }
   return (
     <>
       <PageHead
-        tab={words.newPipeline}
-        title={words.newPipeline}
-        crumbs={[
-          { label: commonWords.applications, href: to.applications() },
-          { label: <Name text={application} />, href: to.application(application) },
-          { label: commonWords.pipelines, href: to.pipelines(application) },
-        ]}
+        tab={editorWords.newPipeline}
+        title={editorWords.newPipeline}
+        crumbs={[...applicationCrumbs(application), { label: words.pipelines, href: to.pipelines(application) }]}
       />
       {!right.allowed && <Banner tone="warning">{right.reason}</Banner>}
-      <form class="panel begin" ref={form} onSubmit={(event) => void begin(event)} noValidate>
-        <Field label={words.name} help={words.pipelineNameHelp} error={nameError} required>
-          {(tied) => <input {...tied} value={name} autoComplete="off" onInput={(event) => setName(event.currentTarget.value)} />}
-        </Field>
-        <fieldset class="field">
-          <legend>{words.beginWith}</legend>
-          {(Object.keys(words.beginnings) as Beginning[]).map((each) => (
-            <label key={each} class="check begin-choice">
-              <input type="radio" name="beginning" checked={each === beginning} onChange={() => setBeginning(each)} />
-              <span>
-                <strong>{words.beginnings[each].label}</strong>
-                <span class="help">{words.beginnings[each].help}</span>
-              </span>
-            </label>
-          ))}
-        </fieldset>
-        {beginning === 'copy' && (
-          <Field label={words.original} error={originalError} required>
-            {(tied) => (
-              <SelectInput
-                tied={tied}
-                value={original}
-                onChange={(value) => setOriginal(textOf(value))}
-                choices={(pipelines ?? []).map((pipeline) => ({ value: pipeline.id ?? '', label: pipeline.name }))}
-              />
-            )}
-          </Field>
-        )}
-        {beginning === 'file' && (
-          <Field label={words.file} error={fileError} required>
-            {(tied) => (
-              <input
-                {...tied}
-                type="file"
-                accept=".json,.yaml,.yml,.txt,application/json"
-                onChange={(event) => void open(event.currentTarget.files?.[0])}
-              />
-            )}
-          </Field>
-        )}
-        {error !== undefined && <FailedAction error={error} />}
-        <div class="row">
-          <button type="submit" class="button is-primary" aria-disabled={!right.allowed} title={right.reason}>
-            {words.begin}
-          </button>
-          <a class="button" href={to.pipelines(application)}>
-            {commonWords.cancel}
-          </a>
-          <span class="muted">{words.beginNote}</span>
-        </div>
-      </form>
+      <BeginForm application={application} from={from} onBegun={onBegun} denied={right.reason} />
     </>
+  )
+}
+
+function BeginForm({ application, from, onBegun, denied }: BeginProps & { readonly denied: string | undefined }) {
+  const { route: navigate } = useLocation()
+  const [base, setBase] = useState<Base>({ beginning: from === undefined ? 'empty' : 'copy', original: from, file: undefined })
+  const [name, setName] = useState('')
+  const [isTried, setTried] = useState(false)
+  const form = useRef<HTMLFormElement>(null)
+  const path = '/applications/{application}/pipelineConfigs'
+  const pipelines = useLive(path, { path: { application } }, { refresh: 'open' }).reading.value.body ?? []
+  const originalName = pipelines.find(({ id }) => id === base.original)?.name
+  useEffect(() => {
+    if (name === '' && originalName !== undefined && base.beginning === 'copy') setName(editorWords.copyOf(originalName))
+  }, [originalName, base.beginning])
+  useEffect(() => {
+    form.current?.querySelector<HTMLElement>('input:not([type="radio"])')?.focus()
+  }, [])
+  const nameError = errorOfName(name.trim(), pipelines)
+  const baseError = errorOfBase(base)
+  const { error, submit } = useSubmit({
+    what: editorWords.begin,
+    isReady: denied === undefined && nameError === undefined && baseError === undefined,
+    run: async () => {
+      const draft = createDraft(application, { ...(await readBase(application, base)), name: name.trim(), application })
+      navigate(to.newPipeline(application, base.beginning === 'text' ? { tab: 'text' } : {}), true)
+      onBegun(draft)
+    },
+  })
+  const begin = (event: Event) => {
+    setTried(true)
+    submit(event)
+    requestAnimationFrame(() => form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus())
+  }
+  const open = async (chosen: File | undefined) => {
+    const file = chosen === undefined ? undefined : await openFile(chosen)
+    setBase((before) => ({ ...before, file }))
+    if (name.trim() === '') setName(textOf(file?.definition?.['name']) ?? '')
+  }
+  return (
+    <form class="panel begin" ref={form} onSubmit={begin} noValidate>
+      <TextField
+        label={editorWords.name}
+        help={editorWords.pipelineNameHelp}
+        value={name}
+        error={isTried || name.trim() !== '' ? nameError : undefined}
+        required
+        onChange={setName}
+      />
+      <Beginnings chosen={base.beginning} onChoose={(beginning) => setBase({ ...base, beginning })} />
+      <BaseField
+        base={base}
+        error={isTried || base.file?.error !== undefined ? baseError : undefined}
+        pipelines={pipelines}
+        onOriginal={(original) => setBase({ ...base, original })}
+        onFile={(file) => void open(file)}
+      />
+      {error !== undefined && <FailedAction error={error} />}
+      <div class="row">
+        <Button type="submit" kind="primary" denied={denied}>
+          {editorWords.begin}
+        </Button>
+        <a class="button" href={to.pipelines(application)}>
+          {words.cancel}
+        </a>
+        <span class="muted">{editorWords.beginNote}</span>
+      </div>
+    </form>
+  )
+}
+
+/** What the new pipeline is made of. */
+interface Base {
+  readonly beginning: Beginning
+  /** Id of the pipeline to copy. */
+  readonly original: string | undefined
+  readonly file: OpenedFile | undefined
+}
+
+interface BaseFieldProps {
+  readonly base: Base
+  readonly error: string | undefined
+  readonly pipelines: readonly { readonly id?: string; readonly name: string }[]
+  readonly onOriginal: (id: string | undefined) => void
+  readonly onFile: (file: File | undefined) => void
+}
+
+function BaseField({ base: { beginning, original }, error, pipelines, onOriginal, onFile }: BaseFieldProps) {
+  if (beginning === 'copy') {
+    const choices = pipelines.map(({ id = '', name }) => ({ value: id, label: name }))
+    return (
+      <Field label={editorWords.original} error={error} required>
+        {(tied) => <SelectInput tied={tied} value={original} onChange={(value) => onOriginal(textOf(value))} choices={choices} />}
+      </Field>
+    )
+  }
+  if (beginning !== 'file') return null
+  return (
+    <Field label={editorWords.file} error={error} required>
+      {(tied) => (
+        <input
+          {...tied}
+          type="file"
+          accept=".json,.yaml,.yml,.txt,application/json"
+          onChange={(event) => onFile(event.currentTarget.files?.[0])}
+        />
+      )}
+    </Field>
+  )
+}
+
+function errorOfName(name: string, pipelines: readonly { readonly name: string }[]): string | undefined {
+  if (name === '') return editorWords.nameMissing
+  const isTaken = pipelines.some((pipeline) => pipeline.name.toLowerCase() === name.toLowerCase())
+  return isTaken ? editorWords.nameTaken(name) : undefined
+}
+
+function errorOfBase({ beginning, original, file }: Base): string | undefined {
+  if (beginning === 'copy' && original === undefined) return editorWords.chooseOne
+  if (beginning === 'file' && file?.definition === undefined) return file?.error ?? editorWords.chooseFile
+  return undefined
+}
+
+/** @throws {ApiError} */
+async function readBase(application: string, { beginning, original, file }: Base): Promise<Json> {
+  if (beginning === 'copy' && original !== undefined) return copyOf(await readDefinition(application, original))
+  return beginning === 'file' ? copyOf(file?.definition ?? {}) : empty
+}
+
+function Beginnings({ chosen, onChoose }: { chosen: Beginning; onChoose: (beginning: Beginning) => void }) {
+  return (
+    <fieldset class="field">
+      <legend>{editorWords.beginWith}</legend>
+      {(Object.keys(editorWords.beginnings) as Beginning[]).map((each) => (
+        <label key={each} class="check begin-choice">
+          <input type="radio" name="beginning" checked={each === chosen} onChange={() => onChoose(each)} />
+          <span>
+            <strong>{editorWords.beginnings[each].label}</strong>
+            <span class="help">{editorWords.beginnings[each].help}</span>
+          </span>
+        </label>
+      ))}
+    </fieldset>
   )
 }
 
@@ -170,7 +211,7 @@ async function openFile(file: File): Promise<OpenedFile> {
   try {
     const { parsed } = await readDefinitionFile(file)
     if (parsed.kind === 'definition') return { definition: parsed.definition }
-    return { error: words.fileUnreadable(file.name, parsed.problem.message) }
+    return { error: editorWords.fileUnreadable(file.name, parsed.problem.message) }
   } catch (cause) {
     return { error: (cause as Error).message }
   }

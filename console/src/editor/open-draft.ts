@@ -7,7 +7,7 @@ import { user } from '../api/session.ts'
 import { parseExactly } from '../model/exact-json.ts'
 import { type Json, objectOf } from '../model/read.ts'
 import { Draft, type KeptDraft } from './draft.ts'
-import { words } from './words.ts'
+import { editorWords } from './words.ts'
 
 const opened = new Map<string, Draft>()
 const keepAfterMs = 400
@@ -65,7 +65,7 @@ export async function readDefinition(application: string, id: string): Promise<J
   }
   const all = await unwrap(client.GET('/applications/{application}/pipelineConfigs', { params: { path: { application } } }))
   const found = all.find((pipeline) => pipeline.id === id)
-  if (found === undefined) throw new ApiError({ status: 404, message: words.noSuchPipeline })
+  if (found === undefined) throw new ApiError({ status: 404, message: editorWords.noSuchPipeline })
   return found
 }
 

@@ -1,18 +1,19 @@
 /** What can be done with a stored pipeline as a whole: copy, rename, disable, delete. */
+
 import { useState } from 'preact/hooks'
 import { to } from '../address.ts'
 import { actionHeaders, client, unwrap } from '../api/client.ts'
 import { refreshMatching } from '../api/live.ts'
 import { confirm } from '../components/confirm-dialog.tsx'
 import { openDialog } from '../components/dialog.tsx'
-import { Field } from '../components/field.tsx'
 import { FormDialog } from '../components/form-dialog.tsx'
+import { TextField } from '../components/form-fields.tsx'
 import type { MenuItem } from '../components/menu.tsx'
 import { act } from '../components/notices.tsx'
 import { showHidden } from '../model/names.ts'
 import { type Json, textOf } from '../model/read.ts'
 import { sendDefinition } from './send-definition.ts'
-import { words } from './words.ts'
+import { editorWords } from './words.ts'
 
 interface PipelineActions {
   readonly application: string
@@ -26,80 +27,61 @@ interface PipelineActions {
   readonly onDeleted?: () => void
 }
 
-export function pipelineActions({
-  application,
-  pipeline,
-  denied,
-  isEditing,
-  order,
-  onDeleted,
-}: PipelineActions): readonly MenuItem[] {
+export function pipelineActions(options: PipelineActions): readonly MenuItem[] {
+  const { application, pipeline, denied, isEditing = false, order, onDeleted } = options
   const name = textOf(pipeline['name']) ?? ''
   const id = textOf(pipeline['id']) ?? name
   const isDisabled = pipeline['disabled'] === true
-  const change = (edit: (stored: Json) => Json) => changeStored(application, id, edit)
+  const change = (changes: Json) => changeStored(application, id, changes)
+  const edit: MenuItem = { label: editorWords.editIt, icon: 'edit', letter: 'e', href: to.editPipeline(application, id) }
+  const copy = denied === undefined ? { href: to.newPipeline(application, { from: id }) } : { denied }
+  const askName = () => openDialog(<RenameDialog name={name} onRename={(next) => change({ name: next })} />)
+  const rename: MenuItem = { label: editorWords.rename, icon: 'edit', denied, onSelect: askName }
   return [
-    ...(isEditing ? [] : [{ label: words.editIt, icon: 'edit' as const, letter: 'e', href: to.editPipeline(application, id) }]),
-    { label: words.history, icon: 'clock', letter: 'h', href: to.editPipeline(application, id, { tab: 'history' }) },
+    ...(isEditing ? [] : [edit]),
+    { label: editorWords.history, icon: 'clock', letter: 'h', href: to.editPipeline(application, id, { tab: 'history' }) },
+    { label: editorWords.copyIt, icon: 'copy', ...copy },
+    ...(isEditing ? [] : [rename]),
     {
-      label: words.copyIt,
-      icon: 'copy',
-      ...(denied === undefined ? { href: to.newPipeline(application, { from: id }) } : { denied }),
-    },
-    ...(isEditing
-      ? []
-      : [
-          {
-            label: words.rename,
-            icon: 'edit' as const,
-            denied,
-            onSelect: () =>
-              openDialog(<RenameDialog name={name} onRename={(next) => change((stored) => ({ ...stored, name: next }))} />),
-          },
-        ]),
-    {
-      label: isDisabled ? words.enable : words.disable,
+      label: isDisabled ? editorWords.enable : editorWords.disable,
       icon: 'power',
       denied,
-      onSelect: () =>
-        isDisabled
-          ? confirm({
-              title: words.enableTitle(name),
-              effect: words.enableEffect,
-              action: words.enableAction(name),
-              level: 1,
-              run: () => change((stored) => ({ ...stored, disabled: false })),
-            })
-          : confirm({
-              title: words.disableTitle(name),
-              effect: words.disableEffect(name),
-              action: words.disableAction(name),
-              level: 1,
-              run: () => change((stored) => ({ ...stored, disabled: true })),
-            }),
+      onSelect: () => confirmSwitch(name, isDisabled, () => change({ disabled: !isDisabled })),
     },
     ...moves({ application, name, id, order, denied }),
     {
-      label: words.deleteIt,
+      label: editorWords.deleteIt,
       icon: 'trash',
       destructive: true,
       denied,
-      onSelect: () =>
-        confirm({
-          title: words.deleteTitle(name),
-          effect: words.deleteEffect,
-          action: words.deleteAction(name),
-          level: 2,
-          // A name that is long or cannot be typed is not asked for.
-          ...(name.length <= 60 && showHidden(name) === name && { typed: name.trim() }),
-          destructive: true,
-          run: async (isOpen) => {
-            await deletePipeline(application, name)
-            if (isOpen()) onDeleted?.()
-          },
-        }),
+      onSelect: () => confirmDeletion(application, name, onDeleted),
     },
   ]
+}
+
+function confirmSwitch(name: string, isDisabled: boolean, run: () => Promise<void>): void {
+  confirm({
+    title: isDisabled ? editorWords.enableTitle(name) : editorWords.disableTitle(name),
+    effect: isDisabled ? editorWords.enableEffect : editorWords.disableEffect(name),
+    action: isDisabled ? editorWords.enableAction(name) : editorWords.disableAction(name),
+    run,
+  })
+}
+
+function confirmDeletion(application: string, name: string, onDeleted: (() => void) | undefined): void {
+  confirm({
+    title: editorWords.deleteTitle(name),
+    effect: editorWords.deleteEffect,
+    action: editorWords.deleteAction(name),
+    level: 2,
+    // A name that is long or cannot be typed is not asked for.
+    ...(name.length <= 60 && showHidden(name) === name && { typed: name.trim() }),
+    destructive: true,
+    run: async (isOpen) => {
+      await deletePipeline(application, name)
+      if (isOpen()) onDeleted?.()
+    },
+  })
 }
 
 type Moved = Pick<PipelineActions, 'application' | 'order' | 'denied'> & { readonly name: string; readonly id: string }
@@ -108,10 +90,10 @@ function moves({ application, name, id, order, denied }: Moved): readonly MenuIt
   const at = order?.indexOf(id) ?? -1
   if (order === undefined || at < 0) return []
   const move = (by: -1 | 1) => () =>
-    act(words.moveIt(name), () => reorder(application, order.toSpliced(at, 1).toSpliced(at + by, 0, id)))
+    act(editorWords.moveIt(name), () => reorder(application, order.toSpliced(at, 1).toSpliced(at + by, 0, id)))
   return [
-    ...(at > 0 ? [{ label: words.moveUpList, icon: 'up' as const, denied, onSelect: move(-1) }] : []),
-    ...(at < order.length - 1 ? [{ label: words.moveDownList, icon: 'down' as const, denied, onSelect: move(1) }] : []),
+    ...(at > 0 ? [{ label: editorWords.moveUpList, icon: 'up' as const, denied, onSelect: move(-1) }] : []),
+    ...(at < order.length - 1 ? [{ label: editorWords.moveDownList, icon: 'down' as const, denied, onSelect: move(1) }] : []),
   ]
 }
 
@@ -133,19 +115,17 @@ function RenameDialog({ name, onRename }: { name: string; onRename: (name: strin
     return undefined
   }
   return (
-    <FormDialog title={words.renameTitle(name)} action={words.rename} isReady={isReady} run={run}>
-      <Field label={words.name} help={words.renameHelp}>
-        {(tied) => <input {...tied} value={next} autoComplete="off" onInput={(event) => setNext(event.currentTarget.value)} />}
-      </Field>
+    <FormDialog title={editorWords.renameTitle(name)} action={editorWords.rename} isReady={isReady} run={run}>
+      <TextField label={editorWords.name} help={editorWords.renameHelp} value={next} onChange={setNext} />
     </FormDialog>
   )
 }
 
 /** On what is stored now; a save between the read and this one is refused. @throws {ApiError} */
-async function changeStored(application: string, id: string, edit: (stored: Json) => Json): Promise<void> {
+async function changeStored(application: string, id: string, changes: Json): Promise<void> {
   const all = await unwrap(client.GET('/applications/{application}/pipelineConfigs', { params: { path: { application } } }))
   const stored = all.find((pipeline) => pipeline.id === id) as Json | undefined
-  if (stored !== undefined) await sendDefinition(edit(stored))
+  if (stored !== undefined) await sendDefinition({ ...stored, ...changes })
   refreshMatching('pipelineConfigs')
 }
 

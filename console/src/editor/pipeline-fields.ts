@@ -1,8 +1,10 @@
 /** Fields of a pipeline beside its stages, described as those of stages are, so that one form shows both. */
-import type { Field } from './descriptions.ts'
+import type { FieldDescription } from './descriptions.ts'
 
 /** What a description leaves out. */
-function describe(fields: readonly (Pick<Field, 'name' | 'kind' | 'help'> & Partial<Field>)[]): readonly Field[] {
+function describe(
+  fields: readonly (Pick<FieldDescription, 'name' | 'kind' | 'help'> & Partial<FieldDescription>)[],
+): readonly FieldDescription[] {
   return fields.map((field) => ({ required: false, onlyChoices: false, expression: false, ...field }))
 }
 
@@ -117,18 +119,18 @@ const commonTriggerFields = [
   { name: 'description', kind: 'text', help: 'For readers.' },
 ] as const
 
-export interface TriggerType {
+interface TriggerType {
   readonly type: string
   readonly label: string
   readonly description: string
-  readonly fields: readonly Field[]
+  readonly fields: readonly FieldDescription[]
 }
 
 function triggerType(
   type: string,
   label: string,
   description: string,
-  fields: readonly (Pick<Field, 'name' | 'kind' | 'help'> & Partial<Field>)[],
+  fields: readonly (Pick<FieldDescription, 'name' | 'kind' | 'help'> & Partial<FieldDescription>)[],
 ): TriggerType {
   return { type, label, description, fields: describe([enabled, ...fields, ...commonTriggerFields]) }
 }
@@ -220,7 +222,7 @@ export const triggerTypes: readonly TriggerType[] = [
 
 const moments = (of: 'pipeline' | 'stage') => ['starting', 'complete', 'failed'].map((word) => `${of}.${word}`)
 
-export function notificationFields(of: 'pipeline' | 'stage'): readonly Field[] {
+export function notificationFields(of: 'pipeline' | 'stage'): readonly FieldDescription[] {
   return describe([
     {
       name: 'type',

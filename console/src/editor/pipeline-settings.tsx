@@ -1,19 +1,19 @@
 /** Settings of the pipeline itself, by section: general, parameters, triggers, notifications, artifacts. */
 import { Panel } from '../components/panel.tsx'
 import { objectsOf } from '../model/read.ts'
-import type { Field } from './descriptions.ts'
+import type { FieldDescription } from './descriptions.ts'
 import type { Draft } from './draft.ts'
 import { FieldList, FieldView } from './fields.tsx'
 import { generalFields } from './pipeline-fields.ts'
 import { ArtifactList, NotificationList, ParameterList, TriggerList } from './settings-lists.tsx'
-import { words } from './words.ts'
+import { editorWords } from './words.ts'
 
 export const sections = [
-  { id: 'general', label: words.settings, list: undefined },
-  { id: 'parameters', label: words.parameters, list: 'parameterConfig' },
-  { id: 'triggers', label: words.triggers, list: 'triggers' },
-  { id: 'notifications', label: words.notifications, list: 'notifications' },
-  { id: 'artifacts', label: words.artifacts, list: 'expectedArtifacts' },
+  { id: 'general', label: editorWords.settings, list: undefined },
+  { id: 'parameters', label: editorWords.parameters, list: 'parameterConfig' },
+  { id: 'triggers', label: editorWords.triggers, list: 'triggers' },
+  { id: 'notifications', label: editorWords.notifications, list: 'notifications' },
+  { id: 'artifacts', label: editorWords.artifacts, list: 'expectedArtifacts' },
 ] as const
 
 export type SectionId = (typeof sections)[number]['id']
@@ -36,13 +36,13 @@ const elsewhere = [
   'createTs',
 ]
 
-const nameField: Field = {
+const nameField: FieldDescription = {
   name: 'name',
   kind: 'text',
   required: true,
   onlyChoices: false,
   expression: false,
-  help: words.pipelineNameHelp,
+  help: editorWords.pipelineNameHelp,
 }
 
 export function PipelineSettings({ draft, section }: { draft: Draft; section: SectionId }) {
@@ -52,7 +52,7 @@ export function PipelineSettings({ draft, section }: { draft: Draft; section: Se
     <Panel class="editor-panel" title={label} {...(count !== undefined && { count })}>
       {section === 'general' && (
         <>
-          <FieldView draft={draft} base={[]} field={nameField} label={words.name} />
+          <FieldView draft={draft} base={[]} field={nameField} label={editorWords.name} />
           <FieldList draft={draft} base={[]} fields={generalFields} known={elsewhere} />
         </>
       )}

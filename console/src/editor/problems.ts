@@ -3,10 +3,10 @@
  * expressions are left alone, because their values are known later.
  */
 import { type Json, numberOf, objectOf, textOf } from '../model/read.ts'
-import { descriptionOf, type Field, type StageTypes } from './descriptions.ts'
+import { descriptionOf, type FieldDescription, type StageTypes } from './descriptions.ts'
 import { formatPath, type Path } from './json-path.ts'
 import { findCircle, refIdOf, requisitesOf, titleOfStage, toNodes } from './stages.ts'
-import { words } from './words.ts'
+import { editorWords } from './words.ts'
 
 export interface Problem {
   /** From the definition: `['stages', 3, 'capacity', 'max']`. */
@@ -27,22 +27,22 @@ export function findProblems(definition: Json, types: StageTypes | undefined): r
   const known = new Set(nodes.map(({ key }) => key))
   const found: Problem[] = []
   if (textOf(definition['name']) === undefined || String(definition['name']).trim() === '') {
-    found.push({ path: ['name'], message: words.nameMissing, stage: undefined, kind: 'missing', severity: 'error' })
+    found.push({ path: ['name'], message: editorWords.nameMissing, stage: undefined, kind: 'missing', severity: 'error' })
   }
   const circle = findCircle(nodes)
   for (const { index, key, stage } of nodes) {
     const at = (path: Path, message: string, rest: Partial<Problem> = {}) =>
       found.push({ path: ['stages', index, ...path], message, stage: key, kind: 'wrong', severity: 'error', ...rest })
-    if (textOf(stage['type']) === undefined) at(['type'], words.typeMissing)
-    if (refIdOf(stage) !== undefined && refIdOf(stage) !== key) at(['refId'], words.refIdTaken(refIdOf(stage) ?? ''))
-    for (const id of requisitesOf(stage)) if (!known.has(id)) at(['requisiteStageRefIds'], words.requisiteUnknown(id))
-    if (circle?.includes(key) === true) at(['requisiteStageRefIds'], words.circle(circleNames(circle, nodes)))
+    if (textOf(stage['type']) === undefined) at(['type'], editorWords.typeMissing)
+    if (refIdOf(stage) !== undefined && refIdOf(stage) !== key) at(['refId'], editorWords.refIdTaken(refIdOf(stage) ?? ''))
+    for (const id of requisitesOf(stage)) if (!known.has(id)) at(['requisiteStageRefIds'], editorWords.requisiteUnknown(id))
+    if (circle?.includes(key) === true) at(['requisiteStageRefIds'], editorWords.circle(circleNames(circle, nodes)))
     const description = descriptionOf(types, stage)
     if (types === undefined) continue
     const problems = description === undefined ? [] : problemsOf(stage, description.fields, [], !mayBeSkipped(stage))
     for (const { path, message, kind } of [...problemsOf(stage, common(types), [], false), ...problems])
       at(path, message, { kind })
-    if (description?.runsHere === false) at(['type'], description.reason ?? words.doesNotRun, { severity: 'warning' })
+    if (description?.runsHere === false) at(['type'], description.reason ?? editorWords.doesNotRun, { severity: 'warning' })
   }
   return found
 }
@@ -51,26 +51,28 @@ function circleNames(circle: readonly string[], nodes: ReturnType<typeof toNodes
   return circle.map((key) => titleOfStage(nodes.find((node) => node.key === key)?.stage ?? {}))
 }
 
-function common(types: StageTypes): readonly Field[] {
+function common(types: StageTypes): readonly FieldDescription[] {
   return types.commonFields.filter(({ name }) => name !== 'type' && name !== 'requisiteStageRefIds')
 }
 
 type FieldProblem = Pick<Problem, 'path' | 'message' | 'kind'>
 
-function problemsOf(holder: Json, fields: readonly Field[], path: Path, isComplete: boolean): FieldProblem[] {
+function problemsOf(holder: Json, fields: readonly FieldDescription[], path: Path, isComplete: boolean): FieldProblem[] {
   // A key that is an expression may become any of them.
   const mayLack = !isComplete || Object.keys(holder).some(isExpression)
   return fields.flatMap((field): FieldProblem[] => {
     const here = [...path, field.name]
     const name = [field.name, ...(field.otherNames ?? [])].find((each) => isGiven(holder[each]))
     if (name !== undefined) return name === field.name ? problemsOfValue(holder[name], field, here, isComplete) : []
-    return field.required && !mayLack ? [{ path: here, message: words.fieldMissing(formatPath(here)), kind: 'missing' }] : []
+    return field.required && !mayLack
+      ? [{ path: here, message: editorWords.fieldMissing(formatPath(here)), kind: 'missing' }]
+      : []
   })
 }
 
-function problemsOfValue(value: unknown, field: Field, path: Path, isComplete: boolean): FieldProblem[] {
+function problemsOfValue(value: unknown, field: FieldDescription, path: Path, isComplete: boolean): FieldProblem[] {
   const wrong = isExpression(value) ? undefined : describeWrong(value, field)
-  if (wrong !== undefined) return [{ path, message: words.fieldWrong(formatPath(path), wrong), kind: 'wrong' }]
+  if (wrong !== undefined) return [{ path, message: editorWords.fieldWrong(formatPath(path), wrong), kind: 'wrong' }]
   const { fields, kind } = field
   if (fields === undefined) return []
   if (kind === 'object' && isObject(value)) return problemsOf(value, fields, path, isComplete)
@@ -79,18 +81,20 @@ function problemsOfValue(value: unknown, field: Field, path: Path, isComplete: b
 }
 
 /** Undefined when the engine takes the value. */
-function describeWrong(value: unknown, { kind, choices = [], onlyChoices }: Field): string | undefined {
+function describeWrong(value: unknown, { kind, choices = [], onlyChoices }: FieldDescription): string | undefined {
   switch (kind) {
     case 'number':
     case 'moment':
-      return numberOf(value) === undefined ? words.mustBeNumber : undefined
+      return numberOf(value) === undefined ? editorWords.mustBeNumber : undefined
     case 'object':
     case 'map':
-      return isObject(value) ? undefined : words.mustBeObject
+      return isObject(value) ? undefined : editorWords.mustBeObject
     case 'objects':
-      return Array.isArray(value) && value.every((each) => isObject(each) || isExpression(each)) ? undefined : words.mustBeObjects
+      return Array.isArray(value) && value.every((each) => isObject(each) || isExpression(each))
+        ? undefined
+        : editorWords.mustBeObjects
     case 'choice':
-      return !onlyChoices || choices.includes(String(value)) ? undefined : words.mustBeOneOf(choices)
+      return !onlyChoices || choices.includes(String(value)) ? undefined : editorWords.mustBeOneOf(choices)
     default:
       return undefined
   }

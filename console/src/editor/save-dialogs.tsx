@@ -2,6 +2,7 @@
 import { useMemo, useState } from 'preact/hooks'
 import type { ApiError } from '../api/api-error.ts'
 import { Banner } from '../components/banner.tsx'
+import { Button } from '../components/button.tsx'
 import { copyText } from '../components/copy-button.tsx'
 import { actionLabel, closeDialog, Dialog, openDialog } from '../components/dialog.tsx'
 import { Icon } from '../components/icon.tsx'
@@ -11,13 +12,13 @@ import { FailedAction } from '../components/states.tsx'
 import { useIsShown } from '../components/use-submit.ts'
 import { type Json, objectOf, textOf } from '../model/read.ts'
 import { formatClock } from '../model/time.ts'
-import { words as commonWords } from '../words.ts'
-import { type Choice, type Conflict, type KeyPath, mergeDefinitions, orderKey } from './changes.ts'
+import { words } from '../words.ts'
+import { type Conflict, type KeyPath, type MergeChoice, mergeDefinitions, orderKey } from './changes.ts'
 import { type Draft, toStored, withoutStamps } from './draft.ts'
-import { DiffLater } from './lazy.tsx'
+import { Lazy } from './lazy.tsx'
 import { type SaveOutcome, saveDraft } from './save.ts'
 import { stagesOf, titleOfStage } from './stages.ts'
-import { words } from './words.ts'
+import { editorWords } from './words.ts'
 
 interface SaveDialogProps {
   readonly draft: Draft
@@ -35,7 +36,7 @@ function SaveDialog({ draft, onSaved }: SaveDialogProps) {
   const definition = draft.definition.value
   const before = withoutStamps(draft.stored.value?.definition ?? {})
   const problems = draft.problems.value
-  const name = textOf(definition['name']) ?? words.newPipeline
+  const name = textOf(definition['name']) ?? editorWords.newPipeline
   const save = async () => {
     if (busy) return
     setBusy(true)
@@ -44,7 +45,7 @@ function SaveDialog({ draft, onSaved }: SaveDialogProps) {
     setBusy(false)
     if (outcome.kind === 'refused') {
       if (isOpen()) setError(outcome.error)
-      else reportFailure(words.savePipeline(name), outcome.error)
+      else reportFailure(editorWords.savePipeline(name), outcome.error)
     } else if (outcome.kind === 'saved') {
       if (isOpen()) closeDialog()
       onSaved(outcome.id)
@@ -52,22 +53,29 @@ function SaveDialog({ draft, onSaved }: SaveDialogProps) {
   }
   const footer = (
     <>
-      <button type="button" class="button" onClick={closeDialog}>
-        {commonWords.cancel}
-      </button>
-      <button type="button" class="button is-primary" aria-disabled={busy} aria-busy={busy} onClick={() => void save()}>
-        {actionLabel(words.savePipeline(name))}
-      </button>
+      <Button onClick={closeDialog}>{words.cancel}</Button>
+      <Button kind="primary" aria-disabled={busy} aria-busy={busy} onClick={() => void save()}>
+        {actionLabel(editorWords.savePipeline(name))}
+      </Button>
     </>
   )
   return (
-    <Dialog title={words.savePipeline(name)} footer={footer} class="is-wide">
+    <Dialog title={editorWords.savePipeline(name)} footer={footer} class="is-wide">
       {error !== undefined && <NotSaved error={error} draft={draft} />}
-      {problems.length > 0 && error === undefined && <Banner tone="warning">{words.savedWithProblems(problems.length)}</Banner>}
-      {draft.stored.value === undefined && <p>{words.willCreate}</p>}
+      {problems.length > 0 && error === undefined && (
+        <Banner tone="warning">{editorWords.savedWithProblems(problems.length)}</Banner>
+      )}
+      {draft.stored.value === undefined && <p>{editorWords.willCreate}</p>}
       <DiffLater before={before} after={withoutStamps(definition)} />
     </Dialog>
   )
+}
+
+/** The difference view is loaded with the first dialog that shows it. */
+const loadDiff = async () => (await import('./definition-diff.tsx')).DefinitionDiff
+
+function DiffLater(props: { readonly before: Json; readonly after: Json }) {
+  return <Lazy load={loadDiff} props={props} />
 }
 
 /** The refusal of the server, and the way to what it names. */
@@ -76,14 +84,14 @@ function NotSaved({ error, draft }: { error: ApiError; draft: Draft }) {
   if (error.status === 403) {
     return (
       <Banner tone="failed">
-        <strong>{error.message}</strong> {words.keptHere}
+        <strong>{error.message}</strong> {editorWords.keptHere}
       </Banner>
     )
   }
   if (error.status !== 400 && error.status !== 422) return <FailedAction error={error} />
   return (
     <Banner tone="failed">
-      <strong>{words.notSaved}</strong> {error.message}{' '}
+      <strong>{editorWords.notSaved}</strong> {error.message}{' '}
       {first !== undefined && (
         <button
           type="button"
@@ -93,7 +101,7 @@ function NotSaved({ error, draft }: { error: ApiError; draft: Draft }) {
             draft.shown.value = first.path
           }}
         >
-          {words.showIt}
+          {editorWords.showIt}
         </button>
       )}
     </Banner>
@@ -114,8 +122,7 @@ export function openConflict(props: ConflictProps): void {
 }
 
 function ConflictDialog({ draft, theirs, onMerged }: ConflictProps & { theirs: Json }) {
-  const [choices, setChoices] = useState<ReadonlyMap<string, Choice>>(new Map())
-  const [isShown, setShown] = useState(false)
+  const [choices, setChoices] = useState<ReadonlyMap<string, MergeChoice>>(new Map())
   const base = draft.stored.value?.definition ?? {}
   const mine = draft.definition.value
   const { conflicts, taken } = useMemo(
@@ -133,27 +140,23 @@ function ConflictDialog({ draft, theirs, onMerged }: ConflictProps & { theirs: J
   const name = textOf(theirs['name']) ?? ''
   const footer = (
     <>
-      <button type="button" class="button" onClick={() => void copyText(JSON.stringify(mine, null, 2))}>
-        {words.copyMine}
-      </button>
+      <Button onClick={() => void copyText(JSON.stringify(mine, null, 2))}>{editorWords.copyMine}</Button>
       <div class="grow" />
-      <button type="button" class="button" onClick={closeDialog}>
-        {commonWords.cancel}
-      </button>
-      <button type="button" class="button is-primary" aria-disabled={!isDecided} onClick={merge}>
-        {words.merge}
-      </button>
+      <Button onClick={closeDialog}>{words.cancel}</Button>
+      <Button kind="primary" aria-disabled={!isDecided} onClick={merge}>
+        {editorWords.merge}
+      </Button>
     </>
   )
   return (
-    <Dialog title={words.conflict} footer={footer} class="is-wide">
+    <Dialog title={editorWords.conflict} footer={footer} class="is-wide">
       <p>
-        {words.savedMeanwhile(
-          lastModifiedBy ?? words.someoneElse,
+        {editorWords.savedMeanwhile(
+          lastModifiedBy ?? editorWords.someoneElse,
           name,
           updateTs === undefined ? undefined : formatClock(Number(updateTs)),
         )}{' '}
-        {words.merges(taken.length, conflicts.length)}
+        {editorWords.merges(taken.length, conflicts.length)}
       </p>
       {conflicts.map((conflict) => (
         <ConflictChoice
@@ -164,31 +167,43 @@ function ConflictDialog({ draft, theirs, onMerged }: ConflictProps & { theirs: J
           onChoose={(choice) => setChoices(new Map([...choices, [keyOf(conflict.path), choice]]))}
         />
       ))}
-      {taken.length > 0 && (
-        <>
-          <h3 class="sub">{words.theirChanges}</h3>
-          <ul class="plain-list">
-            {taken.map((path) => (
-              <li key={keyOf(path)}>
-                <Icon name="check" /> <Name text={describePath(path, [...stagesOf(theirs), ...stagesOf(base)])} max={120} />
-              </li>
-            ))}
-          </ul>
-        </>
-      )}
-      <details class="advanced" open={isShown} onToggle={(event) => setShown(event.currentTarget.open)}>
-        <summary>{words.bothVersions}</summary>
-        {isShown && <DiffLater before={withoutStamps(theirs)} after={withoutStamps(mine)} />}
-      </details>
+      {taken.length > 0 && <Taken paths={taken} stages={[...stagesOf(theirs), ...stagesOf(base)]} />}
+      <BothVersions before={withoutStamps(theirs)} after={withoutStamps(mine)} />
     </Dialog>
+  )
+}
+
+function BothVersions(props: { readonly before: Json; readonly after: Json }) {
+  const [isShown, setShown] = useState(false)
+  return (
+    <details class="advanced" open={isShown} onToggle={(event) => setShown(event.currentTarget.open)}>
+      <summary>{editorWords.bothVersions}</summary>
+      {isShown && <DiffLater {...props} />}
+    </details>
+  )
+}
+
+/** Changes of theirs that are taken over. */
+function Taken({ paths, stages }: { paths: readonly KeyPath[]; stages: readonly Json[] }) {
+  return (
+    <>
+      <h3 class="sub">{editorWords.theirChanges}</h3>
+      <ul class="plain-list">
+        {paths.map((path) => (
+          <li key={keyOf(path)}>
+            <Icon name="check" /> <Name text={describePath(path, stages)} max={120} />
+          </li>
+        ))}
+      </ul>
+    </>
   )
 }
 
 interface ConflictChoiceProps {
   readonly conflict: Conflict
   readonly stages: readonly Json[]
-  readonly choice: Choice | undefined
-  readonly onChoose: (choice: Choice) => void
+  readonly choice: MergeChoice | undefined
+  readonly onChoose: (choice: MergeChoice) => void
 }
 
 function ConflictChoice({ conflict, stages, choice, onChoose }: ConflictChoiceProps) {
@@ -202,14 +217,14 @@ function ConflictChoice({ conflict, stages, choice, onChoose }: ConflictChoicePr
           <label key={side} class="conflict-side">
             <span class="check">
               <input type="radio" name={keyOf(conflict.path)} checked={choice === side} onChange={() => onChoose(side)} />{' '}
-              <strong>{words.keep[side]}</strong>
+              <strong>{editorWords.keep[side]}</strong>
             </span>
             <Value value={conflict[side]} />
           </label>
         ))}
       </div>
       <p class="muted">
-        {words.before} <Value value={conflict.base} />
+        {editorWords.before} <Value value={conflict.base} />
       </p>
     </fieldset>
   )
@@ -218,7 +233,7 @@ function ConflictChoice({ conflict, stages, choice, onChoose }: ConflictChoicePr
 const maxShown = 1000
 
 function Value({ value }: { value: unknown }) {
-  if (value === undefined) return <span class="muted">{words.notThere}</span>
+  if (value === undefined) return <span class="muted">{editorWords.notThere}</span>
   const text = typeof value === 'string' ? value : JSON.stringify(value, null, 2)
   return (
     <code class="value">
@@ -232,12 +247,12 @@ function keyOf(path: KeyPath): string {
 }
 
 /** Stages by their names. */
-export function describePath(path: KeyPath, stages: readonly Json[]): string {
+function describePath(path: KeyPath, stages: readonly Json[]): string {
   const [list, key, ...rest] = path
-  if (key === orderKey) return words.orderOf(list ?? '')
+  if (key === orderKey) return editorWords.orderOf(list ?? '')
   if (list !== 'stages' || key === undefined) return path.join('.')
   const stage = stages.find(({ refId }) => String(refId) === key)
-  return [words.stage(titleOfStage(objectOf(stage)), key), ...(rest.length === 0 ? [] : [rest.join('.')])].join(': ')
+  return [editorWords.stage(titleOfStage(objectOf(stage)), key), ...(rest.length === 0 ? [] : [rest.join('.')])].join(': ')
 }
 
 function GoneDialog({ draft, onMerged }: ConflictProps) {
@@ -248,17 +263,15 @@ function GoneDialog({ draft, onMerged }: ConflictProps) {
   }
   const footer = (
     <>
-      <button type="button" class="button" onClick={closeDialog}>
-        {commonWords.cancel}
-      </button>
-      <button type="button" class="button is-primary" onClick={asNew}>
-        {words.saveAsNew}
-      </button>
+      <Button onClick={closeDialog}>{words.cancel}</Button>
+      <Button kind="primary" onClick={asNew}>
+        {editorWords.saveAsNew}
+      </Button>
     </>
   )
   return (
-    <Dialog title={words.gone} footer={footer} class="is-narrow">
-      <p>{words.goneText}</p>
+    <Dialog title={editorWords.gone} footer={footer} class="is-narrow">
+      <p>{editorWords.goneText}</p>
     </Dialog>
   )
 }

@@ -48,7 +48,7 @@ export async function saveDraft(draft: Draft): Promise<SaveOutcome> {
  *
  * @throws {ApiError}
  */
-export async function findNewer(draft: Draft): Promise<SaveOutcome | undefined> {
+async function findNewer(draft: Draft): Promise<SaveOutcome | undefined> {
   const stored = draft.stored.peek()
   const id = textOf(stored?.definition['id'])
   if (stored === undefined || id === undefined) return undefined

@@ -4,11 +4,11 @@ import { actionHeaders, client, type Schemas, warningsOf } from '../api/client.t
 import { reportWarning } from '../components/notices.tsx'
 import { hasInexact, keepsDigits } from '../model/exact-json.ts'
 import { type Json, textOf } from '../model/read.ts'
-import { words } from './words.ts'
+import { editorWords } from './words.ts'
 
 /** Creates or overwrites a pipeline, and shows what the server warns of; with `updateTs`, unless the stored one is newer. @throws {ApiError} */
 export async function sendDefinition(definition: Json): Promise<void> {
-  if (!keepsDigits && hasInexact(definition)) throw new ApiError({ status: 0, message: words.digitsLost })
+  if (!keepsDigits && hasInexact(definition)) throw new ApiError({ status: 0, message: editorWords.digitsLost })
   const warnings = await warningsOf(
     client.POST('/pipelines', {
       params: { query: { staleCheck: true } },
@@ -16,5 +16,5 @@ export async function sendDefinition(definition: Json): Promise<void> {
       body: definition as Schemas['Pipeline'],
     }),
   )
-  reportWarning(words.savedWithWarnings(textOf(definition['name']) ?? ''), warnings)
+  reportWarning(editorWords.savedWithWarnings(textOf(definition['name']) ?? ''), warnings)
 }

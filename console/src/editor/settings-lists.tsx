@@ -1,15 +1,15 @@
 /** Lists of a pipeline that stages have as well, or that have kinds of their own: notifications, artifacts, parameters, triggers. */
 import type { ComponentChildren } from 'preact'
 import { Banner } from '../components/banner.tsx'
-import { Field as LabelledField } from '../components/field.tsx'
+import { Field } from '../components/field.tsx'
 import { type Json, objectOf, objectsOf, textOf, textsOf } from '../model/read.ts'
-import type { Field } from './descriptions.ts'
+import type { FieldDescription } from './descriptions.ts'
 import type { Draft } from './draft.ts'
 import { FieldList, ListItem } from './fields.tsx'
 import { AddButton, SelectInput } from './inputs.tsx'
 import { type Path, valueAt, withValueAt } from './json-path.ts'
 import { expectedArtifactFields, notificationFields, parameterFields, triggerTypes } from './pipeline-fields.ts'
-import { words } from './words.ts'
+import { editorWords } from './words.ts'
 
 interface ListProps {
   readonly draft: Draft
@@ -18,10 +18,10 @@ interface ListProps {
 
 interface ItemListProps extends ListProps {
   readonly itemName: string
-  readonly fields: (item: Json) => readonly Field[]
+  readonly fields: (item: Json) => readonly FieldDescription[]
   readonly title: (item: Json) => string | undefined
   readonly detail?: (item: Json) => string | undefined
-  /** Of a new item. */
+  /** A new item. */
   readonly fresh: (items: readonly Json[]) => Json
   readonly empty: string
   /** Keys that `head` shows. */
@@ -32,12 +32,12 @@ interface ItemListProps extends ListProps {
 function ItemList({ draft, path, itemName, fields, title, detail, fresh, empty, known, head }: ItemListProps) {
   const value = valueAt(draft.definition.value, path)
   if (value !== undefined && value !== null && (!Array.isArray(value) || objectsOf(value).length < value.length)) {
-    return <Banner tone="warning">{words.notAList}</Banner>
+    return <Banner tone="warning">{editorWords.notAList}</Banner>
   }
   const items = objectsOf(value)
   const rows = items.map((item, index) => ({ item, index }))
   const add = () => {
-    draft.set([...path, items.length], fresh(items), words.addItem(itemName))
+    draft.set([...path, items.length], fresh(items), editorWords.addItem(itemName))
     draft.shown.value = [...path, items.length, fields({})[0]?.name ?? '']
   }
   return (
@@ -63,7 +63,7 @@ function ItemList({ draft, path, itemName, fields, title, detail, fresh, empty, 
           />
         </ListItem>
       ))}
-      <AddButton label={words.addItem(itemName)} onClick={add} />
+      <AddButton label={editorWords.addItem(itemName)} onClick={add} />
     </div>
   )
 }
@@ -74,12 +74,12 @@ export function NotificationList({ draft, path, of }: ListProps & { of: 'pipelin
     <ItemList
       draft={draft}
       path={path}
-      itemName={words.notification}
+      itemName={editorWords.notification}
       fields={() => fields}
       title={({ type, address }) => [textOf(type), textOf(address)].filter(Boolean).join(' ') || undefined}
       detail={({ when }) => textsOf(when).join(', ')}
       fresh={() => ({ type: 'email', level: of, when: [`${of}.failed`] })}
-      empty={words.noNotifications}
+      empty={editorWords.noNotifications}
     />
   )
 }
@@ -89,11 +89,11 @@ export function ArtifactList({ draft, path }: ListProps) {
     <ItemList
       draft={draft}
       path={path}
-      itemName={words.artifact}
+      itemName={editorWords.artifact}
       fields={() => expectedArtifactFields}
       title={({ displayName, id }) => textOf(displayName) ?? textOf(id)}
       fresh={() => ({ id: crypto.randomUUID(), displayName: '', matchArtifact: {} })}
-      empty={words.noArtifacts}
+      empty={editorWords.noArtifacts}
     />
   )
 }
@@ -103,12 +103,12 @@ export function ParameterList({ draft }: { draft: Draft }) {
     <ItemList
       draft={draft}
       path={['parameterConfig']}
-      itemName={words.parameter}
+      itemName={editorWords.parameter}
       fields={() => parameterFields}
       title={({ name }) => textOf(name)}
-      detail={({ label, required }) => [textOf(label), required === true && words.required].filter(Boolean).join(', ')}
+      detail={({ label, required }) => [textOf(label), required === true && editorWords.required].filter(Boolean).join(', ')}
       fresh={(items) => ({ name: freeName(items), required: false })}
-      empty={words.noParameters}
+      empty={editorWords.noParameters}
     />
   )
 }
@@ -124,14 +124,14 @@ export function TriggerList({ draft }: { draft: Draft }) {
     <ItemList
       draft={draft}
       path={path}
-      itemName={words.trigger}
+      itemName={editorWords.trigger}
       fields={(item) => triggerTypes.find(({ type }) => type === item['type'])?.fields ?? []}
       known={['type', 'id']}
       head={(item, at) => <TriggerHead draft={draft} item={item} path={at} />}
       title={({ type }) => triggerTypes.find((each) => each.type === type)?.label ?? textOf(type)}
-      detail={(item) => [summaryOf(item), item['enabled'] !== true && words.off].filter(Boolean).join(', ')}
+      detail={(item) => [summaryOf(item), item['enabled'] !== true && editorWords.off].filter(Boolean).join(', ')}
       fresh={() => ({ type: 'webhook', enabled: true, id: crypto.randomUUID() })}
-      empty={words.noTriggers}
+      empty={editorWords.noTriggers}
     />
   )
 }
@@ -144,7 +144,7 @@ function summaryOf(trigger: Json): string | undefined {
 function TriggerHead({ draft, item, path }: { draft: Draft; item: Json; path: Path }) {
   const known = triggerTypes.find(({ type }) => type === item['type'])
   const choose = (type: unknown) =>
-    draft.change(words.changeField(words.type), (definition) => {
+    draft.change(editorWords.changeField(editorWords.type), (definition) => {
       const { id, enabled, description, runAsUser } = objectOf(valueAt(definition, path))
       const kept = Object.fromEntries(
         Object.entries({ id, enabled, description, runAsUser }).filter(([, value]) => value !== undefined),
@@ -152,7 +152,7 @@ function TriggerHead({ draft, item, path }: { draft: Draft; item: Json; path: Pa
       return withValueAt(definition, path, { type, ...kept })
     })
   return (
-    <LabelledField label={words.type} help={known?.description ?? words.unknownTrigger}>
+    <Field label={editorWords.type} help={known?.description ?? editorWords.unknownTrigger}>
       {(tied) => (
         <SelectInput
           tied={tied}
@@ -161,6 +161,6 @@ function TriggerHead({ draft, item, path }: { draft: Draft; item: Json; path: Pa
           choices={triggerTypes.map(({ type, label }) => ({ value: type, label }))}
         />
       )}
-    </LabelledField>
+    </Field>
   )
 }

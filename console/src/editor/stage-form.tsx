@@ -1,14 +1,16 @@
 /** The form of one stage: what every stage has, and the fields of its type. */
+
 import type { ComponentChildren } from 'preact'
 import { Banner } from '../components/banner.tsx'
-import { Field as LabelledField } from '../components/field.tsx'
+import { Check } from '../components/check.tsx'
+import { Field } from '../components/field.tsx'
 
-import { Menu } from '../components/menu.tsx'
+import { Menu, type MenuItem } from '../components/menu.tsx'
 import { Name } from '../components/name.tsx'
 import { Panel } from '../components/panel.tsx'
 import { type Json, numberOf, objectOf, objectsOf, textOf } from '../model/read.ts'
 import { openAddStage } from './add-stage-dialog.tsx'
-import { descriptionOf, type Field } from './descriptions.ts'
+import { descriptionOf, type FieldDescription } from './descriptions.ts'
 import type { Draft } from './draft.ts'
 import { ExecutionWindow } from './execution-window.tsx'
 import { FieldList, FieldView } from './fields.tsx'
@@ -19,6 +21,7 @@ import {
   copyStage,
   followersOf,
   moveStage,
+  type Position,
   removeStage,
   type StageNode,
   setRequisites,
@@ -26,7 +29,7 @@ import {
   titleOfStage,
   toNodes,
 } from './stages.ts'
-import { words } from './words.ts'
+import { editorWords } from './words.ts'
 
 /** Shown by this form itself, each at its place. */
 const ownFields = [
@@ -64,7 +67,6 @@ export function StageForm({ draft, node, onSelect }: StageFormProps) {
   const title = titleOfStage(stage)
   const common = (types?.commonFields ?? []).filter(({ name }) => !ownFields.includes(name))
   const known = [...ownFields, ...(types?.commonFields ?? []).map(({ name }) => name)]
-  const set = (name: string, value: unknown, label: string) => draft.set([...base, name], value, label)
   return (
     <Panel
       class="editor-panel"
@@ -77,14 +79,14 @@ export function StageForm({ draft, node, onSelect }: StageFormProps) {
       actions={<StageActions draft={draft} node={node} onSelect={onSelect} />}
     >
       {types !== undefined && description === undefined && (
-        <Banner tone="info">{words.unknownType(textOf(stage['type']) ?? '')}</Banner>
+        <Banner tone="info">{editorWords.unknownType(textOf(stage['type']) ?? '')}</Banner>
       )}
-      {description?.runsHere === false && <Banner tone="warning">{description.reason ?? words.doesNotRun}</Banner>}
+      {description?.runsHere === false && <Banner tone="warning">{description.reason ?? editorWords.doesNotRun}</Banner>}
       {description !== undefined && <p class="muted">{description.description}</p>}
-      <FieldView draft={draft} base={base} field={nameField} label={words.name} />
+      <FieldView draft={draft} base={base} field={nameField} label={editorWords.name} />
       <RunsAfter draft={draft} node={node} />
       <section class="form-section">
-        <h3>{description?.label ?? words.fields}</h3>
+        <h3>{description?.label ?? editorWords.fields}</h3>
         {/* Without a description every field of the stage is one that it does not know. */}
         <FieldList
           key={`${key} ${description?.type}`}
@@ -94,62 +96,73 @@ export function StageForm({ draft, node, onSelect }: StageFormProps) {
           known={known}
         />
       </section>
-      <Section title={words.ifItFails} summary={words.onFailure[onFailureOf(stage)]}>
-        <OnFailure draft={draft} base={base} stage={stage} />
-        <Timeout stage={stage} onChange={(value) => set('stageTimeoutMs', value, words.timeout)} />
-      </Section>
-      <Section title={words.whenItRuns} summary={summaryOfCondition(stage)}>
-        <LabelledField label={words.condition} help={words.conditionHelp}>
-          {(tied) => (
-            <TextInput
-              tied={tied}
-              isCode
-              value={objectOf(stage['stageEnabled'])['expression']}
-              onChange={(expression) =>
-                set('stageEnabled', expression === undefined ? undefined : { type: 'expression', expression }, words.condition)
-              }
-            />
-          )}
-        </LabelledField>
-        <ExecutionWindow draft={draft} base={base} stage={stage} />
-      </Section>
-      <Section title={words.notifications} summary={countOf(stage['notifications'])}>
-        <NotificationList draft={draft} path={[...base, 'notifications']} of="stage" />
-      </Section>
-      <Section title={words.producedArtifacts} summary={countOf(stage['expectedArtifacts'])}>
-        <ArtifactList draft={draft} path={[...base, 'expectedArtifacts']} />
-      </Section>
-      <Section title={words.comments} summary={textOf(stage['comments'])?.slice(0, 60)}>
-        <LabelledField label={words.comments} help={words.commentsHelp}>
-          {(tied) => (
-            <TextInput
-              tied={tied}
-              isLong
-              value={stage['comments']}
-              onChange={(value) => set('comments', value, words.comments)}
-            />
-          )}
-        </LabelledField>
-      </Section>
-      <Section title={words.furtherSettings} summary={undefined}>
+      <Sections draft={draft} base={base} stage={stage} />
+      <Section title={editorWords.furtherSettings} summary={undefined}>
         {common.map((field) => (
           <FieldView key={field.name} draft={draft} base={base} field={field} />
         ))}
         <p class="muted">
-          {words.reference} <code>{textOf(stage['refId']) ?? '-'}</code>, {words.type} <code>{textOf(stage['type']) ?? '-'}</code>
+          {editorWords.reference} <code>{textOf(stage['refId']) ?? '-'}</code>, {editorWords.type}{' '}
+          <code>{textOf(stage['type']) ?? '-'}</code>
         </p>
       </Section>
     </Panel>
   )
 }
 
-const nameField: Field = {
+interface SectionsProps {
+  readonly draft: Draft
+  readonly base: Path
+  readonly stage: Json
+}
+
+/** What every stage has besides its name and its requisites. */
+function Sections({ draft, base, stage }: SectionsProps) {
+  const set = (name: string, value: unknown, label: string) => draft.set([...base, name], value, label)
+  const { expression } = objectOf(stage['stageEnabled'])
+  const setCondition = (next: unknown) =>
+    set('stageEnabled', next === undefined ? undefined : { type: 'expression', expression: next }, editorWords.condition)
+  return (
+    <>
+      <Section title={editorWords.ifItFails} summary={editorWords.onFailure[onFailureOf(stage)]}>
+        <OnFailure draft={draft} base={base} stage={stage} />
+        <Timeout stage={stage} onChange={(value) => set('stageTimeoutMs', value, editorWords.timeout)} />
+      </Section>
+      <Section title={editorWords.whenItRuns} summary={summaryOfCondition(stage)}>
+        <Field label={editorWords.condition} help={editorWords.conditionHelp}>
+          {(tied) => <TextInput tied={tied} isCode value={expression} onChange={setCondition} />}
+        </Field>
+        <ExecutionWindow draft={draft} base={base} stage={stage} />
+      </Section>
+      <Section title={editorWords.notifications} summary={countOf(stage['notifications'])}>
+        <NotificationList draft={draft} path={[...base, 'notifications']} of="stage" />
+      </Section>
+      <Section title={editorWords.producedArtifacts} summary={countOf(stage['expectedArtifacts'])}>
+        <ArtifactList draft={draft} path={[...base, 'expectedArtifacts']} />
+      </Section>
+      <Section title={editorWords.comments} summary={textOf(stage['comments'])?.slice(0, 60)}>
+        <Field label={editorWords.comments} help={editorWords.commentsHelp}>
+          {(tied) => (
+            <TextInput
+              tied={tied}
+              isLong
+              value={stage['comments']}
+              onChange={(value) => set('comments', value, editorWords.comments)}
+            />
+          )}
+        </Field>
+      </Section>
+    </>
+  )
+}
+
+const nameField: FieldDescription = {
   name: 'name',
   kind: 'text',
   required: false,
   onlyChoices: false,
   expression: true,
-  help: words.stageNameHelp,
+  help: editorWords.stageNameHelp,
 }
 
 function countOf(list: unknown): string | undefined {
@@ -159,18 +172,18 @@ function countOf(list: unknown): string | undefined {
 
 function summaryOfCondition(stage: Json): string | undefined {
   const { expression } = objectOf(stage['stageEnabled'])
-  const parts = [textOf(expression), stage['restrictExecutionDuringTimeWindow'] === true ? words.inWindow : undefined]
+  const parts = [textOf(expression), stage['restrictExecutionDuringTimeWindow'] === true ? editorWords.inWindow : undefined]
   return parts.filter((part) => part !== undefined).join(', ') || undefined
 }
 
 interface SectionProps {
   readonly title: string
-  /** Of what is set in it. */
+  /** What is set in it. */
   readonly summary: string | undefined
   readonly children: ComponentChildren
 }
 
-export function Section({ title, summary, children }: SectionProps) {
+function Section({ title, summary, children }: SectionProps) {
   return (
     <details class="form-section">
       <summary>
@@ -189,39 +202,36 @@ export function Section({ title, summary, children }: SectionProps) {
 function StageActions({ draft, node: { key, stage }, onSelect }: StageFormProps) {
   const title = titleOfStage(stage)
   const denied = draft.readOnly.value
-  const add = (position: 'before' | 'after' | 'parallel') => ({
-    label: words.addAt[position],
-    icon: 'plus' as const,
+  const add = (position: Position): MenuItem => ({
+    label: editorWords.addAt[position],
+    icon: 'plus',
     denied,
     onSelect: () => openAddStage({ draft, of: key, position, onAdded: onSelect }),
   })
+  const move = (label: string, icon: 'up' | 'down', by: -1 | 1): MenuItem => ({
+    label,
+    icon,
+    denied,
+    onSelect: () => draft.change(editorWords.moveItem(title), (definition) => moveStage(definition, key, by)),
+  })
   const copy = () => {
-    const copied = copyStage(draft.definition.peek(), key, words.copyOf(title))
+    const copied = copyStage(draft.definition.peek(), key, editorWords.copyOf(title))
     if (copied === undefined) return
-    draft.replace(copied.definition, words.copyStage(title))
+    draft.replace(copied.definition, editorWords.copyStage(title))
     onSelect(copied.refId)
   }
+  const remove = () => removeSelected(draft, key, onSelect)
   return (
     <Menu
-      label={words.actionsOf(title)}
+      label={editorWords.actionsOf(title)}
       items={[
         add('after'),
         add('before'),
         add('parallel'),
-        { label: words.copy, icon: 'copy', denied, onSelect: copy },
-        {
-          label: words.earlier,
-          icon: 'up',
-          denied,
-          onSelect: () => draft.change(words.moveItem(title), (definition) => moveStage(definition, key, -1)),
-        },
-        {
-          label: words.later,
-          icon: 'down',
-          denied,
-          onSelect: () => draft.change(words.moveItem(title), (definition) => moveStage(definition, key, 1)),
-        },
-        { label: words.remove, icon: 'trash', destructive: true, denied, onSelect: () => removeSelected(draft, key, onSelect) },
+        { label: editorWords.copy, icon: 'copy', denied, onSelect: copy },
+        move(editorWords.earlier, 'up', -1),
+        move(editorWords.later, 'down', 1),
+        { label: editorWords.remove, icon: 'trash', destructive: true, denied, onSelect: remove },
       ]}
     />
   )
@@ -233,7 +243,7 @@ export function removeSelected(draft: Draft, key: string, onSelect: (key: string
   const at = nodes.findIndex((node) => node.key === key)
   const node = nodes[at]
   if (node === undefined || draft.readOnly.peek() !== undefined) return
-  draft.change(words.removeItem(titleOfStage(node.stage)), (definition) => removeStage(definition, key))
+  draft.change(editorWords.removeItem(titleOfStage(node.stage)), (definition) => removeStage(definition, key))
   const left = toNodes(draft.definition.peek())
   onSelect((left[at] ?? left.at(-1))?.key)
 }
@@ -247,40 +257,35 @@ function RunsAfter({ draft, node }: { draft: Draft; node: StageNode }) {
   const missing = required.filter((id) => !nodes.some((other) => other.key === id))
   const error = draft.problems.value.find(({ path }) => isSamePath(path, ['stages', index, 'requisiteStageRefIds']))?.message
   const toggle = (id: string, on: boolean) =>
-    draft.change(words.runsAfter, (whole) =>
+    draft.change(editorWords.runsAfter, (whole) =>
       setRequisites(whole, key, on ? [...required, id] : required.filter((other) => other !== id)),
     )
   if (stagesOf(definition).length < 2 && missing.length === 0) return null
   return (
     <fieldset class="field runs-after">
-      <legend>{words.runsAfter}</legend>
+      <legend>{editorWords.runsAfter}</legend>
       <div class="checks-list">
         {nodes
           .filter((other) => required.includes(other.key) || (other.key !== key && !followers.has(other.key)))
           .map((other) => (
-            <label key={other.key} class="check">
-              <input
-                type="checkbox"
-                checked={required.includes(other.key)}
-                onChange={(event) => toggle(other.key, event.currentTarget.checked)}
-              />{' '}
+            <Check key={other.key} checked={required.includes(other.key)} onChange={(on) => toggle(other.key, on)}>
               <Name text={titleOfStage(other.stage)} max={50} />
               <span class="muted">{other.key}</span>
-            </label>
+            </Check>
           ))}
         {missing.map((id) => (
-          <label key={id} class="check">
-            <input type="checkbox" checked onChange={() => toggle(id, false)} /> <s>{id}</s>
-          </label>
+          <Check key={id} checked onChange={() => toggle(id, false)}>
+            <s>{id}</s>
+          </Check>
         ))}
       </div>
-      {required.length === 0 && <p class="help">{words.runsFirst}</p>}
+      {required.length === 0 && <p class="help">{editorWords.runsFirst}</p>}
       {error !== undefined && <p class="error">{error}</p>}
     </fieldset>
   )
 }
 
-type OnFailureChoice = keyof typeof words.onFailure
+type OnFailureChoice = keyof typeof editorWords.onFailure
 
 const failureFlags: Readonly<Record<OnFailureChoice, readonly [fail: boolean, goOn: boolean, others: boolean]>> = {
   stop: [true, false, false],
@@ -299,7 +304,7 @@ function onFailureOf(stage: Json): OnFailureChoice {
 function OnFailure({ draft, base, stage }: { draft: Draft; base: Path; stage: Json }) {
   const selected = onFailureOf(stage)
   const choose = (choice: OnFailureChoice) =>
-    draft.change(words.ifItFails, (definition) => {
+    draft.change(editorWords.ifItFails, (definition) => {
       const [failPipeline, continuePipeline, completeOtherBranchesThenFail] = failureFlags[choice]
       const stages = stagesOf(definition)
       const at = base[1] as number
@@ -308,11 +313,11 @@ function OnFailure({ draft, base, stage }: { draft: Draft; base: Path; stage: Js
     })
   return (
     <fieldset class="field">
-      <legend class="visually-hidden">{words.ifItFails}</legend>
+      <legend class="visually-hidden">{editorWords.ifItFails}</legend>
       {(Object.keys(failureFlags) as OnFailureChoice[]).map((choice) => (
         <label key={choice} class="check">
           <input type="radio" name={`on-failure-${base.join()}`} checked={choice === selected} onChange={() => choose(choice)} />{' '}
-          {words.onFailure[choice]}
+          {editorWords.onFailure[choice]}
         </label>
       ))}
     </fieldset>
@@ -324,7 +329,7 @@ function Timeout({ stage, onChange }: { stage: Json; onChange: (value: unknown) 
   const { stageTimeoutMs } = stage
   const ms = numberOf(stageTimeoutMs)
   return (
-    <LabelledField label={words.timeout} help={words.timeoutHelp}>
+    <Field label={editorWords.timeout} help={editorWords.timeoutHelp}>
       {(tied) => (
         <NumberInput
           tied={tied}
@@ -332,6 +337,6 @@ function Timeout({ stage, onChange }: { stage: Json; onChange: (value: unknown) 
           onChange={(minutes) => onChange(typeof minutes === 'number' ? minutes * minuteMs : minutes)}
         />
       )}
-    </LabelledField>
+    </Field>
   )
 }

@@ -98,7 +98,7 @@ function sortByRun(nodes: readonly StageNode[]): { ordered: readonly StageNode[]
 }
 
 /** A number that no stage has, as Deck gives it. */
-export function freeRefId(definition: Json): string {
+function freeRefId(definition: Json): string {
   const numbers = stagesOf(definition).flatMap((stage) => {
     const number = Number(refIdOf(stage))
     return Number.isSafeInteger(number) ? number : []

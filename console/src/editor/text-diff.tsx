@@ -11,7 +11,7 @@ import { jsonText } from './json-text.ts'
 /** Side by side where there is room. */
 const wideQuery = '(min-width: 56.25em)'
 
-export interface TextDiffProps {
+interface TextDiffProps {
   readonly before: Json
   readonly after: Json
   readonly labels: { readonly before: string; readonly after: string }

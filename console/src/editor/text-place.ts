@@ -3,7 +3,7 @@ import type { TextFormat } from './definition-text.ts'
 import type { Path } from './json-path.ts'
 
 export interface TextPlace {
-  /** Of the value; for a key, of the object that it belongs to. */
+  /** Leads to the value; for a key, to the object that it belongs to. */
   readonly path: Path
   readonly role: 'key' | 'value'
   /** Where the word begins that is typed. */

@@ -3,7 +3,7 @@ import type { Json } from '../model/read.ts'
 import type { TextLanguage, TextProblem } from './definition-text.ts'
 import type { Draft } from './draft.ts'
 import { isSameValue } from './json-path.ts'
-import { words } from './text-words.ts'
+import { textWords } from './text-words.ts'
 
 /** Typing without a longer rest is one step of undo. */
 const restMs = 1500
@@ -38,7 +38,7 @@ export class TextSession {
     const parsed = this.#language.read(text)
     if (parsed.kind === 'unreadable') {
       const line = text.slice(0, parsed.problem.from).split('\n').length
-      draft.unreadable.value = { text, format: this.#language.format, message: words.line(line, parsed.problem.message) }
+      draft.unreadable.value = { text, format: this.#language.format, message: textWords.line(line, parsed.problem.message) }
       return
     }
     if (nowMs - this.#editedAtMs > restMs) this.#step++
@@ -46,7 +46,7 @@ export class TextSession {
     // First, so that whoever sees the new definition knows that it came from here.
     if (!isSameValue(parsed.definition, draft.definition.peek())) this.#said = parsed.definition
     draft.unreadable.value = undefined
-    draft.replace(parsed.definition, words.editText, `text ${this.#step}`)
+    draft.replace(parsed.definition, textWords.editText, `text ${this.#step}`)
   }
 
   /** The new text after a change that did not come from it, such as an undo in another view. */

@@ -7,6 +7,7 @@ import { effect } from '@preact/signals'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
 import { Banner } from '../components/banner.tsx'
+import { Button } from '../components/button.tsx'
 import { useQueryChange } from '../components/filter-field.tsx'
 import { Segments } from '../components/tabs.tsx'
 import { writeExtensions } from './code-mirror.ts'
@@ -18,12 +19,12 @@ import { jsonText } from './json-text.ts'
 import { Lazy } from './lazy.tsx'
 import { helpExtensions, toDiagnostics } from './text-help.ts'
 import { TextSession } from './text-session.ts'
-import { words } from './text-words.ts'
-import { words as editorWords } from './words.ts'
+import { textWords } from './text-words.ts'
+import { editorWords } from './words.ts'
 
 const formats = [
-  { id: 'json', label: words.json },
-  { id: 'yaml', label: words.yaml },
+  { id: 'json', label: textWords.json },
+  { id: 'yaml', label: textWords.yaml },
 ] as const
 /** What is typed is read after this pause. */
 const readDelayMs = 250
@@ -46,43 +47,42 @@ export function TextTab({ draft }: TabProps) {
     change({ format: id === 'json' ? undefined : id })
     setGeneration(generation + 1)
   }
+  const revert = () => {
+    // What was typed last would be read when the editor closes, and come back.
+    readNow.current()
+    draft.unreadable.value = undefined
+    setGeneration(generation + 1)
+  }
   return (
     <div class="text-view">
       <div class="toolbar">
-        <Segments label={words.format} options={formats} selected={format} onSelect={choose} />
-        <p class="muted grow">{words.textKeys}</p>
+        <Segments label={textWords.format} options={formats} selected={format} onSelect={choose} />
+        <p class="muted grow">{textWords.textKeys}</p>
         {!isReadOnly && <ImportFile draft={draft} readNow={readNow} onImported={showImport} />}
       </div>
-      {format === 'yaml' && hasComments && <Banner tone="warning">{words.yamlComments}</Banner>}
+      {format === 'yaml' && hasComments && <Banner tone="warning">{textWords.yamlComments}</Banner>}
       <Lazy
         key={`${format} ${isReadOnly} ${generation}`}
         load={format === 'json' ? loadJson : loadYaml}
         props={{ draft, isReadOnly, readNow, onComments: setHasComments }}
       />
       <div class="text-state" aria-live="polite">
-        {broken !== undefined && (
-          <Banner
-            tone="warning"
-            actions={
-              <button
-                type="button"
-                class="button small"
-                onClick={() => {
-                  // What was typed last would be read when the editor closes, and come back.
-                  readNow.current()
-                  draft.unreadable.value = undefined
-                  setGeneration(generation + 1)
-                }}
-              >
-                {words.revertText}
-              </button>
-            }
-          >
-            {words.textBroken(broken.message)}
-          </Banner>
-        )}
+        {broken !== undefined && <Broken message={broken.message} onRevert={revert} />}
       </div>
     </div>
+  )
+}
+
+function Broken({ message, onRevert }: { message: string; onRevert: () => void }) {
+  const actions = (
+    <Button small onClick={onRevert}>
+      {textWords.revertText}
+    </Button>
+  )
+  return (
+    <Banner tone="warning" actions={actions}>
+      {textWords.textBroken(message)}
+    </Banner>
   )
 }
 
@@ -129,9 +129,9 @@ function ImportFile({ draft, readNow, onImported }: ImportFileProps) {
           event.currentTarget.value = ''
         }}
       />
-      <button type="button" class="button small" onClick={() => input.current?.click()}>
+      <Button small onClick={() => input.current?.click()}>
         {editorWords.importFile}
-      </button>
+      </Button>
     </>
   )
 }
@@ -180,7 +180,7 @@ function openText(parent: HTMLElement, { draft, language, isReadOnly, readNow, o
       doc: session.text,
       extensions: [
         ...helpExtensions(draft, language.format),
-        ...writeExtensions(language.extension, words.textLabel(language.format.toUpperCase())),
+        ...writeExtensions(language.extension, textWords.textLabel(language.format.toUpperCase())),
         EditorState.readOnly.of(isReadOnly),
         isTyped,
       ],

@@ -1,7 +1,7 @@
 /** Texts of the text, difference, history and dry-run views of the pipeline editor, loaded with them. */
 import { plural } from '../words.ts'
 
-export const words = {
+export const textWords = {
   // Text
   format: 'Format of the text',
   json: 'JSON',

@@ -1,7 +1,7 @@
 /** Texts of the pipeline editor, loaded with it. */
 import { plural } from '../words.ts'
 
-export const words = {
+export const editorWords = {
   graph: 'Graph',
   text: 'Text',
   diff: 'Difference',

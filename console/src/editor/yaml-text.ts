@@ -35,7 +35,7 @@ function sentence(message: string): string {
   return /[.!?]$/.test(message) ? message : `${message}.`
 }
 
-/** Of the value; of the last part that there is where something is missing; of a key where the value is long. */
+/** The range of the value; of the last part that there is where something is missing; of a key where the value is long. */
 function rangeAt(root: Node | null, path: Path): TextRange | undefined {
   let node: unknown = root
   let shown: TextRange | undefined
@@ -62,7 +62,7 @@ function toRange(node: unknown): TextRange | undefined {
   return range === undefined || range === null ? undefined : { from: range[0], to: Math.max(range[1], range[0] + 1) }
 }
 
-/** Of an object or list, its beginning. */
+/** The range of a value; an object or a list counts with its beginning only. */
 function firstLineOf(node: unknown): TextRange | undefined {
   const range = toRange(node)
   return range === undefined || !isCollection(node) ? range : { from: range.from, to: range.from + 1 }

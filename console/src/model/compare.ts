@@ -2,7 +2,7 @@
 import { type Execution, type Stage, titleOf, toStageTree } from './execution.ts'
 import { listOf, objectOf } from './read.ts'
 
-export interface Difference {
+export interface ComparedValue {
   /** Such as `parameters.version`. */
   readonly path: string
   /** As text; undefined where the side has no such value. */
@@ -11,9 +11,9 @@ export interface Difference {
   readonly differs: boolean
 }
 
-export interface Comparison {
-  readonly facts: readonly Difference[]
-  readonly stages: readonly { readonly name: string; readonly differences: readonly Difference[] }[]
+interface Comparison {
+  readonly facts: readonly ComparedValue[]
+  readonly stages: readonly { readonly name: string; readonly differences: readonly ComparedValue[] }[]
 }
 
 /** Values of a stage that differ in every run and explain nothing. */
@@ -27,7 +27,7 @@ const always = new Set([
   'restartDetails',
 ])
 const maxDepth = 6
-/** Of one stage: what is beyond is not compared. */
+/** Values of one stage that are compared. */
 const maxValues = 500
 
 export function compareExecutions(left: Execution, right: Execution): Comparison {
@@ -67,7 +67,7 @@ function pairs(left: readonly Stage[], right: readonly Stage[]): (readonly [Stag
   return [...found, ...others.map((other) => [undefined, other] as const)]
 }
 
-function compare(left: unknown, right: unknown): Difference[] {
+function compare(left: unknown, right: unknown): ComparedValue[] {
   const [one, other] = [leaves(left), leaves(right)]
   return [...new Set([...one.keys(), ...other.keys()])].map((path) => ({
     path,

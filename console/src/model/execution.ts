@@ -14,7 +14,7 @@ export interface StageTree {
   readonly top: readonly Stage[]
   /** Synthetic stages by the stage that they belong to: before it, then after it. */
   readonly inner: ReadonlyMap<string, readonly Stage[]>
-  /** Of the stages of the definition. */
+  /** Links between the stages of the definition. */
   readonly links: StageLinks
 }
 

@@ -6,7 +6,7 @@ export interface HeldRow<Item> {
   readonly isGone: boolean
 }
 
-export interface HeldRows<Item> {
+interface HeldRows<Item> {
   readonly rows: readonly HeldRow<Item>[]
   /** Items that wait, because rows would move if they were shown. */
   readonly waiting: number

@@ -1,4 +1,4 @@
-/** Load balancers and security groups as their forms edit them, and the jobs that store them. For the provider `local`. */
+/** Load balancers and security groups as their forms edit them, and the jobs that store them. */
 import type { components } from '../api/schema.d.ts'
 import { type Json, numberOf, objectOf, objectsOf, textOf, textsOf } from './read.ts'
 
@@ -18,7 +18,7 @@ export interface ListenerDraft {
   readonly externalProtocol: string
   readonly externalPort: string
   readonly internalProtocol: string
-  /** Of HTTPS. */
+  /** The certificate of HTTPS. */
   readonly certificate: string
 }
 
@@ -83,12 +83,12 @@ export function balancerDraftOfJob(job: Json): Partial<BalancerDraft> {
   }
 }
 
-export function toBalancerJob(draft: BalancerDraft): Json & { readonly type: string } {
+export function toBalancerJob(draft: BalancerDraft, cloudProvider: string): Json & { readonly type: string } {
   const { name, account, region, listeners, securityGroups, isInternal } = draft
   const { healthCheck, healthInterval, healthTimeout, unhealthyThreshold, healthyThreshold } = draft
   return {
     type: 'upsertLoadBalancer',
-    cloudProvider: 'local',
+    cloudProvider,
     credentials: account,
     account,
     region,
@@ -161,7 +161,7 @@ function toRules(rule: Json): readonly RuleDraft[] {
   })
 }
 
-export function toSecurityGroupJob(draft: SecurityGroupDraft): Json & { readonly type: string } {
+export function toSecurityGroupJob(draft: SecurityGroupDraft, cloudProvider: string): Json & { readonly type: string } {
   const { name, description, account, region, rules } = draft
   const ports = ({ protocol, startPort, endPort }: RuleDraft) => ({
     type: protocol,
@@ -172,7 +172,7 @@ export function toSecurityGroupJob(draft: SecurityGroupDraft): Json & { readonly
   })
   return {
     type: 'upsertSecurityGroup',
-    cloudProvider: 'local',
+    cloudProvider,
     credentials: account,
     account,
     region,
@@ -224,7 +224,7 @@ export function applicationOf(name: string): string {
   return name.trim().split('-')[0] ?? ''
 }
 
-export interface DeployingPipeline {
+interface DeployingPipeline {
   readonly id: string
   readonly name: string
   readonly application: string

@@ -16,7 +16,7 @@ export interface LogText {
 
 /** A browser lays out so many lines at once without a pause. */
 const linesEach = 200
-/** Of what has no line ends. */
+/** The longest piece of text without line ends. */
 const maxLength = 64_000
 
 /** @param before The last answer for the same output, whose pieces are taken over. */
@@ -81,7 +81,7 @@ export function toTextOfBytes(text: string, bytes: number): string {
 }
 
 /** A line, by the piece that has it and its number in it. */
-export interface LogLine {
+interface LogLine {
   readonly block: LogBlock
   readonly at: number
 }

@@ -2,11 +2,11 @@
 import { objectOf, textsOf } from './read.ts'
 
 export const rights = ['READ', 'EXECUTE', 'WRITE'] as const
-export type Right = (typeof rights)[number]
+export type ApplicationRight = (typeof rights)[number]
 
 export interface RoleRights {
   readonly role: string
-  readonly has: readonly Right[]
+  readonly has: readonly ApplicationRight[]
 }
 
 /** In the order in which roles appear. */
@@ -32,23 +32,23 @@ export function isOpen(rows: readonly RoleRights[]): boolean {
 }
 
 /** Rights that no role has, so that only administrators have them. */
-export function unheldRights(rows: readonly RoleRights[]): readonly Right[] {
+export function unheldRights(rows: readonly RoleRights[]): readonly ApplicationRight[] {
   return isOpen(rows) ? [] : rights.filter((right) => effectiveHolders(rows, right).length === 0)
 }
 
 /** Rights that a user with these roles would not have. Roles are compared without regard to case. */
-export function lostRights(rows: readonly RoleRights[], roles: readonly string[]): readonly Right[] {
+export function lostRights(rows: readonly RoleRights[], roles: readonly string[]): readonly ApplicationRight[] {
   if (isOpen(rows)) return []
   const own = new Set(roles.map((role) => role.toLowerCase()))
   return rights.filter((right) => !effectiveHolders(rows, right).some((role) => own.has(role.toLowerCase())))
 }
 
-function holders(rows: readonly RoleRights[], right: Right): readonly string[] {
+function holders(rows: readonly RoleRights[], right: ApplicationRight): readonly string[] {
   return rows.flatMap(({ role, has }) => (role.trim() !== '' && has.includes(right) ? [role.trim()] : []))
 }
 
 /** Who may read may start, unless roles are named for that. */
-function effectiveHolders(rows: readonly RoleRights[], right: Right): readonly string[] {
+function effectiveHolders(rows: readonly RoleRights[], right: ApplicationRight): readonly string[] {
   const named = holders(rows, right)
   return right === 'EXECUTE' && named.length === 0 ? holders(rows, 'READ') : named
 }

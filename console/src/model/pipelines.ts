@@ -7,7 +7,7 @@ import { isComplete } from './status.ts'
 type Pipeline = components['schemas']['Pipeline']
 type Run = Pick<Execution, 'pipelineConfigId' | 'buildTime'> & { readonly status: string }
 
-/** Of the address; what is missing leaves all. */
+/** What the address leaves of the pipelines; a missing value leaves all. */
 export interface PipelineFilter {
   readonly q: string
   /** A status of executions, of which `RUNNING` stands for all that have not ended; `NEVER` or `DISABLED`. */
@@ -34,7 +34,7 @@ function hasState({ id, disabled }: Pipeline, state: string, runs: readonly Run[
 }
 
 /** `name: value`, or the name alone. */
-export function tagsOf({ tags }: Pipeline): readonly string[] {
+function tagsOf({ tags }: Pipeline): readonly string[] {
   return objectsOf(tags).flatMap((tag) => {
     const name = textOf(tag['name'])
     return name === undefined ? [] : [[name, textOf(tag['value'])].filter(Boolean).join(': ')]

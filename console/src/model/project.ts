@@ -23,7 +23,7 @@ export interface ProjectDraft {
   readonly pipelines: readonly { readonly application: string; readonly id: string }[]
 }
 
-export function toDraft(project: Project | undefined): ProjectDraft {
+export function toProjectDraft(project: Project | undefined): ProjectDraft {
   const config = objectOf(project?.config)
   return {
     name: project?.name ?? '',

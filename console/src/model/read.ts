@@ -28,7 +28,7 @@ export function numberOf(value: unknown): number | undefined {
   return typeof number === 'number' && Number.isFinite(number) ? number : undefined
 }
 
-/** Of a field whose values are separated by commas. */
+/** Splits the text of a field whose values are separated by commas. */
 export function splitList(text: string): string[] {
   return [
     ...new Set(

@@ -3,7 +3,7 @@ import { signal } from '@preact/signals'
 import { basePath } from '../address.ts'
 import { user } from '../api/session.ts'
 
-export interface Recent {
+interface Recent {
   readonly label: string
   readonly kind: 'application' | 'pipeline'
   readonly href: string

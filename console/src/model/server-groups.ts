@@ -30,6 +30,11 @@ export function accountOf(group: ServerGroup): string {
   return group.account ?? textOf(group['accountName']) ?? ''
 }
 
+/** Where its address leads. */
+export function groupPlace(group: ServerGroup): { readonly account: string; readonly region: string; readonly name: string } {
+  return { account: accountOf(group), region: group.region, name: group.name }
+}
+
 export function instancesOf(group: ServerGroup): readonly Instance[] {
   return group.instances ?? []
 }
@@ -144,9 +149,7 @@ export function stackOf({ moniker }: ServerGroup): string {
   return moniker?.stack ?? ''
 }
 
-/**
- * Of clusters whose server groups are not read; a text may also be the name of a server group of theirs.
- */
+/** For clusters whose server groups are not read; the text may also name one of those. */
 export function matchesCluster({ account, name }: ClusterName, { q = '', account: chosen }: GroupFilter): boolean {
   const wanted = q.toLowerCase()
   const cluster = name.toLowerCase()

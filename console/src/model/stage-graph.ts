@@ -6,7 +6,7 @@ import { durationOf, isWaiting, type Stage, type StageTree, stageStatus, titleOf
 import type { StageLinks } from './stage-links.ts'
 import { isComplete, type Kind } from './status.ts'
 
-export interface StageNode {
+interface DrawnStage {
   readonly kind: 'stage'
   readonly id: string
   readonly stage: Stage
@@ -16,20 +16,20 @@ export interface StageNode {
 }
 
 /** Siblings between the same stages, or successes in a row. */
-export interface FoldNode {
+interface FoldNode {
   readonly kind: 'stack' | 'chain'
   readonly id: string
   readonly stages: readonly Stage[]
 }
 
 /** A requisite that no stage has. */
-export interface MissingNode {
+interface MissingNode {
   readonly kind: 'missing'
   readonly id: string
   readonly ref: string
 }
 
-export type GraphNode = StageNode | FoldNode | MissingNode
+export type GraphNode = DrawnStage | FoldNode | MissingNode
 
 export interface GraphEdge {
   readonly from: string
@@ -38,7 +38,7 @@ export interface GraphEdge {
   readonly isBroken: boolean
 }
 
-export interface StageGraph {
+export interface GraphShape {
   /** In topological order; those without a stage first. */
   readonly nodes: readonly GraphNode[]
   readonly edges: readonly GraphEdge[]
@@ -58,7 +58,7 @@ const maxDepth = 20
  * @param opened Ids of nodes that the reader has opened.
  * @param foldsChains While the execution runs, or when it has failed.
  */
-export function toStageGraph(tree: StageTree, opened: ReadonlySet<string>, foldsChains: boolean): StageGraph {
+export function toStageGraph(tree: StageTree, opened: ReadonlySet<string>, foldsChains: boolean): GraphShape {
   const { links } = tree
   const byId = new Map(tree.top.map((stage) => [stage.id, stage]))
   const unitOf = new Map<string, string>(tree.top.map(({ id }) => [id, id]))
@@ -135,7 +135,7 @@ function nearOf(ids: readonly string[], { before, after }: StageLinks): Readonly
   return near
 }
 
-function toStageNode(stage: Stage, tree: StageTree, opened: ReadonlySet<string>): StageNode {
+function toStageNode(stage: Stage, tree: StageTree, opened: ReadonlySet<string>): DrawnStage {
   const inner = innerOf(stage, tree.inner)
   const shown = opened.has(stage.id) ? inner : inner.filter(needsAttention).slice(0, 3)
   return { kind: 'stage', id: stage.id, stage, shown, innerCount: inner.length }
@@ -163,7 +163,7 @@ function edgesOf(
   return edges
 }
 
-/** Of the units, each once; what closes a circle is broken. */
+/** Edges between the units, each once; what closes a circle is broken. */
 function toEdges(pairs: StageLinks['pairs'], unitOf: ReadonlyMap<string, string>): readonly GraphEdge[] {
   const after = new Map<string, Set<string>>()
   for (const [start, end] of pairs) {

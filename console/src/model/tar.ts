@@ -1,6 +1,6 @@
 /** A tar archive of small text files, as an upload of an image takes it. */
 
-export interface TextFile {
+interface TextFile {
   /** At most 100 bytes. */
   readonly name: string
   readonly content: string

@@ -10,7 +10,7 @@ export interface Segment {
   readonly width: number
 }
 
-export interface Axis {
+interface Axis {
   /** Milliseconds since the epoch. */
   readonly from: number
   readonly until: number

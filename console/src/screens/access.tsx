@@ -6,12 +6,13 @@ import { type Explanation, questionsPerRequest, useExplanations } from '../api/e
 import { refreshAll, useLive } from '../api/live.ts'
 import { changeOperation, startOperation, useRight } from '../api/rights.ts'
 import { user } from '../api/session.ts'
+import { Button } from '../components/button.tsx'
 import { confirm } from '../components/confirm-dialog.tsx'
 import { DataTable } from '../components/data-table.tsx'
 import { FilterField, NoMatch } from '../components/filter-field.tsx'
 import { Icon } from '../components/icon.tsx'
 import { KeyValue } from '../components/key-value.tsx'
-import { Name } from '../components/name.tsx'
+import { Name, NameLink } from '../components/name.tsx'
 import { Panel } from '../components/panel.tsx'
 import { EmptyState, Loaded } from '../components/states.tsx'
 import { StatusMark } from '../components/status-mark.tsx'
@@ -50,7 +51,6 @@ function Identity() {
       title: adminWords.readRolesTitle,
       effect: adminWords.readRolesEffect,
       action: adminWords.readRoles,
-      level: 1,
       run: async () => {
         await unwrap(client.POST('/auth/roles/sync', {}))
         live.refresh()
@@ -58,9 +58,9 @@ function Identity() {
       },
     })
   const actions = isAdmin && sync.allowed && (
-    <button type="button" class="button small" onClick={readAgain}>
-      <Icon name="refresh" /> {adminWords.readRoles}
-    </button>
+    <Button small icon="refresh" onClick={readAgain}>
+      {adminWords.readRoles}
+    </Button>
   )
   return (
     <Panel title={<Name text={adminWords.youAre(username)} />} actions={actions}>
@@ -142,11 +142,7 @@ function Matrix({ applications }: { applications: readonly string[] }) {
               key: 'application',
               head: words.name,
               grow: true,
-              cell: ({ application }) => (
-                <a href={to.application(application)}>
-                  <Name text={application} max={60} />
-                </a>
-              ),
+              cell: ({ application }) => <NameLink href={to.application(application)} text={application} max={60} />,
             },
             ...rights.map(({ operation, label }, index) => ({
               key: operation,
@@ -173,13 +169,13 @@ function Decision({ answer, application, operation }: DecisionProps) {
   if (answer === undefined) return null
   return (
     <a class="mark-cell" href={to.access('explain', { operation, application })} title={reasonOf(answer)}>
-      <StatusMark kind={kindOf(answer.decision)} />
+      <StatusMark kind={decisionKind(answer.decision)} />
       {adminWords[answer.decision]}
     </a>
   )
 }
 
-export function kindOf(decision: Explanation['decision']): Kind {
+export function decisionKind(decision: Explanation['decision']): Kind {
   return { allowed: 'succeeded', denied: 'failed', depends: 'unknown' }[decision] as Kind
 }
 

@@ -7,7 +7,6 @@ import { refreshMatching, useLive } from '../api/live.ts'
 import type { Right } from '../api/rights.ts'
 import { DataTable } from '../components/data-table.tsx'
 import { openDialog } from '../components/dialog.tsx'
-import { Field } from '../components/field.tsx'
 import { CheckField, ChoiceField, TextField } from '../components/form-fields.tsx'
 import { Name } from '../components/name.tsx'
 import { Panel } from '../components/panel.tsx'
@@ -74,18 +73,13 @@ function General({ values, set }: GeneralProps) {
       {text('description', words.description)}
       {text('aliases', settingsWords.aliases, { help: settingsWords.aliasesHelp })}
       {text('cloudProviders', settingsWords.providers, { help: settingsWords.providersHelp })}
-      <Field label={settingsWords.instancePort} help={settingsWords.instancePortHelp}>
-        {(tied) => (
-          <input
-            {...tied}
-            type="number"
-            min="1"
-            max="65535"
-            value={textOf(values.instancePort) ?? ''}
-            onInput={(event) => set('instancePort', numberOf(event.currentTarget.value) ?? null)}
-          />
-        )}
-      </Field>
+      <TextField
+        label={settingsWords.instancePort}
+        help={settingsWords.instancePortHelp}
+        value={textOf(values.instancePort) ?? ''}
+        input={{ type: 'number', min: 1, max: 65_535 }}
+        onChange={(port) => set('instancePort', numberOf(port) ?? null)}
+      />
       <CheckField
         label={settingsWords.platformHealthOnly}
         checked={values.platformHealthOnly === true}

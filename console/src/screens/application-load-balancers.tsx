@@ -1,14 +1,15 @@
 /** The load balancers of an application: who receives traffic, who does not, and why. */
+
 import { to } from '../address.ts'
 import { adminWords } from '../admin-words.ts'
 import { useLive } from '../api/live.ts'
 import { changeOperation, useRight } from '../api/rights.ts'
 import { applicationEvents } from '../api/streams.ts'
 import { ApplicationHead } from '../components/application-head.tsx'
+import { Button } from '../components/button.tsx'
 import { openDialog } from '../components/dialog.tsx'
-import { FilterField, FilterSelect, NoMatch } from '../components/filter-field.tsx'
-import { Icon } from '../components/icon.tsx'
-import { RightButton } from '../components/right-button.tsx'
+import { FilterField, FilterSelect } from '../components/filter-field.tsx'
+import { Filtered } from '../components/filtered-list.tsx'
 import { EmptyState, Loaded } from '../components/states.tsx'
 import { VirtualList } from '../components/virtual-list.tsx'
 import { placeOf } from '../model/infrastructure.ts'
@@ -40,50 +41,64 @@ export function ApplicationLoadBalancers({ params, query: { q = '', provider } }
           </EmptyState>
         }
       >
-        {(balancers) => {
-          if (name !== undefined) {
-            const chosen = balancers.find((balancer) => isSamePlace(placeOf(balancer), { provider, account, region, name }))
-            return <OneBalancer application={application} name={name} balancer={chosen} />
-          }
-          const shown = balancers.filter((balancer) => {
-            const place = placeOf(balancer)
-            return place.name.toLowerCase().includes(q.toLowerCase()) && (provider === undefined || place.provider === provider)
-          })
-          const providers = [...new Set(balancers.map((balancer) => placeOf(balancer).provider))].toSorted()
-          return (
-            <>
-              <div class="filters">
-                <FilterField value={q} />
-                <FilterSelect
-                  name="provider"
-                  label={words.provider}
-                  value={provider}
-                  any={words.anyOf.provider}
-                  options={providers.map((each) => [each, each])}
-                />
-              </div>
-              {shown.length === 0 ? (
-                <NoMatch
-                  text={adminWords.noMatch(adminWords.loadBalancers.toLowerCase(), [q, provider].filter(Boolean).join(', '))}
-                  filters={filterNames}
-                />
-              ) : (
-                <VirtualList
-                  class="stack cards"
-                  label={words.loadBalancers}
-                  items={shown}
-                  keyOf={(balancer) => placeKey(placeOf(balancer))}
-                  rowHeight={panelHeight}
-                  drawAll={20}
-                  overscan={3}
-                  row={(balancer) => <BalancerPanel balancer={balancer} />}
-                />
-              )}
-            </>
+        {(balancers) =>
+          name === undefined ? (
+            <AllBalancers balancers={balancers} q={q} provider={provider} />
+          ) : (
+            <OneBalancer
+              application={application}
+              name={name}
+              balancer={balancers.find((one) => isSamePlace(placeOf(one), { provider, account, region, name }))}
+            />
           )
-        }}
+        }
       </Loaded>
     </>
+  )
+}
+
+interface AllBalancersProps {
+  readonly balancers: readonly Balancer[]
+  readonly q: string
+  readonly provider: string | undefined
+}
+
+function AllBalancers({ balancers, q, provider }: AllBalancersProps) {
+  const shown = balancers.filter((balancer) => {
+    const place = placeOf(balancer)
+    return place.name.toLowerCase().includes(q.toLowerCase()) && (provider === undefined || place.provider === provider)
+  })
+  const providers = [...new Set(balancers.map((balancer) => placeOf(balancer).provider))].toSorted()
+  const described = [q, provider].filter(Boolean).join(', ')
+  const fields = (
+    <>
+      <FilterField value={q} />
+      <FilterSelect
+        name="provider"
+        label={words.provider}
+        value={provider}
+        any={words.anyOf.provider}
+        options={providers.map((each) => [each, each])}
+      />
+    </>
+  )
+  return (
+    <Filtered
+      fields={fields}
+      noMatch={shown.length > 0 ? undefined : adminWords.noMatch(adminWords.loadBalancers.toLowerCase(), described)}
+      filters={filterNames}
+    >
+      <VirtualList
+        class="stack cards"
+        label={words.loadBalancers}
+        items={shown}
+        keyOf={(balancer) => placeKey(placeOf(balancer))}
+        rowHeight={panelHeight}
+        drawAll={20}
+        overscan={3}
+        row={(balancer) => <BalancerPanel balancer={balancer} />}
+      />
+    </Filtered>
   )
 }
 
@@ -114,10 +129,11 @@ function isSamePlace(place: Readonly<Record<string, string>>, wanted: Readonly<R
 }
 
 function CreateBalancer({ application }: { application: string }) {
-  const right = useRight({ operation: changeOperation, application })
+  const { reason } = useRight({ operation: changeOperation, application })
+  const create = () => openDialog(<EditBalancer application={application} balancer={undefined} />)
   return (
-    <RightButton right={right} onClick={() => openDialog(<EditBalancer application={application} balancer={undefined} />)}>
-      <Icon name="plus" /> {adminWords.createBalancer}
-    </RightButton>
+    <Button icon="plus" denied={reason} onClick={create}>
+      {adminWords.createBalancer}
+    </Button>
   )
 }

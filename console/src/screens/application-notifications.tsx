@@ -48,7 +48,6 @@ function Notifications({ application, record, right }: { application: string; re
   const metadata = useLive('/notifications/metadata', {}, { refresh: 'open' }).reading.value.body ?? []
   const known = [...channels, ...metadata.map(({ notificationType }) => notificationType.toLowerCase())]
   const list = objectsOf(values.notifications)
-  const events = Object.entries(settingsWords.events).map(([id, label]) => ({ id, label }))
   return (
     <Panel title={settingsWords.notifications}>
       <div class="answer">
@@ -62,27 +61,7 @@ function Notifications({ application, record, right }: { application: string; re
           addLabel={settingsWords.addNotification}
           added={{ type: 'email', level: 'application', address: '', when: ['pipeline.failed'] }}
         >
-          {(notification, put) => (
-            <>
-              <ChoiceField
-                label={settingsWords.channel}
-                value={textOf(notification['type']) ?? ''}
-                choices={known}
-                onChange={(type) => put({ type })}
-              />
-              <TextField
-                label={settingsWords.recipient}
-                value={textOf(notification['address']) ?? ''}
-                onChange={(address) => put({ address })}
-              />
-              <CheckList
-                label={settingsWords.when}
-                choices={events}
-                chosen={textsOf(notification['when'])}
-                onChange={(when) => put({ when })}
-              />
-            </>
-          )}
+          {(notification, put) => <NotificationFields notification={notification} channels={known} put={put} />}
         </RecordRows>
       </div>
       <SaveBar
@@ -92,6 +71,38 @@ function Notifications({ application, record, right }: { application: string; re
         onReview={() => openDialog(<ReviewNotifications application={application} edits={edits} onSaved={reset} />)}
       />
     </Panel>
+  )
+}
+
+interface NotificationFieldsProps {
+  readonly notification: Json
+  readonly channels: readonly string[]
+  readonly put: (change: Json) => void
+}
+
+const events = Object.entries(settingsWords.events).map(([id, label]) => ({ id, label }))
+
+function NotificationFields({ notification, channels: known, put }: NotificationFieldsProps) {
+  return (
+    <>
+      <ChoiceField
+        label={settingsWords.channel}
+        value={textOf(notification['type']) ?? ''}
+        choices={known}
+        onChange={(type) => put({ type })}
+      />
+      <TextField
+        label={settingsWords.recipient}
+        value={textOf(notification['address']) ?? ''}
+        onChange={(address) => put({ address })}
+      />
+      <CheckList
+        label={settingsWords.when}
+        choices={events}
+        chosen={textsOf(notification['when'])}
+        onChange={(when) => put({ when })}
+      />
+    </>
   )
 }
 

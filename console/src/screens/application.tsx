@@ -1,4 +1,5 @@
 /** The overview of an application: what serves now and what changes. */
+
 import { useMemo } from 'preact/hooks'
 import { to } from '../address.ts'
 import { pendingTasks } from '../api/actions.ts'
@@ -6,9 +7,10 @@ import { useAttributes } from '../api/attributes.ts'
 import { useLive } from '../api/live.ts'
 import { applicationEvents } from '../api/streams.ts'
 import { ApplicationHead } from '../components/application-head.tsx'
-import { FilterField, FilterSelect, NoMatch } from '../components/filter-field.tsx'
+import { FilterField, FilterSelect } from '../components/filter-field.tsx'
+import { Filtered } from '../components/filtered-list.tsx'
 import { EmptyState, Loaded } from '../components/states.tsx'
-import { StatusMark } from '../components/status-mark.tsx'
+import { StatusBadge } from '../components/status-mark.tsx'
 import {
   accountOf,
   type ClusterName,
@@ -30,41 +32,25 @@ const maxWhole = 250
 
 export function ApplicationOverview({ params, query }: ScreenProps) {
   const application = params['application'] ?? ''
-  const events = applicationEvents(application, 'infrastructure')
-  const attributes = useAttributes(application)
-  const active = useLive(
-    '/applications/{application}/pipelines',
-    { path: { application }, query: { statuses: 'RUNNING', expand: false, limit: 10 } },
-    { refresh: 'live', events: applicationEvents(application, 'executions') },
-  )
-  const isChanging =
-    (active.reading.value.body?.length ?? 0) > 0 || pendingTasks.value.some((pending) => pending.application === application)
-  const balancers = useLive('/applications/{application}/loadBalancers', { path: { application } }, { refresh: 'steady', events })
-  const names = useLive(
-    '/applications/{application}/clusters',
-    { path: { application } },
-    { refresh: isChanging ? 'steady' : 'slow', events },
-  )
-  const { body, error: namesError } = names.reading.value
-  const clusters = useMemo(() => toClusterNames(body ?? {}), [body])
-  const isLarge = clusters.length > maxWhole
-  const isKnown = body !== undefined || namesError !== undefined
-  const groups = useLive(
-    '/applications/{applicationName}/serverGroups',
-    isKnown && !isLarge ? { path: { applicationName: application } } : undefined,
-    { refresh: isChanging ? 'live' : 'steady', isBusy: () => isChanging, events },
-  )
-  const found = groups.reading.value.body ?? []
-  const { error } = attributes.reading.value
+  const { attributes, balancers, clusters, groups, isLarge, isChanging } = useOverview(application)
+  const { body, error } = attributes.reading.value
   const shared = { application, balancers: balancers.reading.value.body ?? [], query }
+  const toPipelines = (
+    <EmptyState icon="box" text={words.clustersEmpty}>
+      <a class="button" href={to.pipelines(application)}>
+        {words.openPipelines}
+      </a>
+    </EmptyState>
+  )
+  const count = <span class="count">{plural(clusters.length, 'cluster')}</span>
   return (
     <>
       <ApplicationHead
         application={application}
         tab={words.overview}
-        state={isLarge ? <span class="count">{plural(clusters.length, 'cluster')}</span> : <Summary groups={found} />}
+        state={isLarge ? count : <Summary groups={groups.reading.value.body ?? []} />}
       />
-      {error?.status === 404 && attributes.reading.value.body === undefined ? (
+      {error?.status === 404 && body === undefined ? (
         <EmptyState icon="search" text={words.noSuchApplication(application)}>
           <a class="button" href={to.applications()}>
             {words.applications}
@@ -73,22 +59,38 @@ export function ApplicationOverview({ params, query }: ScreenProps) {
       ) : isLarge ? (
         <LargeOverview {...shared} clusters={clusters} isChanging={isChanging} />
       ) : (
-        <Loaded
-          live={groups}
-          rows={6}
-          empty={
-            <EmptyState icon="box" text={words.clustersEmpty}>
-              <a class="button" href={to.pipelines(application)}>
-                {words.openPipelines}
-              </a>
-            </EmptyState>
-          }
-        >
+        <Loaded live={groups} rows={6} empty={toPipelines}>
           {(all) => <Overview {...shared} groups={all} />}
         </Loaded>
       )}
     </>
   )
+}
+
+/** What the overview reads: the server groups only of an application that has few clusters, or some. */
+function useOverview(application: string) {
+  const events = applicationEvents(application, 'infrastructure')
+  const path = { application }
+  const attributes = useAttributes(application)
+  const active = useLive(
+    '/applications/{application}/pipelines',
+    { path, query: { statuses: 'RUNNING', expand: false, limit: 10 } },
+    { refresh: 'live', events: applicationEvents(application, 'executions') },
+  )
+  const isChanging =
+    (active.reading.value.body?.length ?? 0) > 0 || pendingTasks.value.some((pending) => pending.application === application)
+  const balancers = useLive('/applications/{application}/loadBalancers', { path }, { refresh: 'steady', events })
+  const names = useLive('/applications/{application}/clusters', { path }, { refresh: isChanging ? 'steady' : 'slow', events })
+  const { body, error } = names.reading.value
+  const clusters = useMemo(() => toClusterNames(body ?? {}), [body])
+  const isLarge = clusters.length > maxWhole
+  const isKnown = body !== undefined || error !== undefined
+  const groups = useLive(
+    '/applications/{applicationName}/serverGroups',
+    isKnown && !isLarge ? { path: { applicationName: application } } : undefined,
+    { refresh: isChanging ? 'live' : 'steady', isBusy: () => isChanging, events },
+  )
+  return { attributes, balancers, clusters, groups, isLarge, isChanging }
 }
 
 function Summary({ groups }: { groups: readonly ServerGroup[] }) {
@@ -98,14 +100,8 @@ function Summary({ groups }: { groups: readonly ServerGroup[] }) {
   if (groups.length === 0) return null
   return (
     <span class="row summary">
-      <span class="status-badge is-succeeded">
-        <StatusMark kind="succeeded" /> {words.up(up)}
-      </span>
-      {down > 0 && (
-        <span class="status-badge is-failed">
-          <StatusMark kind="failed" /> {words.down(down)}
-        </span>
-      )}
+      <StatusBadge status={{ kind: 'succeeded', word: words.up(up) }} />
+      {down > 0 && <StatusBadge status={{ kind: 'failed', word: words.down(down) }} />}
       <span class="muted">{`${plural(groups.length, 'server group')}, ${plural(clusters.length, 'cluster')}`}</span>
     </span>
   )
@@ -123,56 +119,57 @@ const groupings = ['cluster', 'region', 'image'] as const satisfies readonly Gro
 function Overview({ application, groups, balancers, query }: OverviewProps & { readonly groups: readonly ServerGroup[] }) {
   const filter: GroupFilter = query
   const by = groupings.find((each) => each === query['group']) ?? 'cluster'
+  const key = JSON.stringify(query)
   const clusters = useMemo(
     () =>
       toClusters(
         groups.filter((group) => matches(group, filter)),
         by,
       ),
-    [groups, JSON.stringify(query)],
+    [groups, key],
   )
   const context = useMemo(() => ({ application, groups }), [application, groups])
+  return (
+    <Filtered
+      fields={<OverviewFilters filter={filter} groups={groups} by={by} />}
+      noMatch={clusters.length === 0 ? words.noGroupMatches(describeFilter(filter)) : undefined}
+      filters={filterNames}
+    >
+      <ClusterList clusters={clusters} balancers={balancers} context={context} filter={key} by={by} />
+    </Filtered>
+  )
+}
+
+interface OverviewFiltersProps {
+  readonly filter: GroupFilter
+  readonly groups: readonly ServerGroup[]
+  readonly by: Grouping
+}
+
+function OverviewFilters({ filter, groups, by }: OverviewFiltersProps) {
   const { q, account, region, stack, health, disabled } = filter
+  const regions = groups.map((group) => group.region)
   return (
     <>
-      <div class="filters">
-        <FilterField value={q} />
-        <FilterSelect {...choiceOf('account', account, groups.map(accountOf))} />
-        <FilterSelect
-          {...choiceOf(
-            'region',
-            region,
-            groups.map((group) => group.region),
-          )}
-        />
-        <FilterSelect {...choiceOf('stack', stack, groups.map(stackOf))} />
-        <FilterSelect
-          name="health"
-          label={words.healthFilter}
-          value={health}
-          any={words.anyHealth}
-          options={words.healthChoices}
-        />
-        <FilterSelect
-          name="disabled"
-          label={words.traffic}
-          value={disabled}
-          any={words.anyTraffic}
-          options={words.trafficChoices}
-        />
-        <FilterSelect
-          name="group"
-          label={words.groupBy}
-          value={by === 'cluster' ? undefined : by}
-          any={words.groupings.cluster}
-          options={groupings.slice(1).map((each) => [each, words.groupings[each]])}
-        />
-      </div>
-      {clusters.length === 0 ? (
-        <NoGroup filter={filter} text={words.noGroupMatches} />
-      ) : (
-        <ClusterList clusters={clusters} balancers={balancers} context={context} filter={JSON.stringify(query)} by={by} />
-      )}
+      <FilterField value={q} />
+      <FilterSelect {...choiceOf('account', account, groups.map(accountOf))} />
+      <FilterSelect {...choiceOf('region', region, regions)} />
+      <FilterSelect {...choiceOf('stack', stack, groups.map(stackOf))} />
+      <FilterSelect name="health" label={words.healthFilter} value={health} any={words.anyHealth} options={words.healthChoices} />
+      <FilterSelect
+        name="disabled"
+        label={words.traffic}
+        value={disabled}
+        any={words.anyTraffic}
+        options={words.trafficChoices}
+      />
+      <FilterSelect
+        name="group"
+        label={words.groupBy}
+        value={by === 'cluster' ? undefined : by}
+        any={words.groupings.cluster}
+        options={groupings.slice(1).map((each) => [each, words.groupings[each]])}
+      />
     </>
   )
 }
@@ -181,23 +178,21 @@ type LargeOverviewProps = OverviewProps & { readonly clusters: readonly ClusterN
 
 function LargeOverview({ clusters, query, ...list }: LargeOverviewProps) {
   const filter: GroupFilter = { ...(query['q'] && { q: query['q'] }), ...(query['account'] && { account: query['account'] }) }
-  const shown = useMemo(() => clusters.filter((cluster) => matchesCluster(cluster, filter)), [clusters, JSON.stringify(filter)])
+  const key = JSON.stringify(filter)
+  const shown = useMemo(() => clusters.filter((cluster) => matchesCluster(cluster, filter)), [clusters, key])
   const accounts = clusters.map(({ account }) => account)
-  return (
+  const fields = (
     <>
-      <div class="filters">
-        <FilterField value={filter.q} label={words.filterClusters} />
-        <FilterSelect {...choiceOf('account', filter.account, accounts)} />
-        <span class="muted">
-          {shown.length === clusters.length ? words.readInView : words.cut(shown.length, clusters.length)}
-        </span>
-      </div>
-      {shown.length === 0 ? (
-        <NoGroup filter={filter} text={words.noClusterMatches} />
-      ) : (
-        <ClustersInView {...list} clusters={shown} filter={JSON.stringify(filter)} />
-      )}
+      <FilterField value={filter.q} label={words.filterClusters} />
+      <FilterSelect {...choiceOf('account', filter.account, accounts)} />
+      <span class="muted">{shown.length === clusters.length ? words.readInView : words.cut(shown.length, clusters.length)}</span>
     </>
+  )
+  const noMatch = shown.length === 0 ? words.noClusterMatches(describeFilter(filter)) : undefined
+  return (
+    <Filtered fields={fields} noMatch={noMatch} filters={filterNames}>
+      <ClustersInView {...list} clusters={shown} filter={key} />
+    </Filtered>
   )
 }
 
@@ -212,10 +207,9 @@ function choiceOf(name: 'account' | 'region' | 'stack', value: string | undefine
   }
 }
 
-function NoGroup({ filter, text }: { readonly filter: GroupFilter; readonly text: (filter: string) => string }) {
-  const { q, account, region, stack, health, disabled } = filter
+function describeFilter({ q, account, region, stack, health, disabled }: GroupFilter): string {
   const wordOf = (choices: readonly (readonly [string, string])[], value: string | undefined) =>
     choices.find(([choice]) => choice === value)?.[1]
   const parts = [q, account, region, stack, wordOf(words.healthChoices, health), wordOf(words.trafficChoices, disabled)]
-  return <NoMatch text={text(parts.filter(Boolean).join(', '))} filters={filterNames} />
+  return parts.filter(Boolean).join(', ')
 }

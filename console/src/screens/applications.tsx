@@ -1,28 +1,23 @@
 /** All applications that the reader may see, and the dialog that creates one. */
-
-import { useMemo, useState } from 'preact/hooks'
-import { useLocation } from 'preact-iso/router'
+import { useMemo } from 'preact/hooks'
 import { to } from '../address.ts'
-import { completeTask, objectKey } from '../api/actions.ts'
 import type { Schemas } from '../api/client.ts'
-import { refreshMatching, useLive } from '../api/live.ts'
+import { useLive } from '../api/live.ts'
+import { Button } from '../components/button.tsx'
 import { openDialog } from '../components/dialog.tsx'
-import { Field } from '../components/field.tsx'
 import { FilterSelect } from '../components/filter-field.tsx'
 import { FilteredList } from '../components/filtered-list.tsx'
-import { FormDialog } from '../components/form-dialog.tsx'
 import { Icon } from '../components/icon.tsx'
-import { Name } from '../components/name.tsx'
+import { Name, NameLink } from '../components/name.tsx'
 import { PageHead } from '../components/page-head.tsx'
-import { PermissionsField } from '../components/permissions-field.tsx'
 import { RunStrip } from '../components/run-strip.tsx'
 import { EmptyState, Loaded } from '../components/states.tsx'
 import { Time } from '../components/time.tsx'
 import { newestFirst } from '../model/execution.ts'
 import { numberOf } from '../model/read.ts'
 import type { ScreenProps } from '../screen.ts'
-import { settingsWords } from '../settings-words.ts'
 import { words } from '../words.ts'
+import { CreateApplication } from './create-application.tsx'
 import { FirstSteps } from './first-steps.tsx'
 
 type Application = Schemas['ApplicationAttributes']
@@ -33,9 +28,9 @@ export function Applications({ query: { q = '', account, sort } }: ScreenProps) 
   const live = useLive('/applications', {}, { refresh: 'slow' })
   const all = live.reading.value.body
   const create = (
-    <button type="button" class="button is-primary" onClick={() => openDialog(<CreateApplication />)}>
-      <Icon name="plus" /> {words.createApplication}
-    </button>
+    <Button kind="primary" icon="plus" onClick={() => openDialog(<CreateApplication />)}>
+      {words.createApplication}
+    </Button>
   )
   return (
     <>
@@ -78,51 +73,68 @@ function accountsOf({ accounts }: Application): readonly string[] {
 }
 
 function List({ applications, filter, account, sort }: ListProps) {
-  const wanted = filter.toLowerCase()
-  const shown = applications
-    .filter(({ name, email }) => name.toLowerCase().includes(wanted) || email?.toLowerCase().includes(wanted))
-    .filter((application) => account === undefined || accountsOf(application).includes(account))
-    .toSorted(
-      (a, b) =>
-        (sort === 'changed' ? (numberOf(b.updateTs) ?? 0) - (numberOf(a.updateTs) ?? 0) : 0) || a.name.localeCompare(b.name),
-    )
+  const shown = matching(applications, filter, account, sort)
   const hasRuns = applications.length <= maxWithRuns
   const pipelines = useLive('/pipelineConfigs', hasRuns ? {} : undefined, { refresh: 'open' }).reading.value.body
   const batches = useMemo(() => toBatches(pipelines ?? []), [pipelines])
   const accounts = [...new Set(applications.flatMap(accountsOf))].toSorted((a, b) => a.localeCompare(b))
+  const more = <MoreFilters accounts={accounts} account={account} sort={sort} isSortable={applications.length > 1} />
   return (
     <FilteredList
       filter={filter}
       items={shown}
       noMatch={words.noApplicationMatches([filter, account].filter(Boolean).join(', '))}
       filters={filterNames}
-      more={
-        <>
-          <FilterSelect
-            name="account"
-            label={words.account}
-            value={account}
-            any={words.anyOf.account}
-            options={accounts.map((each) => [each, each])}
-          />
-          {applications.length > 1 && (
-            <FilterSelect
-              name="sort"
-              label={words.sortBy}
-              value={sort === 'name' ? undefined : sort}
-              any={words.sortings.name}
-              leastOptions={1}
-              options={[['changed', words.sortings.changed]]}
-            />
-          )}
-        </>
-      }
+      more={more}
       keyOf={({ name }) => name}
       rowHeight={rowHeight}
       label={words.applications}
       row={(application) => <Row application={application} batch={batches.get(application.name.toLowerCase())} />}
     />
   )
+}
+
+interface MoreFiltersProps extends Pick<ListProps, 'account' | 'sort'> {
+  readonly accounts: readonly string[]
+  readonly isSortable: boolean
+}
+
+function MoreFilters({ accounts, account, sort, isSortable }: MoreFiltersProps) {
+  return (
+    <>
+      <FilterSelect
+        name="account"
+        label={words.account}
+        value={account}
+        any={words.anyOf.account}
+        options={accounts.map((each) => [each, each])}
+      />
+      {isSortable && (
+        <FilterSelect
+          name="sort"
+          label={words.sortBy}
+          value={sort === 'name' ? undefined : sort}
+          any={words.sortings.name}
+          leastOptions={1}
+          options={[['changed', words.sortings.changed]]}
+        />
+      )}
+    </>
+  )
+}
+
+function matching(
+  applications: readonly Application[],
+  filter: string,
+  account: string | undefined,
+  sort: ListProps['sort'],
+): readonly Application[] {
+  const wanted = filter.toLowerCase()
+  const changedMs = (application: Application) => (sort === 'changed' ? (numberOf(application.updateTs) ?? 0) : 0)
+  return applications
+    .filter(({ name, email }) => name.toLowerCase().includes(wanted) || email?.toLowerCase().includes(wanted))
+    .filter((application) => account === undefined || accountsOf(application).includes(account))
+    .toSorted((a, b) => changedMs(b) - changedMs(a) || a.name.localeCompare(b.name))
 }
 
 /** Ids of the pipelines of some applications, whose last runs come in one call: by application. */
@@ -170,9 +182,7 @@ function Row({ application: { name, email, description, accounts, updateTs }, ba
       <span class="letter" aria-hidden="true">
         {name[0]?.toUpperCase()}
       </span>
-      <a class="row-link row-title" href={to.application(name)}>
-        <Name text={name} max={60} />
-      </a>
+      <NameLink class="row-link row-title" href={to.application(name)} text={name} max={60} />
       <span class="grow muted cut">
         <Name text={description ?? ''} max={120} />
       </span>
@@ -187,64 +197,5 @@ function Row({ application: { name, email, description, accounts, updateTs }, ba
         <Time at={numberOf(updateTs)} />
       </span>
     </div>
-  )
-}
-
-const validName = /^[a-z][a-z0-9-]*$/i
-
-export function CreateApplication() {
-  const { route: navigate } = useLocation()
-  const [values, setValues] = useState({ name: '', email: '', description: '' })
-  const [permissions, setPermissions] = useState<Record<string, readonly string[]>>({})
-  const [isTried, setTried] = useState(false)
-  const name = values.name.trim().toLowerCase()
-  const email = values.email.trim()
-  const description = values.description.trim()
-  const nameError = validName.test(name) ? undefined : words.nameRule
-  const emailError = email === '' ? words.emailNeeded : undefined
-  const set = (field: keyof typeof values) => (event: { currentTarget: { value: string } }) =>
-    setValues({ ...values, [field]: event.currentTarget.value })
-  const create = async (isOpen: () => boolean) => {
-    const application = {
-      name,
-      email,
-      ...(description !== '' && { description }),
-      ...(Object.keys(permissions).length > 0 && { permissions }),
-    }
-    await completeTask({
-      application: name,
-      description: `Create application ${name}`,
-      job: [{ type: 'createApplication', application }],
-      object: objectKey('application', name),
-    })
-    refreshMatching('/applications')
-    if (isOpen()) navigate(to.application(name))
-    return undefined
-  }
-  return (
-    <FormDialog
-      title={words.createApplication}
-      action={words.createApplication}
-      isValid={nameError === undefined && emailError === undefined}
-      onTried={() => setTried(true)}
-      run={create}
-    >
-      <p class="muted">{words.applicationsMeaning}</p>
-      <Field label={words.name} required help={words.nameRule} error={isTried ? nameError : undefined}>
-        {(tied) => (
-          <input {...tied} value={values.name} onInput={set('name')} autoComplete="off" spellcheck={false} maxLength={100} />
-        )}
-      </Field>
-      <Field label={words.email} required error={isTried ? emailError : undefined}>
-        {(tied) => <input {...tied} type="email" value={values.email} onInput={set('email')} />}
-      </Field>
-      <Field label={words.description}>
-        {(tied) => <input {...tied} value={values.description} onInput={set('description')} />}
-      </Field>
-      <details>
-        <summary>{settingsWords.permissions}</summary>
-        <PermissionsField application={values.name || words.application} permissions={{}} onChange={setPermissions} />
-      </details>
-    </FormDialog>
   )
 }

@@ -1,4 +1,5 @@
 /** Who did what: the audit log with its columns as filters, its export and its verification. For administrators. */
+
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { to } from '../address.ts'
 import { adminWords } from '../admin-words.ts'
@@ -6,8 +7,10 @@ import { type ApiError, asApiError } from '../api/api-error.ts'
 import { client, type Schemas, unwrap } from '../api/client.ts'
 import { type ReadParameters, useLive } from '../api/live.ts'
 import { Banner } from '../components/banner.tsx'
+import { Button } from '../components/button.tsx'
+import { Check } from '../components/check.tsx'
 import { CopyButton } from '../components/copy-button.tsx'
-import { DataTable } from '../components/data-table.tsx'
+import { type Column, DataTable } from '../components/data-table.tsx'
 import { FilterField, FilterSelect, NoMatch, useQueryChange } from '../components/filter-field.tsx'
 import { NewRows, useHeldRows } from '../components/held-rows.tsx'
 import { Icon } from '../components/icon.tsx'
@@ -50,14 +53,9 @@ export function Audit({ query }: ScreenProps) {
         title={adminWords.audit}
         actions={
           <>
-            <label class="check">
-              <input
-                type="checkbox"
-                checked={follows}
-                onChange={(event) => change({ follow: event.currentTarget.checked ? 'true' : undefined })}
-              />{' '}
+            <Check checked={follows} onChange={(isOn) => change({ follow: isOn ? 'true' : undefined })}>
               {adminWords.follow}
-            </label>
+            </Check>
             <Export filters={filters} />
           </>
         }
@@ -128,6 +126,36 @@ function FilterRow({ query }: Pick<ScreenProps, 'query'>) {
 
 function Events({ filters, follows }: { filters: Filters; follows: boolean }) {
   const live = useLive('/audit/events', { query: { ...filters, limit: pageSize } }, { refresh: follows ? 'live' : 'open' })
+  const { older, error, busy, readOlder } = useOlder(filters)
+  return (
+    <Loaded live={live} rows={10}>
+      {({ events, next: firstNext }) => {
+        const newest = events.at(-1)?.sequence ?? 0
+        const all = [...events, ...(older?.events ?? []).filter(({ sequence }) => sequence < newest)]
+        const next = older === undefined ? firstNext : older.next
+        if (all.length === 0) return <NoEvent filters={filters} />
+        return (
+          <div class="panel is-flush audit-table">
+            <div class="panel-body">
+              <Table events={all} of={JSON.stringify(filters)} />
+            </div>
+            {error !== undefined && <ErrorState error={error} onRetry={() => next !== undefined && void readOlder(next)} />}
+            {next !== undefined && error === undefined && (
+              <p class="panel-note">
+                <Button small aria-busy={busy} onClick={() => void readOlder(next)}>
+                  {adminWords.older}
+                </Button>
+              </p>
+            )}
+          </div>
+        )
+      }}
+    </Loaded>
+  )
+}
+
+/** Events before those of the first page, read when they are wanted. */
+function useOlder(filters: Filters) {
   const [older, setOlder] = useState<{ events: readonly Event[]; next: string | undefined } | undefined>(undefined)
   const [error, setError] = useState<ApiError | undefined>(undefined)
   const [busy, setBusy] = useState(false)
@@ -143,37 +171,12 @@ function Events({ filters, follows }: { filters: Filters; follows: boolean }) {
     }
     setBusy(false)
   }
-  return (
-    <Loaded live={live} rows={10}>
-      {({ events, next: firstNext }) => {
-        const newest = events.at(-1)?.sequence ?? 0
-        const all = [...events, ...(older?.events ?? []).filter(({ sequence }) => sequence < newest)]
-        const next = older === undefined ? firstNext : older.next
-        if (all.length === 0) {
-          return Object.keys(filters).length === 0 ? (
-            <EmptyState icon="list" text={adminWords.auditNothing} />
-          ) : (
-            <NoMatch text={adminWords.auditEmpty} filters={['kind', 'decision', 'from', 'to', ...texts]} />
-          )
-        }
-        return (
-          <div class="panel is-flush audit-table">
-            <div class="panel-body">
-              <Table events={all} of={JSON.stringify(filters)} />
-            </div>
-            {error !== undefined && <ErrorState error={error} onRetry={() => next !== undefined && void readOlder(next)} />}
-            {next !== undefined && error === undefined && (
-              <p class="panel-note">
-                <button type="button" class="button small" aria-busy={busy} onClick={() => void readOlder(next)}>
-                  {adminWords.older}
-                </button>
-              </p>
-            )}
-          </div>
-        )
-      }}
-    </Loaded>
-  )
+  return { older, error, busy, readOlder }
+}
+
+function NoEvent({ filters }: { filters: Filters }) {
+  if (Object.keys(filters).length === 0) return <EmptyState icon="list" text={adminWords.auditNothing} />
+  return <NoMatch text={adminWords.auditEmpty} filters={['kind', 'decision', 'from', 'to', ...texts]} />
 }
 
 function readPage(filters: Filters, limit: number, cursor: string | undefined) {
@@ -205,57 +208,52 @@ function Table({ events, of }: { events: readonly Event[]; of: string }) {
 }
 
 function EventTable({ events }: { events: readonly Event[] }) {
-  return (
-    <DataTable
-      label={adminWords.audit}
-      rows={events}
-      keyOf={keyOf}
-      columns={[
-        { key: 'at', head: adminWords.when, cell: ({ at }) => <ExactTime at={at} /> },
-        { key: 'user', head: adminWords.userName, cell: ({ user }) => <Value name="user" value={user} /> },
-        {
-          key: 'kind',
-          head: adminWords.kind,
-          hideBelow: 'phone',
-          cell: ({ kind }) => <Value name="kind" value={kind} />,
-        },
-        {
-          key: 'decision',
-          head: adminWords.decision,
-          cell: ({ decision, status }) => (
-            <span class="mark-cell">
-              <StatusMark kind={marks[decision]} />
-              <Value name="decision" value={decision} /> <span class="number muted">{status}</span>
-            </span>
-          ),
-        },
-        {
-          key: 'operation',
-          head: adminWords.what,
-          hideBelow: 'narrow',
-          cell: ({ operation }) => <Value name="operation" value={operation} />,
-        },
-        {
-          key: 'application',
-          head: adminWords.application,
-          hideBelow: 'phone',
-          cell: ({ application }) => <Value name="application" value={application} />,
-        },
-        {
-          key: 'record',
-          head: adminWords.about,
-          grow: true,
-          cell: (event) => (
-            <div class="audit-about">
-              <Record event={event} />
-              <TargetLink event={event} />
-            </div>
-          ),
-        },
-      ]}
-    />
-  )
+  return <DataTable label={adminWords.audit} rows={events} keyOf={keyOf} columns={columns} />
 }
+
+const columns: readonly Column<Event>[] = [
+  { key: 'at', head: adminWords.when, cell: ({ at }) => <ExactTime at={at} /> },
+  { key: 'user', head: adminWords.userName, cell: ({ user }) => <Value name="user" value={user} /> },
+  {
+    key: 'kind',
+    head: adminWords.kind,
+    hideBelow: 'phone',
+    cell: ({ kind }) => <Value name="kind" value={kind} />,
+  },
+  {
+    key: 'decision',
+    head: adminWords.decision,
+    cell: ({ decision, status }) => (
+      <span class="mark-cell">
+        <StatusMark kind={marks[decision]} />
+        <Value name="decision" value={decision} /> <span class="number muted">{status}</span>
+      </span>
+    ),
+  },
+  {
+    key: 'operation',
+    head: adminWords.what,
+    hideBelow: 'narrow',
+    cell: ({ operation }) => <Value name="operation" value={operation} />,
+  },
+  {
+    key: 'application',
+    head: adminWords.application,
+    hideBelow: 'phone',
+    cell: ({ application }) => <Value name="application" value={application} />,
+  },
+  {
+    key: 'record',
+    head: adminWords.about,
+    grow: true,
+    cell: (event) => (
+      <div class="audit-about">
+        <Record event={event} />
+        <TargetLink event={event} />
+      </div>
+    ),
+  },
+]
 
 const day = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric' })
 const clock = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' })
@@ -358,9 +356,9 @@ function Export({ filters }: { filters: Filters }) {
       <span class="muted" role="status">
         {state}
       </span>
-      <button type="button" class="button" aria-disabled={busy} aria-busy={busy} onClick={() => void write()}>
-        <Icon name="download" /> {adminWords.export}
-      </button>
+      <Button icon="download" aria-disabled={busy} aria-busy={busy} onClick={() => void write()}>
+        {adminWords.export}
+      </Button>
     </>
   )
 }
@@ -387,9 +385,7 @@ function Verification() {
             value={expect}
             onInput={(event) => setExpect(event.currentTarget.value)}
           />
-          <button type="submit" class="button">
-            {adminWords.verifyNow}
-          </button>
+          <Button type="submit">{adminWords.verifyNow}</Button>
         </form>
         {asked !== undefined && <Verified key={asked} expect={asked} />}
       </div>

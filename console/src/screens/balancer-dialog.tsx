@@ -1,8 +1,10 @@
-/** The dialog that creates or changes a load balancer of the provider `local`. */
+/** The dialog that creates or changes a load balancer. */
 import { useState } from 'preact/hooks'
 import { adminWords } from '../admin-words.ts'
 import { completeTask, objectKey } from '../api/actions.ts'
 import { ApiError } from '../api/api-error.ts'
+import type { Schemas } from '../api/client.ts'
+import { useCloudProvider } from '../api/cloud-providers.ts'
 import { refreshMatching, useLive } from '../api/live.ts'
 import { type ChangedValue, Difference } from '../components/difference.tsx'
 import { Field } from '../components/field.tsx'
@@ -21,19 +23,18 @@ import {
 } from '../model/infrastructure.ts'
 import { objectOf, objectsOf, textOf } from '../model/read.ts'
 import { words } from '../words.ts'
-import type { Balancer } from './balancer-panel.tsx'
-import { PlaceFields, useLocalPlaces } from './place-fields.tsx'
+import { PlaceFields, providerAt, usePlaces } from './place-fields.tsx'
 
 interface EditBalancerProps {
   /** Undefined: the name decides, because it begins with the application. */
   readonly application: string | undefined
-  readonly balancer: Balancer | undefined
+  readonly balancer: Schemas['LoadBalancer'] | undefined
   /** Values that the form has at first. */
   readonly filled?: Partial<BalancerDraft>
 }
 
 export function EditBalancer({ application, balancer, filled = {} }: EditBalancerProps) {
-  const places = useLocalPlaces()
+  const places = usePlaces('loadBalancer')
   const [first] = places
   const [draft, setDraft] = useState(filled)
   const start = toBalancerDraft(balancer, first?.account, first?.regions[0])
@@ -43,6 +44,7 @@ export function EditBalancer({ application, balancer, filled = {} }: EditBalance
     ...draft,
   }
   const set = (change: Partial<BalancerDraft>) => setDraft({ ...draft, ...change })
+  const provider = providerAt(places, values.account, balancer?.cloudProvider ?? balancer?.type)
   const name = values.name.trim()
   const changes = changesOf(start, values)
   const save = async () => {
@@ -51,7 +53,7 @@ export function EditBalancer({ application, balancer, filled = {} }: EditBalance
     await completeTask({
       application: owner,
       description: adminWords.saveObject(name),
-      job: [toBalancerJob(values)],
+      job: [toBalancerJob(values, provider)],
       object: objectKey('loadBalancer', values.account, values.region, name),
     })
     refreshMatching('oadBalancers')
@@ -95,8 +97,8 @@ export function EditBalancer({ application, balancer, filled = {} }: EditBalance
         ))}
       </div>
       <h3 class="sub">{adminWords.listeners}</h3>
-      <Listeners listeners={values.listeners} onChange={(listeners) => set({ listeners })} />
-      <SecurityGroupChoice values={values} onChange={(securityGroups) => set({ securityGroups })} />
+      <Listeners provider={provider} listeners={values.listeners} onChange={(listeners) => set({ listeners })} />
+      <SecurityGroupChoice provider={provider} values={values} onChange={(securityGroups) => set({ securityGroups })} />
       <CheckField label={adminWords.isInternal} checked={values.isInternal} onChange={(isInternal) => set({ isInternal })} />
       {balancer !== undefined && changes.length > 0 && <Difference values={changes} />}
     </FormDialog>
@@ -117,11 +119,13 @@ function changesOf(before: BalancerDraft, after: BalancerDraft): readonly Change
 }
 
 interface ListenersProps {
+  readonly provider: string
   readonly listeners: readonly ListenerDraft[]
   readonly onChange: (listeners: readonly ListenerDraft[]) => void
 }
 
-function Listeners({ listeners, onChange }: ListenersProps) {
+function Listeners({ provider, listeners, onChange }: ListenersProps) {
+  const help = useCloudProvider(provider)?.help
   return (
     <RecordRows
       records={listeners}
@@ -155,7 +159,7 @@ function Listeners({ listeners, onChange }: ListenersProps) {
           {listener.externalProtocol === 'HTTPS' && (
             <TextField
               label={adminWords.certificate}
-              help={adminWords.certificateHelp}
+              help={help?.['certificate']}
               value={listener.certificate}
               onChange={(certificate) => set({ certificate })}
               required
@@ -168,14 +172,15 @@ function Listeners({ listeners, onChange }: ListenersProps) {
 }
 
 interface SecurityGroupChoiceProps {
+  readonly provider: string
   readonly values: BalancerDraft
   readonly onChange: (names: readonly string[]) => void
 }
 
 /** Those of the account and region; none admits every client. */
-function SecurityGroupChoice({ values: { account, region, securityGroups }, onChange }: SecurityGroupChoiceProps) {
+function SecurityGroupChoice({ provider, values: { account, region, securityGroups }, onChange }: SecurityGroupChoiceProps) {
   const all = useLive('/securityGroups', { query: {} }, { refresh: 'slow' }).reading.value.body
-  const groups = objectsOf(objectOf(objectOf(objectOf(all)[account])['local'])[region])
+  const groups = objectsOf(objectOf(objectOf(objectOf(all)[account])[provider])[region])
   const names = [...new Set([...groups.flatMap(({ name }) => textOf(name) ?? []), ...securityGroups])]
   if (names.length === 0) return null
   return (

@@ -3,6 +3,7 @@ import { to } from '../address.ts'
 import { adminWords } from '../admin-words.ts'
 import { type Change, objectKey, pendingOf } from '../api/actions.ts'
 import type { Schemas } from '../api/client.ts'
+import { hasForm, useCloudProviders } from '../api/cloud-providers.ts'
 import { refreshMatching } from '../api/live.ts'
 import { changeOperation, useRight } from '../api/rights.ts'
 import { confirm } from '../components/confirm-dialog.tsx'
@@ -28,6 +29,7 @@ export function BalancerPanel({ balancer }: { balancer: Balancer }) {
   const { account, region, provider, name } = placeOf(balancer)
   const application = textOf(objectOf(balancer.moniker)['app'])
   const right = useRight(application === undefined ? undefined : { operation: changeOperation, application, account })
+  const isEdited = hasForm(useCloudProviders(), provider, 'loadBalancer')
   const groups = objectsOf(balancer.serverGroups)
   const inService = groups.flatMap(instancesOf).filter(isInService).length
   // A disabled group takes no traffic on purpose.
@@ -94,7 +96,7 @@ export function BalancerPanel({ balancer }: { balancer: Balancer }) {
                 {
                   label: adminWords.edit,
                   icon: 'resize',
-                  denied: right.reason ?? (provider === 'local' ? undefined : adminWords.onlyLocal),
+                  denied: right.reason ?? (isEdited ? undefined : adminWords.notEdited),
                   onSelect: () => openDialog(<EditBalancer application={application} balancer={balancer} />),
                 },
                 {
@@ -249,7 +251,6 @@ function Move({ id, isOut, balancer, application, denied }: InstanceProps & { re
             title: `${adminWords.putIn}: ${id}`,
             effect: adminWords.putInTask(id, name),
             action: adminWords.putIn,
-            level: 1,
             typed: id,
             account,
             change,
@@ -258,7 +259,6 @@ function Move({ id, isOut, balancer, application, denied }: InstanceProps & { re
             title: adminWords.takeOutTitle(id),
             effect: <p>{adminWords.takeOutEffect(id, name)}</p>,
             action: adminWords.takeOutAction(id),
-            level: 1,
             typed: id,
             account,
             change,

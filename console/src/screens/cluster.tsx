@@ -1,9 +1,11 @@
 /** One cluster: its server groups, wherever they run. */
+
 import { useMemo } from 'preact/hooks'
 import { to } from '../address.ts'
 import { pendingTasks } from '../api/actions.ts'
 import { useLive } from '../api/live.ts'
 import { applicationEvents } from '../api/streams.ts'
+import { applicationCrumbs } from '../components/application-head.tsx'
 import { Name } from '../components/name.tsx'
 import { PageHead } from '../components/page-head.tsx'
 import { EmptyState, Loaded } from '../components/states.tsx'
@@ -24,16 +26,10 @@ export function ClusterScreen({ params }: ScreenProps) {
   const balancers = useLive('/applications/{application}/loadBalancers', { path: { application } }, { refresh: 'steady', events })
   const found = groups.reading.value.body
   const context = useMemo(() => ({ application, groups: found ?? [] }), [application, found])
+  const shared = { balancers: balancers.reading.value.body ?? [], context }
   return (
     <>
-      <PageHead
-        tab={name}
-        title={<Name text={name} />}
-        crumbs={[
-          { label: words.applications, href: to.applications() },
-          { label: <Name text={application} />, href: to.application(application) },
-        ]}
-      >
+      <PageHead tab={name} title={<Name text={name} />} crumbs={applicationCrumbs(application)}>
         <p class="muted">{`${words.cluster}, ${account}`}</p>
       </PageHead>
       <Loaded
@@ -49,14 +45,7 @@ export function ClusterScreen({ params }: ScreenProps) {
       >
         {(all) =>
           toClusters(all).map((cluster) => (
-            <ClusterCard
-              key={`${cluster.account}/${cluster.name}`}
-              cluster={cluster}
-              balancers={balancers.reading.value.body ?? []}
-              context={context}
-              filter=""
-              by="cluster"
-            />
+            <ClusterCard key={`${cluster.account}/${cluster.name}`} cluster={cluster} {...shared} filter="" by="cluster" />
           ))
         }
       </Loaded>

@@ -22,6 +22,7 @@ import {
   clusterOf,
   countsOf,
   type Grouping,
+  groupPlace,
   instanceId,
   isEnabled,
   loadBalancersOf,
@@ -78,7 +79,7 @@ interface ClustersInViewProps extends Pick<ClusterListProps, 'balancers' | 'filt
   readonly isChanging: boolean
 }
 
-/** Of so many clusters that only those near the view are read. */
+/** For so many clusters that only those near the view are read. */
 export function ClustersInView({ clusters, filter, ...card }: ClustersInViewProps) {
   return (
     <VirtualList
@@ -197,18 +198,16 @@ function Front({ application, balancer }: { application: string; balancer: LoadB
   )
 }
 
-function GroupRow({
-  group,
-  context,
-  isAlone,
-}: {
-  group: ServerGroup
-  context: ServerGroupContext
+interface GroupRowProps {
+  readonly group: ServerGroup
+  readonly context: ServerGroupContext
   /** Among groups of other clusters: with its whole name. */
-  isAlone: boolean
-}) {
+  readonly isAlone: boolean
+}
+
+function GroupRow({ group, context, isAlone }: GroupRowProps) {
   const { application } = context
-  const place = { account: accountOf(group), region: group.region, name: group.name }
+  const place = groupPlace(group)
   const actions = useServerGroupActions(group, context)
   const enabled = isEnabled(group)
   const serving = useMemo(() => [group, ...siblingsOf(group, context.groups)], [group, context.groups])
@@ -224,12 +223,7 @@ function GroupRow({
       </a>
       <span class="version cut">{version === undefined ? <span class="muted">–</span> : <code>{version}</code>}</span>
       <span class="muted hide-narrow aside">{group.region}</span>
-      <HealthMarks
-        group={group}
-        hrefOf={(instance) =>
-          to.instance(application, { account: place.account, region: place.region, id: instanceId(instance) })
-        }
-      />
+      <HealthMarks group={group} hrefOf={(instance) => to.instance(application, { ...place, id: instanceId(instance) })} />
       <span class="grow">
         <PendingChip object={groupKey(group)} />
       </span>

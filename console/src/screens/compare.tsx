@@ -1,20 +1,23 @@
 /** Two executions side by side: what differed. */
+
 import { useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
 import { to } from '../address.ts'
 import { adminWords } from '../admin-words.ts'
 import { type Reading, refreshAll, useLive } from '../api/live.ts'
+import { Button } from '../components/button.tsx'
+import { Check } from '../components/check.tsx'
 import { DataTable } from '../components/data-table.tsx'
-import { Field } from '../components/field.tsx'
 import { useQueryChange } from '../components/filter-field.tsx'
+import { TextField } from '../components/form-fields.tsx'
 import { Icon } from '../components/icon.tsx'
-import { Name } from '../components/name.tsx'
+import { Name, NameLink } from '../components/name.tsx'
 import { PageHead } from '../components/page-head.tsx'
 import { Panel } from '../components/panel.tsx'
 import { EmptyState, ErrorState, Loading } from '../components/states.tsx'
 import { StatusText } from '../components/status-mark.tsx'
 import { Time } from '../components/time.tsx'
-import { compareExecutions, type Difference } from '../model/compare.ts'
+import { type ComparedValue, compareExecutions } from '../model/compare.ts'
 import { type Execution, newestFirst, shortId, startedBy, statusOf } from '../model/execution.ts'
 import { isComplete } from '../model/status.ts'
 import { formatDuration } from '../model/time.ts'
@@ -35,17 +38,12 @@ export function Compare({ query }: ScreenProps) {
           left !== '' &&
           right !== '' && (
             <>
-              <label class="check">
-                <input
-                  type="checkbox"
-                  checked={query['only'] === 'changes'}
-                  onChange={(event) => change({ only: event.currentTarget.checked ? 'changes' : undefined })}
-                />{' '}
+              <Check checked={query['only'] === 'changes'} onChange={(isOn) => change({ only: isOn ? 'changes' : undefined })}>
                 {adminWords.onlyChanges}
-              </label>
-              <button type="button" class="button" onClick={() => change({ left: right, right: left })}>
-                <Icon name="undo" /> {adminWords.swap}
-              </button>
+              </Check>
+              <Button icon="undo" onClick={() => change({ left: right, right: left })}>
+                {adminWords.swap}
+              </Button>
             </>
           )
         }
@@ -76,28 +74,20 @@ function Choose({ left, right }: { left: string; right: string }) {
       <form onSubmit={compare}>
         <div class="question">
           {(['left', 'right'] as const).map((side) => (
-            <Field
+            <TextField
               key={side}
               label={side === 'left' ? adminWords.leftRun : adminWords.rightRun}
               help={adminWords.chooseRun}
               required
-            >
-              {(tied) => (
-                <input
-                  {...tied}
-                  value={values[side]}
-                  onInput={(event) => setValues({ ...values, [side]: event.currentTarget.value })}
-                  autoComplete="off"
-                  spellcheck={false}
-                />
-              )}
-            </Field>
+              value={values[side]}
+              onChange={(id) => setValues({ ...values, [side]: id })}
+            />
           ))}
         </div>
         <div class="foot">
-          <button type="submit" class="button is-primary">
+          <Button kind="primary" type="submit">
             {adminWords.compare}
-          </button>
+          </Button>
         </div>
       </form>
     </Panel>
@@ -126,9 +116,11 @@ function Others({ left }: { left: string }) {
             head: words.execution,
             grow: true,
             cell: (run) => (
-              <a href={to.compare({ left: run.id, right: left, only: 'changes' })}>
-                <Name text={`${run.name ?? ''} ${shortId(run.id)}`} max={60} />
-              </a>
+              <NameLink
+                href={to.compare({ left: run.id, right: left, only: 'changes' })}
+                text={`${run.name ?? ''} ${shortId(run.id)}`}
+                max={60}
+              />
             ),
           },
           { key: 'state', head: words.state, cell: (run) => <StatusText status={statusOf(run)} /> },
@@ -182,11 +174,7 @@ function summaryOf(sides: readonly [Execution, Execution]) {
   return [
     {
       name: words.execution,
-      values: each((run) => (
-        <a href={to.execution(run.id)}>
-          <Name text={`${run.name ?? ''} ${shortId(run.id)}`} max={60} />
-        </a>
-      )),
+      values: each((run) => <NameLink href={to.execution(run.id)} text={`${run.name ?? ''} ${shortId(run.id)}`} max={60} />),
     },
     { name: words.state, values: each((run) => <StatusText status={statusOf(run)} />) },
     { name: words.started, values: each((run) => <Time at={run.startTime} />) },
@@ -200,7 +188,7 @@ function summaryOf(sides: readonly [Execution, Execution]) {
 
 interface DifferencesProps {
   readonly title: string
-  readonly differences: readonly Difference[]
+  readonly differences: readonly ComparedValue[]
   readonly onlyChanges: boolean
 }
 

@@ -1,10 +1,11 @@
 /** The action of a task once more: its dialog, filled with what the task did. */
 import type { ComponentType } from 'preact'
 import type { Task } from '../api/actions.ts'
+import { hasForm, useCloudProviders } from '../api/cloud-providers.ts'
 import { useLive } from '../api/live.ts'
 import { changeOperation, useRight } from '../api/rights.ts'
+import { Button } from '../components/button.tsx'
 import { openDialog } from '../components/dialog.tsx'
-import { RightButton } from '../components/right-button.tsx'
 import { balancerDraftOfJob, securityGroupDraftOfJob } from '../model/infrastructure.ts'
 import { type Json, objectOf, textOf, textsOf } from '../model/read.ts'
 import { instanceId, type ServerGroup } from '../model/server-groups.ts'
@@ -22,7 +23,7 @@ import {
 interface Repeatable {
   readonly application: string
   readonly type: string
-  /** Of the server group, load balancer or security group. */
+  /** Where the server group, load balancer or security group is. */
   readonly place: ServerGroupPlace
   readonly fields: Json
 }
@@ -81,35 +82,31 @@ function OfKnownGroup({ group, context, repeatable: { type, fields } }: OfKnownG
   if (id !== undefined && instance === undefined) return <Again denied={words.againGone(id)} />
   const actions = instance === undefined ? ofGroup : ofInstance(instance)
   const action = actions.find(({ job }) => job === type)
-  // Of disabling and enabling, one is offered at a time.
+  // Either disabling or enabling is offered at a time.
   return <Again denied={action === undefined ? words.againNeedless(group.name) : action.denied} onSelect={action?.onSelect} />
 }
 
 /** One that was deleted meanwhile is created anew. */
 function OfLoadBalancer({ repeatable: { application, place, fields } }: { repeatable: Repeatable }) {
-  const live = useLive(
-    '/loadBalancers/{account}/{region}/{name}',
-    { path: place, query: { provider: 'local' } },
-    { refresh: 'open' },
-  )
+  const provider = textOf(fields['cloudProvider']) ?? ''
+  const isEdited = hasForm(useCloudProviders(), provider, 'loadBalancer')
+  const live = useLive('/loadBalancers/{account}/{region}/{name}', { path: place, query: { provider } }, { refresh: 'open' })
   const right = useRight({ operation: changeOperation, application, account: place.account })
   const { body } = live.reading.value
-  if (fields['cloudProvider'] !== 'local' || body === undefined) return null
+  if (!isEdited || body === undefined) return null
   const filled = { ...(body.length === 0 && place), ...balancerDraftOfJob(fields) }
   const edit = () => openDialog(<EditBalancer application={application} balancer={body[0]} filled={filled} />)
   return <Again denied={right.reason} onSelect={edit} />
 }
 
 function OfSecurityGroup({ repeatable: { application, place, fields } }: { repeatable: Repeatable }) {
-  const live = useLive(
-    '/securityGroups/{account}/{region}/{name}',
-    { path: place, query: { provider: 'local' } },
-    { refresh: 'open' },
-  )
+  const provider = textOf(fields['cloudProvider']) ?? ''
+  const isEdited = hasForm(useCloudProviders(), provider, 'securityGroup')
+  const live = useLive('/securityGroups/{account}/{region}/{name}', { path: place, query: { provider } }, { refresh: 'open' })
   const right = useRight({ operation: changeOperation, application, account: place.account })
   const { body, error } = live.reading.value
   const isGone = error?.status === 404
-  if (fields['cloudProvider'] !== 'local' || (body === undefined && !isGone)) return null
+  if (!isEdited || (body === undefined && !isGone)) return null
   const group = isGone ? undefined : body
   const filled = { ...(isGone && place), ...securityGroupDraftOfJob(fields) }
   const edit = () => openDialog(<EditSecurityGroup group={group} place={place} filled={filled} />)
@@ -118,8 +115,8 @@ function OfSecurityGroup({ repeatable: { application, place, fields } }: { repea
 
 function Again({ denied, onSelect }: { denied: string | undefined; onSelect?: (() => void) | undefined }) {
   return (
-    <RightButton right={{ allowed: denied === undefined, reason: denied }} onClick={() => onSelect?.()}>
+    <Button denied={denied} onClick={() => onSelect?.()}>
       {words.doAgain}
-    </RightButton>
+    </Button>
   )
 }

@@ -1,18 +1,18 @@
 /** The dialog that creates or changes a project. */
-import { useEffect, useId, useState } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
 import { to } from '../address.ts'
 import { completeTask, objectKey } from '../api/actions.ts'
 import { ApiError } from '../api/api-error.ts'
 import { client, unwrap } from '../api/client.ts'
 import { refreshMatching, useLive } from '../api/live.ts'
+import { IconButton } from '../components/button.tsx'
 import { Field } from '../components/field.tsx'
 import { FormDialog } from '../components/form-dialog.tsx'
 import { CheckList, ChoiceField, TextField } from '../components/form-fields.tsx'
-import { Icon } from '../components/icon.tsx'
 import { Name } from '../components/name.tsx'
 import { RecordRows } from '../components/record-rows.tsx'
-import { type ClusterRule, type Project, type ProjectDraft, toDraft, toProject } from '../model/project.ts'
+import { type ClusterRule, type Project, type ProjectDraft, toProject, toProjectDraft } from '../model/project.ts'
 import { splitList } from '../model/read.ts'
 import { settingsWords } from '../settings-words.ts'
 import { words } from '../words.ts'
@@ -23,24 +23,13 @@ export const projectTasks = 'spinnaker'
 
 export function EditProject({ project }: { project: Project | undefined }) {
   const { route: navigate } = useLocation()
-  const [draft, setDraft] = useState<ProjectDraft>(() => toDraft(project))
+  const [draft, setDraft] = useState<ProjectDraft>(() => toProjectDraft(project))
   const [isTried, setTried] = useState(false)
   const accounts = (useAccounts().reading.value.body ?? []).map(({ name }) => name)
   const isNamed = draft.name.trim() !== ''
   const set = (change: Partial<ProjectDraft>) => setDraft({ ...draft, ...change })
   const save = async (isOpen: () => boolean) => {
-    if (draft.clusters.some(({ account }) => account === '')) {
-      throw new ApiError({ status: 400, message: settingsWords.accountNeeded })
-    }
-    if (project !== undefined) await checkUnchanged(project)
-    const saved = toProject(draft, project)
-    await completeTask({
-      application: projectTasks,
-      description: settingsWords.saveProject(saved.name),
-      job: [{ type: 'upsertProject', project: saved }],
-      object: objectKey('project', project?.id ?? saved.name),
-    })
-    refreshMatching('/projects')
+    const saved = await saveProject(draft, project)
     if (isOpen() && saved.name !== project?.name) navigate(to.project(saved))
     return undefined
   }
@@ -62,9 +51,7 @@ export function EditProject({ project }: { project: Project | undefined }) {
           onChange={(name) => set({ name })}
           required
         />
-        <Field label={words.email}>
-          {(tied) => <input {...tied} value={draft.email} onInput={(event) => set({ email: event.currentTarget.value })} />}
-        </Field>
+        <TextField label={words.email} value={draft.email} input={{ autoComplete: 'on' }} onChange={(email) => set({ email })} />
       </div>
       <Applications chosen={draft.applications} onChange={(applications) => set({ applications })} />
       <Clusters clusters={draft.clusters} accounts={accounts} onChange={(clusters) => set({ clusters })} />
@@ -82,6 +69,23 @@ export function EditProject({ project }: { project: Project | undefined }) {
   )
 }
 
+/** @throws {ApiError} */
+async function saveProject(draft: ProjectDraft, project: Project | undefined) {
+  if (draft.clusters.some(({ account }) => account === '')) {
+    throw new ApiError({ status: 400, message: settingsWords.accountNeeded })
+  }
+  if (project !== undefined) await checkUnchanged(project)
+  const saved = toProject(draft, project)
+  await completeTask({
+    application: projectTasks,
+    description: settingsWords.saveProject(saved.name),
+    job: [{ type: 'upsertProject', project: saved }],
+    object: objectKey('project', project?.id ?? saved.name),
+  })
+  refreshMatching('/projects')
+  return saved
+}
+
 /** A project is stored as a whole: what another user has changed meanwhile would be lost. @throws {ApiError} */
 async function checkUnchanged({ id, name, updateTs }: Project): Promise<void> {
   const stored = await unwrap(client.GET('/projects/{id}', { params: { path: { id: id ?? name } } }))
@@ -96,7 +100,6 @@ async function checkUnchanged({ id, name, updateTs }: Project): Promise<void> {
 function Applications({ chosen, onChange }: { chosen: readonly string[]; onChange: (names: readonly string[]) => void }) {
   const all = useLive('/applications', {}, { refresh: 'slow' }).reading.value.body ?? []
   const [text, setText] = useState('')
-  const id = useId()
   const names = all.map(({ name }) => name)
   const choose = (value: string) => {
     const name = names.find((one) => one.toLowerCase() === value.trim().toLowerCase())
@@ -108,38 +111,24 @@ function Applications({ chosen, onChange }: { chosen: readonly string[]; onChang
   useEffect(() => choose(text), [names.length])
   return (
     <>
-      <Field label={settingsWords.applicationsOf} help={settingsWords.applicationsHelp}>
-        {(tied) => (
-          <input
-            {...tied}
-            list={id}
-            value={text}
-            placeholder={settingsWords.addApplication}
-            onInput={(event) => choose(event.currentTarget.value)}
-            autoComplete="off"
-            spellcheck={false}
-          />
-        )}
-      </Field>
-      <datalist id={id}>
-        {names
-          .filter((name) => !chosen.includes(name))
-          .map((name) => (
-            <option key={name} value={name} />
-          ))}
-      </datalist>
+      <TextField
+        label={settingsWords.applicationsOf}
+        help={settingsWords.applicationsHelp}
+        value={text}
+        suggestions={names.filter((name) => !chosen.includes(name))}
+        input={{ placeholder: settingsWords.addApplication }}
+        onChange={choose}
+      />
       <p class="chips">
         {chosen.map((name) => (
           <span key={name} class="chip">
             <Name text={name} max={40} />
-            <button
-              type="button"
-              class="icon-button small"
-              aria-label={settingsWords.removeApplication(name)}
+            <IconButton
+              icon="close"
+              label={settingsWords.removeApplication(name)}
+              small
               onClick={() => onChange(chosen.filter((one) => one !== name))}
-            >
-              <Icon name="close" />
-            </button>
+            />
           </span>
         ))}
       </p>
@@ -166,37 +155,47 @@ function Clusters({ clusters, accounts, onChange }: ClustersProps) {
         addLabel={settingsWords.addCluster}
         added={{ account: accounts[0] ?? '', stack: '*', detail: '*', applications: [] }}
       >
-        {(cluster, set) => (
-          <>
-            <ChoiceField
-              label={words.account}
-              value={cluster.account}
-              choices={accounts}
-              onChange={(account) => set({ account })}
-              required
-            />
-            {(['stack', 'detail'] as const).map((key) => (
-              <TextField
-                key={key}
-                label={settingsWords[key]}
-                help={settingsWords.allHelp}
-                value={cluster[key]}
-                onChange={(text) => set({ [key]: text })}
-              />
-            ))}
-            <Field label={settingsWords.onlyApplications} help={settingsWords.onlyApplicationsHelp}>
-              {(tied) => (
-                <input
-                  {...tied}
-                  defaultValue={cluster.applications.join(', ')}
-                  onChange={(event) => set({ applications: splitList(event.currentTarget.value) })}
-                  spellcheck={false}
-                />
-              )}
-            </Field>
-          </>
-        )}
+        {(cluster, set) => <ClusterFields cluster={cluster} accounts={accounts} set={set} />}
       </RecordRows>
+    </>
+  )
+}
+
+interface ClusterFieldsProps {
+  readonly cluster: ClusterRule
+  readonly accounts: readonly string[]
+  readonly set: (change: Partial<ClusterRule>) => void
+}
+
+function ClusterFields({ cluster, accounts, set }: ClusterFieldsProps) {
+  return (
+    <>
+      <ChoiceField
+        label={words.account}
+        value={cluster.account}
+        choices={accounts}
+        onChange={(account) => set({ account })}
+        required
+      />
+      {(['stack', 'detail'] as const).map((key) => (
+        <TextField
+          key={key}
+          label={settingsWords[key]}
+          help={settingsWords.allHelp}
+          value={cluster[key]}
+          onChange={(text) => set({ [key]: text })}
+        />
+      ))}
+      <Field label={settingsWords.onlyApplications} help={settingsWords.onlyApplicationsHelp}>
+        {(tied) => (
+          <input
+            {...tied}
+            defaultValue={cluster.applications.join(', ')}
+            onChange={(event) => set({ applications: splitList(event.currentTarget.value) })}
+            spellcheck={false}
+          />
+        )}
+      </Field>
     </>
   )
 }

@@ -20,12 +20,15 @@ const versions = ['1', '2'] as const
 /** What the program listens on behind its load balancer. */
 const innerPort = 8080
 
-interface Place {
+/** Where the example is deployed: to a provider that takes uploaded images. */
+export interface ExamplePlace {
+  readonly provider: string
+  readonly imagesPath: string
   readonly account: string
   readonly region: string
 }
 
-export function DeployExample({ place }: { place: Place }) {
+export function DeployExample({ place }: { place: ExamplePlace }) {
   const { route: navigate } = useLocation()
   const [port, setPort] = useState(usualPort)
   const isPort = /^\d{1,5}$/.test(port) && Number(port) > 0 && Number(port) < 65_536
@@ -57,21 +60,22 @@ export function DeployExample({ place }: { place: Place }) {
 }
 
 /** Each step may have been done before. @returns the id of the execution @throws {ApiError} */
-async function deploy(place: Place, port: number): Promise<string> {
-  for (const version of versions) await upload(version)
+async function deploy(place: ExamplePlace, port: number): Promise<string> {
+  for (const version of versions) await upload(place, version)
   await complete('application', application, {
     type: 'createApplication',
     application: {
       name: application,
       email: user.value?.email ?? `${user.value?.username ?? 'owner'}@localhost`,
-      cloudProviders: 'local',
+      cloudProviders: place.provider,
     },
   })
   await complete('loadBalancer', balancer, {
     type: 'upsertLoadBalancer',
-    cloudProvider: 'local',
+    cloudProvider: place.provider,
     credentials: place.account,
-    ...place,
+    account: place.account,
+    region: place.region,
     name: balancer,
     healthCheck: `HTTP:${innerPort}/`,
     listeners: [{ externalProtocol: 'HTTP', externalPort: port, internalProtocol: 'HTTP', internalPort: innerPort }],
@@ -85,13 +89,13 @@ function complete(kind: string, name: string, job: Change['job'][number]): Promi
   return completeTask({ application, description: words.exampleTask(name), job: [job], object: objectKey(kind, name) })
 }
 
-async function upload(version: string): Promise<void> {
+async function upload({ imagesPath }: ExamplePlace, version: string): Promise<void> {
   const files = [
     { name: 'fairlead-image.yml', content: 'command: [node, server.mjs]\nready: { path: / }\n' },
     { name: 'server.mjs', content: program(version) },
   ]
   await unwrap(
-    (client.PUT as UntypedPut)('/local/images/{name}/{version}', {
+    (client.PUT as UntypedPut)(`${imagesPath}/{name}/{version}`, {
       params: { path: { name: application, version } },
       headers: { ...actionHeaders, 'Content-Type': 'application/x-tar' },
       body: toTar(files),
@@ -122,10 +126,11 @@ process.on('SIGTERM', () => server.close())
 `
 }
 
-async function savePipeline(place: Place, port: number): Promise<Schemas['Pipeline']> {
+async function savePipeline(place: ExamplePlace, port: number): Promise<Schemas['Pipeline']> {
   const cluster = {
-    cloudProvider: 'local',
-    ...place,
+    cloudProvider: place.provider,
+    account: place.account,
+    region: place.region,
     application,
     imageId: `${application}:\${parameters.version}`,
     capacity: { min: 2, max: 2, desired: 2 },

@@ -1,4 +1,5 @@
 /** What can be done to an execution and its stages, with what each says before it is done. */
+
 import { signal } from '@preact/signals'
 import { useLocation } from 'preact-iso/router'
 import { to } from '../address.ts'
@@ -7,6 +8,7 @@ import { actionHeaders, client, unwrap } from '../api/client.ts'
 import { refreshMatching } from '../api/live.ts'
 import { startOperation, useRight } from '../api/rights.ts'
 import { confirm } from '../components/confirm-dialog.tsx'
+import type { IconName } from '../components/icon.tsx'
 import type { MenuItem } from '../components/menu.tsx'
 import { act } from '../components/notices.tsx'
 import { type Execution, isWaiting, type Stage, shortId, titleOf } from '../model/execution.ts'
@@ -16,51 +18,24 @@ import { words } from '../words.ts'
 
 export function useExecutionActions(execution: Execution): readonly MenuItem[] {
   const { route: navigate } = useLocation()
-  const right = useRight({ operation: startOperation, application: execution.application })
-  const denied = right.reason
+  const denied = useRight({ operation: startOperation, application: execution.application }).reason
   const { id, status, pipelineConfigId, application } = execution
   const complete = isComplete(status)
   const failed = execution.stages.filter((stage) => stage.status === 'TERMINAL' && !stage.parentStageId)
-  return [
-    ...(complete && failed.length > 0
-      ? [{ label: words.restartFailed, icon: 'refresh' as const, denied, onSelect: () => restartFailed(execution, failed) }]
-      : []),
-    ...(status === 'RUNNING' ? [{ label: words.pause, icon: 'pause' as const, denied, onSelect: () => pause(execution) }] : []),
-    ...(status === 'PAUSED' ? [{ label: words.resume, icon: 'play' as const, denied, onSelect: () => resume(execution) }] : []),
-    ...(pipelineConfigId && execution.type === 'PIPELINE'
-      ? [
-          {
-            label: words.startAgain,
-            icon: 'play' as const,
-            denied,
-            ...(denied === undefined && { href: to.startPipeline(application, pipelineConfigId, { from: id }) }),
-          },
-          { label: words.compareRun, icon: 'resize' as const, href: to.compare({ left: id }) },
-        ]
-      : []),
-    ...(complete
-      ? []
-      : [
-          {
-            label: words.cancelRun,
-            icon: 'stop' as const,
-            denied,
-            destructive: true,
-            onSelect: () => cancelExecution(execution),
-          },
-        ]),
-    ...(complete
-      ? [
-          {
-            label: words.deleteRecord,
-            icon: 'trash' as const,
-            denied,
-            destructive: true,
-            onSelect: () => deleteRecord(execution, navigate),
-          },
-        ]
-      : []),
-  ]
+  const items: MenuItem[] = []
+  const offer = (label: string, icon: IconName, onSelect: () => void, destructive = false) =>
+    items.push({ label, icon, denied, destructive, onSelect })
+  if (complete && failed.length > 0) offer(words.restartFailed, 'refresh', () => restartFailed(execution, failed))
+  if (status === 'RUNNING') offer(words.pause, 'pause', () => pause(execution))
+  if (status === 'PAUSED') offer(words.resume, 'play', () => resume(execution))
+  if (pipelineConfigId && execution.type === 'PIPELINE') {
+    const again = denied === undefined ? { href: to.startPipeline(application, pipelineConfigId, { from: id }) } : { denied }
+    items.push({ label: words.startAgain, icon: 'play', ...again })
+    items.push({ label: words.compareRun, icon: 'resize', href: to.compare({ left: id }) })
+  }
+  if (complete) offer(words.deleteRecord, 'trash', () => deleteRecord(execution, navigate), true)
+  else offer(words.cancelRun, 'stop', () => cancelExecution(execution), true)
+  return items
 }
 
 /** What a stage offers in its present state. */
@@ -109,7 +84,6 @@ export function confirmJudgment(
       </p>
     ),
     action: status === 'continue' ? words.continueAction(name) : words.stopAction(name),
-    level: 1,
     destructive: status === 'stop',
     run: () => judge(execution, stage, status, input),
   })
@@ -133,14 +107,13 @@ function allFollowers(execution: Execution, stage: Stage): ReadonlySet<Stage> {
   return found
 }
 
-export function cancelExecution(execution: Execution): void {
+function cancelExecution(execution: Execution): void {
   const reason = signal('')
   confirm({
     title: words.cancelTitle(shortId(execution.id)),
     effect: <p>{words.cancelEffect}</p>,
     action: words.cancelAction(shortId(execution.id)),
     dismissal: words.keepRunning,
-    level: 1,
     destructive: true,
     fields: <ReasonField reason={reason} />,
     run: async () => {
@@ -156,7 +129,6 @@ function pause(execution: Execution): void {
     title: words.pauseTitle(shortId(execution.id)),
     effect: <p>{words.pauseEffect}</p>,
     action: words.pauseAction(shortId(execution.id)),
-    level: 1,
     run: async () => {
       await done(client.PUT('/pipelines/{id}/pause', { params: { path: { id: execution.id } }, headers: actionHeaders }))
       refreshMatching(execution.id)
@@ -177,7 +149,6 @@ function restart(execution: Execution, stage: Stage): void {
     title: words.restartTitle(titleOf(stage)),
     effect: <p>{words.restartEffect(titleOf(stage), after)}</p>,
     action: words.restartAction(titleOf(stage)),
-    level: 1,
     run: () => restartStages(execution, [stage]),
   })
 }
@@ -196,7 +167,6 @@ function restartFailed(execution: Execution, failed: readonly Stage[]): void {
       </>
     ),
     action: words.restartFailedAction(failed.length),
-    level: 1,
     run: () => restartStages(execution, failed),
   })
 }
@@ -216,7 +186,6 @@ function skipWait(execution: Execution, stage: Stage): void {
     title: words.skipWaitTitle(titleOf(stage)),
     effect: <p>{words.skipWaitEffect}</p>,
     action: words.skipWaitAction,
-    level: 1,
     run: () => patch(execution, stage, { skipRemainingWait: true }),
   })
 }
@@ -227,7 +196,6 @@ function skipStage(execution: Execution, stage: Stage): void {
     title: words.skipTitle(titleOf(stage)),
     effect: <p>{words.skipEffect(titleOf(stage))}</p>,
     action: words.skipAction(titleOf(stage)),
-    level: 1,
     fields: <ReasonField reason={reason} />,
     run: () => patch(execution, stage, { manualSkip: true, ...(reason.value.trim() !== '' && { reason: reason.value.trim() }) }),
   })

@@ -1,11 +1,16 @@
 /** One execution: where it is, why it failed, what can be done. */
+
+import type { ComponentChildren } from 'preact'
 import { useEffect, useMemo, useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
 import { to } from '../address.ts'
 import { client, unwrap } from '../api/client.ts'
 import { useLive } from '../api/live.ts'
 import { applicationEvents } from '../api/streams.ts'
+import { announcement } from '../components/announcement.ts'
+import { applicationCrumbs } from '../components/application-head.tsx'
 import { Banner } from '../components/banner.tsx'
+import { ActionButton, Button } from '../components/button.tsx'
 import { CopyButton } from '../components/copy-button.tsx'
 import { useQueryChange } from '../components/filter-field.tsx'
 import { Icon } from '../components/icon.tsx'
@@ -14,20 +19,22 @@ import { Name } from '../components/name.tsx'
 import { act } from '../components/notices.tsx'
 import { PageHead } from '../components/page-head.tsx'
 import { PlainText } from '../components/plain-text.tsx'
-import { announcement } from '../components/shell.tsx'
 import { StageGraph } from '../components/stage-graph.tsx'
 import { StageList } from '../components/stage-list.tsx'
 import { EmptyState, Loaded } from '../components/states.tsx'
-import { StatusMark } from '../components/status-mark.tsx'
+import { StatusBadge } from '../components/status-mark.tsx'
 import { Segments } from '../components/tabs.tsx'
 import { Duration, Time } from '../components/time.tsx'
 import { usePhone } from '../components/use-phone.ts'
 import { useLetters } from '../letter-keys.ts'
 import {
   type Execution,
+  type Failure,
   findFailure,
   isWaiting,
   newestFirst,
+  type Stage,
+  type StageTree,
   shortId,
   stageStatus,
   startedBy,
@@ -78,24 +85,33 @@ export function ExecutionScreen({ params, query }: ScreenProps) {
 
 function Run({ execution, query }: { execution: Execution; query: Readonly<Record<string, string>> }) {
   const change = useQueryChange()
-  const { route: navigate } = useLocation()
-  const actions = useExecutionActions(execution)
-  const status = statusOf(execution)
   const tree = useMemo(() => toStageTree(execution.stages), [execution])
-  const failure = findFailure(tree)
-  const waiting = execution.stages.find(isWaiting)
-  const usual = isComplete(execution.status)
-    ? (failure?.path[0] ?? tree.top[0])
-    : (waiting ?? tree.top.find((stage) => stage.status === 'RUNNING') ?? failure?.path[0] ?? tree.top[0])
-  const selected = execution.stages.find((stage) => stage.id === query['stage']) ?? usual
-  const phone = usePhone()
-  const [opened, setOpened] = useState<ReadonlySet<string>>(new Set())
-  const foldsChains = !isComplete(execution.status) || execution.status === 'TERMINAL'
-  const graph = useMemo(() => toStageGraph(tree, opened, foldsChains), [tree, opened, foldsChains])
-  const fold = (nodeId: string) => setOpened((before) => before.symmetricDifference(new Set([nodeId])))
-  const canDraw = graph.nodes.length <= maxNodes
-  const view = views.find(({ id }) => id === query['view'])?.id ?? (phone || !canDraw ? 'list' : 'graph')
+  const selected = execution.stages.find(({ id }) => id === query['stage']) ?? usualStage(execution, tree)
   const select = (stage: string) => change({ stage, tab: undefined })
+  useRunLetters(execution, selected, query['tab'], select)
+  return (
+    <>
+      <RunHead execution={execution} />
+      <Notes execution={execution} tree={tree} />
+      <Stages execution={execution} tree={tree} view={query['view']} selected={selected} onSelect={select}>
+        {selected !== undefined && (
+          <StagePanel execution={execution} stage={selected} inner={tree.inner.get(selected.id) ?? []} tab={query['tab']} />
+        )}
+      </Stages>
+    </>
+  )
+}
+
+/** What the reader looks for first: the failure of a run that has ended, else where it is. */
+function usualStage({ status, stages }: Execution, tree: StageTree): Stage | undefined {
+  const failed = findFailure(tree)?.path[0]
+  if (isComplete(status)) return failed ?? tree.top[0]
+  return stages.find(isWaiting) ?? tree.top.find((stage) => stage.status === 'RUNNING') ?? failed ?? tree.top[0]
+}
+
+function useRunLetters(execution: Execution, selected: Stage | undefined, tab: string | undefined, select: (id: string) => void) {
+  const change = useQueryChange()
+  const { route: navigate } = useLocation()
   const toFailed = (step: 1 | -1) => {
     const failed = execution.stages.filter((stage) => stageStatus(stage).kind === 'failed')
     const at = failed.findIndex((stage) => stage.id === selected?.id)
@@ -105,65 +121,49 @@ function Run({ execution, query }: { execution: Execution; query: Readonly<Recor
   useLetters({
     n: () => toFailed(1),
     p: () => toFailed(-1),
-    t: () => selected !== undefined && change({ stage: selected.id, tab: nextTab(selected, query['tab']) }),
+    t: () => selected !== undefined && change({ stage: selected.id, tab: nextTab(selected, tab) }),
     c: () => navigate(to.compare({ left: execution.id })),
     '[': () => act(words.previousRun, () => toSibling(execution, 1, navigate)),
     ']': () => act(words.nextRun, () => toSibling(execution, -1, navigate)),
   })
-  const name = execution.name ?? execution.description ?? execution.id
-  const { application, id } = execution
+}
 
+function RunHead({ execution }: { execution: Execution }) {
+  const { application, id } = execution
+  const actions = useExecutionActions(execution)
+  const status = statusOf(execution)
+  const name = execution.name ?? execution.description ?? id
   useEffect(() => {
     announcement.value = `${name} ${status.word}`
   }, [status.word])
+  return (
+    <PageHead
+      tab={`${name} ${shortId(id)}: ${status.word}`}
+      title={
+        <>
+          <Name text={name} max={80} /> <span class="run-id">{shortId(id)}</span>
+        </>
+      }
+      crumbs={[...applicationCrumbs(application), { label: words.pipelines, href: to.pipelines(application) }]}
+      state={
+        <span class="row">
+          <StatusBadge status={status} />
+          <Duration from={execution.startTime ?? execution.buildTime} until={execution.endTime} />
+        </span>
+      }
+      actions={<RunActions actions={actions} />}
+    >
+      <Facts execution={execution} />
+    </PageHead>
+  )
+}
 
+/** Why it failed, waits or was cancelled. */
+function Notes({ execution, tree }: { execution: Execution; tree: StageTree }) {
+  const failure = execution.status === 'TERMINAL' ? findFailure(tree) : undefined
   return (
     <>
-      <PageHead
-        tab={`${name} ${shortId(id)}: ${status.word}`}
-        title={
-          <>
-            <Name text={name} max={80} /> <span class="run-id">{shortId(id)}</span>
-          </>
-        }
-        crumbs={[
-          { label: words.applications, href: to.applications() },
-          { label: <Name text={application} />, href: to.application(application) },
-          { label: words.pipelines, href: to.pipelines(application) },
-        ]}
-        state={
-          <span class="row">
-            <span class={`status-badge is-${status.kind}`}>
-              <StatusMark kind={status.kind} /> {status.word}
-            </span>
-            <Duration from={execution.startTime ?? execution.buildTime} until={execution.endTime} />
-          </span>
-        }
-        actions={<RunActions actions={actions} />}
-      >
-        <Facts execution={execution} />
-      </PageHead>
-      {failure !== undefined && execution.status === 'TERMINAL' && (
-        <Banner
-          tone="failed"
-          actions={
-            failure.child === undefined ? undefined : (
-              <a class="button small" href={to.execution(failure.child)}>
-                {words.openChild}
-              </a>
-            )
-          }
-        >
-          <strong>
-            <Name text={titleOf(failure.path[0] ?? failure.stage)} max={60} />:
-          </strong>{' '}
-          {failure.reason === undefined ? (
-            words.noReason(titleOf(failure.stage), failure.stage.tasks.at(-1)?.name)
-          ) : (
-            <PlainText text={failure.reason} />
-          )}
-        </Banner>
-      )}
+      {failure !== undefined && <FailureNote failure={failure} />}
       {execution.status === 'NOT_STARTED' && <Queued execution={execution} />}
       {execution.canceled === true && (
         <Banner tone="info">
@@ -171,37 +171,69 @@ function Run({ execution, query }: { execution: Execution; query: Readonly<Recor
           {execution.cancellationReason && <Name text={execution.cancellationReason} max={300} />}
         </Banner>
       )}
+    </>
+  )
+}
+
+function FailureNote({ failure: { stage, path, reason, child } }: { failure: Failure }) {
+  const toChild = child !== undefined && (
+    <a class="button small" href={to.execution(child)}>
+      {words.openChild}
+    </a>
+  )
+  return (
+    <Banner tone="failed" actions={toChild}>
+      <strong>
+        <Name text={titleOf(path[0] ?? stage)} max={60} />:
+      </strong>{' '}
+      {reason === undefined ? words.noReason(titleOf(stage), stage.tasks.at(-1)?.name) : <PlainText text={reason} />}
+    </Banner>
+  )
+}
+
+interface StagesProps {
+  readonly execution: Execution
+  readonly tree: StageTree
+  /** As the address has it. */
+  readonly view: string | undefined
+  readonly selected: Stage | undefined
+  readonly onSelect: (stage: string) => void
+  /** Beside them. */
+  readonly children: ComponentChildren
+}
+
+/** The stages as graph, list or on an axis of time. */
+function Stages({ execution, tree, view: wanted, selected, onSelect, children }: StagesProps) {
+  const change = useQueryChange()
+  const isPhone = usePhone()
+  const [opened, setOpened] = useState<ReadonlySet<string>>(new Set())
+  const foldsChains = !isComplete(execution.status) || execution.status === 'TERMINAL'
+  const graph = useMemo(() => toStageGraph(tree, opened, foldsChains), [tree, opened, foldsChains])
+  const canDraw = graph.nodes.length <= maxNodes
+  const view = views.find(({ id }) => id === wanted)?.id ?? (isPhone || !canDraw ? 'list' : 'graph')
+  const shared = { tree, selected: selected?.id, onSelect }
+  const list = <StageList execution={execution} {...shared} showsTime={view === 'time'} />
+  const fold = (id: string) => setOpened((before) => before.symmetricDifference(new Set([id])))
+  return (
+    <>
       <div class="filters">
         <Segments label={words.view} options={views} selected={view} onSelect={(chosen) => change({ view: chosen })} />
         {!canDraw && <span class="muted">{words.tooManyStages(graph.nodes.length)}</span>}
         {view === 'graph' && opened.size > 0 && (
-          <button type="button" class="button small" onClick={() => setOpened(new Set())}>
+          <Button small onClick={() => setOpened(new Set())}>
             {words.foldAgain}
-          </button>
+          </Button>
         )}
       </div>
       <div class="execution">
         {view === 'graph' && canDraw ? (
           <div class="panel">
-            <StageGraph
-              tree={tree}
-              graph={graph}
-              selected={selected?.id}
-              onSelect={select}
-              onFold={fold}
-              fallback={
-                <StageList execution={execution} tree={tree} selected={selected?.id} onSelect={select} showsTime={false} />
-              }
-            />
+            <StageGraph graph={graph} {...shared} onFold={fold} fallback={list} />
           </div>
         ) : (
-          <div class="panel is-flush">
-            <StageList execution={execution} tree={tree} selected={selected?.id} onSelect={select} showsTime={view === 'time'} />
-          </div>
+          <div class="panel is-flush">{list}</div>
         )}
-        {selected !== undefined && (
-          <StagePanel execution={execution} stage={selected} inner={tree.inner.get(selected.id) ?? []} tab={query['tab']} />
-        )}
+        {children}
       </div>
     </>
   )
@@ -245,22 +277,7 @@ function RunActions({ actions }: { actions: ReturnType<typeof useExecutionAction
   const [first, ...rest] = actions
   return (
     <>
-      {first !== undefined && first.onSelect !== undefined && (
-        <button
-          type="button"
-          class="button"
-          aria-disabled={first.denied !== undefined}
-          title={first.denied}
-          onClick={() => first.denied === undefined && first.onSelect?.()}
-        >
-          {first.icon !== undefined && <Icon name={first.icon} />} {first.label}
-        </button>
-      )}
-      {first?.href !== undefined && (
-        <a class="button" href={first.href}>
-          {first.icon !== undefined && <Icon name={first.icon} />} {first.label}
-        </a>
-      )}
+      {first !== undefined && <ActionButton action={first} />}
       {rest.length > 0 && <Menu items={rest} />}
     </>
   )
@@ -271,9 +288,6 @@ function Facts({ execution }: { execution: Execution }) {
   const by = startedBy(execution)
   const parameters = Object.entries(objectOf(trigger.parameters))
   const parent = textOf(objectOf(trigger.parentExecution)['id'])
-  const build = objectOf(trigger['buildInfo'])
-  const buildUrl = textOf(build['url'])
-  const source = ['source', 'slug', 'branch', 'hash'].flatMap((key) => textOf(trigger[key])?.slice(0, 40) ?? [])
   return (
     <div class="run-facts">
       <span class="muted">
@@ -289,11 +303,7 @@ function Facts({ execution }: { execution: Execution }) {
           <Icon name="pipeline" /> {words.startedByExecution} {shortId(parent)}
         </a>
       )}
-      {(buildUrl !== undefined || source.length > 0) && (
-        <span class="muted">
-          {buildUrl !== undefined && <PlainText text={buildUrl} />} <Name text={source.join(' ')} max={80} />
-        </span>
-      )}
+      <Source trigger={trigger} />
       {artifactsOf(execution).map((artifact) => (
         <span key={artifact} class="chip">
           <Icon name="box" />
@@ -309,6 +319,18 @@ function Facts({ execution }: { execution: Execution }) {
         </span>
       ))}
     </div>
+  )
+}
+
+/** The build and the commit that it comes from. */
+function Source({ trigger }: Pick<Execution, 'trigger'>) {
+  const buildUrl = textOf(objectOf(trigger['buildInfo'])['url'])
+  const source = ['source', 'slug', 'branch', 'hash'].flatMap((key) => textOf(trigger[key])?.slice(0, 40) ?? [])
+  if (buildUrl === undefined && source.length === 0) return null
+  return (
+    <span class="muted">
+      {buildUrl !== undefined && <PlainText text={buildUrl} />} <Name text={source.join(' ')} max={80} />
+    </span>
   )
 }
 

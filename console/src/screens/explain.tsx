@@ -1,4 +1,5 @@
 /** May a user do this, and why: the question lives in the address, the answer comes from the API. */
+
 import { useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
 import { to } from '../address.ts'
@@ -7,15 +8,17 @@ import { type Explanation, useExplanations } from '../api/explain.ts'
 import { useLive } from '../api/live.ts'
 import { changeOperation, saveOperation, startOperation } from '../api/rights.ts'
 import { user } from '../api/session.ts'
+import { Button } from '../components/button.tsx'
 import { CopyButton } from '../components/copy-button.tsx'
 import { Field } from '../components/field.tsx'
+import { TextField } from '../components/form-fields.tsx'
 import { KeyValue } from '../components/key-value.tsx'
 import { Name } from '../components/name.tsx'
 import { Panel } from '../components/panel.tsx'
 import { Loaded } from '../components/states.tsx'
 import { StatusMark } from '../components/status-mark.tsx'
 import type { ScreenProps } from '../screen.ts'
-import { kindOf, Roles, readOperation } from './access.tsx'
+import { decisionKind, Roles, readOperation } from './access.tsx'
 import { AccessHead } from './access-head.tsx'
 
 /** Operations by what people call them. */
@@ -57,6 +60,7 @@ const verbs: readonly { readonly group: string; readonly verbs: readonly (readon
 ]
 const known = new Set(verbs.flatMap((group) => group.verbs.map(([operation]) => operation)))
 const another = 'another'
+const maxSuggestions = 500
 
 export function Explain({ query }: ScreenProps) {
   return (
@@ -78,16 +82,9 @@ function Question({ query }: Pick<ScreenProps, 'query'>) {
     application: query['application'] ?? '',
     account: query['account'] ?? '',
   })
-  const [isOther, setOther] = useState(!known.has(values.operation))
-  const applications = useLive('/applications', {}, { refresh: 'slow' }).reading.value.body ?? []
-  const accounts = useLive('/credentials', { query: {} }, { refresh: 'slow' }).reading.value.body ?? []
-  const set = (field: keyof typeof values) => (event: { currentTarget: { value: string } }) =>
-    setValues({ ...values, [field]: event.currentTarget.value })
-  const choose = (event: { currentTarget: { value: string } }) => {
-    const { value } = event.currentTarget
-    setOther(value === another)
-    setValues({ ...values, operation: value === another ? '' : value })
-  }
+  const applications = useLive('/applications', {}, { refresh: 'slow' }).reading.value.body
+  const accounts = useLive('/credentials', { query: {} }, { refresh: 'slow' }).reading.value.body
+  const set = (change: Partial<typeof values>) => setValues({ ...values, ...change })
   const ask = (event: Event) => {
     event.preventDefault()
     if (values.operation.trim() !== '') navigate(to.access('explain', values))
@@ -96,78 +93,79 @@ function Question({ query }: Pick<ScreenProps, 'query'>) {
     <Panel title={adminWords.explainLead}>
       <form onSubmit={ask}>
         <div class="question">
-          {user.value?.isAdmin === true && (
-            <Field label={adminWords.userName}>
-              {(tied) => (
-                <input
-                  {...tied}
-                  value={values.username}
-                  placeholder={user.value?.username}
-                  onInput={set('username')}
-                  autoComplete="off"
-                  spellcheck={false}
-                />
-              )}
-            </Field>
-          )}
-          <Field label={adminWords.operation}>
-            {(tied) => (
-              <select {...tied} value={isOther ? another : values.operation} onChange={choose}>
-                {verbs.map((group) => (
-                  <optgroup key={group.group} label={group.group}>
-                    {group.verbs.map(([operation, label]) => (
-                      <option key={operation} value={operation}>
-                        {label}
-                      </option>
-                    ))}
-                  </optgroup>
-                ))}
-                <option value={another}>{adminWords.otherOperation}</option>
-              </select>
-            )}
-          </Field>
-          {isOther && (
-            <Field label={adminWords.operationId} help={adminWords.operationHelp} required>
-              {(tied) => (
-                <input {...tied} value={values.operation} onInput={set('operation')} autoComplete="off" spellcheck={false} />
-              )}
-            </Field>
-          )}
-          <Field label={adminWords.onApplication}>
-            {(tied) => (
-              <input
-                {...tied}
-                list="explain-applications"
-                value={values.application}
-                onInput={set('application')}
-                autoComplete="off"
-              />
-            )}
-          </Field>
-          <Field label={adminWords.inAccount}>
-            {(tied) => (
-              <input {...tied} list="explain-accounts" value={values.account} onInput={set('account')} autoComplete="off" />
-            )}
-          </Field>
+          <UserField value={values.username} onChange={(username) => set({ username })} />
+          <OperationFields operation={values.operation} onChange={(operation) => set({ operation })} />
+          <TextField
+            label={adminWords.onApplication}
+            value={values.application}
+            suggestions={namesOf(applications)}
+            onChange={(application) => set({ application })}
+          />
+          <TextField
+            label={adminWords.inAccount}
+            value={values.account}
+            suggestions={namesOf(accounts)}
+            onChange={(account) => set({ account })}
+          />
         </div>
-        <datalist id="explain-applications">
-          {applications.slice(0, 500).map(({ name }) => (
-            <option key={name} value={name} />
-          ))}
-        </datalist>
-        <datalist id="explain-accounts">
-          {accounts.slice(0, 500).map(({ name }) => (
-            <option key={name} value={name} />
-          ))}
-        </datalist>
         <div class="foot">
-          <button type="submit" class="button is-primary">
+          <Button type="submit" kind="primary">
             {adminWords.ask}
-          </button>
+          </Button>
           <code class="muted">{values.operation}</code>
         </div>
       </form>
     </Panel>
+  )
+}
+
+/** Administrators ask about others. */
+function UserField({ value, onChange }: { value: string; onChange: (username: string) => void }) {
+  if (user.value?.isAdmin !== true) return null
+  const input = { placeholder: user.value.username }
+  return <TextField label={adminWords.userName} value={value} input={input} onChange={onChange} />
+}
+
+function namesOf(things: readonly { readonly name: string }[] | undefined): readonly string[] {
+  return (things ?? []).slice(0, maxSuggestions).map(({ name }) => name)
+}
+
+/** A choice of usual operations, and a field for another one. */
+function OperationFields({ operation, onChange }: { operation: string; onChange: (operation: string) => void }) {
+  const [isOther, setOther] = useState(!known.has(operation))
+  const choose = (event: { currentTarget: { value: string } }) => {
+    const { value } = event.currentTarget
+    setOther(value === another)
+    onChange(value === another ? '' : value)
+  }
+  return (
+    <>
+      <Field label={adminWords.operation}>
+        {(tied) => (
+          <select {...tied} value={isOther ? another : operation} onChange={choose}>
+            {verbs.map((group) => (
+              <optgroup key={group.group} label={group.group}>
+                {group.verbs.map(([id, label]) => (
+                  <option key={id} value={id}>
+                    {label}
+                  </option>
+                ))}
+              </optgroup>
+            ))}
+            <option value={another}>{adminWords.otherOperation}</option>
+          </select>
+        )}
+      </Field>
+      {isOther && (
+        <TextField
+          label={adminWords.operationId}
+          help={adminWords.operationHelp}
+          value={operation}
+          required
+          onChange={onChange}
+        />
+      )}
+    </>
   )
 }
 
@@ -187,35 +185,11 @@ function Explained({ answer }: { answer: Explanation }) {
       actions={<CopyButton text={`${location.href}\n${toText(answer)}`} label={adminWords.copyAnswer} />}
     >
       <div class="answer">
-        <p class={`status-badge is-${kindOf(decision)}`} style={{ justifySelf: 'start' }}>
-          <StatusMark kind={kindOf(decision)} /> {adminWords.decisions[decision]}
+        <p class={`status-badge is-${decisionKind(decision)}`} style={{ justifySelf: 'start' }}>
+          <StatusMark kind={decisionKind(decision)} /> {adminWords.decisions[decision]}
         </p>
-        <ul>
-          {distinct(reasons).map(({ need, allowed, rule }) => (
-            <li key={`${need} ${rule}`}>
-              <StatusMark kind={allowed ? 'succeeded' : 'failed'} label={allowed ? adminWords.allowed : adminWords.denied} />
-              <span>
-                <strong>
-                  <Name text={need} max={200} />
-                </strong>
-                {': '}
-                <Name text={rule} max={400} />
-              </span>
-            </li>
-          ))}
-        </ul>
-        {open.length > 0 && (
-          <div>
-            <h3>{adminWords.openQuestions}</h3>
-            <ul>
-              {open.map((text) => (
-                <li key={text}>
-                  <Name text={text} max={300} />
-                </li>
-              ))}
-            </ul>
-          </div>
-        )}
+        <Reasons reasons={distinct(reasons)} />
+        {open.length > 0 && <OpenQuestions texts={open} />}
         <KeyValue
           facts={[
             [adminWords.demands, demands],
@@ -229,6 +203,40 @@ function Explained({ answer }: { answer: Explanation }) {
         />
       </div>
     </Panel>
+  )
+}
+
+function Reasons({ reasons }: Pick<Explanation, 'reasons'>) {
+  return (
+    <ul>
+      {reasons.map(({ need, allowed, rule }) => (
+        <li key={`${need} ${rule}`}>
+          <StatusMark kind={allowed ? 'succeeded' : 'failed'} label={allowed ? adminWords.allowed : adminWords.denied} />
+          <span>
+            <strong>
+              <Name text={need} max={200} />
+            </strong>
+            {': '}
+            <Name text={rule} max={400} />
+          </span>
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+function OpenQuestions({ texts }: { texts: readonly string[] }) {
+  return (
+    <div>
+      <h3>{adminWords.openQuestions}</h3>
+      <ul>
+        {texts.map((text) => (
+          <li key={text}>
+            <Name text={text} max={300} />
+          </li>
+        ))}
+      </ul>
+    </div>
   )
 }
 

@@ -5,8 +5,9 @@ import { adminWords } from '../admin-words.ts'
 import { client, type Schemas, unwrap } from '../api/client.ts'
 import { type Reading, useLive } from '../api/live.ts'
 import { user } from '../api/session.ts'
+import { Button } from '../components/button.tsx'
 import { CopyButton } from '../components/copy-button.tsx'
-import { DataTable } from '../components/data-table.tsx'
+import { type Column, DataTable } from '../components/data-table.tsx'
 import { Icon } from '../components/icon.tsx'
 import { Name } from '../components/name.tsx'
 import { PageHead } from '../components/page-head.tsx'
@@ -95,46 +96,48 @@ function Doctor() {
       title={adminWords.doctor}
       flush
       actions={
-        <button type="button" class="button small" onClick={() => live.refresh()}>
-          <Icon name="refresh" /> {adminWords.doctorRun}
-        </button>
+        <Button small icon="refresh" onClick={() => live.refresh()}>
+          {adminWords.doctorRun}
+        </Button>
       }
     >
       {isFirst && <p class="panel-note">{adminWords.doctorWaits}</p>}
       <Loaded live={live} rows={3}>
-        {({ findings, publicUrl, addresses }) => {
-          const open = findings.filter(({ verdict }) => verdict !== 'ok')
-          const good = findings.filter(({ verdict }) => verdict === 'ok')
-          return (
-            <>
-              <p class="panel-note">
-                {open.length === 0 ? adminWords.doctorGood(good.length) : adminWords.doctorFindings(open.length)}{' '}
-                {adminWords.publicUrl}: <Name text={publicUrl} max={100} />
-              </p>
-              <Findings findings={open} />
-              {addresses.length > 0 && (
-                <div class="panel-note">
-                  <h3>{adminWords.registered}</h3>
-                  <ul>
-                    {addresses.map(({ url, what, login }) => (
-                      <li key={`${login} ${url}`}>
-                        {login}, {what}: <Name text={url} max={200} /> <CopyButton text={url} label={words.copyPath(url)} />
-                      </li>
-                    ))}
-                  </ul>
-                </div>
-              )}
-              {good.length > 0 && (
-                <details>
-                  <summary class="panel-note">{adminWords.inOrder(good.length)}</summary>
-                  <Findings findings={good} />
-                </details>
-              )}
-            </>
-          )
-        }}
+        {(answer) => <Examined {...answer} />}
       </Loaded>
     </Panel>
+  )
+}
+
+function Examined({ findings, publicUrl, addresses }: Schemas['Examination']) {
+  const open = findings.filter(({ verdict }) => verdict !== 'ok')
+  const good = findings.filter(({ verdict }) => verdict === 'ok')
+  return (
+    <>
+      <p class="panel-note">
+        {open.length === 0 ? adminWords.doctorGood(good.length) : adminWords.doctorFindings(open.length)} {adminWords.publicUrl}:{' '}
+        <Name text={publicUrl} max={100} />
+      </p>
+      <Findings findings={open} />
+      {addresses.length > 0 && (
+        <div class="panel-note">
+          <h3>{adminWords.registered}</h3>
+          <ul>
+            {addresses.map(({ url, what, login }) => (
+              <li key={`${login} ${url}`}>
+                {login}, {what}: <Name text={url} max={200} /> <CopyButton text={url} label={words.copyPath(url)} />
+              </li>
+            ))}
+          </ul>
+        </div>
+      )}
+      {good.length > 0 && (
+        <details>
+          <summary class="panel-note">{adminWords.inOrder(good.length)}</summary>
+          <Findings findings={good} />
+        </details>
+      )}
+    </>
   )
 }
 
@@ -195,12 +198,25 @@ function Metrics() {
 }
 
 function Services({ found }: { found: readonly Sample[] }) {
+  const rows = toServices(found)
+  if (rows.length === 0) return null
+  return (
+    <Panel title={adminWords.services} flush>
+      <DataTable label={adminWords.services} rows={rows} keyOf={({ service }) => service} columns={serviceColumns} />
+      <p class="panel-note">{adminWords.sinceStart}</p>
+    </Panel>
+  )
+}
+
+type Service = ReturnType<typeof toServices>[number]
+
+function toServices(found: readonly Sample[]) {
   const names = [
     ...new Set(
       found.flatMap(({ name, labels }) => (name === 'fairlead_upstream_requests_in_flight' ? (labels['service'] ?? []) : [])),
     ),
   ]
-  const rows = names.toSorted().map((service) => {
+  return names.toSorted().map((service) => {
     const ofService = (labels: Sample['labels']) => labels['service'] === service
     const isFailure = (labels: Sample['labels']) => ofService(labels) && !/^[1-4]\d\d$/.test(labels['status'] ?? '')
     const calls = sumOf(found, 'fairlead_upstream_requests_total', ofService) ?? 0
@@ -214,45 +230,35 @@ function Services({ found }: { found: readonly Sample[] }) {
       inFlight: sumOf(found, 'fairlead_upstream_requests_in_flight', ofService) ?? 0,
     }
   })
-  if (rows.length === 0) return null
-  return (
-    <Panel title={adminWords.services} flush>
-      <DataTable
-        label={adminWords.services}
-        rows={rows}
-        keyOf={({ service }) => service}
-        columns={[
-          {
-            key: 'service',
-            head: adminWords.service,
-            grow: true,
-            cell: ({ service, failures, calls }) => (
-              <span class="mark-cell">
-                <StatusMark kind={calls === 0 ? 'unknown' : failures > 0 ? 'warning' : 'succeeded'} /> {service}
-              </span>
-            ),
-          },
-          { key: 'calls', head: adminWords.calls, align: 'end', cell: ({ calls }) => calls.toLocaleString() },
-          { key: 'failures', head: adminWords.failures, align: 'end', cell: ({ failures }) => failures.toLocaleString() },
-          {
-            key: 'mean',
-            head: adminWords.meanTime,
-            align: 'end',
-            cell: ({ meanMs }) => (meanMs === undefined ? '–' : formatDuration(meanMs)),
-          },
-          {
-            key: 'flight',
-            head: adminWords.inFlight,
-            align: 'end',
-            hideBelow: 'phone',
-            cell: ({ inFlight }) => inFlight.toLocaleString(),
-          },
-        ]}
-      />
-      <p class="panel-note">{adminWords.sinceStart}</p>
-    </Panel>
-  )
 }
+
+const serviceColumns: readonly Column<Service>[] = [
+  {
+    key: 'service',
+    head: adminWords.service,
+    grow: true,
+    cell: ({ service, failures, calls }) => (
+      <span class="mark-cell">
+        <StatusMark kind={calls === 0 ? 'unknown' : failures > 0 ? 'warning' : 'succeeded'} /> {service}
+      </span>
+    ),
+  },
+  { key: 'calls', head: adminWords.calls, align: 'end', cell: ({ calls }) => calls.toLocaleString() },
+  { key: 'failures', head: adminWords.failures, align: 'end', cell: ({ failures }) => failures.toLocaleString() },
+  {
+    key: 'mean',
+    head: adminWords.meanTime,
+    align: 'end',
+    cell: ({ meanMs }) => (meanMs === undefined ? '–' : formatDuration(meanMs)),
+  },
+  {
+    key: 'flight',
+    head: adminWords.inFlight,
+    align: 'end',
+    hideBelow: 'phone',
+    cell: ({ inFlight }) => inFlight.toLocaleString(),
+  },
+]
 
 function Numbers({ found }: { found: readonly Sample[] }) {
   const count = (name: string, fits?: (labels: Sample['labels']) => boolean) => sumOf(found, name, fits)?.toLocaleString()

@@ -1,5 +1,4 @@
 /** Home: what waits for the reader, what runs, what failed. */
-
 import { useMemo } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
 import { to } from '../address.ts'
@@ -40,46 +39,20 @@ const dayMs = 86_400_000
 const rowHeight = 45
 
 export function Home({ query }: ScreenProps) {
-  const { route: navigate } = useLocation()
   const scope = query['scope'] === 'mine' ? 'mine' : 'all'
-  const since = useMemo(() => Math.floor(presentMs() / 60_000) * 60_000 - dayMs, [])
   const onlyWaiting = query['show'] === 'waiting'
   const active = useActiveExecutions('live')
-  const starter = scope === 'mine' ? user.value?.username : undefined
-  const own = useLive(searchPath, onlyWaiting ? undefined : search({ statuses: activeStatuses, user: starter }), {
-    refresh: 'live',
-    isBusy: isAny,
-  })
-  const failedQuery = search({ statuses: 'TERMINAL', triggerTimeStartBoundary: String(since), user: starter })
-  const failed = useLive(searchPath, onlyWaiting ? undefined : failedQuery, { refresh: 'steady' })
   const anything = useLive(searchPath, search({ size: 1 }), { refresh: 'open' })
   const waiting = waitingOf(active.reading.value.body)
   const isNew = !onlyWaiting && anything.reading.value.body?.length === 0 && active.reading.value.body?.length === 0
-
   const title = onlyWaiting ? words.waitingForYou : words.home
-  const choose = (id: 'mine' | 'all') => navigate(id === 'all' ? to.home() : `${to.home()}?scope=${id}`, true)
-  useLetters({
-    m: () => choose(scope === 'mine' ? 'all' : 'mine'),
-    ...Object.fromEntries(['1', '2', '3'].map((key) => [key, () => toBlock(Number(key) - 1)])),
-  })
+  const choose = useScope(scope)
   return (
     <>
       <PageHead
         tab={waiting.length === 0 ? title : `(${waiting.length}) ${title}`}
         title={title}
-        actions={
-          !onlyWaiting && (
-            <Segments
-              label={words.scope}
-              options={[
-                { id: 'mine', label: words.mine },
-                { id: 'all', label: words.all },
-              ]}
-              selected={scope}
-              onSelect={choose}
-            />
-          )
-        }
+        actions={!onlyWaiting && <Segments label={words.scope} options={scopes} selected={scope} onSelect={choose} />}
       />
       {isNew ? (
         <Panel title={words.homeEmpty}>
@@ -97,26 +70,58 @@ export function Home({ query }: ScreenProps) {
             row={WaitingRow}
             of={scope}
           />
-          {!onlyWaiting && (
-            <>
-              <RunsPanel title={words.running} live={own} none={words.nothingRuns} row={RunningRow} of={scope} />
-              <RunsPanel title={words.failedLately} live={failed} none={words.nothingFailed} row={FailedRow} of={scope} />
-            </>
-          )}
+          {!onlyWaiting && <OtherRuns scope={scope} />}
         </div>
       )}
-      {!onlyWaiting && recents.value.length > 0 && (
-        <p class="recents">
-          <span class="muted">{words.recent}</span>
-          {recents.value.map(({ label, href, kind }) => (
-            <a key={href} href={href} class="chip">
-              <Icon name={kind === 'application' ? 'apps' : 'pipeline'} />
-              <Name text={label} max={30} />
-            </a>
-          ))}
-        </p>
-      )}
+      {!onlyWaiting && recents.value.length > 0 && <Recents />}
     </>
+  )
+}
+
+type Scope = 'mine' | 'all'
+
+const scopes = [
+  { id: 'mine', label: words.mine },
+  { id: 'all', label: words.all },
+] as const
+
+/** The choice whose runs are shown, and the letters of the screen. */
+function useScope(scope: Scope): (scope: Scope) => void {
+  const { route: navigate } = useLocation()
+  const choose = (id: Scope) => navigate(id === 'all' ? to.home() : `${to.home()}?scope=${id}`, true)
+  useLetters({
+    m: () => choose(scope === 'mine' ? 'all' : 'mine'),
+    ...Object.fromEntries(['1', '2', '3'].map((key) => [key, () => toBlock(Number(key) - 1)])),
+  })
+  return choose
+}
+
+/** What runs, and what failed within a day. */
+function OtherRuns({ scope }: { scope: Scope }) {
+  const starter = scope === 'mine' ? user.value?.username : undefined
+  const since = useMemo(() => Math.floor(presentMs() / 60_000) * 60_000 - dayMs, [])
+  const own = useLive(searchPath, search({ statuses: activeStatuses, user: starter }), { refresh: 'live', isBusy: isAny })
+  const failedQuery = search({ statuses: 'TERMINAL', triggerTimeStartBoundary: String(since), user: starter })
+  const failed = useLive(searchPath, failedQuery, { refresh: 'steady' })
+  return (
+    <>
+      <RunsPanel title={words.running} live={own} none={words.nothingRuns} row={RunningRow} of={scope} />
+      <RunsPanel title={words.failedLately} live={failed} none={words.nothingFailed} row={FailedRow} of={scope} />
+    </>
+  )
+}
+
+function Recents() {
+  return (
+    <p class="recents">
+      <span class="muted">{words.recent}</span>
+      {recents.value.map(({ label, href, kind }) => (
+        <a key={href} href={href} class="chip">
+          <Icon name={kind === 'application' ? 'apps' : 'pipeline'} />
+          <Name text={label} max={30} />
+        </a>
+      ))}
+    </p>
   )
 }
 

@@ -4,6 +4,7 @@ import { to } from '../address.ts'
 import { adminWords } from '../admin-words.ts'
 import { completeTask, objectKey } from '../api/actions.ts'
 import type { Schemas } from '../api/client.ts'
+import { useCloudProvider } from '../api/cloud-providers.ts'
 import { type Live, refreshMatching, useLive } from '../api/live.ts'
 import { changeOperation, useRight } from '../api/rights.ts'
 import { confirm } from '../components/confirm-dialog.tsx'
@@ -36,6 +37,7 @@ export function Images({ query }: ScreenProps) {
   const accounts = useAccounts()
   const providers = providersOf(accounts.reading.value.body ?? [])
   const provider = query['provider'] ?? providers[0]
+  const imagesPath = useCloudProvider(provider)?.imagesPath
   const filter = query['q'] ?? ''
   return (
     <>
@@ -56,8 +58,8 @@ export function Images({ query }: ScreenProps) {
         <Loaded live={accounts} rows={6} empty={<EmptyState text={adminWords.imagesEmpty} />}>
           {() => null}
         </Loaded>
-      ) : provider === 'local' ? (
-        <LocalImages filter={filter} chosen={query['image']} />
+      ) : imagesPath !== undefined ? (
+        <ListedImages provider={provider} path={imagesPath} filter={filter} chosen={query['image']} />
       ) : (
         <FoundImages provider={provider} filter={filter} chosen={query['image']} />
       )}
@@ -65,24 +67,34 @@ export function Images({ query }: ScreenProps) {
   )
 }
 
-function LocalImages({ filter, chosen }: { filter: string; chosen: string | undefined }) {
-  return <Found live={useLive('/local/images', {}, { refresh: 'steady' })} filter={filter} chosen={chosen} />
+interface ListedImagesProps {
+  readonly provider: string
+  readonly path: string
+  readonly filter: string
+  readonly chosen: string | undefined
+}
+
+function ListedImages({ provider, path, filter, chosen }: ListedImagesProps) {
+  // The list answers images as the search does.
+  const live = useLive(path as '/images/find', {}, { refresh: 'steady' })
+  return <Found provider={provider} live={live} filter={filter} chosen={chosen} />
 }
 
 function FoundImages({ provider, filter, chosen }: { provider: string; filter: string; chosen: string | undefined }) {
   const isShort = filter.length < minCharacters
   const live = useLive('/images/find', isShort ? undefined : { query: { provider, q: filter, count: 100 } }, { refresh: 'open' })
   if (isShort) return <EmptyState icon="search" text={adminWords.imagesShort} />
-  return <Found live={live} filter="" chosen={chosen} />
+  return <Found provider={provider} live={live} filter="" chosen={chosen} />
 }
 
 interface FoundProps {
+  readonly provider: string
   readonly live: Live<readonly Image[]>
   readonly filter: string
   readonly chosen: string | undefined
 }
 
-function Found({ live, filter, chosen }: FoundProps) {
+function Found({ provider, live, filter, chosen }: FoundProps) {
   return (
     <Loaded live={live} rows={6} empty={<EmptyState text={adminWords.imagesEmpty} />}>
       {(images) => {
@@ -90,7 +102,7 @@ function Found({ live, filter, chosen }: FoundProps) {
         const image = images.find((one) => idOf(one) === chosen)
         return (
           <div class="stack">
-            {image !== undefined && <ImagePanel key={chosen} image={image} />}
+            {image !== undefined && <ImagePanel key={chosen} provider={provider} image={image} />}
             {chosen !== undefined && image === undefined && <EmptyState text={adminWords.gone(words.image, chosen)} />}
             {shown.length === 0 ? <EmptyState icon="search" text={adminWords.imagesEmpty} /> : <List images={shown} />}
           </div>
@@ -134,7 +146,7 @@ function List({ images }: { images: readonly Image[] }) {
   )
 }
 
-function ImagePanel({ image }: { image: Image }) {
+function ImagePanel({ provider, image }: { provider: string; image: Image }) {
   const attributes = objectOf(image['attributes'])
   const origin = objectOf(attributes['origin'])
   const [bytes, bake, run] = [numberOf(attributes['size']), textOf(origin['bake']), textOf(origin['execution'])]
@@ -147,7 +159,7 @@ function ImagePanel({ image }: { image: Image }) {
       actions={
         <>
           <CopyButton text={idOf(image)} label={words.copyPath(idOf(image))} />
-          <ImageActions image={image} using={using} />
+          <ImageActions provider={provider} image={image} using={using} />
         </>
       }
     >
@@ -182,12 +194,13 @@ function ImagePanel({ image }: { image: Image }) {
 }
 
 interface ImageActionsProps {
+  readonly provider: string
   readonly image: Image
   readonly using: readonly ServerGroup[] | undefined
 }
 
 /** Starts a pipeline that deploys it, or removes it where nothing runs it. */
-function ImageActions({ image, using }: ImageActionsProps) {
+function ImageActions({ provider, image, using }: ImageActionsProps) {
   const { route: navigate } = useLocation()
   const id = idOf(image)
   const pipelines = useLive('/pipelineConfigs', {}, { refresh: 'open' }).reading.value.body
@@ -204,7 +217,7 @@ function ImageActions({ image, using }: ImageActionsProps) {
         await completeTask({
           application,
           description: adminWords.deleteAction(id),
-          job: [{ type: 'deleteImage', cloudProvider: 'local', credentials: account, account, imageId: id }],
+          job: [{ type: 'deleteImage', cloudProvider: provider, credentials: account, account, imageId: id }],
           object: objectKey('image', id),
         })
         refreshMatching('/images')
@@ -227,7 +240,7 @@ function ImageActions({ image, using }: ImageActionsProps) {
                 Object.fromEntries(Object.entries(parameters).map(([key, value]) => [`p.${key}`, value])),
               ),
             }))),
-        ...(textOf(image['imageName']) !== undefined && account !== undefined && isLocal(image)
+        ...(textOf(image['imageName']) !== undefined && account !== undefined && isKeptHere(image)
           ? [
               {
                 label: adminWords.delete,
@@ -244,7 +257,7 @@ function ImageActions({ image, using }: ImageActionsProps) {
 }
 
 /** The images that Fairlead keeps itself say where they come from. */
-function isLocal(image: Image): boolean {
+function isKeptHere(image: Image): boolean {
   return textOf(objectOf(objectOf(image['attributes'])['origin'])['kind']) !== undefined
 }
 
@@ -276,7 +289,7 @@ function Uses({ using }: { using: readonly ServerGroup[] | undefined }) {
 }
 
 function BakeLog({ id }: { id: string }) {
-  const live = useLive('/bakery/logs/{region}/{statusId}', { path: { region: 'local', statusId: id } }, { refresh: 'open' })
+  const live = useLive('/bakery/logs/{region}/{statusId}', { path: { region: 'global', statusId: id } }, { refresh: 'open' })
   const { body, error } = live.reading.value
   if (error?.status === 404) return <p class="quiet">{adminWords.noBakeLog}</p>
   return (

@@ -1,12 +1,14 @@
 /** Load balancers, networks and accounts of everything that the reader may see. */
+
 import { useEffect } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
 import { to } from '../address.ts'
 import { adminWords } from '../admin-words.ts'
 import type { Schemas } from '../api/client.ts'
 import { useLive } from '../api/live.ts'
+import { Button } from '../components/button.tsx'
+import type { Column } from '../components/data-table.tsx'
 import { openDialog } from '../components/dialog.tsx'
-import { Icon } from '../components/icon.tsx'
 import { Name } from '../components/name.tsx'
 import { EmptyState, Loaded } from '../components/states.tsx'
 import { StatusText } from '../components/status-mark.tsx'
@@ -42,13 +44,9 @@ export function LoadBalancers({ query }: ScreenProps) {
     <InfrastructureFrame
       tab={adminWords.loadBalancers}
       actions={
-        <button
-          type="button"
-          class="button"
-          onClick={() => openDialog(<EditBalancer application={undefined} balancer={undefined} />)}
-        >
-          <Icon name="plus" /> {adminWords.createBalancer}
-        </button>
+        <Button icon="plus" onClick={() => openDialog(<EditBalancer application={undefined} balancer={undefined} />)}>
+          {adminWords.createBalancer}
+        </Button>
       }
       chosen={chosen && <ChosenBalancer key={placeKey(chosen)} place={chosen} />}
     >
@@ -173,35 +171,35 @@ export function Accounts({ query }: ScreenProps) {
             placeOfRow={(account) => ({ provider: providerOf(account) })}
             textOfRow={({ name, type, environment }) => [name, type, environment].join(' ')}
             keyOf={({ name }) => name}
-            columns={[
-              { key: 'name', head: words.name, cell: ({ name }) => <Name text={name} max={50} /> },
-              { key: 'provider', head: words.provider, cell: providerOf },
-              {
-                key: 'regions',
-                head: adminWords.regions,
-                hideBelow: 'narrow',
-                cell: (account) => <Name text={regionsOf(account).join(', ')} max={80} />,
-              },
-              {
-                key: 'permissions',
-                head: adminWords.permissions,
-                grow: true,
-                hideBelow: 'phone',
-                cell: ({ permissions }) => <Permissions permissions={permissions} />,
-              },
-              {
-                key: 'write',
-                head: adminWords.mayWrite,
-                cell: ({ authorized }) => (
-                  <StatusText
-                    status={authorized ? { kind: 'succeeded', word: words.yes } : { kind: 'disabled', word: words.no }}
-                  />
-                ),
-              },
-            ]}
+            columns={accountColumns}
           />
         )}
       </Loaded>
     </InfrastructureFrame>
   )
 }
+
+const accountColumns: readonly Column<Schemas['Account']>[] = [
+  { key: 'name', head: words.name, cell: ({ name }) => <Name text={name} max={50} /> },
+  { key: 'provider', head: words.provider, cell: providerOf },
+  {
+    key: 'regions',
+    head: adminWords.regions,
+    hideBelow: 'narrow',
+    cell: (account) => <Name text={regionsOf(account).join(', ')} max={80} />,
+  },
+  {
+    key: 'permissions',
+    head: adminWords.permissions,
+    grow: true,
+    hideBelow: 'phone',
+    cell: ({ permissions }) => <Permissions permissions={permissions} />,
+  },
+  {
+    key: 'write',
+    head: adminWords.mayWrite,
+    cell: ({ authorized }) => (
+      <StatusText status={authorized ? { kind: 'succeeded', word: words.yes } : { kind: 'disabled', word: words.no }} />
+    ),
+  },
+]

@@ -1,16 +1,18 @@
 /** One instance: its checks, what happened to it, and its output. */
+
 import { to } from '../address.ts'
 import { useLive } from '../api/live.ts'
 import { applicationEvents } from '../api/streams.ts'
+import { applicationCrumbs } from '../components/application-head.tsx'
 import { KeyValue } from '../components/key-value.tsx'
 import { Name } from '../components/name.tsx'
 import { PageHead } from '../components/page-head.tsx'
 import { Panel } from '../components/panel.tsx'
 import { ProgramTabs } from '../components/program-tabs.tsx'
 import { EmptyState, Loaded } from '../components/states.tsx'
-import { StatusMark } from '../components/status-mark.tsx'
+import { StatusBadge, StatusMark } from '../components/status-mark.tsx'
 import { Time } from '../components/time.tsx'
-import { numberOf, objectOf, objectsOf, textOf } from '../model/read.ts'
+import { type Json, numberOf, objectOf, objectsOf, textOf } from '../model/read.ts'
 import { type Instance, instanceId } from '../model/server-groups.ts'
 import { instanceStatus } from '../model/status.ts'
 import type { ScreenProps } from '../screen.ts'
@@ -30,30 +32,21 @@ export function InstanceScreen({ params, query }: ScreenProps) {
       {(instance) => {
         const status = instanceStatus(instance.healthState)
         const group = instance.serverGroup
+        const place = { account, region, id, provider: instance.cloudProvider ?? undefined }
         return (
           <>
             <PageHead
               tab={instanceId(instance)}
               title={<Name text={instanceId(instance)} max={50} />}
               crumbs={[
-                { label: words.applications, href: to.applications() },
-                { label: <Name text={application} />, href: to.application(application) },
+                ...applicationCrumbs(application),
                 ...(group
                   ? [{ label: <Name text={group} />, href: to.serverGroup(application, { account, region, name: group }) }]
                   : []),
               ]}
-              state={
-                <span class={`status-badge is-${status.kind}`}>
-                  <StatusMark kind={status.kind} /> {status.word}
-                </span>
-              }
+              state={<StatusBadge status={status} />}
             />
-            <ProgramTabs
-              name={instanceId(instance)}
-              query={query}
-              place={{ account, region, id, provider: instance.cloudProvider ?? undefined }}
-              record={instance}
-            >
+            <ProgramTabs name={instanceId(instance)} query={query} place={place} record={instance}>
               <Details instance={instance} />
             </ProgramTabs>
           </>
@@ -81,48 +74,57 @@ function Details({ instance }: { instance: Instance }) {
           ]}
         />
       </Panel>
-      <Panel title={words.checks} flush>
-        <ul class="rows">
-          {objectsOf(instance.health).map((check, index) => {
-            const status = instanceStatus(textOf(check['state']))
-            const balancers = objectsOf(check['loadBalancers'])
-            const texts = [
-              textOf(check['healthCheckUrl']),
-              textOf(check['description']),
-              ...balancers.map(
-                (balancer) =>
-                  `${textOf(balancer['loadBalancerName']) ?? textOf(balancer['name']) ?? ''}: ${textOf(balancer['description']) ?? textOf(balancer['state']) ?? ''}`,
-              ),
-            ]
-            return (
-              <li key={index} class="run-row">
-                <StatusMark kind={status.kind} label={status.word} />
-                <strong>{textOf(check['type']) ?? words.unknown}</strong>
-                <span class="muted">{status.word}</span>
-                <span class="grow cut">
-                  <Name text={texts.filter(Boolean).join(', ')} max={160} />
-                </span>
-              </li>
-            )
-          })}
-        </ul>
-      </Panel>
-      {events.length > 0 && (
-        <Panel title={words.events} flush>
-          <ul class="rows">
-            {events.toReversed().map((event, index) => (
-              <li key={index} class="run-row">
-                <span class="muted aside">
-                  <Time at={numberOf(event['at'])} />
-                </span>
-                <span class="grow">
-                  <Name text={textOf(event['text']) ?? ''} max={300} />
-                </span>
-              </li>
-            ))}
-          </ul>
-        </Panel>
-      )}
+      <Checks checks={objectsOf(instance.health)} />
+      {events.length > 0 && <Events events={events} />}
     </div>
+  )
+}
+
+function Checks({ checks }: { checks: readonly Json[] }) {
+  return (
+    <Panel title={words.checks} flush>
+      <ul class="rows">
+        {checks.map((check, index) => {
+          const status = instanceStatus(textOf(check['state']))
+          return (
+            <li key={index} class="run-row">
+              <StatusMark kind={status.kind} label={status.word} />
+              <strong>{textOf(check['type']) ?? words.unknown}</strong>
+              <span class="muted">{status.word}</span>
+              <span class="grow cut">
+                <Name text={describeCheck(check)} max={160} />
+              </span>
+            </li>
+          )
+        })}
+      </ul>
+    </Panel>
+  )
+}
+
+function describeCheck(check: Json): string {
+  const balancers = objectsOf(check['loadBalancers']).map((balancer) => {
+    const name = textOf(balancer['loadBalancerName']) ?? textOf(balancer['name']) ?? ''
+    return `${name}: ${textOf(balancer['description']) ?? textOf(balancer['state']) ?? ''}`
+  })
+  return [textOf(check['healthCheckUrl']), textOf(check['description']), ...balancers].filter(Boolean).join(', ')
+}
+
+function Events({ events }: { events: readonly Json[] }) {
+  return (
+    <Panel title={words.events} flush>
+      <ul class="rows">
+        {events.toReversed().map((event, index) => (
+          <li key={index} class="run-row">
+            <span class="muted aside">
+              <Time at={numberOf(event['at'])} />
+            </span>
+            <span class="grow">
+              <Name text={textOf(event['text']) ?? ''} max={300} />
+            </span>
+          </li>
+        ))}
+      </ul>
+    </Panel>
   )
 }

@@ -1,17 +1,19 @@
 /** Jobs of an application: commands that pipelines run once. */
+
 import { to } from '../address.ts'
 import { adminWords } from '../admin-words.ts'
 import type { Schemas } from '../api/client.ts'
 import { useLive } from '../api/live.ts'
 import { applicationEvents } from '../api/streams.ts'
-import { ApplicationHead } from '../components/application-head.tsx'
+import { ApplicationHead, applicationCrumbs } from '../components/application-head.tsx'
+import type { Column } from '../components/data-table.tsx'
 import { KeyValue } from '../components/key-value.tsx'
-import { Name } from '../components/name.tsx'
+import { Name, NameLink } from '../components/name.tsx'
 import { PageHead } from '../components/page-head.tsx'
 import { Panel } from '../components/panel.tsx'
 import { ProgramTabs } from '../components/program-tabs.tsx'
 import { EmptyState, Loaded } from '../components/states.tsx'
-import { StatusMark, StatusText } from '../components/status-mark.tsx'
+import { StatusBadge, StatusText } from '../components/status-mark.tsx'
 import { Duration, Time } from '../components/time.tsx'
 import { objectOf, textOf } from '../model/read.ts'
 import { instanceStatus } from '../model/status.ts'
@@ -49,44 +51,49 @@ export function Jobs({ params, query }: ScreenProps) {
             textOfRow={textOfJob}
             placeOfRow={(job) => ({ provider: job.provider, account: job.account, region: regionOf(job) })}
             keyOf={(job) => [job.provider, job.account, regionOf(job), idOf(job)].join('\n')}
-            columns={[
-              { key: 'state', head: words.state, cell: ({ jobState }) => <StatusText status={instanceStatus(jobState)} /> },
-              {
-                key: 'name',
-                head: words.name,
-                grow: true,
-                cell: (job) => (
-                  <a href={to.job(application, { account: job.account ?? '', region: regionOf(job), id: idOf(job) })}>
-                    <Name text={job.name ?? idOf(job)} max={70} />
-                  </a>
-                ),
-              },
-              {
-                key: 'account',
-                head: words.account,
-                hideBelow: 'phone',
-                cell: ({ account }) => <Name text={account ?? '–'} max={40} />,
-              },
-              {
-                key: 'region',
-                head: words.region,
-                hideBelow: 'phone',
-                cell: (job) => <Name text={regionOf(job) || '–'} max={30} />,
-              },
-              { key: 'created', head: words.started, cell: ({ createdTime }) => <Time at={createdTime} /> },
-              {
-                key: 'length',
-                head: words.length,
-                hideBelow: 'narrow',
-                cell: (job) =>
-                  (isActive(job) || job.completedTime) && <Duration from={job.createdTime} until={job.completedTime} />,
-              },
-            ]}
+            columns={columnsOf(application)}
           />
         )}
       </Loaded>
     </>
   )
+}
+
+function columnsOf(application: string): readonly Column<Job>[] {
+  return [
+    { key: 'state', head: words.state, cell: ({ jobState }) => <StatusText status={instanceStatus(jobState)} /> },
+    {
+      key: 'name',
+      head: words.name,
+      grow: true,
+      cell: (job) => (
+        <NameLink
+          href={to.job(application, { account: job.account ?? '', region: regionOf(job), id: idOf(job) })}
+          text={job.name ?? idOf(job)}
+          max={70}
+        />
+      ),
+    },
+    {
+      key: 'account',
+      head: words.account,
+      hideBelow: 'phone',
+      cell: ({ account }) => <Name text={account ?? '–'} max={40} />,
+    },
+    {
+      key: 'region',
+      head: words.region,
+      hideBelow: 'phone',
+      cell: (job) => <Name text={regionOf(job) || '–'} max={30} />,
+    },
+    { key: 'created', head: words.started, cell: ({ createdTime }) => <Time at={createdTime} /> },
+    {
+      key: 'length',
+      head: words.length,
+      hideBelow: 'narrow',
+      cell: (job) => (isActive(job) || job.completedTime) && <Duration from={job.createdTime} until={job.completedTime} />,
+    },
+  ]
 }
 
 export function JobScreen({ params, query }: ScreenProps) {
@@ -102,32 +109,17 @@ export function JobScreen({ params, query }: ScreenProps) {
         // The answer of an unknown job is an empty object.
         const isKnown = idOf(job) !== ''
         const name = job.name ?? id
-        const status = instanceStatus(job.jobState)
+        const place = { account, region, id, provider: job.provider ?? undefined }
         return (
           <>
             <PageHead
               tab={name}
               title={<Name text={name} max={70} />}
-              crumbs={[
-                { label: words.applications, href: to.applications() },
-                { label: <Name text={application} />, href: to.application(application) },
-                { label: words.jobs, href: to.jobs(application) },
-              ]}
-              state={
-                isKnown && (
-                  <span class={`status-badge is-${status.kind}`}>
-                    <StatusMark kind={status.kind} /> {status.word}
-                  </span>
-                )
-              }
+              crumbs={[...applicationCrumbs(application), { label: words.jobs, href: to.jobs(application) }]}
+              state={isKnown && <StatusBadge status={instanceStatus(job.jobState)} />}
             />
             {isKnown ? (
-              <ProgramTabs
-                name={name}
-                query={query}
-                place={{ account, region, id, provider: job.provider ?? undefined }}
-                record={job}
-              >
+              <ProgramTabs name={name} query={query} place={place} record={job}>
                 <Details job={job} />
               </ProgramTabs>
             ) : (

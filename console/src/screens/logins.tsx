@@ -3,9 +3,9 @@ import { to } from '../address.ts'
 import { adminWords } from '../admin-words.ts'
 import { client, type Schemas, unwrap } from '../api/client.ts'
 import { refreshMatching, useLive } from '../api/live.ts'
+import { Button } from '../components/button.tsx'
 import { confirm } from '../components/confirm-dialog.tsx'
-import { DataTable } from '../components/data-table.tsx'
-import { Icon } from '../components/icon.tsx'
+import { type Column, DataTable } from '../components/data-table.tsx'
 import { Name } from '../components/name.tsx'
 import { EmptyState, Loaded } from '../components/states.tsx'
 import { Time } from '../components/time.tsx'
@@ -26,61 +26,16 @@ export function Logins() {
         tab={adminWords.logins}
         actions={
           others.length > 0 && (
-            <button type="button" class="button" onClick={endOthers}>
-              <Icon name="signout" /> {adminWords.endOthers}
-            </button>
+            <Button icon="signout" onClick={endOthers}>
+              {adminWords.endOthers}
+            </Button>
           )
         }
       />
       <Loaded live={live} empty={<EmptyState icon="user" text={adminWords.loginsEmpty} />}>
         {(logins) => (
           <div class="panel is-flush">
-            <DataTable
-              label={adminWords.logins}
-              rows={logins}
-              keyOf={({ id }) => id}
-              columns={[
-                {
-                  key: 'browser',
-                  head: adminWords.browser,
-                  grow: true,
-                  cell: (login) => (
-                    <>
-                      <Name text={browserOf(login)} max={60} /> {login.current && <span class="chip">{adminWords.thisOne}</span>}
-                    </>
-                  ),
-                },
-                { key: 'address', head: adminWords.fromAddress, cell: ({ address }) => <Name text={address ?? '–'} max={40} /> },
-                { key: 'method', head: adminWords.method, hideBelow: 'narrow', cell: ({ method }) => method },
-                {
-                  key: 'created',
-                  head: adminWords.signedInAt,
-                  hideBelow: 'phone',
-                  cell: ({ createdAt }) => <Time at={createdAt === undefined ? undefined : Date.parse(createdAt)} />,
-                },
-                {
-                  key: 'used',
-                  head: adminWords.lastUsed,
-                  hideBelow: 'phone',
-                  cell: ({ lastUsedAt }) => <Time at={Date.parse(lastUsedAt)} />,
-                },
-                {
-                  key: 'actions',
-                  head: words.actions,
-                  align: 'end',
-                  cell: (login) =>
-                    login.current ? (
-                      <a class="button small" href={to.logout()}>
-                        {words.signOut}
-                      </a>
-                    ) : (
-                      <button type="button" class="button small" onClick={() => end(login)}>
-                        {adminWords.end}
-                      </button>
-                    ),
-                },
-              ]}
-            />
+            <DataTable label={adminWords.logins} rows={logins} keyOf={({ id }) => id} columns={columns} />
             {logins.length === shownLogins && <p class="muted">{adminWords.loginsMore(shownLogins)}</p>}
           </div>
         )}
@@ -88,6 +43,48 @@ export function Logins() {
     </>
   )
 }
+
+const columns: readonly Column<Login>[] = [
+  {
+    key: 'browser',
+    head: adminWords.browser,
+    grow: true,
+    cell: (login) => (
+      <>
+        <Name text={browserOf(login)} max={60} /> {login.current && <span class="chip">{adminWords.thisOne}</span>}
+      </>
+    ),
+  },
+  { key: 'address', head: adminWords.fromAddress, cell: ({ address }) => <Name text={address ?? '–'} max={40} /> },
+  { key: 'method', head: adminWords.method, hideBelow: 'narrow', cell: ({ method }) => method },
+  {
+    key: 'created',
+    head: adminWords.signedInAt,
+    hideBelow: 'phone',
+    cell: ({ createdAt }) => <Time at={createdAt === undefined ? undefined : Date.parse(createdAt)} />,
+  },
+  {
+    key: 'used',
+    head: adminWords.lastUsed,
+    hideBelow: 'phone',
+    cell: ({ lastUsedAt }) => <Time at={Date.parse(lastUsedAt)} />,
+  },
+  {
+    key: 'actions',
+    head: words.actions,
+    align: 'end',
+    cell: (login) =>
+      login.current ? (
+        <a class="button small" href={to.logout()}>
+          {words.signOut}
+        </a>
+      ) : (
+        <Button small onClick={() => end(login)}>
+          {adminWords.end}
+        </Button>
+      ),
+  },
+]
 
 /** The product and the system of a user agent, without the rest of it. */
 function browserOf({ userAgent }: Login): string {
@@ -104,7 +101,6 @@ function end(login: Login): void {
     title: adminWords.endTitle,
     effect: <p>{adminWords.endEffect(browserOf(login), login.address ?? '–')}</p>,
     action: adminWords.endAction,
-    level: 1,
     run: async () => {
       await unwrap(client.DELETE('/auth/sessions/{id}', { params: { path: { id: login.id }, query: {} } }))
       refreshMatching('/auth/sessions')
@@ -117,7 +113,6 @@ function endOthers(): void {
     title: adminWords.endOthersTitle,
     effect: <p>{adminWords.endOthersEffect}</p>,
     action: adminWords.endOthersAction,
-    level: 1,
     run: async () => {
       await unwrap(client.DELETE('/auth/sessions', { params: { query: {} } }))
       refreshMatching('/auth/sessions')

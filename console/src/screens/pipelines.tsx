@@ -1,5 +1,4 @@
 /** The pipelines of an application: health of each at a glance, and the start of one. */
-
 import { useEffect, useMemo } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
 import { to } from '../address.ts'
@@ -9,12 +8,13 @@ import { saveOperation, startOperation, useRight } from '../api/rights.ts'
 import { applicationEvents } from '../api/streams.ts'
 import { ApplicationHead } from '../components/application-head.tsx'
 import { Banner } from '../components/banner.tsx'
+import { Button } from '../components/button.tsx'
 import { closeDialog, openDialog } from '../components/dialog.tsx'
 import { FilterField, FilterSelect, NoMatch } from '../components/filter-field.tsx'
 import { Icon } from '../components/icon.tsx'
 import { LastRun } from '../components/last-run.tsx'
-import { Menu } from '../components/menu.tsx'
-import { Name } from '../components/name.tsx'
+import { Menu, type MenuItem } from '../components/menu.tsx'
+import { Name, NameLink } from '../components/name.tsx'
 import { RunStrip } from '../components/run-strip.tsx'
 import { EmptyState, Loaded } from '../components/states.tsx'
 import { Duration } from '../components/time.tsx'
@@ -31,7 +31,7 @@ export type Pipeline = Schemas['Pipeline']
 
 const stripRuns = 30
 const rowHeight = 57
-/** Of a run that is listed below its pipeline. */
+/** The height of a run that is listed below its pipeline. */
 const listedHeight = 30
 /** Ids of one call for strips. */
 const idsPerCall = 20
@@ -72,20 +72,18 @@ export function Pipelines({ params, query }: ScreenProps) {
 }
 
 function CreatePipeline({ application }: { application: string }) {
-  const { allowed, reason } = useRight({ operation: saveOperation, application })
-  const content = (
-    <>
-      <Icon name="plus" /> {words.createPipeline}
-    </>
-  )
-  return allowed ? (
+  const { reason } = useRight({ operation: saveOperation, application })
+  if (reason !== undefined) {
+    return (
+      <Button icon="plus" denied={reason} aria-label={`${words.createPipeline}: ${reason}`}>
+        {words.createPipeline}
+      </Button>
+    )
+  }
+  return (
     <a class="button" href={to.newPipeline(application)}>
-      {content}
+      <Icon name="plus" /> {words.createPipeline}
     </a>
-  ) : (
-    <button type="button" class="button" aria-disabled="true" title={reason} aria-label={`${words.createPipeline}: ${reason}`}>
-      {content}
-    </button>
   )
 }
 
@@ -233,70 +231,80 @@ interface RowProps extends Pick<RowWithRunsProps, 'application' | 'order' | 'lis
 }
 
 function Row({ application, pipeline, runs, order, listed }: RowProps) {
-  const { name, disabled, description } = pipeline
+  const { name, disabled } = pipeline
   const id = pipeline.id ?? name
   const right = useRight({ operation: startOperation, application })
   const save = useRight({ operation: saveOperation, application })
   const sorted = useMemo(() => newestFirst(runs ?? []), [runs])
   const [last] = sorted
-  const denied = disabled === true ? words.pipelineDisabled : right.allowed ? undefined : right.reason
+  const denied = disabled === true ? words.pipelineDisabled : right.reason
   return (
     <div class="run-row pipeline-row">
-      <div class="pipeline-name">
-        <a class="row-title" href={last === undefined ? to.startPipeline(application, id) : to.execution(last.id)}>
-          <Name text={name} max={60} />
-        </a>
-        {disabled === true && <span class="chip">{words.disabled}</span>}
-        {description && (
-          <span class="muted cut">
-            <Name text={description} max={80} />
-          </span>
-        )}
-      </div>
+      <PipelineName pipeline={pipeline} href={last === undefined ? to.startPipeline(application, id) : to.execution(last.id)} />
       <RunStrip runs={sorted} label={words.runsOf(name)} />
       <span class="grow last-run">
         {last !== undefined && listed === 0 && <LastRun run={last} />}
         {runs?.length === 0 && <span class="muted">{words.neverRan}</span>}
       </span>
-      {denied === undefined ? (
-        <a class="button small" data-key="s" href={to.startPipeline(application, id)} aria-label={words.startPipeline(name)}>
-          <Icon name="play" /> {words.start}
-        </a>
-      ) : (
-        <button
-          type="button"
-          class="button small"
-          aria-disabled="true"
-          title={denied}
-          aria-label={`${words.startPipeline(name)}: ${denied}`}
-        >
-          <Icon name="play" /> {words.start}
-        </button>
-      )}
+      <StartButton application={application} id={id} name={name} denied={denied} />
       <Menu
         label={words.actionsOf(name)}
         items={[
-          {
-            label: words.start,
-            icon: 'play',
-            ...(denied === undefined ? { href: to.startPipeline(application, id) } : { denied }),
-          },
-          ...(last === undefined
-            ? []
-            : [
-                { label: words.openLast, icon: 'right' as const, href: to.execution(last.id) },
-                {
-                  label: words.startLikeLast,
-                  icon: 'undo' as const,
-                  ...(denied === undefined ? { href: to.startPipeline(application, id, { from: last.id }) } : { denied }),
-                },
-              ]),
-          ...pipelineActions({ application, pipeline, order, denied: save.allowed ? undefined : save.reason }),
+          ...startActions({ application, id, last, denied }),
+          ...pipelineActions({ application, pipeline, order, denied: save.reason }),
         ]}
       />
       {listed > 0 && sorted.length > 0 && <ListedRuns runs={sorted.slice(0, listed)} label={words.runsOf(name)} />}
     </div>
   )
+}
+
+function PipelineName({ pipeline: { name, disabled, description }, href }: { pipeline: Pipeline; href: string }) {
+  return (
+    <div class="pipeline-name">
+      <NameLink class="row-title" href={href} text={name} max={60} />
+      {disabled === true && <span class="chip">{words.disabled}</span>}
+      {description && (
+        <span class="muted cut">
+          <Name text={description} max={80} />
+        </span>
+      )}
+    </div>
+  )
+}
+
+interface StartProps {
+  readonly application: string
+  readonly id: string
+  /** Why it may not be started. */
+  readonly denied: string | undefined
+}
+
+function StartButton({ application, id, name, denied }: StartProps & { readonly name: string }) {
+  const label = words.startPipeline(name)
+  if (denied !== undefined) {
+    return (
+      <Button small icon="play" denied={denied} aria-label={`${label}: ${denied}`}>
+        {words.start}
+      </Button>
+    )
+  }
+  return (
+    <a class="button small" data-key="s" href={to.startPipeline(application, id)} aria-label={label}>
+      <Icon name="play" /> {words.start}
+    </a>
+  )
+}
+
+function startActions({ application, id, last, denied }: StartProps & { readonly last: Execution | undefined }): MenuItem[] {
+  const start = (from?: string) => (denied === undefined ? { href: to.startPipeline(application, id, { from }) } : { denied })
+  const first: MenuItem = { label: words.start, icon: 'play', ...start() }
+  if (last === undefined) return [first]
+  return [
+    first,
+    { label: words.openLast, icon: 'right', href: to.execution(last.id) },
+    { label: words.startLikeLast, icon: 'undo', ...start(last.id) },
+  ]
 }
 
 function ListedRuns({ runs, label }: { runs: readonly Execution[]; label: string }) {

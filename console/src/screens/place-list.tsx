@@ -3,7 +3,7 @@ import type { ComponentChildren } from 'preact'
 import { adminWords } from '../admin-words.ts'
 import { type Column, DataTable } from '../components/data-table.tsx'
 import { FilterField, FilterSelect, NoMatch } from '../components/filter-field.tsx'
-import { Name } from '../components/name.tsx'
+import { Name, NameLink } from '../components/name.tsx'
 import { EmptyState } from '../components/states.tsx'
 import type { ScreenProps } from '../screen.ts'
 import { words } from '../words.ts'
@@ -112,11 +112,7 @@ export function placeColumns(toPlace: (place: Place) => string): readonly Column
       key: 'name',
       head: words.name,
       grow: true,
-      cell: (place) => (
-        <a href={toPlace(place)}>
-          <Name text={place.name} max={70} />
-        </a>
-      ),
+      cell: (place) => <NameLink href={toPlace(place)} text={place.name} max={70} />,
     },
     { key: 'account', head: words.account, cell: ({ account }) => <Name text={account} max={40} /> },
     { key: 'region', head: words.region, cell: ({ region }) => <Name text={region} max={30} /> },

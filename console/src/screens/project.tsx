@@ -4,12 +4,13 @@ import { useLocation } from 'preact-iso/router'
 import { to } from '../address.ts'
 import { completeTask, objectKey } from '../api/actions.ts'
 import { refreshMatching, useLive } from '../api/live.ts'
+import { Button } from '../components/button.tsx'
 import { confirm } from '../components/confirm-dialog.tsx'
 import { openDialog } from '../components/dialog.tsx'
 import { Icon } from '../components/icon.tsx'
 import { LastRun } from '../components/last-run.tsx'
 import { Menu } from '../components/menu.tsx'
-import { Name } from '../components/name.tsx'
+import { Name, NameLink } from '../components/name.tsx'
 import { PageHead } from '../components/page-head.tsx'
 import { Panel } from '../components/panel.tsx'
 import { RunStrip } from '../components/run-strip.tsx'
@@ -17,7 +18,7 @@ import { EmptyState, Loaded } from '../components/states.tsx'
 import { StatusMark } from '../components/status-mark.tsx'
 import { Time } from '../components/time.tsx'
 import { type Execution, hasActive, newestFirst } from '../model/execution.ts'
-import { cellsOf, type Project, type ProjectCell, toDraft } from '../model/project.ts'
+import { cellsOf, type Project, type ProjectCell, toProjectDraft } from '../model/project.ts'
 import type { ScreenProps } from '../screen.ts'
 import { settingsWords } from '../settings-words.ts'
 import { words } from '../words.ts'
@@ -39,26 +40,8 @@ export function ProjectScreen({ params }: ScreenProps) {
 
 function Shown({ project }: { project: Project }) {
   const { route: navigate } = useLocation()
-  const { name, email, applications } = toDraft(project)
-  const remove = () =>
-    confirm({
-      title: settingsWords.deleteProjectTitle(name),
-      effect: <p>{settingsWords.deleteProjectEffect}</p>,
-      action: settingsWords.deleteProject(name),
-      level: 2,
-      typed: name,
-      destructive: true,
-      run: async (isOpen) => {
-        await completeTask({
-          application: projectTasks,
-          description: settingsWords.deleteProject(name),
-          job: [{ type: 'deleteProject', project }],
-          object: objectKey('project', project.id),
-        })
-        refreshMatching('/projects')
-        if (isOpen()) navigate(to.projects())
-      },
-    })
+  const { name, email, applications } = toProjectDraft(project)
+  const remove = () => confirmDeletion(project, () => navigate(to.projects()))
   return (
     <>
       <PageHead
@@ -67,9 +50,7 @@ function Shown({ project }: { project: Project }) {
         crumbs={[{ label: words.projects, href: to.projects() }]}
         actions={
           <>
-            <button type="button" class="button" onClick={() => openDialog(<EditProject project={project} />)}>
-              {settingsWords.edit}
-            </button>
+            <Button onClick={() => openDialog(<EditProject project={project} />)}>{settingsWords.edit}</Button>
             <Menu
               label={words.actionsOf(name)}
               items={[{ label: settingsWords.delete, icon: 'trash', destructive: true, onSelect: remove }]}
@@ -96,6 +77,28 @@ function Shown({ project }: { project: Project }) {
       </div>
     </>
   )
+}
+
+function confirmDeletion(project: Project, onDeleted: () => void): void {
+  const { name } = project
+  confirm({
+    title: settingsWords.deleteProjectTitle(name),
+    effect: <p>{settingsWords.deleteProjectEffect}</p>,
+    action: settingsWords.deleteProject(name),
+    level: 2,
+    typed: name,
+    destructive: true,
+    run: async (isOpen) => {
+      await completeTask({
+        application: projectTasks,
+        description: settingsWords.deleteProject(name),
+        job: [{ type: 'deleteProject', project }],
+        object: objectKey('project', project.id),
+      })
+      refreshMatching('/projects')
+      if (isOpen()) onDeleted()
+    },
+  })
 }
 
 function Clusters({ project }: { project: Project }) {
@@ -129,9 +132,7 @@ function Cell({ cell: { application, lastPush, up, total } }: { cell: ProjectCel
   return (
     <span class="project-cell">
       <StatusMark kind={kind} />
-      <a href={to.application(application)}>
-        <Name text={application} max={40} />
-      </a>
+      <NameLink href={to.application(application)} text={application} max={40} />
       <span class="muted number">{total === 0 ? settingsWords.nothingDeployed : words.upOf(up, total)}</span>
       {lastPush !== undefined && (
         <span class="muted">
@@ -143,7 +144,7 @@ function Cell({ cell: { application, lastPush, up, total } }: { cell: ProjectCel
 }
 
 function Pipelines({ project }: { project: Project }) {
-  const { pipelines } = toDraft(project)
+  const { pipelines } = toProjectDraft(project)
   const shown = pipelines.slice(0, maxPipelines)
   const live = useLive(
     '/executions',
@@ -190,9 +191,7 @@ function PipelinesOf({ application, ids, runs }: PipelinesOfProps) {
         return (
           <li key={id} class="run-row pipeline-row">
             <div class="pipeline-name">
-              <a class="row-title" href={to.pipelines(application, { q: name })}>
-                <Name text={name} max={60} />
-              </a>
+              <NameLink class="row-title" href={to.pipelines(application, { q: name })} text={name} max={60} />
               <span class="muted">
                 <Name text={application} max={40} />
               </span>

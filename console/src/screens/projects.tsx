@@ -1,14 +1,15 @@
 /** Projects: several applications on one page each. */
 import { to } from '../address.ts'
 import { useLive } from '../api/live.ts'
+import { Button } from '../components/button.tsx'
 import { openDialog } from '../components/dialog.tsx'
 import { FilteredList } from '../components/filtered-list.tsx'
 import { Icon } from '../components/icon.tsx'
-import { Name } from '../components/name.tsx'
+import { Name, NameLink } from '../components/name.tsx'
 import { PageHead } from '../components/page-head.tsx'
 import { EmptyState, Loaded } from '../components/states.tsx'
 import { Time } from '../components/time.tsx'
-import { type Project, toDraft } from '../model/project.ts'
+import { type Project, toProjectDraft } from '../model/project.ts'
 import { numberOf } from '../model/read.ts'
 import type { ScreenProps } from '../screen.ts'
 import { settingsWords } from '../settings-words.ts'
@@ -21,9 +22,9 @@ export function Projects({ query: { q = '' } }: ScreenProps) {
   const live = useLive('/projects', {}, { refresh: 'slow' })
   const all = live.reading.value.body
   const create = (
-    <button type="button" class="button is-primary" onClick={() => openDialog(<EditProject project={undefined} />)}>
-      <Icon name="plus" /> {settingsWords.createProject}
-    </button>
+    <Button kind="primary" icon="plus" onClick={() => openDialog(<EditProject project={undefined} />)}>
+      {settingsWords.createProject}
+    </Button>
   )
   return (
     <>
@@ -42,36 +43,36 @@ export function Projects({ query: { q = '' } }: ScreenProps) {
           </EmptyState>
         }
       >
-        {(projects) => {
-          const wanted = q.toLowerCase()
-          const shown = projects.filter(
-            ({ name, email }) => name.toLowerCase().includes(wanted) || (email ?? '').toLowerCase().includes(wanted),
-          )
-          return (
-            <FilteredList
-              filter={q}
-              items={shown.toSorted((a, b) => a.name.localeCompare(b.name))}
-              noMatch={settingsWords.noProjectMatches(q)}
-              keyOf={({ id, name }) => id ?? name}
-              rowHeight={rowHeight}
-              label={words.projects}
-              row={(project) => <Row project={project} />}
-            />
-          )
-        }}
+        {(projects) => <List projects={projects} filter={q} />}
       </Loaded>
     </>
   )
 }
 
+function List({ projects, filter }: { projects: readonly Project[]; filter: string }) {
+  const wanted = filter.toLowerCase()
+  const shown = projects.filter(
+    ({ name, email }) => name.toLowerCase().includes(wanted) || (email ?? '').toLowerCase().includes(wanted),
+  )
+  return (
+    <FilteredList
+      filter={filter}
+      items={shown.toSorted((a, b) => a.name.localeCompare(b.name))}
+      noMatch={settingsWords.noProjectMatches(filter)}
+      keyOf={({ id, name }) => id ?? name}
+      rowHeight={rowHeight}
+      label={words.projects}
+      row={(project) => <Row project={project} />}
+    />
+  )
+}
+
 function Row({ project }: { project: Project }) {
-  const { applications, pipelines } = toDraft(project)
+  const { applications, pipelines } = toProjectDraft(project)
   return (
     <div class="run-row">
       <Icon name="project" />
-      <a class="row-link row-title" href={to.project(project)}>
-        <Name text={project.name} max={60} />
-      </a>
+      <NameLink class="row-link row-title" href={to.project(project)} text={project.name} max={60} />
       <span class="grow muted cut">
         <Name text={applications.join(', ')} max={120} />
       </span>

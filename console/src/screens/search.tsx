@@ -2,7 +2,7 @@
 import { useId } from 'preact/hooks'
 import { FilterField, FilterSelect } from '../components/filter-field.tsx'
 import { Icon } from '../components/icon.tsx'
-import { Name } from '../components/name.tsx'
+import { Name, NameLink } from '../components/name.tsx'
 import { PageHead } from '../components/page-head.tsx'
 import { Panel } from '../components/panel.tsx'
 import { type HitGroup, minRemote, useHits } from '../components/search-hits.ts'
@@ -55,9 +55,7 @@ function Group({ group: { title, hits, failed } }: { group: HitGroup }) {
         row={({ label, detail, icon, href }) => (
           <div class="run-row">
             <Icon name={icon} />
-            <a class="row-link row-title" href={href}>
-              <Name text={label} max={80} />
-            </a>
+            <NameLink class="row-link row-title" href={href} text={label} max={80} />
             <span class="grow cut muted">{detail !== undefined && <Name text={detail} max={60} />}</span>
           </div>
         )}

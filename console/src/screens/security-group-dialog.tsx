@@ -1,4 +1,4 @@
-/** Creates, changes and deletes security groups of the provider `local`. */
+/** Creates, changes and deletes security groups. */
 import { useState } from 'preact/hooks'
 import { adminWords } from '../admin-words.ts'
 import { completeTask, objectKey } from '../api/actions.ts'
@@ -18,21 +18,22 @@ import {
   toSecurityGroupDraft,
   toSecurityGroupJob,
 } from '../model/infrastructure.ts'
+import { textOf } from '../model/read.ts'
 import { words } from '../words.ts'
 import { askToDelete } from './deletion.tsx'
-import { PlaceFields, useLocalPlaces } from './place-fields.tsx'
+import { PlaceFields, providerAt, usePlaces } from './place-fields.tsx'
 
 interface EditSecurityGroupProps {
   readonly group: Schemas['SecurityGroup'] | undefined
   readonly place: { readonly account: string; readonly region: string } | undefined
-  /** Of a new one. */
+  /** The application of a new one. */
   readonly application?: string
   /** Values that the form has at first. */
   readonly filled?: Partial<SecurityGroupDraft>
 }
 
 export function EditSecurityGroup({ group, place, application, filled = {} }: EditSecurityGroupProps) {
-  const places = useLocalPlaces()
+  const places = usePlaces('securityGroup')
   const [draft, setDraft] = useState(filled)
   const start = toSecurityGroupDraft(group, place ?? { account: places[0]?.account ?? '', region: places[0]?.regions[0] ?? '' })
   const values: SecurityGroupDraft = { ...start, ...(application !== undefined && { name: `${application}-` }), ...draft }
@@ -45,7 +46,7 @@ export function EditSecurityGroup({ group, place, application, filled = {} }: Ed
     await completeTask({
       application: group?.application ?? applicationOf(values.name),
       description: adminWords.saveObject(values.name.trim()),
-      job: [toSecurityGroupJob(values)],
+      job: [toSecurityGroupJob(values, providerAt(places, values.account, textOf(group?.['cloudProvider'])))],
       object: objectKey('securityGroup', values.account, values.region, values.name.trim()),
     })
     refreshMatching('/securityGroups')

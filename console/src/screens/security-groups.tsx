@@ -1,9 +1,11 @@
 /** Security groups: who may open connections to load balancers. Of everything that the reader may see, and of an application. */
 import { to } from '../address.ts'
 import { adminWords } from '../admin-words.ts'
+import { hasForm, useCloudProviders } from '../api/cloud-providers.ts'
 import { useLive } from '../api/live.ts'
 import { changeOperation, useRight } from '../api/rights.ts'
 import { ApplicationHead } from '../components/application-head.tsx'
+import { Button } from '../components/button.tsx'
 import { DataTable } from '../components/data-table.tsx'
 import { openDialog } from '../components/dialog.tsx'
 import { Icon } from '../components/icon.tsx'
@@ -12,7 +14,6 @@ import { KeyValue } from '../components/key-value.tsx'
 import { Menu } from '../components/menu.tsx'
 import { Name } from '../components/name.tsx'
 import { Panel } from '../components/panel.tsx'
-import { RightButton } from '../components/right-button.tsx'
 import { EmptyState, Loaded } from '../components/states.tsx'
 import { applicationOf, securityGroupsOf } from '../model/infrastructure.ts'
 import { type Json, objectOf, objectsOf, textOf, textsOf } from '../model/read.ts'
@@ -67,12 +68,13 @@ export function ApplicationSecurityGroups({ params, query }: ScreenProps) {
     query['provider'] ??
     groups?.find((group) => group.account === account && group.region === region && group.name === name)?.provider
   const create = (
-    <RightButton
-      right={right}
+    <Button
+      icon="plus"
+      denied={right.reason}
       onClick={() => openDialog(<EditSecurityGroup group={undefined} place={undefined} application={application} />)}
     >
-      <Icon name="plus" /> {adminWords.createSecurityGroup}
-    </RightButton>
+      {adminWords.createSecurityGroup}
+    </Button>
   )
   return (
     <>
@@ -113,6 +115,7 @@ function ChosenSecurityGroup({ place: { provider, account, region, name } }: { p
   )
   const application = live.reading.value.body?.application ?? applicationOf(name)
   const right = useRight({ operation: changeOperation, application, account })
+  const isEdited = hasForm(useCloudProviders(), provider, 'securityGroup')
   return (
     <Loaded live={live} empty={<EmptyState text={adminWords.gone(adminWords.securityGroup, name)} />}>
       {(group) => (
@@ -125,7 +128,7 @@ function ChosenSecurityGroup({ place: { provider, account, region, name } }: { p
                 {
                   label: adminWords.edit,
                   icon: 'resize',
-                  denied: right.reason ?? (provider === 'local' ? undefined : adminWords.onlyLocal),
+                  denied: right.reason ?? (isEdited ? undefined : adminWords.notEdited),
                   onSelect: () => openDialog(<EditSecurityGroup group={group} place={{ account, region }} />),
                 },
                 {

@@ -4,6 +4,7 @@ import type { ComponentChildren } from 'preact'
 import { useLocation } from 'preact-iso/router'
 import { to } from '../address.ts'
 import { type Change, objectKey, pendingOf, submitTask } from '../api/actions.ts'
+import { useCloudProvider } from '../api/cloud-providers.ts'
 import { useLive } from '../api/live.ts'
 import { changeOperation, useRight } from '../api/rights.ts'
 import { applicationEvents } from '../api/streams.ts'
@@ -77,6 +78,7 @@ export function useServerGroupActions(group: ServerGroup, context: ServerGroupCo
   const right = useRight({ operation: changeOperation, application: context.application, account })
   const pending = pendingOf(groupKey(group))
   const denied = pending !== undefined && pending.failure === undefined ? words.actionRuns : right.reason
+  const refused = useCloudProvider(group.cloudProvider)?.refused
   const acts = new ServerGroupActs(group, context, filled)
   const others = siblingsOf(group, context.groups)
   return [
@@ -100,7 +102,7 @@ export function useServerGroupActions(group: ServerGroup, context: ServerGroupCo
       job: 'cloneServerGroup',
       label: words.clone,
       icon: 'copy',
-      denied: denied ?? (group.cloudProvider === 'kubernetes' ? words.cloneManifest : undefined),
+      denied: denied ?? refused?.['cloneServerGroup'],
       onSelect: () => acts.clone(),
     },
     { job: 'destroyServerGroup', label: words.destroy, icon: 'trash', denied, destructive: true, onSelect: () => acts.destroy() },
@@ -158,7 +160,6 @@ class ServerGroupActs {
         </>
       ),
       action: words.disableAction(name),
-      level: 1,
       typed: name,
       facts: this.#facts(),
       account: accountOf(this.#group),
@@ -182,7 +183,6 @@ class ServerGroupActs {
       title: words.rollBackTitle(name),
       effect: <p>{words.rollBackEffect(name)}</p>,
       action: words.rollBackAction(name),
-      level: 1,
       facts: this.#facts(),
       account: accountOf(this.#group),
       typed: name,
@@ -214,7 +214,6 @@ class ServerGroupActs {
       title: words.cloneTitle(name),
       effect: <p>{words.cloneEffect(name)}</p>,
       action: words.cloneAction(name),
-      level: 1,
       facts: this.#facts(),
       account,
       typed: name,
@@ -375,7 +374,6 @@ export function useInstanceActions(group: ServerGroup, { application }: ServerGr
           title,
           effect: <p>{effect}</p>,
           action,
-          level: 1,
           destructive: type !== 'rebootInstances',
           typed: id,
           account,

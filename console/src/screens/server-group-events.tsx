@@ -1,13 +1,13 @@
 /** What happened to a server group: events of its provider and its instances, and how it was scaled. */
 import { to } from '../address.ts'
 import { useLive } from '../api/live.ts'
-import { DataTable } from '../components/data-table.tsx'
-import { Name } from '../components/name.tsx'
+import { type Column, DataTable } from '../components/data-table.tsx'
+import { Name, NameLink } from '../components/name.tsx'
 import { Panel } from '../components/panel.tsx'
 import { EmptyState, Loaded } from '../components/states.tsx'
 import { Time } from '../components/time.tsx'
 import { type EventRow, toEvents } from '../model/events.ts'
-import { accountOf, clusterOf, instancesOf, type ServerGroup } from '../model/server-groups.ts'
+import { accountOf, clusterOf, groupPlace, instancesOf, type ServerGroup } from '../model/server-groups.ts'
 import { words } from '../words.ts'
 
 interface EventsProps {
@@ -55,47 +55,43 @@ export function ServerGroupEvents({ application, group }: EventsProps) {
 }
 
 function Events({ label, rows, application, group }: EventsProps & { label: string; rows: readonly EventRow[] }) {
-  const place = { account: accountOf(group), region: group.region }
+  const { account, region } = groupPlace(group)
   const hasInstances = rows.some(({ instance }) => instance !== undefined)
+  const columns = columnsOf((id) => to.instance(application, { account, region, id }))
   return (
     <DataTable
       label={label}
       rows={rows.map((row, at) => ({ ...row, at }))}
       keyOf={({ at }) => String(at)}
-      columns={[
-        { key: 'time', head: words.time, cell: ({ atMs }) => <Time at={atMs} /> },
-        {
-          key: 'text',
-          head: words.event,
-          grow: true,
-          cell: ({ text, cause }) => (
-            <>
-              <Name text={text} max={300} />
-              {cause !== undefined && (
-                <p class="muted">
-                  <Name text={cause} max={300} />
-                </p>
-              )}
-            </>
-          ),
-        },
-        ...(hasInstances
-          ? [
-              {
-                key: 'instance',
-                head: words.instance,
-                hideBelow: 'phone' as const,
-                cell: ({ instance }: EventRow) =>
-                  instance !== undefined && (
-                    <a href={to.instance(application, { ...place, id: instance })}>
-                      <Name text={instance} max={40} />
-                    </a>
-                  ),
-              },
-            ]
-          : []),
-        { key: 'state', head: words.state, hideBelow: 'phone', cell: ({ state }) => state ?? '' },
-      ]}
+      columns={hasInstances ? columns : columns.filter(({ key }) => key !== 'instance')}
     />
   )
+}
+
+function columnsOf(toInstance: (id: string) => string): readonly Column<EventRow>[] {
+  return [
+    { key: 'time', head: words.time, cell: ({ atMs }) => <Time at={atMs} /> },
+    {
+      key: 'text',
+      head: words.event,
+      grow: true,
+      cell: ({ text, cause }) => (
+        <>
+          <Name text={text} max={300} />
+          {cause !== undefined && (
+            <p class="muted">
+              <Name text={cause} max={300} />
+            </p>
+          )}
+        </>
+      ),
+    },
+    {
+      key: 'instance',
+      head: words.instance,
+      hideBelow: 'phone',
+      cell: ({ instance }) => instance !== undefined && <NameLink href={toInstance(instance)} text={instance} max={40} />,
+    },
+    { key: 'state', head: words.state, hideBelow: 'phone', cell: ({ state }) => state ?? '' },
+  ]
 }

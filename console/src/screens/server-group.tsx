@@ -1,20 +1,21 @@
 /** One server group: its instances, details and events. */
+
 import { useLocation } from 'preact-iso/router'
 import { to } from '../address.ts'
+import { applicationCrumbs } from '../components/application-head.tsx'
+import { ActionButton } from '../components/button.tsx'
 import { type Column, DataTable } from '../components/data-table.tsx'
 import { useQueryChange } from '../components/filter-field.tsx'
 import { HealthMarks } from '../components/health-marks.tsx'
-import { Icon } from '../components/icon.tsx'
-import { JsonTree } from '../components/json-tree.tsx'
 import { KeyValue } from '../components/key-value.tsx'
 import { Menu } from '../components/menu.tsx'
-import { Name } from '../components/name.tsx'
+import { Name, NameLink } from '../components/name.tsx'
 import { PageHead } from '../components/page-head.tsx'
 import { Panel } from '../components/panel.tsx'
 import { PendingChip } from '../components/pending-chip.tsx'
-import { RightButton } from '../components/right-button.tsx'
+import { RawRecord } from '../components/program-tabs.tsx'
 import { EmptyState, Loaded } from '../components/states.tsx'
-import { StatusMark, StatusText } from '../components/status-mark.tsx'
+import { StatusBadge, StatusText } from '../components/status-mark.tsx'
 import { Tabs } from '../components/tabs.tsx'
 import { Time } from '../components/time.tsx'
 import { useLetters } from '../letter-keys.ts'
@@ -22,6 +23,7 @@ import { objectOf, textOf } from '../model/read.ts'
 import {
   accountOf,
   clusterOf,
+  groupPlace,
   healthReason,
   type Instance,
   instanceId,
@@ -66,64 +68,11 @@ export function ServerGroupScreen({ params, query }: ScreenProps) {
 function Group({ group, context, tab }: { group: ServerGroup; context: ServerGroupContext; tab: string | undefined }) {
   const change = useQueryChange()
   const { application } = context
-  const actions = useServerGroupActions(group, context).slice(1)
-  const { route: navigate } = useLocation()
-  const cluster = [group, ...siblingsOf(group, context.groups)].toSorted((a, b) => a.name.localeCompare(b.name))
-  const toSibling = (step: 1 | -1) => {
-    const next = cluster[cluster.findIndex(({ name }) => name === group.name) + step]
-    if (next !== undefined)
-      navigate(to.serverGroup(application, { account: accountOf(next), region: next.region, name: next.name }))
-  }
-  useLetters({ '[': () => toSibling(-1), ']': () => toSibling(1) })
+  useSiblingLetters(group, context)
   const selected = tabs.find(({ id }) => id === tab)?.id ?? 'instances'
   return (
     <>
-      <PageHead
-        tab={group.name}
-        title={<Name text={group.name} />}
-        crumbs={[
-          { label: words.applications, href: to.applications() },
-          { label: <Name text={application} />, href: to.application(application) },
-          {
-            label: <Name text={clusterOf(group)} max={60} />,
-            href: to.cluster(application, { account: accountOf(group), cluster: clusterOf(group) }),
-          },
-        ]}
-        state={
-          <span class="row">
-            <HealthMarks group={group} />
-            {!isEnabled(group) && (
-              <span class="status-badge is-disabled">
-                <StatusMark kind="disabled" /> {words.disabled}
-              </span>
-            )}
-            <PendingChip object={groupKey(group)} />
-          </span>
-        }
-        actions={
-          <>
-            {actions
-              .filter(({ destructive }) => destructive !== true)
-              .map(({ label, icon, denied, onSelect }) => (
-                <span key={label} class="hide-narrow">
-                  <RightButton right={{ allowed: denied === undefined, reason: denied }} onClick={() => onSelect?.()}>
-                    {icon !== undefined && <Icon name={icon} />} {label}
-                  </RightButton>
-                </span>
-              ))}
-            <Menu label={words.actionsOf(group.name)} items={actions} class="button">
-              {words.actions}
-            </Menu>
-          </>
-        }
-      >
-        <p class="muted">
-          {`${accountOf(group)} / ${group.region}, `}
-          {versionOf(group) !== undefined && <code>{versionOf(group)}</code>}
-          {', '}
-          {words.created} <Time at={group.createdTime} />
-        </p>
-      </PageHead>
+      <Head group={group} context={context} />
       <Tabs
         label={group.name}
         tabs={tabs}
@@ -133,30 +82,94 @@ function Group({ group, context, tab }: { group: ServerGroup; context: ServerGro
         {selected === 'instances' && <Instances group={group} context={context} />}
         {selected === 'details' && <Details group={group} />}
         {selected === 'events' && <ServerGroupEvents application={application} group={group} />}
-        {selected === 'raw' && (
-          <Panel title={words.rawRecord}>
-            <JsonTree value={group} name={group.name} />
-          </Panel>
-        )}
+        {selected === 'raw' && <RawRecord value={group} name={group.name} />}
       </Tabs>
     </>
   )
 }
 
-function Instances({ group, context }: { group: ServerGroup; context: ServerGroupContext }) {
+/** To the versions before and after it. */
+function useSiblingLetters(group: ServerGroup, { application, groups }: ServerGroupContext): void {
+  const { route: navigate } = useLocation()
+  const cluster = [group, ...siblingsOf(group, groups)].toSorted((a, b) => a.name.localeCompare(b.name))
+  const toSibling = (step: 1 | -1) => {
+    const next = cluster[cluster.findIndex(({ name }) => name === group.name) + step]
+    if (next !== undefined) navigate(to.serverGroup(application, groupPlace(next)))
+  }
+  useLetters({ '[': () => toSibling(-1), ']': () => toSibling(1) })
+}
+
+function Head({ group, context }: { group: ServerGroup; context: ServerGroupContext }) {
   const { application } = context
-  const place = { account: accountOf(group), region: group.region }
+  const account = accountOf(group)
+  const cluster = clusterOf(group)
+  const actions = useServerGroupActions(group, context).slice(1)
+  return (
+    <PageHead
+      tab={group.name}
+      title={<Name text={group.name} />}
+      crumbs={[
+        ...applicationCrumbs(application),
+        { label: <Name text={cluster} max={60} />, href: to.cluster(application, { account, cluster }) },
+      ]}
+      state={
+        <span class="row">
+          <HealthMarks group={group} />
+          {!isEnabled(group) && <StatusBadge status={{ kind: 'disabled', word: words.disabled }} />}
+          <PendingChip object={groupKey(group)} />
+        </span>
+      }
+      actions={
+        <>
+          {actions
+            .filter(({ destructive }) => destructive !== true)
+            .map((action) => (
+              <span key={action.label} class="hide-narrow">
+                <ActionButton action={action} />
+              </span>
+            ))}
+          <Menu label={words.actionsOf(group.name)} items={actions} class="button">
+            {words.actions}
+          </Menu>
+        </>
+      }
+    >
+      <p class="muted">
+        {`${account} / ${group.region}, `}
+        {versionOf(group) !== undefined && <code>{versionOf(group)}</code>}
+        {', '}
+        {words.created} <Time at={group.createdTime} />
+      </p>
+    </PageHead>
+  )
+}
+
+function Instances({ group, context }: { group: ServerGroup; context: ServerGroupContext }) {
   const actionsOf = useInstanceActions(group, context)
-  const columns: readonly Column<Instance>[] = [
+  const { account, region } = groupPlace(group)
+  const toInstance = (id: string) => to.instance(context.application, { account, region, id })
+  const instances = instancesOf(group)
+  return (
+    <div class="panel is-flush">
+      {instances.length === 0 ? (
+        <EmptyState text={words.instancesEmpty} />
+      ) : (
+        <DataTable label={words.instances} columns={columnsOf(toInstance, actionsOf)} rows={instances} keyOf={instanceId} />
+      )}
+    </div>
+  )
+}
+
+function columnsOf(
+  toInstance: (id: string) => string,
+  actionsOf: ReturnType<typeof useInstanceActions>,
+): readonly Column<Instance>[] {
+  return [
     { key: 'state', head: words.state, cell: ({ healthState }) => <StatusText status={instanceStatus(healthState)} /> },
     {
       key: 'name',
       head: words.instance,
-      cell: (instance) => (
-        <a href={to.instance(application, { ...place, id: instanceId(instance) })}>
-          <Name text={instanceId(instance)} max={40} />
-        </a>
-      ),
+      cell: (instance) => <NameLink href={toInstance(instanceId(instance))} text={instanceId(instance)} max={40} />,
     },
     {
       key: 'why',
@@ -175,16 +188,6 @@ function Instances({ group, context }: { group: ServerGroup; context: ServerGrou
       cell: (instance) => <Menu label={words.actionsOf(instanceId(instance))} items={actionsOf(instance)} />,
     },
   ]
-  const instances = instancesOf(group)
-  return (
-    <div class="panel is-flush">
-      {instances.length === 0 ? (
-        <EmptyState text={words.instancesEmpty} />
-      ) : (
-        <DataTable label={words.instances} columns={columns} rows={instances} keyOf={instanceId} />
-      )}
-    </div>
-  )
 }
 
 function Details({ group }: { group: ServerGroup }) {

@@ -3,10 +3,10 @@ import { type Signal, signal } from '@preact/signals'
 import { useLayoutEffect, useState } from 'preact/hooks'
 import type { Right } from '../api/rights.ts'
 import { Banner } from '../components/banner.tsx'
+import { Button } from '../components/button.tsx'
 import { Difference } from '../components/difference.tsx'
 import { FormDialog } from '../components/form-dialog.tsx'
 import { openLeaveDialog } from '../components/leave-dialog.tsx'
-import { RightButton } from '../components/right-button.tsx'
 import { useLeaveGuard } from '../leave.ts'
 import { conflictsOf, type Edits, edit, withEdits } from '../model/edits.ts'
 import { type Json, textOf } from '../model/read.ts'
@@ -29,7 +29,7 @@ export const settingLabels: Readonly<Record<string, string>> = {
   notifications: settingsWords.notifications,
 }
 
-export interface EditedForm<T extends Json> {
+interface EditedForm<T extends Json> {
   /** What the fields show. */
   readonly values: T
   readonly set: (key: string, value: unknown) => void
@@ -41,7 +41,7 @@ export interface EditedForm<T extends Json> {
 
 type Form = 'attributes' | 'notifications'
 
-/** Of the forms of an application, so that a look at another tab costs nothing. */
+/** Edits in the forms of an application, so that a look at another tab costs nothing. */
 const kept = new Map<string, Readonly<Record<Form, Signal<Edits>>>>()
 
 function editsOf(application: string): Readonly<Record<Form, Signal<Edits>>> {
@@ -89,28 +89,23 @@ interface SaveBarProps {
 
 export function SaveBar({ edits, right, onReview, onDiscard }: SaveBarProps) {
   const count = Object.keys(edits).length
-  const isReady = count > 0 && right.allowed
-  const reason = right.reason ?? (count === 0 ? settingsWords.nothingChanged : undefined)
+  const denied = right.reason ?? (count === 0 ? settingsWords.nothingChanged : undefined)
   useLayoutEffect(() => {
     const onKey = (event: KeyboardEvent) => {
       if (!(event.ctrlKey || event.metaKey) || event.key.toLowerCase() !== 's') return
       event.preventDefault()
-      if (isReady && document.querySelector('dialog[open]') === null) onReview()
+      if (denied === undefined && document.querySelector('dialog[open]') === null) onReview()
     }
     addEventListener('keydown', onKey)
     return () => removeEventListener('keydown', onKey)
   })
   return (
     <div class="foot">
-      <RightButton right={{ allowed: isReady, reason }} class="is-primary" onClick={onReview}>
+      <Button kind="primary" denied={denied} onClick={onReview}>
         {settingsWords.review}
-      </RightButton>
-      {count > 0 && (
-        <button type="button" class="button" onClick={onDiscard}>
-          {settingsWords.discard}
-        </button>
-      )}
-      <span class="muted">{right.reason ?? (count === 0 ? settingsWords.nothingChanged : settingsWords.changed(count))}</span>
+      </Button>
+      {count > 0 && <Button onClick={onDiscard}>{settingsWords.discard}</Button>}
+      <span class="muted">{denied ?? settingsWords.changed(count)}</span>
     </div>
   )
 }

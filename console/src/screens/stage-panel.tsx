@@ -4,15 +4,15 @@ import { to } from '../address.ts'
 import { useLive } from '../api/live.ts'
 import { startOperation, useRight } from '../api/rights.ts'
 import { Banner } from '../components/banner.tsx'
+import { ActionButton, Button } from '../components/button.tsx'
 import { useQueryChange } from '../components/filter-field.tsx'
 import { Icon } from '../components/icon.tsx'
 import { JsonTree } from '../components/json-tree.tsx'
 import { KeyValue } from '../components/key-value.tsx'
 import { LogView } from '../components/log-view.tsx'
-import { Name } from '../components/name.tsx'
+import { Name, NameLink } from '../components/name.tsx'
 import { Panel } from '../components/panel.tsx'
 import { PlainText } from '../components/plain-text.tsx'
-import { RightButton } from '../components/right-button.tsx'
 import { StatusMark, StatusText } from '../components/status-mark.tsx'
 import { StepRows } from '../components/step-rows.tsx'
 import { Tabs } from '../components/tabs.tsx'
@@ -61,18 +61,7 @@ export function StagePanel({ execution, stage, inner, tab }: StagePanelProps) {
           <span class="muted regular">{stage.type}</span>
         </>
       }
-      actions={actions.map(({ label, icon, denied, onSelect }) => (
-        <button
-          key={label}
-          type="button"
-          class="button small"
-          aria-disabled={denied !== undefined}
-          title={denied}
-          onClick={() => denied === undefined && onSelect?.()}
-        >
-          {icon !== undefined && <Icon name={icon} />} {label}
-        </button>
-      ))}
+      actions={actions.map((action) => <ActionButton key={action.label} action={action} small />)}
     >
       {isWaiting(stage) && <Judgment key={stage.id} execution={execution} stage={stage} />}
       <Tabs
@@ -166,15 +155,13 @@ function Deployed({ application, groups }: { application: string; groups: Return
   return (
     <span class="row">
       {groups.map((group) => (
-        <a key={`${group.region} ${group.name}`} href={to.serverGroup(application, group)}>
-          <Name text={group.name} max={60} />
-        </a>
+        <NameLink key={`${group.region} ${group.name}`} href={to.serverGroup(application, group)} text={group.name} max={60} />
       ))}
     </span>
   )
 }
 
-/** Of a server group that a failed stage has made: instances that are not up, each with the way to what it wrote. */
+/** Instances that are not up in a server group that a failed stage has made, each with the way to what it wrote. */
 function NotUp({ application, place }: { application: string; place: { account: string; region: string; name: string } }) {
   const { account, region, name } = place
   const group = useLive(
@@ -194,9 +181,7 @@ function NotUp({ application, place }: { application: string; place: { account: 
           return (
             <li key={id} class="run-row">
               <StatusMark kind={kind} label={word} />
-              <a class="row-link" href={to.instance(application, { account, region, id })}>
-                <Name text={id} max={40} />
-              </a>
+              <NameLink class="row-link" href={to.instance(application, { account, region, id })} text={id} max={40} />
               <span class="grow cut muted">
                 <Name text={healthReason(instance) ?? word} max={160} />
               </span>
@@ -223,9 +208,7 @@ function Inner({ execution, inner }: { execution: Execution; inner: readonly Sta
           return (
             <li key={stage.id} class="run-row">
               <StatusMark kind={kind} label={word} />
-              <a class="row-link" href={to.execution(execution.id, { stage: stage.id })}>
-                <Name text={titleOf(stage)} max={60} />
-              </a>
+              <NameLink class="row-link" href={to.execution(execution.id, { stage: stage.id })} text={titleOf(stage)} max={60} />
               <span class="grow cut muted">
                 {reasonOf(stage) !== undefined && <Name text={reasonOf(stage) ?? ''} max={120} />}
               </span>
@@ -262,11 +245,11 @@ function logOf({ context }: Stage): string | undefined {
 }
 
 function Judgment({ execution, stage }: { execution: Execution; stage: Stage }) {
-  const right = useRight({ operation: startOperation, application: execution.application })
+  const { reason } = useRight({ operation: startOperation, application: execution.application })
   const inputs = objectsOf(stage.context['judgmentInputs']).flatMap(({ value }) => textOf(value) ?? [])
   const [input, setInput] = useState<string | undefined>(undefined)
   const instructions = textOf(stage.context['instructions'])
-  const isReady = right.allowed && (inputs.length === 0 || input !== undefined)
+  const denied = reason ?? (inputs.length > 0 && input === undefined ? words.chooseAnswer : undefined)
   return (
     <div class="judgment">
       {instructions !== undefined && (
@@ -285,17 +268,13 @@ function Judgment({ execution, stage }: { execution: Execution; stage: Stage }) 
         </fieldset>
       )}
       <div class="row">
-        <RightButton
-          right={{ allowed: isReady, reason: right.reason ?? (isReady ? undefined : words.chooseAnswer) }}
-          class="is-primary"
-          onClick={() => confirmJudgment(execution, stage, 'continue', input)}
-        >
+        <Button kind="primary" denied={denied} onClick={() => confirmJudgment(execution, stage, 'continue', input)}>
           {words.continueRun}
-        </RightButton>
-        <RightButton right={right} onClick={() => confirmJudgment(execution, stage, 'stop', input)}>
+        </Button>
+        <Button denied={reason} onClick={() => confirmJudgment(execution, stage, 'stop', input)}>
           {words.stopRun}
-        </RightButton>
-        {!isReady && <span class="muted">{right.reason ?? words.chooseAnswer}</span>}
+        </Button>
+        {denied !== undefined && <span class="muted">{denied}</span>}
       </div>
     </div>
   )

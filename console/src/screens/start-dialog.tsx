@@ -1,18 +1,17 @@
 /** Starts a pipeline with valid parameters. */
 
-import { useId, useMemo, useRef, useState } from 'preact/hooks'
+import type { ComponentProps, VNode } from 'preact'
+import { useMemo, useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
 import { to } from '../address.ts'
-import { ApiError, asApiError } from '../api/api-error.ts'
+import { ApiError } from '../api/api-error.ts'
 import { actionHeaders, client, type Schemas, unwrap } from '../api/client.ts'
 import { refreshMatching, useLive } from '../api/live.ts'
 import { activeStatuses } from '../api/waiting.ts'
-import { actionLabel, Dialog } from '../components/dialog.tsx'
+import { Check } from '../components/check.tsx'
 import { Field } from '../components/field.tsx'
+import { FormDialog } from '../components/form-dialog.tsx'
 import { Name } from '../components/name.tsx'
-import { reportFailure } from '../components/notices.tsx'
-import { FailedAction } from '../components/states.tsx'
-import { useIsShown } from '../components/use-submit.ts'
 import { shortId } from '../model/execution.ts'
 import { objectOf, objectsOf, textOf } from '../model/read.ts'
 import { words } from '../words.ts'
@@ -82,79 +81,60 @@ function Form({ pipeline, initial, from, onClose }: FormProps) {
   const { route: navigate } = useLocation()
   const [values, setValues] = useState(initial)
   const [dryRun, setDryRun] = useState(false)
-  const [missing, setMissing] = useState<ReadonlySet<string>>(new Set())
-  const [error, setError] = useState<ApiError | undefined>(undefined)
-  const [busy, setBusy] = useState(false)
-  const isOpen = useIsShown()
-  const form = useRef<HTMLFormElement>(null)
-  const id = useId()
+  const [isTried, setTried] = useState(false)
   const parameters = useMemo(() => parametersOf(pipeline), [pipeline])
   const shown = parameters.filter((parameter) => isShown(parameter, values))
-
-  const start = async (event?: Event) => {
-    event?.preventDefault()
-    if (busy) return
-    const without = shown
-      .filter(({ name, required }) => required === true && (values[name] ?? '').trim() === '')
-      .map(({ name }) => name)
-    setMissing(new Set(without))
-    if (without.length > 0) {
-      requestAnimationFrame(() => form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus())
-      return
-    }
-    setBusy(true)
-    setError(undefined)
-    try {
-      const sent = Object.fromEntries(shown.map(({ name }) => [name, values[name] ?? '']))
-      const execution = await startPipeline(pipeline, sent, dryRun)
-      refreshMatching('/executions')
-      if (!isOpen()) return
-      onClose()
-      navigate(to.execution(execution))
-    } catch (cause) {
-      if (!isOpen()) return reportFailure(words.startPipeline(pipeline.name), cause)
-      setError(asApiError(cause))
-      setBusy(false)
-    }
+  const isMissing = ({ name, required }: Parameter) => required === true && (values[name] ?? '').trim() === ''
+  const start = async (isOpen: () => boolean) => {
+    const sent = Object.fromEntries(shown.map(({ name }) => [name, values[name] ?? '']))
+    const execution = await startPipeline(pipeline, sent, dryRun)
+    refreshMatching('/executions')
+    if (!isOpen()) return undefined
+    onClose()
+    navigate(to.execution(execution))
+    return undefined
   }
-  const onKey = (event: KeyboardEvent) => {
-    if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) void start(event)
-  }
-  const footer = (
-    <>
-      <button type="button" class="button" onClick={onClose}>
-        {words.cancel}
-      </button>
-      <button type="submit" form={id} class="button is-primary" aria-disabled={busy} aria-busy={busy}>
-        {actionLabel(words.startPipeline(pipeline.name))}
-      </button>
-    </>
-  )
   return (
-    <Dialog title={words.startPipeline(pipeline.name)} footer={footer} onClose={onClose} class="is-narrow">
-      <form id={id} ref={form} onSubmit={(event) => void start(event)} onKeyDown={onKey} noValidate>
-        {pipeline.description && <p class="muted">{<Name text={pipeline.description} max={400} />}</p>}
-        <Others pipeline={pipeline} />
-        {from !== undefined && shown.length > 0 && <p class="muted">{words.valuesOf(shortId(from))}</p>}
-        {shown.length === 0 && <p>{words.noParameters}</p>}
-        {shown.map((parameter) => (
-          <ParameterField
-            key={parameter.name}
-            parameter={parameter}
-            value={values[parameter.name] ?? ''}
-            error={missing.has(parameter.name) ? words.needed : undefined}
-            onChange={(value) => setValues({ ...values, [parameter.name]: value })}
-          />
-        ))}
-        <details class="advanced">
-          <summary>{words.advanced}</summary>
-          <label class="check">
-            <input type="checkbox" checked={dryRun} onChange={(event) => setDryRun(event.currentTarget.checked)} /> {words.dryRun}
-          </label>
-        </details>
-        {error !== undefined && <FailedAction error={error} />}
-      </form>
-    </Dialog>
+    <FormDialog
+      title={words.startPipeline(pipeline.name)}
+      action={words.startPipeline(pipeline.name)}
+      isValid={!shown.some(isMissing)}
+      onTried={() => setTried(true)}
+      onClose={onClose}
+      run={start}
+    >
+      <Lead pipeline={pipeline} from={shown.length > 0 ? from : undefined} />
+      {shown.length === 0 && <p>{words.noParameters}</p>}
+      {shown.map((parameter) => (
+        <ParameterField
+          key={parameter.name}
+          parameter={parameter}
+          value={values[parameter.name] ?? ''}
+          error={isTried && isMissing(parameter) ? words.needed : undefined}
+          onChange={(value) => setValues({ ...values, [parameter.name]: value })}
+        />
+      ))}
+      <details class="advanced">
+        <summary>{words.advanced}</summary>
+        <Check checked={dryRun} onChange={setDryRun}>
+          {words.dryRun}
+        </Check>
+      </details>
+    </FormDialog>
+  )
+}
+
+function Lead({ pipeline, from }: Pick<FormProps, 'pipeline' | 'from'>) {
+  return (
+    <>
+      {pipeline.description && (
+        <p class="muted">
+          <Name text={pipeline.description} max={400} />
+        </p>
+      )}
+      <Others pipeline={pipeline} />
+      {from !== undefined && <p class="muted">{words.valuesOf(shortId(from))}</p>}
+    </>
   )
 }
 
@@ -219,68 +199,82 @@ interface ParameterFieldProps {
   readonly onChange: (value: string) => void
 }
 
-function ParameterField({ parameter, value, error, onChange }: ParameterFieldProps) {
+function ParameterField(props: ParameterFieldProps) {
+  const { parameter, value, error, onChange } = props
   const { name, label, description, required, default: usual } = parameter
   const options =
     parameter['hasOptions'] === true ? objectsOf(parameter.options).flatMap(({ value: option }) => textOf(option) ?? []) : []
-  const shown = label || name
   const isSecret = /password|secret|token/i.test(name)
   const help = [description, isSecret && words.secretsAreStored].filter(Boolean).join(' ') || undefined
-  const set = (event: { currentTarget: { value: string } }) => onChange(event.currentTarget.value)
+  const shown = <Name text={label || name} />
   if (options.length > 0 && options.length <= maxRadios) {
-    return (
-      <fieldset class="field">
-        <legend>
-          <Name text={shown} />
-          {required && <span aria-hidden="true"> *</span>}
-        </legend>
-        <div class="row">
-          {options.map((option) => (
-            <label key={option} class="check">
-              <input type="radio" name={name} value={option} checked={value === option} onChange={() => onChange(option)} />{' '}
-              <Name text={option} />
-            </label>
-          ))}
-        </div>
-        {help !== undefined && <p class="help">{help}</p>}
-        {error !== undefined && <p class="error">{error}</p>}
-      </fieldset>
-    )
+    return <Radios {...props} label={shown} help={help} options={options} />
   }
   if (options.length === 0 && (usual === true || usual === false || usual === 'true' || usual === 'false')) {
     return (
       <div class="field">
-        <label class="check">
-          <input type="checkbox" checked={value === 'true'} onChange={(event) => onChange(String(event.currentTarget.checked))} />
-          <strong>
-            <Name text={shown} />
-          </strong>{' '}
-          <span class="muted">{value === 'true' ? words.yes : words.no}</span>
-        </label>
+        <Check checked={value === 'true'} onChange={(isOn) => onChange(String(isOn))}>
+          <strong>{shown}</strong> <span class="muted">{value === 'true' ? words.yes : words.no}</span>
+        </Check>
         {help !== undefined && <p class="help">{help}</p>}
       </div>
     )
   }
   return (
-    <Field label={<Name text={shown} />} help={help} error={error} required={required === true}>
-      {(tied) =>
-        options.length > 0 ? (
-          <select {...tied} value={value} onChange={set}>
-            <option value="" />
-            {options.map((option) => (
-              <option key={option} value={option}>
-                {option}
-              </option>
-            ))}
-          </select>
-        ) : parameter['constraint'] === 'date' ? (
-          <input {...tied} type="date" value={value} onInput={set} />
-        ) : isSecret ? (
-          <input {...tied} type="password" autoComplete="off" value={value} onInput={set} />
-        ) : (
-          <textarea {...tied} rows={Math.min(8, value.split('\n').length)} spellcheck={false} value={value} onInput={set} />
-        )
-      }
+    <Field label={shown} help={help} error={error} required={required === true}>
+      {(tied) => <ParameterInput {...props} tied={tied} options={options} isSecret={isSecret} />}
     </Field>
+  )
+}
+
+interface ParameterInputProps extends ParameterFieldProps {
+  readonly tied: Parameters<ComponentProps<typeof Field>['children']>[0]
+  readonly options: readonly string[]
+  readonly isSecret: boolean
+}
+
+function ParameterInput({ parameter, value, onChange, tied, options, isSecret }: ParameterInputProps) {
+  const set = (event: { currentTarget: { value: string } }) => onChange(event.currentTarget.value)
+  if (options.length > 0) {
+    return (
+      <select {...tied} value={value} onChange={set}>
+        <option value="" />
+        {options.map((option) => (
+          <option key={option} value={option}>
+            {option}
+          </option>
+        ))}
+      </select>
+    )
+  }
+  if (parameter['constraint'] === 'date') return <input {...tied} type="date" value={value} onInput={set} />
+  if (isSecret) return <input {...tied} type="password" autoComplete="off" value={value} onInput={set} />
+  return <textarea {...tied} rows={Math.min(8, value.split('\n').length)} spellcheck={false} value={value} onInput={set} />
+}
+
+interface RadiosProps extends ParameterFieldProps {
+  readonly label: VNode
+  readonly help: string | undefined
+  readonly options: readonly string[]
+}
+
+function Radios({ parameter: { name, required }, value, error, onChange, label, help, options }: RadiosProps) {
+  return (
+    <fieldset class="field">
+      <legend>
+        {label}
+        {required && <span aria-hidden="true"> *</span>}
+      </legend>
+      <div class="row">
+        {options.map((option) => (
+          <label key={option} class="check">
+            <input type="radio" name={name} value={option} checked={value === option} onChange={() => onChange(option)} />{' '}
+            <Name text={option} />
+          </label>
+        ))}
+      </div>
+      {help !== undefined && <p class="help">{help}</p>}
+      {error !== undefined && <p class="error">{error}</p>}
+    </fieldset>
   )
 }

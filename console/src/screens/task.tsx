@@ -1,17 +1,19 @@
 /** One task: its error first, then its steps and variables. */
+
 import { to } from '../address.ts'
 import { failureOf, type Task } from '../api/actions.ts'
 import { useLive } from '../api/live.ts'
 import { changeOperation, useRight } from '../api/rights.ts'
+import { applicationCrumbs } from '../components/application-head.tsx'
 import { Banner } from '../components/banner.tsx'
+import { Button } from '../components/button.tsx'
 import { JsonTree } from '../components/json-tree.tsx'
 import { Name } from '../components/name.tsx'
 import { PageHead } from '../components/page-head.tsx'
 import { Panel } from '../components/panel.tsx'
 import { PlainText } from '../components/plain-text.tsx'
-import { RightButton } from '../components/right-button.tsx'
 import { EmptyState, Loaded } from '../components/states.tsx'
-import { StatusMark } from '../components/status-mark.tsx'
+import { StatusBadge } from '../components/status-mark.tsx'
 import { StepRows } from '../components/step-rows.tsx'
 import { Duration, Time } from '../components/time.tsx'
 import { executionStatus, isComplete } from '../model/status.ts'
@@ -43,35 +45,21 @@ function Details({ task }: { task: Task }) {
   const status = executionStatus(task.status)
   const name = task.name ?? task.id
   const failure = failureOf(task)
-  const by = userOf(task)
   return (
     <>
       <PageHead
         tab={name}
         title={<Name text={name} max={100} />}
-        crumbs={[
-          { label: words.applications, href: to.applications() },
-          { label: <Name text={task.application} />, href: to.application(task.application) },
-          { label: words.tasks, href: to.tasks(task.application) },
-        ]}
+        crumbs={[...applicationCrumbs(task.application), { label: words.tasks, href: to.tasks(task.application) }]}
         state={
           <span class="row">
-            <span class={`status-badge is-${status.kind}`}>
-              <StatusMark kind={status.kind} /> {status.word}
-            </span>
+            <StatusBadge status={status} />
             <Duration from={task.startTime} until={task.endTime} />
           </span>
         }
         actions={isComplete(task.status) ? <DoAgain task={task} /> : <CancelButton task={task} />}
       >
-        <p class="muted">
-          {by !== undefined && (
-            <>
-              {words.startedBy} <Name text={by} max={40} />,{' '}
-            </>
-          )}
-          <Time at={task.startTime ?? task.buildTime} />
-        </p>
+        <Start task={task} />
       </PageHead>
       {failure !== undefined && (
         <Banner tone="failed">
@@ -90,11 +78,26 @@ function Details({ task }: { task: Task }) {
   )
 }
 
-function CancelButton({ task }: { task: Task }) {
-  const right = useRight({ operation: changeOperation, application: task.application })
+/** Who started it, and when. */
+function Start({ task }: { task: Task }) {
+  const by = userOf(task)
   return (
-    <RightButton right={right} onClick={() => confirmCancelTask(task)}>
+    <p class="muted">
+      {by !== undefined && (
+        <>
+          {words.startedBy} <Name text={by} max={40} />,{' '}
+        </>
+      )}
+      <Time at={task.startTime ?? task.buildTime} />
+    </p>
+  )
+}
+
+function CancelButton({ task }: { task: Task }) {
+  const { reason } = useRight({ operation: changeOperation, application: task.application })
+  return (
+    <Button denied={reason} onClick={() => confirmCancelTask(task)}>
       {words.cancelTask}
-    </RightButton>
+    </Button>
   )
 }

@@ -6,11 +6,11 @@ import { refreshMatching, useLive } from '../api/live.ts'
 import { changeOperation, useRight } from '../api/rights.ts'
 import { applicationEvents } from '../api/streams.ts'
 import { ApplicationHead } from '../components/application-head.tsx'
+import { IconButton } from '../components/button.tsx'
 import { confirm } from '../components/confirm-dialog.tsx'
 import { FilterSelect, NoMatch } from '../components/filter-field.tsx'
 import { FilteredList } from '../components/filtered-list.tsx'
-import { Icon } from '../components/icon.tsx'
-import { Name } from '../components/name.tsx'
+import { Name, NameLink } from '../components/name.tsx'
 import { EmptyState, Loaded } from '../components/states.tsx'
 import { StatusMark } from '../components/status-mark.tsx'
 import { Duration, Time } from '../components/time.tsx'
@@ -49,29 +49,27 @@ export function Tasks({ params, query: { q = '', status } }: ScreenProps) {
           )
         }
       >
-        {(tasks) => (
-          <FilteredList
-            filter={q}
-            items={tasks.filter(({ name }) => (name ?? '').toLowerCase().includes(q.toLowerCase()))}
-            noMatch={words.noTaskMatches([q, status && stateWord(status)].filter(Boolean).join(', '))}
-            filters={filterNames}
-            more={
-              <FilterSelect
-                name="status"
-                label={words.taskState}
-                value={status}
-                any={words.anyTaskState}
-                options={words.taskStates}
-              />
-            }
-            keyOf={({ id }) => id}
-            rowHeight={rowHeight}
-            label={words.tasks}
-            row={(task) => <Row task={task} />}
-          />
-        )}
+        {(tasks) => <List tasks={tasks} q={q} status={status} />}
       </Loaded>
     </>
+  )
+}
+
+function List({ tasks, q, status }: { tasks: readonly Task[]; q: string; status: string | undefined }) {
+  return (
+    <FilteredList
+      filter={q}
+      items={tasks.filter(({ name }) => (name ?? '').toLowerCase().includes(q.toLowerCase()))}
+      noMatch={words.noTaskMatches([q, status && stateWord(status)].filter(Boolean).join(', '))}
+      filters={filterNames}
+      more={
+        <FilterSelect name="status" label={words.taskState} value={status} any={words.anyTaskState} options={words.taskStates} />
+      }
+      keyOf={({ id }) => id}
+      rowHeight={rowHeight}
+      label={words.tasks}
+      row={(task) => <Row task={task} />}
+    />
   )
 }
 
@@ -82,9 +80,7 @@ function Row({ task }: { task: Task }) {
   return (
     <div class="run-row">
       <StatusMark kind={status.kind} label={status.word} />
-      <a class="row-link row-title" href={to.task(task.id)}>
-        <Name text={task.name ?? task.id} max={80} />
-      </a>
+      <NameLink class="row-link row-title" href={to.task(task.id)} text={task.name ?? task.id} max={80} />
       <span class="grow cut muted">{failure !== undefined && <Name text={failure} max={140} />}</span>
       <span class="muted hide-phone">{by !== undefined && <Name text={by} max={24} />}</span>
       <span class="row-times">
@@ -104,18 +100,7 @@ function CancelInRow({ task }: { task: Task }) {
   const right = useRight({ operation: changeOperation, application: task.application })
   if (!right.allowed) return null
   const label = words.cancelTaskTitle(task.name ?? task.id)
-  return (
-    <button
-      type="button"
-      class="icon-button"
-      data-key="c"
-      aria-label={label}
-      title={words.cancelTask}
-      onClick={() => confirmCancelTask(task)}
-    >
-      <Icon name="stop" />
-    </button>
-  )
+  return <IconButton icon="stop" label={label} data-key="c" title={words.cancelTask} onClick={() => confirmCancelTask(task)} />
 }
 
 export function confirmCancelTask({ id, name }: Task): void {
@@ -124,7 +109,6 @@ export function confirmCancelTask({ id, name }: Task): void {
     effect: <p>{words.cancelTaskEffect}</p>,
     action: words.cancelTask,
     dismissal: words.keepRunning,
-    level: 1,
     destructive: true,
     run: async () => {
       const call = client.PUT('/tasks/{id}/cancel', { params: { path: { id } }, headers: actionHeaders } as never)

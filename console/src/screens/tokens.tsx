@@ -1,4 +1,5 @@
 /** API tokens: create, rotate and revoke; a secret is shown once. */
+
 import { useSignal } from '@preact/signals'
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
@@ -6,13 +7,14 @@ import { adminWords } from '../admin-words.ts'
 import { client, type Schemas, unwrap } from '../api/client.ts'
 import { refreshMatching, useLive } from '../api/live.ts'
 import { user } from '../api/session.ts'
+import { Button } from '../components/button.tsx'
 import { confirm } from '../components/confirm-dialog.tsx'
-import { DataTable } from '../components/data-table.tsx'
+import { type Column, DataTable } from '../components/data-table.tsx'
 import { openDialog } from '../components/dialog.tsx'
 import { Field } from '../components/field.tsx'
 import { useQueryChange } from '../components/filter-field.tsx'
 import { FormDialog } from '../components/form-dialog.tsx'
-import { Icon } from '../components/icon.tsx'
+import { CheckField, TextField } from '../components/form-fields.tsx'
 import { Menu } from '../components/menu.tsx'
 import { Name } from '../components/name.tsx'
 import { SecretDialog } from '../components/secret-dialog.tsx'
@@ -43,15 +45,9 @@ export function Tokens({ query }: ScreenProps) {
   }
   const denied = canMintApiTokens === true ? undefined : adminWords.tokensDenied
   const create = (
-    <button
-      type="button"
-      class="button is-primary"
-      aria-disabled={denied !== undefined}
-      title={denied}
-      onClick={() => denied === undefined && openDialog(<CreateToken maxDays={maxDays} />)}
-    >
-      <Icon name="plus" /> {adminWords.createToken}
-    </button>
+    <Button kind="primary" icon="plus" denied={denied} onClick={() => openDialog(<CreateToken maxDays={maxDays} />)}>
+      {adminWords.createToken}
+    </Button>
   )
   return (
     <>
@@ -107,59 +103,59 @@ function List({ tokens, hasOwners = false }: { tokens: readonly Token[]; hasOwne
         label={adminWords.tokens}
         rows={tokens.toSorted((a, b) => a.name.localeCompare(b.name))}
         keyOf={({ id }) => id}
-        columns={[
-          {
-            key: 'name',
-            head: adminWords.tokenName,
-            grow: true,
-            cell: ({ name, readOnly }) => (
-              <>
-                <strong>
-                  <Name text={name} max={60} />
-                </strong>{' '}
-                {readOnly && <span class="chip">{adminWords.readOnly}</span>}
-              </>
-            ),
-          },
-          ...(hasOwners
-            ? [{ key: 'owner', head: adminWords.owner, cell: ({ principalId }: Token) => <Name text={principalId} max={30} /> }]
-            : []),
-          {
-            key: 'limits',
-            head: adminWords.limits,
-            hideBelow: 'narrow',
-            cell: (token) => <Name text={limitsOf(token)} max={80} />,
-          },
-          {
-            key: 'expires',
-            head: adminWords.expires,
-            cell: ({ expiresAt }) => (expiresAt === undefined ? adminWords.never : <Time at={Date.parse(expiresAt)} />),
-          },
-          {
-            key: 'used',
-            head: adminWords.lastUsed,
-            hideBelow: 'phone',
-            cell: ({ lastUsedAt }) => (lastUsedAt === undefined ? adminWords.notUsed : <Time at={Date.parse(lastUsedAt)} />),
-          },
-          {
-            key: 'actions',
-            head: words.actions,
-            align: 'end',
-            cell: (token) => (
-              <Menu
-                label={words.actionsOf(token.name)}
-                items={[
-                  { label: adminWords.rotate, icon: 'refresh', onSelect: () => openDialog(<RotateToken token={token} />) },
-                  { label: adminWords.revoke, icon: 'trash', destructive: true, onSelect: () => revoke(token) },
-                ]}
-              />
-            ),
-          },
-        ]}
+        columns={hasOwners ? columns : columns.filter(({ key }) => key !== 'owner')}
       />
     </div>
   )
 }
+
+const columns: readonly Column<Token>[] = [
+  {
+    key: 'name',
+    head: adminWords.tokenName,
+    grow: true,
+    cell: ({ name, readOnly }) => (
+      <>
+        <strong>
+          <Name text={name} max={60} />
+        </strong>{' '}
+        {readOnly && <span class="chip">{adminWords.readOnly}</span>}
+      </>
+    ),
+  },
+  { key: 'owner', head: adminWords.owner, cell: ({ principalId }) => <Name text={principalId} max={30} /> },
+  {
+    key: 'limits',
+    head: adminWords.limits,
+    hideBelow: 'narrow',
+    cell: (token) => <Name text={limitsOf(token)} max={80} />,
+  },
+  {
+    key: 'expires',
+    head: adminWords.expires,
+    cell: ({ expiresAt }) => (expiresAt === undefined ? adminWords.never : <Time at={Date.parse(expiresAt)} />),
+  },
+  {
+    key: 'used',
+    head: adminWords.lastUsed,
+    hideBelow: 'phone',
+    cell: ({ lastUsedAt }) => (lastUsedAt === undefined ? adminWords.notUsed : <Time at={Date.parse(lastUsedAt)} />),
+  },
+  {
+    key: 'actions',
+    head: words.actions,
+    align: 'end',
+    cell: (token) => (
+      <Menu
+        label={words.actionsOf(token.name)}
+        items={[
+          { label: adminWords.rotate, icon: 'refresh', onSelect: () => openDialog(<RotateToken token={token} />) },
+          { label: adminWords.revoke, icon: 'trash', destructive: true, onSelect: () => revoke(token) },
+        ]}
+      />
+    ),
+  },
+]
 
 function limitsOf({ applications, operations }: Token): string {
   return [...(applications ?? []), ...(operations ?? [])].join(', ') || adminWords.noLimits
@@ -172,7 +168,6 @@ function revoke({ id, name, lastUsedAt }: Token): void {
     title: adminWords.revokeTitle(name),
     effect: <p>{adminWords.revokeEffect(name, used)}</p>,
     action: adminWords.revokeAction(name),
-    level: 1,
     destructive: true,
     run: async () => {
       await unwrap(client.DELETE('/auth/apiTokens/{id}', { params: { path: { id } } }))
@@ -224,56 +219,38 @@ function RotateToken({ token: { id, name } }: { token: Token }) {
 }
 
 function CreateToken({ maxDays }: { maxDays: number }) {
-  const [values] = useState({ name: '', days: String(maxDays), readOnly: false, applications: '' })
+  const [values, setValues] = useState({ name: '', days: String(maxDays), readOnly: false, applications: '' })
+  const set = (change: Partial<typeof values>) => setValues({ ...values, ...change })
   const create = async () => {
+    const { name, days, readOnly } = values
     const applications = splitList(values.applications)
-    return secretOf(
-      await unwrap(
-        client.POST('/auth/apiTokens', {
-          body: {
-            name: values.name.trim(),
-            expiresAt: new Date(presentMs() + Number(values.days) * dayMs).toISOString(),
-            readOnly: values.readOnly,
-            ...(applications.length > 0 && { applications }),
-          },
-        }),
-      ),
-    )
+    const expiresAt = new Date(presentMs() + Number(days) * dayMs).toISOString()
+    const body = { name: name.trim(), expiresAt, readOnly, ...(applications.length > 0 && { applications }) }
+    return secretOf(await unwrap(client.POST('/auth/apiTokens', { body })))
   }
   return (
     <FormDialog title={adminWords.createToken} action={adminWords.createToken} run={create}>
-      <Field label={adminWords.tokenName} help={adminWords.tokenNameHelp} required>
-        {(tied) => (
-          <input {...tied} onInput={(event) => (values.name = event.currentTarget.value)} autoComplete="off" spellcheck={false} />
-        )}
-      </Field>
-      <Field label={adminWords.expiresIn} help={adminWords.expiresHelp(maxDays)}>
-        {(tied) => (
-          <input
-            {...tied}
-            type="number"
-            min={1}
-            max={maxDays}
-            defaultValue={String(maxDays)}
-            onInput={(event) => (values.days = event.currentTarget.value)}
-          />
-        )}
-      </Field>
-      <Field label={adminWords.onlyApplications} help={adminWords.onlyApplicationsHelp}>
-        {(tied) => (
-          <input
-            {...tied}
-            onInput={(event) => (values.applications = event.currentTarget.value)}
-            autoComplete="off"
-            spellcheck={false}
-          />
-        )}
-      </Field>
-      <p class="field">
-        <label class="check">
-          <input type="checkbox" onChange={(event) => (values.readOnly = event.currentTarget.checked)} /> {adminWords.readOnly}
-        </label>
-      </p>
+      <TextField
+        label={adminWords.tokenName}
+        help={adminWords.tokenNameHelp}
+        value={values.name}
+        required
+        onChange={(name) => set({ name })}
+      />
+      <TextField
+        label={adminWords.expiresIn}
+        help={adminWords.expiresHelp(maxDays)}
+        value={values.days}
+        input={{ type: 'number', min: 1, max: maxDays }}
+        onChange={(days) => set({ days })}
+      />
+      <TextField
+        label={adminWords.onlyApplications}
+        help={adminWords.onlyApplicationsHelp}
+        value={values.applications}
+        onChange={(applications) => set({ applications })}
+      />
+      <CheckField label={adminWords.readOnly} checked={values.readOnly} onChange={(readOnly) => set({ readOnly })} />
     </FormDialog>
   )
 }

@@ -25,31 +25,41 @@ export function TrafficGuards({ guards, onChange }: TrafficGuardsProps) {
         addLabel={settingsWords.addGuard}
         added={{ account: accounts[0] ?? '*', location: '*', stack: '*', detail: '*', enabled: true }}
       >
-        {(guard, set) => (
-          <>
-            <ChoiceField
-              label={words.account}
-              value={textOf(guard['account']) ?? ''}
-              choices={[...accounts, '*']}
-              onChange={(account) => set({ account })}
-            />
-            {(['location', 'stack', 'detail'] as const).map((key) => (
-              <TextField
-                key={key}
-                label={{ location: words.region, stack: settingsWords.stack, detail: settingsWords.detail }[key]}
-                help={settingsWords.allHelp}
-                value={textOf(guard[key]) ?? ''}
-                onChange={(text) => set({ [key]: text })}
-              />
-            ))}
-            <CheckField
-              label={settingsWords.guardEnabled}
-              checked={guard['enabled'] !== false}
-              onChange={(enabled) => set({ enabled })}
-            />
-          </>
-        )}
+        {(guard, set) => <GuardFields guard={guard} accounts={accounts} set={set} />}
       </RecordRows>
     </div>
+  )
+}
+
+interface GuardFieldsProps {
+  readonly guard: Json
+  readonly accounts: readonly string[]
+  readonly set: (change: Json) => void
+}
+
+function GuardFields({ guard, accounts, set }: GuardFieldsProps) {
+  return (
+    <>
+      <ChoiceField
+        label={words.account}
+        value={textOf(guard['account']) ?? ''}
+        choices={[...accounts, '*']}
+        onChange={(account) => set({ account })}
+      />
+      {(['location', 'stack', 'detail'] as const).map((key) => (
+        <TextField
+          key={key}
+          label={{ location: words.region, stack: settingsWords.stack, detail: settingsWords.detail }[key]}
+          help={settingsWords.allHelp}
+          value={textOf(guard[key]) ?? ''}
+          onChange={(text) => set({ [key]: text })}
+        />
+      ))}
+      <CheckField
+        label={settingsWords.guardEnabled}
+        checked={guard['enabled'] !== false}
+        onChange={(enabled) => set({ enabled })}
+      />
+    </>
   )
 }

@@ -1,16 +1,18 @@
 /** Users of the login form: add, give roles and passwords, unlock, remove. For administrators. */
+
 import { useState } from 'preact/hooks'
 import { adminWords } from '../admin-words.ts'
 import { client, type Schemas, unwrap } from '../api/client.ts'
 import { refreshMatching, useLive } from '../api/live.ts'
 import { user as self } from '../api/session.ts'
 import { Banner } from '../components/banner.tsx'
+import { Button } from '../components/button.tsx'
 import { confirm } from '../components/confirm-dialog.tsx'
-import { DataTable } from '../components/data-table.tsx'
+import { type Column, DataTable } from '../components/data-table.tsx'
 import { openDialog } from '../components/dialog.tsx'
-import { Field } from '../components/field.tsx'
 import { FilterField, NoMatch } from '../components/filter-field.tsx'
 import { FormDialog } from '../components/form-dialog.tsx'
+import { CheckField, TextField } from '../components/form-fields.tsx'
 import { Icon } from '../components/icon.tsx'
 import { Menu } from '../components/menu.tsx'
 import { Name } from '../components/name.tsx'
@@ -29,9 +31,9 @@ export function Users({ query: { q = '' } }: ScreenProps) {
   const { error, body } = live.reading.value
   const isElsewhere = error?.status === 404 && body === undefined
   const add = (
-    <button type="button" class="button is-primary" onClick={() => openDialog(<AddUser />)}>
-      <Icon name="plus" /> {adminWords.addUser}
-    </button>
+    <Button kind="primary" icon="plus" onClick={() => openDialog(<AddUser />)}>
+      {adminWords.addUser}
+    </Button>
   )
   return (
     <>
@@ -64,7 +66,8 @@ export function Users({ query: { q = '' } }: ScreenProps) {
 function List({ users, filter }: { users: readonly User[]; filter: string }) {
   const wanted = filter.toLowerCase()
   const shown = users.filter(({ username, roles }) => [username, ...roles].some((text) => text.toLowerCase().includes(wanted)))
-  const administrators = users.filter(({ isAdmin }) => isAdmin)
+  const hasOneAdmin = users.filter(({ isAdmin }) => isAdmin).length === 1
+  const isLastAdmin = ({ isAdmin }: User) => isAdmin && hasOneAdmin
   return (
     <>
       <div class="filters">
@@ -74,104 +77,109 @@ function List({ users, filter }: { users: readonly User[]; filter: string }) {
         <NoMatch text={adminWords.noMatch(adminWords.users.toLowerCase(), filter)} />
       ) : (
         <div class="panel is-flush">
-          <DataTable
-            label={adminWords.users}
-            rows={shown}
-            keyOf={({ username }) => username}
-            columns={[
-              {
-                key: 'name',
-                head: words.name,
-                cell: ({ username }) => (
-                  <strong>
-                    <Name text={username} max={50} />
-                  </strong>
-                ),
-              },
-              {
-                key: 'roles',
-                head: adminWords.roles,
-                grow: true,
-                cell: ({ roles, isAdmin }) => (
-                  <span class="chips">
-                    {isAdmin && (
-                      <span class="chip">
-                        <Icon name="lock" /> {adminWords.administrator}
-                      </span>
-                    )}
-                    {roles.map((role) => (
-                      <span key={role} class="chip">
-                        <Name text={role} max={40} />
-                      </span>
-                    ))}
-                  </span>
-                ),
-              },
-              { key: 'tokens', head: adminWords.tokens, align: 'end', hideBelow: 'narrow', cell: ({ tokens }) => tokens ?? '–' },
-              {
-                key: 'used',
-                head: adminWords.lastUsed,
-                hideBelow: 'phone',
-                cell: ({ lastUsedAt }) => (lastUsedAt === undefined ? '–' : <Time at={Date.parse(lastUsedAt)} />),
-              },
-              {
-                key: 'actions',
-                head: words.actions,
-                align: 'end',
-                cell: (user) => <Actions user={user} isLastAdmin={user.isAdmin && administrators.length === 1} />,
-              },
-            ]}
-          />
+          <DataTable label={adminWords.users} rows={shown} keyOf={({ username }) => username} columns={columnsOf(isLastAdmin)} />
         </div>
       )}
     </>
   )
 }
 
+function columnsOf(isLastAdmin: (user: User) => boolean): readonly Column<User>[] {
+  return [
+    {
+      key: 'name',
+      head: words.name,
+      cell: ({ username }) => (
+        <strong>
+          <Name text={username} max={50} />
+        </strong>
+      ),
+    },
+    {
+      key: 'roles',
+      head: adminWords.roles,
+      grow: true,
+      cell: (user) => <RoleChips user={user} />,
+    },
+    { key: 'tokens', head: adminWords.tokens, align: 'end', hideBelow: 'narrow', cell: ({ tokens }) => tokens ?? '–' },
+    {
+      key: 'used',
+      head: adminWords.lastUsed,
+      hideBelow: 'phone',
+      cell: ({ lastUsedAt }) => (lastUsedAt === undefined ? '–' : <Time at={Date.parse(lastUsedAt)} />),
+    },
+    {
+      key: 'actions',
+      head: words.actions,
+      align: 'end',
+      cell: (user) => <Actions user={user} isLastAdmin={isLastAdmin(user)} />,
+    },
+  ]
+}
+
+function RoleChips({ user: { roles, isAdmin } }: { user: User }) {
+  return (
+    <span class="chips">
+      {isAdmin && (
+        <span class="chip">
+          <Icon name="lock" /> {adminWords.administrator}
+        </span>
+      )}
+      {roles.map((role) => (
+        <span key={role} class="chip">
+          <Name text={role} max={40} />
+        </span>
+      ))}
+    </span>
+  )
+}
+
 function Actions({ user, isLastAdmin }: { user: User; isLastAdmin: boolean }) {
   const { username } = user
   const isSelf = username === self.value?.username
-  const path = { username }
-  const unlock = () =>
-    confirm({
-      title: adminWords.unlockTitle(username),
-      effect: <p>{adminWords.unlockEffect(username)}</p>,
-      action: adminWords.unlockAction(username),
-      level: 1,
-      run: async () => {
-        await unwrap(client.POST('/auth/users/{username}/unlock', { params: { path } }))
-      },
-    })
-  const remove = () =>
-    confirm({
-      title: adminWords.removeTitle(username),
-      effect: <p>{adminWords.removeEffect(username, user.tokens ?? 0)}</p>,
-      action: adminWords.removeAction(username),
-      level: 2,
-      typed: username,
-      destructive: true,
-      run: async () => {
-        await unwrap(client.DELETE('/auth/users/{username}', { params: { path } }))
-        refreshMatching('/auth/users')
-      },
-    })
   return (
     <Menu
       label={words.actionsOf(username)}
       items={[
         { label: adminWords.newPassword, icon: 'refresh', onSelect: () => openDialog(<NewPassword username={username} />) },
         { label: adminWords.editRoles, icon: 'people', onSelect: () => openDialog(<EditRoles user={user} />) },
-        { label: adminWords.unlock, icon: 'lock', onSelect: unlock },
+        { label: adminWords.unlock, icon: 'lock', onSelect: () => unlock(user) },
         {
           label: adminWords.remove,
           icon: 'trash',
           destructive: true,
           denied: isSelf ? adminWords.notYourself : isLastAdmin ? adminWords.notLastAdmin : undefined,
-          onSelect: remove,
+          onSelect: () => remove(user),
         },
       ]}
     />
   )
+}
+
+function unlock({ username }: User): void {
+  confirm({
+    title: adminWords.unlockTitle(username),
+    effect: <p>{adminWords.unlockEffect(username)}</p>,
+    action: adminWords.unlockAction(username),
+    run: async () => {
+      await unwrap(client.POST('/auth/users/{username}/unlock', { params: { path: { username } } }))
+    },
+  })
+}
+
+function remove({ username, tokens }: User): void {
+  confirm({
+    title: adminWords.removeTitle(username),
+    effect: <p>{adminWords.removeEffect(username, tokens ?? 0)}</p>,
+    action: adminWords.removeAction(username),
+    level: 2,
+    typed: username,
+    destructive: true,
+    run: async () => {
+      await unwrap(client.DELETE('/auth/users/{username}', { params: { path: { username } } }))
+      refreshMatching('/auth/users')
+    },
+  })
 }
 
 function passwordOf({ username, password = '' }: Schemas['FormUserPassword']) {
@@ -187,58 +195,37 @@ function passwordOf({ username, password = '' }: Schemas['FormUserPassword']) {
 }
 
 function AddUser() {
-  const [values] = useState({ username: '', roles: '' })
-  const add = async () =>
-    passwordOf(
-      await unwrap(client.POST('/auth/users', { body: { username: values.username.trim(), roles: splitList(values.roles) } })),
-    )
+  const [values, setValues] = useState({ username: '', roles: '' })
+  const body = { username: values.username.trim(), roles: splitList(values.roles) }
+  const add = async () => passwordOf(await unwrap(client.POST('/auth/users', { body })))
   return (
     <FormDialog title={adminWords.addUser} action={adminWords.addUser} run={add}>
       <p class="muted">{adminWords.addUserHelp}</p>
-      <Field label={words.name} required>
-        {(tied) => (
-          <input
-            {...tied}
-            onInput={(event) => (values.username = event.currentTarget.value)}
-            autoComplete="off"
-            spellcheck={false}
-          />
-        )}
-      </Field>
-      <Field label={adminWords.roles} help={adminWords.rolesHelp}>
-        {(tied) => (
-          <input
-            {...tied}
-            onInput={(event) => (values.roles = event.currentTarget.value)}
-            autoComplete="off"
-            spellcheck={false}
-          />
-        )}
-      </Field>
+      <TextField
+        label={words.name}
+        value={values.username}
+        required
+        onChange={(username) => setValues({ ...values, username })}
+      />
+      <RolesField value={values.roles} onChange={(roles) => setValues({ ...values, roles })} />
     </FormDialog>
   )
 }
 
+function RolesField({ value, onChange }: { value: string; onChange: (roles: string) => void }) {
+  return <TextField label={adminWords.roles} help={adminWords.rolesHelp} value={value} onChange={onChange} />
+}
+
 function NewPassword({ username }: { username: string }) {
-  const [values] = useState({ revokeTokens: false })
+  const [revokeTokens, setRevokeTokens] = useState(false)
   const set = async () =>
     passwordOf(
-      await unwrap(
-        client.PUT('/auth/users/{username}/password', {
-          params: { path: { username } },
-          body: { revokeTokens: values.revokeTokens },
-        }),
-      ),
+      await unwrap(client.PUT('/auth/users/{username}/password', { params: { path: { username } }, body: { revokeTokens } })),
     )
   return (
     <FormDialog title={adminWords.newPasswordTitle(username)} action={adminWords.newPasswordAction} run={set}>
       <p>{adminWords.newPasswordEffect(username)}</p>
-      <p class="field">
-        <label class="check">
-          <input type="checkbox" onChange={(event) => (values.revokeTokens = event.currentTarget.checked)} />{' '}
-          {adminWords.revokeTokensToo}
-        </label>
-      </p>
+      <CheckField label={adminWords.revokeTokensToo} checked={revokeTokens} onChange={setRevokeTokens} />
     </FormDialog>
   )
 }
@@ -254,17 +241,7 @@ function EditRoles({ user: { username, roles, isAdmin } }: { user: User }) {
   }
   return (
     <FormDialog title={adminWords.editRolesTitle(username)} action={adminWords.editRolesAction} run={save}>
-      <Field label={adminWords.roles} help={adminWords.rolesHelp}>
-        {(tied) => (
-          <input
-            {...tied}
-            value={text}
-            onInput={(event) => setText(event.currentTarget.value)}
-            autoComplete="off"
-            spellcheck={false}
-          />
-        )}
-      </Field>
+      <RolesField value={text} onChange={setText} />
       {isSelf && isAdmin && !keepsRoles && <Banner tone="warning">{adminWords.mayLoseAdmin}</Banner>}
     </FormDialog>
   )

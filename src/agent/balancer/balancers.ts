@@ -4,8 +4,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { AgentLog } from '../log.ts'
 import type { DesiredListener, DesiredLoadBalancer, ObservedListener, ObservedLoadBalancer } from '../protocol.ts'
 import { type Bounds, defaultBounds } from './bounds.ts'
-import { addressKeyOf, keyOf, Listener, type ListenerOptions } from './listener.ts'
-import { LoadBalancer } from './load-balancer.ts'
+import { addressKeyOf, type ListenerOptions, listenerKeyOf, PortListener } from './listener.ts'
+import { RunningBalancer } from './load-balancer.ts'
 import type { Member, MemberOptions } from './member.ts'
 import { Sweep } from './sweep.ts'
 
@@ -49,10 +49,10 @@ export function openBalancers(options: BalancersOptions): Balancers {
 const yieldCheckMs = 250
 
 class OpenBalancers implements Balancers {
-  readonly #balancers = new Map<string, LoadBalancer>()
-  readonly #listeners = new Map<string, Listener>()
+  readonly #balancers = new Map<string, RunningBalancer>()
+  readonly #listeners = new Map<string, PortListener>()
   /** Their ports are closed, and requests still run on them. */
-  readonly #retired = new Set<Listener>()
+  readonly #retired = new Set<PortListener>()
   readonly #sweep: Sweep
   readonly #members: MemberOptions
   readonly #ports: ListenerOptions
@@ -89,7 +89,7 @@ class OpenBalancers implements Balancers {
 
   apply(desired: readonly DesiredLoadBalancer[]): void {
     this.#desired = desired
-    const wanted = new Set(desired.flatMap(({ listeners }) => listeners.map(keyOf)))
+    const wanted = new Set(desired.flatMap(({ listeners }) => listeners.map(listenerKeyOf)))
     // Ports are closed first, so that others can be opened in their place.
     for (const [key, listener] of this.#listeners) if (!wanted.has(key)) this.#retire(key, listener)
     this.#owners.clear()
@@ -107,25 +107,25 @@ class OpenBalancers implements Balancers {
   #applyBalancer(desired: DesiredLoadBalancer): void {
     const balancer =
       this.#balancers.get(desired.id) ??
-      new LoadBalancer(desired, { ...this.#members, believed: this.#believed[desired.id] ?? [] })
+      new RunningBalancer(desired, { ...this.#members, believed: this.#believed[desired.id] ?? [] })
     this.#balancers.set(desired.id, balancer)
     balancer.apply(desired)
     for (const listener of desired.listeners) {
-      const key = keyOf(listener)
+      const key = listenerKeyOf(listener)
       const known = this.#listeners.get(key)
       if (this.#owners.has(key)) continue
       this.#owners.set(key, desired.id)
       if (known !== undefined) {
         known.apply(listener, balancer)
       } else {
-        const opened = new Listener(listener, balancer, this.#ports)
+        const opened = new PortListener(listener, balancer, this.#ports)
         this.#listeners.set(key, opened)
         opened.open()
       }
     }
   }
 
-  #retire(key: string, listener: Listener): void {
+  #retire(key: string, listener: PortListener): void {
     this.#listeners.delete(key)
     if (listener.retire()) this.#retired.add(listener)
   }
@@ -143,7 +143,7 @@ class OpenBalancers implements Balancers {
   }
 
   #observeListener(id: string, listener: DesiredListener): ObservedListener {
-    const key = keyOf(listener)
+    const key = listenerKeyOf(listener)
     const owner = this.#owners.get(key)
     const found = this.#listeners.get(key)
     if (owner === id && found !== undefined) return found.observe()
@@ -154,7 +154,7 @@ class OpenBalancers implements Balancers {
     return new Map(
       this.#desired.flatMap(({ listeners }) =>
         listeners.flatMap((listener) => {
-          const descriptor = this.#listeners.get(keyOf(listener))?.descriptor
+          const descriptor = this.#listeners.get(listenerKeyOf(listener))?.descriptor
           return descriptor === undefined ? [] : [[addressKeyOf(listener), descriptor] as const]
         }),
       ),

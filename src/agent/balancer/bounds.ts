@@ -3,14 +3,14 @@
 export interface Bounds {
   /** Connections of one listener; more are closed at once. */
   readonly maxConnections: number
-  /** Of a request's line and headers. */
+  /** Applies to a request's line and headers. */
   readonly maxHeaderBytes: number
   /**
    * Bodies of requests up to this can be sent again; where the length is known, they are read before an instance is chosen. Responses up
    * to this are passed on when they are complete, if the request may be repeated.
    */
   readonly maxReplayBytes: number
-  /** Of all bodies of requests together; further ones are streamed, and not kept. */
+  /** Applies to all bodies of requests together; further ones are streamed, and not kept. */
   readonly maxReplayTotalBytes: number
   /** Requests that a client may send ahead on one connection. */
   readonly maxPipelined: number

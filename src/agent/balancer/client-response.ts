@@ -1,6 +1,6 @@
 /** Responses to clients: their exchange, and those of the load balancer itself. */
 import type { ServerResponse } from 'node:http'
-import { http } from '../../node-http.ts'
+import { http } from '../../runtime/node-http.ts'
 import type { Entrance } from './entrance.ts'
 
 /** A response that knows its exchange, so that no function has to be made for each request. */
@@ -9,7 +9,7 @@ export class ClientResponse extends http.ServerResponse {
   entrance: Entrance | undefined
 }
 
-export interface Refusal {
+export interface BalancerRefusal {
   readonly status: number
   readonly text: string
   readonly retryAfterSeconds?: number | undefined
@@ -17,7 +17,7 @@ export interface Refusal {
 }
 
 /** The load balancer answers by itself. */
-export function refuse(response: ServerResponse, { status, text, retryAfterSeconds, closes }: Refusal): void {
+export function refuse(response: ServerResponse, { status, text, retryAfterSeconds, closes }: BalancerRefusal): void {
   const body = `${status} ${http.STATUS_CODES[status]}\n${text}\n`
   const headers = ['content-type', 'text/plain; charset=utf-8', 'content-length', String(Buffer.byteLength(body))]
   if (retryAfterSeconds !== undefined) headers.push('retry-after', String(retryAfterSeconds))

@@ -1,12 +1,12 @@
 /** The port that a request or connection came in on, as far as its exchange needs it. */
 import type { Socket } from 'node:net'
 import type { Bounds } from './bounds.ts'
-import type { LoadBalancer } from './load-balancer.ts'
+import type { RunningBalancer } from './load-balancer.ts'
 import type { Sweep } from './sweep.ts'
 
 export interface Entrance {
   /** Another one, when the port changes hands. */
-  readonly balancer: LoadBalancer
+  readonly balancer: RunningBalancer
   readonly bounds: Bounds
   readonly sweep: Sweep
   /** Bytes of bodies that are held to be sent again, over all ports. */

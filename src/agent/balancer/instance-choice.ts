@@ -1,6 +1,6 @@
 /** The choice of an instance for one request: after a failure another one, the same after a pause, or the next that is healthy. */
 import type { Entrance } from './entrance.ts'
-import type { LoadBalancer, Waiter } from './load-balancer.ts'
+import type { RunningBalancer, Waiter } from './load-balancer.ts'
 import type { Member } from './member.ts'
 import type { ConnectionFailure } from './member-connection.ts'
 
@@ -20,7 +20,7 @@ export class InstanceChoice implements Waiter {
   #repeats = 0
   #tried: readonly Member[] = nothingTried
   /** Where it waits. */
-  #balancer: LoadBalancer | undefined
+  #balancer: RunningBalancer | undefined
   #timer: NodeJS.Timeout | undefined
 
   constructor(entrance: Entrance, seeker: InstanceSeeker) {

@@ -1,8 +1,10 @@
 /** A port of a load balancer: opened with retries, closed with its connections. */
 import type { IncomingMessage, Server as PlainServer, ServerOptions } from 'node:http'
 import type { Server as TlsServer } from 'node:https'
-import { createServer as createTcpServer, isIPv6, type Socket, Server as TcpServer } from 'node:net'
-import { http } from '../../node-http.ts'
+import { createServer as createTcpServer, isIPv6, type Socket, type Server as TcpServer } from 'node:net'
+import { BackOff } from '../../concurrency/back-off.ts'
+import { http } from '../../runtime/node-http.ts'
+import { descriptorOf, stopAccepting } from '../../runtime/sockets.ts'
 import type { AgentLog } from '../log.ts'
 import type { DesiredListener, ObservedListener } from '../protocol.ts'
 import type { Bounds } from './bounds.ts'
@@ -16,10 +18,10 @@ import {
 import { ClientResponse } from './client-response.ts'
 import type { Entrance } from './entrance.ts'
 import { beginExchange } from './exchange.ts'
-import type { LoadBalancer } from './load-balancer.ts'
+import type { RunningBalancer } from './load-balancer.ts'
 import { beginPassage } from './passage.ts'
 import type { ClientSide } from './request-head.ts'
-import { plainAddress, type Sources, toSources } from './sources.ts'
+import { type AllowedSources, shownAddress, toSources } from './sources.ts'
 import type { Sweep } from './sweep.ts'
 import { beginUpgrade, mayUpgrade } from './upgrade.ts'
 
@@ -34,7 +36,7 @@ export interface ListenerOptions {
 }
 
 /** Listeners with the same one are the same: the rest can be changed while they are open. */
-export function keyOf({ protocol, host, port }: DesiredListener): string {
+export function listenerKeyOf({ protocol, host, port }: DesiredListener): string {
   return `${protocol} ${host} ${port}`
 }
 
@@ -56,8 +58,8 @@ type HttpServer = PlainServer<typeof IncomingMessage, typeof ClientResponse>
 type HttpsServer = TlsServer<typeof IncomingMessage, typeof ClientResponse>
 type PortServer = HttpServer | HttpsServer | TcpServer
 
-export class Listener implements Entrance {
-  balancer: LoadBalancer
+export class PortListener implements Entrance {
+  balancer: RunningBalancer
   closesSince: number | undefined
   readonly bounds: Bounds
   readonly sweep: Sweep
@@ -65,25 +67,25 @@ export class Listener implements Entrance {
   readonly #options: ListenerOptions
   readonly #sockets = new Set<Socket>()
   #desired: DesiredListener
-  #sources: Sources | undefined
+  #sources: AllowedSources | undefined
   #server: PortServer | undefined
   #isOpen = false
   #reason: string | undefined
-  #retry: NodeJS.Timeout | undefined
-  #failures = 0
+  readonly #backOff: BackOff
   #certificate: CertificateWatch | undefined
 
-  constructor(desired: DesiredListener, balancer: LoadBalancer, options: ListenerOptions) {
+  constructor(desired: DesiredListener, balancer: RunningBalancer, options: ListenerOptions) {
     this.#desired = desired
     this.balancer = balancer
     this.#options = options
     this.bounds = options.bounds
+    this.#backOff = new BackOff({ firstMs: options.bounds.firstReopenMs, longestMs: options.bounds.longestReopenMs })
     this.sweep = options.sweep
     this.replay = options.replay
   }
 
   /** The port belongs to this load balancer with these rules from now on; connections stay, as far as their sources may. */
-  apply(desired: DesiredListener, balancer: LoadBalancer): void {
+  apply(desired: DesiredListener, balancer: RunningBalancer): void {
     const before = this.#desired
     this.#desired = desired
     this.balancer = balancer
@@ -103,8 +105,8 @@ export class Listener implements Entrance {
   }
 
   #reopen(): void {
-    clearTimeout(this.#retry)
-    this.#failures = 0
+    this.#backOff.cancel()
+    this.#backOff.reset()
     const server = this.#server
     if (server !== undefined) this.#shut(server)
     this.open()
@@ -202,7 +204,7 @@ export class Listener implements Entrance {
     server.on('error', (error: Error) => log.error({ port: this.#desired.port, err: error }, 'a listener reports an error'))
     this.#isOpen = true
     this.#reason = undefined
-    this.#failures = 0
+    this.#backOff.reset()
     log.info({ port: this.#desired.port, loadBalancer: this.balancer.id }, 'a listener is open')
     onChange()
   }
@@ -212,10 +214,9 @@ export class Listener implements Entrance {
     this.#certificate?.close()
     this.#server = undefined
     const { log, onChange } = this.#options
-    const { firstReopenMs, longestReopenMs } = this.bounds
     const isNew = this.#reason !== reason
     this.#reason = reason
-    this.#retry = setTimeout(() => this.open(), Math.min(firstReopenMs * 2 ** this.#failures++, longestReopenMs)).unref()
+    this.#backOff.startLater(() => this.open())
     if (!isNew) return
     log.warn({ port: this.#desired.port, loadBalancer: this.balancer.id, reason }, 'a listener cannot be opened')
     onChange()
@@ -280,7 +281,7 @@ export class Listener implements Entrance {
   /** Closes the port at once. What runs ends by itself, at the latest after the time for that. @returns whether something runs */
   retire(): boolean {
     this.closesSince = performance.now()
-    clearTimeout(this.#retry)
+    this.#backOff.cancel()
     const server = this.#server
     if (server === undefined) return false
     this.#shut(server)
@@ -289,18 +290,16 @@ export class Listener implements Entrance {
 
   /** The descriptor of the listening socket, for a successor; undefined while the port is closed. */
   get descriptor(): number | undefined {
-    const { _handle: handle } = (this.#server ?? {}) as { _handle?: { readonly fd?: number } | null }
-    return this.#isOpen ? handle?.fd : undefined
+    return this.#isOpen && this.#server !== undefined ? descriptorOf(this.#server) : undefined
   }
 
   /** Accepts nothing more, as a successor does. Connections stay until their next response, which says that it is the last. */
   yieldPort(): void {
     // For ever: what runs has all the time that it needs.
     this.closesSince = Number.POSITIVE_INFINITY
-    clearTimeout(this.#retry)
+    this.#backOff.cancel()
     this.#certificate?.close()
-    // The close of HTTP servers would end idle connections, on which the next request may be under way.
-    if (this.#server !== undefined) TcpServer.prototype.close.call(this.#server)
+    if (this.#server !== undefined) stopAccepting(this.#server)
   }
 
   #shut(server: PortServer): void {
@@ -327,7 +326,7 @@ function onResponseClose(this: ClientResponse): void {
 }
 
 function addressOf(socket: Socket): string {
-  return plainAddress(socket.remoteAddress)
+  return shownAddress(socket.remoteAddress)
 }
 
 function sameNetworks(a: readonly string[] | undefined, b: readonly string[] | undefined): boolean {

@@ -12,7 +12,7 @@ export interface Waiter {
 const turnSize = 64
 const turnPauseMs = 10
 
-export class LoadBalancer {
+export class RunningBalancer {
   readonly id: string
   #options: MemberOptions
   #check: HealthCheck

@@ -18,7 +18,7 @@ export interface ResponseHead {
   readonly body: BodyForm
   /** The connection may be used again after the response. */
   readonly keepsAlive: boolean
-  /** Of `Keep-Alive: timeout=N`. */
+  /** The N of `Keep-Alive: timeout=N`. */
   readonly keepAliveSeconds: number | undefined
   /** Lower-case, without those that mean nothing beyond this connection anyway; mostly undefined. */
   readonly connectionHeaders: readonly string[] | undefined
@@ -44,7 +44,7 @@ export class ResponseReader {
   #state: State = 'done'
   #sink: ResponseSink | undefined
   #headersOnly = false
-  /** Of a head or a line that is not complete. */
+  /** The bytes of a head or a line that is not complete. */
   #rest: Buffer = empty
   /** Bytes of the body, or of the chunk, that are still to come. */
   #left = 0

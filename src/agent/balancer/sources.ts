@@ -1,7 +1,7 @@
 /** The networks that may connect to a port. */
-import { isInRanges, toRanges } from '../../network-range.ts'
+import { isInRanges, toRanges } from '../../settings/network-range.ts'
 
-export interface Sources {
+export interface AllowedSources {
   readonly allows: (address: string) => boolean
 }
 
@@ -9,7 +9,7 @@ export interface Sources {
  * @param networks In CIDR notation, IPv4 and IPv6; undefined: all.
  * @throws {Error} for what is no network; the message is for people
  */
-export function toSources(networks: readonly string[] | undefined): Sources {
+export function toSources(networks: readonly string[] | undefined): AllowedSources {
   if (networks === undefined) return { allows: () => true }
   const alone = networks.find((network) => !network.includes('/'))
   if (alone !== undefined) throw new Error(`${alone} is no network in CIDR notation`)
@@ -18,11 +18,11 @@ export function toSources(networks: readonly string[] | undefined): Sources {
 }
 
 /**
- * Of the client: IPv4 on an IPv6 socket is written as IPv4, and the name of the interface is left out.
+ * The address of a client: IPv4 on an IPv6 socket is written as IPv4, and the name of the interface is left out.
  *
  * @param address As a socket says it; undefined when the connection has just ended.
  */
-export function plainAddress(address: string | undefined): string {
+export function shownAddress(address: string | undefined): string {
   if (address === undefined) return 'unknown'
   const [plain = ''] = address.split('%', 1)
   return plain.startsWith('::ffff:') ? plain.slice(7) : plain

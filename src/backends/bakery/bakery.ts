@@ -1,16 +1,16 @@
-/** The embedded bakery: image bakes of the provider `local`, as the bakery contract has them. It has no manifest renderer. */
+/** The embedded bakery: image bakes of the providers that bake, as the bakery contract has them. It has no manifest renderer. */
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { fieldOf, type JsonObject, textOf, textsOf } from '../../json/values.ts'
-import { requireAccess } from '../access.ts'
-import { type Backend, type BackendContext, BackendError, callerOf, type OpenBackend } from '../backend.ts'
-import { pathValue, queryValue } from '../request-values.ts'
-import { type Bake, bakeMigrations } from './bake-store.ts'
-import { Bakes, type BakeTimes, bakeTimes } from './bakes.ts'
-import { describeRefusal } from './settings.ts'
-import type { BakerySettings, BakeTemplate } from './template.ts'
-
-const provider = 'local'
+import { describeRefusal, standalone } from '../../settings/standalone.ts'
+import { type Backend, type BackendContext, BackendError, type OpenBackend, trustedCallerOf, userOf } from '../backend.ts'
+import type { Baker, BakeView } from '../infrastructure/baker.ts'
+import { providerTypes } from '../infrastructure/providers/all.ts'
+import { migrationsOf } from '../infrastructure/providers/migrations.ts'
+import type { ProviderType } from '../infrastructure/providers/provider-type.ts'
+import { pathValue, queryValue } from '../requests/request-values.ts'
+import { requireAccess } from '../rights/access.ts'
+import type { BakerySettings } from './settings.ts'
 
 /** Field of the request that must hold the input, by manifest type. */
 const manifestInputs: Record<string, string> = {
@@ -23,166 +23,207 @@ const manifestInputs: Record<string, string> = {
   CF: 'manifestTemplate',
 }
 
-export const bakeryBackend: Backend = createBakeryBackend()
+export const bakeryBackend: Backend = createBakeryBackend(providerTypes)
 
-/** Images are deployed by the embedded infrastructure only, so without it there are no bakes. */
-export function createBakeryBackend(times: BakeTimes = bakeTimes): Backend {
+export function createBakeryBackend(types: readonly ProviderType[]): Backend {
   return {
     service: 'rosco',
-    migrations: bakeMigrations,
-    open(context) {
-      const { bakery, infrastructure } = context.settings
-      const local = context.isEmbedded('clouddriver') ? infrastructure?.local : undefined
-      const bakes = bakery && local && new Bakes({ context, settings: bakery, local, times })
-      return openBakery(context, bakes)
-    },
+    ...migrationsOf(types, [], ({ bakery }) => bakery?.migrations ?? []),
+    open: (context) => openBakery(context, openBakers(context, types)),
   }
 }
 
-function openBakery(context: BackendContext, bakes: Bakes | undefined): OpenBackend {
+/** By provider. Images are deployed by the embedded infrastructure only, so without it nothing is baked. */
+type Bakers = ReadonlyMap<string, Baker>
+
+function openBakers(context: BackendContext, types: readonly ProviderType[]): Bakers {
+  const { bakery, infrastructure } = context.settings
+  const bakers = new Map<string, Baker>()
+  if (!context.isEmbedded('clouddriver')) return bakers
+  for (const { id, bakery: type } of types) {
+    const [settings, provider] = [bakery?.providers[id], infrastructure?.providers[id]]
+    if (type === undefined || settings === undefined || provider === undefined) continue
+    bakers.set(id, type.open({ context, settings, provider, builders: () => context.buildersOf(id) }))
+  }
+  return bakers
+}
+
+function openBakery(context: BackendContext, bakers: Bakers): OpenBackend {
   const { bakery } = context.settings
-  const templates = bakes !== undefined && bakery?.allowsCommands === true ? bakery.templates : []
   return {
     routes(app) {
-      mountOptions(app, templates)
-      mountBakes(app, bakery, bakes)
-      mountLogs(app, context, bakes)
+      mountOptions(app, bakery?.allowsCommands === true ? bakers : new Map())
+      mountBakes(app, bakery, bakers)
+      mountLogs(app, context, bakers)
       app.post('/api/v2/manifest/bake/:type', refuseManifest)
       app.get('/installedPlugins', () => [])
     },
-    start: () => bakes?.start(),
-    close: () => bakes?.close(),
+    start: () => bakers.values().forEach((baker) => void baker.start()),
+    close: async () => void (await Promise.all(bakers.values().map((baker) => baker.close()))),
   }
 }
 
-/** Templates are base images. These 404s have a body of their own (docs/contracts/bakery.md#options). */
-function mountOptions(app: FastifyInstance, templates: readonly BakeTemplate[]): void {
-  const baseImages = templates.map(toBaseImage)
-  app.get('/bakeOptions', () => (baseImages.length === 0 ? [] : [{ cloudProvider: provider, baseImages }]))
+/** These 404s have a body of their own (docs/contracts/bakery.md#options). */
+function mountOptions(app: FastifyInstance, bakers: Bakers): void {
+  const optionsOf = (cloudProvider: string) => {
+    const baseImages = bakers.get(cloudProvider)?.baseImages ?? []
+    return baseImages.length === 0 ? [] : [{ cloudProvider, baseImages }]
+  }
+  app.get('/bakeOptions', () => [...bakers.keys()].flatMap(optionsOf))
   app.get('/bakeOptions/:provider', (request, reply) => {
-    const asked = pathValue(request, 'provider')
-    if (asked === provider && baseImages.length > 0) return { cloudProvider: provider, baseImages }
-    return optionsMissing(reply, 'bake.options.not.found', `Bake options for ${asked} are not enabled.`)
+    const provider = pathValue(request, 'provider')
+    return (
+      optionsOf(provider)[0] ?? optionsMissing(reply, 'bake.options.not.found', `Bake options for ${provider} are not enabled.`)
+    )
   })
   app.get('/bakeOptions/:provider/baseImages/:image', (request, reply) => {
-    const [asked, id] = [pathValue(request, 'provider'), pathValue(request, 'image')]
-    const known = asked === provider ? baseImages : []
+    const [provider, id] = [pathValue(request, 'provider'), pathValue(request, 'image')]
+    const known = bakers.get(provider)?.baseImages ?? []
     const ids = known.map((image) => image['id']).join(', ')
     return (
       known.find((image) => image['id'] === id) ??
       optionsMissing(
         reply,
         'images.not.found',
-        `Base image ${id} is not known for ${asked}; there ${ids === '' ? 'are none' : `are ${ids}`}.`,
+        `Base image ${id} is not known for ${provider}; there ${ids === '' ? 'are none' : `are ${ids}`}.`,
       )
     )
   })
-}
-
-function toBaseImage({ id, description, details }: BakeTemplate): JsonObject {
-  const shortDescription = description || id
-  return { id, shortDescription, detailedDescription: details || shortDescription, packageType: 'DEB', osType: 'linux' }
 }
 
 function optionsMissing(reply: FastifyReply, error: string, message: string): FastifyReply {
   return reply.code(404).send({ error, status: 'NOT_FOUND', messages: [message] })
 }
 
+interface FoundBake {
+  readonly bake: BakeView
+  readonly baker: Baker
+  readonly provider: string
+}
+
+function findBake(bakers: Bakers, look: (baker: Baker) => BakeView | undefined): FoundBake | undefined {
+  for (const [provider, baker] of bakers) {
+    const bake = look(baker)
+    if (bake !== undefined) return { bake, baker, provider }
+  }
+  return undefined
+}
+
 /** Unknown bakes are 400 except for logs: an orchestrator reads 404 as "keep polling" (docs/contracts/bakery.md#bakes). */
-function mountBakes(app: FastifyInstance, settings: BakerySettings | undefined, bakes: Bakes | undefined): void {
-  const bakesFor = (request: FastifyRequest): Bakes => checkProvider(request, settings, bakes)
-  const require = (request: FastifyRequest, what: string): Bake => {
-    const bake = bakes?.store.get(pathValue(request, 'id'))
-    if (bake === undefined) throw new BackendError(400, `${what} ${pathValue(request, 'id')}.`)
-    return bake
+function mountBakes(app: FastifyInstance, settings: BakerySettings | undefined, bakers: Bakers): void {
+  const bakerFor = (request: FastifyRequest): Baker => checkProvider(request, settings, bakers)
+  const require = (request: FastifyRequest, what: string): FoundBake => {
+    const found = findBake(bakers, (baker) => baker.get(pathValue(request, 'id')))
+    if (found === undefined) throw new BackendError(400, `${what} ${pathValue(request, 'id')}.`)
+    return found
   }
 
   app.post('/api/v1/:region/bake', async (request) => {
-    const bake = await bakesFor(request).request({
+    const bake = await bakerFor(request).request({
       region: pathValue(request, 'region'),
       body: request.body,
-      user: callerOf(request).user ?? 'anonymous',
-      execution: textOf(callerOf(request).identity['x-spinnaker-execution-id']),
+      user: userOf(request),
+      execution: textOf(trustedCallerOf(request).identity['x-spinnaker-execution-id']),
       isRebake: ['1', 'true'].includes(queryValue(request, 'rebake') ?? ''),
     })
     return toStatus(bake)
   })
   app.delete('/api/v1/:region/bake', async (request, reply) => {
-    const removed = await bakesFor(request).remove({
+    const removed = await bakerFor(request).remove({
       region: pathValue(request, 'region'),
       body: request.body,
-      user: callerOf(request).user ?? 'anonymous',
+      user: userOf(request),
     })
     if (removed === undefined) throw new BackendError(400, 'There is no bake for this request.')
     return reply.type('text/plain').send(`Deleted the bake with key ${removed.key} and id ${removed.id}.`)
   })
-  app.get('/api/v1/:region/status/:id', (request) => toStatus(require(request, 'There is no bake with status id')))
+  app.get('/api/v1/:region/status/:id', (request) => toStatus(require(request, 'There is no bake with status id').bake))
   app.get('/api/v1/:region/bake/:id', (request) => {
-    const bake = require(request, 'There are no details of a bake with id')
-    if (bake.state === 'COMPLETED') return toDetails(bake, pathValue(request, 'region'))
+    const found = require(request, 'There are no details of a bake with id')
+    const { bake } = found
+    if (bake.state === 'COMPLETED') return toDetails(found, pathValue(request, 'region'))
     throw new BackendError(400, `There are no details of a bake with id ${bake.id}: it ${describeState(bake)}.`)
   })
   app.get('/api/v1/:region/cancel/:id', async (request, reply) => {
-    const { id } = require(request, 'There is no incomplete bake with status id')
-    await bakes?.cancel(id)
-    return reply.type('text/plain').send(`Cancelled the bake with status id ${id}.`)
+    const { bake, baker } = require(request, 'There is no incomplete bake with status id')
+    await baker.cancel(bake.id)
+    return reply.type('text/plain').send(`Cancelled the bake with status id ${bake.id}.`)
   })
   app.post('/api/v1/bakes/delete-requests', async (request, reply) => {
-    for (const id of textsOf(fieldOf(request.body, 'pipelineExecutionIds'))) await bakes?.removeOfExecution(id)
+    for (const id of textsOf(fieldOf(request.body, 'pipelineExecutionIds'))) {
+      for (const baker of bakers.values()) await baker.removeOfExecution(id)
+    }
     return reply.code(200).send()
   })
-  app.get('/status/instance', () => toActivity(bakes))
-  app.get('/status/all', () => ({ instance: 'embedded', instances: { embedded: toActivity(bakes) } }))
+  app.get('/status/instance', () => toActivity(bakers))
+  app.get('/status/all', () => ({ instance: 'embedded', instances: { embedded: toActivity(bakers) } }))
 }
 
 /** Logs show the sources and commands of an account: they need READ on it. */
-function mountLogs(app: FastifyInstance, context: BackendContext, bakes: Bakes | undefined): void {
-  const send = async (request: FastifyRequest, bake: Bake | undefined, what: string): Promise<JsonObject> => {
-    if (bake === undefined) throw new BackendError(404, `There are no logs of a bake ${what} ${pathValue(request, 'id')}.`)
-    const access = await requireAccess(context, callerOf(request).user ?? 'anonymous')
+function mountLogs(app: FastifyInstance, context: BackendContext, bakers: Bakers): void {
+  const send = async (request: FastifyRequest, found: FoundBake | undefined, what: string): Promise<JsonObject> => {
+    if (found === undefined) throw new BackendError(404, `There are no logs of a bake ${what} ${pathValue(request, 'id')}.`)
+    const { bake, baker } = found
+    const access = await requireAccess(context, userOf(request))
     if (!access.mayOnAccount(bake.account, 'READ')) throw new BackendError(403, `Access denied to account ${bake.account}.`)
-    const logsContent = await bakes?.log(bake)
+    const logsContent = await baker.log(bake.id)
     if (logsContent === undefined || logsContent === '')
       throw new BackendError(404, `The bake ${bake.id} has logged nothing yet.`)
     return { logsContent }
   }
-  app.get('/api/v1/:region/logs/:id', (request) => send(request, bakes?.store.get(pathValue(request, 'id')), 'with status id'))
-  app.get('/api/v1/:region/logs/image/:id', (request) =>
-    send(request, bakes?.store.ofImage(pathValue(request, 'id')), 'that made the image'),
-  )
+  app.get('/api/v1/:region/logs/:id', (request) => {
+    const id = pathValue(request, 'id')
+    return send(
+      request,
+      findBake(bakers, (baker) => baker.get(id)),
+      'with status id',
+    )
+  })
+  app.get('/api/v1/:region/logs/image/:id', (request) => {
+    const id = pathValue(request, 'id')
+    return send(
+      request,
+      findBake(bakers, (baker) => baker.ofImage(id)),
+      'that made the image',
+    )
+  })
 }
 
 /** @throws {BackendError} 400 naming the provider, or the setting that enables it */
-function checkProvider(request: FastifyRequest, settings: BakerySettings | undefined, bakes: Bakes | undefined): Bakes {
-  const asked = textOf(fieldOf(request.body, 'cloud_provider_type')) ?? settings?.defaultProvider ?? provider
-  if (asked !== provider) {
+function checkProvider(request: FastifyRequest, settings: BakerySettings | undefined, bakers: Bakers): Baker {
+  const byDefault = settings?.defaultProvider ?? standalone.provider
+  const wanted = textOf(fieldOf(request.body, 'cloud_provider_type')) ?? byDefault
+  const baking = providerTypes.filter(({ bakery }) => bakery !== undefined).map(({ id }) => id)
+  if (!baking.includes(wanted)) {
     throw new BackendError(
       400,
-      `Images for the cloud provider "${asked}" cannot be baked here: the embedded bakery knows "${provider}" only. ` +
+      `Images for the cloud provider "${wanted}" cannot be baked here: the embedded bakery knows "${baking.join('", "')}" only. ` +
         'Connect a bakery (services.rosco.baseUrl) that has a builder for it.',
     )
   }
-  if (bakes === undefined) {
+  const baker = bakers.get(wanted)
+  if (baker === undefined) {
     throw new BackendError(
       400,
-      `Images for "${provider}" need the embedded infrastructure: no services.clouddriver.baseUrl, and local.enabled.`,
+      `Images for "${wanted}" need the embedded infrastructure: no services.clouddriver.baseUrl, and ${wanted}.enabled.`,
     )
   }
   if (settings?.allowsCommands !== true) throw new BackendError(400, describeRefusal('The bake'))
-  return bakes
+  return baker
 }
 
 /** @see docs/contracts/bakery.md#bakes */
-function toStatus({ id, state }: Bake): JsonObject {
+function toStatus({ id, state }: BakeView): JsonObject {
   const result = state === 'RUNNING' ? null : state === 'COMPLETED' ? 'SUCCESS' : 'FAILURE'
   return { id, state, result, resource_id: id }
 }
 
-function describeState({ state }: Bake): string {
+function describeState({ state }: BakeView): string {
   return state === 'RUNNING' ? 'still runs' : 'failed'
 }
 
-function toDetails({ id, image, imageName, request }: Bake, region: string): JsonObject {
+function toDetails({ bake, provider }: FoundBake, region: string): JsonObject {
+  const { id, image, imageName, request } = bake
   const { base_ami, build_info_url = null, build_number = null } = request
   return {
     id,
@@ -201,8 +242,8 @@ function toDetails({ id, image, imageName, request }: Bake, region: string): Jso
   }
 }
 
-function toActivity(bakes: Bakes | undefined): JsonObject {
-  const running = bakes?.store.running() ?? []
+function toActivity(bakers: Bakers): JsonObject {
+  const running = [...bakers.values()].flatMap((baker) => baker.running())
   return { status: running.length > 0 ? 'RUNNING' : 'IDLE', bakes: running.map(toStatus) }
 }
 

@@ -1,7 +1,8 @@
 /** Judgement of the application that a definition names. */
+
+import { findCharacterObjection } from '../../names/user-name.ts'
 import { findApplicationNameObjection, quoteName } from '../../permissions/application-name.ts'
-import { findCharacterObjection } from '../../user-name.ts'
-import { foldName } from '../document-store.ts'
+import { foldName } from '../stores/document-store.ts'
 import type { Definitions } from './collections.ts'
 import { refusal } from './requests.ts'
 

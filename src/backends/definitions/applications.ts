@@ -5,13 +5,14 @@ import { formatJson } from '../../json/json.ts'
 import { isTrue, type JsonObject } from '../../json/values.ts'
 import { ApplicationAttributes, TrafficGuard } from '../../operations/models/applications.ts'
 import { pluginApplication } from '../../permissions/application-name.ts'
-import { mayCreateApplication } from '../access.ts'
-import { BackendError } from '../backend.ts'
-import { foldName, parseDocument } from '../document-store.ts'
-import { flatMapInTurns } from '../in-turns.ts'
-import { isUnchanged } from '../unchanged.ts'
+import { BackendError, userOf } from '../backend.ts'
+import { pathValue, queryCount } from '../requests/request-values.ts'
+import { isUnchanged } from '../requests/unchanged.ts'
+import { mayCreateApplication } from '../rights/access.ts'
+import { foldName, parseDocument } from '../stores/document-store.ts'
+import { flatMapInTurns } from '../stores/in-turns.ts'
 import { checkNewName } from './application-names.ts'
-import { accessOf, checkAdministrator, checkWriter } from './authorization.ts'
+import { checkAdministrator, checkWriter, writerAccessOf } from './authorization.ts'
 import type { Definitions } from './collections.ts'
 import { applicationKey } from './notifications.ts'
 import { isRestricted, removedRestrictions } from './permissions.ts'
@@ -19,15 +20,12 @@ import { removePipeline } from './pipeline-removal.ts'
 import {
   checkArray,
   checkBody,
-  missing,
-  optionalFlag,
-  optionalText,
-  param,
-  queryCount,
+  missingDefinition,
+  optionalFlagField,
+  optionalTextField,
   refusal,
   sendHistory,
   sendTexts,
-  userOf,
 } from './requests.ts'
 import { containment } from './search.ts'
 
@@ -35,10 +33,10 @@ const time = z.union([z.string(), z.number()]).nullish()
 
 /** What the API document says, and what clients send besides; the store sets the times. */
 const ApplicationFields = ApplicationAttributes.extend({
-  name: optionalText,
+  name: optionalTextField,
   cloudProviders: z.union([z.string(), z.array(z.string())]).nullish(),
-  trafficGuards: z.array(TrafficGuard.extend({ enabled: optionalFlag })).nullish(),
-  platformHealthOnly: optionalFlag,
+  trafficGuards: z.array(TrafficGuard.extend({ enabled: optionalFlagField })).nullish(),
+  platformHealthOnly: optionalFlagField,
   createTs: time,
   updateTs: time,
 })
@@ -56,7 +54,7 @@ export class InvalidApplication extends Error {
 /** Query parameters of the list that are not attributes to search in. */
 const notFilters = new Set(['restricted', 'pageSize'])
 
-export function applicationRoutes(app: FastifyInstance, definitions: Definitions): void {
+export function applicationDefinitionRoutes(app: FastifyInstance, definitions: Definitions): void {
   const { applications, permissions } = definitions
 
   app.get('/v2/applications', async (request, reply) => {
@@ -79,8 +77,8 @@ export function applicationRoutes(app: FastifyInstance, definitions: Definitions
   })
 
   app.get('/v2/applications/:name', (request) => {
-    const found = applications.get(foldName(param(request, 'name')))
-    if (found === undefined) throw missing(`application "${param(request, 'name')}"`)
+    const found = applications.get(foldName(pathValue(request, 'name')))
+    if (found === undefined) throw missingDefinition(`application "${pathValue(request, 'name')}"`)
     return withPermissions(definitions, found)
   })
 
@@ -98,13 +96,13 @@ export function applicationRoutes(app: FastifyInstance, definitions: Definitions
   app.put('/v2/applications/:name', (request) => update(definitions, request, () => ({})))
 
   app.delete('/v2/applications/:name', (request, reply) => {
-    checkWriter(request, param(request, 'name'))
-    definitions.write(() => removeApplication(definitions, foldName(param(request, 'name')), userOf(request)))
+    checkWriter(request, pathValue(request, 'name'))
+    definitions.write(() => removeApplication(definitions, foldName(pathValue(request, 'name')), userOf(request)))
     return reply.code(204).send()
   })
 
   app.get('/v2/applications/:name/history', (request, reply) =>
-    sendHistory(request, reply, applications, foldName(param(request, 'name'))),
+    sendHistory(request, reply, applications, foldName(pathValue(request, 'name'))),
   )
 
   app.post('/v2/applications/batch/applications', (request, reply) => {
@@ -121,7 +119,7 @@ export function applicationRoutes(app: FastifyInstance, definitions: Definitions
 /** Roles may have been given for the name before; beyond them, the permission service says who creates applications. */
 async function checkCreator(definitions: Definitions, request: FastifyRequest, name: string): Promise<void> {
   const { context, applications } = definitions
-  const access = accessOf(request)
+  const access = writerAccessOf(request)
   const key = foldName(name)
   if (access === undefined || key === '' || applications.has(key)) return
   // Who takes the name of a deleted application takes what has run in it.
@@ -141,10 +139,10 @@ async function update(
   base: (stored: JsonObject, body: JsonObject) => JsonObject,
 ): Promise<JsonObject> {
   const body = checkBody(ApplicationFields, request.body)
-  const key = foldName(param(request, 'name'))
+  const key = foldName(pathValue(request, 'name'))
   checkWriter(request, key)
   if (foldName(body.name ?? '') !== key) {
-    throw refusal(`The name in the body, "${body.name ?? ''}", is not that of the path, "${param(request, 'name')}".`)
+    throw refusal(`The name in the body, "${body.name ?? ''}", is not that of the path, "${pathValue(request, 'name')}".`)
   }
   await checkCreator(definitions, request, key)
   return definitions.write(() => {

@@ -7,10 +7,10 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { type JsonObject, objectOf, objectsOf } from '../../json/values.ts'
 import { pipelineOf } from '../../pipeline-templates/inheritance.ts'
 import { isReadMethod } from '../../telemetry/methods.ts'
-import { type Access, checkOnApplication, describeMissing, requireAccess } from '../access.ts'
-import { BackendError, callerOf } from '../backend.ts'
-import { type DocumentStore, foldName } from '../document-store.ts'
-import { callInTurns } from '../in-turns.ts'
+import { BackendError, trustedCallerOf } from '../backend.ts'
+import { type Access, checkOnApplication, describeMissing, requireAccess } from '../rights/access.ts'
+import { type DocumentStore, foldName } from '../stores/document-store.ts'
+import { callInTurns } from '../stores/in-turns.ts'
 import type { Definitions } from './collections.ts'
 import { createTriggersOf, type TriggersOf } from './effective-triggers.ts'
 
@@ -27,7 +27,7 @@ const rights = new WeakMap<FastifyRequest, Rights>()
 /** Learns what the caller may do before a route runs, so that a route checks and writes in one step. */
 export function learnRights(app: FastifyInstance, { context, templates }: Definitions): void {
   app.addHook('preHandler', async (request) => {
-    const { user } = callerOf(request)
+    const { user } = trustedCallerOf(request)
     // Without a user it is another part of this process that asks, on its own behalf.
     if (user === undefined || context.settings.authorization !== true || !isJudged(request)) return
     const access = await requireAccess(context, user)
@@ -58,13 +58,13 @@ function runAsUsersOf(triggers: readonly JsonObject[]): string[] {
 }
 
 /** What the caller may do; undefined for another part of this process. */
-export function accessOf(request: FastifyRequest): Access | undefined {
+export function writerAccessOf(request: FastifyRequest): Access | undefined {
   return rights.get(request)?.access
 }
 
 /** @throws {BackendError} 403 */
 export function checkWriter(request: FastifyRequest, application: unknown): void {
-  const access = accessOf(request)
+  const access = writerAccessOf(request)
   if (access !== undefined && typeof application === 'string' && application.trim() !== '') {
     checkOnApplication(access, application.trim(), 'WRITE')
   }
@@ -72,7 +72,7 @@ export function checkWriter(request: FastifyRequest, application: unknown): void
 
 /** @throws {BackendError} 403 */
 export function checkAdministrator(request: FastifyRequest): void {
-  const access = accessOf(request)
+  const access = writerAccessOf(request)
   if (access === undefined || access.isAdmin) return
   throw denied(`Only administrators may do this, and ${access.user} is not an administrator.`)
 }
@@ -105,7 +105,7 @@ function checkServiceAccount(access: Access, name: string): void {
 
 /** Instances inherit triggers, and with them the service accounts that these run as. @throws {BackendError} 403 */
 export function checkTemplateTriggers(request: FastifyRequest, template: JsonObject): void {
-  const access = accessOf(request)
+  const access = writerAccessOf(request)
   if (access === undefined) return
   for (const name of runAsUsersOf(objectsOf(pipelineOf(template)['triggers']))) checkServiceAccount(access, name)
 }
@@ -122,7 +122,7 @@ export function checkTemplateWriter(request: FastifyRequest, templates: readonly
 
 /** @throws {BackendError} 403 */
 export function checkTemplateReader(request: FastifyRequest, template: JsonObject): void {
-  const access = accessOf(request)
+  const access = writerAccessOf(request)
   const scopes = scopesOf(template)
   if (access === undefined || isShared(scopes)) return
   if (scopes.some((scope) => access.mayOnApplication(scope, 'READ'))) return

@@ -2,10 +2,10 @@
 import type { JsonObject } from '../../json/values.ts'
 import { inTransaction } from '../../storage/database.ts'
 import type { BackendContext } from '../backend.ts'
-import { type Collection, DocumentStore, foldName } from '../document-store.ts'
 import { pipelineLimitsOf } from '../limits.ts'
 import { createStageTypes } from '../orchestration/stages/registry.ts'
 import type { StageTypes } from '../orchestration/stages/stage-type.ts'
+import { type Collection, DocumentStore, foldName } from '../stores/document-store.ts'
 
 export interface Definitions {
   readonly applications: DocumentStore
@@ -23,9 +23,6 @@ export interface Definitions {
   /** Types of stages that the embedded engine runs. */
   readonly stageTypes: StageTypes
 }
-
-/** Who is recorded as author when a request does not say. */
-export const anonymous = 'anonymous'
 
 const nowhere = () => ({})
 const updatedAsText = (ms: number) => ({ updateTs: String(ms) })

@@ -1,40 +1,40 @@
 /** Embedded definition store: applications, pipelines and other declarations of users and tools. */
 import type { FastifyInstance } from 'fastify'
 import type { Backend } from '../backend.ts'
-import { documentMigrations } from '../document-store.ts'
-import { shownTo } from '../trigger-secrets.ts'
-import { applicationRoutes, InvalidApplication } from './applications.ts'
+import { shownTo } from '../pipelines/trigger-secrets.ts'
+import { documentMigrations } from '../stores/document-store.ts'
+import { applicationDefinitionRoutes, InvalidApplication } from './applications.ts'
 import { learnRights } from './authorization.ts'
 import { createDefinitions } from './collections.ts'
 import { notificationRoutes } from './notifications.ts'
 import { refuseOtherMethods } from './offered-methods.ts'
 import { permissionRoutes } from './permissions.ts'
 import { pipelineRoutes } from './pipelines.ts'
-import { projectRoutes } from './projects.ts'
+import { projectDefinitionRoutes } from './projects.ts'
 import { recoveryRoutes } from './recovery.ts'
 import { saveConfiguredAccounts, serviceAccountRoutes } from './service-accounts.ts'
 import { snapshotRoutes } from './snapshots.ts'
 import { strategyRoutes } from './strategies.ts'
 import { templateRoutes } from './templates.ts'
 import { versionedTemplateRoutes } from './versioned-templates.ts'
-import { versionRoutes } from './versions.ts'
+import { definitionVersionRoutes } from './versions.ts'
 
 /** Families that only special deployments of an external store use; here they are empty. */
 const emptyLists = ['/v2/tags', '/deliveries', '/pluginInfo', '/pluginBinaries', '/credentials', '/installedPlugins']
 
 const allRoutes = [
-  applicationRoutes,
+  applicationDefinitionRoutes,
   permissionRoutes,
   pipelineRoutes,
   strategyRoutes,
-  projectRoutes,
+  projectDefinitionRoutes,
   snapshotRoutes,
   serviceAccountRoutes,
   notificationRoutes,
   templateRoutes,
   versionedTemplateRoutes,
   recoveryRoutes,
-  versionRoutes,
+  definitionVersionRoutes,
 ]
 
 export const definitionsBackend: Backend = {

@@ -2,7 +2,7 @@
 import { type JsonObject, objectsOf } from '../../json/values.ts'
 import { inheritLists, isTemplateInstance } from '../../pipeline-templates/inheritance.ts'
 import { templateOf } from '../../pipeline-templates/references.ts'
-import { type DocumentStore, foldName } from '../document-store.ts'
+import { type DocumentStore, foldName } from '../stores/document-store.ts'
 
 /** Expressions in inherited triggers are not evaluated: see `mayBe`. */
 export type TriggersOf = (pipeline: JsonObject) => JsonObject[]

@@ -2,12 +2,14 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { JsonObject } from '../../json/values.ts'
 import { NotificationSettings } from '../../operations/models/pipelines.ts'
-import { foldName } from '../document-store.ts'
+import { userOf } from '../backend.ts'
+import { pathValue } from '../requests/request-values.ts'
+import { foldName } from '../stores/document-store.ts'
 import { checkApplicationName } from './application-names.ts'
 import { checkAdministrator, checkWriter } from './authorization.ts'
 import type { Definitions } from './collections.ts'
 import { checkLists } from './pipeline-rules.ts'
-import { checkArray, checkBody, param, refusal, sendAll, userOf } from './requests.ts'
+import { checkArray, checkBody, refusal, sendAll } from './requests.ts'
 
 const globalKey = 'global'
 
@@ -34,8 +36,8 @@ export function notificationRoutes(app: FastifyInstance, definitions: Definition
     const key = keyOf(request)
     checkChanger(request, key)
     const body = checkRecord(request.body)
-    if (key !== globalKey) checkApplicationName(definitions, param(request, 'name'), notifications.get(key)?.['application'])
-    put(key, key === globalKey ? body : { ...body, application: param(request, 'name') }, userOf(request))
+    if (key !== globalKey) checkApplicationName(definitions, pathValue(request, 'name'), notifications.get(key)?.['application'])
+    put(key, key === globalKey ? body : { ...body, application: pathValue(request, 'name') }, userOf(request))
     return reply.send()
   })
   app.delete('/notifications/:type/:name', (request, reply) => {
@@ -63,12 +65,12 @@ export function applicationKey(application: string): string {
 
 function checkChanger(request: FastifyRequest, key: string): void {
   if (key === globalKey) checkAdministrator(request)
-  else checkWriter(request, param(request, 'name'))
+  else checkWriter(request, pathValue(request, 'name'))
 }
 
 function keyOf(request: FastifyRequest): string {
-  const type = param(request, 'type').toLowerCase()
+  const type = pathValue(request, 'type').toLowerCase()
   if (type === 'global') return globalKey
-  if (type === 'application') return applicationKey(param(request, 'name'))
-  throw refusal(`The kind of notifications must be "application" or "global", not "${param(request, 'type')}".`)
+  if (type === 'application') return applicationKey(pathValue(request, 'name'))
+  throw refusal(`The kind of notifications must be "application" or "global", not "${pathValue(request, 'type')}".`)
 }

@@ -2,13 +2,15 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { formatJson } from '../../json/json.ts'
 import type { JsonObject } from '../../json/values.ts'
-import { PermissionFields } from '../application-permissions.ts'
-import { foldName, parseDocument } from '../document-store.ts'
-import { flatMapInTurns } from '../in-turns.ts'
+import { userOf } from '../backend.ts'
+import { pathValue } from '../requests/request-values.ts'
+import { PermissionFields } from '../rights/application-permissions.ts'
+import { foldName, parseDocument } from '../stores/document-store.ts'
+import { flatMapInTurns } from '../stores/in-turns.ts'
 import { checkNewName } from './application-names.ts'
-import { accessOf, checkWriter } from './authorization.ts'
+import { checkWriter, writerAccessOf } from './authorization.ts'
 import type { Definitions } from './collections.ts'
-import { checkBody, param, refusal, sendText, sendTexts, userOf } from './requests.ts'
+import { checkBody, refusal, sendText, sendTexts } from './requests.ts'
 import { refreshRoles } from './role-refresh.ts'
 
 type RolesByRight = Record<string, string[]>
@@ -34,7 +36,11 @@ export function permissionRoutes(app: FastifyInstance, definitions: Definitions)
   app.get('/permissions/removedApplications', () => removedRestrictions(definitions))
 
   app.get('/permissions/applications/:name', (request, reply) =>
-    sendText(reply, permissions.text(foldName(param(request, 'name'))), `permission record of "${param(request, 'name')}"`),
+    sendText(
+      reply,
+      permissions.text(foldName(pathValue(request, 'name'))),
+      `permission record of "${pathValue(request, 'name')}"`,
+    ),
   )
 
   const save = async (request: FastifyRequest, name: string) => {
@@ -58,10 +64,10 @@ export function permissionRoutes(app: FastifyInstance, definitions: Definitions)
     return save(request, name)
   })
   for (const method of ['POST', 'PUT'])
-    app.route({ method, url: '/permissions/applications/:name', handler: (request) => save(request, param(request, 'name')) })
+    app.route({ method, url: '/permissions/applications/:name', handler: (request) => save(request, pathValue(request, 'name')) })
 
   app.delete('/permissions/applications/:name', async (request: FastifyRequest, reply: FastifyReply) => {
-    const key = foldName(param(request, 'name'))
+    const key = foldName(pathValue(request, 'name'))
     checkWriter(request, key)
     const before = permissions.get(key)
     definitions.write(() => permissions.remove(key))
@@ -84,7 +90,7 @@ export function removedRestrictions({ permissions, applications }: Definitions):
 /** The creator of an application sets its first permissions, whatever rules for names of applications say. */
 function isFresh({ applications, permissions }: Definitions, request: FastifyRequest, name: string): boolean {
   const key = foldName(name)
-  const user = accessOf(request)?.user
+  const user = writerAccessOf(request)?.user
   return user !== undefined && !permissions.has(key) && applications.get(key)?.['lastModifiedBy'] === user
 }
 

@@ -4,8 +4,8 @@
  */
 import { isObject, type JsonObject } from '../../json/values.ts'
 import { BackendError } from '../backend.ts'
-import { foldName } from '../document-store.ts'
-import { flatMapInTurns } from '../in-turns.ts'
+import { foldName } from '../stores/document-store.ts'
+import { flatMapInTurns } from '../stores/in-turns.ts'
 import type { Definitions } from './collections.ts'
 import { checkPipeline, checkPipelineTypes, type PipelineBody } from './pipeline-rules.ts'
 import { checkPatterns } from './trigger-patterns.ts'

@@ -6,7 +6,7 @@
 import { formatJson } from '../../json/json.ts'
 import type { JsonObject } from '../../json/values.ts'
 import { isTrue } from '../../json/values.ts'
-import { foldName } from '../document-store.ts'
+import { foldName } from '../stores/document-store.ts'
 import type { Definitions } from './collections.ts'
 import { createTriggersOf, mayBe, type TriggersOf } from './effective-triggers.ts'
 

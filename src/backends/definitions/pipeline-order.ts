@@ -2,11 +2,12 @@
 import type { FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import type { JsonObject } from '../../json/values.ts'
-import { describeMissing } from '../access.ts'
-import { type DocumentStore, foldName } from '../document-store.ts'
-import { accessOf, checkWriter } from './authorization.ts'
+import { userOf } from '../backend.ts'
+import { describeMissing } from '../rights/access.ts'
+import { type DocumentStore, foldName } from '../stores/document-store.ts'
+import { checkWriter, writerAccessOf } from './authorization.ts'
 import type { Definitions } from './collections.ts'
-import { checkBody, incomplete, missing, nameText, optionalText, refusal, userOf } from './requests.ts'
+import { checkBody, incomplete, missingDefinition, nameText, optionalTextField, refusal } from './requests.ts'
 
 /** Those with an index first, by index; ties and the others by name ignoring case, or by id when there is no name. */
 export function inOrder(pipelines: readonly JsonObject[]): JsonObject[] {
@@ -28,20 +29,20 @@ function compare(a: number | string, b: number | string): number {
   return a < b ? -1 : a > b ? 1 : 0
 }
 
-const ReorderFields = z.looseObject({ application: optionalText, idsToIndices: z.record(z.string(), z.int()).nullish() })
+const ReorderFields = z.looseObject({ application: optionalTextField, idsToIndices: z.record(z.string(), z.int()).nullish() })
 
 /** Sets the index of each listed pipeline: all of them, or none when one of them cannot be. */
 export function reorder({ write }: Definitions, store: DocumentStore, request: FastifyRequest): void {
   const { application, idsToIndices } = checkBody(ReorderFields, request.body)
   if (application == null || application === '') throw refusal('The field "application" is missing.')
   if (idsToIndices == null) throw refusal('The field "idsToIndices" is missing.')
-  const access = accessOf(request)
+  const access = writerAccessOf(request)
   // The contract has 400 here, and 403 everywhere else (docs/contracts/definitions.md#order).
   if (access?.mayOnApplication(application, 'WRITE') === false) throw refusal(describeMissing(access, 'WRITE', application))
   write(() => {
     const found = Object.entries(idsToIndices).map(([id, index]) => {
       const pipeline = store.get(foldName(id))
-      if (pipeline === undefined) throw missing(`definition with the id "${id}"`)
+      if (pipeline === undefined) throw missingDefinition(`definition with the id "${id}"`)
       if (pipeline['application'] !== application) throw refusal(`"${id}" does not belong to the application "${application}".`)
       return { ...pipeline, index }
     })
@@ -57,7 +58,7 @@ export function move({ write }: Definitions, store: DocumentStore, request: Fast
   if (to.trim() === '') throw incomplete('The new name must not be blank.')
   write(() => {
     const found = store.named(from, application)[0]
-    if (found === undefined) throw missing(`definition named "${from}" in the application "${application}"`)
+    if (found === undefined) throw missingDefinition(`definition named "${from}" in the application "${application}"`)
     checkWriter(request, found['application'])
     const key = foldName(String(found['id']))
     const isTaken = store.named(to, application).some((other) => other['id'] !== found['id'])

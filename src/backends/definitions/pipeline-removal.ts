@@ -1,9 +1,10 @@
 /** Removal of a pipeline or strategy together with its service account. */
 import type { FastifyRequest } from 'fastify'
 import type { JsonObject } from '../../json/values.ts'
-import { type DocumentStore, foldName } from '../document-store.ts'
+import { pathValue } from '../requests/request-values.ts'
+import { type DocumentStore, foldName } from '../stores/document-store.ts'
 import type { Definitions } from './collections.ts'
-import { missing, param } from './requests.ts'
+import { missingDefinition } from './requests.ts'
 import { removeManagedAccount } from './service-accounts.ts'
 
 /** Belongs into the caller's transaction. */
@@ -14,9 +15,9 @@ export function removePipeline(definitions: Definitions, store: DocumentStore, p
 
 /** The pipeline or strategy that a path names by application and name. @throws {BackendError} 404 */
 export function namedByPath(request: FastifyRequest, store: DocumentStore): JsonObject {
-  const application = param(request, 'application')
-  const name = param(request, 'name')
+  const application = pathValue(request, 'application')
+  const name = pathValue(request, 'name')
   const found = store.named(name, application)[0]
-  if (found === undefined) throw missing(`definition named "${name}" in the application "${application}"`)
+  if (found === undefined) throw missingDefinition(`definition named "${name}" in the application "${application}"`)
   return found
 }

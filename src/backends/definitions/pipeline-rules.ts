@@ -11,21 +11,21 @@ import { isTrue, objectsOf } from '../../json/values.ts'
 import { Parameter, Pipeline, PipelineStage, PipelineTrigger } from '../../operations/models/pipelines.ts'
 import { templateOf } from '../../pipeline-templates/references.ts'
 import type { BackendError } from '../backend.ts'
-import { type DocumentStore, foldName } from '../document-store.ts'
 import { describeBatch, describeExcess, describeLongList, describeOversize, pipelineLimitsOf } from '../limits.ts'
 import { describeStageCycle } from '../orchestration/submission/stage-cycle.ts'
-import { unmaskDefinition } from '../trigger-secrets.ts'
+import { unmaskDefinition } from '../pipelines/trigger-secrets.ts'
+import { type DocumentStore, foldName } from '../stores/document-store.ts'
 import { checkApplicationName } from './application-names.ts'
 import type { Definitions } from './collections.ts'
 import {
   checkArray,
   checkBody,
   incomplete,
-  jsonObject,
   nameText,
-  optionalFlag,
+  objectField,
+  optionalFlagField,
   optionalName,
-  optionalText,
+  optionalTextField,
   refusal,
 } from './requests.ts'
 import { checkStages } from './runnable-stages.ts'
@@ -37,7 +37,7 @@ const olderForms = {
     schema: z.union([z.string(), z.number()], 'it must be text or a number').nullish(),
     convert: (value: unknown) => (typeof value === 'number' || isRawNumber(value) ? String(value) : value),
   },
-  flag: { schema: optionalFlag, convert: (value: unknown) => (typeof value === 'string' ? isTrue(value) : value) },
+  flag: { schema: optionalFlagField, convert: (value: unknown) => (typeof value === 'string' ? isTrue(value) : value) },
   texts: {
     schema: z.array(z.union([z.string(), z.number()], 'it must be text or a number')).nullish(),
     convert: (value: unknown): unknown => (Array.isArray(value) ? value.map(olderForms.text.convert) : value),
@@ -67,14 +67,14 @@ function convertedList(list: unknown, forms: Forms): unknown {
 const PipelineFields = Pipeline.extend({
   id: optionalName,
   name: optionalName,
-  application: optionalText,
+  application: optionalTextField,
   parameterConfig: z.array(Parameter.extend({ name: nameText })).nullish(),
   stages: z.array(PipelineStage.extend(schemasOf(stageForms))).nullish(),
   triggers: z.array(PipelineTrigger.extend(schemasOf(triggerForms))).nullish(),
   ...schemasOf(pipelineForms),
-  spelEvaluator: optionalText,
-  locked: jsonObject.nullish(),
-  regenerateCronTriggerIds: optionalFlag,
+  spelEvaluator: optionalTextField,
+  locked: objectField.nullish(),
+  regenerateCronTriggerIds: optionalFlagField,
   updateTs: z.union([z.string(), z.number()]).nullish(),
 })
 

@@ -2,11 +2,13 @@
 import { setImmediate } from 'node:timers/promises'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { JsonObject } from '../../json/values.ts'
-import { foldName, parseDocument } from '../document-store.ts'
-import { flatMapInTurns } from '../in-turns.ts'
-import { sendList } from '../slices.ts'
-import { shownTo } from '../trigger-secrets.ts'
-import { isUnchanged } from '../unchanged.ts'
+import { userOf } from '../backend.ts'
+import { shownTo } from '../pipelines/trigger-secrets.ts'
+import { pathValue, queryCount, queryFlag, queryValues } from '../requests/request-values.ts'
+import { sendList } from '../requests/slices.ts'
+import { isUnchanged } from '../requests/unchanged.ts'
+import { foldName, parseDocument } from '../stores/document-store.ts'
+import { flatMapInTurns } from '../stores/in-turns.ts'
 import { checkSaver, checkWriter } from './authorization.ts'
 import type { Definitions } from './collections.ts'
 import { createTriggersOf } from './effective-triggers.ts'
@@ -15,7 +17,7 @@ import { isEnabled, isFiltering, passes, type TriggerFilter, triggeredBy } from 
 import { inOrder, move, reindexed, reorder } from './pipeline-order.ts'
 import { namedByPath, removePipeline } from './pipeline-removal.ts'
 import { checkBatch, checkPipeline, checkPipelineTypes } from './pipeline-rules.ts'
-import { missing, param, queryCount, queryFlag, queryTexts, refusal, sendAll, sendHistory, sendText, userOf } from './requests.ts'
+import { missingDefinition, refusal, sendAll, sendHistory, sendText } from './requests.ts'
 import { checkPatterns } from './trigger-patterns.ts'
 
 export function pipelineRoutes(app: FastifyInstance, definitions: Definitions): void {
@@ -40,19 +42,21 @@ function pipelineReads(app: FastifyInstance, definitions: Definitions): void {
 
   app.get('/pipelines/:application', async (request, reply) => {
     if (isUnchanged(request, reply, pipelines.version())) return reply
-    return sendOfApplication(request, reply, pipelines.textsOfApplication(param(request, 'application')))
+    return sendOfApplication(request, reply, pipelines.textsOfApplication(pathValue(request, 'application')))
   })
 
   app.get('/pipelines/:application/name/:name', (request) => namedByPath(request, pipelines))
 
   app.get('/pipelines/:id/get', (request, reply) =>
-    sendText(reply, pipelines.text(foldName(param(request, 'id'))), `pipeline with the id "${param(request, 'id')}"`),
+    sendText(reply, pipelines.text(foldName(pathValue(request, 'id'))), `pipeline with the id "${pathValue(request, 'id')}"`),
   )
 
-  app.get('/pipelines/:id/history', (request, reply) => sendHistory(request, reply, pipelines, foldName(param(request, 'id'))))
+  app.get('/pipelines/:id/history', (request, reply) =>
+    sendHistory(request, reply, pipelines, foldName(pathValue(request, 'id'))),
+  )
 
   app.get('/pipelines/triggeredBy/:id/:status', (request) =>
-    triggeredBy(definitions, param(request, 'id'), param(request, 'status')),
+    triggeredBy(definitions, pathValue(request, 'id'), pathValue(request, 'status')),
   )
 }
 
@@ -67,8 +71,8 @@ function pipelineWrites(app: FastifyInstance, definitions: Definitions): void {
     await checkPatterns(body)
   }
   const checkExists = (request: FastifyRequest) => {
-    const id = param(request, 'id')
-    if (!pipelines.has(foldName(id))) throw missing(`pipeline with the id "${id}"`)
+    const id = pathValue(request, 'id')
+    if (!pipelines.has(foldName(id))) throw missingDefinition(`pipeline with the id "${id}"`)
   }
   const save = (request: FastifyRequest): JsonObject => {
     const body = checkPipelineTypes(request.body)
@@ -122,13 +126,13 @@ function pipelineWrites(app: FastifyInstance, definitions: Definitions): void {
 
 /** @throws {BackendError} 400 when the id in the body is not that of the path. */
 export function checkIdOfPath(request: FastifyRequest): void {
-  const id = param(request, 'id')
+  const id = pathValue(request, 'id')
   const sent = checkPipelineTypes(request.body).id ?? ''
   if (foldName(sent) !== foldName(id)) throw refusal(`The id in the body, "${sent}", is not that of the path, "${id}".`)
 }
 
 function filterOf(request: FastifyRequest): TriggerFilter {
-  const types = queryTexts(request, 'triggerTypes')
+  const types = queryValues(request, 'triggerTypes')
     .flatMap((list) => list.split(','))
     .filter((type) => type !== '')
   return {
@@ -141,7 +145,7 @@ function filterOf(request: FastifyRequest): TriggerFilter {
 /** Filter, order, limit, then number: the index counts what is in the answer. */
 async function sendOfApplication(request: FastifyRequest, reply: FastifyReply, texts: readonly string[]): Promise<FastifyReply> {
   const enabled = queryFlag(request, 'enabledPipelines')
-  const namePart = (queryTexts(request, 'pipelineNameFilter')[0] ?? '').toLowerCase()
+  const namePart = (queryValues(request, 'pipelineNameFilter')[0] ?? '').toLowerCase()
   const limit = queryCount(request, 'pipelineLimit')
   const show = shownTo(request)
   const kept = await flatMapInTurns(texts, (text) => {

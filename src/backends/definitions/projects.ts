@@ -5,22 +5,12 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { type JsonObject, objectOf } from '../../json/values.ts'
 import { ProjectClusterRule, ProjectConfig, Project as ProjectModel } from '../../operations/models/applications.ts'
-import { foldName } from '../document-store.ts'
+import { userOf } from '../backend.ts'
+import { pathValue, queryCount, queryValues } from '../requests/request-values.ts'
+import { foldName } from '../stores/document-store.ts'
 import type { Definitions } from './collections.ts'
 import { checkLists } from './pipeline-rules.ts'
-import {
-  checkArray,
-  checkBody,
-  incomplete,
-  missing,
-  nameText,
-  optionalName,
-  param,
-  queryCount,
-  queryTexts,
-  refusal,
-  userOf,
-} from './requests.ts'
+import { checkArray, checkBody, incomplete, missingDefinition, nameText, optionalName, refusal } from './requests.ts'
 import { containment, rankByCloseness } from './search.ts'
 
 const names = z.array(nameText).nullish()
@@ -43,13 +33,13 @@ const filterTexts: Record<string, (project: Project) => (string | null | undefin
   detail: (project) => clustersOf(project).map((cluster) => cluster.detail),
 }
 
-export function projectRoutes(app: FastifyInstance, definitions: Definitions): void {
+export function projectDefinitionRoutes(app: FastifyInstance, definitions: Definitions): void {
   const { projects, write } = definitions
 
   app.get('/v2/projects', (request) => filtered(request, projects.all()).slice(0, queryCount(request, 'pageSize')))
 
   app.get('/v2/projects/search', (request) => {
-    const wanted = queryTexts(request, 'q')[0]
+    const wanted = queryValues(request, 'q')[0]
     if (wanted === undefined) throw refusal('The parameter "q" is missing.')
     return projects.all().filter((project) => {
       const texts = [...(filterTexts['name']?.(project) ?? []), ...(filterTexts['applications']?.(project) ?? [])]
@@ -58,9 +48,9 @@ export function projectRoutes(app: FastifyInstance, definitions: Definitions): v
   })
 
   app.get('/v2/projects/:nameOrId', (request) => {
-    const nameOrId = param(request, 'nameOrId')
+    const nameOrId = pathValue(request, 'nameOrId')
     const found = projects.named(nameOrId)[0] ?? projects.get(foldName(nameOrId))
-    if (found === undefined) throw missing(`project "${nameOrId}"`)
+    if (found === undefined) throw missingDefinition(`project "${nameOrId}"`)
     return found
   })
 
@@ -75,14 +65,14 @@ export function projectRoutes(app: FastifyInstance, definitions: Definitions): v
   app.put('/v2/projects/:id', (request) => {
     const body = checkBody(ProjectFields, request.body)
     return write(() => {
-      const stored = projects.get(foldName(param(request, 'id')))
-      if (stored === undefined) throw missing(`project with the id "${param(request, 'id')}"`)
+      const stored = projects.get(foldName(pathValue(request, 'id')))
+      if (stored === undefined) throw missingDefinition(`project with the id "${pathValue(request, 'id')}"`)
       return save(definitions, body, String(stored['id']), userOf(request))
     })
   })
 
   app.delete('/v2/projects/:id', (request, reply) => {
-    write(() => projects.remove(foldName(param(request, 'id'))))
+    write(() => projects.remove(foldName(pathValue(request, 'id'))))
     return reply.code(202).send()
   })
 
@@ -112,7 +102,7 @@ function save(definitions: Definitions, body: Project, id: string, user: string)
 /** Filters are alternatives: a project stays when any of them matches, the closest first. */
 function filtered(request: FastifyRequest, projects: Project[]): Project[] {
   const filters = Object.entries(filterTexts).flatMap(([parameter, textsOf]) => {
-    const wanted = queryTexts(request, parameter).flatMap((value) => (parameter === 'applications' ? value.split(',') : [value]))
+    const wanted = queryValues(request, parameter).flatMap((value) => (parameter === 'applications' ? value.split(',') : [value]))
     return wanted.filter((part) => part !== '').map((part) => ({ part, textsOf }))
   })
   if (filters.length === 0) return projects

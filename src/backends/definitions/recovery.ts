@@ -1,11 +1,11 @@
 /** Recovery of a deleted definition from its history, for administrators. */
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
-import { describeChoice } from '../../edit-distance.ts'
-import { foldName } from '../document-store.ts'
+import { describeChoice } from '../../names/edit-distance.ts'
+import { foldName } from '../stores/document-store.ts'
 import { checkAdministrator } from './authorization.ts'
 import { collectionOfKind, type Definitions, kinds } from './collections.ts'
-import { checkBody, missing, refusal } from './requests.ts'
+import { checkBody, missingDefinition, refusal } from './requests.ts'
 
 const RecoverFields = z.looseObject({ objectType: z.string(), objectId: z.string() })
 
@@ -21,7 +21,7 @@ export function recoveryRoutes(app: FastifyInstance, definitions: Definitions): 
       if (store.has(key)) return
       store.revive(key)
       const revived = store.get(key)
-      if (revived === undefined) throw missing(`version of ${objectType} "${objectId}" to recover`)
+      if (revived === undefined) throw missingDefinition(`version of ${objectType} "${objectId}" to recover`)
       // The name may have been given to another one since.
       const { name, application } = revived as { name?: string; application?: string }
       const namesakes = store.named(name ?? '', application)

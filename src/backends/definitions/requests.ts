@@ -1,25 +1,25 @@
 /** Typed access to requests of the definition store, and its error responses. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
-import { describeIssue } from '../../describe-issue.ts'
 import { isRawNumber } from '../../json/json.ts'
 import { isObject, type JsonObject } from '../../json/values.ts'
-import { BackendError, callerOf, isFromBackend } from '../backend.ts'
-import type { DocumentStore } from '../document-store.ts'
-import { type Slice, sendList, sendSlices } from '../slices.ts'
-import { maskDefinitionText } from '../trigger-secrets.ts'
-import { anonymous } from './collections.ts'
+import { describeIssue } from '../../settings/describe-issue.ts'
+import { BackendError, isFromBackend } from '../backend.ts'
+import { maskDefinitionText } from '../pipelines/trigger-secrets.ts'
+import { queryCount } from '../requests/request-values.ts'
+import { type Slice, sendList, sendSlices } from '../requests/slices.ts'
+import type { DocumentStore } from '../stores/document-store.ts'
 
 /** Pieces of body schemas. They check only: what is stored is the body as it was sent. */
-export const jsonObject = z.custom<JsonObject>(isObject, 'it must be an object')
-export const optionalText = z.string().nullish()
+export const objectField = z.custom<JsonObject>(isObject, 'it must be an object')
+export const optionalTextField = z.string().nullish()
 /** As the tables of Front50 have it. */
 export const maxNameLength = 255
 export const nameText = z.string().max(maxNameLength)
 export const optionalName = nameText.nullish()
 const flagText = 'it must be true or false'
 /** Older clients send booleans as text. */
-export const optionalFlag = z.union([z.boolean(), z.string().regex(/^(true|false)$/i, flagText)], flagText).nullish()
+export const optionalFlagField = z.union([z.boolean(), z.string().regex(/^(true|false)$/i, flagText)], flagText).nullish()
 
 /**
  * Checks a body without copying it, so that unknown fields and large numbers stay as they are.
@@ -60,44 +60,13 @@ export function refusal(message: string, errors?: string[]): BackendError {
   return new BackendError(400, message, { exception: 'InvalidRequest', ...(errors === undefined ? {} : { errors }) })
 }
 
-export function missing(what: string): BackendError {
+export function missingDefinition(what: string): BackendError {
   return new BackendError(404, `There is no ${what}.`, { exception: 'NotFound' })
 }
 
 /** The object lacks a field that it cannot be without. */
 export function incomplete(message: string): BackendError {
   return new BackendError(422, message, { exception: 'InvalidEntity' })
-}
-
-/** The value of a path variable, decoded. */
-export function param(request: FastifyRequest, name: string): string {
-  return (request.params as Record<string, string>)[name] as string
-}
-
-export function userOf(request: FastifyRequest): string {
-  return callerOf(request).user || anonymous
-}
-
-/** All values of a query parameter, in order. */
-export function queryTexts(request: FastifyRequest, name: string): string[] {
-  const value = (request.query as Record<string, string | string[] | undefined>)[name]
-  return value === undefined ? [] : [value].flat()
-}
-
-/** A boolean query parameter; undefined when absent or empty. */
-export function queryFlag(request: FastifyRequest, name: string): boolean | undefined {
-  const text = queryTexts(request, name)[0]?.toLowerCase()
-  if (text === undefined || text === '') return undefined
-  if (text !== 'true' && text !== 'false') throw refusal(`The parameter "${name}" must be true or false.`)
-  return text === 'true'
-}
-
-/** A whole number from 0 in the query; undefined when absent or empty. */
-export function queryCount(request: FastifyRequest, name: string): number | undefined {
-  const text = queryTexts(request, name)[0]
-  if (text === undefined || text === '') return undefined
-  if (!/^\d{1,15}$/.test(text)) throw refusal(`The parameter "${name}" must be a whole number.`)
-  return Number(text)
 }
 
 /** Stored texts as the caller may see them: only other back ends get secrets. */
@@ -127,7 +96,7 @@ function* storeSlices(portions: Iterable<string[]>, show: (text: string) => stri
 
 /** Answers with one stored text. @throws {BackendError} 404 when there is none. */
 export function sendText(reply: FastifyReply, text: string | undefined, what: string): FastifyReply {
-  if (text === undefined) throw missing(what)
+  if (text === undefined) throw missingDefinition(what)
   return reply.type('application/json; charset=utf-8').send(textShownTo(reply)(text))
 }
 
@@ -139,6 +108,6 @@ export function sendHistory(request: FastifyRequest, reply: FastifyReply, store:
   const limit = queryCount(request, 'limit') ?? 20
   if (limit !== 1) return sendTexts(reply, store.history(key, limit))
   const current = store.text(key)
-  if (current === undefined) throw missing(`live object with the id "${key}"`)
+  if (current === undefined) throw missingDefinition(`live object with the id "${key}"`)
   return sendTexts(reply, [current])
 }

@@ -2,10 +2,12 @@
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import type { JsonObject } from '../../json/values.ts'
-import { foldName } from '../document-store.ts'
+import { anonymous, userOf } from '../backend.ts'
+import { pathValue } from '../requests/request-values.ts'
+import { foldName } from '../stores/document-store.ts'
 import { checkAdministrator } from './authorization.ts'
-import { anonymous, type Definitions } from './collections.ts'
-import { checkBody, missing, nameText, param, refusal, sendAll, userOf } from './requests.ts'
+import type { Definitions } from './collections.ts'
+import { checkBody, missingDefinition, nameText, refusal, sendAll } from './requests.ts'
 import { refreshRoles } from './role-refresh.ts'
 
 const ServiceAccountFields = z.looseObject({ name: nameText, memberOf: z.array(nameText).nullish() })
@@ -35,9 +37,9 @@ export function serviceAccountRoutes(app: FastifyInstance, definitions: Definiti
 
   app.delete('/serviceAccounts/:name', async (request, reply) => {
     checkAdministrator(request)
-    const key = foldName(param(request, 'name'))
+    const key = foldName(pathValue(request, 'name'))
     const before = serviceAccounts.get(key)
-    if (before === undefined) throw missing(`service account "${param(request, 'name')}"`)
+    if (before === undefined) throw missingDefinition(`service account "${pathValue(request, 'name')}"`)
     definitions.write(() => serviceAccounts.remove(key))
     await refreshRoles(definitions, rolesOf(before))
     return reply.send()

@@ -3,28 +3,19 @@ import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import { parseJson } from '../../json/json.ts'
 import type { JsonObject } from '../../json/values.ts'
-import { Snapshot } from '../../operations/models/applications.ts'
-import { foldName } from '../document-store.ts'
+import { SnapshotModel } from '../../operations/models/applications.ts'
+import { userOf } from '../backend.ts'
+import { pathValue, queryCount } from '../requests/request-values.ts'
+import { foldName } from '../stores/document-store.ts'
 import { checkApplicationName } from './application-names.ts'
 import { checkWriter } from './authorization.ts'
 import type { Definitions } from './collections.ts'
-import {
-  checkBody,
-  incomplete,
-  missing,
-  optionalText,
-  param,
-  queryCount,
-  refusal,
-  sendHistory,
-  sendText,
-  userOf,
-} from './requests.ts'
+import { checkBody, incomplete, missingDefinition, optionalTextField, refusal, sendHistory, sendText } from './requests.ts'
 
-const SnapshotFields = Snapshot.extend({
-  id: optionalText,
-  application: optionalText,
-  account: optionalText,
+const SnapshotFields = SnapshotModel.extend({
+  id: optionalTextField,
+  application: optionalTextField,
+  account: optionalTextField,
   configLang: z.literal('TERRAFORM').nullish(),
 })
 
@@ -37,19 +28,21 @@ export function snapshotRoutes(app: FastifyInstance, definitions: Definitions): 
   const { snapshots, write } = definitions
 
   app.get('/snapshots/:id', (request, reply) =>
-    sendText(reply, snapshots.text(foldName(param(request, 'id'))), `snapshot "${param(request, 'id')}"`),
+    sendText(reply, snapshots.text(foldName(pathValue(request, 'id'))), `snapshot "${pathValue(request, 'id')}"`),
   )
 
-  app.get('/snapshots/:id/history', (request, reply) => sendHistory(request, reply, snapshots, foldName(param(request, 'id'))))
+  app.get('/snapshots/:id/history', (request, reply) =>
+    sendHistory(request, reply, snapshots, foldName(pathValue(request, 'id'))),
+  )
 
   app.get('/snapshots/:id/:timestamp', (request) => {
-    const timestamp = param(request, 'timestamp')
+    const timestamp = pathValue(request, 'timestamp')
     if (!/^\d{1,15}$/.test(timestamp)) throw refusal(`"${timestamp}" is not a timestamp in milliseconds.`)
-    const versions = snapshots.history(foldName(param(request, 'id')), queryCount(request, 'limit') ?? 20)
+    const versions = snapshots.history(foldName(pathValue(request, 'id')), queryCount(request, 'limit') ?? 20)
     const found = versions
       .map((text) => parseJson(text) as JsonObject)
       .find((version) => version['timestamp'] === Number(timestamp))
-    if (found === undefined) throw missing(`snapshot "${param(request, 'id')}" of ${timestamp}`)
+    if (found === undefined) throw missingDefinition(`snapshot "${pathValue(request, 'id')}" of ${timestamp}`)
     return found
   })
 

@@ -1,11 +1,13 @@
 /** Deployment strategies: pipelines in a collection of their own, with fewer rules (docs/contracts/definitions.md#strategies). */
 import type { FastifyInstance } from 'fastify'
 import type { JsonObject } from '../../json/values.ts'
-import { foldName, parseDocument } from '../document-store.ts'
-import { flatMapInTurns } from '../in-turns.ts'
-import { sendList } from '../slices.ts'
-import { shownTo } from '../trigger-secrets.ts'
-import { isUnchanged } from '../unchanged.ts'
+import { userOf } from '../backend.ts'
+import { shownTo } from '../pipelines/trigger-secrets.ts'
+import { pathValue } from '../requests/request-values.ts'
+import { sendList } from '../requests/slices.ts'
+import { isUnchanged } from '../requests/unchanged.ts'
+import { foldName, parseDocument } from '../stores/document-store.ts'
+import { flatMapInTurns } from '../stores/in-turns.ts'
 import { checkAdministrator, checkSaver, checkWriter } from './authorization.ts'
 import type { Definitions } from './collections.ts'
 import { inOrder, move, reorder } from './pipeline-order.ts'
@@ -22,7 +24,7 @@ import {
   withStoredSecrets,
 } from './pipeline-rules.ts'
 import { checkIdOfPath } from './pipelines.ts'
-import { missing, param, sendAll, sendHistory, userOf } from './requests.ts'
+import { missingDefinition, sendAll, sendHistory } from './requests.ts'
 import { checkStages } from './runnable-stages.ts'
 
 export function strategyRoutes(app: FastifyInstance, definitions: Definitions): void {
@@ -31,11 +33,13 @@ export function strategyRoutes(app: FastifyInstance, definitions: Definitions): 
   app.get('/strategies', (_request, reply) => sendAll(reply, strategies))
   app.get('/strategies/:application', async (request, reply) => {
     if (isUnchanged(request, reply, strategies.version())) return reply
-    const texts = strategies.textsOfApplication(param(request, 'application'))
+    const texts = strategies.textsOfApplication(pathValue(request, 'application'))
     const show = shownTo(request)
     return sendList(reply, inOrder(await flatMapInTurns(texts, (text) => [show(parseDocument(text))])))
   })
-  app.get('/strategies/:id/history', (request, reply) => sendHistory(request, reply, strategies, foldName(param(request, 'id'))))
+  app.get('/strategies/:id/history', (request, reply) =>
+    sendHistory(request, reply, strategies, foldName(pathValue(request, 'id'))),
+  )
 
   const save = (sent: PipelineBody, user: string) => {
     checkPlace(definitions, strategies, sent)
@@ -59,7 +63,8 @@ export function strategyRoutes(app: FastifyInstance, definitions: Definitions): 
   app.put('/strategies/:id', (request) =>
     write(() => {
       checkIdOfPath(request)
-      if (!strategies.has(foldName(param(request, 'id')))) throw missing(`strategy with the id "${param(request, 'id')}"`)
+      if (!strategies.has(foldName(pathValue(request, 'id'))))
+        throw missingDefinition(`strategy with the id "${pathValue(request, 'id')}"`)
       const body = checkPipelineTypes(request.body)
       checkSaver(request, strategies, body)
       checkPlace(definitions, strategies, body)

@@ -5,26 +5,16 @@ import { type JsonObject, objectOf } from '../../json/values.ts'
 import { PipelineTemplate } from '../../operations/models/pipelines.ts'
 import { pipelineOf } from '../../pipeline-templates/inheritance.ts'
 import { parentOf, templateOf } from '../../pipeline-templates/references.ts'
-import { foldName } from '../document-store.ts'
-import { unmaskDefinition } from '../trigger-secrets.ts'
+import { userOf } from '../backend.ts'
+import { unmaskDefinition } from '../pipelines/trigger-secrets.ts'
+import { pathValue, queryFlag, queryValues } from '../requests/request-values.ts'
+import { foldName } from '../stores/document-store.ts'
 import { checkTemplateReader, checkTemplateTriggers, checkTemplateWriter } from './authorization.ts'
 import type { Definitions } from './collections.ts'
 import { checkBounds, checkLists } from './pipeline-rules.ts'
-import {
-  checkBody,
-  incomplete,
-  missing,
-  optionalName,
-  optionalText,
-  param,
-  queryFlag,
-  queryTexts,
-  refusal,
-  sendText,
-  userOf,
-} from './requests.ts'
+import { checkBody, incomplete, missingDefinition, optionalName, optionalTextField, refusal, sendText } from './requests.ts'
 
-export const TemplateFields = PipelineTemplate.extend({ id: optionalName, tag: optionalName, source: optionalText })
+export const TemplateFields = PipelineTemplate.extend({ id: optionalName, tag: optionalName, source: optionalTextField })
 
 export function templateRoutes(app: FastifyInstance, definitions: Definitions): void {
   const { templates, write } = definitions
@@ -32,13 +22,13 @@ export function templateRoutes(app: FastifyInstance, definitions: Definitions): 
   app.get('/pipelineTemplates', (request) => inScopes(request, templates.all()))
 
   app.get('/pipelineTemplates/:id', (request, reply) => {
-    const key = foldName(param(request, 'id'))
+    const key = foldName(pathValue(request, 'id'))
     checkTemplateReader(request, templates.get(key) ?? {})
-    return sendText(reply, templates.text(key), `pipeline template "${param(request, 'id')}"`)
+    return sendText(reply, templates.text(key), `pipeline template "${pathValue(request, 'id')}"`)
   })
 
   app.get('/pipelineTemplates/:id/dependentPipelines', (request) => {
-    const id = param(request, 'id')
+    const id = pathValue(request, 'id')
     const ids = queryFlag(request, 'recursive') ? [id, ...descendantsOf(definitions, id)] : [id]
     return pipelinesUsing(definitions, ids)
   })
@@ -60,12 +50,12 @@ export function templateRoutes(app: FastifyInstance, definitions: Definitions): 
     const sent = checkBody(TemplateFields, request.body)
     checkTemplateBounds(definitions, sent)
     checkTemplateName(sent)
-    const id = param(request, 'id')
+    const id = pathValue(request, 'id')
     if (foldName(sent.id ?? '') !== foldName(id))
       throw refusal(`The id in the body, "${sent.id ?? ''}", is not that of the path, "${id}".`)
     return write(() => {
       const stored = templates.get(foldName(id))
-      if (stored === undefined) throw missing(`pipeline template "${id}"`)
+      if (stored === undefined) throw missingDefinition(`pipeline template "${id}"`)
       const body = withSecretsOf(definitions, sent, [id])
       checkTemplateWriter(request, [body, stored])
       checkTemplateTriggers(request, body)
@@ -74,13 +64,13 @@ export function templateRoutes(app: FastifyInstance, definitions: Definitions): 
   })
 
   app.delete('/pipelineTemplates/:id', (request, reply) => {
-    const id = param(request, 'id')
+    const id = pathValue(request, 'id')
     write(() => {
       checkTemplateWriter(request, [templates.get(foldName(id))])
       const heirs = descendantsOf(definitions, id)
       checkUnused(definitions, [id, ...heirs])
       if (heirs.length > 0) throw refusal(`The template "${id}" is extended by: ${heirs.join(', ')}.`)
-      if (!templates.remove(foldName(id))) throw missing(`pipeline template "${id}"`)
+      if (!templates.remove(foldName(id))) throw missingDefinition(`pipeline template "${id}"`)
     })
     return reply.send()
   })
@@ -101,7 +91,7 @@ export function checkTemplateName({ metadata }: z.infer<typeof TemplateFields>):
 /**
  * The template with stored secrets in place of masks, which readers get.
  *
- * @param ids Under which versions of it are stored
+ * @pathValue ids Under which versions of it are stored
  * @throws {BackendError} 400 when nothing is stored for a mask
  */
 export function withSecretsOf<T extends JsonObject>({ templates }: Definitions, template: T, ids: readonly string[]): T {
@@ -118,7 +108,7 @@ export function checkTemplateBounds(definitions: Definitions, template: JsonObje
 /** Templates that belong to any of the scopes asked for, ignoring case; all of them when none is asked for. */
 export function inScopes(request: FastifyRequest, templates: JsonObject[]): JsonObject[] {
   const wanted = new Set(
-    queryTexts(request, 'scopes')
+    queryValues(request, 'scopes')
       .flatMap((list) => list.toLowerCase().split(','))
       .filter((scope) => scope !== ''),
   )

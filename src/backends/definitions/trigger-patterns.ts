@@ -1,9 +1,9 @@
 /** Validation of patterns in triggers and expected artifacts when they are saved. */
 import { isTrue, type JsonObject, objectOf, objectsOf } from '../../json/values.ts'
-import { comparedFields } from '../artifact-match.ts'
-import { flatMapInTurns } from '../in-turns.ts'
+import { comparedFields } from '../pipelines/artifact-match.ts'
+import { mask } from '../pipelines/secret-names.ts'
 import { findRegexProblem } from '../regex/bounded-regex.ts'
-import { mask } from '../secret-names.ts'
+import { flatMapInTurns } from '../stores/in-turns.ts'
 import { refusal } from './requests.ts'
 
 /** Where the pattern stands, for the person who has written it. */

@@ -1,12 +1,13 @@
 /** Validation of triggers that could never fire: unknown types, cron expressions and statuses. */
-import { describeChoice } from '../../edit-distance.ts'
+
 import { isTrue, type JsonObject, objectsOf, textsOf } from '../../json/values.ts'
+import { describeChoice } from '../../names/edit-distance.ts'
 import { BackendError } from '../backend.ts'
 import { validateCron } from '../events/cron/validation.ts'
 import { triggerTypes } from '../events/kinds/all.ts'
 import { completionWords } from '../orchestration/statuses.ts'
 import type { Definitions } from './collections.ts'
-import { optionalFlag, refusal } from './requests.ts'
+import { optionalFlagField, refusal } from './requests.ts'
 
 /** A type of Spinnaker's UI that no embedded service fires. */
 const firedElsewhere = 'wercker'
@@ -21,7 +22,7 @@ export function checkTriggers({ context }: Definitions, definition: JsonObject):
   if (!context.isEmbedded('echo')) return
   const problems = objectsOf(definition['triggers']).flatMap((trigger, index) => {
     const { enabled } = trigger
-    if (!optionalFlag.safeParse(enabled).success)
+    if (!optionalFlagField.safeParse(enabled).success)
       return [`Trigger ${index + 1}: ${describeChoice(String(enabled), 'a value of "enabled"', ['true', 'false'])}`]
     const problem = isTrue(enabled) ? describeProblem(trigger) : undefined
     return problem === undefined ? [] : [`Trigger ${index + 1}${problem} Correct it, or disable the trigger.`]

@@ -1,16 +1,18 @@
 /** Pipeline templates of the second schema, versioned by tag and by digest. */
 import { createHash } from 'node:crypto'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { describeChoice } from '../../edit-distance.ts'
 import { formatJson } from '../../json/json.ts'
 import { isObject, type JsonObject } from '../../json/values.ts'
+import { describeChoice } from '../../names/edit-distance.ts'
 import { pipelineOf } from '../../pipeline-templates/inheritance.ts'
 import { undecorated } from '../../pipeline-templates/references.ts'
-import { foldName } from '../document-store.ts'
-import { shownTo } from '../trigger-secrets.ts'
+import { userOf } from '../backend.ts'
+import { shownTo } from '../pipelines/trigger-secrets.ts'
+import { pathValue, queryValues } from '../requests/request-values.ts'
+import { foldName } from '../stores/document-store.ts'
 import { checkTemplateReader, checkTemplateTriggers, checkTemplateWriter } from './authorization.ts'
 import type { Definitions } from './collections.ts'
-import { checkBody, missing, param, queryTexts, refusal, userOf } from './requests.ts'
+import { checkBody, missingDefinition, refusal } from './requests.ts'
 import { checkStages } from './runnable-stages.ts'
 import {
   checkTemplateBounds,
@@ -43,14 +45,14 @@ export function versionedTemplateRoutes(app: FastifyInstance, definitions: Defin
   app.get('/v2/pipelineTemplates/:id', (request) => {
     const id = versionOf(request)
     const found = templates.get(foldName(id))
-    if (found === undefined) throw missing(`pipeline template "${id}"`)
+    if (found === undefined) throw missingDefinition(`pipeline template "${id}"`)
     checkTemplateReader(request, found)
     const { tag: _tag, digest: _digest, ...template } = found
     return template
   })
 
   app.get('/v2/pipelineTemplates/:id/dependentPipelines', (request) => {
-    const id = param(request, 'id')
+    const id = pathValue(request, 'id')
     // Without tag or digest, pipelines that use any version depend on the template.
     return pipelinesUsing(definitions, [id], undecorated(id) === id ? undecorated : undefined)
   })
@@ -61,7 +63,7 @@ export function versionedTemplateRoutes(app: FastifyInstance, definitions: Defin
     // A version of another tag comes from one that was read.
     const body = withSecretsOf(definitions, sent, versionIds(id))
     await checkTemplatePipeline(definitions, body)
-    const tag = checkTag(queryTexts(request, 'tag')[0] || body.tag || undefined)
+    const tag = checkTag(queryValues(request, 'tag')[0] || body.tag || undefined)
     write(() => {
       if (templates.has(foldName(versionId(id, tag))))
         throw refusal(`The pipeline template "${versionId(id, tag)}" exists already.`)
@@ -74,17 +76,17 @@ export function versionedTemplateRoutes(app: FastifyInstance, definitions: Defin
 
   app.put('/v2/pipelineTemplates/:id', async (request) => {
     const sent = checkBody(TemplateFields, request.body)
-    const id = undecorated(param(request, 'id'))
+    const id = undecorated(pathValue(request, 'id'))
     checkTemplateName(sent)
     const body = withSecretsOf(definitions, sent, versionIds(id))
     await checkTemplatePipeline(definitions, body)
     if (body.id != null && foldName(undecorated(body.id)) !== foldName(id)) {
       throw refusal(`The id in the body, "${body.id}", is not that of the path, "${id}".`)
     }
-    const tag = checkTag(queryTexts(request, 'tag')[0] || body.tag || undefined)
+    const tag = checkTag(queryValues(request, 'tag')[0] || body.tag || undefined)
     return write(() => {
       const versions = versionsOf(definitions, id)
-      if (versions.length === 0) throw missing(`pipeline template "${id}"`)
+      if (versions.length === 0) throw missingDefinition(`pipeline template "${id}"`)
       checkTemplateWriter(request, [body, ...versions])
       checkTemplateTriggers(request, body)
       return saveVersion(definitions, { ...body, id }, tag, userOf(request))
@@ -96,7 +98,7 @@ export function versionedTemplateRoutes(app: FastifyInstance, definitions: Defin
     write(() => {
       checkTemplateWriter(request, [templates.get(foldName(id))])
       checkUnused(definitions, [id])
-      if (!templates.remove(foldName(id))) throw missing(`pipeline template "${id}"`)
+      if (!templates.remove(foldName(id))) throw missingDefinition(`pipeline template "${id}"`)
     })
     return reply.send()
   })
@@ -150,9 +152,9 @@ function checkTag(tag: string | undefined): string | undefined {
 
 /** The version that a path asks for with `tag` or `digest`. */
 function versionOf(request: FastifyRequest): string {
-  const id = param(request, 'id')
-  const tag = queryTexts(request, 'tag')[0] || undefined
-  const digest = queryTexts(request, 'digest')[0] || undefined
+  const id = pathValue(request, 'id')
+  const tag = queryValues(request, 'tag')[0] || undefined
+  const digest = queryValues(request, 'digest')[0] || undefined
   if (tag !== undefined && digest !== undefined) throw refusal('Ask for a template by "tag" or by "digest", not by both.')
   return digest === undefined ? versionId(id, checkTag(tag)) : `${id}@sha256:${digest}`
 }

@@ -3,16 +3,16 @@
  * No other definition store has this route.
  */
 import type { FastifyInstance } from 'fastify'
-import { foldName } from '../document-store.ts'
+import { queryValues } from '../requests/request-values.ts'
+import { foldName } from '../stores/document-store.ts'
 import type { Definitions } from './collections.ts'
-import { queryTexts } from './requests.ts'
 
-export function versionRoutes(app: FastifyInstance, definitions: Definitions): void {
+export function definitionVersionRoutes(app: FastifyInstance, definitions: Definitions): void {
   const { applications, permissions, pipelines, strategies } = definitions
 
   /** One for each `application` of the query, in its order. */
   app.get('/versions', (request) =>
-    queryTexts(request, 'application').map((name) => {
+    queryValues(request, 'application').map((name) => {
       const key = foldName(name)
       const ofDocuments = [applications.modifiedMs(key), permissions.modifiedMs(key)]
       return [...ofDocuments, pipelines.versionOfApplication(name), strategies.versionOfApplication(name)].join('-')

@@ -5,7 +5,7 @@
  */
 import { formatJson, isRawNumber } from '../../json/json.ts'
 import { fieldOf, isObject, type JsonObject } from '../../json/values.ts'
-import { valueAt } from '../json-path.ts'
+import { valueAt } from '../pipelines/json-path.ts'
 import type { Patterns } from './event-patterns.ts'
 
 /** Characters of an object's text that cost as much as one step of a pattern. */

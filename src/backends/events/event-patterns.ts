@@ -1,8 +1,8 @@
 /** Patterns of triggers, matched against one event within one common budget. */
 import { formatJson } from '../../json/json.ts'
 import type { JsonObject } from '../../json/values.ts'
-import { matchesArtifact } from '../artifact-match.ts'
 import { type BackendContext, BackendError } from '../backend.ts'
+import { matchesArtifact } from '../pipelines/artifact-match.ts'
 import { createRegexMeter, matchesWhole, occursIn } from '../regex/bounded-regex.ts'
 import { RegexError } from '../regex/regex-syntax.ts'
 

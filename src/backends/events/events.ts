@@ -3,10 +3,10 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { maxStoredJsonDepth, parseJson } from '../../json/json.ts'
 import { fieldOf, isObject, type JsonObject, textOf } from '../../json/values.ts'
 import { inTransaction } from '../../storage/database.ts'
-import { acceptBytes } from '../accept-bodies.ts'
-import { type Backend, type BackendContext, BackendError, type Caller, callerOf, type OpenBackend } from '../backend.ts'
-import { EffectivePipelines } from '../effective-pipelines.ts'
-import { WorkLine } from '../in-turns.ts'
+import { type Backend, type BackendContext, BackendError, type Caller, type OpenBackend, trustedCallerOf } from '../backend.ts'
+import { EffectivePipelines } from '../pipelines/effective-pipelines.ts'
+import { acceptBytes } from '../requests/accept-bodies.ts'
+import { WorkLine } from '../stores/in-turns.ts'
 import { CronScheduler, cronMigrations } from './cron/scheduler.ts'
 import { validateWithTimes } from './cron/validation.ts'
 import { type Event, toEvent } from './event.ts'
@@ -52,15 +52,15 @@ function openEvents(context: BackendContext, pauses: EventPauses): OpenBackend {
     const found = await ownLine.run(() => toStarts(context, pipelines, event, caller))
     const caused = found.filter((start) => !isDropped(context, start))
     if (caused.length === 0) return
-    const ids = inTransaction(context.db, () => caused.map((start) => starts.store(start)))
-    for (const [index, id] of ids.entries()) starts.send(id, caused[index] as Start)
+    const stored = inTransaction(context.db, () => caused.map((start) => starts.store(start)))
+    for (const one of stored) starts.send(one)
   }
 
   async function handleWebhook(request: FastifyRequest, type: string, source: string, body: JsonObject): Promise<WebhookAnswer> {
     const raw = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0)
     const event = toWebhookEvent({ type, source, headers: headersOf(request), raw, body })
     if (event === undefined) return { eventProcessed: false, eventId: null }
-    const caller = callerOf(request)
+    const caller = trustedCallerOf(request)
     checkSender(context, event, caller)
     await handle(event, caller)
     return { eventProcessed: true, eventId: event.id }
@@ -71,7 +71,7 @@ function openEvents(context: BackendContext, pauses: EventPauses): OpenBackend {
       acceptBytes(app, context.settings, maxStoredJsonDepth)
       mountLists(app, context)
       app.post('/', async (request, reply) => {
-        await handle(toEvent(parseBody(request.body)), callerOf(request))
+        await handle(toEvent(parseBody(request.body)), trustedCallerOf(request))
         return reply.code(200).send()
       })
       app.post<{ Params: { source: string } }>('/webhooks/cdevents/:source', (request) =>

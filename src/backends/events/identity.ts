@@ -1,7 +1,7 @@
 /** The user of a run that was not started by hand. docs/contracts/events.md#user-of-a-run. */
 import { type JsonObject, textOf } from '../../json/values.ts'
-import { type Access, loadAccess, requireAccess } from '../access.ts'
 import type { BackendContext } from '../backend.ts'
+import { type Access, loadAccess, requireAccess } from '../rights/access.ts'
 
 interface TriggerIdentity {
   /** Headers with which the orchestrator is asked. */

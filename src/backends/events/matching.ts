@@ -2,7 +2,7 @@
 import { formatJson } from '../../json/json.ts'
 import { isTrue, type JsonObject, textOf, textsOf } from '../../json/values.ts'
 import type { BackendContext } from '../backend.ts'
-import type { EffectivePipeline, EffectivePipelines } from '../effective-pipelines.ts'
+import type { EffectivePipeline, EffectivePipelines } from '../pipelines/effective-pipelines.ts'
 import type { Event } from './event.ts'
 import { createPatterns, type Patterns } from './event-patterns.ts'
 import { requireIdentity } from './identity.ts'

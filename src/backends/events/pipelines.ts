@@ -2,7 +2,7 @@
 import { pathTo } from '../../http/encode-path.ts'
 import { fieldOf, isObject, isTrue, type JsonObject, objectsOf, textOf } from '../../json/values.ts'
 import { BackendError, type CallService } from '../backend.ts'
-import type { EffectivePipeline, EffectivePipelines } from '../effective-pipelines.ts'
+import type { EffectivePipeline, EffectivePipelines } from '../pipelines/effective-pipelines.ts'
 
 /** The service itself reads definitions for matching, without a user. */
 const asNobody = { 'x-spinnaker-user': 'anonymous', 'x-spinnaker-anonymous': 'anonymous' }

@@ -2,10 +2,10 @@
 import { encodeSegment, encodeValue } from '../../http/encode-path.ts'
 import { isObject, type JsonObject, objectOf, objectsOf, textOf } from '../../json/values.ts'
 import type { CallService } from '../backend.ts'
-import { callInTurns } from '../in-turns.ts'
+import { callInTurns } from '../stores/in-turns.ts'
 import type { Start } from './start.ts'
 
-export interface StartRequest {
+export interface PreparedStart {
   /** `/fail` records an execution that could not be prepared, so that people see why nothing ran. */
   path: '/orchestrate' | '/fail'
   body: JsonObject
@@ -22,7 +22,7 @@ export async function prepareStart(
   start: Start,
   pause: Pause,
   buildPauseMs: number,
-): Promise<StartRequest> {
+): Promise<PreparedStart> {
   const artifacts = await completeArtifacts(call, start.artifacts)
   const build = await loadBuild(call, start.trigger, pause, buildPauseMs)
   const { pipeline } = start

@@ -6,7 +6,7 @@
 import type { FastifyBaseLogger } from 'fastify'
 import { z } from 'zod'
 import { isTrue, type JsonObject } from '../../json/values.ts'
-import type { SettingsReport } from '../../setting.ts'
+import { off, type SettingsReport, texts } from '../../settings/setting.ts'
 import type { Start } from './start.ts'
 
 const moment = z
@@ -17,16 +17,14 @@ const moment = z
   )
 
 export const QuietPeriodKeys = z.strictObject({
-  'quiet-period.enabled': z
-    .boolean()
-    .default(false)
-    .describe('Whether the embedded event service starts nothing by some types of triggers for a span of time.'),
+  'quiet-period.enabled': off.describe(
+    'Whether the embedded event service starts nothing by some types of triggers for a span of time.',
+  ),
   'quiet-period.start-iso': moment.optional().describe('Its first moment, such as `2026-12-24T12:00:00Z`.'),
   'quiet-period.end-iso': moment.optional().describe('Its last moment.'),
-  'quiet-period.suppressed-trigger-types': z
-    .array(z.string())
-    .default([])
-    .describe('Types of triggers that start nothing then, such as `cron`, of pipelines with `respectQuietPeriod`.'),
+  'quiet-period.suppressed-trigger-types': texts.describe(
+    'Types of triggers that start nothing then, such as `cron`, of pipelines with `respectQuietPeriod`.',
+  ),
 })
 
 /** Plain data. */

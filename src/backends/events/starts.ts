@@ -3,12 +3,13 @@
  * leaves a failed execution with the reason.
  */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import { BackOff } from '../../concurrency/back-off.ts'
 import { formatJson, parseJson } from '../../json/json.ts'
 import { fieldOf, textOf } from '../../json/values.ts'
 import { createUlid, isExecutionId } from '../../storage/ulid.ts'
 import { type BackendContext, BackendError, type ServiceAnswer, type ServiceCall } from '../backend.ts'
-import { WorkLine } from '../in-turns.ts'
-import { SharedParts, sharedPartsMigration } from '../shared-parts.ts'
+import { SharedPartStore, sharedPartsMigration } from '../hosting/shared-parts.ts'
+import { WorkLine } from '../stores/in-turns.ts'
 import { prepareStart, toFailedStart } from './prepare-start.ts'
 import type { Start } from './start.ts'
 
@@ -47,6 +48,14 @@ const maxWaiting = 10_000
 /** The same in characters of what was stored. */
 const maxWaitingLength = 128_000_000
 
+interface StoredStart {
+  /** The execution's. */
+  readonly id: string
+  readonly start: Start
+  /** Characters that it has added to the store. */
+  readonly length: number
+}
+
 /** As many are on their way at once: thousands of webhooks must not delay all other requests of the back ends. */
 const maxSent = 4
 
@@ -59,19 +68,15 @@ export class Starts {
   readonly #list: StatementSync
   readonly #timers = new Set<NodeJS.Timeout>()
   readonly #line = new WorkLine(maxSent)
-  readonly #parts: SharedParts
-  /** What each start that waits has added to the store, in characters. */
-  readonly #waiting = new Map<string, number>()
-  #waitingLength = 0
-  /** What storing a start has added, until it is sent: the transaction may fail meanwhile. */
-  readonly #stored = new WeakMap<Start, number>()
+  readonly #parts: SharedPartStore
+  readonly #waiting = new Map<string, StoredStart>()
   #closed = false
 
   constructor(context: BackendContext, pauses: StartPauses) {
     this.#context = context
     this.#pauses = pauses
     const db: DatabaseSync = context.db
-    this.#parts = new SharedParts(db, { prefix: 'events', parse: parseJson, format: formatJson })
+    this.#parts = new SharedPartStore(db, { prefix: 'events', parse: parseJson, format: formatJson })
     this.#insert = db.prepare('INSERT OR IGNORE INTO events_starts VALUES (?, ?, ?, ?, ?, ?, ?)')
     this.#fail = db.prepare('UPDATE events_starts SET problem = ? WHERE execution_id = ?')
     this.#remove = db.prepare('DELETE FROM events_starts WHERE execution_id = ?')
@@ -82,11 +87,11 @@ export class Starts {
    * Stores a start, without sending it. The orchestrator treats a repeated execution id as the same run, so a start that
    * is sent again after a crash or a lost answer runs once.
    *
-   * @returns the execution's id.
    * @throws {BackendError} 503 while too many wait for the orchestrator
    */
-  store(start: Start): string {
-    if (this.#waiting.size >= maxWaiting || this.#waitingLength >= maxWaitingLength) {
+  store(start: Start): StoredStart {
+    const waitingLength = this.#waiting.values().reduce((sum, { length }) => sum + length, 0)
+    if (this.#waiting.size >= maxWaiting || waitingLength >= maxWaitingLength) {
       throw new BackendError(
         503,
         `${this.#waiting.size} pipelines wait to be started, because the orchestrator does not answer. Try again.`,
@@ -97,18 +102,15 @@ export class Starts {
     const { rest, parts } = this.#parts.split({ pipeline, trigger, artifacts, identity })
     const texts = columns.map((name) => formatJson(rest[name]))
     const { changes } = this.#insert.run(id, ...texts, this.#context.now(), start.problem ?? null)
-    if (changes === 0) return id
-    this.#stored.set(start, this.#parts.keep(id, parts) + texts.reduce((sum, { length }) => sum + length, 0))
-    return id
+    const length = changes === 0 ? 0 : this.#parts.keep(id, parts) + texts.reduce((sum, text) => sum + text.length, 0)
+    return { id, start, length }
   }
 
   /** Sends in the background what `store` has stored. */
-  send(executionId: string, start: Start): void {
-    if (this.#waiting.has(executionId)) return
-    const length = this.#stored.get(start) ?? 0
-    this.#waiting.set(executionId, length)
-    this.#waitingLength += length
-    void this.#carryOut(executionId, start)
+  send(stored: StoredStart): void {
+    if (this.#waiting.has(stored.id)) return
+    this.#waiting.set(stored.id, stored)
+    void this.#carryOut(stored.id, stored.start)
   }
 
   /** Takes up what was stored when the process ended. */
@@ -117,11 +119,9 @@ export class Starts {
       const isOld = this.#context.now() - Number(row['accepted_ms']) > maxAgeMs
       const id = String(row['execution_id'])
       const rest = Object.fromEntries(columns.map((name) => [name, parseJson(String(row[name]))]))
-      this.send(id, {
-        ...(this.#parts.restore(id, rest) as unknown as Start),
-        problem:
-          textOf(row['problem']) ?? (isOld ? 'The start was interrupted too long ago. Start the pipeline again.' : undefined),
-      })
+      const problem =
+        textOf(row['problem']) ?? (isOld ? 'The start was interrupted too long ago. Start the pipeline again.' : undefined)
+      this.send({ id, start: { ...(this.#parts.restore(id, rest) as unknown as Start), problem }, length: 0 })
     }
   }
 
@@ -134,7 +134,6 @@ export class Starts {
     const problem = start.problem ?? (await this.#start(executionId, start))
     if (problem !== undefined && !this.#closed) await this.#recordFailure(executionId, start, problem)
     await this.#write(executionId, () => this.#remove.run(executionId))
-    this.#waitingLength -= this.#waiting.get(executionId) ?? 0
     this.#waiting.delete(executionId)
   }
 
@@ -177,14 +176,15 @@ export class Starts {
     log.warn(facts, 'a pipeline could not be started')
     if (start.problem === undefined) await this.#write(executionId, () => this.#fail.run(problem, executionId))
     const begunMs = now()
-    for (let pauseMs = this.#pauses.orchestratorMs; ; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {
+    const backOff = new BackOff({ firstMs: this.#pauses.orchestratorMs, longestMs: longestPauseMs })
+    for (;;) {
       const outcome = await this.#tryToRecord(executionId, start, problem)
       if (outcome === undefined || this.#closed) return
       if (outcome.isFinal || now() - begunMs > maxRecordingMs) {
         log.error({ ...facts, refusal: outcome.problem }, 'the failure of a start could not be recorded as an execution')
         return
       }
-      await this.#pause(pauseMs)
+      await this.#pause(backOff.nextMs())
     }
   }
 

@@ -1,8 +1,8 @@
 /** Conversion of webhooks into events. @see docs/contracts/events.md#webhooks */
 import { randomUUID } from 'node:crypto'
-import { describeChoice } from '../../edit-distance.ts'
 import { maxStoredJsonDepth, parseJson } from '../../json/json.ts'
 import { fieldOf, type JsonObject, objectOf } from '../../json/values.ts'
+import { describeChoice } from '../../names/edit-distance.ts'
 import { BackendError } from '../backend.ts'
 import type { Event } from './event.ts'
 import { gitSources } from './kinds/git.ts'

@@ -1,9 +1,9 @@
 /** `fairlead-image.yml`, the file at the root of an image that says how it runs. */
 import { join } from 'node:path'
 import { z } from 'zod'
-import { describeIssue } from '../../describe-issue.ts'
 import { parseYaml } from '../../http/yaml.ts'
 import { formatJson } from '../../json/json.ts'
+import { describeIssue } from '../../settings/describe-issue.ts'
 import { readForeignFile } from '../../storage/foreign-files.ts'
 import { BackendError } from '../backend.ts'
 
@@ -26,7 +26,7 @@ export const programProblem = 'must be a list of the program and each argument, 
 
 /** A program and its arguments. */
 export const Command = z.array(z.string().min(1).refine(hasNoZeroByte, zeroByte)).min(1).refine(isProgram, programProblem)
-export const Environment = z.record(variable, value)
+export const ImageEnvironment = z.record(variable, value)
 
 export const ProgramLimitsFile = z
   .strictObject({
@@ -49,7 +49,7 @@ export const Readiness = z
 /** What a user writes into the file; a server group may override every part. */
 export const ImageFile = z.strictObject({
   command: Command.describe('Program and arguments. The process must listen on the port `PORT`.'),
-  environment: Environment.default({}).describe('Environment variables.'),
+  environment: ImageEnvironment.default({}).describe('Environment variables.'),
   ready: Readiness.prefault({ tcp: true }).describe('How an instance shows that it is ready.'),
   limits: ProgramLimitsFile.prefault({}),
   stopSeconds: z

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { createReadStream, readlinkSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
-import { listTree } from './unpack.ts'
+import { listUnpacked } from './unpack.ts'
 
 export interface ImageContent {
   /** `sha256:` and the hash of the tree. */
@@ -16,7 +16,7 @@ export interface ImageContent {
 /** The same tree has the same digest, however it was packed: paths, kinds, the right to execute, content and links count. */
 export async function measureImage(folder: string): Promise<ImageContent> {
   const hash = createHash('sha256')
-  const entries = listTree(folder)
+  const entries = listUnpacked(folder)
   entries.sort((one, other) => (one.path < other.path ? -1 : 1))
   let size = 0
   for (const { entry, path } of entries) {

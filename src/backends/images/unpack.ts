@@ -16,7 +16,7 @@ import { pipeline, Readable } from 'node:stream'
 import { createGunzip } from 'node:zlib'
 import type { ReadEntry } from 'tar'
 import { BackendError } from '../backend.ts'
-import { toStorageError } from '../storage-error.ts'
+import { toStorageError } from '../stores/storage-error.ts'
 
 export interface UnpackBounds {
   /** All files together. */
@@ -69,7 +69,7 @@ export async function unpackArchive(archive: AsyncIterable<Uint8Array>, folder: 
   } catch (error) {
     fault = error as Error
   } finally {
-    // Of an incomplete archive.
+    // The archive is incomplete.
     writer.close()
   }
   guard.checkRefusal()
@@ -175,7 +175,7 @@ class EntryWriter {
     const isFolder = folderTypes.has(type)
     mkdirSync(isFolder ? place : dirname(place), { recursive: true, mode: folderMode })
     if (isFolder) return
-    // Of several entries with the same path the last one holds.
+    // The last of several entries with the same path holds.
     rmSync(place, { force: true })
     if (type === 'Link') linkSync(join(this.#folder, linkpath), place)
     else this.#file = openSync(place, 'wx', mode)
@@ -292,10 +292,10 @@ function hostile(path: string, why: string): BackendError {
 }
 
 /** Everything below a folder, by path. Links are entries of their own and never followed, unlike by `recursive` of readdir. */
-export function listTree(folder: string, below = ''): { readonly path: string; readonly entry: Dirent }[] {
+export function listUnpacked(folder: string, below = ''): { readonly path: string; readonly entry: Dirent }[] {
   return readdirSync(join(folder, below), { withFileTypes: true }).flatMap((entry) => {
     const path = join(below, entry.name)
-    return [{ path, entry }, ...(entry.isDirectory() ? listTree(folder, path) : [])]
+    return [{ path, entry }, ...(entry.isDirectory() ? listUnpacked(folder, path) : [])]
   })
 }
 
@@ -328,7 +328,7 @@ function makeLinks(folder: string, links: ReadonlyMap<string, string>): void {
  */
 function checkLinks(folder: string): void {
   const root = realpathSync.native(folder)
-  for (const { path, entry } of listTree(folder)) {
+  for (const { path, entry } of listUnpacked(folder)) {
     if (!entry.isSymbolicLink()) continue
     const end = resolveLink(join(folder, path))
     if (end !== root && end?.startsWith(root + sep) !== true)

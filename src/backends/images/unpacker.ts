@@ -5,7 +5,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { BackendError } from '../backend.ts'
-import { toStorageError } from '../storage-error.ts'
+import { toStorageError } from '../stores/storage-error.ts'
 import { measureImage } from './measure-image.ts'
 import { unpackArchive } from './unpack.ts'
 import type { AddedFile, UnpackOrder, UnpackReport } from './unpack-beside.ts'

@@ -1,14 +1,14 @@
 /** Accounts: the places that can be deployed to, of every provider. */
 import type { FastifyRequest } from 'fastify'
 import { BackendError } from '../backend.ts'
-import { pathValue, queryFlag } from '../request-values.ts'
+import { pathValue, queryFlag } from '../requests/request-values.ts'
 import type { Account } from './model.ts'
 import { accessOf, denied, type Infrastructure, type InfrastructureRoute } from './route.ts'
 import { toAccountView } from './views.ts'
 
 /** Unfiltered: the permission service reads them to know who may use them. */
 const accounts: InfrastructureRoute['answer'] = (request, { providers, marks }) => {
-  const isExpanded = queryFlag(request, 'expand', false)
+  const isExpanded = queryFlag(request, 'expand') ?? false
   return providers.flatMap((provider) => provider.accounts).map((account) => toAccountView(account, marks, isExpanded))
 }
 

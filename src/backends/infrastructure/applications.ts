@@ -1,10 +1,9 @@
 /** Server groups, load balancers, instances and jobs of an application. */
 import type { FastifyRequest } from 'fastify'
 import type { ConsoleWish } from '../../agent/console.ts'
-import { parseMoniker } from '../../moniker.ts'
 import { BackendError } from '../backend.ts'
-import { pathValue, queryFlag, queryValue, queryValues } from '../request-values.ts'
-import { balancersOf } from './clusters.ts'
+import { pathValue, queryFlag, queryValue, queryValues } from '../requests/request-values.ts'
+import { balancersOfGroups } from './clusters.ts'
 import type { Instance, Job, LoadBalancer, ServerGroup } from './model.ts'
 import {
   accessOf,
@@ -12,11 +11,11 @@ import {
   denied,
   type Infrastructure,
   type InfrastructureRoute,
+  isReadable,
   jobsOf,
   loadBalancersOf,
   missing,
   none,
-  notFound,
   serverGroupsOf,
 } from './route.ts'
 import { byName, toInstanceView, toJobView, toLoadBalancerView, toServerGroupView, writeServerGroupSummary } from './views.ts'
@@ -28,7 +27,7 @@ const serverGroups: InfrastructureRoute['answer'] = async (request, infrastructu
   const groups = serverGroupsOf(infrastructure, pathValue(request, 'application'))
     .filter(createChoice(request))
     .filter(({ account }) => access.mayOnAccount(account, 'READ'))
-  if (queryFlag(request, 'expand', false)) return groups.map((group) => toServerGroupView(group, nowMs))
+  if (queryFlag(request, 'expand') ?? false) return groups.map((group) => toServerGroupView(group, nowMs))
   return new WrittenList(groups.map((group) => writeServerGroupSummary(group, nowMs)))
 }
 
@@ -50,7 +49,7 @@ const serverGroup: InfrastructureRoute['answer'] = async (request, infrastructur
   const group = findServerGroup(infrastructure, account, region, name)
   if (group === undefined) throw missing(request, 'Server group', 'name', 'account', 'region')
   await checkApplication(request, infrastructure, group.moniker.app)
-  return toServerGroupView(group, infrastructure.context.now(), queryFlag(request, 'includeDetails', true))
+  return toServerGroupView(group, infrastructure.context.now(), queryFlag(request, 'includeDetails') ?? true)
 }
 
 function findServerGroup({ providers }: Infrastructure, account: string, region: string, name: string): ServerGroup | undefined {
@@ -108,9 +107,9 @@ export function balancersOfApplication(
   groups: readonly ServerGroup[],
   all: readonly LoadBalancer[],
 ): LoadBalancer[] {
-  const used = new Set(balancersOf(groups, all))
+  const used = new Set(balancersOfGroups(groups, all))
   const wanted = application.toLowerCase()
-  return all.filter((balancer) => used.has(balancer) || parseMoniker(balancer.name).app?.toLowerCase() === wanted)
+  return all.filter((balancer) => used.has(balancer) || balancer.moniker.app?.toLowerCase() === wanted)
 }
 
 const loadBalancers: InfrastructureRoute['answer'] = async (request, infrastructure) => {
@@ -128,9 +127,8 @@ const instance: InfrastructureRoute['answer'] = async (request, infrastructure) 
   for (const provider of infrastructure.providers) {
     const found = provider.instance(account, region, id)
     if (found === undefined) continue
-    const group = groupOf(found, infrastructure)
-    await checkApplication(request, infrastructure, group?.moniker.app ?? null)
-    return toInstanceView(found, group, infrastructure.context.now())
+    await checkApplication(request, infrastructure, found.moniker.app)
+    return toInstanceView(found, groupOf(found, infrastructure), infrastructure.context.now())
   }
   throw missing(request, 'Instance', 'id')
 }
@@ -149,10 +147,9 @@ const console: InfrastructureRoute['answer'] = async (request, infrastructure) =
   const wish = consoleWish(request)
   for (const provider of infrastructure.providers) {
     if (wanted !== undefined && provider.id !== wanted.toLowerCase()) continue
-    const instance = provider.instance(account, region, id)
-    if (instance !== undefined) {
-      await checkApplication(request, infrastructure, groupOf(instance, infrastructure)?.moniker.app ?? null)
-    }
+    const isJob = (job: Job) => job.id === id && job.account === account && job.location === region
+    const owner = provider.instance(account, region, id) ?? provider.jobs().find(isJob)
+    await checkApplication(request, infrastructure, owner?.moniker.app ?? null)
     const found = await provider.console(account, region, id, wish)
     if (found !== undefined) return found
   }
@@ -191,7 +188,7 @@ function requireJob(request: FastifyRequest, { providers }: Infrastructure) {
   const location = pathValue(request, 'location')
   const id = pathValue(request, 'id')
   const isWanted = (one: Job) =>
-    one.id === id && one.account === account && one.location === location && one.application.toLowerCase() === application
+    one.id === id && one.account === account && one.location === location && one.moniker.app?.toLowerCase() === application
   for (const provider of providers) {
     const found = provider.jobs().find(isWanted)
     if (found !== undefined) return { job: found, provider }
@@ -202,11 +199,12 @@ function requireJob(request: FastifyRequest, { providers }: Infrastructure) {
 const removeJob: InfrastructureRoute['answer'] = async (request, infrastructure) => {
   const access = await accessOf(request, infrastructure)
   const { job: found, provider } = requireJob(request, infrastructure)
-  const { application, account } = found
+  const { account, moniker } = found
+  const application = moniker.app ?? ''
   if (!access.mayOnApplication(application, 'EXECUTE'))
     throw denied(access, { kind: 'application', name: application, right: 'EXECUTE' })
   if (!access.mayOnAccount(account, 'WRITE')) throw denied(access, { kind: 'account', name: account, right: 'WRITE' })
-  provider.removeJob(found)
+  await provider.removeJob(found)
   return ''
 }
 
@@ -215,10 +213,40 @@ const jobFile: InfrastructureRoute['answer'] = async (request, infrastructure) =
   const application = pathValue(request, 'application').toLowerCase()
   const id = pathValue(request, 'id')
   for (const provider of infrastructure.providers) {
-    const found = provider.jobs().find((one) => one.id === id && one.application.toLowerCase() === application)
+    const found = provider.jobs().find((one) => one.id === id && one.moniker.app?.toLowerCase() === application)
     if (found?.account === pathValue(request, 'account')) return (await provider.jobFile(found, name)) ?? {}
   }
   return {}
+}
+
+function ownResources(kind: 'serverGroupManagers' | 'rawResources'): InfrastructureRoute['answer'] {
+  return async (request, infrastructure) => {
+    const access = await accessOf(request, infrastructure)
+    const application = pathValue(request, 'application')
+    return infrastructure.providers
+      .flatMap((provider) => provider[kind]?.(application) ?? [])
+      .filter((resource) => isReadable(access, resource))
+      .map(({ view }) => view)
+  }
+}
+
+const manifest: InfrastructureRoute['answer'] = async (request, infrastructure) => {
+  const [account, location, name] = [pathValue(request, 'account'), pathValue(request, 'location'), pathValue(request, 'name')]
+  for (const { manifests } of infrastructure.providers) {
+    const found = await manifests?.find(account, location, name)
+    if (found === undefined) continue
+    await checkApplication(request, infrastructure, found.moniker.app)
+    return found.view
+  }
+  throw missing(request, 'Manifest', 'name', 'account', 'location')
+}
+
+const manifestsOfCluster: InfrastructureRoute['answer'] = (request, infrastructure) => {
+  const [account, location, kind, application, cluster] = ['account', 'location', 'kind', 'application', 'cluster'].map((name) =>
+    pathValue(request, name),
+  ) as [string, string, string, string, string]
+  const wanted = { account, location, kind, application, cluster }
+  return infrastructure.providers.flatMap(({ manifests }) => manifests?.ofCluster(wanted) ?? [])
 }
 
 const reads = ['application', 'account'] as const
@@ -234,8 +262,18 @@ export const applicationRoutes: InfrastructureRoute[] = [
   { method: 'GET', path: '/applications/:application/serverGroups/:account/:name/events', answer: none },
   { method: 'GET', path: '/serverGroups', answer: serverGroupsByName },
   { method: 'GET', path: '/serverGroups/:account/:region/:name', reads: ['account'], answer: serverGroup },
-  { method: 'GET', path: '/applications/:application/serverGroupManagers', answer: none },
-  { method: 'GET', path: '/applications/:application/rawResources', answer: none },
+  {
+    method: 'GET',
+    path: '/applications/:application/serverGroupManagers',
+    reads: ['application'],
+    answer: ownResources('serverGroupManagers'),
+  },
+  {
+    method: 'GET',
+    path: '/applications/:application/rawResources',
+    reads: ['application'],
+    answer: ownResources('rawResources'),
+  },
 
   { method: 'GET', path: '/applications/:application/loadBalancers', reads: ['application'], answer: loadBalancers },
   { method: 'GET', path: '/applications/:application/functions', answer: none },
@@ -249,5 +287,11 @@ export const applicationRoutes: InfrastructureRoute[] = [
   { method: 'DELETE', path: '/applications/:application/jobs/:account/:location/:id', reads, answer: removeJob },
   { method: 'GET', path: '/applications/:application/jobs/:account/:location/:id/:fileName', reads, answer: jobFile },
 
-  { method: 'GET', path: '/manifests/:account/:location/:name', answer: notFound('Manifest', 'name', 'account', 'location') },
+  { method: 'GET', path: '/manifests/:account/:location/:name', reads: ['account'], answer: manifest },
+  {
+    method: 'GET',
+    path: '/manifests/:account/:location/:kind/cluster/:application/:cluster',
+    reads,
+    answer: manifestsOfCluster,
+  },
 ]

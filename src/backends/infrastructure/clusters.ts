@@ -1,7 +1,7 @@
 /** Running applications, their clusters, and the server groups that targets name. */
 import type { FastifyRequest } from 'fastify'
 import { BackendError } from '../backend.ts'
-import { pathValue, queryFlag, queryValue } from '../request-values.ts'
+import { pathValue, queryFlag, queryValue } from '../requests/request-values.ts'
 import type { LoadBalancer, ServerGroup } from './model.ts'
 import {
   accessOf,
@@ -29,7 +29,7 @@ const cluster = '/applications/:application/clusters/:account/:cluster'
 
 /** An application exists as soon as it has a server group. */
 const applications: InfrastructureRoute['answer'] = async (request, infrastructure) => {
-  const isRestricted = queryFlag(request, 'restricted', true)
+  const isRestricted = queryFlag(request, 'restricted') ?? true
   const access = isRestricted ? await accessOf(request, infrastructure) : undefined
   return [...groupsByApplication(infrastructure)]
     .filter(([name]) => access?.mayOnApplication(name, 'READ') !== false)
@@ -39,7 +39,7 @@ const applications: InfrastructureRoute['answer'] = async (request, infrastructu
 
 /** For those who may read everything. */
 const applicationsVersion: InfrastructureRoute['version'] = (request, { providers }) =>
-  queryFlag(request, 'restricted', true) ? undefined : ['applications', ...providers.map(({ version }) => version)].join('-')
+  (queryFlag(request, 'restricted') ?? true) ? undefined : ['applications', ...providers.map(({ version }) => version)].join('-')
 
 export function groupsByApplication(infrastructure: Infrastructure): Map<string, ServerGroup[]> {
   const named = serverGroupsOf(infrastructure).filter(({ moniker }) => moniker.app !== null)
@@ -131,19 +131,19 @@ const clusterAtProvider: InfrastructureRoute['answer'] = (request, infrastructur
 }
 
 function viewCluster(request: FastifyRequest, groups: readonly ServerGroup[], infrastructure: Infrastructure): unknown {
-  const balancers = balancersOf(groups, loadBalancersOf(infrastructure))
-  return toClusterView(groups, balancers, infrastructure.context.now(), queryFlag(request, 'expand', true))
+  const balancers = balancersOfGroups(groups, loadBalancersOf(infrastructure))
+  return toClusterView(groups, balancers, infrastructure.context.now(), queryFlag(request, 'expand') ?? true)
 }
 
 /** Those that the server groups name, in their account and region. */
-export function balancersOf(groups: readonly ServerGroup[], balancers: readonly LoadBalancer[]): LoadBalancer[] {
+export function balancersOfGroups(groups: readonly ServerGroup[], balancers: readonly LoadBalancer[]): LoadBalancer[] {
   const key = (place: { account: string; region: string }, name: string) => JSON.stringify([place.account, place.region, name])
   const named = new Set(groups.flatMap((group) => group.loadBalancers.map((name) => key(group, name))))
   return balancers.filter((balancer) => named.has(key(balancer, balancer.name)))
 }
 
 const clusterBalancers: InfrastructureRoute['answer'] = (request, infrastructure) =>
-  balancersOf(groupsAtProvider(request, infrastructure), loadBalancersOf(infrastructure)).map(toLoadBalancerView)
+  balancersOfGroups(groupsAtProvider(request, infrastructure), loadBalancersOf(infrastructure)).map(toLoadBalancerView)
 
 const clusterServerGroups: InfrastructureRoute['answer'] = (request, infrastructure) => {
   const region = queryValue(request, 'region')
@@ -152,7 +152,7 @@ const clusterServerGroups: InfrastructureRoute['answer'] = (request, infrastruct
   const nowMs = infrastructure.context.now()
   return groups
     .filter((group) => region === undefined || group.region === region)
-    .map((group) => toServerGroupView(group, nowMs, queryFlag(request, 'expand', true)))
+    .map((group) => toServerGroupView(group, nowMs, queryFlag(request, 'expand') ?? true))
 }
 
 /** With a region one object, without it a list. */
@@ -194,8 +194,8 @@ function requireTarget(request: FastifyRequest, infrastructure: Infrastructure, 
   const outcome = findTarget(groupsAtProvider(request, infrastructure), {
     target: pathValue(request, 'target'),
     scope: pathValue(request, 'scope'),
-    onlyEnabled: queryFlag(request, 'onlyEnabled', false),
-    validateOldest: validateOldest && queryFlag(request, 'validateOldest', true),
+    onlyEnabled: queryFlag(request, 'onlyEnabled') ?? false,
+    validateOldest: validateOldest && (queryFlag(request, 'validateOldest') ?? true),
   })
   if (outcome.kind === 'found') return outcome.group
   const place = ['provider', 'account', 'scope', 'cluster'].map((name) => pathValue(request, name)).join('/')

@@ -13,7 +13,7 @@ export const entityTagMigrations = [
 ] as const
 
 const maxBulk = 1000
-/** Of one entity: each read of its tags returns all. */
+/** Limit for one entity: each read of its tags returns all. */
 const maxTags = 1000
 /** Each list reads all, and other requests wait meanwhile. */
 const maxAllBytes = 8 * 1024 * 1024
@@ -22,9 +22,14 @@ export interface EntityTagStore {
   readonly operations: OperationTypes
   all(): JsonObject[]
   get(id: string): JsonObject | undefined
+  /** Applications that own the entity; the first one decides who reads its tags. */
+  applicationsOf(tags: JsonObject): string[]
 }
 
-export function openEntityTags(db: DatabaseSync, now: () => number): EntityTagStore {
+/** Applications of a name of a cloud provider's resource; without a provider, the name is looked up at each. */
+export type FindApplications = (provider: string | undefined, name: string) => readonly string[]
+
+export function openEntityTags(db: DatabaseSync, now: () => number, findApplications: FindApplications): EntityTagStore {
   const statements = {
     all: db.prepare('SELECT document FROM infrastructure_entity_tags ORDER BY id'),
     get: db.prepare('SELECT document FROM infrastructure_entity_tags WHERE id = ?'),
@@ -44,7 +49,7 @@ export function openEntityTags(db: DatabaseSync, now: () => number): EntityTagSt
     const stored = get(textOf(id) ?? '')
     return stored === undefined ? [] : [stored]
   }
-  const resourcesOf = (tags: JsonObject): string[] => [...applicationsOf(tags), ...namedEntityOf(tags)]
+  const ownersOf = (tags: JsonObject) => applicationsOf(tags, findApplications)
 
   const upsert = (description: JsonObject, run: OperationRun): string => {
     const id = idOf(description)
@@ -62,8 +67,8 @@ export function openEntityTags(db: DatabaseSync, now: () => number): EntityTagSt
   const operations: OperationTypes = {
     upsertEntityTags: {
       check: checkTags,
-      resources: (description) => versionsOf(description).flatMap(resourcesOf),
-      accounts: (description) => versionsOf(description).flatMap(accountsOf),
+      applications: (description) => versionsOf(description).flatMap(ownersOf),
+      accounts: (description) => versionsOf(description).flatMap(accountsOfEntity),
       async run(description, run) {
         run.commit(() => run.note(`The entity tags ${upsert(description, run)} are stored.`))
       },
@@ -75,8 +80,8 @@ export function openEntityTags(db: DatabaseSync, now: () => number): EntityTagSt
         if (listed.length > maxBulk) return [`entityTags: it has ${listed.length} entries; ${maxBulk} are allowed.`]
         return listed.flatMap(checkTags)
       },
-      resources: ({ entityTags }) => objectsOf(entityTags).flatMap(versionsOf).flatMap(resourcesOf),
-      accounts: ({ entityTags }) => objectsOf(entityTags).flatMap(versionsOf).flatMap(accountsOf),
+      applications: ({ entityTags }) => objectsOf(entityTags).flatMap(versionsOf).flatMap(ownersOf),
+      accounts: ({ entityTags }) => objectsOf(entityTags).flatMap(versionsOf).flatMap(accountsOfEntity),
       async run({ entityTags, isPartial }, run) {
         run.commit(() => {
           for (const one of objectsOf(entityTags)) upsert({ isPartial, ...one }, run)
@@ -86,8 +91,8 @@ export function openEntityTags(db: DatabaseSync, now: () => number): EntityTagSt
     },
     deleteEntityTags: {
       check: ({ id }) => (textOf(id) === undefined ? ['id: it is missing.'] : []),
-      resources: ({ id }) => storedUnder(id).flatMap(resourcesOf),
-      accounts: ({ id }) => storedUnder(id).flatMap(accountsOf),
+      applications: ({ id }) => storedUnder(id).flatMap(ownersOf),
+      accounts: ({ id }) => storedUnder(id).flatMap(accountsOfEntity),
       async run({ id, tags, deleteAll }, run) {
         run.commit(() => {
           const stored = get(String(id))
@@ -104,6 +109,7 @@ export function openEntityTags(db: DatabaseSync, now: () => number): EntityTagSt
   return {
     operations,
     get,
+    applicationsOf: ownersOf,
     all: () => statements.all.all().map((row) => parseJson(String(row['document'])) as JsonObject),
   }
 }
@@ -137,22 +143,22 @@ function checkTags(description: JsonObject): string[] {
   ]
 }
 
-/** Their names begin with that of their application. */
+/** Their ids are names that belong to an application. */
 const namedEntities: ReadonlySet<string> = new Set(['application', 'cluster', 'servergroup'])
 
-function namedEntityOf(description: JsonObject): string[] {
-  const { entityType, entityId } = objectOf(description['entityRef'])
-  return namedEntities.has(String(entityType).toLowerCase()) && typeof entityId === 'string' ? [entityId] : []
-}
-
-/** The name of the application itself parses to it. */
-export function applicationsOf(description: JsonObject): string[] {
-  const reference = objectOf(description['entityRef'])
-  return [textOf(reference['application']) ?? textOf(reference['entityId']) ?? '']
+/** The application that the reference names, and that of the entity itself. */
+function applicationsOf({ entityRef }: JsonObject, find: FindApplications): string[] {
+  const { application, cloudProvider, entityType, entityId } = objectOf(entityRef)
+  const [named, id] = [textOf(application), textOf(entityId) ?? '']
+  const type = String(entityType).toLowerCase()
+  const isNamed = named === undefined || namedEntities.has(type)
+  const found = isNamed ? find(textOf(cloudProvider), id) : []
+  const all = [...(named === undefined ? [] : [named]), ...found]
+  return all.length === 0 ? [id] : all
 }
 
 /** Where the entity is; an account is named, or has an id of its own. */
-export function accountsOf({ entityRef }: JsonObject): string[] {
+export function accountsOfEntity({ entityRef }: JsonObject): string[] {
   const { account, accountId } = objectOf(entityRef)
   const named = textOf(account) ?? textOf(accountId)
   return named === undefined || named === '*' ? [] : [named]

@@ -1,9 +1,9 @@
 /** Reads of entity tags. */
 import { fieldOf, type JsonObject, objectsOf } from '../../json/values.ts'
 import { BackendError } from '../backend.ts'
-import { pathValue, queryValue, queryValues } from '../request-values.ts'
-import { accountsOf, applicationsOf } from './entity-tag-store.ts'
-import { accessOf, type InfrastructureRoute, mayRead, missing } from './route.ts'
+import { pathValue, queryValue, queryValues } from '../requests/request-values.ts'
+import { accountsOfEntity } from './entity-tag-store.ts'
+import { accessOf, type Infrastructure, type InfrastructureRoute, mayRead, missing } from './route.ts'
 
 const defaultMaxResults = 5000
 
@@ -14,13 +14,13 @@ const listed: InfrastructureRoute['answer'] = async (request, infrastructure) =>
   return infrastructure.entityTags
     .all()
     .filter((each) => filters.every((holds) => holds(each)))
-    .filter((each) => access.mayOnApplication(applicationOf(each), 'READ'))
-    .filter((each) => accountsOf(each).every((account) => access.mayOnAccount(account, 'READ')))
+    .filter((each) => access.mayOnApplication(applicationOf(each, infrastructure), 'READ'))
+    .filter((each) => accountsOfEntity(each).every((account) => access.mayOnAccount(account, 'READ')))
     .slice(0, Number.isSafeInteger(maxResults) && maxResults >= 0 ? maxResults : defaultMaxResults)
 }
 
-function applicationOf(tags: JsonObject): string {
-  return applicationsOf(tags)[0]?.split('-', 1)[0] ?? ''
+function applicationOf(tags: JsonObject, { entityTags }: Infrastructure): string {
+  return entityTags.applicationsOf(tags)[0] ?? ''
 }
 
 const referenceFields = ['cloudProvider', 'application', 'entityType', 'account', 'region', 'namespace'] as const
@@ -51,8 +51,8 @@ const one: InfrastructureRoute['answer'] = async (request, infrastructure) => {
   if (found === undefined) throw missing(request, 'Entity tags', '*')
   const access = await accessOf(request, infrastructure)
   const isReadable =
-    mayRead(access, applicationOf(found), 'application') &&
-    accountsOf(found).every((account) => mayRead(access, account, 'account'))
+    mayRead(access, applicationOf(found, infrastructure), 'application') &&
+    accountsOfEntity(found).every((account) => mayRead(access, account, 'account'))
   // The names are those of the tags, which the caller may not know.
   if (!isReadable) throw new BackendError(403, 'Access is denied.', { exception: 'AccessDenied' })
   return found

@@ -21,7 +21,7 @@ export function healthStateOf({ health, launchMs }: Pick<Instance, 'health' | 'l
   for (const state of ['Starting', 'Down', 'Failed', 'Draining', 'OutOfService'] as const) {
     if (known.some((record) => record.state === state)) return state
   }
-  return nowMs - launchMs < startingMs ? 'Starting' : 'Unknown'
+  return launchMs !== null && nowMs - launchMs < startingMs ? 'Starting' : 'Unknown'
 }
 
 /** Whether its state may change with time alone. */

@@ -1,20 +1,21 @@
 /** The embedded infrastructure service: the paths of its contract, a table per subject, over the providers. */
-import { type AgentClient, type AgentClientOptions, openAgent } from '../../agent/client.ts'
 import type { Backend, BackendContext, OpenBackend } from '../backend.ts'
-import { pathValue } from '../request-values.ts'
-import { isSlices, sendSlices } from '../slices.ts'
-import { isUnchanged } from '../unchanged.ts'
+import { pathValue } from '../requests/request-values.ts'
+import { isSlices, sendSlices } from '../requests/slices.ts'
+import { isUnchanged } from '../requests/unchanged.ts'
 import { accountRoutes } from './accounts.ts'
 import { applicationRoutes } from './applications.ts'
 import { artifactRoutes } from './artifacts.ts'
 import { clusterRoutes } from './clusters.ts'
 import { entityTagMigrations, openEntityTags } from './entity-tag-store.ts'
 import { entityTagRoutes } from './entity-tags.ts'
-import { localMigrations, openLocalProvider } from './local/local.ts'
 import { lookupRoutes } from './lookups.ts'
-import { findOperation, operationRoutes } from './operations.ts'
+import { findOperationType, operationRoutes } from './operations.ts'
 import { projectRoutes } from './projects.ts'
-import type { Provider } from './provider.ts'
+import type { CloudProvider } from './provider.ts'
+import { providerTypes } from './providers/all.ts'
+import { migrationsOf } from './providers/migrations.ts'
+import type { ProviderType } from './providers/provider-type.ts'
 import { providerRoutes } from './providers.ts'
 import { accessOf, checkReadable, type Infrastructure, type InfrastructureRoute } from './route.ts'
 import { searchRoutes } from './search.ts'
@@ -38,37 +39,41 @@ const tables: readonly (readonly InfrastructureRoute[])[] = [
   versionRoutes,
 ]
 
-/** Opens the client of the agent, which runs what is deployed to this machine. */
-export type OpenAgent = (options: Pick<AgentClientOptions, 'dataDir' | 'log' | 'version'>) => AgentClient
+export const infrastructureBackend: Backend = createInfrastructureBackend(providerTypes)
 
-/** Without settings of it there is no provider, as in tests of other back ends. */
-export function createInfrastructureBackend(openAgent: OpenAgent): Backend {
-  const openProviders = (context: BackendContext): Provider[] => {
-    const { infrastructure, version = '' } = context.settings
-    if (infrastructure?.local === undefined) return []
-    return [openLocalProvider(context, infrastructure.local, (dataDir) => openAgent({ dataDir, log: context.log, version }))]
-  }
+/** Without settings there is no provider, as in tests of other back ends. */
+export function createInfrastructureBackend(types: readonly ProviderType[]): Backend {
   return {
     service: 'clouddriver',
-    migrations: [...taskMigrations, ...entityTagMigrations, ...localMigrations],
-    open: (context) => openInfrastructure(context, openProviders(context)),
+    ...migrationsOf(types, [...taskMigrations, ...entityTagMigrations], ({ migrations }) => migrations),
+    open(context) {
+      const settings = context.settings.infrastructure?.providers ?? {}
+      const enabled = types.filter(({ id }) => settings[id] !== undefined)
+      const providers = enabled.map((type) => type.open(context, settings[type.id]))
+      return openInfrastructure(context, providers, enabled)
+    },
   }
 }
 
-export const infrastructureBackend: Backend = createInfrastructureBackend(openAgent)
-
-export function openInfrastructure(context: BackendContext, providers: readonly Provider[]): OpenBackend {
+function openInfrastructure(
+  context: BackendContext,
+  providers: readonly CloudProvider[],
+  types: readonly ProviderType[],
+): OpenBackend {
   const { db, now, log, settings } = context
-  const entityTags = openEntityTags(db, now)
+  const entityTags = openEntityTags(db, now, (id, name) => {
+    const named = providers.filter((provider) => provider.id === id?.toLowerCase())
+    return (named.length === 0 ? providers : named).flatMap((provider) => provider.applicationOf(name) ?? [])
+  })
   const tasks = new Tasks({
     db,
     now,
     log,
     onChanged: context.stateChanged,
-    find: (provider, name) => findOperation({ providers, entityTags }, { provider, name }),
+    find: (provider, name) => findOperationType({ providers, entityTags }, { provider, name }),
   })
   const marks = settings.infrastructure ?? { challengedEnvironments: [], primaryAccountTypes: [] }
-  const infrastructure: Infrastructure = { context, providers, tasks, entityTags, marks }
+  const infrastructure: Infrastructure = { context, providers, types, tasks, entityTags, marks }
   return {
     routes(app) {
       for (const { method, path, reads = [], version, answer } of tables.flat()) {
@@ -96,6 +101,7 @@ export function openInfrastructure(context: BackendContext, providers: readonly 
       for (const provider of providers) provider.start()
       tasks.start()
     },
+    builders: (id) => providers.find((provider) => provider.id === id)?.builders,
     async close() {
       await tasks.close()
       for (const provider of providers) await provider.close()

@@ -1,8 +1,8 @@
 /** Choices of a deployment: networks, instance types, key pairs, certificates and the like. */
 import type { JsonObject } from '../../json/values.ts'
-import type { Access } from '../access.ts'
-import { pathValue } from '../request-values.ts'
-import type { Provider } from './provider.ts'
+import { pathValue } from '../requests/request-values.ts'
+import type { Access } from '../rights/access.ts'
+import type { CloudProvider } from './provider.ts'
 import { accessOf, type InfrastructureRoute, none, notFound, providerOf } from './route.ts'
 import { byName } from './views.ts'
 
@@ -27,9 +27,9 @@ function ofOne(kind: Kind): InfrastructureRoute['answer'] {
   }
 }
 
-/** Of accounts that the caller may read. */
-function listOf(provider: Provider, kind: Kind, access: Access): JsonObject[] {
-  return provider[kind]()
+/** Those of accounts that the caller may read. */
+function listOf(provider: CloudProvider, kind: Kind, access: Access): JsonObject[] {
+  return (provider[kind]?.() ?? [])
     .filter(({ account, accountName }) => access.mayOnAccount(String(account ?? accountName), 'READ'))
     .sort(byName)
 }
@@ -42,6 +42,9 @@ const networksByProvider: InfrastructureRoute['answer'] = async (request, infras
 const operationNames: InfrastructureRoute['answer'] = (_request, { providers }) =>
   [...new Set(providers.flatMap(({ operations }) => Object.keys(operations)))].sort().map((name) => ({ name, enabled: true }))
 
+const descriptions: InfrastructureRoute['answer'] = (_request, { types }) =>
+  types.map(({ id, description }) => ({ id, ...description }))
+
 export const lookupRoutes: InfrastructureRoute[] = [
   { method: 'GET', path: '/networks', answer: networksByProvider },
   { method: 'GET', path: '/networks/:provider', answer: ofOne('networks') },
@@ -52,6 +55,7 @@ export const lookupRoutes: InfrastructureRoute[] = [
   { method: 'GET', path: '/certificates', answer: ofAll('certificates') },
   { method: 'GET', path: '/certificates/:provider', answer: ofOne('certificates') },
   { method: 'GET', path: '/features/stages', answer: operationNames },
+  { method: 'GET', path: '/capabilities/cloudProviders', answer: descriptions },
   ...['/keyPairs', '/roles/:provider', '/storage', '/installedPlugins'].map(listed),
 
   listed('/cloudMetrics/:provider/:account/:region'),

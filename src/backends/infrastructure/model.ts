@@ -1,6 +1,6 @@
 /** Resources of the infrastructure as providers report them; views turn them into answers. */
 import type { JsonObject } from '../../json/values.ts'
-import type { Moniker } from '../../moniker.ts'
+import type { Moniker } from '../../names/moniker.ts'
 
 export interface Account {
   readonly name: string
@@ -16,6 +16,12 @@ export interface Account {
 
 export type HealthState = 'Up' | 'Down' | 'Starting' | 'OutOfService' | 'Unknown' | 'Draining' | 'Succeeded' | 'Failed'
 
+/** Whose a resource is: READ and WRITE on its account, and on its application where it has one, decide. */
+export interface Owned {
+  readonly account: string
+  readonly moniker: Moniker
+}
+
 /** One opinion about the health of an instance. */
 export interface HealthRecord {
   readonly type: string
@@ -24,24 +30,26 @@ export interface HealthRecord {
 }
 
 export interface Capacity {
-  readonly min: number
-  readonly max: number
+  /** Null where it scales on its own. */
+  readonly min: number | null
+  readonly max: number | null
   readonly desired: number
 }
 
-export interface Instance {
+export interface Instance extends Owned {
   /** Unique among all providers. */
   readonly id: string
   readonly humanName: string
-  readonly account: string
   readonly region: string
   readonly zone: string
-  /** Milliseconds since the epoch. */
-  readonly launchMs: number
+  /** Milliseconds since the epoch; null before it was started. */
+  readonly launchMs: number | null
   /** Undefined where it belongs to none. */
   readonly serverGroup: string | undefined
   readonly health: readonly HealthRecord[]
   readonly loadBalancers: readonly string[]
+  /** Fields of the provider, in lists too. */
+  readonly summary?: JsonObject
   /** Fields of the provider, in full forms only. */
   readonly details: JsonObject
 }
@@ -54,12 +62,10 @@ export interface Image {
 }
 
 /** Never changed in place. A provider that returns the same one, with the same list of instances, is read fastest. */
-export interface ServerGroup {
+export interface ServerGroup extends Owned {
   readonly provider: string
-  readonly account: string
   readonly region: string
   readonly name: string
-  readonly moniker: Moniker
   readonly zones: readonly string[]
   /** Milliseconds since the epoch; undefined hides it from targets. */
   readonly createdMs: number | undefined
@@ -75,13 +81,33 @@ export interface ServerGroup {
   readonly launchConfig: JsonObject
   readonly tags: JsonObject
   readonly labels: JsonObject
+  /** What creates server groups like this one; none where users do. */
+  readonly managers?: readonly ServerGroupManagerName[]
+  /** Fields of the provider, in lists too. */
+  readonly summary?: JsonObject
   /** Fields of the provider, in full forms only. */
   readonly details: JsonObject
 }
 
-export interface LoadBalancer {
-  readonly provider: string
+export interface ServerGroupManagerName {
   readonly account: string
+  readonly location: string
+  readonly name: string
+}
+
+/** A resource that only its provider knows how to show. */
+export interface OwnResource extends Owned {
+  readonly view: JsonObject
+}
+
+/** A search result of a kind that only its provider has. */
+export interface OwnHit extends OwnResource {
+  /** Where the text of a query is looked for. */
+  readonly keys: readonly string[]
+}
+
+export interface LoadBalancer extends Owned {
+  readonly provider: string
   readonly region: string
   readonly name: string
   readonly vpcId: string | undefined
@@ -108,9 +134,8 @@ export interface LoadBalancerInstance {
   readonly health: { readonly type: string; readonly state: string; readonly reasonCode?: string; readonly description?: string }
 }
 
-export interface SecurityGroup {
+export interface SecurityGroup extends Owned {
   readonly provider: string
-  readonly account: string
   readonly region: string
   readonly id: string
   readonly name: string
@@ -121,13 +146,11 @@ export interface SecurityGroup {
   readonly details: JsonObject
 }
 
-export interface Job {
+export interface Job extends Owned {
   readonly provider: string
   readonly id: string
   readonly name: string
-  readonly account: string
   readonly location: string
-  readonly application: string
   readonly state: 'Starting' | 'Running' | 'Succeeded' | 'Failed' | 'Unknown'
   readonly createdMs: number
   readonly completedMs: number | undefined

@@ -1,12 +1,16 @@
 /** Operations of the infrastructure as data: validation, affected resources, effect. */
 import { type JsonObject, textOf } from '../../json/values.ts'
-import { parseMoniker } from '../../moniker.ts'
 
 export interface OperationType {
   /** Everything that is wrong with the description, a sentence each; nothing has run yet. */
   check(description: JsonObject): readonly string[]
-  /** Names of server groups, load balancers and the like, whose applications the caller must be allowed to change. */
-  resources(description: JsonObject): readonly string[]
+  /** Applications that own what it changes: the caller must be allowed to change them. */
+  applications(description: JsonObject): readonly string[]
+  /**
+   * What it waits for: operations that share a name run one after the other. Undefined: the applications, as above. None: it waits
+   * for nothing, and nothing waits for it, so that it may take long.
+   */
+  order?(description: JsonObject): readonly string[]
   /** Accounts beyond its own whose resources it takes from or changes: the caller must be allowed to change them too. */
   accounts?(description: JsonObject): readonly string[]
   /** Carries it out. It may run again after a crash, unless it has committed. @throws {Error} for people: the task fails */
@@ -25,13 +29,15 @@ export interface OperationRun {
    * another afterwards.
    */
   aside<T>(wait: () => Promise<T>): Promise<T>
+  /** Aborted when Fairlead stops: an operation that then fails with an `AbortError` runs again after the next start. */
+  readonly signal: AbortSignal
   /** Appends to the history. */
   note(status: string): void
   /** Results for the orchestrator. @see docs/contracts/infrastructure.md#operations */
   report(result: JsonObject): void
   /**
-   * Changes the database in one transaction together with the progress of the task: after a crash the operation is found either
-   * done or not begun. At most once, and the last thing that the operation does.
+   * Changes the database in one transaction together with the progress of the task, for state that is kept in it: after a crash the
+   * operation is found either done or not begun. At most once, and the last thing that the operation does.
    */
   commit(work: () => void): void
 }
@@ -43,8 +49,8 @@ export function accountOf(description: JsonObject): string | undefined {
   return accountFields.map((name) => textOf(description[name])).find((name) => name !== undefined)
 }
 
-/** The applications whose resources an operation names. */
-export function applicationsOf({ resources }: OperationType, description: JsonObject): string[] {
-  const named = [textOf(description['application'])?.trim(), ...resources(description).map((name) => parseMoniker(name).app)]
-  return [...new Set(named.filter((name) => typeof name === 'string'))]
+/** The application that an operation names, and those whose resources it changes. */
+export function applicationsOf(type: OperationType, description: JsonObject): string[] {
+  const named = textOf(description['application'])?.trim()
+  return [...new Set([...(named === undefined ? [] : [named]), ...type.applications(description)])]
 }

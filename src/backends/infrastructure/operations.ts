@@ -1,10 +1,10 @@
 /** Operations change infrastructure and are followed as tasks: docs/contracts/infrastructure.md#operations. */
 import type { FastifyRequest } from 'fastify'
-import { describeChoice } from '../../edit-distance.ts'
 import { isObject, type JsonObject, objectsOf, textOf } from '../../json/values.ts'
-import type { Access } from '../access.ts'
-import { BackendError, callerOf } from '../backend.ts'
-import { pathValue, queryValue } from '../request-values.ts'
+import { describeChoice } from '../../names/edit-distance.ts'
+import { BackendError, trustedCallerOf } from '../backend.ts'
+import { pathValue, queryValue } from '../requests/request-values.ts'
+import type { Access } from '../rights/access.ts'
 import { accountOf, applicationsOf, type OperationType } from './operation-type.ts'
 import { accessOf, type Infrastructure, type InfrastructureRoute, none, providerOf, unknownProvider } from './route.ts'
 import type { SubmittedOperation } from './tasks.ts'
@@ -19,7 +19,7 @@ const submit: InfrastructureRoute['answer'] = async (request, infrastructure) =>
   if (known !== undefined) return resource(known)
   const errors = problemsOf(operations, infrastructure)
   if (errors.length > 0) throw validationFailed(errors)
-  const { user = 'anonymous', identity } = callerOf(request)
+  const { user = 'anonymous', identity } = trustedCallerOf(request)
   return resource(infrastructure.tasks.submit({ requestId, user, identity, operations }))
 }
 
@@ -30,7 +30,7 @@ const judge: InfrastructureRoute['answer'] = async (request, infrastructure) => 
   return { errors: refused.length > 0 ? refused : problemsOf(operations, infrastructure) }
 }
 
-/** Of operations that may not even be looked at. @throws {BackendError} 400 when there are none */
+/** Why operations may not even be looked at. @throws {BackendError} 400 when there are none */
 async function refusals(
   operations: readonly SubmittedOperation[],
   request: FastifyRequest,
@@ -47,7 +47,7 @@ async function refusals(
 function problemsOf(operations: readonly SubmittedOperation[], infrastructure: Infrastructure): string[] {
   return operations.flatMap((operation) => {
     const { name, description } = operation
-    return findOperation(infrastructure, operation)!
+    return findOperationType(infrastructure, operation)!
       .check(description)
       .map((problem) => `${name}: ${problem}`)
   })
@@ -80,7 +80,7 @@ function isGeneral(name: string): boolean {
   return /EntityTags$/.test(name)
 }
 
-export function findOperation(
+export function findOperationType(
   { providers, entityTags }: Pick<Infrastructure, 'providers' | 'entityTags'>,
   { provider, name }: Pick<SubmittedOperation, 'provider' | 'name'>,
 ): OperationType | undefined {
@@ -91,7 +91,7 @@ export function findOperation(
 /** Why an operation may not even be looked at: it is unknown, or the caller may not do it. */
 function refusalsOf(operation: SubmittedOperation, infrastructure: Infrastructure, access: Access): string[] {
   const { provider, name, description } = operation
-  const type = findOperation(infrastructure, operation)
+  const type = findOperationType(infrastructure, operation)
   if (provider !== '') {
     const known = providerOf(infrastructure, provider)
     if (known === undefined) return [`${name}: ${unknownProvider(infrastructure, provider)}`]

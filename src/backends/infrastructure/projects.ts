@@ -2,7 +2,7 @@
 import { pathTo } from '../../http/encode-path.ts'
 import { fieldOf, type JsonObject, objectOf, objectsOf, textOf, textsOf } from '../../json/values.ts'
 import { type BackendContext, BackendError } from '../backend.ts'
-import { pathValue } from '../request-values.ts'
+import { pathValue } from '../requests/request-values.ts'
 import { addCounts, type InstanceCounts } from './health.ts'
 import type { ServerGroup } from './model.ts'
 import { accessOf, type InfrastructureRoute, serverGroupsOf } from './route.ts'

@@ -2,28 +2,31 @@
 import type { FastifyInstance } from 'fastify'
 import type { ConsolePart, ConsoleWish } from '../../agent/console.ts'
 import type { JsonObject } from '../../json/values.ts'
-import type { Account, Instance, Job, LoadBalancer, SecurityGroup, ServerGroup } from './model.ts'
+import type { Builders } from './baker.ts'
+import type { Account, Instance, Job, LoadBalancer, OwnHit, OwnResource, SecurityGroup, ServerGroup } from './model.ts'
 import type { OperationTypes } from './operation-type.ts'
 
 /** Lists are answered from memory: a provider with a remote API keeps them current itself. */
-export interface Provider {
-  /** Such as `local`; the value of `cloudProvider`. */
+export interface CloudProvider {
+  /** The value of `cloudProvider`. */
   readonly id: string
   readonly accounts: readonly Account[]
   /** Another text whenever its server groups may be others, apart from their instances; also after each start. */
   readonly version: string
   /** By the names that clients send. */
   readonly operations: OperationTypes
-  /** Of one application, without regard to case, or all. */
+  /** Those of one application, without regard to case, or all. */
   serverGroups(application?: string): readonly ServerGroup[]
   serverGroup(account: string, region: string, name: string): ServerGroup | undefined
   loadBalancers(): readonly LoadBalancer[]
   securityGroups(): readonly SecurityGroup[]
   instance(account: string, region: string, id: string): Instance | undefined
+  /** Whose a resource is by its name, for entity tags, which have nothing else; undefined: the name belongs to no application. */
+  applicationOf(name: string): string | undefined
   /** Instances that belong to no server group. */
   detachedInstances(): readonly Instance[]
   /**
-   * Of an instance or a job; undefined: there is no such.
+   * What an instance or a job has written; undefined: there is no such.
    *
    * @param wish A part, where the provider keeps offsets; without it, the newest output.
    */
@@ -32,14 +35,24 @@ export interface Provider {
   /** Properties that a job has written; undefined: there is no such job or file. */
   jobFile(job: Job, name: string): Promise<JsonObject | undefined>
   /** Stops a job and forgets it. */
-  removeJob(job: Job): void
-  networks(): readonly JsonObject[]
-  subnets(): readonly JsonObject[]
-  instanceTypes(): readonly JsonObject[]
-  certificates(): readonly JsonObject[]
-  readonly images: ImageReads
+  removeJob(job: Job): Promise<void>
+  /** Choices of deployments; without them, lists are empty. */
+  networks?(): readonly JsonObject[]
+  subnets?(): readonly JsonObject[]
+  instanceTypes?(): readonly JsonObject[]
+  certificates?(): readonly JsonObject[]
+  readonly images?: ImageReads
+  readonly manifests?: ManifestReads
+  /** What creates the server groups of an application, such as deployments of Kubernetes. */
+  serverGroupManagers?(application: string): readonly OwnResource[]
+  /** Everything else of an application. */
+  rawResources?(application: string): readonly OwnResource[]
+  /** Search results by kinds that only it has. */
+  readonly hits?: Readonly<Record<string, () => readonly OwnHit[]>>
   /** Newest first; undefined where the provider does not record them. */
   scalingActivities(serverGroup: ServerGroup): readonly JsonObject[] | undefined
+  /** For bakes; undefined where it runs none. */
+  readonly builders?: Builders
   /** Routes of its own, such as an upload; below the service's prefix. */
   routes?(app: FastifyInstance): void
   start(): void
@@ -47,8 +60,24 @@ export interface Provider {
 }
 
 /** Output, with the offsets of a part where one was wanted. */
-export interface ConsoleView extends Partial<ConsolePart> {
-  readonly output: string
+export interface ConsoleView extends Partial<Omit<ConsolePart, 'output'>> {
+  /** By container where an instance has several. */
+  readonly output: string | readonly { readonly name: string; readonly output: string }[]
+}
+
+export interface ManifestReads {
+  /** @param location `_` where it has none */
+  find(account: string, location: string, name: string): Promise<OwnResource | undefined>
+  /** Oldest first. */
+  ofCluster(cluster: ManifestCluster): readonly JsonObject[]
+}
+
+export interface ManifestCluster {
+  readonly account: string
+  readonly location: string
+  readonly kind: string
+  readonly application: string
+  readonly cluster: string
 }
 
 export interface ImageQuery {

@@ -1,17 +1,16 @@
 /** Reads that name a cloud provider: its load balancers, images and charts. */
 import type { FastifyRequest } from 'fastify'
 import { type JsonObject, textsOf } from '../../json/values.ts'
-import { parseMoniker } from '../../moniker.ts'
-import type { Access } from '../access.ts'
 import { BackendError } from '../backend.ts'
-import { pathValue, queryValue, requiredQuery } from '../request-values.ts'
-import type { LoadBalancer } from './model.ts'
-import type { ImageQuery, Provider } from './provider.ts'
+import { pathValue, queryValue, requiredQuery } from '../requests/request-values.ts'
+import type { Access } from '../rights/access.ts'
+import type { CloudProvider, ImageQuery } from './provider.ts'
 import {
   accessOf,
   checkReadable,
   type Infrastructure,
   type InfrastructureRoute,
+  isReadable,
   missing,
   providerOf,
   unknownProvider,
@@ -19,43 +18,39 @@ import {
 import { toLoadBalancerItems, toLoadBalancerView } from './views.ts'
 
 /** Load balancers of a provider that does not exist are a mistake of the caller (docs/contracts/infrastructure.md#errors). */
-function providerWithLoadBalancers(request: FastifyRequest, infrastructure: Infrastructure): Provider {
+function providerWithLoadBalancers(request: FastifyRequest, infrastructure: Infrastructure): CloudProvider {
   return requireProvider(request, infrastructure, 400)
 }
 
 /** Images of a provider that does not exist are missing (docs/contracts/infrastructure.md#reads). */
-function providerWithImages(request: FastifyRequest, infrastructure: Infrastructure): Provider {
+function providerWithImages(request: FastifyRequest, infrastructure: Infrastructure): CloudProvider {
   return requireProvider(request, infrastructure, 404)
 }
 
-function requireProvider(request: FastifyRequest, infrastructure: Infrastructure, status: number): Provider {
+function requireProvider(request: FastifyRequest, infrastructure: Infrastructure, status: number): CloudProvider {
   const provider = providerOf(infrastructure, pathValue(request, 'provider'))
   if (provider !== undefined) return provider
   throw new BackendError(status, unknownProvider(infrastructure, pathValue(request, 'provider')))
 }
 
-function mayRead(access: Access): (balancer: LoadBalancer) => boolean {
-  return ({ account, name }) => {
-    const { app } = parseMoniker(name)
-    return access.mayOnAccount(account, 'READ') && (app === null || access.mayOnApplication(app, 'READ'))
-  }
-}
-
 const loadBalancers: InfrastructureRoute['answer'] = async (request, infrastructure) => {
   const provider = providerWithLoadBalancers(request, infrastructure)
-  return toLoadBalancerItems(provider.loadBalancers().filter(mayRead(await accessOf(request, infrastructure))))
+  const access = await accessOf(request, infrastructure)
+  return toLoadBalancerItems(provider.loadBalancers().filter((balancer) => isReadable(access, balancer)))
 }
 
 const loadBalancer: InfrastructureRoute['answer'] = async (request, infrastructure) => {
   const provider = providerWithLoadBalancers(request, infrastructure)
   const named = provider.loadBalancers().filter(({ name }) => name === pathValue(request, 'name'))
-  const [item] = toLoadBalancerItems(named.filter(mayRead(await accessOf(request, infrastructure))))
+  const access = await accessOf(request, infrastructure)
+  const [item] = toLoadBalancerItems(named.filter((balancer) => isReadable(access, balancer)))
   if (item === undefined) throw missing(request, 'Load balancer', 'name')
   return item
 }
 
-const loadBalancerDetails: InfrastructureRoute['answer'] = async (request, infrastructure) =>
-  providerWithLoadBalancers(request, infrastructure)
+const loadBalancerDetails: InfrastructureRoute['answer'] = async (request, infrastructure) => {
+  const access = await accessOf(request, infrastructure)
+  return providerWithLoadBalancers(request, infrastructure)
     .loadBalancers()
     .filter(
       ({ account, region, name }) =>
@@ -63,15 +58,16 @@ const loadBalancerDetails: InfrastructureRoute['answer'] = async (request, infra
         region === pathValue(request, 'region') &&
         name === pathValue(request, 'name'),
     )
-    .filter(mayRead(await accessOf(request, infrastructure)))
+    .filter((balancer) => isReadable(access, balancer))
     .map(toLoadBalancerView)
+}
 
 const findImages: InfrastructureRoute['answer'] = async (request, infrastructure) => {
   const provider = providerWithImages(request, infrastructure)
   const access = await accessOf(request, infrastructure)
   const account = queryValue(request, 'account')
   if (account !== undefined && account !== '') checkReadable(access, account, 'account')
-  return provider.images.find(toImageQuery(request)).flatMap((image) => readableImage(image, access))
+  return (provider.images?.find(toImageQuery(request)) ?? []).flatMap((image) => readableImage(image, access))
 }
 
 /** With the accounts that the caller may read; nothing of an image that only others have. */
@@ -97,19 +93,19 @@ const imageTags: InfrastructureRoute['answer'] = async (request, infrastructure)
   const repository = requiredQuery(request, 'repository')
   const provider = providerWithImages(request, infrastructure)
   checkReadable(await accessOf(request, infrastructure), account, 'account')
-  return provider.images.tags(account, repository)
+  return provider.images?.tags(account, repository) ?? []
 }
 
 const imageDetails: InfrastructureRoute['answer'] = async (request, infrastructure) => {
   const [account, region, id] = ['account', 'region', 'id'].map((name) => pathValue(request, name)) as [string, string, string]
-  const found = providerWithImages(request, infrastructure).images.details(account, region, id)
+  const found = providerWithImages(request, infrastructure).images?.details(account, region, id) ?? []
   if (found.length === 0) throw missing(request, 'Image', 'id', 'account', 'region')
   const access = await accessOf(request, infrastructure)
   return found.flatMap((image) => readableImage(image, access))
 }
 
 const imageById: InfrastructureRoute['answer'] = async (request, infrastructure) => {
-  const found = providerOf(infrastructure, pathValue(request, 'provider'))?.images.byId(pathValue(request, 'id')) ?? []
+  const found = providerOf(infrastructure, pathValue(request, 'provider'))?.images?.byId(pathValue(request, 'id')) ?? []
   const access = await accessOf(request, infrastructure)
   const [image] = found.flatMap((one) => readableImage(one, access))
   if (image === undefined) throw missing(request, 'Image', 'id', 'provider')

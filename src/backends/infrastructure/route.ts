@@ -1,19 +1,22 @@
 /** One row of the infrastructure service's tables, and what most answers share. */
 
 import type { FastifyRequest } from 'fastify'
-import { type Access, requireAccess } from '../access.ts'
-import { type BackendContext, BackendError, callerOf } from '../backend.ts'
-import { pathValue } from '../request-values.ts'
+import { type BackendContext, BackendError, userOf } from '../backend.ts'
+import { pathValue } from '../requests/request-values.ts'
+import { type Access, requireAccess } from '../rights/access.ts'
 import type { EntityTagStore } from './entity-tag-store.ts'
-import type { Job, LoadBalancer, SecurityGroup, ServerGroup } from './model.ts'
-import type { Provider } from './provider.ts'
+import type { Job, LoadBalancer, Owned, SecurityGroup, ServerGroup } from './model.ts'
+import type { CloudProvider } from './provider.ts'
+import type { ProviderType } from './providers/provider-type.ts'
 import type { Tasks } from './tasks.ts'
 import type { AccountMarks } from './views.ts'
 
 /** The parts that answers are made of. */
 export interface Infrastructure {
   readonly context: BackendContext
-  readonly providers: readonly Provider[]
+  readonly providers: readonly CloudProvider[]
+  /** Those of the providers. */
+  readonly types: readonly ProviderType[]
   readonly tasks: Tasks
   readonly entityTags: EntityTagStore
   readonly marks: AccountMarks
@@ -25,7 +28,7 @@ export interface InfrastructureRoute {
   path: string
   /** Path values that name what the caller must be allowed to read: checked before anything else. */
   reads?: readonly ('application' | 'account')[]
-  /** Of the answer, where one is known without it. */
+  /** Version of the answer, where one is known without it. */
   version?: (request: FastifyRequest, infrastructure: Infrastructure) => string | undefined
   /** The body of a 200, or slices of its JSON; anything else is thrown as a BackendError. */
   answer: (request: FastifyRequest, infrastructure: Infrastructure) => unknown
@@ -58,7 +61,7 @@ export function missing(request: FastifyRequest, kind: string, ...names: string[
 
 /** @throws {BackendError} 503 while the permission service cannot be asked: an empty list would look like lost servers */
 export function accessOf(request: FastifyRequest, { context }: Infrastructure): Promise<Access> {
-  return requireAccess(context, callerOf(request).user ?? 'anonymous')
+  return requireAccess(context, userOf(request))
 }
 
 /** @throws {BackendError} 403 */
@@ -84,9 +87,14 @@ export function mayRead(access: Access, name: string, kind: Denied['kind']): boo
   return kind === 'application' ? access.mayOnApplication(name, 'READ') : access.mayOnAccount(name, 'READ')
 }
 
+/** Whether the caller may READ the account of a resource, and its application where it has one. */
+export function isReadable(access: Access, { account, moniker }: Owned): boolean {
+  return access.mayOnAccount(account, 'READ') && (moniker.app === null || access.mayOnApplication(moniker.app, 'READ'))
+}
+
 const anonymousAdvice = 'A pipeline that no user starts acts for a service account if its trigger has runAsUser.'
 
-export function providerOf({ providers }: Infrastructure, id: string): Provider | undefined {
+export function providerOf({ providers }: Infrastructure, id: string): CloudProvider | undefined {
   return providers.find((provider) => provider.id === id.toLowerCase())
 }
 
@@ -101,7 +109,7 @@ export function loadBalancersOf({ providers }: Infrastructure): LoadBalancer[] {
 
 export function jobsOf({ providers }: Infrastructure, application: string): Job[] {
   const wanted = application.toLowerCase()
-  return providers.flatMap((provider) => [...provider.jobs()]).filter((job) => job.application.toLowerCase() === wanted)
+  return providers.flatMap((provider) => [...provider.jobs()]).filter(({ moniker }) => moniker.app?.toLowerCase() === wanted)
 }
 
 export function securityGroupsOf({ providers }: Infrastructure): SecurityGroup[] {

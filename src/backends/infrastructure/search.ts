@@ -4,13 +4,12 @@ import type { FastifyRequest } from 'fastify'
 import { encodeValue } from '../../http/encode-path.ts'
 import { formatJson } from '../../json/json.ts'
 import { type JsonObject, objectOf, textOf, textsOf } from '../../json/values.ts'
-import { parseMoniker } from '../../moniker.ts'
-import type { Access } from '../access.ts'
 import { type BackendContext, BackendError } from '../backend.ts'
-import { flatMapInTurns } from '../in-turns.ts'
-import { queryValue, queryValues } from '../request-values.ts'
-import { listSlices } from '../slices.ts'
-import { StoredLists } from '../stored-lists.ts'
+import { queryValue, queryValues } from '../requests/request-values.ts'
+import { listSlices } from '../requests/slices.ts'
+import type { Access } from '../rights/access.ts'
+import { flatMapInTurns } from '../stores/in-turns.ts'
+import { StoredLists } from '../stores/stored-lists.ts'
 import { groupsByApplication } from './clusters.ts'
 import type { Instance, LoadBalancer, SecurityGroup, ServerGroup } from './model.ts'
 import {
@@ -36,7 +35,7 @@ const search: InfrastructureRoute['answer'] = async (request, infrastructure) =>
   const filters = filtersOf(request)
   const wanted = query === '' ? ([...filters.values()][0]?.[0] ?? '') : query
   const access = await accessOf(request, infrastructure)
-  const isShown = (hit: Hit) => isReadable(access, hit) && (filters.size === 0 || matches(hit.toResult(), filters))
+  const isShown = (hit: Hit) => isShownTo(access, hit) && (filters.size === 0 || matches(hit.toResult(), filters))
   const ranked: Hit[][] = []
   for (const type of new Set(types)) ranked.push(await find(infrastructure, type, { wanted, isShown }))
   const found = ranked.flat()
@@ -47,7 +46,7 @@ const search: InfrastructureRoute['answer'] = async (request, infrastructure) =>
   return listSlices(page, { write, head: `[${set.slice(0, -1)},"results":[`, tail: ']}]' })
 }
 
-function isReadable(access: Access, { application, account }: Hit): boolean {
+function isShownTo(access: Access, { application, account }: Hit): boolean {
   if (application != null && !mayRead(access, application, 'application')) return false
   return account == null || mayRead(access, account, 'account')
 }
@@ -92,10 +91,9 @@ interface Wanted {
 
 /** Hits by the position of the query in their keys, then by key. */
 async function find(infrastructure: Infrastructure, type: string, { wanted, isShown }: Wanted): Promise<Hit[]> {
-  const source = sources[type]
-  if (source === undefined || !Object.hasOwn(sources, type)) return []
+  const source = Object.hasOwn(sources, type) ? sources[type] : undefined
   const part = wanted.toLowerCase()
-  const found = await flatMapInTurns(await source(infrastructure), (hit) => {
+  const found = await flatMapInTurns(await (source ?? ownHits(type))(infrastructure), (hit) => {
     const keys = hit.keys.map((key) => key.toLowerCase())
     if (!keys.some((key) => key.includes(part)) || !isShown(hit)) return []
     const text = keys.join(' ')
@@ -134,6 +132,16 @@ const sources: Readonly<Record<string, Source>> = {
   ],
   loadBalancers: (infrastructure) => loadBalancersOf(infrastructure).map(toLoadBalancerHit),
   securityGroups: (infrastructure) => securityGroupsOf(infrastructure).map(toSecurityGroupHit),
+}
+
+/** Hits of a kind that only some provider has. */
+function ownHits(type: string): Source {
+  return ({ providers }) => {
+    const kinds = providers.flatMap(({ hits }) => (hits !== undefined && Object.hasOwn(hits, type) ? (hits[type] ?? []) : []))
+    return kinds
+      .flatMap((list) => list())
+      .map(({ keys, account, moniker, view }) => ({ keys, account, application: moniker.app, toResult: () => view }))
+  }
 }
 
 /** Stored ones, and those that only run. */
@@ -185,8 +193,8 @@ function toServerGroupHit({ provider, account, region, name, moniker }: ServerGr
   return { keys: [name], application, account, toResult }
 }
 
-function toLoadBalancerHit({ provider, account, region, name, vpcId, loadBalancerType }: LoadBalancer): Hit {
-  const { app: application, stack, detail } = parseMoniker(name)
+function toLoadBalancerHit({ provider, account, region, name, moniker, vpcId, loadBalancerType }: LoadBalancer): Hit {
+  const { app: application, stack, detail } = moniker
   const toResult = () => {
     const url = `/${provider}/loadBalancers/${encodeValue(name)}`
     const place = { type: 'loadBalancers', provider, account, region, loadBalancer: name }
@@ -195,8 +203,8 @@ function toLoadBalancerHit({ provider, account, region, name, vpcId, loadBalance
   return { keys: [name], application, account, toResult }
 }
 
-function toSecurityGroupHit({ provider, account, region, id, name, vpcId }: SecurityGroup): Hit {
-  const application = parseMoniker(name).app
+function toSecurityGroupHit({ provider, account, region, id, name, moniker, vpcId }: SecurityGroup): Hit {
+  const application = moniker.app
   const toResult = () => {
     const url = `/securityGroups/${[account, provider, name].map(encodeValue).join('/')}?region=${encodeValue(region)}`
     return { type: 'securityGroups', provider, account, region, id, name, application, vpcId, url }
@@ -208,10 +216,14 @@ function clusterUrl(application: string | null, account: string, cluster: string
   return `/applications/${encodeValue(application ?? '')}/clusters/${[account, cluster].map(encodeValue).join('/')}`
 }
 
-function toInstanceHit({ id, account, region }: Instance, group: ServerGroup | undefined, provider = group?.provider): Hit {
-  const application = group?.moniker.app ?? null
+function toInstanceHit(
+  { id, account, region, moniker }: Instance,
+  group: ServerGroup | undefined,
+  provider = group?.provider,
+): Hit {
+  const application = moniker.app
   const toResult = () => {
-    const owner = group && { application, cluster: group.moniker.cluster, serverGroup: group.name }
+    const owner = group && { application, cluster: moniker.cluster, serverGroup: group.name }
     return { type: 'instances', provider, account, region, instanceId: id, ...owner }
   }
   return { keys: [id, group?.name ?? ''], application, account, toResult }

@@ -1,7 +1,7 @@
 /** Security groups: by account, provider and region, and the details of one. */
 import type { FastifyRequest } from 'fastify'
 import { BackendError } from '../backend.ts'
-import { pathValue, queryFlag, queryValue } from '../request-values.ts'
+import { pathValue, queryFlag, queryValue } from '../requests/request-values.ts'
 import type { SecurityGroup } from './model.ts'
 import { accessOf, type Infrastructure, type InfrastructureRoute, securityGroupsOf } from './route.ts'
 import { byName, toSecurityGroupSummary, toSecurityGroupView } from './views.ts'
@@ -60,7 +60,7 @@ function groupsOf(request: FastifyRequest, infrastructure: Infrastructure): Secu
 const details: InfrastructureRoute['answer'] = (request, infrastructure) => {
   const wanted = pathValue(request, 'name')
   const vpcId = queryValue(request, 'vpcId') ?? '*'
-  const isById = queryFlag(request, 'getById', false)
+  const isById = queryFlag(request, 'getById') ?? false
   const found = groupsOf(request, infrastructure).filter(
     (group) =>
       group.region === pathValue(request, 'region') &&

@@ -48,7 +48,7 @@ function choose(target: string, newest: readonly Candidate[], validateOldest: bo
   }
 }
 
-/** Of equal ones the newest. */
+/** The newest of equal ones. */
 function largestOf(newest: readonly Candidate[]): Candidate | undefined {
   return newest.reduce<Candidate | undefined>(
     (largest, group) => (largest === undefined || group.instances.length > largest.instances.length ? group : largest),

@@ -2,13 +2,13 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyBaseLogger } from 'fastify'
-import { foldName } from '../../fold-name.ts'
 import { formatJson, parseJson } from '../../json/json.ts'
 import type { JsonObject } from '../../json/values.ts'
+import { foldName } from '../../names/fold-name.ts'
 import { inTransaction } from '../../storage/database.ts'
 import { storageFaultOf } from '../../storage/database-fault.ts'
 import { createUlids } from '../../storage/ulid.ts'
-import { WorkLine } from '../in-turns.ts'
+import { WorkLine } from '../stores/in-turns.ts'
 import { applicationsOf, type OperationRun, type OperationType } from './operation-type.ts'
 
 export const taskMigrations = [
@@ -74,7 +74,7 @@ export class Tasks {
   readonly #statements: Record<'insert' | 'update' | 'get' | 'byRequest' | 'running' | 'prune', StatementSync>
   /** Operations look for what is free and take it, so that one runs at a time. */
   readonly #turns = new WorkLine(1)
-  /** The end of the last task of each application: its tasks run one after the other. */
+  /** The end of the last task by what operations are ordered by, which is mostly the application. */
   readonly #ends = new Map<string, Promise<void>>()
   /** Ids of those that wait or run. */
   readonly #queued = new Set<string>()
@@ -149,8 +149,8 @@ export class Tasks {
 
   #enqueue(task: Task): void {
     this.#queued.add(task.id)
-    const applications = this.#applicationsOf(task)
-    const before = applications.map((name) => this.#ends.get(name))
+    const names = this.#orderOf(task)
+    const before = names.map((name) => this.#ends.get(name))
     const end = Promise.all(before)
       .then(() => this.#complete(task))
       .catch((error: unknown) => {
@@ -158,18 +158,21 @@ export class Tasks {
       })
       .finally(() => {
         this.#queued.delete(task.id)
-        for (const name of applications) if (this.#ends.get(name) === end) this.#ends.delete(name)
+        for (const name of names) if (this.#ends.get(name) === end) this.#ends.delete(name)
       })
-    for (const name of applications) this.#ends.set(name, end)
+    for (const name of names) this.#ends.set(name, end)
   }
 
-  /** Folded; what names no application has a place of its own. */
-  #applicationsOf({ operations }: Task): string[] {
-    const names = operations.flatMap(({ provider, name, description }) => {
-      const type = this.#options.find(provider, name)
-      return type === undefined ? [] : applicationsOf(type, description)
+  /** Folded. Tasks that name no application share a place, and one that waits for nothing has a place of its own. */
+  #orderOf({ id, operations }: Task): string[] {
+    const types = operations.map(({ provider, name }) => this.#options.find(provider, name))
+    const names = operations.flatMap(({ description }, index) => {
+      const type = types[index]
+      if (type === undefined) return []
+      return type.order?.(description) ?? applicationsOf(type, description)
     })
-    return names.length === 0 ? [''] : [...new Set(names.map(foldName))]
+    if (names.length > 0) return [...new Set(names.map(foldName))]
+    return types.every((type) => type?.order !== undefined) ? [`task ${id}`] : ['']
   }
 
   /** A store that is locked or full for a while does not end a task: what it has not recorded is done again. */
@@ -203,6 +206,7 @@ export class Tasks {
     for (const operation of task.operations.slice(task.done)) {
       if (this.#closing.signal.aborted) return
       const failure = await this.#turns.run(() => this.#carryOut(task, operation))
+      if (this.#closing.signal.aborted && failure?.name === 'AbortError') return
       if (failure !== undefined) return this.#fail(task, operation, failure)
     }
     this.#note(task, orchestration, 'Orchestration completed.')
@@ -220,6 +224,7 @@ export class Tasks {
     const run: OperationRun = {
       user: task.user,
       identity: task.identity,
+      signal: this.#closing.signal,
       aside: (wait) => this.#turns.aside(wait),
       note: (status) => this.#note(task, phaseOf(name), status),
       report: (result) => void task.resultObjects.push(result),

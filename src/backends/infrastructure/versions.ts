@@ -3,7 +3,7 @@
  * No other infrastructure service has this route.
  */
 import { hash, randomUUID } from 'node:crypto'
-import { queryValues } from '../request-values.ts'
+import { queryValues } from '../requests/request-values.ts'
 import { balancersOfApplication } from './applications.ts'
 import type { Job, LoadBalancer, ServerGroup } from './model.ts'
 import { type InfrastructureRoute, jobsOf, loadBalancersOf, serverGroupsOf } from './route.ts'
@@ -47,7 +47,7 @@ function stateOfBalancer({ account, region, name, securityGroups, details, serve
       id,
       state,
       reasonCode,
-      // Of an instance that receives requests, it counts them.
+      // It counts requests while the instance receives some.
       state === 'InService' ? undefined : description,
     ]),
   ])

@@ -1,6 +1,5 @@
 /** Answers to clients, made of the resources that providers report. */
 import type { JsonObject } from '../../json/values.ts'
-import { parseMoniker } from '../../moniker.ts'
 import { countStates, healthStateOf, type InstanceCounts, isAgeing } from './health.ts'
 import type { Account, Capacity, HealthRecord, Instance, Job, LoadBalancer, SecurityGroup, ServerGroup } from './model.ts'
 import { toWrittenEntry, toWrittenObject, type WrittenEntry } from './written-list.ts'
@@ -57,9 +56,10 @@ function toCommonView(group: ServerGroup, nowMs: number): JsonObject {
     instanceType: group.instanceType,
     vpcId: group.vpcId,
     buildInfo: group.buildInfo,
-    serverGroupManagers: [],
+    serverGroupManagers: group.managers ?? [],
     ...(Object.keys(group.tags).length > 0 && { tags: group.tags }),
     ...(Object.keys(group.labels).length > 0 && { labels: group.labels }),
+    ...group.summary,
   }
 }
 
@@ -131,6 +131,7 @@ function toInstanceSummary(instance: Instance, nowMs: number): JsonObject {
     zone: instance.zone,
     availabilityZone: instance.zone,
     health: instance.health.map(toHealthSummary),
+    ...instance.summary,
   }
 }
 
@@ -160,15 +161,16 @@ export function toInstanceView(instance: Instance, group: ServerGroup | undefine
     launchTime: instance.launchMs,
     health: instance.health,
     serverGroup: instance.serverGroup,
-    cluster: group?.moniker.cluster,
-    application: group?.moniker.app,
+    cluster: instance.moniker.cluster ?? undefined,
+    application: instance.moniker.app ?? undefined,
     loadBalancers: instance.loadBalancers,
     ...(group && { cloudProvider: group.provider, providerType: group.provider, instanceType: group.instanceType }),
+    ...instance.summary,
     ...instance.details,
   }
 }
 
-/** Of `GET /applications/{app}/clusters/{account}`: with names only. */
+/** Element of `GET /applications/{app}/clusters/{account}`: with names only. */
 export function toClusterSummary(groups: readonly ServerGroup[]): JsonObject {
   const [first] = groups as readonly [ServerGroup]
   return {
@@ -224,7 +226,7 @@ export function toLoadBalancerView(balancer: LoadBalancer): JsonObject {
     vpcId: balancer.vpcId,
     type: provider,
     cloudProvider: provider,
-    moniker: parseMoniker(balancer.name),
+    moniker: balancer.moniker,
     loadBalancerType: balancer.loadBalancerType,
     labels: {},
     targetGroups: [],
@@ -274,8 +276,8 @@ export function byName<T extends { readonly name?: unknown; readonly id?: unknow
   )
 }
 
-export function toSecurityGroupSummary({ id, name, vpcId }: SecurityGroup): JsonObject & { id: string; name: string } {
-  return { id, name, vpcId, moniker: parseMoniker(name) }
+export function toSecurityGroupSummary({ id, name, vpcId, moniker }: SecurityGroup): JsonObject & { id: string; name: string } {
+  return { id, name, vpcId, moniker }
 }
 
 export function toSecurityGroupView(group: SecurityGroup): JsonObject {
@@ -286,10 +288,10 @@ export function toSecurityGroupView(group: SecurityGroup): JsonObject {
     cloudProvider: group.provider,
     accountName: group.account,
     region: group.region,
-    application: parseMoniker(group.name).app,
+    application: group.moniker.app,
     description: group.description,
     vpcId: group.vpcId,
-    moniker: parseMoniker(group.name),
+    moniker: group.moniker,
     labels: {},
     inboundRules: group.inboundRules,
     outboundRules: group.outboundRules,
@@ -307,7 +309,7 @@ export function toJobView(job: Job): JsonObject {
     region: job.location,
     provider: job.provider,
     cloudProvider: job.provider,
-    application: job.application,
+    application: job.moniker.app,
     jobState: job.state,
     createdTime: job.createdMs,
     completedTime: job.completedMs,

@@ -9,7 +9,6 @@ interface ExecutionWindow {
 }
 
 const minutesPerDay = 24 * 60
-const dayMs = minutesPerDay * 60_000
 const mostSpans = 100
 const allDays = [1, 2, 3, 4, 5, 6, 7]
 
@@ -52,52 +51,24 @@ function minuteOfDay(hour: unknown, minute: unknown): number {
  * @throws {Error} when it does not open within eight days.
  */
 export function nextAllowedTime(window: ExecutionWindow, now: number, timeZone: string): number {
-  const zone = createZone(timeZone)
-  const today = midnightBefore(now, zone)
+  const today = Temporal.Instant.fromEpochMilliseconds(now).toZonedDateTimeISO(timeZone).toPlainDate()
   for (let days = 0; days <= 8; days++) {
     // Dates are counted, not hours: the day on which clocks change has 23 or 25 of them.
-    const midnight = today + days * dayMs
-    if (!window.days.includes(weekdayOf(midnight))) continue
-    let opening = Infinity
-    for (const { from, to } of window.spans) {
-      const start = epochOf(midnight, from, zone)
-      const end = epochOf(midnight, to + 1, zone)
-      if (start <= now && now < end) return now
-      if (start > now) opening = Math.min(opening, start)
-    }
-    if (opening !== Infinity) return opening
+    const date = today.add({ days })
+    if (!window.days.includes(weekdayOf(date))) continue
+    const midnight = date.toPlainDateTime()
+    // A time that comes twice is the second, a time that is left out the one after the gap: as for calendars of Java.
+    const at = (minutes: number) =>
+      midnight.add({ minutes }).toZonedDateTime(timeZone, { disambiguation: 'later' }).epochMilliseconds
+    const spans = window.spans.map(({ from, to }) => ({ start: at(from), end: at(to + 1) }))
+    if (spans.some(({ start, end }) => start <= now && now < end)) return now
+    const openings = spans.map(({ start }) => start).filter((start) => start > now)
+    if (openings.length > 0) return Math.min(...openings)
   }
   throw new Error('The execution window does not open within eight days.')
 }
 
-/** Midnight of the date that clocks of the zone show, as if it were in UTC. */
-function midnightBefore(moment: number, zone: Zone): number {
-  return Math.floor((moment + offsetMs(moment, zone)) / dayMs) * dayMs
-}
-
-function weekdayOf(midnight: number): number {
-  return new Date(midnight).getUTCDay() + 1
-}
-
-/** The moment at which clocks of the zone show a time; the offset is looked up twice because it may change in between. */
-function epochOf(midnight: number, minutes: number, zone: Zone): number {
-  const local = midnight + minutes * 60_000
-  const guess = local - offsetMs(local, zone)
-  return local - offsetMs(guess, zone)
-}
-
-/** Making a formatter takes longer than all that is asked of it. */
-type Zone = Intl.DateTimeFormat
-
-function createZone(timeZone: string): Zone {
-  return new Intl.DateTimeFormat('en-US', { timeZone, timeZoneName: 'longOffset' })
-}
-
-/** How far the clocks of a zone are ahead of UTC. */
-function offsetMs(moment: number, zone: Zone): number {
-  const parts = zone.formatToParts(moment)
-  const name = parts.find((part) => part.type === 'timeZoneName')?.value ?? 'GMT'
-  const match = /GMT([+-])(\d{2}):(\d{2})/.exec(name)
-  if (match === null) return 0
-  return (match[1] === '-' ? -1 : 1) * (Number(match[2]) * 60 + Number(match[3])) * 60_000
+/** 1 is Sunday; for `Temporal`, Sunday is the seventh day. */
+function weekdayOf({ dayOfWeek }: Temporal.PlainDate): number {
+  return (dayOfWeek % 7) + 1
 }

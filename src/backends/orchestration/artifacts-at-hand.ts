@@ -6,7 +6,7 @@
 import { listOf } from '../../json/values.ts'
 import { graphOf } from './machine/graph.ts'
 import type { Execution, Stage, StagePlace } from './model.ts'
-import { maskCopies, secretsOf } from './secrets.ts'
+import { executionSecretsOf, maskCopies } from './secrets.ts'
 
 /** What all stages have produced, the last one first, and what the trigger received; each once. */
 export function artifactsOfExecution(execution: Execution): unknown[] {
@@ -21,7 +21,7 @@ export function artifactsSeenBy({ execution, stage }: StagePlace): unknown[] {
 /** Other executions receive them, whose views may not know the secrets of this one. */
 function atHand(execution: Execution, producers: readonly Stage[]): unknown[] {
   const produced = producers.flatMap(({ outputs }) => listOf(outputs['artifacts']))
-  return distinctArtifacts([...maskCopies(produced, secretsOf(execution)), ...execution.trigger.artifacts])
+  return distinctArtifacts([...maskCopies(produced, executionSecretsOf(execution)), ...execution.trigger.artifacts])
 }
 
 export function distinctArtifacts(artifacts: readonly unknown[]): unknown[] {

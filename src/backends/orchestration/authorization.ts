@@ -5,8 +5,8 @@
  * @see docs/contracts/orchestration.md#authorization
  */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { type ApplicationRight, checkOnApplication } from '../access.ts'
-import { callerOf } from '../backend.ts'
+import { trustedCallerOf } from '../backend.ts'
+import { type ApplicationRight, checkOnApplication } from '../rights/access.ts'
 import type { Engine } from './engine.ts'
 
 const controlled: readonly { method: string; path: RegExp; authorization: ApplicationRight }[] = [
@@ -20,7 +20,7 @@ const controlled: readonly { method: string; path: RegExp; authorization: Applic
 /** An execution never moves to another application, so it may be judged before the step that changes it. */
 export function judgeControl(app: FastifyInstance, { options }: Engine): void {
   app.addHook('preHandler', async (request) => {
-    const { user } = callerOf(request)
+    const { user } = trustedCallerOf(request)
     const { method, routeOptions } = request
     const rule = controlled.find((one) => one.method === method && one.path.test(routeOptions.url ?? ''))
     if (rule === undefined || user === undefined || !options.judges) return

@@ -1,6 +1,6 @@
 /** Versions of executions and of their applications, for validators, and the feed of changes for event streams. */
 import { hash, randomUUID } from 'node:crypto'
-import { BoundedMap } from '../../bounded-map.ts'
+import { BoundedMap } from '../../caches/bounded-map.ts'
 import { summarizeExecution, summarizeTask } from '../../live/summary.ts'
 import type { Execution, ExecutionType } from './model.ts'
 
@@ -29,7 +29,7 @@ export class ExecutionChanges {
   readonly #listeners = new Set<(change: ExecutionChange) => void>()
   #sequence = 0
 
-  /** Of the newest change. */
+  /** The number of the newest change. */
   get sequence(): number {
     return this.#sequence
   }

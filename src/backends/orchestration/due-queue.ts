@@ -3,14 +3,12 @@
 interface Entry {
   id: string
   due: number
-  /** Tells apart what is due at the same time. */
-  number: number
 }
 
 export class DueQueue {
   readonly #due = new Map<string, Entry>()
-  #heap: Entry[] = []
-  #lastNumber = 0
+  /** The first one is at the end, where it is cheap to take. */
+  #row: Entry[] = []
 
   /**
    * `undefined` takes the execution out. One that waits for its turn keeps its place.
@@ -25,17 +23,17 @@ export class DueQueue {
     const known = this.#due.get(id)
     const place = Math.max(due, now)
     if (known !== undefined && (known.due === place || (known.due <= now && place === now))) return
-    const entry = { id, due: place, number: ++this.#lastNumber }
+    const entry = { id, due: place }
     this.#due.set(id, entry)
-    this.#push(entry)
+    this.#row.splice(this.#placeOf(entry), 0, entry)
   }
 
   /** Takes out one execution whose time has come. */
   take(now: number): string | undefined {
     this.#dropStale()
-    const first = this.#heap[0]
+    const first = this.#row.at(-1)
     if (first === undefined || first.due > now) return undefined
-    this.#pop()
+    this.#row.pop()
     this.#due.delete(first.id)
     return first.id
   }
@@ -43,51 +41,30 @@ export class DueQueue {
   /** The earliest due time, milliseconds since the epoch. */
   next(): number | undefined {
     this.#dropStale()
-    return this.#heap[0]?.due
+    return this.#row.at(-1)?.due
   }
 
   clear(): void {
     this.#due.clear()
-    this.#heap = []
+    this.#row = []
   }
 
-  /** Entries that `set` has replaced stay in the heap until they surface. */
+  /** Entries that `set` has replaced stay in the row until their turn. */
   #dropStale(): void {
-    for (let first = this.#heap[0]; first !== undefined; first = this.#heap[0]) {
+    for (let first = this.#row.at(-1); first !== undefined; first = this.#row.at(-1)) {
       if (this.#due.get(first.id) === first) return
-      this.#pop()
+      this.#row.pop()
     }
   }
 
-  #push(entry: Entry): void {
-    const heap = this.#heap
-    let at = heap.push(entry) - 1
-    while (at > 0) {
-      const parent = (at - 1) >> 1
-      if (isBefore(heap[parent]!, entry)) break
-      heap[at] = heap[parent]!
-      at = parent
+  /** Behind all that come later, found by halving. */
+  #placeOf({ due }: Entry): number {
+    let [low, high] = [0, this.#row.length]
+    while (low < high) {
+      const middle = (low + high) >> 1
+      if ((this.#row[middle]?.due ?? 0) > due) low = middle + 1
+      else high = middle
     }
-    heap[at] = entry
+    return low
   }
-
-  #pop(): void {
-    const heap = this.#heap
-    const last = heap.pop()
-    if (last === undefined || heap.length === 0) return
-    let at = 0
-    for (;;) {
-      let child = 2 * at + 1
-      if (child >= heap.length) break
-      if (child + 1 < heap.length && isBefore(heap[child + 1]!, heap[child]!)) child++
-      if (isBefore(last, heap[child]!)) break
-      heap[at] = heap[child]!
-      at = child
-    }
-    heap[at] = last
-  }
-}
-
-function isBefore(one: Entry, other: Entry): boolean {
-  return one.due < other.due || (one.due === other.due && one.number < other.number)
 }

@@ -3,11 +3,11 @@ import type { DatabaseSync } from 'node:sqlite'
 import type { FastifyBaseLogger } from 'fastify'
 import type { JsonObject } from '../../json/values.ts'
 import type { ServiceName } from '../../upstreams/services.ts'
-import type { Access } from '../access.ts'
 import type { CallService } from '../backend.ts'
-import type { EffectivePipelines } from '../effective-pipelines.ts'
 import type { PipelineLimits } from '../limits.ts'
 import type { CallOutside } from '../outside/call-outside.ts'
+import type { EffectivePipelines } from '../pipelines/effective-pipelines.ts'
+import type { Access } from '../rights/access.ts'
 import type { ExpressionAnswers } from './expressions/answers.ts'
 import type { LifeCycleEvent } from './machine/turn.ts'
 import type { Execution } from './model.ts'
@@ -38,9 +38,9 @@ export interface EngineOptions {
   judges: boolean
   /** What a user may do at this moment. @throws {BackendError} 503 while the permission service cannot be asked */
   accessOf: (user: string | undefined) => Promise<Access>
-  /** Builds a run that `parent` starts; `headers` are the identity to use. */
-  /** Of a service, in messages. */
+  /** The name of a service in messages. */
   nameOf: (service: ServiceName) => string
+  /** Builds a run that `parent` starts; `headers` are the identity to use. */
   prepareExecution: (definition: JsonObject, parent: Execution, headers: Record<string, string>) => Promise<Execution>
   /** A run that `parent` should have started and could not, kept so that people see why. */
   failedExecution: (definition: JsonObject, message: string, parent: Execution, headers: Record<string, string>) => Execution

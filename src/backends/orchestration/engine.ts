@@ -4,11 +4,11 @@
  */
 
 import { isDeepStrictEqual } from 'node:util'
+import { within } from '../../concurrency/within.ts'
 import { summarizeExecution } from '../../live/summary.ts'
 import { inTransaction } from '../../storage/database.ts'
 import { timeOfUlid } from '../../storage/ulid.ts'
 import type { EngineState } from '../../telemetry/metrics.ts'
-import { within } from '../../within.ts'
 import { BackendError } from '../backend.ts'
 import { executionFactor } from '../limits.ts'
 import { ExecutionChanges, summaryOf } from './changes.ts'

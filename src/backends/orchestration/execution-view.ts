@@ -1,14 +1,14 @@
 /** Representations of executions: the whole record, the unexpanded form of lists, the task view. */
 import { isObject, type JsonObject } from '../../json/values.ts'
 import type { Execution, Stage } from './model.ts'
-import { maskExecution, maskIn, secretsIn, secretsOf } from './secrets.ts'
+import { executionSecretsOf, maskExecution, maskIn, secretsIn } from './secrets.ts'
 
 /**
  * The record without the engine's notes, and with secrets masked; stages sorted by reference as text. Null members are left out
  * when it is written.
  */
 export function executionView(execution: Execution): JsonObject {
-  return viewWithout(execution, secretsOf(execution))
+  return viewWithout(execution, executionSecretsOf(execution))
 }
 
 function viewWithout(execution: Execution, secrets: readonly string[]): JsonObject {
@@ -21,7 +21,7 @@ function byReference(one: Stage, other: Stage): number {
   return one.refId < other.refId ? -1 : one.refId > other.refId ? 1 : 0
 }
 
-/** @param secrets Of its execution */
+/** @param secrets Those of its execution */
 export function stageView(stage: Stage, secrets: readonly string[] = secretsIn([stage])): JsonObject {
   const { engine: _notes, tasks: _tasks, ...shown } = stage
   return maskIn({ ...shown, tasks: tasksOf(stage) }, secrets)
@@ -38,7 +38,7 @@ export function unexpandedView(execution: Execution): JsonObject {
     outputs: {},
     tasks: [],
   }))
-  const view = viewWithout({ ...execution, stages }, secretsOf(execution))
+  const view = viewWithout({ ...execution, stages }, executionSecretsOf(execution))
   return { ...view, trigger: withoutParentStages(view['trigger']) }
 }
 

@@ -6,7 +6,7 @@ export const historyMs = 14 * 24 * 3600 * 1000
 /** What is shown of a pipeline that has not run for longer. */
 const oldOnesShown = 2
 
-/** @param executions Of one pipeline, newest first. */
+/** @param executions Those of one pipeline, newest first. */
 export function withinHistory(executions: readonly ExecutionKey[], now: number): ExecutionKey[] {
   const recent = executions.filter(({ startTime }) => startTime === undefined || startTime >= now - historyMs)
   return recent.length > 0 ? recent : executions.slice(0, oldOnesShown)

@@ -13,7 +13,7 @@ export interface Identity {
  * The user of the execution, or of the nearest judgment before the stage that passes its own on. A stage that a user has
  * changed acts for that user: with the rights of another, a change would borrow them.
  */
-export function identityOf({ execution, stage }: ExecutionPlace): Identity {
+export function executionIdentityOf({ execution, stage }: ExecutionPlace): Identity {
   const changed = changerOf({ execution, stage })
   if (changed !== undefined) return changed
   const judgment =
@@ -45,7 +45,7 @@ function changerOf({ execution, stage }: ExecutionPlace): Identity | undefined {
 
 export function identityHeaders(place: ExecutionPlace): Record<string, string> {
   const { execution } = place
-  const { user, allowedAccounts } = identityOf(place)
+  const { user, allowedAccounts } = executionIdentityOf(place)
   const headers: Record<string, string> = {
     ...execution.engine.headers,
     'x-spinnaker-accounts': allowedAccounts.join(','),

@@ -13,12 +13,8 @@ import { identityHeaders } from './identity.ts'
 import type { LifeCycleEvent } from './machine/turn.ts'
 import type { Execution } from './model.ts'
 import { isTopLevel } from './model.ts'
-import { maskIn, secretsOf } from './secrets.ts'
+import { executionSecretsOf, maskIn } from './secrets.ts'
 import { formatStored } from './store.ts'
-
-interface LifeCyclePublisher {
-  publish(events: readonly LifeCycleEvent[]): void
-}
 
 /** Events that wait while the event service is slow, and characters of what they tell of; beyond it the oldest are dropped. */
 const mostWaiting = 2000
@@ -27,12 +23,12 @@ const mostCharacters = 32 * 1024 * 1024
 const mostInStageEvent = 64 * 1024
 const mostAtOnce = 4
 
-/** @param sizeOf Characters of the record of an execution. */
+/** @param sizeOf Characters of the record of an execution. @returns what publishes events */
 export function createLifeCyclePublisher(
   call: CallService,
   log: FastifyBaseLogger,
   sizeOf: (execution: Execution) => number,
-): LifeCyclePublisher {
+): (events: readonly LifeCycleEvent[]) => void {
   let waiting: LifeCycleEvent[] = []
   /** Events of one step share their execution. */
   const held = new Map<Execution, number>()
@@ -72,22 +68,20 @@ export function createLifeCyclePublisher(
     sendNext()
   }
 
-  return {
-    publish(events) {
-      waiting = waiting.concat(events)
-      events.forEach(hold)
-      let dropped = 0
-      for (const event of waiting) {
-        if (waiting.length - dropped <= mostWaiting && characters <= mostCharacters) break
-        release(event)
-        dropped++
-      }
-      if (dropped > 0) {
-        waiting = waiting.slice(dropped)
-        log.warn({ dropped }, 'the event service is too slow; events were dropped')
-      }
-      sendNext()
-    },
+  return (events) => {
+    waiting = waiting.concat(events)
+    events.forEach(hold)
+    let dropped = 0
+    for (const event of waiting) {
+      if (waiting.length - dropped <= mostWaiting && characters <= mostCharacters) break
+      release(event)
+      dropped++
+    }
+    if (dropped > 0) {
+      waiting = waiting.slice(dropped)
+      log.warn({ dropped }, 'the event service is too slow; events were dropped')
+    }
+    sendNext()
   }
 }
 
@@ -121,7 +115,7 @@ function stageContent({ execution, stage, task }: LifeCycleEvent, view: JsonObje
   return {
     standalone: execution.type === 'ORCHESTRATION',
     canceled: execution.canceled,
-    context: maskIn(stage.context, secretsOf(execution)),
+    context: maskIn(stage.context, executionSecretsOf(execution)),
     startTime: stage.startTime,
     endTime: stage.endTime,
     executionId: execution.id,

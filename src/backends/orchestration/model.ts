@@ -127,7 +127,7 @@ interface ExecutionNotes {
   unfinishedAt?: number
   /** Times at which the clock was set forward while it ran, by the new clock, and how far. */
   jumps?: Jump[]
-  /** Of its definition, and of executions from which it has received something: views mask them. */
+  /** Secrets of its definition, and of executions from which it has received something: views mask them. */
   secrets?: readonly string[]
   /** Work that outlives the state change that caused it; done at least once. */
   followUps: FollowUp[]

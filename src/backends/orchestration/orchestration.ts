@@ -3,17 +3,17 @@
 import type { FastifyError, FastifyInstance } from 'fastify'
 import { maxStoredJsonDepth } from '../../json/json.ts'
 import type { JsonObject } from '../../json/values.ts'
-import { http } from '../../node-http.ts'
+import { http } from '../../runtime/node-http.ts'
 import { createUlids } from '../../storage/ulid.ts'
 import { nameOfService } from '../../upstreams/services.ts'
-import { acceptJson } from '../accept-bodies.ts'
-import { requireAccess } from '../access.ts'
 import { type Backend, type BackendContext, BackendError, type Caller, type OpenBackend } from '../backend.ts'
-import { EffectivePipelines } from '../effective-pipelines.ts'
 import { pipelineLimitsOf } from '../limits.ts'
 import { createOutsideCalls } from '../outside/call-outside.ts'
 import { defaultOutsideSettings } from '../outside/settings.ts'
-import { toStorageError } from '../storage-error.ts'
+import { EffectivePipelines } from '../pipelines/effective-pipelines.ts'
+import { acceptJson } from '../requests/accept-bodies.ts'
+import { requireAccess } from '../rights/access.ts'
+import { toStorageError } from '../stores/storage-error.ts'
 import { judgeControl } from './authorization.ts'
 import { Engine } from './engine.ts'
 import { createLifeCyclePublisher } from './life-cycle-events.ts'
@@ -29,7 +29,7 @@ import { stageTypeRoutes } from './routes/stage-types.ts'
 import { stageRoutes } from './routes/stages.ts'
 import { submitRoutes } from './routes/submit.ts'
 import { taskRoutes } from './routes/tasks.ts'
-import { templateRoutes } from './routes/templates.ts'
+import { templatePlanRoutes } from './routes/templates.ts'
 import { orchestrationMigrations } from './schema.ts'
 import { createStageTypes } from './stages/registry.ts'
 import { openExecutionStore } from './store.ts'
@@ -69,7 +69,7 @@ function openOrchestration(context: BackendContext): OpenBackend {
       return newest === undefined ? undefined : store.load(newest.id)
     },
   }
-  const publisher = createLifeCyclePublisher(call, log, store.sizeOf)
+  const publish = createLifeCyclePublisher(call, log, store.sizeOf)
   const engine = new Engine({
     db,
     store,
@@ -92,7 +92,7 @@ function openOrchestration(context: BackendContext): OpenBackend {
       recordFailure(definition, message, callerAs(headers, parent), sources),
     publish: (events) => {
       // The embedded event service sends no notifications, and no trigger waits for these events.
-      if (!context.isEmbedded('echo')) publisher.publish(events)
+      if (!context.isEmbedded('echo')) publish(events)
     },
   })
   engine.changes.listen(context.stateChanged)
@@ -104,7 +104,7 @@ function openOrchestration(context: BackendContext): OpenBackend {
       app.addHook('onRequest', async () => engine.drain())
       judgeControl(app, engine)
       submitRoutes(app, engine, sources)
-      templateRoutes(app, sources)
+      templatePlanRoutes(app, sources)
       taskRoutes(app, engine, context, texts)
       listRoutes(app, engine, context, texts)
       adminRoutes(app, engine)

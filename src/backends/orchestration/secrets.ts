@@ -9,8 +9,8 @@ import {
   passwordsIn,
   provesSender,
   withoutSecrets,
-} from '../secret-names.ts'
-import { constraintKeys, maskDefinition, maskTrigger, mayHoldSecrets, secretsOfDefinition } from '../trigger-secrets.ts'
+} from '../pipelines/secret-names.ts'
+import { constraintKeys, maskDefinition, maskTrigger, mayHoldSecrets, secretsOfDefinition } from '../pipelines/trigger-secrets.ts'
 import type { Execution, Stage } from './model.ts'
 
 type NamesSecret = (name: string) => boolean
@@ -63,8 +63,12 @@ export function secretsIn(stages: Iterable<Stage>): readonly string[] {
   return longestFirst(found)
 }
 
-/** Of the stages, of the trigger, and what the engine has noted. */
-export function secretsOf({ stages, trigger, engine }: Pick<Execution, 'stages' | 'trigger' | 'engine'>): readonly string[] {
+/** Secrets of the stages, of the trigger, and those that the engine has noted. */
+export function executionSecretsOf({
+  stages,
+  trigger,
+  engine,
+}: Pick<Execution, 'stages' | 'trigger' | 'engine'>): readonly string[] {
   const found = new Set([...secretsIn(stages), ...(engine.secrets ?? []), ...secretsOfDefinition({ triggers: [trigger] })])
   for (const key of constraintKeys) {
     for (const name of Object.keys(objectOf(trigger[key]))) {
@@ -76,7 +80,9 @@ export function secretsOf({ stages, trigger, engine }: Pick<Execution, 'stages' 
 
 /** Secrets that an execution cannot know from its own record: of its definition, and of the run that has started it. */
 export function secretsToNote(definition: JsonObject, parent: Execution | undefined): { secrets?: readonly string[] } {
-  const found = [...secretsOfDefinition(definition), ...(parent === undefined ? [] : secretsOf(parent))].filter(isRecognisable)
+  const found = [...secretsOfDefinition(definition), ...(parent === undefined ? [] : executionSecretsOf(parent))].filter(
+    isRecognisable,
+  )
   return found.length === 0 ? {} : { secrets: [...new Set(found)] }
 }
 
@@ -89,7 +95,7 @@ export function noteSecrets({ engine }: Execution, secrets: readonly string[]): 
 /** Shorter values of headers with other names are words such as a region, which responses repeat. */
 const minHeaderLength = 16
 
-/** Of a webhook in the configuration: values of its headers, and of members with telling names. */
+/** Secrets of a webhook in the configuration: values of its headers, and of members with telling names. */
 export function secretsOfSettings(settings: JsonObject): readonly string[] {
   const found = new Set<string>()
   collect(settings, found)
@@ -218,7 +224,7 @@ function createMasker(secrets: readonly string[]): Masker {
   }
 }
 
-/** @param isSecret Of the carrier that holds the value. */
+/** @param isSecret The rule of the carrier that holds the value. */
 function masked(value: unknown, maskText: Masker, isSecret?: NamesSecret): unknown {
   const text = textOfScalar(value)
   if (text !== undefined) {
@@ -244,7 +250,7 @@ function maskedTrigger({ payload, ...trigger }: JsonObject, maskText: Masker): J
 
 /** A copy for readers, such as those who evaluate expressions against it. Itself where there are no secrets. */
 export function maskExecution(execution: Execution): Execution {
-  const secrets = secretsOf(execution)
+  const secrets = executionSecretsOf(execution)
   if (secrets.length === 0) return execution
   const { engine, stages, ...shown } = execution
   const maskedStages = stages.map(({ engine: notes, ...stage }) => ({ ...maskIn(stage, secrets), engine: notes }))

@@ -2,7 +2,7 @@
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite'
 import { parseJson, UnsafeJsonError } from '../../json/json.ts'
 import { isObject } from '../../json/values.ts'
-import { SharedParts } from '../shared-parts.ts'
+import { SharedPartStore } from '../hosting/shared-parts.ts'
 import type { Execution, ExecutionType, Trigger } from './model.ts'
 import { isComplete, type Status } from './statuses.ts'
 
@@ -40,7 +40,7 @@ export interface ExecutionStore {
   parked(configId: string): { id: string; parkedAt: string }[]
   /** Executions that have not ended, by status. */
   countIncomplete(): Partial<Record<Status, number>>
-  /** Of those that wait for their turn, the first; a ULID made when it was parked. */
+  /** The first of those that wait for their turn; a ULID made when it was parked. */
   firstParked(): string | undefined
   /** What the engine has to look at, with its time. */
   due(): { id: string; due: number }[]
@@ -74,7 +74,7 @@ export type AbandonedExecution = Pick<Execution, 'id' | 'type' | 'application' |
 export interface SearchQuery {
   application: string | undefined
   name: string | undefined
-  /** Of the submission or of the trigger. */
+  /** The user of the submission or of the trigger. */
   user: string | undefined
   from: number
   to: number
@@ -134,7 +134,7 @@ export function openExecutionStore(db: DatabaseSync): ExecutionStore {
   const typed = db.prepare('SELECT type FROM orchestration_executions WHERE id = ?')
   const due = db.prepare('SELECT id, next_due FROM orchestration_executions WHERE next_due IS NOT NULL')
 
-  const parts = new SharedParts(db, { prefix: 'orchestration', parse: parseStored, format: formatStored })
+  const parts = new SharedPartStore(db, { prefix: 'orchestration', parse: parseStored, format: formatStored })
   /** The text of which a record was made, so that a record that did not change is not written. */
   const texts = new WeakMap<Execution, string>()
   const parseTrigger = (id: string, text: string): Trigger =>

@@ -1,7 +1,7 @@
 /** Context of a step: the present state, calls as the right user, and other executions. */
 import { isObject } from '../../json/values.ts'
-import { type Access, type ApplicationRight, describeMissing } from '../access.ts'
 import type { ServiceAnswer } from '../backend.ts'
+import { type Access, type ApplicationRight, describeMissing } from '../rights/access.ts'
 import type { EngineParts } from './engine-parts.ts'
 import { createExpressionMeter } from './expressions/evaluator.ts'
 import { evaluateForStage } from './expressions/stage-evaluation.ts'

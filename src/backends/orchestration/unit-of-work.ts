@@ -92,7 +92,7 @@ export class UnitOfWork {
     )
   }
 
-  /** Of its own application only: with an id that another application uses, nothing of that is returned or kept from starting. */
+  /** Looks in its own application only: with an id that another application uses, nothing of that is returned or kept from starting. */
   #correlated({ type, application, trigger: { correlationId } }: Execution): Execution | undefined {
     if (correlationId === undefined) return undefined
     const found = this.#store.correlated(correlationId).find((one) => one.type === type && one.application === application)

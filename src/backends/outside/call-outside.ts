@@ -6,10 +6,10 @@ import type { RequestOptions as HttpsRequestOptions } from 'node:https'
 import { isIP, type LookupFunction } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import type { SecureContextOptions } from 'node:tls'
-import { isInRanges, toRanges } from '../../network-range.ts'
-import { http } from '../../node-http.ts'
-import { https } from '../../node-https.ts'
-import { readAnswerBytes } from '../../read-answer.ts'
+import { readAnswerBytes } from '../../net/read-answer.ts'
+import { http } from '../../runtime/node-http.ts'
+import { https } from '../../runtime/node-https.ts'
+import { isInRanges, toRanges } from '../../settings/network-range.ts'
 import { refusedMethods } from '../../stage-types/control.ts'
 import { createRegexMeter, matchesWhole } from '../regex/bounded-regex.ts'
 import type { OutsideSettings } from './settings.ts'
@@ -139,7 +139,7 @@ function createJudge({ hostNames, schemes, allowed, rejected, rejects }: Outside
       throw new OutsideError('forbidden', `"${text.slice(0, 200)}" is not an absolute address such as https://ci.example/build.`)
     const url = new URL(text)
     const host = url.hostname.replace(/^\[|\]$/g, '')
-    if (!schemes.includes(url.protocol.slice(0, -1)))
+    if (!(schemes as readonly string[]).includes(url.protocol.slice(0, -1)))
       throw forbidden(url.host, `its scheme is not one of ${schemes.join(', ')}`, 'allowedSchemes')
     if (isIP(host) !== 0) {
       if (isForbidden(host)) throw forbidden(url.host, 'it is internal', 'allowedAddresses')

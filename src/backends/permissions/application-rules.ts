@@ -1,30 +1,30 @@
 /** Rules that give permissions to applications by name prefix, as in Fiat. */
-import { foldName } from '../document-store.ts'
-import { addPermissions, type Permissions } from './authorizations.ts'
+import { foldName } from '../stores/document-store.ts'
+import { addPermissions, type RolesByAuthorization } from './authorizations.ts'
 
 interface ApplicationRule {
   /** In the form in which names are compared; without the star. */
   name: string
   /** Whether the rule is about every name that begins so; otherwise about this one alone. */
   isPrefix: boolean
-  permissions: Permissions
+  permissions: RolesByAuthorization
 }
 
 /** Plain data. */
 export interface ApplicationRules {
   rules: readonly ApplicationRule[]
-  /** Of several rules that fit, all count, or the one with the whole name or the longest prefix. */
+  /** If several rules fit, all count, or the one with the whole name or the longest prefix. */
   strategy: 'AGGREGATE' | 'MOST_SPECIFIC'
 }
 
 /** @param pattern `web` or `web-*` */
-export function toApplicationRule(pattern: string, permissions: Permissions): ApplicationRule {
+export function toApplicationRule(pattern: string, permissions: RolesByAuthorization): ApplicationRule {
   const isPrefix = pattern.trim().endsWith('*')
   return { name: foldName(isPrefix ? pattern.trim().slice(0, -1) : pattern), isPrefix, permissions }
 }
 
 /** Nothing when no rule fits. */
-export function permissionsByRule({ rules, strategy }: ApplicationRules, application: string): Permissions {
+export function permissionsByRule({ rules, strategy }: ApplicationRules, application: string): RolesByAuthorization {
   const name = foldName(application)
   const fitting = rules.filter((rule) => (rule.isPrefix ? name.startsWith(rule.name) : name === rule.name))
   if (strategy === 'AGGREGATE') return addPermissions(fitting.map(({ permissions }) => permissions))

@@ -1,5 +1,5 @@
 /** Check of a role source before the start, with errors reported together. */
-import type { SettingsReport } from '../../setting.ts'
+import type { SettingsReport } from '../../settings/setting.ts'
 import type { RoleSourceSettings } from './settings.ts'
 
 /** Loaded late: most installations have no source but the login. The directory itself is not asked: it may be silent for a while. */

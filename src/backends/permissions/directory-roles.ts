@@ -4,11 +4,11 @@ import { type Filter, PresenceFilter } from 'ldapts'
 import { DirectoryRefusal, type Entry } from '../../directory/connection.ts'
 import { Directory } from '../../directory/directory.ts'
 import { fillFilter, parseFilterTemplate } from '../../directory/filter-template.ts'
-import { createGroups, type Groups, valuesOf } from '../../directory/groups.ts'
+import { attributeValuesOf, createGroups, type Groups } from '../../directory/groups.ts'
 import type { DirectorySettings } from '../../directory/settings.ts'
-import { fillDnPattern } from '../../distinguished-name.ts'
+import { fillDnPattern } from '../../names/distinguished-name.ts'
 import type { LoadedRoles, RoleSource } from './role-source.ts'
-import { toRoles } from './roles.ts'
+import { toRoleNames } from './roles.ts'
 
 const anyEntry = new PresenceFilter({ attribute: 'objectClass' })
 const noSuchObject = 32
@@ -54,11 +54,11 @@ export class DirectoryRoles implements RoleSource {
     const entry = await this.#findEntry(username)
     if (entry === undefined) return []
     const { memberOfAttribute } = this.#settings
-    const memberOf = memberOfAttribute === undefined ? [] : valuesOf(entry, memberOfAttribute)
+    const memberOf = memberOfAttribute === undefined ? [] : attributeValuesOf(entry, memberOfAttribute)
     const search = (request: Parameters<Directory['search']>[0]) => this.#directory.search(request)
     const { roles, cut } = await this.#groups.load({ dn: entry.dn, username, memberOf }, search)
     if (cut) this.#log.warn({ user: username }, 'the user has more groups, or levels of them, than are read')
-    return toRoles(roles)
+    return toRoleNames(roles)
   }
 
   /** By the filter if there is one, as Fiat does, else by the pattern. */

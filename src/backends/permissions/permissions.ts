@@ -1,24 +1,22 @@
 /** Embedded permission service: it stores the roles of users and reports their permissions. */
 
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { createCache, loadOnce } from '../../caches/expiring-cache.ts'
 import { fieldOf, textOf } from '../../json/values.ts'
-import { isRunning } from '../../time-span.ts'
-import { findNameObjection, toUserKey } from '../../user-name.ts'
-import { type Backend, type BackendContext, BackendError } from '../backend.ts'
-import { foldName } from '../document-store.ts'
-import { pathValue, queryValue } from '../request-values.ts'
+import { findNameObjection, toUserKey } from '../../names/user-name.ts'
+import { anonymous, type Backend, type BackendContext, BackendError } from '../backend.ts'
+import { pathValue, queryValue } from '../requests/request-values.ts'
+import { foldName } from '../stores/document-store.ts'
 import { permissionsByRule } from './application-rules.ts'
 import { grantedBy } from './authorizations.ts'
-import { loadResources, loadServiceAccounts, type Resources } from './resources.ts'
-import { originOf } from './role-source.ts'
-import { RoleSync } from './role-sync.ts'
-import { mergeRoles, type Role, toRoles } from './roles.ts'
+import { loadListedServiceAccounts, loadResources, type Resources } from './resources.ts'
+import { roleOriginOf } from './role-source.ts'
+import { UserRoleSync } from './role-sync.ts'
+import { mergeRoles, type Role, toRoleNames } from './roles.ts'
 import { defaultPermissionService, type PermissionServiceSettings } from './settings.ts'
 import { UserRoles, userRolesMigrations } from './user-roles.ts'
 import { isAllowed, parseResourceType, type ResourceType, toView, type View, type ViewRules } from './view.ts'
 
-/** The user without login. Has no roles, so sees exactly what is unrestricted. */
-const anonymous = 'anonymous'
 /** Accounts and what runs change without notice. */
 const sharedMs = 500
 
@@ -26,7 +24,7 @@ interface Service {
   context: BackendContext
   settings: PermissionServiceSettings
   users: UserRoles
-  sync: RoleSync
+  sync: UserRoleSync
 }
 
 export const permissionsBackend: Backend = {
@@ -35,8 +33,8 @@ export const permissionsBackend: Backend = {
   open(context) {
     const settings = context.settings.permissions ?? defaultPermissionService
     const { roleSource, syncDelayMs } = settings
-    const users = new UserRoles(context.db, context.now, originOf(roleSource))
-    const sync = new RoleSync({ context, users, source: roleSource, delayMs: syncDelayMs })
+    const users = new UserRoles(context.db, context.now, roleOriginOf(roleSource))
+    const sync = new UserRoleSync({ context, users, source: roleSource, delayMs: syncDelayMs })
     const service = { context, settings, users, sync }
     return {
       routes(app) {
@@ -52,19 +50,9 @@ export const permissionsBackend: Backend = {
 
 /** One reading for all who ask between two changes of permissions, and within a moment of each other. */
 function shareWhileUnchanged<T>({ permissionVersion, now }: BackendContext, load: () => Promise<T>): () => Promise<T> {
-  let shared: { loaded: Promise<T>; version: number; untilMs: number } | undefined
   if (permissionVersion === undefined) return load
-  return () => {
-    const version = permissionVersion()
-    if (shared?.version === version && isRunning(now(), shared.untilMs, sharedMs)) return shared.loaded
-    const loaded = load()
-    const reading = { loaded, version, untilMs: now() + sharedMs }
-    shared = reading
-    loaded.catch(() => {
-      if (shared === reading) shared = undefined
-    })
-    return loaded
-  }
+  const cache = createCache<Promise<T>>({ maxSize: 1, ttlMs: sharedMs, now })
+  return () => loadOnce(cache, String(permissionVersion()), load)
 }
 
 function mountViews(app: FastifyInstance, service: Service): void {
@@ -170,8 +158,8 @@ function mountRoles(app: FastifyInstance, { context, users, sync }: Service): vo
 
   // Views are computed when asked for, so only the roles of the provider have to be asked for again.
   app.post('/roles/sync', async (request) => {
-    const wanted = request.body === undefined ? [] : toRoles(rolesIn(request))
-    const [serviceAccounts, outcome] = await Promise.all([loadServiceAccounts(context), sync.sync(wanted)])
+    const wanted = request.body === undefined ? [] : toRoleNames(rolesIn(request))
+    const [serviceAccounts, outcome] = await Promise.all([loadListedServiceAccounts(context), sync.sync(wanted)])
     if (outcome.problem !== undefined) throw new BackendError(503, `Roles stay as they were: ${outcome.problem}.`)
     const allRoles = [
       ...[...outcome.users.values()].map((roles) => roles.map(({ name }) => name)),

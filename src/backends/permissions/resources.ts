@@ -1,16 +1,16 @@
 /** Resources with permissions: applications, accounts, build services and service accounts. */
 import { isObject, type JsonObject, objectOf, objectsOf, textOf, textsOf } from '../../json/values.ts'
 import { type BackendContext, BackendError } from '../backend.ts'
-import { foldName } from '../document-store.ts'
-import { flatMapInTurns } from '../in-turns.ts'
+import { foldName } from '../stores/document-store.ts'
+import { flatMapInTurns } from '../stores/in-turns.ts'
 import { permissionsByRule } from './application-rules.ts'
-import { addPermissions, authorizations, type Permissions } from './authorizations.ts'
-import { toRoles } from './roles.ts'
+import { addPermissions, authorizations, type RolesByAuthorization } from './authorizations.ts'
+import { toRoleNames } from './roles.ts'
 import type { PermissionServiceSettings } from './settings.ts'
 
 export interface Resource {
   name: string
-  permissions: Permissions
+  permissions: RolesByAuthorization
 }
 
 export interface ServiceAccount {
@@ -36,7 +36,7 @@ export interface Resources {
 export async function loadResources(context: BackendContext, settings: PermissionServiceSettings): Promise<Resources> {
   const [applications, serviceAccounts, accounts, buildServices] = await Promise.all([
     loadApplications(context, settings),
-    loadServiceAccounts(context),
+    loadListedServiceAccounts(context),
     loadOptional(context, 'clouddriver', '/credentials'),
     loadOptional(context, 'igor', '/buildServices'),
   ])
@@ -49,10 +49,10 @@ export async function loadResources(context: BackendContext, settings: Permissio
 }
 
 /** @throws {BackendError} 503 when the definition store cannot be asked. */
-export async function loadServiceAccounts(context: BackendContext): Promise<ServiceAccount[]> {
+export async function loadListedServiceAccounts(context: BackendContext): Promise<ServiceAccount[]> {
   return (await loadNeeded(context, '/serviceAccounts')).flatMap((account) => {
     const name = textOf(account['name'])
-    return name === undefined ? [] : [{ name, memberOf: toRoles(textsOf(account['memberOf'])) }]
+    return name === undefined ? [] : [{ name, memberOf: toRoleNames(textsOf(account['memberOf'])) }]
   })
 }
 
@@ -130,12 +130,12 @@ async function loadOptional(
 function toResource(declared: JsonObject): Resource[] {
   const name = textOf(declared['name'])
   if (name === undefined) return []
-  const permissions: Permissions = {}
-  const legacy = toRoles(textsOf(declared['requiredGroupMembership']))
+  const permissions: RolesByAuthorization = {}
+  const legacy = toRoleNames(textsOf(declared['requiredGroupMembership']))
   if (isObject(declared['permissions'])) {
     const given = objectOf(declared['permissions'])
     for (const authorization of authorizations) {
-      const roles = toRoles(textsOf(given[authorization]))
+      const roles = toRoleNames(textsOf(given[authorization]))
       if (roles.length > 0) permissions[authorization] = roles
     }
   } else if (legacy.length > 0) {

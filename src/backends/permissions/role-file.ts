@@ -2,10 +2,10 @@
 import { readFileSync, statSync } from 'node:fs'
 import { z } from 'zod'
 import { parseYaml } from '../../http/yaml.ts'
+import { toUserKey } from '../../names/user-name.ts'
 import { explainUnreadable } from '../../storage/file-fault.ts'
-import { toUserKey } from '../../user-name.ts'
 import type { LoadedRoles, RoleSource } from './role-source.ts'
-import { toRoles } from './roles.ts'
+import { toRoleNames } from './roles.ts'
 
 /** Tens of thousands of users; reading more would keep others waiting. */
 const maxBytes = 4 * 1024 * 1024
@@ -48,7 +48,7 @@ function parseRoleFile(text: string, path: string): Map<string, string[]> {
   const byUser = new Map<string, string[]>()
   for (const { username, roles } of listed.data.users) {
     const key = toUserKey(username.trim())
-    byUser.set(key, toRoles([...(byUser.get(key) ?? []), ...(roles ?? [])]))
+    byUser.set(key, toRoleNames([...(byUser.get(key) ?? []), ...(roles ?? [])]))
   }
   return byUser
 }

@@ -17,6 +17,6 @@ export interface LoadedRoles {
   readonly problem?: string
 }
 
-export function originOf(settings: RoleSourceSettings | undefined): ProvidedOrigin | undefined {
+export function roleOriginOf(settings: RoleSourceSettings | undefined): ProvidedOrigin | undefined {
   return settings && (settings.kind === 'file' ? 'FILE' : 'LDAP')
 }

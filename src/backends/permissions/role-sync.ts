@@ -4,10 +4,10 @@
  * An unavailable provider locks no user out: users keep their last roles, and the log reports it.
  */
 
-import { elapsedMs } from '../../time-span.ts'
-import { within } from '../../within.ts'
+import { within } from '../../concurrency/within.ts'
+import { elapsedMs } from '../../settings/time-span.ts'
 import type { BackendContext } from '../backend.ts'
-import { type LoadedRoles, originOf, type RoleSource } from './role-source.ts'
+import { type LoadedRoles, type RoleSource, roleOriginOf } from './role-source.ts'
 import type { Role } from './roles.ts'
 import type { RoleSourceSettings } from './settings.ts'
 import type { UserRoles } from './user-roles.ts'
@@ -31,7 +31,7 @@ interface RoleSyncOptions {
 const loginTimeoutMs = 5000
 const silentForMs = 10_000
 
-export class RoleSync {
+export class UserRoleSync {
   readonly #context: BackendContext
   readonly #users: UserRoles
   readonly #settings: RoleSourceSettings | undefined
@@ -158,7 +158,7 @@ export class RoleSync {
   /** Once for each trouble, and once when it is over: a synchronisation every few minutes would fill the log with it. */
   #note(problem: string | undefined): void {
     const { log, now } = this.#context
-    const source = originOf(this.#settings)
+    const source = roleOriginOf(this.#settings)
     this.#silentSinceMs = problem !== undefined && source === 'LDAP' ? now() : Number.NEGATIVE_INFINITY
     if (problem !== undefined && problem !== this.#problem) {
       log.error({ source, problem }, 'the provider of roles cannot be asked: users keep the roles that it gave last')

@@ -13,8 +13,8 @@ export interface Role {
 /** What a user has: each role once, whatever number of sources gives it; as in Fiat, the provider is named before the login. */
 export function mergeRoles(external: readonly string[], provided: readonly string[], origin: ProvidedOrigin | undefined): Role[] {
   const merged = new Map<string, Role>()
-  if (origin !== undefined) for (const name of toRoles(provided)) merged.set(name, { name, source: origin })
-  for (const name of toRoles(external)) if (!merged.has(name)) merged.set(name, { name, source: 'EXTERNAL' })
+  if (origin !== undefined) for (const name of toRoleNames(provided)) merged.set(name, { name, source: origin })
+  for (const name of toRoleNames(external)) if (!merged.has(name)) merged.set(name, { name, source: 'EXTERNAL' })
   return [...merged.values()]
 }
 
@@ -24,6 +24,6 @@ function toKey(name: string): string {
 }
 
 /** Trimmed, in lower case, without blanks and repetitions. */
-export function toRoles(names: readonly string[]): string[] {
+export function toRoleNames(names: readonly string[]): string[] {
   return [...new Set(names.map(toKey))].filter((role) => role !== '')
 }

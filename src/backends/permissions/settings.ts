@@ -3,15 +3,27 @@ import { resolve } from 'node:path'
 import { z } from 'zod'
 import { belowPrefix, type DirectorySettings, directoryKeys, toDirectorySettings } from '../../directory/settings.ts'
 import type { Authorization } from '../../permissions/permissions.ts'
-import { milliseconds, type SettingsReport, withoutEffect } from '../../setting.ts'
+import {
+  milliseconds,
+  off,
+  on,
+  optionalText,
+  type SettingsOf,
+  type SettingsReport,
+  setting,
+  settings,
+  texts,
+  whole,
+  withoutEffect,
+} from '../../settings/setting.ts'
 import { type ApplicationRules, toApplicationRule } from './application-rules.ts'
-import { authorizations, type Permissions } from './authorizations.ts'
-import { toRoles } from './roles.ts'
+import { authorizations, type RolesByAuthorization } from './authorizations.ts'
+import { toRoleNames } from './roles.ts'
 
 const ldap = 'auth.group-membership.ldap'
 const prefixes = 'auth.permissions.source.application.prefix'
 
-const roles = z.array(z.string()).default([])
+const roles = texts
 
 const Rule = z.strictObject({
   prefix: z.string().min(1).describe('Name of an application, or a prefix and a star: `web-*`.'),
@@ -26,66 +38,75 @@ const Rule = z.strictObject({
     .describe('Roles by authorization.'),
 })
 
-export const PermissionServiceKeys = z.strictObject({
-  'auth.group-membership.service': oneOf('external', 'file', 'ldap', 'google', 'github')
-    .default('external')
-    .describe(
-      'Source of roles besides the login: none (`external`), a file, or a directory. `google` and `github` need an external fiat.',
-    ),
-  'auth.group-membership.file.path': z
-    .string()
-    .min(1)
-    .optional()
-    .describe('YAML file with the roles of users: `users: [{username: alice, roles: [ops]}]`. Reloaded when it changes.'),
+export const serviceKeys = settings(
+  {
+    roleSource: {
+      service: setting(
+        'auth.group-membership.service',
+        oneOf('external', 'file', 'ldap', 'google', 'github').default('external'),
+      ).describe(
+        'Source of roles besides the login: none (`external`), a file, or a directory. `google` and `github` need an external fiat.',
+      ),
+      path: setting('auth.group-membership.file.path', optionalText).describe(
+        'YAML file with the roles of users: `users: [{username: alice, roles: [ops]}]`. Reloaded when it changes.',
+      ),
+    },
+    service: {
+      syncDelayMs: setting('fiat.write-mode.sync-delay-ms', milliseconds.min(1).default(600_000)).describe(
+        'Milliseconds between two refreshes of the roles from a file or a directory for logged-in users.',
+      ),
+      accountManagerRoles: setting('fiat.account.manager.roles', roles.transform(toRoleNames)).describe(
+        'Roles whose members may edit account definitions.',
+      ),
+      allowAccessToUnknownApplications: setting('fiat.allowAccessToUnknownApplications', on).describe(
+        'Whether all users may do everything with an application that is not defined. Fiat has `false` here.',
+      ),
+      defaultToUnrestrictedUser: setting('fiat.defaultToUnrestrictedUser', off).describe(
+        'Give unknown users the rights of a user without roles, instead of none.',
+      ),
+      restrictApplicationCreation: setting('fiat.restrictApplicationCreation', off).describe(
+        `Only users with CREATE by \`${prefixes}.prefixes\` may create applications, where a rule names roles for CREATE.`,
+      ),
+      executeFallback: setting('fiat.executeFallback', oneOf(...authorizations).default('READ')).describe(
+        'Authorization for executing the pipelines of a restricted application that names no role for EXECUTE.',
+      ),
+      maxExpandedServiceAccounts: setting('fiat.maxExpandedServiceAccounts', whole(0).default(25)).describe(
+        'Above this number, service accounts are listed without their rights.',
+      ),
+      anyRoleOfServiceAccount: setting('fiat.role.orMode', off).describe(
+        'Let users with one role of a service account use it, instead of users with all.',
+      ),
+      applicationsOwn: setting('auth.permissions.source.application.front50.enabled', on).describe(
+        'Whether the permissions of the applications themselves apply.',
+      ),
+    },
+    rules: {
+      enabled: setting('auth.permissions.source.application.prefix.enabled', off).describe('Whether the rules below apply.'),
+      listed: setting('auth.permissions.source.application.prefix.prefixes', z.array(Rule).default([])).describe(
+        'Permissions for applications by name prefix, in addition to their own.',
+      ),
+      strategy: setting(
+        'auth.permissions.source.application.prefix.resolutionStrategy',
+        oneOf('AGGREGATE', 'MOST_SPECIFIC').default('AGGREGATE'),
+      ).describe('Of several rules that match a name, whether all apply or only the longest.'),
+    },
+  },
+  {
+    'auth.permissions.source.application.chaos-monkey': 'Rights of a service that is not offered.',
+    'auth.permissions.source.account': 'The permissions of accounts always count.',
+    'auth.permissions.source.build-service': 'The permissions of build services always count.',
+    'auth.permissions.provider': 'All sources of permissions are added up.',
+    'auth.group-membership.google': 'Settings of an external fiat.',
+    'auth.group-membership.github': 'Settings of an external fiat.',
+    'auth.group-membership.file.roleProviderType': 'Written by installers.',
+    'fiat.write-mode': 'Other switches of the synchronisation of an external fiat.',
+    'fiat.getAllEnabled': 'A rule of an external fiat.',
+  },
+)
+type ServiceValues = SettingsOf<typeof serviceKeys>
+
+const RoleDirectoryKeys = z.strictObject({
   ...belowPrefix(ldap, directoryKeys),
-  'fiat.write-mode.sync-delay-ms': milliseconds
-    .min(1)
-    .default(600_000)
-    .describe('Milliseconds between two refreshes of the roles from a file or a directory for logged-in users.'),
-  'fiat.account.manager.roles': roles.describe('Roles whose members may edit account definitions.'),
-  'fiat.allowAccessToUnknownApplications': z
-    .boolean()
-    .default(true)
-    .describe('Whether all users may do everything with an application that is not defined. Fiat has `false` here.'),
-  'fiat.defaultToUnrestrictedUser': z
-    .boolean()
-    .default(false)
-    .describe('Give unknown users the rights of a user without roles, instead of none.'),
-  'fiat.restrictApplicationCreation': z
-    .boolean()
-    .default(false)
-    .describe(`Only users with CREATE by \`${prefixes}.prefixes\` may create applications, where a rule names roles for CREATE.`),
-  'fiat.executeFallback': oneOf(...authorizations)
-    .default('READ')
-    .describe('Authorization for executing the pipelines of a restricted application that names no role for EXECUTE.'),
-  'fiat.maxExpandedServiceAccounts': z
-    .int()
-    .min(0)
-    .default(25)
-    .describe('Above this number, service accounts are listed without their rights.'),
-  'fiat.role.orMode': z
-    .boolean()
-    .default(false)
-    .describe('Let users with one role of a service account use it, instead of users with all.'),
-  'auth.permissions.source.application.prefix.enabled': z.boolean().default(false).describe('Whether the rules below apply.'),
-  'auth.permissions.source.application.prefix.prefixes': z
-    .array(Rule)
-    .default([])
-    .describe('Permissions for applications by name prefix, in addition to their own.'),
-  'auth.permissions.source.application.prefix.resolutionStrategy': oneOf('AGGREGATE', 'MOST_SPECIFIC')
-    .default('AGGREGATE')
-    .describe('Of several rules that match a name, whether all apply or only the longest.'),
-  'auth.permissions.source.application.front50.enabled': z
-    .boolean()
-    .default(true)
-    .describe('Whether the permissions of the applications themselves apply.'),
-  'auth.permissions.source.application.chaos-monkey': withoutEffect('Rights of a service that is not offered.'),
-  'auth.permissions.source.account': withoutEffect('The permissions of accounts always count.'),
-  'auth.permissions.source.build-service': withoutEffect('The permissions of build services always count.'),
-  'auth.permissions.provider': withoutEffect('All sources of permissions are added up.'),
-  'auth.group-membership.google': withoutEffect('Settings of an external fiat.'),
-  'auth.group-membership.github': withoutEffect('Settings of an external fiat.'),
-  'auth.group-membership.file.roleProviderType': withoutEffect('Written by installers.'),
   ...belowPrefix(ldap, {
     roleProviderType: withoutEffect('Written by installers.'),
     groupUserAttributes: withoutEffect('The groups of each user are asked for.'),
@@ -97,63 +118,40 @@ export const PermissionServiceKeys = z.strictObject({
     enablePagingForGroupMembershipQueries: withoutEffect('Answers of a directory are always read page by page.'),
     pageSizeForGroupMembershipQueries: withoutEffect('Answers of a directory are always read page by page.'),
   }),
-  'fiat.write-mode': withoutEffect('Other switches of the synchronisation of an external fiat.'),
-  'fiat.getAllEnabled': withoutEffect('A rule of an external fiat.'),
 })
-export type PermissionServiceKeys = z.infer<typeof PermissionServiceKeys>
+type RoleDirectoryKeys = z.infer<typeof RoleDirectoryKeys>
 
 /** Plain data. */
 export type RoleSourceSettings = { kind: 'file'; path: string } | { kind: 'ldap'; directory: DirectorySettings }
 
+export const PermissionServiceKeys = z.strictObject({ ...serviceKeys.keys.shape, ...RoleDirectoryKeys.shape })
+
 /** Plain data. */
-export interface PermissionServiceSettings {
-  roleSource: RoleSourceSettings | undefined
-  syncDelayMs: number
-  /** Lower case. */
-  accountManagerRoles: readonly string[]
-  allowAccessToUnknownApplications: boolean
-  defaultToUnrestrictedUser: boolean
-  restrictApplicationCreation: boolean
-  executeFallback: Authorization
-  maxExpandedServiceAccounts: number
-  /** Whether one of the roles of a service account is enough to use it. */
-  anyRoleOfServiceAccount: boolean
-  applicationRules: ApplicationRules
-  /** Whether permissions of the application itself count, besides the rules. */
-  applicationsOwn: boolean
-}
+export type PermissionServiceSettings = ReturnType<typeof toPermissionServiceSettings>
 
 /** @param cwd The directory that a relative path starts from */
-export function toPermissionServiceSettings(
-  keys: PermissionServiceKeys,
-  report: SettingsReport,
-  cwd: string,
-): PermissionServiceSettings {
+export function toPermissionServiceSettings(keys: RoleDirectoryKeys, report: SettingsReport, cwd: string) {
+  const values = serviceKeys.read(keys)
   return {
-    roleSource: toRoleSource(keys, report, cwd),
-    syncDelayMs: keys['fiat.write-mode.sync-delay-ms'],
-    accountManagerRoles: toRoles(keys['fiat.account.manager.roles']),
-    allowAccessToUnknownApplications: keys['fiat.allowAccessToUnknownApplications'],
-    defaultToUnrestrictedUser: keys['fiat.defaultToUnrestrictedUser'],
-    restrictApplicationCreation: keys['fiat.restrictApplicationCreation'],
-    executeFallback: keys['fiat.executeFallback'],
-    maxExpandedServiceAccounts: keys['fiat.maxExpandedServiceAccounts'],
-    anyRoleOfServiceAccount: keys['fiat.role.orMode'],
-    applicationRules: toApplicationRules(keys, report),
-    applicationsOwn: keys['auth.permissions.source.application.front50.enabled'],
+    ...values.service,
+    roleSource: toRoleSource(values, keys, report, cwd),
+    applicationRules: toApplicationRules(values, report),
   }
 }
 
 /** What holds where nothing is set. */
 export const defaultPermissionService: PermissionServiceSettings = toPermissionServiceSettings(
-  PermissionServiceKeys.parse({}),
+  PermissionServiceKeys.parse({}) as RoleDirectoryKeys,
   { problem: () => {}, notice: () => {}, isSet: () => false },
   '/',
 )
 
-function toRoleSource(keys: PermissionServiceKeys, report: SettingsReport, cwd: string): RoleSourceSettings | undefined {
-  const service = keys['auth.group-membership.service']
-  const path = keys['auth.group-membership.file.path']
+function toRoleSource(
+  { roleSource: { service, path } }: ServiceValues,
+  keys: RoleDirectoryKeys,
+  report: SettingsReport,
+  cwd: string,
+): RoleSourceSettings | undefined {
   switch (service) {
     case 'external':
       return undefined
@@ -174,7 +172,7 @@ function toRoleSource(keys: PermissionServiceKeys, report: SettingsReport, cwd: 
 }
 
 /** As Fiat does, users are searched with the filter if there is one, and found by a pattern otherwise. */
-function toDirectory(keys: PermissionServiceKeys, report: SettingsReport): RoleSourceSettings {
+function toDirectory(keys: RoleDirectoryKeys, report: SettingsReport): RoleSourceSettings {
   const pattern =
     keys[`${ldap}.userSearchFilter`] === undefined ? (keys[`${ldap}.userDnPattern`] ?? 'uid={0},ou=users') : undefined
   const directory = toDirectorySettings(ldap, { ...keys, [`${ldap}.userDnPattern`]: pattern }, report)
@@ -184,10 +182,8 @@ function toDirectory(keys: PermissionServiceKeys, report: SettingsReport): RoleS
   return { kind: 'ldap', directory }
 }
 
-function toApplicationRules(keys: PermissionServiceKeys, report: SettingsReport): ApplicationRules {
-  const listed = keys[`${prefixes}.prefixes`]
-  const enabled = keys[`${prefixes}.enabled`]
-  const strategy = keys[`${prefixes}.resolutionStrategy`]
+function toApplicationRules({ rules: prefixRules, service }: ServiceValues, report: SettingsReport): ApplicationRules {
+  const { listed, enabled, strategy } = prefixRules
   const rules = enabled ? listed.map(({ prefix, permissions }) => toApplicationRule(prefix, toPermissions(permissions))) : []
   if (listed.length > 0 && !enabled) report.notice(`${prefixes}.prefixes has no effect without ${prefixes}.enabled: true.`)
   for (const { permissions, name, isPrefix } of rules) {
@@ -197,7 +193,7 @@ function toApplicationRules(keys: PermissionServiceKeys, report: SettingsReport)
         'only administrators see those that do not say themselves who may.',
     )
   }
-  if (keys['fiat.restrictApplicationCreation'] && !rules.some(({ permissions }) => permissions.CREATE !== undefined)) {
+  if (service.restrictApplicationCreation && !rules.some(({ permissions }) => permissions.CREATE !== undefined)) {
     report.notice(
       `Warning: fiat.restrictApplicationCreation restricts nothing as long as no rule of ${prefixes}.prefixes names roles for CREATE.`,
     )
@@ -205,10 +201,10 @@ function toApplicationRules(keys: PermissionServiceKeys, report: SettingsReport)
   return { rules, strategy }
 }
 
-function toPermissions(listed: Readonly<Record<Authorization, readonly string[]>>): Permissions {
-  const permissions: Permissions = {}
+function toPermissions(listed: Readonly<Record<Authorization, readonly string[]>>): RolesByAuthorization {
+  const permissions: RolesByAuthorization = {}
   for (const authorization of authorizations) {
-    const named = toRoles(listed[authorization])
+    const named = toRoleNames(listed[authorization])
     if (named.length > 0) permissions[authorization] = named
   }
   return permissions

@@ -1,8 +1,8 @@
 /** Stored roles of each user, from the last login and from the provider. */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import { toUserKey } from '../../names/user-name.ts'
 import { inTransaction } from '../../storage/database.ts'
-import { toUserKey } from '../../user-name.ts'
-import { mergeRoles, type ProvidedOrigin, type Role, toRoles } from './roles.ts'
+import { mergeRoles, type ProvidedOrigin, type Role, toRoleNames } from './roles.ts'
 
 export const userRolesMigrations = [
   `CREATE TABLE permissions_users (
@@ -47,7 +47,7 @@ export class UserRoles {
 
   /** The roles of a login. Writes only what is new, so that people who are known get in while the disk is full. */
   put(user: string, roles: readonly string[]): void {
-    this.#put.run(toUserKey(user), JSON.stringify(toRoles(roles)), this.#now())
+    this.#put.run(toUserKey(user), JSON.stringify(toRoleNames(roles)), this.#now())
   }
 
   /** The roles of the provider, by user; users who have logged out meanwhile stay out. @returns whether any user has other roles now */
@@ -56,7 +56,7 @@ export class UserRoles {
     return inTransaction(this.#db, () => {
       let changed = false
       for (const [user, names] of byUser) {
-        const roles = JSON.stringify(toRoles(names).sort())
+        const roles = JSON.stringify(toRoleNames(names).sort())
         changed = Number(this.#provide.run({ name: toUserKey(user), roles, provider, now }).changes) > 0 || changed
       }
       return changed

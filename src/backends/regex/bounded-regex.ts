@@ -2,9 +2,10 @@
  * Regular expressions matched in time proportional to pattern and text. All ways through the pattern are followed at once, so
  * no pattern can make the engine hang. A meter counts the work.
  */
+import { LRUCache } from 'lru-cache'
 import { Matching, type Slots, widthAt } from './matching.ts'
 import { Meter } from './meter.ts'
-import { instructionsPerStep, type Program, toProgram } from './regex-program.ts'
+import { instructionsPerStep, type RegexProgram, toRegexProgram } from './regex-program.ts'
 import { parseRegex, RegexError } from './regex-syntax.ts'
 
 const longestPattern = 2000
@@ -105,7 +106,7 @@ function boundsOf([start = 0, end = 0]: Slots): [start: number, end: number] {
   return [start, end]
 }
 
-function* eachMatch(program: Program, text: string, meter: Meter): Generator<Slots> {
+function* eachMatch(program: RegexProgram, text: string, meter: Meter): Generator<Slots> {
   const matching = new Matching(program, text, meter)
   for (let at = 0; at <= text.length; ) {
     const slots = matching.run({ from: at, isAnchored: false, end: undefined, captures: true })
@@ -127,11 +128,14 @@ function expand(replacement: string, slots: Slots, text: string, meter: Meter): 
   })
 }
 
-/** Newest last; patterns of triggers meet one event after another. */
-const compiled = new Map<string, ReturnType<typeof toProgram>>()
-let partsKept = 0
+/** Patterns of triggers meet one event after another. */
+const compiled = new LRUCache<string, ReturnType<typeof toRegexProgram>>({
+  max: mostCompiled,
+  maxSize: mostParts,
+  sizeCalculation: ({ size }) => Math.max(1, size),
+})
 
-function compile(pattern: string, meter: Meter): Program {
+function compile(pattern: string, meter: Meter): RegexProgram {
   if (pattern.length > longestPattern) {
     throw new RegexError('unsupported', `The regular expression is longer than ${longestPattern} characters.`)
   }
@@ -139,14 +143,8 @@ function compile(pattern: string, meter: Meter): Program {
   const known = compiled.get(pattern)
   if (known !== undefined) return known.program
   meter.spend(pattern.length)
-  const made = toProgram(parseRegex(pattern))
+  const made = toRegexProgram(parseRegex(pattern))
   meter.spend(made.size / instructionsPerStep)
   compiled.set(pattern, made)
-  partsKept += made.size
-  for (const [oldest, { size }] of compiled) {
-    if (compiled.size <= mostCompiled && partsKept <= mostParts) break
-    compiled.delete(oldest)
-    partsKept -= size
-  }
   return made.program
 }

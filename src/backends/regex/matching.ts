@@ -1,7 +1,7 @@
 /** Run of a regular expression's program over a text. */
 import { isBoundedByWords, isUnicodeLineEnd } from './character-classes.ts'
 import type { Meter } from './meter.ts'
-import { type Instruction, instructionsPerStep, type Program } from './regex-program.ts'
+import { type Instruction, instructionsPerStep, type RegexProgram } from './regex-program.ts'
 import type { Position } from './regex-syntax.ts'
 
 /** Instructions that cost as much as beginning to look ahead or behind. */
@@ -29,18 +29,18 @@ const noSlots: Slots = []
 
 /** One program on one text; positions count UTF-16 units and never lie inside a character. */
 export class Matching {
-  readonly #program: Program
+  readonly #program: RegexProgram
   readonly #text: string
   readonly #meter: Meter
   /** The visit at which an instruction was followed last: once for each position is enough. */
   readonly #visited: Int32Array
-  readonly #looks = new Map<Program, Matching>()
+  readonly #looks = new Map<RegexProgram, Matching>()
   /** Whether a look held, by instruction and position. */
   readonly #held = new Map<number, boolean>()
   #visit = 0
   #work = 0
 
-  constructor(program: Program, text: string, meter: Meter) {
+  constructor(program: RegexProgram, text: string, meter: Meter) {
     meter.spend(program.length / instructionsPerStep)
     this.#program = program
     this.#text = text

@@ -5,14 +5,14 @@ import { type Position, RegexError, type RegexNode } from './regex-syntax.ts'
 export type Instruction =
   | { kind: 'characters'; test: CharacterTest; cost: number }
   | { kind: 'position'; what: Position }
-  | { kind: 'look'; program: Program; isNegated: boolean; longest: number | undefined }
+  | { kind: 'look'; program: RegexProgram; isNegated: boolean; longest: number | undefined }
   /** Follows both; the first is preferred. */
   | { kind: 'fork'; first: number; second: number }
   | { kind: 'jump'; to: number }
   | { kind: 'save'; slot: number }
   | { kind: 'match' }
 
-export type Program = readonly Instruction[]
+export type RegexProgram = readonly Instruction[]
 
 /** Instructions that cost as much as one step of a meter. */
 export const instructionsPerStep = 2
@@ -24,13 +24,13 @@ interface Parts {
 }
 
 /** @throws {RegexError} when it would be too large */
-export function toProgram(root: RegexNode): { program: Program; size: number } {
+export function toRegexProgram(root: RegexNode): { program: RegexProgram; size: number } {
   const parts = { count: 0 }
   const program = programOf(root, parts)
   return { program, size: parts.count }
 }
 
-function programOf(root: RegexNode, parts: Parts): Program {
+function programOf(root: RegexNode, parts: Parts): RegexProgram {
   const program: Instruction[] = []
   emit({ kind: 'group', inner: root, number: 0 }, program, parts)
   program.push({ kind: 'match' })

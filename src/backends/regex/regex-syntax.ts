@@ -78,6 +78,13 @@ const noFlags: Flags = {
   unicodeClasses: false,
 }
 
+const positions: Readonly<Record<string, Position>> = {
+  b: 'word-boundary',
+  B: 'no-word-boundary',
+  A: 'start',
+  Z: 'end',
+  z: 'very-end',
+}
 const characterEscapes: Readonly<Record<string, string>> = { t: '\t', n: '\n', r: '\r', f: '\f', e: '\x1b', a: '\x07' }
 
 /** @throws {RegexError} */
@@ -190,8 +197,7 @@ class RegexParser {
   #namedGroup(): RegexNode {
     if (!/^[A-Za-z]$/.test(this.#peek() ?? ''))
       throw malformed('A group in the regular expression needs a name of letters and digits.')
-    let name = ''
-    for (let next = this.#next(); next !== '>'; next = this.#next()) name += next
+    const name = this.#until('>')
     if (this.#names.has(name)) throw malformed(`Two groups in the regular expression have the name "${name}".`)
     this.#names.add(name)
     return this.#captured()
@@ -225,7 +231,7 @@ class RegexParser {
   #escape(): RegexNode[] {
     const character = this.#next()
     if (character === 'Q') return this.#quotation()
-    const position = positionOf(character)
+    const position = positions[character]
     if (position !== undefined) return [{ kind: position }]
     if (character === 'R') return [lineBreak()]
     if (/^[1-9k]$/.test(character))
@@ -254,11 +260,7 @@ class RegexParser {
 
   #classEscape(character: string): CharacterTest | undefined {
     if (character !== 'p' && character !== 'P') return shorthandClass(character, this.#flags.unicodeClasses)
-    let name = this.#next()
-    if (name === '{') {
-      name = ''
-      for (let next = this.#next(); next !== '}'; next = this.#next()) name += next
-    }
+    const name = this.#take('{') ? this.#until('}') : this.#next()
     const test = namedClass(name, this.#flags)
     if (test === undefined)
       throw new RegexError('unsupported', `The class of characters "${name}" is not known in regular expressions.`)
@@ -267,7 +269,7 @@ class RegexParser {
 
   #escapedCharacter(character: string): string {
     if (Object.hasOwn(characterEscapes, character)) return characterEscapes[character] as string
-    if (character === 'x') return this.#take('{') ? this.#bracedCode() : this.#hexCharacter(2)
+    if (character === 'x') return this.#take('{') ? fromHex(this.#until('}')) : this.#hexCharacter(2)
     if (character === 'u') return this.#unicodeCharacter()
     if (character === '0') return this.#octalCharacter()
     if (character === 'c') return String.fromCodePoint(codeOf(this.#next()) ^ 64)
@@ -278,12 +280,6 @@ class RegexParser {
   #hexCharacter(digits: number): string {
     let text = ''
     for (let count = 0; count < digits; count++) text += this.#next()
-    return fromHex(text)
-  }
-
-  #bracedCode(): string {
-    let text = ''
-    for (let next = this.#next(); next !== '}'; next = this.#next()) text += next
     return fromHex(text)
   }
 
@@ -383,10 +379,8 @@ class RegexParser {
     if (this.#take('*')) return { least: 0, most: Infinity }
     if (this.#take('+')) return { least: 1, most: Infinity }
     if (this.#take('?')) return { least: 0, most: 1 }
-    if (this.#peek() !== '{') return undefined
-    this.#next()
-    let text = ''
-    for (let next = this.#next(); next !== '}'; next = this.#next()) text += next
+    if (!this.#take('{')) return undefined
+    const text = this.#until('}')
     const match = /^(\d+)(,(\d*))?$/.exec(text)
     if (match === null) throw malformed(`"{${text}}" is not a number of repetitions.`)
     const least = Number(match[1])
@@ -417,6 +411,13 @@ class RegexParser {
     return character
   }
 
+  /** What stands before the next such character, which is taken too. */
+  #until(end: string): string {
+    let text = ''
+    for (let next = this.#next(); next !== end; next = this.#next()) text += next
+    return text
+  }
+
   #take(character: string): boolean {
     const isNext = this.#peek() === character
     if (isNext) this.#at++
@@ -430,23 +431,6 @@ class RegexParser {
 
 function malformed(message: string): RegexError {
   return new RegexError('malformed', message)
-}
-
-function positionOf(letter: string): Position | undefined {
-  switch (letter) {
-    case 'b':
-      return 'word-boundary'
-    case 'B':
-      return 'no-word-boundary'
-    case 'A':
-      return 'start'
-    case 'Z':
-      return 'end'
-    case 'z':
-      return 'very-end'
-    default:
-      return undefined
-  }
 }
 
 /** `\R`: carriage return and line feed together, or one line end of any kind. */

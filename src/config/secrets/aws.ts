@@ -1,7 +1,7 @@
 /** Objects of S3 and entries of AWS Secrets Manager, signed with credentials of the environment or of a pod's role. */
 import { createHash, createHmac } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
-import { withoutSlash } from '../../setting.ts'
+import { withoutSlash } from '../../settings/setting.ts'
 import type { Environment } from '../environment.ts'
 import { callStore, parseStoreAnswer } from './call-store.ts'
 import { childOf, paramOf, SecretError, type SecretPlaces, type SecretReference, variableOf } from './secret-reference.ts'

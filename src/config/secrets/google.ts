@@ -1,6 +1,6 @@
 /** Objects of Google Cloud Storage: `gcs!b:bucket!f:path`, as the account of a key file or of the machine. */
 import { readFile } from 'node:fs/promises'
-import { withoutSlash } from '../../setting.ts'
+import { withoutSlash } from '../../settings/setting.ts'
 import type { Environment } from '../environment.ts'
 import { callStore, parseStoreAnswer } from './call-store.ts'
 import { paramOf, SecretError, type SecretPlaces, type SecretReference } from './secret-reference.ts'

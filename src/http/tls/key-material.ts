@@ -2,7 +2,7 @@
 
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { shellWord } from '../../shell-word.ts'
+import { shellWord } from '../../names/shell-word.ts'
 import { explainUnreadable } from '../../storage/file-fault.ts'
 import { DerError } from './der.ts'
 import { isJks, readJks } from './java-store.ts'

@@ -1,14 +1,22 @@
 /** Settings of encrypted and additional listeners. */
 import { createSecureContext, getCiphers } from 'node:tls'
 import { z } from 'zod'
-import { formatJavaName } from '../../distinguished-name.ts'
-import { type SettingsReport, withoutEffect } from '../../setting.ts'
+import { formatJavaName } from '../../names/distinguished-name.ts'
+import {
+  on,
+  optionalFlag,
+  optionalText,
+  optionalTexts,
+  type SettingsReport,
+  whole,
+  withoutEffect,
+} from '../../settings/setting.ts'
 import type { Certificate } from './certificate.ts'
 import { type StoreFile, toPath, toStoreFile } from './key-material.ts'
 import { crlKey, findExpiry, type IdentityFiles, readTlsMaterial, type TlsSettings, toSecureContext } from './tls-material.ts'
 
 const anyCase = (text: string) => text.toLowerCase()
-const extraPort = z.int().min(-1).max(65535).default(-1)
+const extraPort = whole(-1, 65535).default(-1)
 
 /** What Gate offers too, without the suites that lack forward secrecy. */
 const strongCiphers = [
@@ -24,31 +32,21 @@ const strongCiphers = [
 ]
 
 export const TlsKeys = z.strictObject({
-  'server.ssl.enabled': z
-    .boolean()
-    .optional()
-    .describe('TLS on the main port. Default: on if a certificate or key store is set.'),
-  'server.ssl.certificate': z
-    .string()
-    .optional()
-    .describe('PEM file with the server certificate and the intermediate certificates.'),
-  'server.ssl.certificate-private-key': z.string().optional().describe('PEM file with its private key.'),
-  'server.ssl.key-store': z
-    .string()
-    .optional()
-    .describe('PKCS #12 file with certificate and private key; reloaded when it changes, like every file here.'),
+  'server.ssl.enabled': optionalFlag.describe('TLS on the main port. Default: on if a certificate or key store is set.'),
+  'server.ssl.certificate': optionalText.describe('PEM file with the server certificate and the intermediate certificates.'),
+  'server.ssl.certificate-private-key': optionalText.describe('PEM file with its private key.'),
+  'server.ssl.key-store': optionalText.describe(
+    'PKCS #12 file with certificate and private key; reloaded when it changes, like every file here.',
+  ),
   'server.ssl.key-store-type': withoutEffect('Detected from the file.'),
-  'server.ssl.key-store-password': z.string().optional().describe('Password of the key store.'),
+  'server.ssl.key-store-password': optionalText.describe('Password of the key store.'),
   'server.ssl.key-store-provider': withoutEffect('There are no providers.'),
-  'server.ssl.key-password': z.string().optional().describe('Password of the private key. Default: that of the key store.'),
-  'server.ssl.key-alias': z.string().optional().describe('Alias of the private key in the key store. Default: the first.'),
-  'server.ssl.trust-certificate': z
-    .string()
-    .optional()
-    .describe('PEM file with the authorities whose client certificates are accepted.'),
-  'server.ssl.trust-store': z.string().optional().describe('The same as a PKCS #12 file.'),
+  'server.ssl.key-password': optionalText.describe('Password of the private key. Default: that of the key store.'),
+  'server.ssl.key-alias': optionalText.describe('Alias of the private key in the key store. Default: the first.'),
+  'server.ssl.trust-certificate': optionalText.describe('PEM file with the authorities whose client certificates are accepted.'),
+  'server.ssl.trust-store': optionalText.describe('The same as a PKCS #12 file.'),
   'server.ssl.trust-store-type': withoutEffect('Detected from the file.'),
-  'server.ssl.trust-store-password': z.string().optional().describe('Password of the trust store.'),
+  'server.ssl.trust-store-password': optionalText.describe('Password of the trust store.'),
   'server.ssl.trust-store-provider': withoutEffect('There are no providers.'),
   'server.ssl.client-auth': z
     .string()
@@ -59,18 +57,17 @@ export const TlsKeys = z.strictObject({
       description: 'Whether the main port requests client certificates (`want`) or requires them (`need`).',
       type: 'none, want or need',
     }),
-  [crlKey]: z
-    .string()
-    .optional()
-    .describe('Revocation lists (CRL) of the authorities, PEM or DER; or `blocklist:` and a file of `issuer:::serial` lines.'),
-  'ssl.blocklist.enabled': z.boolean().default(true).describe('Whether a block list applies.'),
+  [crlKey]: optionalText.describe(
+    'Revocation lists (CRL) of the authorities, PEM or DER; or `blocklist:` and a file of `issuer:::serial` lines.',
+  ),
+  'ssl.blocklist.enabled': on.describe('Whether a block list applies.'),
   'server.ssl.server-name-bundles': z
     .unknown()
     .optional()
     .describe('Certificates by host name. Not supported: set one in `server.ssl` instead.'),
-  'server.ssl.bundle': z.string().optional().describe('Bundles of Spring. Not supported: set the files in `server.ssl` instead.'),
-  'server.ssl.ciphers': z.array(z.string()).optional().describe('Cipher suites; overrides `default.cipherSuites`.'),
-  'server.ssl.enabled-protocols': z.array(z.string()).optional().describe('TLS versions; overrides `default.tlsVersions`.'),
+  'server.ssl.bundle': optionalText.describe('Bundles of Spring. Not supported: set the files in `server.ssl` instead.'),
+  'server.ssl.ciphers': optionalTexts.describe('Cipher suites; overrides `default.cipherSuites`.'),
+  'server.ssl.enabled-protocols': optionalTexts.describe('TLS versions; overrides `default.tlsVersions`.'),
   'server.ssl.protocol': withoutEffect('The versions decide.'),
   'default.tlsVersions': z.array(z.string()).default(['TLSv1.3', 'TLSv1.2']).describe('TLS versions of all encrypted ports.'),
   'default.cipherSuites': z.array(z.string()).default(strongCiphers).describe('Cipher suites of all encrypted ports.'),
@@ -79,10 +76,7 @@ export const TlsKeys = z.strictObject({
   'management.server.port': extraPort.describe(
     'Extra port without TLS for health and metrics alone: `/health`, `/prometheus` and `/metrics`, also below `/actuator`; -1: none.',
   ),
-  'default.legacyServerPortAuth': z
-    .boolean()
-    .default(true)
-    .describe('Whether the extra port without TLS requires a login as the main port does.'),
+  'default.legacyServerPortAuth': on.describe('Whether the extra port without TLS requires a login as the main port does.'),
 })
 export type TlsKeys = z.infer<typeof TlsKeys>
 

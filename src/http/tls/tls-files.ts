@@ -21,7 +21,7 @@ export class TlsFiles {
   readonly #log: FastifyBaseLogger
   readonly #listeners: Listener[] = []
   #material: TlsMaterial
-  /** Of the files that `#material` was read from, and of the files as they were last seen. */
+  /** Stamps of the files that `#material` was read from, and of the files as they were last seen. */
   #loadedStamp: string
   #seenStamp: string
   #timer: NodeJS.Timeout | undefined

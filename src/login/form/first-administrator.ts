@@ -1,7 +1,7 @@
 /** The first user of an empty store, which opens a fresh installation to one person. */
 import { GatewayError } from '../../errors.ts'
-import { shellWord } from '../../shell-word.ts'
-import { toUserKey } from '../../user-name.ts'
+import { shellWord } from '../../names/shell-word.ts'
+import { toUserKey } from '../../names/user-name.ts'
 import type { StartSteps } from '../login-method.ts'
 import { generatePassword } from './generate-password.ts'
 import type { Users } from './users.ts'

@@ -1,10 +1,14 @@
 /** Passwords that Fairlead checks itself: of its user store and of the configuration. */
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { User } from '../../http/request-state.ts'
+import type { MethodContext } from '../method-type.ts'
 import type { PasswordSource } from '../password-login.ts'
-import { listOf } from '../trace.ts'
-import { deriveKey } from './password-hash.ts'
-import type { StoredUser, Users } from './users.ts'
+import { joinNames } from '../trace.ts'
+import { prepareFirstAdministrator } from './first-administrator.ts'
+import { FormUsers } from './form-users.ts'
+import { derivePasswordKey } from './password-hash.ts'
+import type { FormSettings } from './settings.ts'
+import { openUsers, type StoredUser, type Users } from './users.ts'
 
 /** The one user of the configuration file, as Gate has it: `spring.security.user.*`. */
 interface ConfiguredUser {
@@ -21,7 +25,23 @@ interface FormSourceOptions {
   command: (words: string) => string
 }
 
-export async function createFormSource(options: FormSourceOptions): Promise<PasswordSource> {
+/** Opens the user store and prepares its first user. */
+export async function openFormSource(
+  { configuredUser, firstAdmin }: FormSettings,
+  context: MethodContext,
+): Promise<PasswordSource> {
+  const { dataDir, permissionServiceEmbedded, adminRoles, command, announce, log, keep, now } = context
+  const users = keep(openUsers(dataDir, now))
+  const source = {
+    ...(await createFormSource({ users, configuredUser, permissionServiceEmbedded, command })),
+    users: new FormUsers(users, permissionServiceEmbedded ? adminRoles : []),
+  }
+  if (configuredUser !== undefined) return source
+  const first = { ...firstAdmin, roles: adminRoles, command, announce, warn: (text: string) => log.warn(text) }
+  return { ...source, prepareStart: () => prepareFirstAdministrator(users, first) }
+}
+
+async function createFormSource(options: FormSourceOptions): Promise<PasswordSource> {
   const { users, configuredUser, permissionServiceEmbedded, command } = options
   const stamp = configuredUser === undefined ? undefined : await configuredStamp(configuredUser)
   const isConfigured = (user: User) => configuredUser !== undefined && user.username === configuredUser.name && isUnstored(user)
@@ -41,7 +61,7 @@ export async function createFormSource(options: FormSourceOptions): Promise<Pass
       trace(isNamed ? 'yes' : 'no', 'the user of spring.security.user has this name')
       const stored = users.find(username)
       trace(stored === undefined ? 'no' : 'yes', `there is a user of this name in users.db (${command('user list')})`)
-      if (stored !== undefined) trace('note', `roles from users.db: ${listOf(stored.roles)}`)
+      if (stored !== undefined) trace('note', `roles from users.db: ${joinNames(stored.roles)}`)
       if (password === undefined) {
         if (stored !== undefined) return { user: toUser(stored) }
         return isNamed ? { user: toConfiguredUser(configuredUser) } : undefined
@@ -91,7 +111,7 @@ function isConfiguredUser({ name, password }: ConfiguredUser, givenName: string,
  * sessions, hence a slow function: an attacker with the file cannot try passwords quickly.
  */
 async function configuredStamp({ name, password }: ConfiguredUser): Promise<string> {
-  return (await deriveKey(password, digest(`configured user ${name}`))).toString('base64url')
+  return (await derivePasswordKey(password, digest(`configured user ${name}`))).toString('base64url')
 }
 
 /** @see docs/contracts/authentication.md#configured-user */

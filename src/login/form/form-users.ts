@@ -1,6 +1,6 @@
 /** Administration of the users of the login form while the gateway runs, by the rules that keep an administrator in it. */
 import { GatewayError } from '../../errors.ts'
-import { toUserKey } from '../../user-name.ts'
+import { toUserKey } from '../../names/user-name.ts'
 import { generatePassword } from './generate-password.ts'
 import type { StoredUser, Users } from './users.ts'
 

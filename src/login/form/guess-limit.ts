@@ -3,9 +3,9 @@
  * users who have logged in from the same network, or in the same browser, before.
  */
 import { hash } from 'node:crypto'
-import { BoundedMap } from '../../bounded-map.ts'
+import { BoundedMap } from '../../caches/bounded-map.ts'
 import { networkOf } from '../../http/network.ts'
-import { toUserKey } from '../../user-name.ts'
+import { toUserKey } from '../../names/user-name.ts'
 
 export interface Guess {
   readonly username: string
@@ -34,7 +34,7 @@ export interface Guesses {
 export const guessWindowMs = 15 * 60_000
 /** Failures within the window; from then on, one more each time that the share of one of them has passed. */
 export const limits = { pair: 10, browser: 10, network: 100, user: 50 } as const
-/** Of each kind, counters kept, and users remembered with a network. */
+/** Counters of each kind that are kept, and users remembered with a network. */
 const maxKept = 50_000
 /** After a login, a network counts as one of the user for so long. */
 export const knownForMs = 30 * 86_400_000
@@ -117,7 +117,7 @@ type Counter = readonly [failures: Failures, key: string]
 /** In milliseconds since the epoch. */
 interface FailureCount {
   readonly emptyAtMs: number
-  /** Of its first failure. */
+  /** When it failed first. */
   readonly sinceMs: number
 }
 

@@ -1,7 +1,7 @@
 /** Argon2id hashes of passwords, with their own parameters. */
 import { argon2, randomBytes, timingSafeEqual } from 'node:crypto'
 import { promisify } from 'node:util'
-import { SideThread, SideThreadError } from '../../side-thread.ts'
+import { SideThread, SideThreadError } from '../../concurrency/side-thread.ts'
 import { tooManyLogins } from '../too-many-logins.ts'
 import type { PasswordJob } from './password-worker.ts'
 
@@ -32,7 +32,7 @@ export async function hashPassword(password: string): Promise<string> {
 }
 
 /** The same for the same password and salt, at the cost of a hash. @throws {GatewayError} RATE_LIMITED */
-export function deriveKey(password: string, salt: Buffer): Promise<Buffer> {
+export function derivePasswordKey(password: string, salt: Buffer): Promise<Buffer> {
   return deriveInTurn(password, salt, hashCost)
 }
 

@@ -1,6 +1,6 @@
 /** Thread that hashes passwords. */
 import { argon2Sync } from 'node:crypto'
-import { serveJobs } from '../../side-thread.ts'
+import { serveJobs } from '../../concurrency/side-thread.ts'
 
 /** Parameters of Argon2id; memory in KiB. */
 export interface PasswordJob {

@@ -1,12 +1,12 @@
 /** Users of the login form: the file `users.db` in the data directory. */
 import { join } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
-import { BoundedMap } from '../../bounded-map.ts'
+import { BoundedMap } from '../../caches/bounded-map.ts'
 import { GatewayError } from '../../errors.ts'
 import { textsOf } from '../../json/values.ts'
+import { findNameObjection, toUserKey } from '../../names/user-name.ts'
 import { openDatabaseFor } from '../../storage/database.ts'
 import { migrate } from '../../storage/migrations.ts'
-import { findNameObjection, toUserKey } from '../../user-name.ts'
 import { hashPassword, isOutdated, isPassword, maxPasswordLength } from './password-hash.ts'
 
 /** Released steps are never edited. `version` goes up with every change that ends the sessions of the user. */

@@ -1,13 +1,12 @@
 /** Login by a header of a trusted proxy, on each request. */
 import type { IncomingMessage } from 'node:http'
 import type { FastifyRequest } from 'fastify'
-import { BoundedMap } from '../../bounded-map.ts'
+import { createCache, type ExpiringCache } from '../../caches/expiring-cache.ts'
 import { GatewayError } from '../../errors.ts'
 import { isTrustedPeer, type OriginSettings } from '../../http/origin.ts'
 import type { User } from '../../http/request-state.ts'
+import { findNameObjection } from '../../names/user-name.ts'
 import type { LoginReport } from '../../permissions/permissions.ts'
-import { isRunning } from '../../time-span.ts'
-import { findNameObjection } from '../../user-name.ts'
 import type { EntryPoint, LoginMethod, LoginOutcome } from '../login-method.ts'
 import type { PrepareUser } from '../prepare-user.ts'
 import { PreparedUsers } from '../prepared-users.ts'
@@ -36,11 +35,13 @@ export class HeaderLogin implements LoginMethod {
   readonly routes = []
   readonly #options: HeaderLoginOptions
   readonly #prepared: PreparedUsers
-  readonly #serviceAccounts = new BoundedMap<string, { isOne: boolean; untilMs: number }>(maxCachedNames)
+  readonly #serviceAccounts: ExpiringCache<{ isOne: boolean }>
 
   constructor(options: HeaderLoginOptions) {
     this.#options = options
     this.#prepared = new PreparedUsers(options.now)
+    const { serviceAccountsMs } = options.settings
+    this.#serviceAccounts = createCache({ maxSize: maxCachedNames, ttlMs: serviceAccountsMs, now: options.now })
   }
 
   reportOf(): LoginReport {
@@ -88,12 +89,11 @@ export class HeaderLogin implements LoginMethod {
 
   /** An answer counts for a while; that there was none does not. */
   async #isServiceAccount(name: string): Promise<boolean> {
-    const nowMs = this.#options.now()
     const known = this.#serviceAccounts.get(name)
-    if (known !== undefined && isRunning(nowMs, known.untilMs, this.#options.settings.serviceAccountsMs)) return known.isOne
+    if (known !== undefined) return known.isOne
     const isOne = await this.#options.isServiceAccount(name)
     if (isOne === undefined) return false
-    this.#serviceAccounts.set(name, { isOne, untilMs: nowMs + this.#options.settings.serviceAccountsMs })
+    this.#serviceAccounts.set(name, { isOne })
     return isOne
   }
 }

@@ -1,27 +1,22 @@
 /** Settings of the login by a header of a trusted proxy. */
-import { z } from 'zod'
-import type { SettingsReport } from '../../setting.ts'
+import { off, type SettingsReport, setting, settings, whole } from '../../settings/setting.ts'
 
-export const HeaderKeys = z.strictObject({
-  'header.enabled': z
-    .boolean()
-    .default(false)
-    .describe('Take the user from the header `X-SPINNAKER-USER`, which a proxy in front must set; see `internal-proxies`.'),
-  'header.serviceAccountCacheTimeoutMinutes': z
-    .int()
-    .min(0)
-    .default(60)
-    .describe('Minutes for which the names of service accounts are cached; their use is no login.'),
+export const headerKeys = settings({
+  enabled: setting('header.enabled', off).describe(
+    'Take the user from the header `X-SPINNAKER-USER`, which a proxy in front must set; see `internal-proxies`.',
+  ),
+  cacheMinutes: setting('header.serviceAccountCacheTimeoutMinutes', whole(0).default(60)).describe(
+    'Minutes for which the names of service accounts are cached; their use is no login.',
+  ),
 })
-export type HeaderKeys = z.infer<typeof HeaderKeys>
-
 const proxyKeys = ['server.tomcat.remoteip.internal-proxies', 'server.tomcat.internalProxies']
 
 export type HeaderSettings = NonNullable<ReturnType<typeof toHeaderSettings>>
 
 /** Undefined while the method is off. */
-export function toHeaderSettings(keys: HeaderKeys, report: SettingsReport) {
-  if (!keys['header.enabled']) return undefined
+export function toHeaderSettings(keys: object, report: SettingsReport) {
+  const { enabled, cacheMinutes } = headerKeys.read(keys)
+  if (!enabled) return undefined
   const named = proxyKeys.some((key) => report.isSet(key))
   report.notice(
     'Warning: header.enabled lets every program that connects from ' +
@@ -29,5 +24,5 @@ export function toHeaderSettings(keys: HeaderKeys, report: SettingsReport) {
       ' be any user. Nothing but the proxy may reach the listener, and the proxy has to replace X-SPINNAKER-USER in each request.' +
       (named ? '' : ' Name the addresses of the proxy in server.tomcat.remoteip.internal-proxies.'),
   )
-  return { serviceAccountsMs: keys['header.serviceAccountCacheTimeoutMinutes'] * 60_000 }
+  return { key: 'header.enabled', serviceAccountsMs: cacheMinutes * 60_000 }
 }

@@ -5,7 +5,6 @@ import { GatewayError } from '../../errors.ts'
 import type { User } from '../../http/request-state.ts'
 import type { LoginReport } from '../../permissions/permissions.ts'
 import type { EntryPoint, LoginMethod, LoginOutcome } from '../login-method.ts'
-import { nameCaseOfProxy } from '../name-case.ts'
 import { KeySet } from '../oauth2/key-set.ts'
 import { LoginFailure } from '../oauth2/login-failure.ts'
 import { createProviderCalls } from '../oauth2/provider-http.ts'
@@ -93,7 +92,7 @@ export class IapLogin implements LoginMethod {
   async #prepare(email: string): Promise<User> {
     const { settings, prepareUser, isServiceAccount } = this.#options
     const report = (await isServiceAccount(email)) ? undefined : this.reportOf()
-    return prepareUser(toUser(email), report, nameCaseOfProxy(settings.issuer))
+    return prepareUser(toUser(email), report, settings.nameCase)
   }
 
   /** @throws {LoginFailure} @see docs/contracts/authentication.md#google-iap */

@@ -1,9 +1,9 @@
 /** States of accounts in a directory, asked for users who do not log in: the owners of API tokens. */
-import { BoundedMap } from '../../bounded-map.ts'
+
+import { createCache, type ExpiringCache } from '../../caches/expiring-cache.ts'
 import type { Entry } from '../../directory/connection.ts'
-import { valuesOf } from '../../directory/groups.ts'
-import { elapsedMs } from '../../time-span.ts'
-import { toUserKey } from '../../user-name.ts'
+import { attributeValuesOf } from '../../directory/groups.ts'
+import { toUserKey } from '../../names/user-name.ts'
 
 interface AccountStatesOptions {
   /** @throws {Error} when the directory cannot say */
@@ -20,23 +20,25 @@ const maxKept = 10_000
 
 export class AccountStates {
   readonly #options: AccountStatesOptions
-  readonly #known = new BoundedMap<string, { isActive: boolean; atMs: number }>(maxKept)
+  readonly #known: ExpiringCache<boolean>
   readonly #asking = new Map<string, Promise<boolean>>()
 
   constructor(options: AccountStatesOptions) {
     this.#options = options
+    this.#known = createCache({ maxSize: maxKept, ttlMs: freshMs, now: options.now })
   }
 
   /** @throws {Error} when the directory cannot be asked, and has not been asked for an hour */
   async isActive(username: string): Promise<boolean> {
     const key = toUserKey(username)
     const known = this.#known.get(key)
-    const ageMs = known === undefined ? Number.POSITIVE_INFINITY : elapsedMs(this.#options.now(), known.atMs)
-    if (known !== undefined && ageMs < freshMs) return known.isActive
+    if (known !== undefined) return known
     try {
       return await this.#askOnce(key, username)
     } catch (error) {
-      if (known !== undefined && ageMs < lastKnownMs) return known.isActive
+      const last = this.#known.peek(key, { allowStale: true })
+      const expiredMs = -this.#known.getRemainingTTL(key)
+      if (last !== undefined && freshMs + expiredMs < lastKnownMs) return last
       throw error
     }
   }
@@ -48,7 +50,7 @@ export class AccountStates {
       this.#options
         .ask(username)
         .then((isActive) => {
-          this.#known.set(key, { isActive, atMs: this.#options.now() })
+          this.#known.set(key, isActive)
           return isActive
         })
         .finally(() => this.#asking.delete(key))
@@ -74,7 +76,7 @@ const dayMs = 86_400_000
 
 /** Whether the entry of an account is disabled or has expired. @param nowMs Milliseconds since the epoch */
 export function isDisabled(entry: Entry, nowMs: number): boolean {
-  const first = (name: string) => valuesOf(entry, name)[0]?.trim() ?? ''
+  const first = (name: string) => attributeValuesOf(entry, name)[0]?.trim() ?? ''
   const number = (name: string) => (/^\d{1,19}$/.test(first(name)) ? BigInt(first(name)) : 0n)
   const expires = number('accountExpires')
   const hasExpired = expires > 0n && expires < neverExpires && Number(expires / 10_000n) - windowsEpochMs <= nowMs

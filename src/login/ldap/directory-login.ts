@@ -1,14 +1,14 @@
 /** LDAP login: finds the entry, binds as the user, reads attributes and groups. */
 import type { FastifyBaseLogger } from 'fastify'
 import { EqualityFilter, PresenceFilter } from 'ldapts'
-import { type Connection, DirectoryRefusal, type Entry, isSizeLimit } from '../../directory/connection.ts'
+import { type DirectoryConnection, DirectoryRefusal, type Entry, isSizeLimit } from '../../directory/connection.ts'
 import type { Directory } from '../../directory/directory.ts'
 import { fillFilter, parseFilterTemplate } from '../../directory/filter-template.ts'
-import { createGroups, type Groups, type Search, valuesOf } from '../../directory/groups.ts'
-import { fillDnPattern, isSameDn } from '../../distinguished-name.ts'
+import { attributeValuesOf, createGroups, type Groups, type Search } from '../../directory/groups.ts'
 import type { User } from '../../http/request-state.ts'
+import { fillDnPattern, isSameDn } from '../../names/distinguished-name.ts'
 import type { Credentials } from '../basic-credentials.ts'
-import { listOf, type Trace } from '../trace.ts'
+import { joinNames, type Trace } from '../trace.ts'
 import { accountStateAttributes, isDisabled } from './account-states.ts'
 import { explainRefusal, hasToChangePassword, mustChange, type Refusal } from './refusal.ts'
 import type { LdapSettings } from './settings.ts'
@@ -145,7 +145,7 @@ export class DirectoryLogin {
             manager === undefined ? connection.search(request) : this.#directory.search(request)
           const entry = known ?? (await this.#readEntry(dn, connection))
           // OpenLDAP takes the password, and expects its client to do nothing else than to change it.
-          if (valuesOf(entry, 'pwdReset')[0]?.toUpperCase() === 'TRUE') throw new Refused(mustChange)
+          if (attributeValuesOf(entry, 'pwdReset')[0]?.toUpperCase() === 'TRUE') throw new Refused(mustChange)
           return { kind: 'user', user: await this.#toUser(dn, credentials.username, entry, search, trace) }
         } catch (error) {
           if (error instanceof DirectoryRefusal) throw hasToChangePassword(error) ? new Refused(mustChange) : new AfterBind(error)
@@ -165,12 +165,12 @@ export class DirectoryLogin {
   async #toUser(dn: string, typed: string, known: Entry | undefined, search: Search, trace: Trace | undefined): Promise<User> {
     const entry = known ?? (await this.#readAs(search, dn)) ?? { dn }
     const { memberOfAttribute, usernameAttribute, manager } = this.#settings
-    const first = (attribute: string) => valuesOf(entry, attribute)[0]?.trim() || null
-    const memberOf = memberOfAttribute === undefined ? [] : valuesOf(entry, memberOfAttribute)
+    const first = (attribute: string) => attributeValuesOf(entry, attribute)[0]?.trim() || null
+    const memberOf = memberOfAttribute === undefined ? [] : attributeValuesOf(entry, memberOfAttribute)
     const renamed = usernameAttribute && first(usernameAttribute)
     trace?.('note', `user name ${renamed || typed}, ${renamed ? `from the attribute ${usernameAttribute}` : 'as it was typed'}`)
     trace?.('note', `e-mail address ${first('mail') ?? 'none'}, from the attribute mail`)
-    if (memberOfAttribute !== undefined) trace?.('note', `${memberOfAttribute} lists ${listOf(memberOf)}`)
+    if (memberOfAttribute !== undefined) trace?.('note', `${memberOfAttribute} lists ${joinNames(memberOf)}`)
     const as = manager?.dn ?? 'the user'
     const { roles, cut } = await this.#groups.load({ dn, username: typed, memberOf }, traced(search, 'groups', as, trace))
     if (cut) this.#log.warn({ method: 'ldap', user: typed }, 'the user has more groups, or levels of them, than are read')
@@ -186,7 +186,7 @@ export class DirectoryLogin {
   }
 
   /** As the user; where users may not read themselves, as the manager. */
-  async #readEntry(dn: string, connection: Connection): Promise<Entry> {
+  async #readEntry(dn: string, connection: DirectoryConnection): Promise<Entry> {
     const found =
       (await this.#readAs((asked) => connection.search(asked), dn)) ??
       (this.#settings.manager === undefined ? undefined : await this.#readAs((asked) => this.#directory.search(asked), dn))

@@ -1,14 +1,14 @@
 /** Passwords checked by LDAP: queue, constant time of refusals, log. */
 import { setTimeout as wait } from 'node:timers/promises'
 import type { FastifyBaseLogger } from 'fastify'
+import type { Keep } from '../../concurrency/open-parts.ts'
+import { adviseOn, adviseOnConnection } from '../../directory/advice.ts'
 import { DirectoryRefusal, DirectoryUnreachable } from '../../directory/connection.ts'
 import { Directory } from '../../directory/directory.ts'
 import { GatewayError } from '../../errors.ts'
-import type { Keep } from '../../open-parts.ts'
 import type { PasswordSource } from '../password-login.ts'
 import { AccountStates } from './account-states.ts'
 import { DirectoryLogin } from './directory-login.ts'
-import { adviseOn, adviseOnConnection } from './refusal.ts'
 import type { LdapSettings } from './settings.ts'
 
 interface LdapSourceOptions {

@@ -1,4 +1,5 @@
 /** Reasons of a directory for refusing a password, for log and form. */
+import { wantsChannelBinding } from '../../directory/advice.ts'
 
 /** `expired`: the password has to be changed first. `restricted`: the password is right, and the account may not sign in. */
 export type RefusalNotice = 'expired' | 'restricted'
@@ -49,42 +50,12 @@ const bindCodes: Readonly<Record<number, string>> = {
   53: 'the directory is unwilling to check this account',
 }
 
-/** A domain controller that wants a token for the channel refuses every bind over TLS like this, right passwords included. */
-const channelBinding = /\bdata 80090346\b/
-
 /** Undefined when the code says that the directory is in trouble rather than that the password is wrong. */
 export function explainRefusal(code: number, message: string): Refusal | undefined {
   const reason = bindCodes[code]
-  if (reason === undefined || channelBinding.test(message)) return undefined
+  if (reason === undefined || wantsChannelBinding(message)) return undefined
   const sub = /\bdata ([0-9a-f]{3})\b/i.exec(message)?.[1]?.toLowerCase()
   const known = sub === undefined || code !== 49 ? undefined : activeDirectoryCodes[sub]
   if (known !== undefined) return { ...known, reason: `${known.reason} (data ${sub})` }
   return { reason: sub === undefined ? reason : `${reason} (data ${sub})` }
-}
-
-/** What to do when a directory answers a search or the manager's bind with an error. */
-const adviceByCode: Readonly<Record<number, string>> = {
-  1: 'it wants a bind before a search: set ldap.managerDn and ldap.managerPassword',
-  4: 'the search has more results than the directory gives at once; narrow ldap.groupSearchBase or the filter',
-  8: 'it wants TLS: write ldaps:// in ldap.url, or set ldap.startTls: true',
-  10: 'it refers to another server, which is not followed; write the address of that server in ldap.url',
-  13: 'it wants TLS: write ldaps:// in ldap.url, or set ldap.startTls: true',
-  32: 'the base of the search does not exist, or may not be seen: check the root in ldap.url and the search bases',
-  34: 'a base of a search is no name: check the root in ldap.url and the search bases',
-  49: 'it refuses the manager: check ldap.managerDn and ldap.managerPassword',
-  50: 'it does not let the manager search: check the rights of ldap.managerDn',
-}
-
-export function adviseOn({ code, message }: { code: number; message: string }): string | undefined {
-  if (channelBinding.test(message)) {
-    return 'it requires LDAP channel binding, which is not supported: set LdapEnforceChannelBinding to 1 at the domain controller'
-  }
-  return adviceByCode[code]
-}
-
-/** What to do when a server cannot be asked at all. @param cause Of the failure, with the code that Node or OpenSSL gave it */
-export function adviseOnConnection(cause: unknown): string | undefined {
-  const code = (cause as { code?: unknown } | undefined)?.code
-  const isCertificate = typeof code === 'string' && /CERT|SIGNATURE|ISSUER|ALTNAME/.test(code)
-  return isCertificate ? 'check the certificate of the server, its name in ldap.url, and ldap.caFile' : undefined
 }

@@ -1,10 +1,10 @@
 /** Settings of the login against a directory (LDAP, Active Directory). */
 import { z } from 'zod'
 import { belowPrefix, directoryKeys, toDirectorySettings } from '../../directory/settings.ts'
-import { type SettingsReport, withoutEffect } from '../../setting.ts'
+import { off, type SettingsReport, withoutEffect } from '../../settings/setting.ts'
 
 export const LdapKeys = z.strictObject({
-  'ldap.enabled': z.boolean().default(false).describe('Login against a directory (LDAP), with a form or HTTP Basic.'),
+  'ldap.enabled': off.describe('Login against a directory (LDAP), with a form or HTTP Basic.'),
   ...belowPrefix('ldap', directoryKeys),
   'ldap.managerDn': directoryKeys.managerDn.describe(
     'User for searches. Default: searches for users are anonymous, those for groups are made as the user.',
@@ -17,7 +17,7 @@ export const LdapKeys = z.strictObject({
     .regex(/^[A-Za-z][\w-]*$/, 'must be the name of an attribute, such as uid')
     .optional()
     .describe('Attribute with the user name to show. Default: the user name as typed.'),
-  'security.authn.ldap.enabled': z.boolean().default(false).describe('Switch of installers; `ldap.enabled` decides.'),
+  'security.authn.ldap.enabled': off.describe('Switch of installers; `ldap.enabled` decides.'),
   'security.authn.ldap': withoutEffect('Settings of installers; those below `ldap` count.'),
 })
 export type LdapKeys = z.infer<typeof LdapKeys>
@@ -32,5 +32,5 @@ export function toLdapSettings(keys: LdapKeys, report: SettingsReport) {
     }
     return undefined
   }
-  return { ...toDirectorySettings('ldap', keys, report), usernameAttribute: keys['ldap.usernameAttribute'] }
+  return { key: 'ldap.enabled', ...toDirectorySettings('ldap', keys, report), usernameAttribute: keys['ldap.usernameAttribute'] }
 }

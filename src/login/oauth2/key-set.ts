@@ -1,6 +1,6 @@
 /** Signing keys of a provider: cached, reloaded for unknown keys, with a rate limit. */
 import { type CompactVerifyGetKey, compactVerify, createLocalJWKSet, errors, type JSONWebKeySet } from 'jose'
-import { elapsedMs } from '../../time-span.ts'
+import { elapsedMs } from '../../settings/time-span.ts'
 import { LoginFailure } from './login-failure.ts'
 import { type CallProvider, readObject } from './provider-http.ts'
 

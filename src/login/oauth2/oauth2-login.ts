@@ -14,12 +14,12 @@ import type { PrepareUser } from '../prepare-user.ts'
 import type { LoginCredentials, Trace } from '../trace.ts'
 import { parseBearer } from './bearer-token.ts'
 import { LoginFailure } from './login-failure.ts'
-import type { Provider, ProviderUser } from './provider.ts'
+import type { OAuth2Provider, ProviderUser } from './provider.ts'
 import { methodName } from './to-user.ts'
 
 interface OAuth2LoginOptions {
   /** At least one; the first judges bearer tokens. */
-  providers: readonly Provider[]
+  providers: readonly OAuth2Provider[]
   /** A fixed address of the login page. */
   entryAddress: string | undefined
   site: Site
@@ -206,7 +206,7 @@ export class OAuth2Login implements LoginMethod {
     return provider.complete(parameters, state, pending.values)
   }
 
-  #find(id: string): Provider | undefined {
+  #find(id: string): OAuth2Provider | undefined {
     return this.#options.providers.find(({ registration }) => registration.id === id)
   }
 

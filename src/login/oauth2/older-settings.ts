@@ -1,6 +1,6 @@
 /** The one registration of early releases and of installers: `security.oauth2.*`, `security.authn.oauth2.*`. */
-import type { SettingsReport } from '../../setting.ts'
-import { nameCaseOfProvider } from '../name-case.ts'
+import type { SettingsReport } from '../../settings/setting.ts'
+import { nameCaseOfProvider } from './name-case.ts'
 import { type ClientAuthentication, type Endpoints, findPreset, type Preset, presetProfiles, type Tenants } from './presets.ts'
 import {
   addressesOf,

@@ -1,7 +1,8 @@
 /** Metadata of a provider: configured values, completed by discovery. */
 import type { FastifyBaseLogger } from 'fastify'
-import { elapsedMs } from '../../time-span.ts'
-import { within } from '../../within.ts'
+import { BackOff } from '../../concurrency/back-off.ts'
+import { within } from '../../concurrency/within.ts'
+import { elapsedMs } from '../../settings/time-span.ts'
 import { discover, type ProviderMetadata, WrongIssuer } from './discovery.ts'
 import { LoginFailure } from './login-failure.ts'
 import type { CallProvider } from './provider-http.ts'
@@ -32,8 +33,7 @@ export interface ProviderServerOptions {
 const longestStartMs = 3000
 /** A login that finds the issuer unknown asks it again, but not more often than this. */
 const askAgainAfterMs = 5000
-const firstRetryMs = 10_000
-const longestRetryMs = 60_000
+const retryPauses = { firstMs: 10_000, longestMs: 60_000 }
 
 export class ProviderServer {
   readonly #options: ProviderServerOptions
@@ -41,7 +41,7 @@ export class ProviderServer {
   #wrong: WrongIssuer | undefined
   #asking: Promise<void> | undefined
   #askedAtMs = Number.NEGATIVE_INFINITY
-  #retry: NodeJS.Timeout | undefined
+  readonly #backOff = new BackOff(retryPauses)
   #closed = false
 
   constructor(options: ProviderServerOptions) {
@@ -58,7 +58,7 @@ export class ProviderServer {
     if (this.#options.registration.issuerUri === undefined) return
     await within(longestStartMs, this.#ask())
     if (this.#wrong !== undefined) throw this.#wrong
-    if (this.#published === undefined) this.#retryIn(firstRetryMs)
+    if (this.#published === undefined) this.#retryLater()
   }
 
   /** @throws {LoginFailure} unavailable, while the issuer has not said what is not configured */
@@ -73,7 +73,7 @@ export class ProviderServer {
 
   close(): void {
     this.#closed = true
-    clearTimeout(this.#retry)
+    this.#backOff.cancel()
   }
 
   #known(): Server | undefined {
@@ -116,11 +116,11 @@ export class ProviderServer {
     log.info({ registration: id, issuer: issuerUri }, 'the issuer answered; logins with it work')
   }
 
-  #retryIn(delayMs: number): void {
-    this.#retry = setTimeout(() => {
+  #retryLater(): void {
+    this.#backOff.startLater(() => {
       void this.#ask().then(() => {
-        if (this.#published === undefined && !this.#closed) this.#retryIn(Math.min(delayMs * 2, longestRetryMs))
+        if (this.#published === undefined && !this.#closed) this.#retryLater()
       })
-    }, delayMs).unref()
+    })
   }
 }

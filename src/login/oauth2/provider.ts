@@ -1,7 +1,7 @@
 /** One provider: sends browsers there, judges what comes back, and judges bearer tokens. */
 import * as oauth from 'oauth4webapi'
 import type { User } from '../../http/request-state.ts'
-import type { NameCase } from '../name-case.ts'
+import type { NameCase } from '../login-method.ts'
 import type { Trace } from '../trace.ts'
 import { checkTokenClaims, looksLikeJwt } from './bearer-token.ts'
 import { createClientAuthentication } from './client-authentication.ts'
@@ -12,8 +12,8 @@ import type { CallProvider } from './provider-http.ts'
 import { ProviderServer, type ProviderServerOptions, type Server } from './provider-server.ts'
 import { fillRedirectUri } from './redirect-uri.ts'
 import type { Registration } from './registration.ts'
-import { type Attributes, findAttribute, findUnmet, isMet, toText } from './requirements.ts'
-import { toUser } from './to-user.ts'
+import { findAttribute, findUnmet, isMet, toText, type UserAttributes } from './requirements.ts'
+import { claimsToUser } from './to-user.ts'
 import { requestTokens } from './token-request.ts'
 import { isMember, loadUserInfo } from './user-info.ts'
 
@@ -29,7 +29,7 @@ export interface ProviderUser {
   readonly user: User
   /** Its roles are the platform's own business: the login is not reported. */
   readonly isServiceAccount: boolean
-  /** Of the provider. */
+  /** How the provider compares names. */
   readonly nameCase: NameCase
 }
 
@@ -40,7 +40,7 @@ interface AuthorizationRequest {
   readonly values: Record<string, string>
 }
 
-export class Provider {
+export class OAuth2Provider {
   readonly registration: Registration
   readonly #options: ProviderOptions
   readonly #call: CallProvider
@@ -146,7 +146,7 @@ export class Provider {
   }
 
   /** Checks the claims of a provider as if they were verified. @throws {LoginFailure} refused, unavailable */
-  async judgeClaims(claims: Attributes, trace: Trace): Promise<ProviderUser> {
+  async judgeClaims(claims: UserAttributes, trace: Trace): Promise<ProviderUser> {
     return this.#admit({ userInfoUri: undefined }, claims, undefined, trace)
   }
 
@@ -161,16 +161,16 @@ export class Provider {
 
   async #checkIdToken(
     server: Server,
-    { text, claims }: { text: string; claims: Attributes },
+    { text, claims }: { text: string; claims: UserAttributes },
     accessToken: string,
-  ): Promise<Attributes> {
+  ): Promise<UserAttributes> {
     await this.#keySet(server).verify(text, server.algorithms)
     const { clientId } = this.registration
     checkIdToken({ idToken: text, claims, clientId, accessToken, nowMs: this.#options.now() })
     return claims
   }
 
-  async #checkJwt(server: Server, token: string, audiences: readonly string[]): Promise<Attributes> {
+  async #checkJwt(server: Server, token: string, audiences: readonly string[]): Promise<UserAttributes> {
     const { issuer } = server
     if (issuer === undefined || server.jwkSetUri === undefined || !looksLikeJwt(token)) {
       throw new LoginFailure('refused', 'the bearer token is no JWT of a known issuer, and only such are accepted')
@@ -189,7 +189,7 @@ export class Provider {
   }
 
   /** @param subject Who the ID token is about: the user-info address must speak of the same person. */
-  async #loadUserInfo({ userInfoUri: url }: Server, accessToken: string, subject: unknown): Promise<Attributes> {
+  async #loadUserInfo({ userInfoUri: url }: Server, accessToken: string, subject: unknown): Promise<UserAttributes> {
     if (url === undefined) return {}
     const found = await loadUserInfo(this.#call, { url, registration: this.registration }, accessToken)
     if (subject !== undefined && found['sub'] !== subject) {
@@ -199,7 +199,7 @@ export class Provider {
   }
 
   /** The token has every attribute of the mapping. */
-  #saysEnough(claims: Attributes): boolean {
+  #saysEnough(claims: UserAttributes): boolean {
     const { username, roles } = this.registration.mapping
     const has = (name: string | undefined) => name !== undefined && findAttribute(claims, name) !== undefined
     return has(username) && (roles === undefined || has(roles))
@@ -208,12 +208,12 @@ export class Provider {
   /** @param accessToken Undefined: it is unknown, so organisations are not queried */
   async #admit(
     { userInfoUri }: Pick<Server, 'userInfoUri'>,
-    attributes: Attributes,
+    attributes: UserAttributes,
     accessToken: string | undefined,
     trace?: Trace,
   ): Promise<ProviderUser> {
     const { mapping, requirements, organization, nameCase } = this.registration
-    const user = toUser(attributes, mapping, trace)
+    const user = claimsToUser(attributes, mapping, trace)
     const account = mapping.serviceAccountEmail && toText(findAttribute(attributes, mapping.serviceAccountEmail))
     if (account && (await this.#options.isServiceAccount(account))) {
       trace?.('yes', `${account} is a service account, which has to meet no requirements`)

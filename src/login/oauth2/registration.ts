@@ -1,6 +1,6 @@
 /** A client registration at a provider. */
-import type { SettingsReport } from '../../setting.ts'
-import type { NameCase } from '../name-case.ts'
+import type { SettingsReport } from '../../settings/setting.ts'
+import type { NameCase } from '../login-method.ts'
 import {
   type ClientAuthentication,
   defaultMapping,

@@ -1,9 +1,9 @@
 /** Required attributes of a provider's users, and look-up of attributes. */
 import { isObject } from '../../json/values.ts'
-import { parseJavaPattern } from '../../setting.ts'
+import { parseJavaPattern } from '../../settings/setting.ts'
 
 /** The claims of a user: ID token and user-info. */
-export type Attributes = Readonly<Record<string, unknown>>
+export type UserAttributes = Readonly<Record<string, unknown>>
 
 export interface Requirement {
   readonly attribute: string
@@ -18,11 +18,11 @@ export function parseRequirement(attribute: string, text: string): Requirement {
 }
 
 /** The first attribute that does not fit; undefined when all do. Of a list, one fitting element is enough. */
-export function findUnmet(attributes: Attributes, requirements: readonly Requirement[]): string | undefined {
+export function findUnmet(attributes: UserAttributes, requirements: readonly Requirement[]): string | undefined {
   return requirements.find((requirement) => !isMet(attributes, requirement))?.attribute
 }
 
-export function isMet(attributes: Attributes, { attribute, value }: Requirement): boolean {
+export function isMet(attributes: UserAttributes, { attribute, value }: Requirement): boolean {
   const found = findAttribute(attributes, attribute)
   return (Array.isArray(found) ? found : [found]).some((one) => fits(one, value))
 }
@@ -39,7 +39,7 @@ export function hasTwoDomains(address: string): boolean {
 }
 
 /** By the exact name, or else by a path with dots: `realm_access.roles`. */
-export function findAttribute(attributes: Attributes, name: string): unknown {
+export function findAttribute(attributes: UserAttributes, name: string): unknown {
   if (Object.hasOwn(attributes, name)) return attributes[name]
   const dot = name.indexOf('.')
   if (dot < 1) return undefined

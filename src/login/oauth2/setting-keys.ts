@@ -1,8 +1,17 @@
 /** Keys of OAuth 2.0 and OpenID Connect, in both generations of Gate. */
 import { z } from 'zod'
-import { milliseconds, type SettingNotes, withoutEffect } from '../../setting.ts'
+import {
+  milliseconds,
+  on,
+  optionalFlag,
+  optionalText,
+  optionalTexts,
+  type SettingNotes,
+  texts,
+  withoutEffect,
+} from '../../settings/setting.ts'
 
-const text = z.string().min(1).optional()
+const text = optionalText
 
 /** Kept to the letter: a slash at the end is part of an issuer's name. */
 const address = z
@@ -14,7 +23,7 @@ const address = z
   .meta({ type: 'address' })
   .optional()
 
-const words = z.array(z.string()).optional()
+const words = optionalTexts
 
 /** A name in the provider's answer. Unlike elsewhere, an empty text says something: the field is not mapped. */
 function attribute(description: string) {
@@ -44,7 +53,7 @@ const RequirementKeys = z
   )
 
 const OrganizationKeys = z.strictObject({
-  type: z.string().optional().describe('`github`, the only kind of requirement.'),
+  type: optionalText.describe('`github`, the only kind of requirement.'),
   organization: text.describe('GitHub organisation of which users must be public members.'),
 })
 
@@ -64,7 +73,7 @@ const RegistrationKeys = z.strictObject({
   'authorization-grant-type': text.describe('authorization_code, the only value.'),
   'private-key-location': text.describe('PEM file with the key of `private_key_jwt`: RSA, or P-256.'),
   'private-key-id': text.describe('Name of that key at the provider.'),
-  pkce: z.boolean().default(true).describe('Bind each login to its browser with PKCE.'),
+  pkce: on.describe('Bind each login to its browser with PKCE.'),
   'provider-requirements': OrganizationKeys.optional(),
 })
 export type RegistrationKeys = z.infer<typeof RegistrationKeys>
@@ -82,7 +91,7 @@ export type ProviderKeys = z.infer<typeof ProviderKeys>
 
 /** What stood below `security.oauth2` in early releases, and still does below `security.authn.oauth2` in installers' files. */
 export const OlderKeys = z.strictObject({
-  enabled: z.boolean().optional().describe('`false` switches this section off.'),
+  enabled: optionalFlag.describe('`false` switches this section off.'),
   provider: text.describe('Preset: GOOGLE, GITHUB, AZURE, ORACLE, or OTHER without preset.'),
   client: z
     .strictObject({
@@ -92,13 +101,13 @@ export const OlderKeys = z.strictObject({
       userAuthorizationUri: address.describe('Older name of `authorization-uri`.'),
       accessTokenUri: address.describe('Older name of `token-uri`.'),
       preEstablishedRedirectUri: address.describe('Redirect address. Default: `{baseUrl}/login`.'),
-      useCurrentUri: z.boolean().optional().describe('Accepted; `preEstablishedRedirectUri` always overrides it.'),
+      useCurrentUri: optionalFlag.describe('Accepted; `preEstablishedRedirectUri` always overrides it.'),
       clientAuthenticationScheme: text.describe('header (default), form, query or none.'),
       authenticationScheme: text.describe(
         'How the access token is sent to the user-info endpoint: header (default), form or query.',
       ),
       tokenName: z.string().min(1).default('access_token').describe('Name of the access token in a form or query.'),
-      pkce: z.boolean().default(true).describe('Bind each login to its browser with PKCE.'),
+      pkce: on.describe('Bind each login to its browser with PKCE.'),
       grantType: withoutEffect('Is always authorization_code.'),
       registeredRedirectUri: withoutEffect('Known to the provider.'),
       id: withoutEffect('Name of the client in the Java framework.'),
@@ -150,12 +159,9 @@ export const OAuth2Keys = z.strictObject({
   'security.oauth2.external-auth-token-filter.read-timeout-ms': milliseconds
     .default(5000)
     .describe('Milliseconds to wait for a response of the provider; 0: a minute.'),
-  'security.oauth2.external-auth-token-filter.audience': z
-    .array(z.string())
-    .default([])
-    .describe(
-      'A bearer token must be a JWT of the issuer for one of these audiences. Default: any token that the user-info endpoint accepts.',
-    ),
+  'security.oauth2.external-auth-token-filter.audience': texts.describe(
+    'A bearer token must be a JWT of the issuer for one of these audiences. Default: any token that the user-info endpoint accepts.',
+  ),
   'security.authn.oauth2': OlderKeys.optional().meta({ description: sameParts, sameAs: 'security.oauth2' }),
   'spring.oauth2': OlderKeys.optional().meta({ description: sameParts, sameAs: 'security.oauth2' }),
   azureTenantId: text.describe('Tenant of the preset AZURE of early releases.'),

@@ -1,6 +1,7 @@
 /** Client registrations from the keys of both generations, with all errors. */
-import { boundedTimeout, type SettingsReport } from '../../setting.ts'
-import { nameCaseOfProvider } from '../name-case.ts'
+import { boundedTimeout, type SettingsReport } from '../../settings/setting.ts'
+import type { LoginSurroundings } from '../method-type.ts'
+import { nameCaseOfProvider } from './name-case.ts'
 import { type OlderRegistration, toOlderRegistration } from './older-settings.ts'
 import { type ClientAuthentication, type Endpoints, findPreset, type Preset, type Tenants } from './presets.ts'
 import { loadPrivateKey } from './private-key.ts'
@@ -29,11 +30,6 @@ export interface OAuth2Settings {
   readonly audiences: readonly string[]
 }
 
-export interface OAuth2Surroundings {
-  /** Active profiles: Gate's googleOAuth, githubOAuth and azureOAuth are presets. */
-  readonly profiles: readonly string[]
-}
-
 const registrationKey = 'spring.security.oauth2.client.registration'
 const providerKey = 'spring.security.oauth2.client.provider'
 /** They stand beside the registrations and are none. */
@@ -43,11 +39,11 @@ const besideRegistrations = new Set(['userinfomapping', 'userinforequirements'])
 export function toOAuth2Settings(
   keys: OAuth2Keys,
   report: SettingsReport,
-  surroundings: OAuth2Surroundings,
+  { profiles }: Pick<LoginSurroundings, 'profiles'>,
 ): OAuth2Settings | undefined {
   const tenants: Tenants = { azureTenantId: keys.azureTenantId, idcsTenantId: keys.idcsTenantId }
   const current = toRegistrations(keys, report, tenants)
-  const older = toOlderRegistration(keys, report, { tenants, profiles: surroundings.profiles, ignored: current.length > 0 })
+  const older = toOlderRegistration(keys, report, { tenants, profiles, ignored: current.length > 0 })
   if (current.length > 0 && older !== undefined) {
     report.notice(
       `Warning: ${older.key} and ${registrationKey} both configure a login; ${registrationKey} is used, the other is ignored.`,

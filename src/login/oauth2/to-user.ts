@@ -1,11 +1,12 @@
 /** Makes a user of what the provider says. */
-import { isDistinguishedName } from '../../distinguished-name.ts'
+
 import type { User } from '../../http/request-state.ts'
-import { findNameObjection } from '../../user-name.ts'
-import { listOf, type Trace } from '../trace.ts'
+import { isDistinguishedName } from '../../names/distinguished-name.ts'
+import { findNameObjection } from '../../names/user-name.ts'
+import { joinNames, type Trace } from '../trace.ts'
 import { LoginFailure } from './login-failure.ts'
 import type { UserMapping } from './presets.ts'
-import { type Attributes, findAttribute, hasTwoDomains, toText } from './requirements.ts'
+import { findAttribute, hasTwoDomains, toText, type UserAttributes } from './requirements.ts'
 
 export const methodName = 'oauth2'
 
@@ -15,9 +16,9 @@ export const methodName = 'oauth2'
  * @throws {LoginFailure} when nothing names the user
  * @see docs/contracts/authentication.md#oauth-20-and-openid-connect
  */
-export function toUser(attributes: Attributes, mapping: UserMapping, trace?: Trace): User {
+export function claimsToUser(attributes: UserAttributes, mapping: UserMapping, trace?: Trace): User {
   const field = (name: string | undefined) => (name === undefined ? null : toText(findAttribute(attributes, name)))
-  trace?.('note', `the provider gives ${listOf(Object.keys(attributes))}`)
+  trace?.('note', `the provider gives ${joinNames(Object.keys(attributes))}`)
   const email = field(mapping.email)
   const username = field(mapping.username) || email
   if (!username) {
@@ -32,7 +33,7 @@ export function toUser(attributes: Attributes, mapping: UserMapping, trace?: Tra
     'note',
     mapping.roles === undefined
       ? 'no roles: userInfoMapping.roles names no attribute'
-      : `roles ${listOf(roles)}, from ${mapping.roles}`,
+      : `roles ${joinNames(roles)}, from ${mapping.roles}`,
   )
   if (email !== null && hasTwoDomains(email)) {
     throw new LoginFailure('refused', 'the provider gives an e-mail address with more than one @')

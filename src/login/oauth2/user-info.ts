@@ -2,7 +2,7 @@
 import { LoginFailure } from './login-failure.ts'
 import { type CallProvider, readObject } from './provider-http.ts'
 import type { Registration } from './registration.ts'
-import type { Attributes } from './requirements.ts'
+import type { UserAttributes } from './requirements.ts'
 
 interface UserInfoPlace {
   readonly url: string
@@ -10,7 +10,7 @@ interface UserInfoPlace {
 }
 
 /** @throws {LoginFailure} refused: the token is not accepted or nothing useful is said; unavailable */
-export async function loadUserInfo(call: CallProvider, place: UserInfoPlace, accessToken: string): Promise<Attributes> {
+export async function loadUserInfo(call: CallProvider, place: UserInfoPlace, accessToken: string): Promise<UserAttributes> {
   const what = 'user-info address'
   const answer = await call({ what, ...toRequest(place, accessToken) })
   if (answer.status !== 200) throw new LoginFailure('refused', `the ${what} answered ${answer.status}`)
@@ -37,7 +37,7 @@ const maxPages = 50
 export async function isMember(
   call: CallProvider,
   place: UserInfoPlace,
-  facts: { attributes: Attributes; organization: string; accessToken: string },
+  facts: { attributes: UserAttributes; organization: string; accessToken: string },
 ): Promise<boolean> {
   const { attributes, organization, accessToken } = facts
   let next = attributes['organizations_url']

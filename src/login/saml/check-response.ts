@@ -1,5 +1,5 @@
 /** Checks SAML responses in a thread: one with thousands of groups takes a second, most of it in the libraries for signatures. */
-import { SideThread, SideThreadError } from '../../side-thread.ts'
+import { SideThread, SideThreadError } from '../../concurrency/side-thread.ts'
 import { tooManyLogins } from '../too-many-logins.ts'
 import type { Trace } from '../trace.ts'
 import { SamlRefused } from './refusal.ts'

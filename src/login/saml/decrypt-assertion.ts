@@ -1,7 +1,7 @@
 /** Decrypts a signed assertion. Unsigned content stays encrypted, so responses reveal nothing about it. */
 import type { KeyObject } from 'node:crypto'
 import { refuseUnless, SamlRefused, show } from './refusal.ts'
-import { attributeOf, childOf, descendantsOf, isElement, parseXml, type XmlElement, type XmlText } from './xml.ts'
+import { descendantsOf, isElement, parseXml, type XmlElement, type XmlText, xmlAttribute, xmlChild } from './xml.ts'
 import { decrypt } from './xml-libraries.js'
 
 const ciphers = [
@@ -21,7 +21,7 @@ export const encryptionMethods: readonly string[] = [...ciphers, ...keyTransport
 /** @param encrypted An `EncryptedAssertion` of a response whose signature has been verified @throws {SamlRefused} */
 export function decryptAssertion(encrypted: XmlElement, keys: readonly KeyObject[]): XmlText {
   refuseUnless(keys.length > 0, 'the assertion is encrypted, and no key to decrypt it is configured (saml.keyStore)')
-  const content = childOf(encrypted, 'encryption', 'EncryptedData')
+  const content = xmlChild(encrypted, 'encryption', 'EncryptedData')
   refuseUnless(content !== undefined, 'the encrypted assertion is empty')
   const cipher = methodOf(content)
   refuseUnless(ciphers.includes(cipher), `the cipher ${show(cipher)} is not supported`)
@@ -37,7 +37,7 @@ export function decryptAssertion(encrypted: XmlElement, keys: readonly KeyObject
 }
 
 function methodOf(element: XmlElement): string {
-  return attributeOf(childOf(element, 'encryption', 'EncryptionMethod'), 'Algorithm') ?? ''
+  return xmlAttribute(xmlChild(element, 'encryption', 'EncryptionMethod'), 'Algorithm') ?? ''
 }
 
 function decryptWith(key: KeyObject, xml: string): string | undefined {

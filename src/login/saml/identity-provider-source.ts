@@ -5,8 +5,8 @@ import { dirname, join } from 'node:path'
 import type { FastifyBaseLogger } from 'fastify'
 import { writePrivateFile } from '../../storage/private-files.ts'
 import { type IdentityProvider, parseIdpMetadata, readSigningCertificate } from './idp-metadata.ts'
-import { readCertificate, readLocation } from './key-store.ts'
-import type { SamlRegistration } from './settings.ts'
+import { readCertificateFile, readLocation } from './key-store.ts'
+import { isAddress, type SamlRegistration } from './settings.ts'
 
 export interface IdentityProviderSource {
   /** As of the last good copy. */
@@ -76,7 +76,7 @@ export async function loadIdentityProvider({ identityProvider }: SamlRegistratio
 
 function toConfigured(configured: Extract<SamlRegistration['identityProvider'], { kind: 'configured' }>): IdentityProvider {
   const { entityId, url, binding } = configured
-  const certificates = configured.certificates.map((location) => readSigningCertificate(readCertificate(location)))
+  const certificates = configured.certificates.map((location) => readSigningCertificate(readCertificateFile(location)))
   const keys = certificates.map(({ publicKey }) => publicKey)
   return { entityId, signOn: { [binding]: url }, wantsSignedRequests: false, keys, certificates }
 }
@@ -85,7 +85,7 @@ function parse(text: string, entityId: string | undefined, location: string): Id
   try {
     return parseIdpMetadata(text, entityId)
   } catch (error) {
-    throw new Error(`the metadata ${nameOf(location)} cannot be used: ${(error as Error).message}`, { cause: error })
+    throw new Error(`the metadata ${describeLocation(location)} cannot be used: ${(error as Error).message}`, { cause: error })
   }
 }
 
@@ -105,7 +105,7 @@ async function readMetadata(location: string): Promise<string> {
     const { code, message } = ((cause as Error).cause ?? cause) as Error & { code?: string }
     problem = code ?? message
   }
-  throw new Error(`the metadata ${nameOf(location)} cannot be fetched: ${problem}`)
+  throw new Error(`the metadata ${describeLocation(location)} cannot be fetched: ${problem}`)
 }
 
 async function readText(answer: Response): Promise<string> {
@@ -119,16 +119,12 @@ async function readText(answer: Response): Promise<string> {
   return Buffer.concat(chunks).toString('utf8')
 }
 
-export function isAddress(location: string): boolean {
-  return /^https?:\/\//i.test(location)
-}
-
 function isInline(location: string): boolean {
   return location.trimStart().startsWith('<')
 }
 
 /** An address may carry a key in its query. */
-export function nameOf(location: string): string {
+export function describeLocation(location: string): string {
   if (isInline(location)) return 'in the configuration'
   return isAddress(location) ? `at ${location.replace(/[?#].*$/s, '').replace(/\/\/[^/@]*@/, '//')}` : `in "${location}"`
 }
@@ -137,7 +133,7 @@ class MetadataCopy {
   readonly #file: string
   #kept: string | undefined
 
-  /** Of this address only: another one may be another identity provider. */
+  /** The copy belongs to this address: another one may be another identity provider. */
   constructor(dataDir: string, id: string, location: string) {
     const address = createHash('sha256').update(location).digest('hex').slice(0, 16)
     this.#file = join(dataDir, `saml-metadata-${id}-${address}.xml`)

@@ -1,8 +1,9 @@
 /** User of an accepted assertion: name from attributes, roles from values or DNs. */
-import { commonNameOf, isDistinguishedName, maskEscapes, parseName } from '../../distinguished-name.ts'
+
 import type { User } from '../../http/request-state.ts'
-import { findNameObjection } from '../../user-name.ts'
-import { listOf, type Trace } from '../trace.ts'
+import { commonNameOf, isDistinguishedName, maskEscapes, parseName } from '../../names/distinguished-name.ts'
+import { findNameObjection } from '../../names/user-name.ts'
+import { joinNames, type Trace } from '../trace.ts'
 import { refuseUnless } from './refusal.ts'
 import type { AcceptedAssertion } from './response.ts'
 
@@ -28,14 +29,14 @@ export interface RoleNotes {
 /**
  * @throws {SamlRefused} when no user name can be made of it, or a required role is missing
  */
-export function toUser(assertion: AcceptedAssertion, mapping: IdentityMapping, notes: RoleNotes, trace?: Trace): User {
+export function assertionToUser(assertion: AcceptedAssertion, mapping: IdentityMapping, notes: RoleNotes, trace?: Trace): User {
   const { attributes, nameId } = assertion
   const first = (name: string | undefined) =>
     name === undefined ? undefined : attributes.get(name)?.find((value) => value !== '')
   const username = first(mapping.attributes.username) ?? nameId
   const email = first(mapping.attributes.email) ?? nameId
   const source = (name: string | undefined) => (first(name) === undefined ? 'NameID' : `the attribute ${name}`)
-  trace?.('note', `the assertion has NameID ${nameId} and the attributes ${listOf([...attributes.keys()])}`)
+  trace?.('note', `the assertion has NameID ${nameId} and the attributes ${joinNames([...attributes.keys()])}`)
   trace?.('note', `user name ${username}, from ${source(mapping.attributes.username)}`)
   trace?.('note', `e-mail address ${email}, from ${source(mapping.attributes.email)}`)
   const objection = findNameObjection(username)
@@ -43,10 +44,13 @@ export function toUser(assertion: AcceptedAssertion, mapping: IdentityMapping, n
   const values = attributes.get(mapping.attributes.roles) ?? []
   const roles = toRoles(values, mapping, notes)
   const { requiredRoles } = mapping
-  trace?.('note', `roles ${listOf(roles)}, from ${values.length} values of the attribute ${mapping.attributes.roles}`)
+  trace?.('note', `roles ${joinNames(roles)}, from ${values.length} values of the attribute ${mapping.attributes.roles}`)
   if (requiredRoles.length > 0) {
     const held = requiredRoles.filter((role) => roles.includes(role))
-    trace?.(held.length > 0 ? 'yes' : 'no', `one of the roles in saml.requiredRoles (${listOf(requiredRoles)}): ${listOf(held)}`)
+    trace?.(
+      held.length > 0 ? 'yes' : 'no',
+      `one of the roles in saml.requiredRoles (${joinNames(requiredRoles)}): ${joinNames(held)}`,
+    )
   }
   refuseUnless(
     requiredRoles.length === 0 || requiredRoles.some((role) => roles.includes(role)),

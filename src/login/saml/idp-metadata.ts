@@ -1,6 +1,6 @@
 /** Parser of an identity provider's metadata: name, keys, login addresses. */
 import { type KeyObject, X509Certificate } from 'node:crypto'
-import { attributeOf, childrenOf, descendantsOf, isElement, parseXml, textOf, type XmlElement } from './xml.ts'
+import { childrenOf, descendantsOf, isElement, parseXml, type XmlElement, xmlAttribute, xmlText } from './xml.ts'
 import { fileLimits, localNameOf, messageLimits, scanTags, type Tag, type XmlLimits } from './xml-scanner.ts'
 
 export interface IdentityProvider {
@@ -27,7 +27,7 @@ export const bindings = {
  */
 export function parseIdpMetadata(text: string, wanted: string | undefined): IdentityProvider {
   const entities: XmlElement[] = []
-  // Of the thousands in the file of a federation, only those are parsed that may be meant.
+  // The file of a federation has thousands; only those that may be meant are parsed.
   for (const xml of cutProviders(text.replace(/^\ufeff/, ''), wanted)) {
     const found = descendantsOf(parseXml(xml, entityLimits).root).find((element) => isProvider(element, wanted))
     if (found !== undefined) entities.push(found)
@@ -82,13 +82,13 @@ function mayName(tag: string, wanted: string | undefined): boolean {
 
 function isProvider(element: XmlElement, wanted: string | undefined): boolean {
   if (!isElement(element, 'metadata', 'EntityDescriptor')) return false
-  if (wanted !== undefined && attributeOf(element, 'entityID') !== wanted) return false
+  if (wanted !== undefined && xmlAttribute(element, 'entityID') !== wanted) return false
   return childrenOf(element, 'metadata', 'IDPSSODescriptor').length > 0
 }
 
 function toIdentityProvider(entity: XmlElement): IdentityProvider {
   const descriptors = childrenOf(entity, 'metadata', 'IDPSSODescriptor')
-  const entityId = attributeOf(entity, 'entityID') ?? ''
+  const entityId = xmlAttribute(entity, 'entityID') ?? ''
   if (entityId === '') throw new Error('the identity provider has no entityID')
   const services = descriptors.flatMap((one) => childrenOf(one, 'metadata', 'SingleSignOnService'))
   const redirect = locationOf(services, bindings.redirect)
@@ -98,8 +98,8 @@ function toIdentityProvider(entity: XmlElement): IdentityProvider {
   }
   const certificates = descriptors.flatMap((one) => childrenOf(one, 'metadata', 'KeyDescriptor')).flatMap(signingCertificatesOf)
   if (certificates.length === 0) throw new Error('the identity provider has no certificate for signatures')
-  const wantsSignedRequests = descriptors.some((one) => /^(true|1)$/.test(attributeOf(one, 'WantAuthnRequestsSigned') ?? ''))
-  const validUntilMs = Date.parse(attributeOf(entity, 'validUntil') ?? '')
+  const wantsSignedRequests = descriptors.some((one) => /^(true|1)$/.test(xmlAttribute(one, 'WantAuthnRequestsSigned') ?? ''))
+  const validUntilMs = Date.parse(xmlAttribute(entity, 'validUntil') ?? '')
   return {
     entityId,
     signOn: { redirect, post },
@@ -111,8 +111,8 @@ function toIdentityProvider(entity: XmlElement): IdentityProvider {
 }
 
 function locationOf(services: readonly XmlElement[], binding: string): string | undefined {
-  const service = services.find((one) => attributeOf(one, 'Binding') === binding)
-  const location = attributeOf(service, 'Location')
+  const service = services.find((one) => xmlAttribute(one, 'Binding') === binding)
+  const location = xmlAttribute(service, 'Location')
   if (location === undefined) return undefined
   const url = URL.parse(location)
   if (url === null || !/^https?:$/.test(url.protocol)) throw new Error('an address for single sign-on is no http or https URL')
@@ -121,18 +121,18 @@ function locationOf(services: readonly XmlElement[], binding: string): string | 
 
 /** A key without `use` serves both purposes. */
 function signingCertificatesOf(descriptor: XmlElement): X509Certificate[] {
-  const use = attributeOf(descriptor, 'use')
+  const use = xmlAttribute(descriptor, 'use')
   if (use !== undefined && use !== 'signing') return []
   return descendantsOf(descriptor)
     .filter((element) => isElement(element, 'signature', 'X509Certificate'))
-    .map((element) => readSigningCertificate(Buffer.from(textOf(element), 'base64')))
+    .map((element) => readSigningCertificate(Buffer.from(xmlText(element), 'base64')))
 }
 
 /** The dates of a certificate do not matter here: the metadata says which keys count. @throws {Error} */
 export function readSigningCertificate(certificate: Buffer | string): X509Certificate {
   try {
     const read = new X509Certificate(certificate)
-    // Of a kind that is not known, it has no key that could be used.
+    // A certificate with an unknown kind of key has none that can be used.
     if (read.publicKey.type !== 'public') throw new Error('it has no public key')
     return read
   } catch (cause) {

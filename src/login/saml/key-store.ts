@@ -34,7 +34,7 @@ function toFile(location: string): string {
 export interface KeyStoreLocation {
   readonly location: string
   readonly password: string
-  /** Of the entry, where there are several. */
+  /** Name of the entry, where there are several. */
   readonly alias: string | undefined
 }
 
@@ -50,7 +50,7 @@ export function readPemKeyPair(keyLocation: string, certificateLocation: string)
 }
 
 /** The first certificate of a file in PEM, or of a text in PEM itself. @throws {Error} */
-export function readCertificate(location: string): string {
+export function readCertificateFile(location: string): string {
   return firstCertificate(readText(location))
 }
 

@@ -1,29 +1,13 @@
 /** Opens the SAML login: loads keys and metadata, reports all errors at once. */
-import type { FastifyBaseLogger } from 'fastify'
-import type { Site } from '../../http/page.ts'
-import type { Keep } from '../../open-parts.ts'
-import type { Redis } from '../../redis/redis.ts'
-import type { SettingsReport } from '../../setting.ts'
-import { isAddress, loadIdentityProvider, openIdentityProviderSource } from './identity-provider-source.ts'
+import type { SettingsReport } from '../../settings/setting.ts'
+import type { MethodContext } from '../method-type.ts'
+import { loadIdentityProvider, openIdentityProviderSource } from './identity-provider-source.ts'
 import type { IdentityProvider } from './idp-metadata.ts'
 import { type KeyPair, readKeyStore, readPemKeyPair } from './key-store.ts'
-import { Registration } from './registration.ts'
+import { RelyingParty } from './relying-party.ts'
 import { SamlLogin } from './saml-login.ts'
-import type { SamlRegistration, SamlSettings } from './settings.ts'
+import { isAddress, type SamlRegistration, type SamlSettings } from './settings.ts'
 import { createRedisUsedAssertions, openUsedAssertions } from './used-assertions.ts'
-
-interface OpenSamlOptions {
-  settings: SamlSettings
-  /** Keeps `saml.db` and copies of metadata. */
-  dataDir: string
-  site: Site
-  log: FastifyBaseLogger
-  keep: Keep
-  /** Milliseconds since the epoch. */
-  now: () => number
-  /** Shared by replicas; without it, a file of this one remembers which assertions have been used. */
-  redis: Redis | undefined
-}
 
 /** The keys of one registration with an identity provider. */
 interface RegistrationKeys {
@@ -35,14 +19,14 @@ interface RegistrationKeys {
 type Tell = (key: string, message: string) => void
 
 /** @throws {Error} naming every key store, key pair and metadata that cannot be used */
-export async function openSamlLogin(options: OpenSamlOptions): Promise<SamlLogin> {
-  const { settings, site, log, keep, now, dataDir, redis } = options
+export async function openSamlLogin(settings: SamlSettings, context: MethodContext): Promise<SamlLogin> {
+  const { page: site, log, keep, now, dataDir, redis } = context
   const { hash, processingPath, metadataRefreshMs: refreshMs } = settings
   const problems: string[] = []
   const { contextPath } = site
   const load: LoadRegistration = async (registration, keys) => {
     const source = keep(await openIdentityProviderSource(registration, { dataDir, refreshMs, log }))
-    const opened = new Registration({ settings: registration, source, ...keys, hash, processingPath, contextPath })
+    const opened = new RelyingParty({ settings: registration, source, ...keys, hash, processingPath, contextPath })
     return { identityProvider: source.current(), opened }
   }
   const found = await readMaterial(settings, load, (key, message) => problems.push(`${key}: ${message}`))
@@ -65,7 +49,7 @@ export async function checkSamlFiles(settings: SamlSettings, report: SettingsRep
 interface LoadedRegistration {
   /** Undefined where it was not queried. */
   identityProvider: IdentityProvider | undefined
-  opened?: Registration
+  opened?: RelyingParty
 }
 
 /** @throws {Error} when there is no usable metadata */

@@ -34,8 +34,8 @@ const refusals = {
     '“server.servlet.session.cookie.same-site: none”.',
 } as const
 
-export type RefusalNotice = keyof typeof refusals
+export type SamlRefusalNotice = keyof typeof refusals
 
-export function refusalText(notice: RefusalNotice): string {
+export function refusalText(notice: SamlRefusalNotice): string {
   return refusals[notice]
 }

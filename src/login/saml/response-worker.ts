@@ -1,5 +1,5 @@
 /** Thread that checks SAML responses. */
-import { serveJobs } from '../../side-thread.ts'
+import { serveJobs } from '../../concurrency/side-thread.ts'
 import type { StepVerdict } from '../trace.ts'
 import { SamlRefused } from './refusal.ts'
 import { type AcceptedAssertion, checkContent, type Expectation } from './response.ts'

@@ -6,16 +6,16 @@ import type { IdentityProvider } from './idp-metadata.ts'
 import { refuseUnless, SamlRefused, show } from './refusal.ts'
 import { checkIdentifiers, findSigner, readSigned, type Trust } from './signed-bytes.ts'
 import {
-  attributeOf,
-  childOf,
   childrenOf,
   elementsOf,
   isElement,
   parseOutline,
   parseXml,
-  textOf,
   type XmlElement,
   type XmlText,
+  xmlAttribute,
+  xmlChild,
+  xmlText,
 } from './xml.ts'
 
 /** What a response has to agree with. A thread gets a copy, but for `trace`. */
@@ -88,7 +88,7 @@ function isBase64Of(bytes: Buffer, text: string): boolean {
 /** Whom the response claims to come from; decides nothing but whose keys are tried. */
 export function claimedIssuer({ outline }: ReceivedResponse): string {
   const assertion = childrenOf(outline, 'assertion', 'Assertion')[0]
-  return textOf(childrenOf(outline, 'assertion', 'Issuer')[0] ?? (assertion && childrenOf(assertion, 'assertion', 'Issuer')[0]))
+  return xmlText(childrenOf(outline, 'assertion', 'Issuer')[0] ?? (assertion && childrenOf(assertion, 'assertion', 'Issuer')[0]))
 }
 
 /** The whole response. @throws {SamlRefused} */
@@ -150,27 +150,27 @@ function decodeUtf8(bytes: Buffer): string {
 
 /** @returns the request that the response says it answers */
 function checkFrame(response: XmlElement, { identityProvider, consumerUrls }: Expectation): string | undefined {
-  refuseUnless(attributeOf(response, 'Version') === '2.0', 'the response is not of SAML 2.0')
-  const issuer = childOf(response, 'assertion', 'Issuer')
+  refuseUnless(xmlAttribute(response, 'Version') === '2.0', 'the response is not of SAML 2.0')
+  const issuer = xmlChild(response, 'assertion', 'Issuer')
   refuseUnless(
-    issuer === undefined || textOf(issuer) === identityProvider.entityId,
-    `the response was issued by ${show(textOf(issuer))} instead of ${show(identityProvider.entityId)}`,
+    issuer === undefined || xmlText(issuer) === identityProvider.entityId,
+    `the response was issued by ${show(xmlText(issuer))} instead of ${show(identityProvider.entityId)}`,
   )
-  const destination = attributeOf(response, 'Destination')
+  const destination = xmlAttribute(response, 'Destination')
   refuseUnless(
     destination === undefined || consumerUrls.has(destination),
     `the response is meant for ${show(destination)}, which is no address of this gateway`,
   )
-  checkStatus(childOf(response, 'protocol', 'Status'))
-  return attributeOf(response, 'InResponseTo')
+  checkStatus(xmlChild(response, 'protocol', 'Status'))
+  return xmlAttribute(response, 'InResponseTo')
 }
 
 function checkStatus(status: XmlElement | undefined): void {
-  const code = status && childOf(status, 'protocol', 'StatusCode')
-  const value = attributeOf(code, 'Value')
+  const code = status && xmlChild(status, 'protocol', 'StatusCode')
+  const value = xmlAttribute(code, 'Value')
   if (value === success) return
-  const detail = attributeOf(code && childOf(code, 'protocol', 'StatusCode'), 'Value')
-  const message = textOf(status && childOf(status, 'protocol', 'StatusMessage'))
+  const detail = xmlAttribute(code && xmlChild(code, 'protocol', 'StatusCode'), 'Value')
+  const message = xmlText(status && xmlChild(status, 'protocol', 'StatusMessage'))
   throw new SamlRefused(
     `the identity provider answers ${show(value)}${detail ? `, ${show(detail)}` : ''}${message ? `: ${show(message)}` : ''}`,
   )
@@ -202,32 +202,32 @@ function readAssertion({ document, response, isSigned, trust }: ResponseText, { 
 }
 
 function onlyChild(response: XmlElement, name: string): XmlElement {
-  const child = childOf(response, 'assertion', name)
+  const child = xmlChild(response, 'assertion', name)
   refuseUnless(child !== undefined, `the signed response has no ${name}`)
   return child
 }
 
 function checkAssertion(assertion: XmlElement, { answered, isSigned }: Frame, expected: Expectation): AcceptedAssertion {
   const { identityProvider, nowMs } = expected
-  refuseUnless(attributeOf(assertion, 'Version') === '2.0', 'the assertion is not of SAML 2.0')
-  const id = attributeOf(assertion, 'ID')
+  refuseUnless(xmlAttribute(assertion, 'Version') === '2.0', 'the assertion is not of SAML 2.0')
+  const id = xmlAttribute(assertion, 'ID')
   refuseUnless(id !== undefined && id !== '', 'the assertion has no identifier')
-  const issuer = textOf(childOf(assertion, 'assertion', 'Issuer'))
+  const issuer = xmlText(xmlChild(assertion, 'assertion', 'Issuer'))
   refuseUnless(
     issuer === identityProvider.entityId,
     `the assertion was issued by ${show(issuer)} instead of ${show(identityProvider.entityId)}`,
   )
-  const conditionsEndMs = checkConditions(childOf(assertion, 'assertion', 'Conditions'), expected)
+  const conditionsEndMs = checkConditions(xmlChild(assertion, 'assertion', 'Conditions'), expected)
   const oldMs = checkAge(assertion, nowMs)
   expected.trace?.('yes', `issuer ${issuer}, time and audience ${expected.entityId} of the assertion`)
-  const subject = childOf(assertion, 'assertion', 'Subject')
+  const subject = xmlChild(assertion, 'assertion', 'Subject')
   refuseUnless(subject !== undefined, 'the assertion has no subject')
   const confirmation = confirm(subject, expected)
   expected.trace?.('yes', 'recipient and time of the confirmation of the subject')
   const inResponseTo = confirmation.inResponseTo ?? answered
   refuseUnless(answered === undefined || answered === inResponseTo, 'response and assertion answer different requests')
   checkAuthenticationAge(assertion, expected)
-  const nameId = textOf(childOf(subject, 'assertion', 'NameID'))
+  const nameId = xmlText(xmlChild(subject, 'assertion', 'NameID'))
   refuseUnless(nameId !== '', 'the subject has no NameID')
   return {
     id,
@@ -242,7 +242,7 @@ function checkAssertion(assertion: XmlElement, { answered, isSigned }: Frame, ex
 
 /** @returns when the assertion is too old, in milliseconds since the epoch */
 function checkAge(assertion: XmlElement, nowMs: number): number {
-  const issued = attributeOf(assertion, 'IssueInstant')
+  const issued = xmlAttribute(assertion, 'IssueInstant')
   const issuedMs = parseTime(issued ?? '')
   refuseUnless(issuedMs <= nowMs + clockSkewMs, `the assertion was issued at ${show(issued)}, which is in the future`)
   const oldMs = issuedMs + maxAgeMs
@@ -263,7 +263,7 @@ function checkConditions(conditions: XmlElement | undefined, { entityId, nowMs }
   const restrictions = childrenOf(conditions, 'assertion', 'AudienceRestriction')
   refuseUnless(restrictions.length > 0, 'the assertion names no audience')
   for (const restriction of restrictions) {
-    const audiences = childrenOf(restriction, 'assertion', 'Audience').map(textOf)
+    const audiences = childrenOf(restriction, 'assertion', 'Audience').map(xmlText)
     refuseUnless(
       audiences.includes(entityId),
       `the assertion is meant for ${show(audiences.join(', '))}, and this gateway is called ${show(entityId)}`,
@@ -276,9 +276,9 @@ function checkConditions(conditions: XmlElement | undefined, { entityId, nowMs }
 function confirm(subject: XmlElement, expected: Expectation): { inResponseTo: string | undefined; endMs: number } {
   let reason = 'the subject is not confirmed as a bearer'
   for (const confirmation of childrenOf(subject, 'assertion', 'SubjectConfirmation')) {
-    if (attributeOf(confirmation, 'Method') !== bearer) continue
+    if (xmlAttribute(confirmation, 'Method') !== bearer) continue
     try {
-      return checkConfirmation(childOf(confirmation, 'assertion', 'SubjectConfirmationData'), expected)
+      return checkConfirmation(xmlChild(confirmation, 'assertion', 'SubjectConfirmationData'), expected)
     } catch (error) {
       if (!(error instanceof SamlRefused)) throw error
       reason = error.message
@@ -289,20 +289,20 @@ function confirm(subject: XmlElement, expected: Expectation): { inResponseTo: st
 
 function checkConfirmation(content: XmlElement | undefined, { consumerUrls, nowMs }: Expectation) {
   refuseUnless(content !== undefined, 'the confirmation of the subject is empty')
-  const recipient = attributeOf(content, 'Recipient')
+  const recipient = xmlAttribute(content, 'Recipient')
   refuseUnless(
     recipient !== undefined && consumerUrls.has(recipient),
     `the recipient is ${show(recipient)}, which is no address of this gateway`,
   )
   const endMs = checkTimes(content, nowMs, 'the confirmation of the subject')
   refuseUnless(endMs !== undefined, 'the confirmation of the subject has no end')
-  return { inResponseTo: attributeOf(content, 'InResponseTo'), endMs }
+  return { inResponseTo: xmlAttribute(content, 'InResponseTo'), endMs }
 }
 
 /** @returns NotOnOrAfter in milliseconds since the epoch, if it is there */
 function checkTimes(element: XmlElement, nowMs: number, what: string): number | undefined {
-  const start = attributeOf(element, 'NotBefore')
-  const end = attributeOf(element, 'NotOnOrAfter')
+  const start = xmlAttribute(element, 'NotBefore')
+  const end = xmlAttribute(element, 'NotOnOrAfter')
   refuseUnless(start === undefined || parseTime(start) <= nowMs + clockSkewMs, `${what} is valid from ${show(start)} only`)
   const endMs = end === undefined ? undefined : parseTime(end)
   refuseUnless(endMs === undefined || nowMs < endMs + clockSkewMs, `${what} was valid until ${show(end)} only`)
@@ -314,7 +314,7 @@ function checkAuthenticationAge(assertion: XmlElement, { maxAuthenticationAgeMs,
   const statements = childrenOf(assertion, 'assertion', 'AuthnStatement')
   refuseUnless(statements.length > 0, 'the assertion does not say when the user was authenticated')
   for (const statement of statements) {
-    const instant = attributeOf(statement, 'AuthnInstant')
+    const instant = xmlAttribute(statement, 'AuthnInstant')
     refuseUnless(
       parseTime(instant ?? '') + maxAuthenticationAgeMs + clockSkewMs >= nowMs,
       `the user was authenticated at ${show(instant)}, longer ago than saml.maxAuthenticationAge`,
@@ -334,8 +334,8 @@ function readAttributes(assertion: XmlElement): Map<string, string[]> {
   const found = new Map<string, string[]>()
   for (const statement of childrenOf(assertion, 'assertion', 'AttributeStatement')) {
     for (const attribute of childrenOf(statement, 'assertion', 'Attribute')) {
-      const name = attributeOf(attribute, 'Name') ?? ''
-      const values = childrenOf(attribute, 'assertion', 'AttributeValue').map(textOf)
+      const name = xmlAttribute(attribute, 'Name') ?? ''
+      const values = childrenOf(attribute, 'assertion', 'AttributeValue').map(xmlText)
       found.set(name, [...(found.get(name) ?? []), ...values])
     }
   }

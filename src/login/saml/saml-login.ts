@@ -9,16 +9,16 @@ import type { RequestState, User } from '../../http/request-state.ts'
 import type { LoginReport } from '../../permissions/permissions.ts'
 import { askStore } from '../../sessions/session-store.ts'
 import { createChoicePage } from '../choice-page.ts'
-import type { EntryPoint, LoginEnding, LoginMethod, LoginOutcome } from '../login-method.ts'
-import { type NameCase, nameCaseOfIdentityProvider } from '../name-case.ts'
+import type { EntryPoint, LoginEnding, LoginMethod, LoginOutcome, NameCase } from '../login-method.ts'
 import type { OpenPath } from '../open-paths.ts'
 import type { LoginCredentials, Trace } from '../trace.ts'
 import { formatAuthnRequest, toPostFields, toRedirectUrl } from './authn-request.ts'
 import { checkResponse } from './check-response.ts'
-import { type RoleNotes, toUser } from './identity.ts'
-import { createPostPage, type RefusalNotice, refusalText } from './pages.ts'
+import { assertionToUser, type RoleNotes } from './identity.ts'
+import { nameCaseOfIdentityProvider } from './name-case.ts'
+import { createPostPage, refusalText, type SamlRefusalNotice } from './pages.ts'
 import { refuseUnless, SamlRefused } from './refusal.ts'
-import type { Registration } from './registration.ts'
+import type { RelyingParty } from './relying-party.ts'
 import { type AcceptedAssertion, claimedIssuer, decodeResponse, maxResponseLength, type ReceivedResponse } from './response.ts'
 import type { SamlSettings } from './settings.ts'
 import { formatSpMetadata, metadataType } from './sp-metadata.ts'
@@ -26,7 +26,7 @@ import { toAssertionKey, type UsedAssertions } from './used-assertions.ts'
 
 interface SamlLoginOptions {
   settings: SamlSettings
-  registrations: readonly Registration[]
+  registrations: readonly RelyingParty[]
   usedAssertions: UsedAssertions
   site: Site
   log: FastifyBaseLogger
@@ -94,7 +94,7 @@ export class SamlLogin implements LoginMethod {
       const registration = registrations.find((one) => one.identityProvider.entityId === issuer) ?? this.#first
       trace('note', `judged by the registration ${registration.id}, for ${baseUrl}; its issuer is ${issuer || 'missing'}`)
       const assertion = await this.#check(registration, received, { baseUrl }, trace)
-      const user = toUser(
+      const user = assertionToUser(
         assertion,
         settings.mapping,
         {
@@ -147,12 +147,12 @@ export class SamlLogin implements LoginMethod {
     }
   }
 
-  get #first(): Registration {
-    return this.#options.registrations[0] as Registration
+  get #first(): RelyingParty {
+    return this.#options.registrations[0] as RelyingParty
   }
 
   /** @throws {GatewayError} NOT_FOUND */
-  #find(id: string): Registration {
+  #find(id: string): RelyingParty {
     const registration = this.#options.registrations.find((one) => one.id === id)
     if (registration === undefined) throw new GatewayError('NOT_FOUND', 'There is no such SAML registration.')
     return registration
@@ -183,7 +183,7 @@ export class SamlLogin implements LoginMethod {
 
   /** @throws {GatewayError} SESSIONS_UNAVAILABLE */
   async #start(
-    registration: Registration,
+    registration: RelyingParty,
     request: FastifyRequest,
     reply: FastifyReply,
     ending: LoginEnding,
@@ -195,8 +195,7 @@ export class SamlLogin implements LoginMethod {
     const destination = signOn.redirect ?? (signOn.post as string)
     const xml = formatAuthnRequest({
       id,
-      entityId: registration.entityId(request.state),
-      consumerUrl: registration.consumerUrl(request.state),
+      ...registration.addresses(request.state),
       destination,
       nameIdFormat: registration.nameIdFormat,
       nowMs,
@@ -221,7 +220,7 @@ export class SamlLogin implements LoginMethod {
       const received = decodeResponse(form?.get('SAMLResponse') ?? '')
       const registration = this.#registrationFor(request.state.path, received)
       assertion = await this.#check(registration, received, request.state)
-      user = toUser(assertion, this.#options.settings.mapping, this.#roleNotes)
+      user = assertionToUser(assertion, this.#options.settings.mapping, this.#roleNotes)
       nameCase = nameCaseOfIdentityProvider(registration.identityProvider.entityId)
       await this.#checkFirstUse(registration, assertion, request, ending)
     } catch (error) {
@@ -234,15 +233,15 @@ export class SamlLogin implements LoginMethod {
   }
 
   /** Several identity providers may share a path; then the one that the answer claims to come from is asked for its keys. */
-  #registrationFor(path: string, received: ReceivedResponse): Registration {
+  #registrationFor(path: string, received: ReceivedResponse): RelyingParty {
     const { registrations } = this.#options
     const atPath = registrations.filter((one) => one.paths.includes(path))
     const issuer = claimedIssuer(received)
-    return atPath.find((one) => one.identityProvider.entityId === issuer) ?? (atPath[0] as Registration)
+    return atPath.find((one) => one.identityProvider.entityId === issuer) ?? (atPath[0] as RelyingParty)
   }
 
   #check(
-    registration: Registration,
+    registration: RelyingParty,
     received: ReceivedResponse,
     state: Pick<RequestState, 'baseUrl'>,
     trace?: Trace,
@@ -251,8 +250,7 @@ export class SamlLogin implements LoginMethod {
     const { entityId, keys } = registration.identityProvider
     const expected = {
       identityProvider: { entityId, keys },
-      entityId: registration.entityId(state),
-      consumerUrls: registration.consumerUrls(state),
+      ...registration.addresses(state),
       decryptionKeys: registration.decryptionKeys,
       sha1: settings.acceptSha1,
       maxAuthenticationAgeMs: settings.maxAuthenticationAgeMs,
@@ -263,7 +261,7 @@ export class SamlLogin implements LoginMethod {
 
   /** That the request was this browser's and is answered once, and that the assertion is used once. */
   async #checkFirstUse(
-    registration: Registration,
+    registration: RelyingParty,
     { id, inResponseTo, isSolicited, usableUntilMs }: AcceptedAssertion,
     request: FastifyRequest,
     ending: LoginEnding,
@@ -308,7 +306,7 @@ export class SamlLogin implements LoginMethod {
     request.state.errorCode = 'CREDENTIALS_REFUSED'
     if (error instanceof SamlRefused) log.info({ ...note, reason: error.message }, 'a login was refused')
     else log.warn({ ...note, err: error }, 'a login was refused because its answer could not be checked')
-    const notice: RefusalNotice = error instanceof UnknownRequest ? 'unknown' : 'refused'
+    const notice: SamlRefusalNotice = error instanceof UnknownRequest ? 'unknown' : 'refused'
     throw new GatewayError('CREDENTIALS_REFUSED', refusalText(notice), {
       page: { advice: [], action: { label: 'Start again', path: '/login' } },
     })
@@ -332,7 +330,7 @@ function createRoleNotes(log: FastifyBaseLogger): RoleNotes {
   }
 }
 
-function showMetadata(registration: Registration, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+function showMetadata(registration: RelyingParty, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   return reply
     .code(200)
     .header('content-type', metadataType)

@@ -1,29 +1,24 @@
 /** Keys of SAML, in all three generations of Gate and Fairlead's own. */
 import { z } from 'zod'
-import { duration, withoutEffect } from '../../setting.ts'
+import { duration, off, on, optionalFlag, optionalText, whole, withoutEffect, word } from '../../settings/setting.ts'
 
-const location = (what: string) => z.string().min(1).optional().describe(`${what} A path or a \`file:\` address.`)
+const location = (what: string) => optionalText.describe(`${what} A path or a \`file:\` address.`)
 
 const Credential = z.strictObject({
   'private-key-location': location('Private key in PEM.'),
   'certificate-location': location('Its certificate in PEM.'),
 })
-export const Credentials = z.strictObject({ credentials: z.array(Credential).default([]).describe('Key pairs.') }).optional()
+export const KeyPairs = z.strictObject({ credentials: z.array(Credential).default([]).describe('Key pairs.') }).optional()
 
 const AssertingParty = z
   .strictObject({
-    'metadata-uri': z.string().min(1).optional().describe('Metadata: an address, a file, or the XML itself.'),
-    'entity-id': z.string().min(1).optional().describe('Name of the identity provider.'),
+    'metadata-uri': optionalText.describe('Metadata: an address, a file, or the XML itself.'),
+    'entity-id': optionalText.describe('Name of the identity provider.'),
     singlesignon: z
       .strictObject({
-        url: z.string().min(1).optional().describe('Where logins start.'),
-        binding: z
-          .string()
-          .transform((text) => text.toLowerCase())
-          .pipe(z.enum(['redirect', 'post']))
-          .optional()
-          .meta({ description: 'How requests get there.', type: 'redirect or post' }),
-        'sign-request': z.boolean().optional().describe('Whether requests are signed. Default: as the metadata requests.'),
+        url: optionalText.describe('Where logins start.'),
+        binding: word(['redirect', 'post']).optional().describe('How requests get there.'),
+        'sign-request': optionalFlag.describe('Whether requests are signed. Default: as the metadata requests.'),
       })
       .optional(),
     singlelogout: withoutEffect('Logging out here does not log out at the identity provider.'),
@@ -38,56 +33,37 @@ const AssertingParty = z
   })
   .optional()
 
-const Registration = z.strictObject({
-  'entity-id': z
-    .string()
-    .min(1)
-    .optional()
-    .describe('Entity ID of Fairlead at the identity provider. May contain `{baseUrl}` and its parts.'),
+const RegistrationKeys = z.strictObject({
+  'entity-id': optionalText.describe('Entity ID of Fairlead at the identity provider. May contain `{baseUrl}` and its parts.'),
   acs: z
     .strictObject({
-      location: z.string().min(1).optional().describe('Address for responses. May contain `{baseUrl}` and `{registrationId}`.'),
-      binding: z
-        .string()
-        .transform((text) => text.toLowerCase())
-        .pipe(z.enum(['post']))
-        .optional()
-        .meta({ description: 'Binding of responses.', type: 'post' }),
+      location: optionalText.describe('Address for responses. May contain `{baseUrl}` and `{registrationId}`.'),
+      binding: word(['post']).optional().describe('Binding of responses.'),
     })
     .optional(),
-  'name-id-format': z.string().min(1).optional().describe('Requested NameID format.'),
-  signing: Credentials,
-  decryption: Credentials,
+  'name-id-format': optionalText.describe('Requested NameID format.'),
+  signing: KeyPairs,
+  decryption: KeyPairs,
   singlelogout: withoutEffect('Logging out here does not log out at the identity provider.'),
   assertingparty: AssertingParty,
   identityprovider: AssertingParty,
 })
-export type Registration = z.infer<typeof Registration>
+export type SamlRegistrationKeys = z.infer<typeof RegistrationKeys>
 
 export const SamlKeys = z.strictObject({
-  'saml.enabled': z.boolean().default(false).describe('Login by SAML 2.0.'),
-  'saml.metadataUrl': z
-    .string()
-    .min(1)
-    .optional()
-    .describe('Metadata of the identity provider: an http(s) address, a file, or the XML itself.'),
+  'saml.enabled': off.describe('Login by SAML 2.0.'),
+  'saml.metadataUrl': optionalText.describe('Metadata of the identity provider: an http(s) address, a file, or the XML itself.'),
   'saml.metadataRefresh': duration('s')
     .default(900_000)
     .describe('Interval between two reads of the metadata (default 15m). While that fails, the last valid copy applies.'),
-  'saml.issuerId': z
-    .string()
-    .min(1)
-    .optional()
-    .describe('Name of this gateway at the identity provider (entity ID). Default: `{baseUrl}/saml2/metadata`.'),
-  'saml.keyStore': z
-    .string()
-    .min(1)
-    .optional()
-    .describe('PKCS#12 or PEM file with a key pair that decrypts assertions and signs requests.'),
+  'saml.issuerId': optionalText.describe(
+    'Name of this gateway at the identity provider (entity ID). Default: `{baseUrl}/saml2/metadata`.',
+  ),
+  'saml.keyStore': optionalText.describe('PKCS#12 or PEM file with a key pair that decrypts assertions and signs requests.'),
   'saml.keyStorePassword': z.string().default('').describe('Password of the key store.'),
-  'saml.keyStoreAliasName': z.string().min(1).optional().describe('Alias of the key pair in the key store. Default: the first.'),
+  'saml.keyStoreAliasName': optionalText.describe('Alias of the key pair in the key store. Default: the first.'),
   'saml.keyStoreType': withoutEffect('Found out from the file: PKCS#12 or PEM.'),
-  'saml.signRequests': z.boolean().optional().describe('Sign requests. Default: if the metadata asks for it.'),
+  'saml.signRequests': optionalFlag.describe('Sign requests. Default: if the metadata asks for it.'),
   'saml.signingCredentials': z
     .array(
       z.strictObject({ privateKeyLocation: location('Private key in PEM.'), certificateLocation: location('Its certificate.') }),
@@ -127,22 +103,17 @@ export const SamlKeys = z.strictObject({
     .startsWith('/')
     .default('/')
     .describe('Path in front of `/saml/SSO`, with `saml.redirectHostname`.'),
-  'saml.maxAuthenticationAge': z
-    .int()
-    .min(1)
+  'saml.maxAuthenticationAge': whole(1)
     .optional()
     .describe('Seconds after which users must authenticate again at the identity provider. Default: no limit.'),
-  'saml.idpInitiated.enabled': z
-    .boolean()
-    .default(true)
-    .describe('Accept logins that start at the identity provider, from its portal of applications.'),
+  'saml.idpInitiated.enabled': on.describe('Accept logins that start at the identity provider, from its portal of applications.'),
   'saml.idpInitiated.relayStates': z
     .array(z.string().min(1))
     .default([])
     .describe('Allowed RelayState values: pages of the web UI to which such a login may lead. Others lead to the start page.'),
   'saml.requiredRoles': z.array(z.string().min(1)).default([]).describe('Users need one of these roles to log in.'),
-  'saml.sortRoles': z.boolean().default(false).describe('Sort roles by name.'),
-  'saml.forceLowercaseRoles': z.boolean().default(true).describe('Write roles in lower case.'),
+  'saml.sortRoles': off.describe('Sort roles by name.'),
+  'saml.forceLowercaseRoles': on.describe('Write roles in lower case.'),
   'saml.userAttributeMapping.firstName': z.string().default('User.FirstName').describe('Attribute with the first name.'),
   'saml.userAttributeMapping.lastName': z.string().default('User.LastName').describe('Attribute with the last name.'),
   'saml.userAttributeMapping.roles': z.string().default('memberOf').describe('Attribute with the roles.'),
@@ -151,12 +122,12 @@ export const SamlKeys = z.strictObject({
     .min(1)
     .default(';')
     .describe('Regular expression between roles in one value. With `(?!)`, each value is one role.'),
-  'saml.userAttributeMapping.username': z.string().optional().describe('Attribute with the user name. Default: NameID.'),
-  'saml.userAttributeMapping.email': z.string().optional().describe('Attribute with the e-mail address. Default: NameID.'),
-  'security.authn.saml.enabled': z.boolean().default(false).describe('Form of installers; `saml.enabled` decides.'),
+  'saml.userAttributeMapping.username': optionalText.describe('Attribute with the user name. Default: NameID.'),
+  'saml.userAttributeMapping.email': optionalText.describe('Attribute with the e-mail address. Default: NameID.'),
+  'security.authn.saml.enabled': off.describe('Form of installers; `saml.enabled` decides.'),
   'security.authn.saml': withoutEffect('Form of installers; the keys of `saml` decide.'),
   'spring.security.saml2.relyingparty.registration': z
-    .record(z.string(), Registration)
+    .record(z.string(), RegistrationKeys)
     .default({})
     .describe('Registrations of the newest releases, by name; their values override `saml.*`.'),
 })

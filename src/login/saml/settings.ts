@@ -1,9 +1,9 @@
 /** Settings of SAML: registrations with identity providers, and rules for responses. */
 import type { z } from 'zod'
-import { parseJavaSearch, type SettingsReport } from '../../setting.ts'
+import { parseJavaSearch, type SettingsReport } from '../../settings/setting.ts'
 import type { IdentityMapping } from './identity.ts'
 import type { KeyStoreLocation } from './key-store.ts'
-import type { Credentials, Registration, SamlKeys } from './setting-keys.ts'
+import type { KeyPairs, SamlKeys, SamlRegistrationKeys } from './setting-keys.ts'
 import type { RequestHash } from './signed-bytes.ts'
 
 interface CredentialLocations {
@@ -30,6 +30,7 @@ export interface SamlRegistration {
 }
 
 export interface SamlSettings {
+  key: string
   registrations: SamlRegistration[]
   /** Path of our own choice, with `{registrationId}`. */
   processingPath: string
@@ -67,6 +68,7 @@ export function toSamlSettings(keys: SamlKeys, report: SettingsReport): SamlSett
   const digest = keys['saml.signatureDigest'] ?? 'SHA256'
   const keyStore = keys['saml.keyStore']
   return {
+    key: 'saml.enabled',
     registrations: registrations.filter((registration) => registration !== undefined),
     processingPath: keys['saml.loginProcessingUrl'],
     keyStore:
@@ -171,7 +173,7 @@ function oldSigning(keys: SamlKeys, report: SettingsReport): CredentialLocations
 
 /** Generation C; what it leaves out is taken from `saml.*`. */
 function toRegistration(id: string, keys: SamlKeys, report: SettingsReport): SamlRegistration | undefined {
-  const registration = keys[registrationKey][id] as Registration
+  const registration = keys[registrationKey][id] as SamlRegistrationKeys
   const key = `${registrationKey}.${id}`
   const identityProvider = toIdentityProvider(registration, keys, key, report)
   if (identityProvider === undefined) return undefined
@@ -190,7 +192,7 @@ function toRegistration(id: string, keys: SamlKeys, report: SettingsReport): Sam
 }
 
 function toIdentityProvider(
-  registration: Registration,
+  registration: SamlRegistrationKeys,
   keys: SamlKeys,
   key: string,
   report: SettingsReport,
@@ -225,7 +227,7 @@ function toIdentityProvider(
   }
 }
 
-function toPairs(holder: z.infer<typeof Credentials>, key: string, report: SettingsReport): CredentialLocations[] {
+function toPairs(holder: z.infer<typeof KeyPairs>, key: string, report: SettingsReport): CredentialLocations[] {
   return (holder?.credentials ?? []).flatMap((one, index) =>
     toPair(one['private-key-location'], one['certificate-location'], `${key}.credentials.${index}`, report),
   )
@@ -240,4 +242,9 @@ function toPair(
   if (privateKey !== undefined && certificate !== undefined) return [{ key, privateKey, certificate }]
   report.problem(key, 'a key pair needs a private key and a certificate')
   return []
+}
+
+/** Whether metadata comes from a server. */
+export function isAddress(location: string): boolean {
+  return /^https?:\/\//i.test(location)
 }

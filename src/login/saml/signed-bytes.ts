@@ -2,16 +2,16 @@
 import { createHash, type KeyObject, constants as opensslConstants, sign, verify } from 'node:crypto'
 import { refuseUnless, SamlRefused, show } from './refusal.ts'
 import {
-  attributeOf,
-  childOf,
   descendantsOf,
   elementsOf,
   isElement,
   namespaces,
   parseXml,
-  textOf,
   type XmlElement,
   type XmlText,
+  xmlAttribute,
+  xmlChild,
+  xmlText,
 } from './xml.ts'
 import { SignedXml, type XmlNode } from './xml-libraries.js'
 
@@ -91,7 +91,7 @@ export function readSigned(document: XmlText, element: XmlElement, trust: Trust)
   const signer = findSigner(element, trust)
   if (signer === undefined) return undefined
   const { key, signature } = signer
-  const what = nameOf(element)
+  const what = describeLocation(element)
   const covered = verifyWith(key, document.text, signature)
   if (covered === undefined) throw new SamlRefused(`${what} does not fit its content, which was changed`)
   const signed = parseXml(covered)
@@ -107,15 +107,15 @@ export function readSigned(document: XmlText, element: XmlElement, trust: Trust)
  * @throws {SamlRefused} when there is a signature that is not exactly one of the form that SAML allows, by a trusted key
  */
 export function findSigner(element: XmlElement, trust: Trust): { key: KeyObject; signature: XmlElement } | undefined {
-  const signature = childOf(element, 'signature', 'Signature')
+  const signature = xmlChild(element, 'signature', 'Signature')
   if (signature === undefined) return undefined
-  checkForm(signature, attributeOf(element, 'ID'), trust)
+  checkForm(signature, xmlAttribute(element, 'ID'), trust)
   const key = findKey(signature, trust)
-  if (key === undefined) throw new SamlRefused(`${nameOf(element)} was made by no key of the identity provider`)
+  if (key === undefined) throw new SamlRefused(`${describeLocation(element)} was made by no key of the identity provider`)
   return { key, signature }
 }
 
-function nameOf(element: XmlElement): string {
+function describeLocation(element: XmlElement): string {
   return `the signature of the ${element.localName}`
 }
 
@@ -131,7 +131,7 @@ function checkForm(signature: XmlElement, id: string | undefined, trust: Trust):
   checkLeaf(method, ['Algorithm'])
   checkStrength(signatureMethods[algorithmOf(method)]?.hash, `the signature method ${show(algorithmOf(method))}`, trust)
   checkChildren(reference, ['Transforms', 'DigestMethod', 'DigestValue'], ['Id', 'URI', 'Type'])
-  refuseUnless(attributeOf(reference, 'URI') === `#${id}`, 'the signature refers to another element than the one that holds it')
+  refuseUnless(xmlAttribute(reference, 'URI') === `#${id}`, 'the signature refers to another element than the one that holds it')
   const [transforms, digest, digestValue] = elementsOf(reference) as [XmlElement, XmlElement, XmlElement]
   checkLeaf(digest, ['Algorithm'])
   checkStrength(digestMethods[algorithmOf(digest)], `the digest ${show(algorithmOf(digest))}`, trust)
@@ -153,7 +153,7 @@ function checkCanonicalization(element: XmlElement, reason: string): void {
   const fits = others.length === 0 && algorithm.startsWith(exclusive) && isElement(list, 'exclusive', 'InclusiveNamespaces')
   refuseUnless(fits, `${element.localName} of the signature has more in it than it may`)
   checkLeaf(list, ['PrefixList'])
-  refuseUnless((attributeOf(list, 'PrefixList') ?? '').length <= maxPrefixList, 'the signature has too long a list of prefixes')
+  refuseUnless((xmlAttribute(list, 'PrefixList') ?? '').length <= maxPrefixList, 'the signature has too long a list of prefixes')
 }
 
 /** Exactly these children, in this order, and nothing else; a question mark stands for one that may be missing. */
@@ -205,7 +205,7 @@ function checkStrength(hash: SignatureMethod['hash'] | undefined, what: string, 
 }
 
 function algorithmOf(element: XmlElement): string {
-  return attributeOf(element, 'Algorithm') ?? ''
+  return xmlAttribute(element, 'Algorithm') ?? ''
 }
 
 /**
@@ -217,7 +217,7 @@ function findKey(signature: XmlElement, { keys }: Trust): KeyObject | undefined 
   const [canonicalization, method] = elementsOf(signedInfo) as [XmlElement, XmlElement]
   const ancestorNamespaces = namespacesAround(signature)
   const text = new SignedXml({}).getCanonXml([algorithmOf(canonicalization)], signedInfo, { ancestorNamespaces })
-  return keys.find((key) => isSignature(text, key, textOf(value), signatureMethods[algorithmOf(method)] as SignatureMethod))
+  return keys.find((key) => isSignature(text, key, xmlText(value), signatureMethods[algorithmOf(method)] as SignatureMethod))
 }
 
 /** Prefixes that are declared around an element, the nearest declaration of each. */
@@ -235,7 +235,7 @@ function namespacesAround(element: XmlElement): { prefix: string; namespaceURI: 
 /** The canonical text of what the signature covers; undefined when it does not verify. */
 function verifyWith(key: KeyObject, text: string, signature: XmlElement): string | undefined {
   const signed = withAlgorithms(new SignedXml({ publicCert: key }))
-  // Of SAML's elements; each other name would cost another walk through the document.
+  // SAML's elements have this one; each other name would cost another walk through the document.
   signed.idAttributes = ['ID']
   try {
     signed.loadSignature(signature)

@@ -30,7 +30,7 @@ export interface XmlLimits {
   readonly instructions: boolean
 }
 
-/** Of a message, which a stranger may have sent. */
+/** Limits of a message, which a stranger may have sent. */
 export const messageLimits: XmlLimits = {
   depth: 100,
   markup: 10_000,
@@ -45,7 +45,7 @@ export const messageLimits: XmlLimits = {
   instructions: false,
 }
 
-/** Of a file that an operator has chosen: it may describe thousands of identity providers, of which one is then read. */
+/** Limits of a file that an operator has chosen: it may describe thousands of identity providers, of which one is then read. */
 export const fileLimits: XmlLimits = {
   ...messageLimits,
   markup: Number.POSITIVE_INFINITY,

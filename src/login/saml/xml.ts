@@ -98,7 +98,7 @@ export function childrenOf(element: XmlElement, namespace: Namespace, name: stri
 }
 
 /** The child of that name; undefined when there is none. @throws {SamlRefused} when there are several */
-export function childOf(element: XmlElement, namespace: Namespace, name: string): XmlElement | undefined {
+export function xmlChild(element: XmlElement, namespace: Namespace, name: string): XmlElement | undefined {
   const found = childrenOf(element, namespace, name)
   if (found.length > 1) throw new SamlRefused(`there are several ${name} elements in ${element.localName}`)
   return found[0]
@@ -115,12 +115,12 @@ export function descendantsOf(element: XmlElement): XmlElement[] {
 }
 
 /** Undefined when the attribute is missing; an empty one is empty text. */
-export function attributeOf(element: XmlElement | undefined, name: string): string | undefined {
+export function xmlAttribute(element: XmlElement | undefined, name: string): string | undefined {
   return element?.hasAttribute(name) ? (element.getAttribute(name) ?? undefined) : undefined
 }
 
 /** The whole text of an element; comments neither count nor cut it. */
-export function textOf(element: XmlElement | undefined): string {
+export function xmlText(element: XmlElement | undefined): string {
   return (element?.textContent ?? '').trim()
 }
 

@@ -5,9 +5,16 @@
  * @see docs/contracts/authentication.md#api-tokens
  */
 import { z } from 'zod'
-import { createRedisScript, isWrongType, type Redis } from '../../redis/redis.ts'
-import { toUserKey } from '../../user-name.ts'
-import type { Principal, PrincipalType, StoredToken, TokenSecret, TokenStore } from './token-store.ts'
+import { toUserKey } from '../../names/user-name.ts'
+import { createRedisScript, type Redis, undefinedIfForeign } from '../../redis/redis.ts'
+import {
+  type Principal,
+  type PrincipalType,
+  type StoredToken,
+  StoredTokenLimits,
+  type TokenSecret,
+  type TokenStore,
+} from './token-store.ts'
 
 interface RedisTokenStoreOptions {
   /** Beginning of the keys. */
@@ -26,11 +33,7 @@ const StoredContent = z.looseObject({
   createdBy: z.string(),
   createdAtMs: z.number(),
   expiresAtMs: z.number().optional(),
-  limits: z.object({
-    readOnly: z.boolean(),
-    applications: z.array(z.string()).optional(),
-    operations: z.array(z.string()).optional(),
-  }),
+  limits: StoredTokenLimits,
   secret: z.object({
     hash: z.string(),
     sinceMs: z.number(),
@@ -236,9 +239,4 @@ function toToken(content: StoredContent, lastUsedAtMs: number | undefined): Stor
 
 function compare(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0
-}
-
-function undefinedIfForeign(error: unknown): undefined {
-  if (!isWrongType(error)) throw error
-  return undefined
 }

@@ -1,10 +1,16 @@
 /** API tokens in a SQLite file, read anew for each request since commands change it. */
 import type { DatabaseSync } from 'node:sqlite'
-import { z } from 'zod'
+import { toUserKey } from '../../names/user-name.ts'
 import { openDatabaseFor } from '../../storage/database.ts'
 import { migrate } from '../../storage/migrations.ts'
-import { toUserKey } from '../../user-name.ts'
-import type { Principal, PrincipalType, StoredToken, TokenSecret, TokenStore } from './token-store.ts'
+import {
+  type Principal,
+  type PrincipalType,
+  type StoredToken,
+  StoredTokenLimits,
+  type TokenSecret,
+  type TokenStore,
+} from './token-store.ts'
 
 /** Released steps are never edited. */
 export const tokenMigrations = [
@@ -135,16 +141,10 @@ function prepare(db: DatabaseSync) {
   }
 }
 
-const Limits = z.object({
-  readOnly: z.boolean(),
-  applications: z.array(z.string()).optional(),
-  operations: z.array(z.string()).optional(),
-})
-
 /** Limits that cannot be read make the token unusable rather than unlimited. */
 function toToken(row: Record<string, unknown> | undefined): StoredToken | undefined {
   if (row === undefined) return undefined
-  const limits = Limits.parse(JSON.parse(String(row['limits'])))
+  const limits = StoredTokenLimits.parse(JSON.parse(String(row['limits'])))
   const formerHash = row['former_hash']
   return {
     id: String(row['id']),

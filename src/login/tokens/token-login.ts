@@ -1,15 +1,15 @@
 /** Login by API token, for programs, without a session. */
 import type { IncomingHttpHeaders } from 'node:http'
 import type { FastifyRequest } from 'fastify'
-import { BoundedMap } from '../../bounded-map.ts'
+import { BoundedMap } from '../../caches/bounded-map.ts'
 import { GatewayError } from '../../errors.ts'
 import type { ListenerKind, User } from '../../http/request-state.ts'
+import { findNameObjection } from '../../names/user-name.ts'
 import type { LoginReport, Permissions } from '../../permissions/permissions.ts'
-import { findNameObjection } from '../../user-name.ts'
 import { parseBasic } from '../basic-credentials.ts'
 import type { CurrentUser, EntryPoint, LoginMethod, LoginOutcome } from '../login-method.ts'
 import type { PrepareUser } from '../prepare-user.ts'
-import { type LoginCredentials, listOf, type Trace } from '../trace.ts'
+import { joinNames, type LoginCredentials, type Trace } from '../trace.ts'
 import type { StoredToken } from './token-store.ts'
 import { isTokenText } from './token-text.ts'
 import type { Tokens } from './tokens.ts'
@@ -100,8 +100,8 @@ export class TokenLogin implements LoginMethod {
     )
     if (method !== undefined) trace('note', `the user had logged in by ${method} when the token was created`)
     if (limits.readOnly) trace('note', 'it may only read')
-    if (limits.applications !== undefined) trace('note', `it counts for the applications ${listOf(limits.applications)}`)
-    if (limits.operations !== undefined) trace('note', `it counts for the operations ${listOf(limits.operations)}`)
+    if (limits.applications !== undefined) trace('note', `it counts for the applications ${joinNames(limits.applications)}`)
+    if (limits.operations !== undefined) trace('note', `it counts for the operations ${joinNames(limits.operations)}`)
     const outcome = await this.#admit(recognised.token)
     if (outcome.kind === 'user')
       trace('note', 'a token brings no roles of its own; the permission service knows those of its owner')

@@ -1,8 +1,9 @@
 /** A store of API tokens. It contains hashes only, so a stolen copy opens nothing. */
+import { z } from 'zod'
 
 export type PrincipalType = 'USER' | 'SERVICE_ACCOUNT'
 
-/** Whom a token speaks for; found under every spelling of the name that has the same key (`src/user-name.ts`). */
+/** Whom a token speaks for; found under every spelling of the name that has the same key (`src/names/user-name.ts`). */
 export interface Principal {
   readonly type: PrincipalType
   readonly id: string
@@ -17,6 +18,13 @@ export interface TokenLimits {
   readonly operations: readonly string[] | undefined
 }
 
+/** Limits as both stores keep them, in JSON. */
+export const StoredTokenLimits = z.object({
+  readOnly: z.boolean(),
+  applications: z.array(z.string()).optional(),
+  operations: z.array(z.string()).optional(),
+})
+
 /** All times in milliseconds since the epoch. */
 export interface StoredToken {
   readonly id: string
@@ -25,7 +33,7 @@ export interface StoredToken {
   readonly principal: Principal
   /** The login method of the user when the token was created; undefined without a login, or in tokens of Gate. */
   readonly method: string | undefined
-  /** Of the user, see `CurrentUser`; undefined for service accounts, and for users that only their provider knows. */
+  /** The era of the user, see `CurrentUser`; undefined for service accounts, and for users that only their provider knows. */
   readonly era: number | undefined
   readonly createdBy: string
   readonly createdAtMs: number

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import type { FastifyBaseLogger } from 'fastify'
-import type { Changes } from '../../changes.ts'
+import type { Changes } from '../../concurrency/changes.ts'
 import { GatewayError } from '../../errors.ts'
 import type { Redis } from '../../redis/redis.ts'
 import { createRedisTokenStore } from './redis-token-store.ts'

@@ -1,8 +1,8 @@
 /** User name and roles of a certificate. */
 
-import { commonNameOf, formatJavaName } from '../../distinguished-name.ts'
 import type { Certificate } from '../../http/tls/certificate.ts'
 import { DerError, readDer, readText } from '../../http/tls/der.ts'
+import { commonNameOf, formatJavaName } from '../../names/distinguished-name.ts'
 
 const maxSubjectLength = 4096
 const controlCharacter = /\p{Cc}/u
@@ -14,7 +14,7 @@ const controlCharacter = /\p{Cc}/u
  * @param pattern Searched in the name as Java writes it; its first group is the identity
  * @see docs/contracts/authentication.md#client-certificates
  */
-export function identityOf(certificate: Certificate, pattern: RegExp | undefined): string | undefined {
+export function certificateIdentity(certificate: Certificate, pattern: RegExp | undefined): string | undefined {
   return (
     certificate.emails[0] ?? (pattern === undefined ? commonNameOf(certificate.subject) : findByPattern(certificate, pattern))
   )

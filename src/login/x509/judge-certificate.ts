@@ -2,10 +2,11 @@
  * Validates a client certificate that came in a header, by the rules of OpenSSL for connections. These are, at the security level
  * 2 of Node.js: chain, validity, purpose, critical extensions, strength, revocation lists.
  */
-import { nameKey } from '../../distinguished-name.ts'
+
 import type { Certificate } from '../../http/tls/certificate.ts'
 import { DerError, derTag, readChildren, readDer, readInteger, readOid } from '../../http/tls/der.ts'
 import { findListObjection, findRevocation, type Revocations } from '../../http/tls/revocation.ts'
+import { nameKey } from '../../names/distinguished-name.ts'
 
 export interface CertificateTrust {
   /** Up to the roots; only these are trusted by themselves. */
@@ -102,7 +103,7 @@ function isForClients(certificate: Certificate): boolean {
   )
 }
 
-/** Of authorities, too: one for servers issues no certificates for clients. */
+/** Authorities are judged, too: one for servers issues no certificates for clients. */
 function allowsClients({ extensions }: Certificate): boolean {
   const value = extensions.get(oid.extendedKeyUsage)
   return value === undefined || readChildren(readDer(value), derTag.sequence).map(readOid).includes(oid.clientAuthentication)

@@ -1,5 +1,5 @@
 /** Reports certificate users to the permission service, with debounce. */
-import { BoundedMap } from '../../bounded-map.ts'
+import { BoundedMap } from '../../caches/bounded-map.ts'
 import type { User } from '../../http/request-state.ts'
 import type { Permissions } from '../../permissions/permissions.ts'
 import type { X509Settings } from './settings.ts'

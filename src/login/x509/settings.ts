@@ -1,8 +1,9 @@
 /** Settings of the login by client certificate. */
 import { z } from 'zod'
 import type { OriginSettings } from '../../http/origin.ts'
-import type { ListenerSettings } from '../../http/tls/settings.ts'
-import { parseJavaSearch, type SettingsReport, withoutEffect } from '../../setting.ts'
+import type { ListenerKind } from '../../http/request-state.ts'
+import { off, parseJavaSearch, type SettingsReport, texts, whole, withoutEffect } from '../../settings/setting.ts'
+import type { LoginSurroundings } from '../method-type.ts'
 
 const searchPattern = z
   .string()
@@ -20,8 +21,8 @@ const searchPattern = z
   .meta({ type: 'regular expression' })
 
 export const X509Keys = z.strictObject({
-  'x509.enabled': z.boolean().default(false).describe('Login by client certificate.'),
-  'security.authn.x509.enabled': z.boolean().default(false).describe('The same, as installers write it.'),
+  'x509.enabled': off.describe('Login by client certificate.'),
+  'security.authn.x509.enabled': off.describe('The same, as installers write it.'),
   'security.authn.x509': withoutEffect('`x509` decides.'),
   'x509.subject-principal-regex': searchPattern
     .optional()
@@ -34,17 +35,9 @@ export const X509Keys = z.strictObject({
     .regex(/^[0-2](?:\.\d+)+$/, 'must be dotted numbers such as 1.2.840.10070.8.1')
     .optional()
     .describe('Identifier of the certificate extension with roles, one per line.'),
-  'x509.required-roles': z.array(z.string()).default([]).describe('Users need at least one of these roles.'),
-  'x509.loginDebounce.enabled': z
-    .boolean()
-    .default(false)
-    .describe('Report users to the permission service periodically instead of with each request.'),
-  'x509.loginDebounce.debounceWindowSeconds': z
-    .int()
-    .min(1)
-    .max(86_400)
-    .default(300)
-    .describe('Seconds between two reports of a user.'),
+  'x509.required-roles': texts.describe('Users need at least one of these roles.'),
+  'x509.loginDebounce.enabled': off.describe('Report users to the permission service periodically instead of with each request.'),
+  'x509.loginDebounce.debounceWindowSeconds': whole(1, 86_400).default(300).describe('Seconds between two reports of a user.'),
   'x509.certificateHeader': z
     .string()
     .regex(/^[A-Za-z0-9-]+$/, 'must be the name of a header')
@@ -53,14 +46,7 @@ export const X509Keys = z.strictObject({
 })
 export type X509Keys = z.infer<typeof X509Keys>
 
-interface X509Surroundings {
-  listeners: ListenerSettings
-  origin: OriginSettings
-  /** Another method logs people in on the main port. */
-  companion: boolean
-}
-
-export function isX509Enabled(keys: X509Keys): boolean {
+function isX509Enabled(keys: X509Keys): boolean {
   return keys['x509.enabled'] || keys['security.authn.x509.enabled']
 }
 
@@ -71,31 +57,49 @@ export function hasCertificateHeader(keys: X509Keys): boolean {
 
 export type X509Settings = NonNullable<ReturnType<typeof toX509Settings>>
 
-/** @see docs/contracts/authentication.md#order-of-a-login: with a port for certificates, the main port leaves them to it */
-export function toX509Settings(keys: X509Keys, report: SettingsReport, { listeners, origin, companion }: X509Surroundings) {
+/** Undefined while the method is off. */
+export function toX509Settings(keys: X509Keys, report: SettingsReport, { listeners, origin }: LoginSurroundings) {
   if (!isX509Enabled(keys)) return undefined
+  const key = keys['x509.enabled'] ? 'x509.enabled' : 'security.authn.x509.enabled'
   const header = keys['x509.certificateHeader']
   const asked = listeners.clientCertificates !== 'none'
   if (!asked && listeners.apiPort === undefined && header === undefined) {
     report.problem(
-      keys['x509.enabled'] ? 'x509.enabled' : 'security.authn.x509.enabled',
+      key,
       'nothing asks for client certificates: set server.ssl.client-auth: want, or default.apiPort for a port of their own',
     )
   }
   if (header !== undefined) checkProxies(origin, report)
-  const mainConnection = asked && (listeners.apiPort === undefined || !companion)
-  const proxied = header !== undefined || !companion
   return {
-    /** Certificates of connections to the main port count. On a port of their own they always do. */
-    mainConnection,
-    /** Whether this method guards the ports besides that one. */
-    guards: { main: mainConnection || proxied, legacy: proxied || !listeners.legacyLogin },
+    key,
+    /** The main port asks for certificates. */
+    asksOnMain: asked,
+    hasOwnPort: listeners.apiPort !== undefined,
+    /** Whether the extra port without TLS is guarded like the main one. */
+    legacyLogin: listeners.legacyLogin,
     header: header?.toLowerCase(),
     principalPattern: keys['x509.subject-principal-regex'],
     roleOid: keys['x509.role-oid'],
     requiredRoles: keys['x509.required-roles'].map((role) => role.trim().toLowerCase()).filter((role) => role !== ''),
     debounceMs: keys['x509.loginDebounce.enabled'] ? keys['x509.loginDebounce.debounceWindowSeconds'] * 1000 : undefined,
   }
+}
+
+interface CertificatePorts {
+  /** Certificates of connections to the main port count. On a port of their own they always do. */
+  readonly mainConnection: boolean
+  /** Whether the method guards a port. */
+  readonly guards: Readonly<Record<ListenerKind, boolean>>
+}
+
+/**
+ * @param isAlone No other method logs users in on the main port
+ * @see docs/contracts/authentication.md#order-of-a-login: with a port for certificates, the main port leaves them to it
+ */
+export function toPorts({ asksOnMain, hasOwnPort, legacyLogin, header }: X509Settings, isAlone: boolean): CertificatePorts {
+  const mainConnection = asksOnMain && (!hasOwnPort || isAlone)
+  const isProxied = header !== undefined || isAlone
+  return { mainConnection, guards: { main: mainConnection || isProxied, legacy: isProxied || !legacyLogin, api: true } }
 }
 
 /** Addresses reserved for documentation, and so of no proxy: a pattern that covers them covers every client. */

@@ -2,7 +2,6 @@
 
 import type { IncomingMessage } from 'node:http'
 import type { FastifyBaseLogger, FastifyRequest } from 'fastify'
-import { formatJavaName } from '../../distinguished-name.ts'
 import { GatewayError } from '../../errors.ts'
 import { isTrustedPeer, type OriginSettings } from '../../http/origin.ts'
 import type { ListenerKind, User } from '../../http/request-state.ts'
@@ -11,18 +10,21 @@ import { type ConnectionCertificate, clientCertificateOf } from '../../http/tls/
 import { DerError } from '../../http/tls/der.ts'
 import { certificateLabel, pemBlocks } from '../../http/tls/pem.ts'
 import { findListObjection, findRevocation } from '../../http/tls/revocation.ts'
+import { formatJavaName } from '../../names/distinguished-name.ts'
 import type { LoginReport, Permissions } from '../../permissions/permissions.ts'
 import type { EntryPoint, LoginMethod, LoginOutcome } from '../login-method.ts'
 import type { ObjectionTo, PrepareUser } from '../prepare-user.ts'
-import { type LoginCredentials, listOf, type Trace } from '../trace.ts'
-import { identityOf, rolesOf } from './identity.ts'
+import { joinNames, type LoginCredentials, type Trace } from '../trace.ts'
+import { certificateIdentity, rolesOf } from './identity.ts'
 import { type CertificateTrust, findObjection } from './judge-certificate.ts'
 import { LoginReports } from './login-reports.ts'
 import { readProxyCertificate } from './proxy-certificate.ts'
-import type { X509Settings } from './settings.ts'
+import { toPorts, type X509Settings } from './settings.ts'
 
 interface X509LoginOptions {
   settings: X509Settings
+  /** No other method logs users in on the main port. */
+  isAlone: boolean
   origin: OriginSettings
   /** The authorities and revocations of the moment; they change with their files. */
   trust: CertificateTrust
@@ -42,15 +44,17 @@ export class X509Login implements LoginMethod {
   readonly openPaths = []
   readonly routes = []
   readonly #options: X509LoginOptions
+  readonly #ports: ReturnType<typeof toPorts>
   readonly #reports: LoginReports
 
   constructor(options: X509LoginOptions) {
     this.#options = options
+    this.#ports = toPorts(options.settings, options.isAlone)
     this.#reports = new LoginReports(options.permissions, options.settings, options.now)
   }
 
   guards(listener: ListenerKind): boolean {
-    return listener === 'api' || this.#options.settings.guards[listener]
+    return this.#ports.guards[listener]
   }
 
   /** Reported with each request already. */
@@ -102,7 +106,7 @@ export class X509Login implements LoginMethod {
 
   #find(raw: IncomingMessage, listener: ListenerKind): ConnectionCertificate {
     const { settings, origin, trust, now } = this.#options
-    const onConnection = listener === 'api' || (listener === 'main' && settings.mainConnection)
+    const onConnection = listener === 'api' || (listener === 'main' && this.#ports.mainConnection)
     const connection = onConnection ? clientCertificateOf(raw) : { kind: 'none' as const }
     if (listener === 'api' || settings.header === undefined || !isTrustedPeer(raw, origin)) return connection
     return readProxyCertificate(raw, settings.header, trust, now())
@@ -115,7 +119,7 @@ export class X509Login implements LoginMethod {
     if (now() < certificate.notBeforeMs || now() > certificate.notAfterMs) return 'the certificate is not valid at this time'
     const revoked = findListObjection(certificate, trust.revocations, now()) ?? findRevocation(trust.revocations, certificate)
     if (revoked !== undefined) return revoked
-    const identity = identityOf(certificate, settings.principalPattern)
+    const identity = certificateIdentity(certificate, settings.principalPattern)
     if (identity === undefined) return 'the certificate names no user'
     const objection = this.#options.objectionTo(identity, 'unknown')
     if (objection !== undefined) return `the user name in the certificate ${objection}`
@@ -124,18 +128,18 @@ export class X509Login implements LoginMethod {
     if (typeof user === 'string') return user
     const brought = user.roles.filter((role) => role !== identity.toLowerCase())
     trace?.('note', `the role ${identity.toLowerCase()}, which is the user name`)
-    if (settings.roleOid !== undefined) trace?.('note', `roles ${listOf(brought)}, from the extension ${settings.roleOid}`)
+    if (settings.roleOid !== undefined) trace?.('note', `roles ${joinNames(brought)}, from the extension ${settings.roleOid}`)
     await this.#reports.report(user)
     const view = await permissions.viewOf(user)
     const known = view?.roles.map(({ name }) => name.toLowerCase()) ?? []
     const roles = [...new Set([...user.roles, ...known])]
     const { requiredRoles } = settings
-    trace?.('note', `roles ${listOf(known)}, from the permission service`)
+    trace?.('note', `roles ${joinNames(known)}, from the permission service`)
     if (requiredRoles.length > 0) {
       const held = requiredRoles.filter((role) => roles.includes(role))
       trace?.(
         held.length > 0 ? 'yes' : 'no',
-        `one of the roles in x509.required-roles (${listOf(requiredRoles)}): ${listOf(held)}`,
+        `one of the roles in x509.required-roles (${joinNames(requiredRoles)}): ${joinNames(held)}`,
       )
     }
     if (requiredRoles.length > 0 && !requiredRoles.some((role) => roles.includes(role))) return `${identity} has no required role`

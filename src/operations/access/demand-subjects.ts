@@ -6,7 +6,7 @@ import type { Need } from '../../permissions/decide.ts'
 import type { Demand } from '../demands.ts'
 import type { OperationRequest } from '../operation.ts'
 import { valuesOf } from './parameters.ts'
-import { type Subject, texts } from './subject.ts'
+import { type DemandSubject, textsIn } from './subject.ts'
 import { subjectsOfDefinition, subjectsOfStart, subjectsOfTask, subjectsOfTrigger } from './subjects.ts'
 
 /** More than any real body is about. */
@@ -24,23 +24,23 @@ export function saysApplication({ kind }: Demand): boolean {
 }
 
 /** @throws {GatewayError} BAD_ARGUMENT */
-export function subjectsOfBody(demand: Demand, request: OperationRequest, body: unknown): Subject[] {
+export function subjectsOfBody(demand: Demand, request: OperationRequest, body: unknown): DemandSubject[] {
   const fields = objectOf(body)
   switch (demand.kind) {
     case 'application':
       return demand.of === 'started'
         ? subjectsOfStart(fields)
-        : texts(fields[demand.parameter ?? 'application']).map((name) =>
+        : textsIn(fields[demand.parameter ?? 'application']).map((name) =>
             toSubject({ kind: 'application', name, authorization: demand.authorization }),
           )
     case 'account':
-      return texts(fields['name'] ?? fields['account']).map((name) =>
+      return textsIn(fields['name'] ?? fields['account']).map((name) =>
         toSubject({ kind: 'account', name, authorization: demand.authorization }),
       )
     case 'template':
       return [
         { kind: 'template', template: fields },
-        ...texts(fields['id']).map((id): Subject => ({ kind: 'owned', what: 'template', id, authorization: 'WRITE' })),
+        ...textsIn(fields['id']).map((id): DemandSubject => ({ kind: 'owned', what: 'template', id, authorization: 'WRITE' })),
       ]
     case 'canary-config':
       return [{ kind: 'canary-config', config: fields }]
@@ -58,27 +58,27 @@ export function subjectsOfBody(demand: Demand, request: OperationRequest, body: 
   }
 }
 
-function changedByAddress(request: OperationRequest): Subject[] {
+function changedByAddress(request: OperationRequest): DemandSubject[] {
   return valuesOf(request, ['id']).map((id) => ({ kind: 'owned', what: 'definition', id, authorization: 'WRITE', live: true }))
 }
 
-function toSubject(need: Need): Subject {
+function toSubject(need: Need): DemandSubject {
   return { kind: 'need', need }
 }
 
 /** Each of them is looked up in a service, one after the other. @throws {GatewayError} BAD_ARGUMENT */
-export function checkCount(subjects: readonly Subject[]): void {
+export function checkCount(subjects: readonly DemandSubject[]): void {
   if (subjects.length <= maxSubjects) return
   const message = `The body is about more than ${maxSubjects} applications, accounts and definitions. Send it in several requests.`
   throw new GatewayError('BAD_ARGUMENT', message)
 }
 
 /** A list may name the same thing over and over, and each is looked up. */
-export function distinct(subjects: readonly Subject[]): Subject[] {
+export function distinct(subjects: readonly DemandSubject[]): DemandSubject[] {
   return [...new Map(subjects.map((subject) => [keyOf(subject), subject])).values()]
 }
 
-function keyOf(subject: Subject): unknown {
+function keyOf(subject: DemandSubject): unknown {
   if (subject.kind === 'owned') return `${subject.what} ${subject.authorization} ${subject.live ?? false} ${subject.id}`
   return subject.kind === 'need' || subject.kind === 'deployed' ? JSON.stringify(subject) : subject
 }

@@ -2,15 +2,15 @@
 
 import { z } from 'zod'
 import type { User } from '../../http/request-state.ts'
+import { toUserKey } from '../../names/user-name.ts'
 import type { Permissions, PermissionView } from '../../permissions/permissions.ts'
-import { toUserKey } from '../../user-name.ts'
 import { formatDemands, tellsWhoAsks } from '../demands.ts'
 import type { Operation, OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
-import { nonEmpty, text } from '../schemas.ts'
+import { nonEmpty, textModel } from '../schemas.ts'
 import { applicationExists, loadResourcePermissions } from './access-resources.ts'
 import { isDecided, loadView, requireAdministrator } from './application-access.ts'
-import { type FoundOperation, findOperation } from './find-operation.ts'
+import { type FoundOperation, findApiOperation } from './find-operation.ts'
 import {
   type AccessSubject,
   type AccessVerdict,
@@ -56,11 +56,11 @@ export type AccessExplanation = z.infer<typeof AccessExplanation>
 
 const question = {
   operation: nonEmpty.describe('Id of the operation, such as savePipelineUsingPOST, or a request, such as `POST /pipelines`.'),
-  application: text.optional().describe('The application that it would be about.'),
-  account: text.optional().describe('The account that it would be about.'),
-  buildService: text.optional().describe('The build service that it would be about.'),
-  serviceAccount: text.optional().describe('The service account that a trigger would run as.'),
-  username: text.optional().describe('Another user. For administrators.'),
+  application: textModel.optional().describe('The application that it would be about.'),
+  account: textModel.optional().describe('The account that it would be about.'),
+  buildService: textModel.optional().describe('The build service that it would be about.'),
+  serviceAccount: textModel.optional().describe('The service account that a trigger would run as.'),
+  username: textModel.optional().describe('Another user. For administrators.'),
 }
 type Question = Readonly<Record<string, unknown>>
 
@@ -122,7 +122,7 @@ async function explainAccess(
   if (!isOwn) await requireAdministrator(state, platform)
   const isLimited = isLimitedToUse(state)
   if (!isOwn && isLimited) throw tokenLimited('it is limited in use, and so tells only of its own user')
-  const found = findOperation(operations, String(query['operation']))
+  const found = findApiOperation(operations, String(query['operation']))
   const { operation } = found
   const known = {
     operation: operation.id,

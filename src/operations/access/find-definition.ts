@@ -2,7 +2,7 @@
 import { GatewayError } from '../../errors.ts'
 import { pathTo } from '../../http/encode-path.ts'
 import type { JsonObject } from '../../json/values.ts'
-import { readJson, type UpstreamAnswer, upstreamFailed } from '../../upstreams/upstreams.ts'
+import { readJson, type UpstreamAnswer, upstreamFailed } from '../../upstreams/read-answer.ts'
 import type { OperationRequest } from '../operation.ts'
 import { checkList, checkObject } from '../upstream-shape.ts'
 

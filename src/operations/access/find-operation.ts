@@ -12,7 +12,7 @@ export interface FoundOperation {
 const suggestions = 5
 
 /** @throws {GatewayError} NOT_FOUND with the nearest ones */
-export function findOperation(operations: readonly Operation[], text: string): FoundOperation {
+export function findApiOperation(operations: readonly Operation[], text: string): FoundOperation {
   const wanted = text.trim()
   const byId = operations.find(({ id }) => id.toLowerCase() === wanted.toLowerCase())
   if (byId !== undefined) return { operation: byId, path: {} }

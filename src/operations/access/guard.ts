@@ -30,7 +30,7 @@ import {
   templateNeeds,
 } from './owners.ts'
 import { accountParameters, applicationsInPath, valuesOf } from './parameters.ts'
-import type { Subject } from './subject.ts'
+import type { DemandSubject } from './subject.ts'
 import {
   checkTokenNeeds,
   checkTokenUse,
@@ -48,7 +48,7 @@ interface Plan {
   readonly atGateway: boolean
   /** Those that are known without the body. */
   readonly ahead: readonly Demand[]
-  /** Of these, what the gateway checks in any case. */
+  /** Those among them that the gateway checks in any case. */
   readonly always: readonly Demand[]
   readonly aboutBody: readonly Demand[]
   readonly fields: readonly FilterField[]
@@ -167,14 +167,6 @@ export class Guard {
     return view && rightsOf(view)
   }
 
-  /** What the caller may do, as one text; empty where permissions decide nothing; undefined: nothing is known. */
-  stateOf({ user }: OperationRequest['state']): string | undefined {
-    if (user === undefined) return undefined
-    if (!isDecided(this.#platform)) return ''
-    const view = this.#knownView(user)
-    return view && rightsOf(view)
-  }
-
   /** Undefined: the permission service has to be asked, or does not know the user, or cannot say. */
   #knownView(user: User): PermissionView | undefined {
     const answer = this.#platform.permissions.lookUp(user)
@@ -227,7 +219,11 @@ export class Guard {
   }
 
   /** @throws {GatewayError} TOKEN_LIMITED */
-  async #checkTokenBody(request: OperationRequest, demanded: readonly Subject[], mentioned: readonly Subject[]): Promise<void> {
+  async #checkTokenBody(
+    request: OperationRequest,
+    demanded: readonly DemandSubject[],
+    mentioned: readonly DemandSubject[],
+  ): Promise<void> {
     let concerns = !this.#open.has(request.state)
     for (const subject of distinct([...mentioned, ...demanded])) {
       if (subject.kind === 'hidden') throw tokenLimited('an expression is used where an application or a pipeline must be named')
@@ -280,7 +276,7 @@ export class Guard {
 
   async #ownedNeeds(
     request: OperationRequest,
-    what: Extract<Subject, { kind: 'owned' }>['what'],
+    what: Extract<DemandSubject, { kind: 'owned' }>['what'],
     ids: readonly string[],
     authorization: Authorization,
   ): Promise<Needs> {
@@ -288,7 +284,7 @@ export class Guard {
     return joinNeeds(await Promise.all(owned))
   }
 
-  async #needsOfSubject(subject: Exclude<Subject, { kind: 'hidden' }>, request: OperationRequest): Promise<Needs> {
+  async #needsOfSubject(subject: Exclude<DemandSubject, { kind: 'hidden' }>, request: OperationRequest): Promise<Needs> {
     switch (subject.kind) {
       case 'need':
         return { needs: [subject.need], concerns: subject.need.kind === 'application' }
@@ -368,7 +364,7 @@ function named(names: readonly string[], kind: 'account' | 'build-service', auth
   return { needs: names.map((name) => ({ kind, name, authorization })), concerns: false }
 }
 
-function ofUnknownApplication({ what, id }: Extract<Subject, { kind: 'deployed' }>): GatewayError {
+function ofUnknownApplication({ what, id }: Extract<DemandSubject, { kind: 'deployed' }>): GatewayError {
   const place = what === 'job' ? 'one application, account and region' : 'one account and region'
   return tokenLimited(`no application is known for the ${what} "${id}". Name it as it exists, with its ${place}`)
 }

@@ -2,7 +2,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { GatewayError } from '../../errors.ts'
 import { pathTo } from '../../http/encode-path.ts'
-import { readJson, type UpstreamAnswer } from '../../upstreams/upstreams.ts'
+import { readJson, type UpstreamAnswer } from '../../upstreams/read-answer.ts'
 import type { OperationRequest } from '../operation.ts'
 
 /** Pauses between the five tries for an execution; together they stay below two seconds. */

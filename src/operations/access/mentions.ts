@@ -4,7 +4,17 @@ import { isObject, type JsonObject } from '../../json/values.ts'
 import { storedTemplate } from '../../pipeline-templates/inheritance.ts'
 import { readMember, typesOf, walkBody } from './job-form.ts'
 import { resourcesIn } from './resource-names.ts'
-import { applicationsIn, keysOf, namesIn, type OwnedKind, type Subject, texts, toDefinition, toNeed, toOwned } from './subject.ts'
+import {
+  applicationsIn,
+  type DemandSubject,
+  keysOf,
+  namesIn,
+  type OwnedKind,
+  textsIn,
+  toDefinition,
+  toNeed,
+  toOwned,
+} from './subject.ts'
 
 /** What belongs to the user's own data: whatever is called an application in there is none. */
 const ownData = new Set(['manifest', 'manifests', 'parameters', 'pipelineParameters', 'variables', 'templateVariables'])
@@ -28,8 +38,8 @@ const changesProject = new Set(['upsertproject', 'deleteproject'])
  * Everything that a body mentions, at any depth and in every document that it carries. Services judge most of it when it
  * happens, by what the user may do then; a token, which they do not know, is judged by it beforehand.
  */
-export function subjectsMentionedIn(body: unknown): Subject[] {
-  const found: Subject[] = []
+export function subjectsMentionedIn(body: unknown): DemandSubject[] {
+  const found: DemandSubject[] = []
   if (changesProjects(body)) found.push({ kind: 'shared' })
   walkBody(body, (key, value, owner) => {
     if (ownData.has(key)) return undefined
@@ -48,10 +58,10 @@ function changesProjects(value: unknown): boolean {
   return isObject(value) && typesOf(value).some((type) => changesProject.has(type))
 }
 
-function idsIn(key: string, value: unknown): Subject[] {
+function idsIn(key: string, value: unknown): DemandSubject[] {
   const what = Object.hasOwn(idKeys, key) ? idKeys[key] : undefined
   if (what !== undefined) return namesIn(value).map((id) => toOwned(what, id, 'READ'))
-  if (key === 'parentExecution' && isObject(value)) return texts(value['id']).map((id) => toOwned('execution', id, 'READ'))
+  if (key === 'parentExecution' && isObject(value)) return textsIn(value['id']).map((id) => toOwned('execution', id, 'READ'))
   if (key === 'idsToIndices') return keysOf(value).map((id) => toDefinition(id, 'WRITE'))
   const template = storedTemplate(value)
   return template === undefined ? [] : [toOwned('template', template.name, 'READ')]

@@ -1,19 +1,19 @@
 /** Look-up of the applications that own what a request names by id. */
 
-import { BoundedMap } from '../../bounded-map.ts'
-import { foldName } from '../../fold-name.ts'
+import { BoundedMap } from '../../caches/bounded-map.ts'
 import { encodeSegments, pathTo } from '../../http/encode-path.ts'
 import { isObject, type JsonObject, listOf, objectOf, textsOf } from '../../json/values.ts'
-import { parseMoniker } from '../../moniker.ts'
+import { foldName } from '../../names/fold-name.ts'
+import { parseMoniker } from '../../names/moniker.ts'
 import type { Need } from '../../permissions/decide.ts'
 import type { Authorization } from '../../permissions/permissions.ts'
 import { undecorated } from '../../pipeline-templates/references.ts'
 import { jsonList, objectOrList } from '../../upstreams/answer-form.ts'
+import { readJson } from '../../upstreams/read-answer.ts'
 import type { ServiceName } from '../../upstreams/services.ts'
-import { readJson } from '../../upstreams/upstreams.ts'
 import type { OperationRequest } from '../operation.ts'
 import { checkList } from '../upstream-shape.ts'
-import { type OwnedKind, type Subject, texts } from './subject.ts'
+import { type DemandSubject, type OwnedKind, textsIn } from './subject.ts'
 
 const maxCached = 10_000
 
@@ -21,8 +21,8 @@ const maxCached = 10_000
 const everyTemplate = '/pipelineTemplates'
 const everyStrategy = '/strategies'
 
-type Owned = Extract<Subject, { kind: 'owned' }>
-type Deployed = Extract<Subject, { kind: 'deployed' }>
+type Owned = Extract<DemandSubject, { kind: 'owned' }>
+type Deployed = Extract<DemandSubject, { kind: 'deployed' }>
 
 /** What a subject needs. */
 export interface Needs {
@@ -73,7 +73,7 @@ export class Owners {
     if (!live) return pipeline.length > 0 ? pipeline : ownerAt(request, 'front50', pathTo`/pipelines/${id}/history`)
     const wanted = foldName(id)
     const strategies = (await this.#list(request, everyStrategy)).filter((one) => foldName(String(one['id'])) === wanted)
-    return [...pipeline, ...strategies.flatMap((one) => texts(one['application']))]
+    return [...pipeline, ...strategies.flatMap((one) => textsIn(one['application']))]
   }
 
   /** @throws {GatewayError} UPSTREAM_FAILED, UPSTREAM_UNREADABLE */
@@ -120,9 +120,9 @@ export async function deployedNeeds(request: OperationRequest, subject: Deployed
     path: what === 'instance' ? `/instances/${place}` : `/manifests/${place}`,
   })
   const [owner] = [
-    ...texts(found?.['application']),
-    ...texts(objectOf(found?.['moniker'])['app']),
-    ...texts(found?.['serverGroup']).flatMap((name) => parseMoniker(name).app ?? []),
+    ...textsIn(found?.['application']),
+    ...textsIn(objectOf(found?.['moniker'])['app']),
+    ...textsIn(found?.['serverGroup']).flatMap((name) => parseMoniker(name).app ?? []),
   ]
   return onApplications(owner === undefined ? [] : [owner], authorization)
 }
@@ -180,15 +180,15 @@ export function onApplications(names: readonly string[], authorization: Authoriz
 async function entityNeeds(request: OperationRequest, id: string, authorization: Authorization): Promise<Needs> {
   const stored = await loadAt(request, 'clouddriver', { path: `/tags/${encodeSegments(id.toLowerCase())}` })
   const reference = objectOf(stored?.['entityRef'])
-  const named = texts(reference['account'])
+  const named = textsIn(reference['account'])
   const accounts = (named.length > 0 ? named : [id.split(':').at(-2) ?? '']).filter((name) => name !== '' && name !== '*')
-  const { needs, concerns } = onApplications(texts(reference['application']), authorization)
+  const { needs, concerns } = onApplications(textsIn(reference['application']), authorization)
   return { needs: [...needs, ...accounts.map((name): Need => ({ kind: 'account', name, authorization: 'WRITE' }))], concerns }
 }
 
 async function ownerAt(request: OperationRequest, service: ServiceName, path: string): Promise<string[]> {
   const entry = await loadAt(request, service, { path })
-  return texts(entry?.['application'])
+  return textsIn(entry?.['application'])
 }
 
 async function loadAt(
@@ -243,7 +243,7 @@ async function canaryConfigNeeds(request: OperationRequest, id: string, authoriz
 
 /** A configuration of several applications is read for one of them, and changed for all; one of none is shared. */
 export function needsOfCanaryConfig({ applications }: JsonObject, authorization: Authorization): Needs {
-  const names = listOf(applications).flatMap(texts)
+  const names = listOf(applications).flatMap(textsIn)
   if (names.length === 0) return authorization === 'READ' ? { needs: [], concerns: true } : withAdmin([])
   return authorization === 'READ' ? anyOf(names) : onApplications(names, authorization)
 }

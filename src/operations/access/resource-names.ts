@@ -1,10 +1,10 @@
 /** Resources of the infrastructure that jobs name, by name or by label, and to whom they belong. */
 
 import { isObject, type JsonObject, objectsOf } from '../../json/values.ts'
-import { parseMoniker } from '../../moniker.ts'
+import { parseMoniker } from '../../names/moniker.ts'
 import type { Authorization } from '../../permissions/permissions.ts'
 import { typesOf } from './job-form.ts'
-import { hidden, isHidden, namesIn, ownersBySelectors, type Subject, texts, toNeed } from './subject.ts'
+import { type DemandSubject, hidden, isHidden, namesIn, ownersBySelectors, textsIn, toNeed } from './subject.ts'
 
 /** Names of resources, which begin with that of their application. */
 const resourceKeys = new Set([
@@ -25,7 +25,7 @@ const accountKeys = ['credentials', 'account', 'accountName', 'account.name']
 const regionKeys = ['region', 'regions', 'namespace', 'namespaces', 'location', 'zone', 'zones']
 
 /** What a member of a job names, with the authorization that its owner has to have granted. */
-export function resourcesIn(key: string, value: unknown, owner: JsonObject, authorization: Authorization): Subject[] {
+export function resourcesIn(key: string, value: unknown, owner: JsonObject, authorization: Authorization): DemandSubject[] {
   const names = namesOfResources(key, value, owner)
   const owners = names.flatMap((name) => (isHidden(name) ? name : (parseMoniker(name.trim()).app ?? [])))
   return [...owners.map((name) => toNeed(name, authorization)), ...deployedIn(key, value, owner, authorization)]
@@ -33,13 +33,15 @@ export function resourcesIn(key: string, value: unknown, owner: JsonObject, auth
 
 function namesOfResources(key: string, value: unknown, owner: JsonObject): string[] {
   const types = typesOf(owner)
-  const ofEntries = types.some((type) => namesResources[type] === key) ? objectsOf(value).flatMap(({ name }) => texts(name)) : []
+  const ofEntries = types.some((type) => namesResources[type] === key)
+    ? objectsOf(value).flatMap(({ name }) => textsIn(name))
+    : []
   const isName = resourceKeys.has(key) || (key === 'name' && types.some((type) => namesResource.test(type)))
   return isName ? [...namesIn(value), ...ofEntries] : ofEntries
 }
 
 /** Instances, manifests and jobs, whose names do not say to which application they belong. */
-function deployedIn(key: string, value: unknown, owner: JsonObject, authorization: Authorization): Subject[] {
+function deployedIn(key: string, value: unknown, owner: JsonObject, authorization: Authorization): DemandSubject[] {
   const types = typesOf(owner)
   const all = (what: DeployedKind, names: string[]) => names.map((id) => toDeployed(what, id, owner, authorization))
   if (key === 'instanceIds' || (key === 'instance' && types.includes('terminateinstanceanddecrementservergroup'))) {
@@ -47,7 +49,7 @@ function deployedIn(key: string, value: unknown, owner: JsonObject, authorizatio
   }
   // The application in which the newest, oldest or largest manifest of a cluster is sought.
   if (key === 'app' && types.some((type) => type.endsWith('manifest'))) {
-    return texts(value).map((name) => toNeed(name, authorization))
+    return textsIn(value).map((name) => toNeed(name, authorization))
   }
   if (key === 'labelSelectors') {
     const owners = ownersBySelectors(value)
@@ -64,12 +66,12 @@ function deployedIn(key: string, value: unknown, owner: JsonObject, authorizatio
   }
   if (key === 'manifestName') return all('manifest', namesIn(value))
   const isJob = (key === 'jobName' || key === 'jobId') && types.includes('destroyjob')
-  return isJob ? all('job', texts(value)) : []
+  return isJob ? all('job', textsIn(value)) : []
 }
 
-type DeployedKind = Extract<Subject, { kind: 'deployed' }>['what']
+type DeployedKind = Extract<DemandSubject, { kind: 'deployed' }>['what']
 
-function toDeployed(what: DeployedKind, id: string, owner: JsonObject, authorization: Authorization): Subject {
+function toDeployed(what: DeployedKind, id: string, owner: JsonObject, authorization: Authorization): DemandSubject {
   const account = onlyNameUnder(owner, accountKeys)
   // Where a region is named, what else says where is in it.
   const region = onlyNameUnder(owner, ['region']) ?? onlyNameUnder(owner, regionKeys)

@@ -10,7 +10,7 @@ import type { Authorization } from '../../permissions/permissions.ts'
 export type OwnedKind = 'execution' | 'task' | 'definition' | 'strategy' | 'template' | 'canary-config' | 'entity-tags'
 
 /** One thing that a request is about. */
-export type Subject =
+export type DemandSubject =
   | { readonly kind: 'need'; readonly need: Need }
   /** Its owner is looked up by the id. `live` leaves out definitions that are deleted. */
   | {
@@ -28,7 +28,7 @@ export type Subject =
       readonly account: string | undefined
       readonly region: string | undefined
       readonly authorization: Authorization
-      /** Of jobs, which are found within their application. */
+      /** The application of a job, within which it is found. */
       readonly application?: string | undefined
     }
   /** A pipeline template as the body has it. */
@@ -47,7 +47,7 @@ const unclear = 'Permissions cannot be derived from an expression: name applicat
  *
  * @throws {GatewayError} BAD_ARGUMENT
  */
-export function texts(value: unknown): string[] {
+export function textsIn(value: unknown): string[] {
   if (isRawNumber(value) && !/^-?[1-9]\d*$/.test(String(value))) {
     throw new GatewayError('BAD_ARGUMENT', `A name has to be a text, not the number ${value}. Put it in quotes.`)
   }
@@ -56,14 +56,14 @@ export function texts(value: unknown): string[] {
 }
 
 /** A number is stored as the text of it; nothing else may stand in for a text. @throws {GatewayError} BAD_ARGUMENT */
-export function textOf(fields: JsonObject, key: string): string[] {
+export function definitionTexts(fields: JsonObject, key: string): string[] {
   const value = fields[key] ?? ''
   if (typeof value === 'object') throw new GatewayError('BAD_ARGUMENT', `"${key}" of a definition has to be a text.`)
   return value === '' ? [] : [String(value)]
 }
 
 export function namesIn(value: unknown): string[] {
-  return Array.isArray(value) ? value.flatMap(texts) : texts(value)
+  return Array.isArray(value) ? value.flatMap(textsIn) : textsIn(value)
 }
 
 export function keysOf(value: unknown): string[] {
@@ -74,25 +74,25 @@ export function toNeed(
   name: string,
   authorization: Authorization,
   more: Pick<Extract<Need, { kind: 'application' }>, 'whenUnknown'> = {},
-): Subject {
+): DemandSubject {
   return unlessHidden(name, { kind: 'need', need: { kind: 'application', name, authorization, ...more } })
 }
 
-export function toAccount(name: string): Subject {
+export function toAccount(name: string): DemandSubject {
   return unlessHidden(name, { kind: 'need', need: { kind: 'account', name, authorization: 'WRITE' } })
 }
 
-export function toOwned(what: OwnedKind, id: string, authorization: Authorization): Subject {
+export function toOwned(what: OwnedKind, id: string, authorization: Authorization): DemandSubject {
   return unlessHidden(id, { kind: 'owned', what, id, authorization })
 }
 
 /** In a body: a deleted one may be restored under its id with WRITE on its new application. */
-export function toDefinition(id: string, authorization: Authorization): Subject {
+export function toDefinition(id: string, authorization: Authorization): DemandSubject {
   return unlessHidden(id, { kind: 'owned', what: 'definition', id, authorization, live: true })
 }
 
 /** The orchestrator would replace an expression after the check. */
-export function unlessHidden(text: string, subject: Subject): Subject {
+export function unlessHidden(text: string, subject: DemandSubject): DemandSubject {
   return isHidden(text) ? hidden() : subject
 }
 
@@ -101,11 +101,11 @@ export function isHidden(value: unknown): boolean {
 }
 
 /** Keys are evaluated, too, and a later one replaces what was checked. */
-export function hiddenKeys(fields: object): Subject[] {
+export function hiddenKeys(fields: object): DemandSubject[] {
   return Object.keys(fields).some(isHidden) ? [hidden()] : []
 }
 
-export function hidden(): Subject {
+export function hidden(): DemandSubject {
   return { kind: 'hidden', problem: unclear }
 }
 
@@ -120,7 +120,7 @@ export function ownersBySelectors(labelSelectors: unknown): string[] {
 }
 
 export function applicationsIn(key: string, value: unknown): string[] {
-  if (key === 'application') return texts(isObject(value) ? value['name'] : value)
-  if (key === 'applications') return Array.isArray(value) ? value.flatMap(texts) : texts(value)
-  return key === 'moniker' && isObject(value) ? texts(value['app']) : []
+  if (key === 'application') return textsIn(isObject(value) ? value['name'] : value)
+  if (key === 'applications') return Array.isArray(value) ? value.flatMap(textsIn) : textsIn(value)
+  return key === 'moniker' && isObject(value) ? textsIn(value['app']) : []
 }

@@ -6,14 +6,14 @@ import { decodeDocument, typesOf, walkBody } from './job-form.ts'
 import { resourcesIn } from './resource-names.ts'
 import {
   applicationsIn,
+  type DemandSubject,
+  definitionTexts,
   hidden,
   hiddenKeys,
   isHidden,
   keysOf,
   namesIn,
-  type Subject,
-  textOf,
-  texts,
+  textsIn,
   toAccount,
   toDefinition,
   toNeed,
@@ -49,14 +49,14 @@ export function applicationsCreatedBy(task: JsonObject): string[] {
   return jobsOf(task)
     .filter(isObject)
     .filter((job) => typesOf(job).some((type) => createsApplication.has(type)))
-    .flatMap(({ application }) => texts(isObject(application) ? application['name'] : application))
+    .flatMap(({ application }) => textsIn(isObject(application) ? application['name'] : application))
     .filter((name) => !isHidden(name))
 }
 
 /** A task: where it is filed, what its jobs do, and the parent that its trigger names. */
-export function subjectsOfTask(task: JsonObject): Subject[] {
+export function subjectsOfTask(task: JsonObject): DemandSubject[] {
   // A task may be filed under a name that is no application, such as that of the platform.
-  const found: Subject[] = texts(task['application']).map((name) => toNeed(name, 'WRITE', { whenUnknown: 'nothing' }))
+  const found: DemandSubject[] = textsIn(task['application']).map((name) => toNeed(name, 'WRITE', { whenUnknown: 'nothing' }))
   return [...found, ...subjectsOfJobs(jobsOf(task)), ...subjectsOfTrigger(task['trigger'])]
 }
 
@@ -65,21 +65,21 @@ function jobsOf(task: JsonObject): unknown[] {
   return Array.isArray(jobs) ? jobs : [jobs]
 }
 
-export function subjectsOfJobs(jobs: readonly unknown[]): Subject[] {
+export function subjectsOfJobs(jobs: readonly unknown[]): DemandSubject[] {
   return jobs.filter(isObject).flatMap(subjectsOfJob)
 }
 
 /** A definition itself, wherever it will be stored. @throws {GatewayError} BAD_ARGUMENT */
-export function subjectsOfDefinition(definition: JsonObject): Subject[] {
+export function subjectsOfDefinition(definition: JsonObject): DemandSubject[] {
   const { triggers, idsToIndices } = definition
   return [
     ...subjectsOfStages(definition),
     ...hiddenKeys(definition),
-    ...textOf(definition, 'application').map((name) => toNeed(name, 'WRITE')),
-    ...[...textOf(definition, 'id'), ...keysOf(idsToIndices)].map((id) => toDefinition(id, 'WRITE')),
+    ...definitionTexts(definition, 'application').map((name) => toNeed(name, 'WRITE')),
+    ...[...definitionTexts(definition, 'id'), ...keysOf(idsToIndices)].map((id) => toDefinition(id, 'WRITE')),
     ...objectsOf(triggers).flatMap(({ runAsUser }) =>
       // Nothing runs as a number.
-      (typeof runAsUser === 'string' ? texts(runAsUser) : []).map((name) =>
+      (typeof runAsUser === 'string' ? textsIn(runAsUser) : []).map((name) =>
         unlessHidden(name, { kind: 'need', need: { kind: 'service-account', name } }),
       ),
     ),
@@ -91,29 +91,29 @@ export function subjectsOfDefinition(definition: JsonObject): Subject[] {
  *
  * @throws {GatewayError} BAD_ARGUMENT
  */
-export function subjectsOfStart(definition: JsonObject): Subject[] {
+export function subjectsOfStart(definition: JsonObject): DemandSubject[] {
   const { application, config, trigger } = definition
   const inner = objectOf(objectOf(config)['pipeline'])
   const isNamed = application !== undefined || inner['application'] !== undefined
-  const ids = isNamed ? [...textOf(definition, 'id'), ...textOf(inner, 'pipelineConfigId')] : []
+  const ids = isNamed ? [...definitionTexts(definition, 'id'), ...definitionTexts(inner, 'pipelineConfigId')] : []
   return [
     ...subjectsOfStages(definition),
     ...hiddenKeys(definition),
     ...hiddenKeys(inner),
-    ...[application, inner['application']].flatMap(texts).map((name) => toNeed(name, 'EXECUTE')),
+    ...[application, inner['application']].flatMap(textsIn).map((name) => toNeed(name, 'EXECUTE')),
     ...ids.map((id) => toDefinition(id, 'EXECUTE')),
     ...subjectsOfTrigger(trigger),
   ]
 }
 
 /** A trigger that names a run as its parent hands all of it over, or counts among what follows from it. */
-export function subjectsOfTrigger(trigger: unknown): Subject[] {
+export function subjectsOfTrigger(trigger: unknown): DemandSubject[] {
   const { parentPipelineId, parentExecution } = objectOf(trigger)
-  return [parentPipelineId, objectOf(parentExecution)['id']].flatMap(texts).map((id) => toOwned('execution', id, 'READ'))
+  return [parentPipelineId, objectOf(parentExecution)['id']].flatMap(textsIn).map((id) => toOwned('execution', id, 'READ'))
 }
 
 /** Needs of what runs without being stored. Its other stages are judged when they run. */
-function subjectsOfStages({ stages }: JsonObject): Subject[] {
+function subjectsOfStages({ stages }: JsonObject): DemandSubject[] {
   return subjectsOfJobs(objectsOf(stages).filter(isPrivileged))
 }
 
@@ -121,13 +121,13 @@ function isPrivileged(stage: JsonObject): boolean {
   return typesOf(stage).some((type) => privilegedStages.has(type) || changesTemplate.test(type))
 }
 
-function subjectsOfJob(job: JsonObject): Subject[] {
+function subjectsOfJob(job: JsonObject): DemandSubject[] {
   const types = typesOf(job)
   const ofTypes = types.length === 0 ? subjectsOfOtherJob(job) : types.flatMap((type) => subjectsOfType(type, job))
   return [...hiddenKeys(job), ...ofTypes]
 }
 
-function subjectsOfType(type: string, job: JsonObject): Subject[] {
+function subjectsOfType(type: string, job: JsonObject): DemandSubject[] {
   if (type.includes('${')) return [hidden()]
   if (type === 'pipeline') return subjectsOfChild(job)
   if (type === 'reorderpipelines') return subjectsOfOrder(job)
@@ -137,8 +137,8 @@ function subjectsOfType(type: string, job: JsonObject): Subject[] {
   return [...subjectsOfOtherJob(job), ...(type === 'deleteentitytags' ? subjectsOfTag(job) : [])]
 }
 
-function subjectsOfOtherJob(job: JsonObject): Subject[] {
-  const carried = [job['pipeline'], job['pipelines']].flatMap((document): Subject[] => {
+function subjectsOfOtherJob(job: JsonObject): DemandSubject[] {
+  const carried = [job['pipeline'], job['pipelines']].flatMap((document): DemandSubject[] => {
     const definitions = decodeDocument(document)
     const inner = (Array.isArray(definitions) ? definitions : [definitions]).filter(isObject).flatMap(subjectsOfDefinition)
     return isHidden(document) ? [hidden()] : inner
@@ -146,7 +146,7 @@ function subjectsOfOtherJob(job: JsonObject): Subject[] {
   return [...carried, ...subjectsNamedIn(job)]
 }
 
-function subjectsOfChild({ application, pipeline, pipelineId }: JsonObject): Subject[] {
+function subjectsOfChild({ application, pipeline, pipelineId }: JsonObject): DemandSubject[] {
   const ids = [pipeline, pipelineId].filter((id) => typeof id === 'string' && id !== '')
   return [
     ...(typeof application === 'string' ? [toNeed(application, 'EXECUTE')] : []),
@@ -154,11 +154,11 @@ function subjectsOfChild({ application, pipeline, pipelineId }: JsonObject): Sub
   ]
 }
 
-function subjectsOfTag({ id }: JsonObject): Subject[] {
-  return texts(id).map((name) => toOwned('entity-tags', name, 'WRITE'))
+function subjectsOfTag({ id }: JsonObject): DemandSubject[] {
+  return textsIn(id).map((name) => toOwned('entity-tags', name, 'WRITE'))
 }
 
-function subjectsOfTemplateChange(job: JsonObject): Subject[] {
+function subjectsOfTemplateChange(job: JsonObject): DemandSubject[] {
   const template = decodeDocument(job['pipelineTemplate'])
   const given = objectOf(template)
   const ids = [job['id'], job['pipelineTemplateId'], given['id']].filter((id) => typeof id === 'string')
@@ -169,7 +169,7 @@ function subjectsOfTemplateChange(job: JsonObject): Subject[] {
   ]
 }
 
-function subjectsOfOrder(job: JsonObject): Subject[] {
+function subjectsOfOrder(job: JsonObject): DemandSubject[] {
   const [application, places] = [job['application'], job['idsToIndices']].map(decodeDocument)
   return [
     ...[job['application'], job['idsToIndices']].filter(isHidden).map(() => hidden()),
@@ -178,7 +178,7 @@ function subjectsOfOrder(job: JsonObject): Subject[] {
   ]
 }
 
-function subjectsOfApplicationChange(type: string, { application }: JsonObject): Subject[] {
+function subjectsOfApplicationChange(type: string, { application }: JsonObject): DemandSubject[] {
   const keys = isObject(application) ? hiddenKeys(application) : []
   const name = isObject(application) ? application['name'] : application
   if (typeof name !== 'string' || name.trim() === '')
@@ -189,8 +189,8 @@ function subjectsOfApplicationChange(type: string, { application }: JsonObject):
 }
 
 /** Names at any depth, except inside documents that the job only carries. */
-function subjectsNamedIn(job: JsonObject): Subject[] {
-  const found: Subject[] = []
+function subjectsNamedIn(job: JsonObject): DemandSubject[] {
+  const found: DemandSubject[] = []
   walkBody(job, (key, value, owner) => {
     if (documents.has(key)) return undefined
     if (!isMoniker(owner)) found.push(...resourcesIn(key, value, owner as JsonObject, 'WRITE'))

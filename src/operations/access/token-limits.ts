@@ -1,8 +1,8 @@
 /** Limits of API tokens: a filter on needs, apart from the user's permissions. */
 
 import { GatewayError } from '../../errors.ts'
-import { foldName } from '../../fold-name.ts'
 import type { PresentedToken, RequestState } from '../../http/request-state.ts'
+import { foldName } from '../../names/fold-name.ts'
 import type { Need } from '../../permissions/decide.ts'
 import { isReadMethod } from '../../telemetry/methods.ts'
 import type { Demand } from '../demands.ts'

@@ -1,11 +1,11 @@
 /** Applications and projects, merged from the definition store and the infrastructure. */
 import { z } from 'zod'
-import { AnyObject, milliseconds } from '../schemas.ts'
+import { AnyObject, millisecondsModel, optionalTextsModel } from '../schemas.ts'
 import { Cluster } from './infrastructure.ts'
 
 const roles = z.array(z.string())
 
-export const Permissions = z
+export const PermissionsModel = z
   .looseObject({ READ: roles.optional(), WRITE: roles.optional(), EXECUTE: roles.optional(), CREATE: roles.optional() })
   .meta({
     id: 'Permissions',
@@ -16,10 +16,7 @@ export const Permissions = z
 
 export const TrafficGuard = z
   .looseObject({
-    account: z.string().nullish(),
-    location: z.string().nullish(),
-    stack: z.string().nullish(),
-    detail: z.string().nullish(),
+    ...optionalTextsModel('account', 'location', 'stack', 'detail'),
     enabled: z.boolean().nullish(),
   })
   .meta({ id: 'TrafficGuard', description: 'A cluster that must never be without a server group that takes traffic.' })
@@ -34,14 +31,11 @@ export const ApplicationAttributes = z
     createTs: z.string().nullish().describe('Milliseconds since the epoch.'),
     updateTs: z.string().nullish().describe('Milliseconds since the epoch.'),
     lastModifiedBy: z.string().nullish(),
-    permissions: Permissions.nullish(),
+    permissions: PermissionsModel.nullish(),
     trafficGuards: z.array(TrafficGuard).nullish(),
     instancePort: z.int().nullish(),
     platformHealthOnly: z.boolean().nullish(),
-    repoType: z.string().nullish(),
-    repoProjectKey: z.string().nullish(),
-    repoSlug: z.string().nullish(),
-    aliases: z.string().nullish(),
+    ...optionalTextsModel('repoType', 'repoProjectKey', 'repoSlug', 'aliases'),
   })
   .meta({ id: 'ApplicationAttributes', description: 'Attributes of an application; any others are allowed beside these.' })
 
@@ -74,13 +68,13 @@ export const Project = z
     name: z.string(),
     email: z.string().nullish(),
     config: ProjectConfig.nullish(),
-    createTs: milliseconds.nullish(),
-    updateTs: milliseconds.nullish(),
+    createTs: millisecondsModel.nullish(),
+    updateTs: millisecondsModel.nullish(),
     lastModifiedBy: z.string().nullish(),
   })
   .meta({ id: 'Project' })
 
-export const ProjectCluster = z
+export const ProjectClusterModel = z
   .looseObject({
     account: z.string(),
     stack: z.string().nullish(),
@@ -90,15 +84,15 @@ export const ProjectCluster = z
   })
   .meta({ id: 'ProjectCluster' })
 
-export const Snapshot = z
+export const SnapshotModel = z
   .looseObject({
     id: z.string().describe('`{application}-{account}`'),
     application: z.string(),
     account: z.string(),
     infrastructure: AnyObject.nullish().describe('Kind of resource to name to definition.'),
     configLang: z.string().nullish(),
-    timestamp: milliseconds.nullish(),
-    lastModified: milliseconds.nullish(),
+    timestamp: millisecondsModel.nullish(),
+    lastModified: millisecondsModel.nullish(),
     lastModifiedBy: z.string().nullish(),
   })
   .meta({ id: 'Snapshot' })

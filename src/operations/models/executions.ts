@@ -1,6 +1,6 @@
 /** Executions and tasks as the orchestrator reports them, and requests that start them. */
 import { z } from 'zod'
-import { AnyObject, milliseconds } from '../schemas.ts'
+import { AnyObject, millisecondsModel, optionalTextsModel } from '../schemas.ts'
 import { Artifact, Notification } from './pipelines.ts'
 
 const ExecutionStatus = z
@@ -26,8 +26,8 @@ const TaskStep = z
     name: z.string(),
     implementingClass: z.string().nullish(),
     status: ExecutionStatus,
-    startTime: milliseconds.nullish(),
-    endTime: milliseconds.nullish(),
+    startTime: millisecondsModel.nullish(),
+    endTime: millisecondsModel.nullish(),
     stageStart: z.boolean().nullish(),
     stageEnd: z.boolean().nullish(),
     loopStart: z.boolean().nullish(),
@@ -36,17 +36,17 @@ const TaskStep = z
   })
   .meta({ id: 'TaskStep', description: 'A step of a stage.' })
 
-export const Stage = z
+export const StageModel = z
   .looseObject({
     id: z.string(),
     refId: z.string().nullish(),
     type: z.string(),
     name: z.string().nullish(),
     status: ExecutionStatus,
-    startTime: milliseconds.nullish(),
-    endTime: milliseconds.nullish(),
-    startTimeExpiry: milliseconds.nullish(),
-    scheduledTime: milliseconds.nullish(),
+    startTime: millisecondsModel.nullish(),
+    endTime: millisecondsModel.nullish(),
+    startTimeExpiry: millisecondsModel.nullish(),
+    scheduledTime: millisecondsModel.nullish(),
     context: AnyObject.describe('Settings, results and errors of the stage.'),
     outputs: AnyObject.describe('What later stages may read.'),
     tasks: z.array(TaskStep),
@@ -66,7 +66,7 @@ const triggerFields = {
   correlationId: z.string().nullish().describe('A second start with the same one is the first while that runs.'),
 }
 
-export const Trigger = z
+export const TriggerModel = z
   .looseObject({
     type: z.string(),
     ...triggerFields,
@@ -82,7 +82,7 @@ export const StartRequest = z
   .looseObject({ type: z.string().optional().describe('`manual` unless given.'), ...triggerFields })
   .meta({ id: 'StartRequest', description: 'The trigger of a start by hand; everything is optional.' })
 
-export const Execution = z
+export const ExecutionModel = z
   .looseObject({
     id: z.string(),
     type: z.enum(['PIPELINE', 'ORCHESTRATION']),
@@ -91,10 +91,10 @@ export const Execution = z
     description: z.string().nullish(),
     status: ExecutionStatus,
     pipelineConfigId: z.string().nullish(),
-    buildTime: milliseconds.nullish().describe('When it was submitted, in milliseconds since the epoch.'),
-    startTime: milliseconds.nullish(),
-    endTime: milliseconds.nullish(),
-    startTimeExpiry: milliseconds.nullish(),
+    buildTime: millisecondsModel.nullish().describe('When it was submitted, in milliseconds since the epoch.'),
+    startTime: millisecondsModel.nullish(),
+    endTime: millisecondsModel.nullish(),
+    startTimeExpiry: millisecondsModel.nullish(),
     canceled: z.boolean().nullish().describe('Cancellation was asked for.'),
     canceledBy: z.string().nullish(),
     cancellationReason: z.string().nullish(),
@@ -104,8 +104,8 @@ export const Execution = z
     maxConcurrentExecutions: z.int().nullish(),
     origin: z.string().nullish(),
     authentication: AnyObject.nullish(),
-    trigger: Trigger,
-    stages: z.array(Stage),
+    trigger: TriggerModel,
+    stages: z.array(StageModel),
     notifications: z.array(AnyObject).nullish(),
     initialConfig: AnyObject.nullish(),
     systemNotifications: z.array(AnyObject).nullish(),
@@ -117,9 +117,7 @@ export const Execution = z
 export const FailedStage = z
   .looseObject({
     pipelineExecutionId: z.string(),
-    pipelineExecutionName: z.string().nullish(),
-    pipelineApplication: z.string().nullish(),
-    pipelineExecutionUrl: z.string().nullish(),
+    ...optionalTextsModel('pipelineExecutionName', 'pipelineApplication', 'pipelineExecutionUrl'),
     stageId: z.string(),
     stageName: z.string().nullish(),
     stageType: z.string().nullish(),
@@ -135,18 +133,18 @@ export const Evaluation = z
   })
   .meta({ id: 'Evaluation' })
 
-export const Task = z
+export const TaskModel = z
   .looseObject({
     id: z.string(),
     name: z.string().nullish(),
     application: z.string(),
     status: ExecutionStatus,
-    buildTime: milliseconds.nullish(),
-    startTime: milliseconds.nullish(),
-    endTime: milliseconds.nullish(),
+    buildTime: millisecondsModel.nullish(),
+    startTime: millisecondsModel.nullish(),
+    endTime: millisecondsModel.nullish(),
     steps: z.array(TaskStep),
     variables: z.array(z.looseObject({ key: z.string(), value: z.unknown() })).describe('Results; `exception` has the error.'),
-    execution: Execution.nullish(),
+    execution: ExecutionModel.nullish(),
   })
   .meta({ id: 'Task', description: 'Work that belongs to no pipeline.' })
 
@@ -217,7 +215,7 @@ export const CloudOperation = z
     id: z.string(),
     requestId: z.string().nullish(),
     ownerId: z.string().nullish(),
-    startTimeMs: milliseconds.nullish(),
+    startTimeMs: millisecondsModel.nullish(),
     status: z
       .looseObject({
         phase: z.string().nullish(),

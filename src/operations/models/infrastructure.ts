@@ -1,27 +1,22 @@
 /** Accounts, clusters, server groups, instances, load balancers, networks, images, jobs, search results. */
 import { z } from 'zod'
-import { AnyObject, milliseconds } from '../schemas.ts'
+import { AnyObject, millisecondsModel, optionalTextsModel } from '../schemas.ts'
 
 const names = z.array(z.string())
 
 const Moniker = z
   .looseObject({
-    app: z.string().nullish(),
-    stack: z.string().nullish(),
-    detail: z.string().nullish(),
-    cluster: z.string().nullish(),
+    ...optionalTextsModel('app', 'stack', 'detail', 'cluster'),
     sequence: z.int().nullish(),
   })
   .meta({ id: 'Moniker', description: 'The parts of a name such as `shop-main-v012`.' })
 
-export const Account = z
+export const AccountModel = z
   .looseObject({
     name: z.string(),
     accountId: z.string().nullish(),
     type: z.string().describe('Cloud provider.'),
-    cloudProvider: z.string().nullish(),
-    environment: z.string().nullish(),
-    accountType: z.string().nullish(),
+    ...optionalTextsModel('cloudProvider', 'environment', 'accountType'),
     requiredGroupMembership: names.nullish(),
     permissions: z.record(z.string(), names).optional().describe('Roles by authorization; empty means open.'),
     authorized: z.boolean().describe('Whether the caller may write to it.'),
@@ -40,20 +35,14 @@ const insightActions = z.array(z.looseObject({ url: z.string(), label: z.string(
 
 const HealthState = z.string().describe('Up, Down, Starting, OutOfService, Unknown, Draining, Succeeded or Failed.')
 
-export const Instance = z
+export const InstanceModel = z
   .looseObject({
     name: z.string(),
-    id: z.string().nullish(),
-    humanReadableName: z.string().nullish(),
-    account: z.string().nullish(),
-    region: z.string().nullish(),
-    zone: z.string().nullish(),
+    ...optionalTextsModel('id', 'humanReadableName', 'account', 'region', 'zone'),
     healthState: HealthState.nullish(),
-    launchTime: milliseconds.nullish(),
+    launchTime: millisecondsModel.nullish(),
     health: z.array(AnyObject).nullish(),
-    serverGroup: z.string().nullish(),
-    cluster: z.string().nullish(),
-    cloudProvider: z.string().nullish(),
+    ...optionalTextsModel('serverGroup', 'cluster', 'cloudProvider'),
     insightActions,
   })
   .meta({ id: 'Instance' })
@@ -67,22 +56,19 @@ const InstanceCounts = z
   .looseObject({ total: count, up: count, down: count, unknown: count, starting: count, outOfService: count })
   .meta({ id: 'InstanceCounts' })
 
-export const ServerGroup = z
+export const ServerGroupModel = z
   .looseObject({
     name: z.string(),
     account: z.string().nullish(),
     region: z.string(),
-    type: z.string().nullish(),
-    cloudProvider: z.string().nullish(),
-    cluster: z.string().nullish(),
-    application: z.string().nullish(),
+    ...optionalTextsModel('type', 'cloudProvider', 'cluster', 'application'),
     moniker: Moniker.nullish(),
-    createdTime: milliseconds.nullish(),
+    createdTime: millisecondsModel.nullish(),
     isDisabled: z.boolean().nullish().describe('Takes no traffic.'),
     disabled: z.boolean().nullish(),
     capacity: Capacity.nullish(),
     instanceCounts: InstanceCounts.nullish(),
-    instances: z.array(Instance).nullish(),
+    instances: z.array(InstanceModel).nullish(),
     instanceType: z.string().nullish(),
     loadBalancers: z.array(z.unknown()).nullish(),
     securityGroups: z.array(z.unknown()).nullish(),
@@ -100,10 +86,7 @@ export const ServerGroup = z
 export const ServerGroupManager = z
   .looseObject({
     name: z.string(),
-    account: z.string().nullish(),
-    region: z.string().nullish(),
-    namespace: z.string().nullish(),
-    kind: z.string().nullish(),
+    ...optionalTextsModel('account', 'region', 'namespace', 'kind'),
     moniker: Moniker.nullish(),
     serverGroups: z.array(AnyObject).nullish(),
   })
@@ -112,10 +95,7 @@ export const ServerGroupManager = z
 export const Cluster = z
   .looseObject({
     name: z.string(),
-    accountName: z.string().nullish(),
-    account: z.string().nullish(),
-    type: z.string().nullish(),
-    provider: z.string().nullish(),
+    ...optionalTextsModel('accountName', 'account', 'type', 'provider'),
     moniker: Moniker.nullish(),
     serverGroups: z.array(z.unknown()).nullish().describe('Server groups, or their names in lists.'),
     loadBalancers: z.array(z.unknown()).nullish().describe('Load balancers, or their names in lists.'),
@@ -128,10 +108,7 @@ export const ClusterOrNothing = z
 
 export const ScalingActivity = z
   .looseObject({
-    activityId: z.string().nullish(),
-    autoScalingGroupName: z.string().nullish(),
-    description: z.string().nullish(),
-    cause: z.string().nullish(),
+    ...optionalTextsModel('activityId', 'autoScalingGroupName', 'description', 'cause'),
     startTime: z.unknown().optional(),
     endTime: z.unknown().optional(),
     statusCode: z.string().nullish(),
@@ -151,15 +128,9 @@ export const ConsoleOutput = z
   })
   .meta({ id: 'ConsoleOutput' })
 
-export const LoadBalancer = z
+export const LoadBalancerModel = z
   .looseObject({
-    name: z.string().nullish(),
-    account: z.string().nullish(),
-    region: z.string().nullish(),
-    type: z.string().nullish(),
-    cloudProvider: z.string().nullish(),
-    loadBalancerType: z.string().nullish(),
-    vpcId: z.string().nullish(),
+    ...optionalTextsModel('name', 'account', 'region', 'type', 'cloudProvider', 'loadBalancerType', 'vpcId'),
     moniker: Moniker.nullish(),
     serverGroups: z.array(AnyObject).nullish().describe('Each with the instances that it sends traffic to.'),
     instances: z.array(z.unknown()).nullish(),
@@ -176,7 +147,7 @@ export const LoadBalancerItem = z
       .array(
         z.looseObject({
           name: z.string(),
-          regions: z.array(z.looseObject({ name: z.string(), loadBalancers: z.array(LoadBalancer).nullish() })).nullish(),
+          regions: z.array(z.looseObject({ name: z.string(), loadBalancers: z.array(LoadBalancerModel).nullish() })).nullish(),
         }),
       )
       .nullish(),
@@ -187,17 +158,11 @@ export const SecurityGroupSummary = z
   .looseObject({ id: z.string(), name: z.string(), vpcId: z.string().nullish(), moniker: Moniker.nullish() })
   .meta({ id: 'SecurityGroupSummary' })
 
-export const SecurityGroup = z
+export const SecurityGroupModel = z
   .looseObject({
     id: z.string().nullish(),
     name: z.string(),
-    type: z.string().nullish(),
-    cloudProvider: z.string().nullish(),
-    accountName: z.string().nullish(),
-    region: z.string().nullish(),
-    application: z.string().nullish(),
-    description: z.string().nullish(),
-    vpcId: z.string().nullish(),
+    ...optionalTextsModel('type', 'cloudProvider', 'accountName', 'region', 'application', 'description', 'vpcId'),
     moniker: Moniker.nullish(),
     inboundRules: z.array(AnyObject).nullish(),
     outboundRules: z.array(AnyObject).nullish(),
@@ -206,27 +171,25 @@ export const SecurityGroup = z
 
 export const Network = z
   .looseObject({
-    id: z.string().nullish(),
-    name: z.string().nullish(),
-    cloudProvider: z.string().nullish(),
-    account: z.string().nullish(),
-    region: z.string().nullish(),
+    ...optionalTextsModel('id', 'name', 'cloudProvider', 'account', 'region'),
     deprecated: z.boolean().nullish(),
   })
   .meta({ id: 'Network' })
 
 export const Subnet = z
   .looseObject({
-    id: z.string().nullish(),
-    type: z.string().nullish(),
-    state: z.string().nullish(),
-    vpcId: z.string().nullish(),
-    cidrBlock: z.string().nullish(),
-    account: z.string().nullish(),
-    region: z.string().nullish(),
-    availabilityZone: z.string().nullish(),
-    purpose: z.string().nullish(),
-    target: z.string().nullish(),
+    ...optionalTextsModel(
+      'id',
+      'type',
+      'state',
+      'vpcId',
+      'cidrBlock',
+      'account',
+      'region',
+      'availabilityZone',
+      'purpose',
+      'target',
+    ),
     deprecated: z.boolean().nullish(),
   })
   .meta({ id: 'Subnet' })
@@ -241,7 +204,7 @@ export const InstanceType = z
   })
   .meta({ id: 'InstanceType' })
 
-export const Image = z
+export const ImageModel = z
   .looseObject({
     imageName: z.string().nullish().describe('Of a machine image.'),
     attributes: AnyObject.nullish(),
@@ -249,24 +212,17 @@ export const Image = z
     amis: z.record(z.string(), names).nullish().describe('Ids by region.'),
     tagsByImageId: AnyObject.nullish(),
     repository: z.string().nullish().describe('Of a container image.'),
-    tag: z.string().nullish(),
-    account: z.string().nullish(),
-    registry: z.string().nullish(),
-    digest: z.string().nullish(),
+    ...optionalTextsModel('tag', 'account', 'registry', 'digest'),
     artifact: AnyObject.nullish(),
   })
   .meta({ id: 'Image', description: 'A machine image or a container image.' })
 
-export const Job = z
+export const JobModel = z
   .looseObject({
-    name: z.string().nullish(),
-    id: z.string().nullish(),
-    account: z.string().nullish(),
-    location: z.string().nullish(),
-    provider: z.string().nullish(),
+    ...optionalTextsModel('name', 'id', 'account', 'location', 'provider'),
     jobState: z.string().nullish().describe('Starting, Running, Succeeded, Failed or Unknown.'),
-    createdTime: milliseconds.nullish(),
-    completedTime: milliseconds.nullish(),
+    createdTime: millisecondsModel.nullish(),
+    completedTime: millisecondsModel.nullish(),
     completionDetails: AnyObject.nullish(),
     insightActions,
   })
@@ -286,22 +242,15 @@ export const SearchResultSet = z
 export const RawResource = z
   .looseObject({
     name: z.string(),
-    account: z.string().nullish(),
-    region: z.string().nullish(),
-    namespace: z.string().nullish(),
-    kind: z.string().nullish(),
-    apiVersion: z.string().nullish(),
-    displayName: z.string().nullish(),
+    ...optionalTextsModel('account', 'region', 'namespace', 'kind', 'apiVersion', 'displayName'),
     labels: AnyObject.nullish(),
     moniker: Moniker.nullish(),
   })
   .meta({ id: 'RawResource', description: 'A Kubernetes object that fits no other list.' })
 
-export const Manifest = z
+export const ManifestModel = z
   .looseObject({
-    account: z.string().nullish(),
-    name: z.string().nullish(),
-    location: z.string().nullish(),
+    ...optionalTextsModel('account', 'name', 'location'),
     moniker: Moniker.nullish(),
     manifest: AnyObject.nullish().describe('The Kubernetes object.'),
     status: AnyObject.nullish(),

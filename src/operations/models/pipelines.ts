@@ -1,17 +1,11 @@
 /** Definitions of pipelines and deployment strategies, and what they consist of. */
 import { z } from 'zod'
-import { AnyObject } from '../schemas.ts'
+import { AnyObject, optionalTextsModel } from '../schemas.ts'
 
 export const Artifact = z
   .looseObject({
     type: z.string().optional(),
-    name: z.string().nullish(),
-    version: z.string().nullish(),
-    location: z.string().nullish(),
-    reference: z.string().nullish(),
-    artifactAccount: z.string().nullish(),
-    provenance: z.string().nullish(),
-    uuid: z.string().nullish(),
+    ...optionalTextsModel('name', 'version', 'location', 'reference', 'artifactAccount', 'provenance', 'uuid'),
     metadata: AnyObject.nullish(),
   })
   .meta({ id: 'Artifact', description: 'Something that a pipeline deploys: an image, a file, a chart.' })
@@ -51,9 +45,7 @@ export const PipelineTrigger = z
     type: z.string().nullish().describe('webhook, cron, git, docker, jenkins, pipeline, pubsub, …'),
     id: z.string().nullish(),
     enabled: z.boolean().nullish(),
-    runAsUser: z.string().nullish(),
-    source: z.string().nullish(),
-    cronExpression: z.string().nullish(),
+    ...optionalTextsModel('runAsUser', 'source', 'cronExpression'),
     payloadConstraints: AnyObject.nullish().describe('Field of the payload to a regular expression for its value.'),
     expectedArtifactIds: z.array(z.string()).nullish(),
   })

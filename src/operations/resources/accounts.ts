@@ -2,96 +2,79 @@
 
 import { z } from 'zod'
 import { GatewayError } from '../../errors.ts'
-import { foldName } from '../../fold-name.ts'
 import { pathTo } from '../../http/encode-path.ts'
 import { isObject, type JsonObject } from '../../json/values.ts'
+import { foldName } from '../../names/fold-name.ts'
 import { allowedAccounts } from '../../permissions/allowed-accounts.ts'
-import type { UpstreamCall } from '../../upstreams/upstreams.ts'
+import type { UpstreamCall } from '../../upstreams/upstream-call.ts'
 import { createAccountFilter } from '../access/application-access.ts'
-import type { Account as AccountRecord } from '../account-cache.ts'
+import type { AccountRecord } from '../account-cache.ts'
+import { get, post, put, remove } from '../declare.ts'
 import { demandsNothing, filteredByAccount, managesAccounts } from '../demands.ts'
-import { Account, AccountDefinition } from '../models/infrastructure.ts'
+import { AccountDefinition, AccountModel } from '../models/infrastructure.ts'
 import type { Operation, OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
-import { flag, integer, nothing, text } from '../schemas.ts'
+import { flagModel, integer, nothing, textModel } from '../schemas.ts'
 import { noteAge } from '../staleness.ts'
 
 const listsAccounts = demandsNothing('users see the accounts that they may read, each with whether they may write to it', 'reads')
 
 /** Those that the caller may read, each with a flag that says whether the caller may write to it. */
 const accounts: Operation[] = [
-  {
-    id: 'getAccountsUsingGET',
+  get('getAccountsUsingGET', '/credentials', {
     core: true,
-    method: 'GET',
-    path: '/credentials',
     demands: listsAccounts,
     summary: 'List accounts',
     description: 'Accounts that the caller may read, with `authorized`. Served from a list that is refreshed every half minute.',
-    query: { expand: flag.default(false).describe('All fields of each account.') },
+    query: { expand: flagModel.default(false).describe('All fields of each account.') },
     handle: listAccounts,
-    answer: z.array(Account),
-  },
-  {
-    id: 'getAccountUsingGET',
+    answer: z.array(AccountModel),
+  }),
+  get('getAccountUsingGET', '/credentials/{account}', {
     core: true,
-    method: 'GET',
-    path: '/credentials/{account}',
     demands: listsAccounts,
     summary: 'Get an account',
     description: 'One account with all its fields and `authorized`.',
     handle: findAccount,
-    answer: Account,
+    answer: AccountModel,
     errors: { 404: 'There is no account of that name that the caller may read.' },
-  },
+  }),
 ]
 
 /** Account definitions in the store of the infrastructure service, which may change while it runs. */
 const definitions: Operation[] = [
-  {
-    id: 'getAccountsByTypeUsingGET',
-    method: 'GET',
-    path: '/credentials/type/{accountType}',
+  get('getAccountsByTypeUsingGET', '/credentials/type/{accountType}', {
     demands: filteredByAccount,
     summary: 'List account definitions',
     description: 'Stored account definitions of one cloud provider, ordered by name.',
     query: {
       limit: integer.optional(),
-      startingAccountName: text.optional().describe('The first name of the page.'),
+      startingAccountName: textModel.optional().describe('The first name of the page.'),
     },
     forward: 'clouddriver',
     answer: z.array(AccountDefinition),
-  },
-  {
-    id: 'createAccountUsingPOST',
-    method: 'POST',
-    path: '/credentials',
+  }),
+  post('createAccountUsingPOST', '/credentials', {
     demands: managesAccounts,
     summary: 'Create an account definition',
     body: { schema: AccountDefinition, required: true },
     handle: (request, platform) => change(request, platform, { method: 'POST', path: '/credentials', body: request.body }),
     answer: AccountDefinition,
-  },
-  {
-    id: 'updateAccountUsingPUT',
-    method: 'PUT',
-    path: '/credentials',
+  }),
+  put('updateAccountUsingPUT', '/credentials', {
     demands: [...managesAccounts, { kind: 'account', authorization: 'WRITE', of: 'body' }],
     summary: 'Update an account definition',
     body: { schema: AccountDefinition, required: true },
     handle: (request, platform) => change(request, platform, { method: 'PUT', path: '/credentials', body: request.body }),
     answer: AccountDefinition,
-  },
-  {
-    id: 'deleteAccountUsingDELETE',
-    method: 'DELETE',
-    path: '/credentials/{accountName}',
+  }),
+  remove('deleteAccountUsingDELETE', '/credentials/{accountName}', {
     demands: [...managesAccounts, { kind: 'account', authorization: 'WRITE', of: 'path' }],
     summary: 'Delete an account definition',
     handle: (request, platform) =>
       change(request, platform, { method: 'DELETE', path: pathTo`/credentials/${request.path['accountName'] as string}` }),
     answer: nothing,
-  },
+  }),
 ]
 
 export const accountOperations: Operation[] = [...accounts, ...definitions]

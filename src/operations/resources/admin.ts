@@ -1,9 +1,10 @@
 /** Last resorts of administrators against stuck executions, and who is one. */
 
 import { z } from 'zod'
+import { get, post, put } from '../declare.ts'
 import { adminOfExecutions, ownAffair } from '../demands.ts'
 import { type Operation, type OperationRequest, StreamedAnswer } from '../operation.ts'
-import { AnyObject, flag, nonEmpty, nothing } from '../schemas.ts'
+import { AnyObject, flagModel, nonEmpty, nothing } from '../schemas.ts'
 import { usernameOf } from './caller.ts'
 
 const refusals = { 403: 'The caller is not an administrator.' }
@@ -19,10 +20,7 @@ const Hydration = z
   .meta({ id: 'Hydration' })
 
 export const adminOperations: Operation[] = [
-  {
-    id: 'getAdminUsingGET',
-    method: 'GET',
-    path: '/admin',
+  get('getAdminUsingGET', '/admin', {
     demands: ownAffair,
     summary: 'Check for administrator',
     description: 'The name of the caller, and whether the caller is an administrator.',
@@ -31,11 +29,8 @@ export const adminOperations: Operation[] = [
       isAdmin: await platform.permissions.isAdmin(request.state.user),
     }),
     answer: z.object({ username: z.string(), isAdmin: z.boolean() }),
-  },
-  {
-    id: 'forceCancelPipelineUsingPUT',
-    method: 'PUT',
-    path: '/admin/executions/forceCancel',
+  }),
+  put('forceCancelPipelineUsingPUT', '/admin/executions/forceCancel', {
     demands: adminOfExecutions,
     summary: 'Force-cancel an execution',
     description: 'Marks an execution and its stages as cancelled without running anything.',
@@ -43,19 +38,16 @@ export const adminOperations: Operation[] = [
     handle: forceCancel,
     answer: nothing,
     errors: refusals,
-  },
-  {
-    id: 'hydrateQueueUsingPOST',
-    method: 'POST',
-    path: '/admin/executions/hydrate',
+  }),
+  post('hydrateQueueUsingPOST', '/admin/executions/hydrate', {
     demands: adminOfExecutions,
     summary: 'Requeue an execution',
     description: 'Creates the work of a running execution again, or with `dryRun` reports what would be created.',
-    query: { executionId: nonEmpty, dryRun: flag.default(true) },
+    query: { executionId: nonEmpty, dryRun: flagModel.default(true) },
     handle: hydrate,
     answer: Hydration,
     errors: refusals,
-  },
+  }),
 ]
 
 async function forceCancel(request: OperationRequest): Promise<void> {

@@ -1,14 +1,15 @@
 /** API tokens: users manage their own, administrators those of service accounts. */
 
 import { z } from 'zod'
-import { describeChoice, nearestName } from '../../edit-distance.ts'
 import { GatewayError } from '../../errors.ts'
 import type { User } from '../../http/request-state.ts'
 import type { Principal, StoredToken } from '../../login/tokens/token-store.ts'
 import type { Tokens } from '../../login/tokens/tokens.ts'
-import { toUserKey } from '../../user-name.ts'
+import { describeChoice, nearestName } from '../../names/edit-distance.ts'
+import { toUserKey } from '../../names/user-name.ts'
 import { requireAdministrator } from '../access/application-access.ts'
 import { mayMintTokens } from '../access/token-minting.ts'
+import { get, post, remove } from '../declare.ts'
 import { adminOnly, demandsNothing, ownAffair } from '../demands.ts'
 import { DirectAnswer, type Operation, type OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
@@ -71,21 +72,15 @@ const notAllowed = { 403: 'The caller may not do this to that token.' }
 const rotatesItself = demandsNothing('it concerns the caller alone, and a token may replace itself, whatever it is for', 'itself')
 
 export const apiTokenOperations: Operation[] = [
-  {
-    id: 'listApiTokensUsingGET',
-    method: 'GET',
-    path: '/auth/apiTokens',
+  get('listApiTokensUsingGET', '/auth/apiTokens', {
     demands: ownAffair,
     summary: 'List API tokens',
     description: 'The API tokens of the caller; administrators see those of all service accounts as well.',
     handle: listVisible,
     answer: z.array(Token),
     errors: notFound,
-  },
-  {
-    id: 'createApiTokenUsingPOST',
-    method: 'POST',
-    path: '/auth/apiTokens',
+  }),
+  post('createApiTokenUsingPOST', '/auth/apiTokens', {
     demands: ownAffair,
     summary: 'Create an API token',
     description: 'Creates an API token. Only this response contains its secret.',
@@ -94,22 +89,16 @@ export const apiTokenOperations: Operation[] = [
     success: 201,
     answer: IssuedToken,
     errors: { ...notAllowed, ...notFound, 409: 'The name is taken, or there are too many tokens.' },
-  },
-  {
-    id: 'listAllUserTokensUsingGET',
-    method: 'GET',
-    path: '/auth/apiTokens/admin/users',
+  }),
+  get('listAllUserTokensUsingGET', '/auth/apiTokens/admin/users', {
     demands: adminOnly,
     summary: 'List API tokens of all users',
     description: 'The API tokens of all users. For administrators.',
     handle: async (_request, platform) => (await tokensOf(platform).listAll('USER')).map(toToken),
     answer: z.array(Token),
     errors: { ...notAllowed, ...notFound },
-  },
-  {
-    id: 'getApiServiceAccountsUsingGET',
-    method: 'GET',
-    path: '/auth/apiTokens/serviceAccounts',
+  }),
+  get('getApiServiceAccountsUsingGET', '/auth/apiTokens/serviceAccounts', {
     demands: adminOnly,
     summary: 'List service accounts for tokens',
     description: 'Service accounts for which administrators may create tokens. For administrators.',
@@ -119,11 +108,8 @@ export const apiTokenOperations: Operation[] = [
     },
     answer: z.array(ServiceAccount),
     errors: { ...notAllowed, ...notFound },
-  },
-  {
-    id: 'rotateApiTokenUsingPOST',
-    method: 'POST',
-    path: '/auth/apiTokens/{id}/rotate',
+  }),
+  post('rotateApiTokenUsingPOST', '/auth/apiTokens/{id}/rotate', {
     demands: rotatesItself,
     summary: 'Rotate an API token',
     description:
@@ -132,11 +118,8 @@ export const apiTokenOperations: Operation[] = [
     handle: rotate,
     answer: IssuedToken,
     errors: { ...notAllowed, ...notFound },
-  },
-  {
-    id: 'revokeApiTokenUsingDELETE',
-    method: 'DELETE',
-    path: '/auth/apiTokens/{id}',
+  }),
+  remove('revokeApiTokenUsingDELETE', '/auth/apiTokens/{id}', {
     demands: ownAffair,
     summary: 'Revoke an API token',
     description: 'Revokes an API token, at once and everywhere.',
@@ -148,7 +131,7 @@ export const apiTokenOperations: Operation[] = [
     success: 204,
     answer: nothing,
     errors: { ...notAllowed, ...notFound },
-  },
+  }),
 ]
 
 /** @throws {GatewayError} NOT_FOUND */

@@ -5,69 +5,59 @@ import { GatewayError } from '../../errors.ts'
 import { pathTo } from '../../http/encode-path.ts'
 import { isObject, type JsonObject, objectOf } from '../../json/values.ts'
 import { isGranted } from '../../permissions/rights.ts'
+import { readJson, type UpstreamAnswer, upstreamFailed } from '../../upstreams/read-answer.ts'
 import type { ServiceName } from '../../upstreams/services.ts'
-import { readJson, type UpstreamAnswer, upstreamFailed } from '../../upstreams/upstreams.ts'
 import { createAccountFilter, createReadFilter, isDecided, loadView } from '../access/application-access.ts'
 import { KeptLists } from '../access/kept-lists.ts'
-import { type Attributes, accountsOf, mergeRunning, toAttributes } from '../application-cache.ts'
+import { accountsOfApplication, type CachedAttributes, mergeRunning, toAttributes } from '../application-cache.ts'
+import { get, polledByUsers } from '../declare.ts'
 import { filteredByApplication, readsApplication } from '../demands.ts'
 import { Application, ApplicationAttributes } from '../models/applications.ts'
 import { DirectAnswer, type Operation, type OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
-import { flag, integer, text } from '../schemas.ts'
+import { flagModel, integer, textModel } from '../schemas.ts'
 import { formatMissing, noteAge } from '../staleness.ts'
 import { checkObject } from '../upstream-shape.ts'
 
 export const applicationOperations: Operation[] = [
-  {
-    id: 'getAllApplicationsUsingGET',
+  get('getAllApplicationsUsingGET', '/applications', {
     core: true,
-    polled: true,
-    shared: 'rights',
-    method: 'GET',
-    path: '/applications',
+    ...polledByUsers,
     demands: filteredByApplication,
     summary: 'List applications',
     description:
       'Applications that the caller may read, with flat attributes. Served from a list that is refreshed every few seconds.',
     query: {
-      account: text.optional().describe('Keep applications that use this account.'),
-      owner: text.optional().describe('Keep applications whose e-mail address is this one.'),
+      account: textModel.optional().describe('Keep applications that use this account.'),
+      owner: textModel.optional().describe('Keep applications whose e-mail address is this one.'),
     },
     handle: listApplications,
     cost: 5,
     answer: z.array(ApplicationAttributes),
-  },
-  {
-    id: 'getApplicationUsingGET',
+  }),
+  get('getApplicationUsingGET', '/applications/{application}', {
     core: true,
-    polled: true,
-    shared: 'rights',
-    method: 'GET',
-    path: '/applications/{application}',
+    ...polledByUsers,
     demands: readsApplication,
     summary: 'Get an application',
     description: 'One application: its attributes and, unless `expand=false`, its clusters by account.',
-    query: { expand: flag.default(true) },
+    query: { expand: flagModel.default(true) },
     handle: loadApplication,
     answer: Application,
     errors: { 404: 'Neither the definition store nor the infrastructure knows the application.' },
-  },
-  {
-    id: 'getApplicationHistoryUsingGET',
+  }),
+  get('getApplicationHistoryUsingGET', '/applications/{application}/history', {
     core: true,
-    method: 'GET',
-    path: '/applications/{application}/history',
     demands: readsApplication,
     summary: 'List revisions of an application',
     description: 'Earlier revisions of the attributes of an application.',
     query: { limit: integer.default(20) },
     forward: { service: 'front50', path: '/v2/applications/{application}/history' },
     answer: z.array(ApplicationAttributes),
-  },
+  }),
 ]
 
-async function listApplications(request: OperationRequest, platform: Platform): Promise<readonly Attributes[]> {
+async function listApplications(request: OperationRequest, platform: Platform): Promise<readonly CachedAttributes[]> {
   // A store in this process is asked at once, so that what was just created is there; another is read every few seconds.
   if (platform.upstreams.isEmbedded('front50')) await platform.applications.refresh()
   noteAge(request.state, platform.applications.freshness, platform.upstreams)
@@ -82,21 +72,21 @@ async function listApplications(request: OperationRequest, platform: Platform): 
 
 const keptLists = new KeptLists()
 
-async function listReadable(request: OperationRequest, platform: Platform): Promise<readonly Attributes[]> {
+async function listReadable(request: OperationRequest, platform: Platform): Promise<readonly CachedAttributes[]> {
   const list = platform.applications.list()
   if (!isDecided(platform)) return list
   const view = await loadView(request.state, platform)
   if (view === undefined) return []
   const withReadable = await createAccountReduction(request, platform)
   const filter = () => list.filter(({ name }) => isGranted(view, 'application', name, 'READ')).map(withReadable)
-  return keptLists.of(list, view, filter) as readonly Attributes[]
+  return keptLists.of(list, view, filter) as readonly CachedAttributes[]
 }
 
 /** Leaves out accounts that the caller may not read. Thousands of applications name the same few, so each is judged once. */
 async function createAccountReduction(
   request: OperationRequest,
   platform: Platform,
-): Promise<(attributes: Attributes) => Attributes> {
+): Promise<(attributes: CachedAttributes) => CachedAttributes> {
   if (!isDecided(platform)) return (attributes) => attributes
   const mayRead = await createAccountFilter(request, platform)
   const known = new Map<string, boolean>()
@@ -115,14 +105,14 @@ async function createAccountReduction(
 }
 
 /** Users with the same rights on accounts see the same, so that it is kept once. */
-const reduced = new WeakMap<Attributes, Map<string, Attributes>>()
+const reduced = new WeakMap<CachedAttributes, Map<string, CachedAttributes>>()
 
-function reduceTo(attributes: Attributes, accounts: string): Attributes {
+function reduceTo(attributes: CachedAttributes, accounts: string): CachedAttributes {
   const known = reduced.getOrInsertComputed(attributes, () => new Map())
   return known.getOrInsertComputed(accounts, () => ({ ...attributes, accounts }))
 }
 
-function accountNames(attributes: Attributes): string[] {
+function accountNames(attributes: CachedAttributes): string[] {
   return String(attributes['accounts'] ?? '')
     .split(',')
     .map((name) => name.trim().toLowerCase())
@@ -170,7 +160,7 @@ function describeUnknown(name: string, missing: readonly string[]): string {
 }
 
 interface ApplicationParts {
-  attributes: Attributes | undefined
+  attributes: CachedAttributes | undefined
   clusters: JsonObject
 }
 
@@ -185,7 +175,7 @@ async function loadStored(request: OperationRequest, platform: Platform, missing
 }
 
 async function loadExpanded(request: OperationRequest, platform: Platform, missing: Set<ServiceName>): Promise<ApplicationParts> {
-  let stored: Attributes | undefined
+  let stored: CachedAttributes | undefined
   let running: JsonObject | undefined
   if (platform.applications.definitionsOnly) {
     stored = await askDefinitions(request, platform, missing)
@@ -196,7 +186,7 @@ async function loadExpanded(request: OperationRequest, platform: Platform, missi
   const seen = running === undefined ? undefined : toAttributes(running)
   if (running === undefined || seen === undefined) return { attributes: stored, clusters: {} }
   const clusters = objectOf(running['clusters'])
-  return { attributes: mergeRunning(stored, seen, accountsOf(running)), clusters }
+  return { attributes: mergeRunning(stored, seen, accountsOfApplication(running)), clusters }
 }
 
 /**
@@ -209,7 +199,7 @@ async function askDefinitions(
   request: OperationRequest,
   platform: Platform,
   missing: Set<ServiceName>,
-): Promise<Attributes | undefined> {
+): Promise<CachedAttributes | undefined> {
   const name = request.path['application'] as string
   const answer = await request.call('front50', { path: pathTo`/v2/applications/${name}` }).catch((error: unknown) => {
     noteMissing(error, 'front50', missing)
@@ -242,10 +232,10 @@ function noteMissing(error: unknown, service: ServiceName, missing: Set<ServiceN
 
 /** The list is made without a user, so what comes from it is checked here. */
 async function checkReadable(
-  attributes: Attributes | undefined,
+  attributes: CachedAttributes | undefined,
   request: OperationRequest,
   platform: Platform,
-): Promise<Attributes | undefined> {
+): Promise<CachedAttributes | undefined> {
   if (attributes === undefined) return undefined
   const mayRead = await createReadFilter(request, platform)
   if (mayRead(attributes.name)) return attributes

@@ -3,10 +3,11 @@ import { z } from 'zod'
 import type { AuditLog } from '../../audit/audit-log.ts'
 import type { AuditRecord } from '../../audit/event.ts'
 import { GatewayError } from '../../errors.ts'
+import { get } from '../declare.ts'
 import { adminOnly } from '../demands.ts'
 import type { Operation, OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
-import { text } from '../schemas.ts'
+import { textModel } from '../schemas.ts'
 
 const kinds = ['change', 'read', 'refusal', 'login', 'logout', 'token', 'audit'] as const
 const decisions = ['begun', 'allowed', 'refused', 'failed', 'interrupted'] as const
@@ -17,31 +18,31 @@ const AuditedEvent = z
     at: z.string().describe('ISO 8601, UTC.'),
     kind: z.enum(kinds),
     decision: z.enum(decisions),
-    user: text.optional(),
-    login: text.optional().describe('How the user has logged in.'),
-    token: text.optional().describe('Id of the API token.'),
-    address: text.optional(),
-    requestId: text.optional(),
-    method: text.optional(),
-    operation: text.optional().describe('Id of the operation.'),
-    application: text.optional(),
+    user: textModel.optional(),
+    login: textModel.optional().describe('How the user has logged in.'),
+    token: textModel.optional().describe('Id of the API token.'),
+    address: textModel.optional(),
+    requestId: textModel.optional(),
+    method: textModel.optional(),
+    operation: textModel.optional().describe('Id of the operation.'),
+    application: textModel.optional(),
     resource: z.record(z.string(), z.string()).optional().describe('What it is about: names and ids.'),
     status: z.int().optional().describe('Of the answer.'),
-    error: text.optional().describe('Code of the error.'),
-    reason: text.optional().describe('Why credentials were refused.'),
-    upstream: z.array(z.looseObject({ service: text, status: z.int().optional() })).optional(),
-    change: text.optional().describe('Joins `begun` with how it ended.'),
+    error: textModel.optional().describe('Code of the error.'),
+    reason: textModel.optional().describe('Why credentials were refused.'),
+    upstream: z.array(z.looseObject({ service: textModel, status: z.int().optional() })).optional(),
+    change: textModel.optional().describe('Joins `begun` with how it ended.'),
     repeated: z.int().optional().describe('How many more like the one before there were.'),
     lost: z.int().optional().describe('Events that could not be written.'),
-    previous: text.describe('Hash of the event before.'),
-    hash: text,
+    previous: textModel.describe('Hash of the event before.'),
+    hash: textModel,
   })
   .meta({ id: 'AuditEvent' })
 
 const AuditEvents = z
   .object({
     events: z.array(AuditedEvent).describe('The newest first.'),
-    next: text.optional().describe('`cursor` of the next page; absent on the last.'),
+    next: textModel.optional().describe('`cursor` of the next page; absent on the last.'),
   })
   .meta({ id: 'AuditEvents' })
 
@@ -52,9 +53,9 @@ const AuditVerification = z
     sound: z.boolean().describe('Whether every record is as it was written, none is missing, and the expected one is there.'),
     records: z.int(),
     first: z.int().optional().describe('Sequence of the first record; above 1 where older ones have been removed.'),
-    last: z.object({ sequence: z.int(), hash: text }).optional().describe('The newest record.'),
+    last: z.object({ sequence: z.int(), hash: textModel }).optional().describe('The newest record.'),
     lost: z.int().describe('Events that could not be written, as the records say themselves.'),
-    breaks: z.array(z.object({ line: z.int(), problem: text })).describe('The first twenty.'),
+    breaks: z.array(z.object({ line: z.int(), problem: textModel })).describe('The first twenty.'),
     hasExpected: z.boolean().describe('Whether the expected record is there; true where none is expected.'),
   })
   .meta({ id: 'AuditVerification' })
@@ -63,33 +64,27 @@ const maxLimit = 1000
 const refusals = { 403: 'The caller is no administrator.', 404: 'Nothing is recorded, or not where it can be read back.' }
 
 export const auditOperations: Operation[] = [
-  {
-    id: 'listAuditEventsUsingGET',
-    method: 'GET',
-    path: '/audit/events',
+  get('listAuditEventsUsingGET', '/audit/events', {
     demands: adminOnly,
     summary: 'List audit events',
     description: 'Records of the audit log: changes, logins and refusals. For administrators.',
     query: {
       kind: z.enum(kinds).optional(),
-      user: text.optional(),
-      address: text.optional(),
-      operation: text.optional().describe('Id of the operation.'),
-      application: text.optional().describe('In any spelling.'),
+      user: textModel.optional(),
+      address: textModel.optional(),
+      operation: textModel.optional().describe('Id of the operation.'),
+      application: textModel.optional().describe('In any spelling.'),
       decision: z.enum(decisions).optional(),
-      from: text.optional().describe('ISO 8601 with time zone; included.'),
-      to: text.optional().describe('ISO 8601 with time zone; not included.'),
+      from: textModel.optional().describe('ISO 8601 with time zone; included.'),
+      to: textModel.optional().describe('ISO 8601 with time zone; not included.'),
       limit: z.int().min(1).max(maxLimit).default(100),
-      cursor: text.optional().describe('`next` of the page before.'),
+      cursor: textModel.optional().describe('`next` of the page before.'),
     },
     handle: listEvents,
     answer: AuditEvents,
     errors: refusals,
-  },
-  {
-    id: 'verifyAuditLogUsingGET',
-    method: 'GET',
-    path: '/audit/verification',
+  }),
+  get('verifyAuditLogUsingGET', '/audit/verification', {
     demands: adminOnly,
     summary: 'Verify the audit log',
     description:
@@ -99,7 +94,7 @@ export const auditOperations: Operation[] = [
     handle: verifyLog,
     answer: AuditVerification,
     errors: refusals,
-  },
+  }),
 ]
 
 async function listEvents(request: OperationRequest, platform: Platform): Promise<{ events: AuditRecord[]; next?: string }> {

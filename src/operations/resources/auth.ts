@@ -7,10 +7,11 @@ import type { User } from '../../http/request-state.ts'
 import { createFarewellPage } from '../../login/login-page.ts'
 import { checkRedirectTarget } from '../../login/redirect-target.ts'
 import { mayMintTokens } from '../access/token-minting.ts'
+import { get, post } from '../declare.ts'
 import { adminOnly, ownAffair, tellsWhoAsks } from '../demands.ts'
 import { DirectAnswer, type Method, type Operation, type OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
-import { nothing, TextList, text } from '../schemas.ts'
+import { nothing, TextList, textModel } from '../schemas.ts'
 
 const nullableText = z.string().nullable()
 
@@ -42,54 +43,42 @@ type CurrentUser = z.infer<typeof CurrentUser>
 const onlyAdmins = { 403: 'The caller is no administrator.' }
 
 export const authOperations: Operation[] = [
-  {
-    id: 'userUsingGET',
+  get('userUsingGET', '/auth/user', {
     core: true,
-    method: 'GET',
-    path: '/auth/user',
     demands: tellsWhoAsks,
     summary: 'Get the current user',
     description: 'The logged-in user; without login an empty body. Needs no login.',
     handle: currentUser,
     answer: CurrentUser.optional(),
-  },
-  {
-    id: 'getServiceAccountsUsingGET',
+  }),
+  get('getServiceAccountsUsingGET', '/auth/user/serviceAccounts', {
     core: true,
-    method: 'GET',
-    path: '/auth/user/serviceAccounts',
     demands: ownAffair,
     summary: 'List usable service accounts',
     description: 'Names of the service accounts that the caller may use.',
     query: {
-      application: text.optional().describe('Only those that may use this application; all of them when none may.'),
+      application: textModel.optional().describe('Only those that may use this application; all of them when none may.'),
     },
     handle: async ({ state, query }, { permissions }) =>
       state.user === undefined ? [] : permissions.serviceAccountsOf(state.user, query['application'] as string | undefined),
     answer: TextList,
-  },
-  {
-    id: 'loggedOutUsingGET',
+  }),
+  get('loggedOutUsingGET', '/auth/loggedOut', {
     core: true,
-    method: 'GET',
-    path: '/auth/loggedOut',
     demands: ownAffair,
     summary: 'Show the logout page',
     description: 'A farewell, shown after the logout. Needs no login.',
     handle: async (request, platform) => sayFarewell(request, platform),
     cost: 0,
     answer: z.string(),
-  },
-  {
-    id: 'redirectUsingGET',
+  }),
+  get('redirectUsingGET', '/auth/redirect', {
     core: true,
-    method: 'GET',
-    path: '/auth/redirect',
     demands: ownAffair,
     summary: 'Return to the web UI',
     description: 'Sends a logged-in browser back to the web UI. Asking for it without login starts the login.',
     query: {
-      to: text.describe(
+      to: textModel.describe(
         'Absolute URL within the web UI, fragment included, or an address of the console, as `/console/applications`.',
       ),
     },
@@ -98,34 +87,25 @@ export const authOperations: Operation[] = [
     success: 302,
     answer: nothing,
     errors: { 400: 'The address is neither that of the web UI, `services.deck.baseUrl`, nor one of the console.' },
-  },
-  {
-    id: 'syncUsingPOST',
+  }),
+  post('syncUsingPOST', '/auth/roles/sync', {
     core: true,
-    method: 'POST',
-    path: '/auth/roles/sync',
     demands: adminOnly,
     summary: 'Synchronise roles',
     description: 'Has the permission service read role memberships again. For administrators.',
     handle: async (_request, platform) => platform.permissions.syncRoles(),
     answer: nothing,
     errors: onlyAdmins,
-  },
-  {
-    id: 'rawUser',
-    method: 'GET',
-    path: '/auth/rawUser',
+  }),
+  get('rawUser', '/auth/rawUser', {
     demands: ownAffair,
     summary: 'Get the user without permissions',
     description: 'The caller as stored at login, without asking the permission service.',
     handle: async ({ state }) => (state.user === undefined ? undefined : toIdentity(state.user, state.user.roles)),
     answer: Identity.optional(),
-  },
+  }),
   ...(['GET', 'POST', 'PUT', 'DELETE'] as const).map(logoutOperation),
-  {
-    id: 'deleteSessionCache',
-    method: 'POST',
-    path: '/auth/deleteSessionCache',
+  post('deleteSessionCache', '/auth/deleteSessionCache', {
     demands: adminOnly,
     summary: 'End all sessions',
     description: 'Ends all sessions, the caller’s included. For administrators.',
@@ -134,11 +114,8 @@ export const authOperations: Operation[] = [
     },
     answer: nothing,
     errors: onlyAdmins,
-  },
-  {
-    id: 'root',
-    method: 'GET',
-    path: '/',
+  }),
+  get('root', '/', {
     demands: ownAffair,
     summary: 'Open the web UI',
     description: 'Redirects the browser to the web UI, or to the console while no address of a web UI is configured.',
@@ -153,7 +130,7 @@ export const authOperations: Operation[] = [
     },
     success: 302,
     answer: nothing,
-  },
+  }),
 ]
 
 /** For a browser, where neither a web UI is configured nor the console switched on. */

@@ -6,42 +6,34 @@ import { pathTo } from '../../http/encode-path.ts'
 import { escapeHtml } from '../../http/page.ts'
 import { parseAccept } from '../../http/parse-accept.ts'
 import { isObject } from '../../json/values.ts'
+import { get } from '../declare.ts'
 import { demandsNothing, sharedKnowledge } from '../demands.ts'
 import { BakeOptions } from '../models/builds.ts'
 import { DirectAnswer, type Operation, type OperationRequest, StreamedAnswer } from '../operation.ts'
 import type { Platform } from '../platform.ts'
-import { text } from '../schemas.ts'
+import { textModel } from '../schemas.ts'
 import { checkObject } from '../upstream-shape.ts'
 
 export const bakeryOperations: Operation[] = [
-  {
-    id: 'bakeOptionsUsingGET1',
+  get('bakeOptionsUsingGET1', '/bakery/options', {
     core: true,
-    method: 'GET',
-    path: '/bakery/options',
     demands: sharedKnowledge,
     summary: 'List bake options',
     description: 'Base images of all cloud providers; those of the configuration while the bakery is off or overridden.',
     handle: listOptions,
     answer: z.array(BakeOptions),
-  },
-  {
-    id: 'bakeOptionsUsingGET',
+  }),
+  get('bakeOptionsUsingGET', '/bakery/options/{cloudProvider}', {
     core: true,
-    method: 'GET',
-    path: '/bakery/options/{cloudProvider}',
     demands: sharedKnowledge,
     summary: 'Get bake options of a provider',
     description: 'Base images of one cloud provider.',
     handle: optionsOfProvider,
     answer: BakeOptions,
     errors: { 400: 'The bakery is off and the configuration has no base images of that provider.' },
-  },
-  {
-    id: 'lookupLogsUsingGET',
+  }),
+  get('lookupLogsUsingGET', '/bakery/logs/{region}/{statusId}', {
     core: true,
-    method: 'GET',
-    path: '/bakery/logs/{region}/{statusId}',
     demands: demandsNothing(
       'the embedded bakery demands READ on the account of the bake; another one shows its logs to all users',
       'reads',
@@ -49,9 +41,9 @@ export const bakeryOperations: Operation[] = [
     summary: 'Get the log of a bake',
     description: 'The log of a bake, as preformatted text: a JSON string, or a page with `Accept: text/html`.',
     handle: loadLogs,
-    answer: text,
+    answer: textModel,
     errors: { 400: 'The bakery is off.', 404: 'The bake has no log.' },
-  },
+  }),
 ]
 
 async function listOptions(_request: OperationRequest, { upstreams, settings }: Platform): Promise<unknown> {

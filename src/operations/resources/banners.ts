@@ -2,97 +2,67 @@
 import { z } from 'zod'
 import { Banner, BannerChange } from '../../banners/banners.ts'
 import { GatewayError } from '../../errors.ts'
+import { operationsWith } from '../declare.ts'
 import { aboutGateway, adminOnly } from '../demands.ts'
 import { DirectAnswer, type Operation, type OperationRequest } from '../operation.ts'
 import { nothing } from '../schemas.ts'
 
-const shared = { demands: adminOnly } as const
+const { get, post, put, remove } = operationsWith({ demands: adminOnly })
 const onePath = '/banners/{id}'
 const unknown = { 404: 'There is no banner with this id.' }
 const BannerPatch = BannerChange.partial().meta({ id: 'BannerPatch' })
 
 export const bannerOperations: Operation[] = [
-  {
-    id: 'getActiveBannersUsingGET',
-    method: 'GET',
-    path: '/banners',
+  get('getActiveBannersUsingGET', '/banners', {
     demands: aboutGateway,
     summary: 'List active announcements',
     description: 'Banners that are enabled and within their time.',
     handle: (_request, { banners }) => banners.active(),
     answer: z.array(Banner),
-  },
-  {
-    ...shared,
-    id: 'saveBannerUsingPUT',
-    method: 'PUT',
-    path: '/banners',
+  }),
+  put('saveBannerUsingPUT', '/banners', {
     summary: 'Save an announcement',
     description: 'Creates a banner, or replaces the one with the same id. Without an id it gets one.',
     body: { schema: BannerChange, required: true },
     handle: ({ body }, { banners }) => banners.save(BannerChange.parse(body)),
     answer: Banner,
-  },
-  {
-    ...shared,
-    id: 'deleteAllBannersUsingDELETE',
-    method: 'DELETE',
-    path: '/banners',
+  }),
+  remove('deleteAllBannersUsingDELETE', '/banners', {
     summary: 'Delete all announcements',
     description: 'Deletes all banners. The response header `X-Deleted-Count` has their number.',
     handle: async (_request, { banners }) =>
       new DirectAnswer(204, undefined, { 'x-deleted-count': String(await banners.removeAll()) }),
     success: 204,
     answer: nothing,
-  },
-  {
-    ...shared,
-    id: 'getAllBannersUsingGET',
-    method: 'GET',
-    path: '/banners/all',
+  }),
+  get('getAllBannersUsingGET', '/banners/all', {
     summary: 'List all announcements',
     description: 'All banners, the oldest first.',
     handle: (_request, { banners }) => banners.all(),
     answer: z.array(Banner),
-  },
-  {
-    ...shared,
-    id: 'refreshBannersUsingPOST',
-    method: 'POST',
-    path: '/banners/refresh',
+  }),
+  post('refreshBannersUsingPOST', '/banners/refresh', {
     summary: 'Reload announcements',
     description: 'Has this replica read the banners now, before `global-banner.refresh-interval-ms` is over.',
     handle: async (_request, { banners }) => banners.refresh(),
     answer: nothing,
-  },
-  {
-    ...shared,
-    id: 'getBannerUsingGET',
-    method: 'GET',
-    path: onePath,
+  }),
+  get('getBannerUsingGET', onePath, {
     summary: 'Get an announcement',
     description: 'One banner.',
     handle: (request, { banners }) => banners.find(idOf(request)),
     answer: Banner,
     errors: unknown,
-  },
-  {
-    ...shared,
-    id: 'changeBannerUsingPOST',
-    method: 'POST',
-    path: onePath,
+  }),
+  post('changeBannerUsingPOST', onePath, {
     summary: 'Change an announcement',
     description: 'Changes the fields that the body names; null removes one.',
     body: { schema: BannerPatch, required: true },
     handle: (request, { banners }) => banners.change(idOf(request), patchOf(request)),
     answer: Banner,
     errors: unknown,
-  },
-  {
-    ...shared,
-    id: 'deleteBannerUsingDELETE',
-    method: 'DELETE',
-    path: onePath,
+  }),
+  remove('deleteBannerUsingDELETE', onePath, {
     summary: 'Delete an announcement',
     description: 'Deletes one banner.',
     handle: async (request, { banners }) => {
@@ -102,7 +72,7 @@ export const bannerOperations: Operation[] = [
     success: 204,
     answer: nothing,
     errors: unknown,
-  },
+  }),
 ]
 
 function idOf({ path }: OperationRequest): string {

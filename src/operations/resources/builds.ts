@@ -1,41 +1,37 @@
 /** Builds of CI servers, with the job in the path (v2) or query (v3). */
 
 import { z } from 'zod'
+import { operationsWith } from '../declare.ts'
 import { filteredByBuildService, readsBuildService } from '../demands.ts'
 import { Build, BuildJob } from '../models/builds.ts'
 import type { Operation, OperationRequest } from '../operation.ts'
-import { TextList, text } from '../schemas.ts'
+import { TextList, textModel } from '../schemas.ts'
 
 const unknownJob = { 404: 'The server, the job or the build is unknown.' }
 
-const job = text.describe('Name of the job, with slashes as they are.')
+const job = textModel.describe('Name of the job, with slashes as they are.')
 
 const missing = (what: string) => ({
   message: ({ path, query }: OperationRequest) =>
     `${what} ${[...Object.values(path), query['job']].filter(Boolean).join(', ')} is not known to the build service.`,
 })
 
+const { get } = operationsWith({ demands: readsBuildService('buildMaster') })
+
 /** The job is the rest of the path, slashes included. */
 const byPath: Operation[] = [
-  {
-    id: 'getBuildMastersUsingGET',
+  get('getBuildMastersUsingGET', '/v2/builds', {
     core: true,
-    method: 'GET',
-    path: '/v2/builds',
     demands: filteredByBuildService,
     summary: 'List build servers',
     description: 'Names of the build servers.',
-    query: { type: text.optional().describe('Only servers of this kind, such as jenkins.') },
+    query: { type: textModel.optional().describe('Only servers of this kind, such as jenkins.') },
     forward: { service: 'igor', path: '/masters' },
     whenDisabled: [],
     answer: TextList,
-  },
-  {
-    id: 'getJobsForBuildMasterUsingGET',
+  }),
+  get('getJobsForBuildMasterUsingGET', '/v2/builds/{buildMaster}/jobs', {
     core: true,
-    method: 'GET',
-    path: '/v2/builds/{buildMaster}/jobs',
-    demands: readsBuildService('buildMaster'),
     summary: 'List jobs of a build server',
     description: 'Job names of a build server; folders are joined with /job/.',
     forward: { service: 'igor', path: '/jobs/{buildMaster}' },
@@ -43,13 +39,9 @@ const byPath: Operation[] = [
     whenDisabled: [],
     answer: TextList,
     errors: { 404: 'The server is unknown.' },
-  },
-  {
-    id: 'getJobConfigUsingGET',
+  }),
+  get('getJobConfigUsingGET', '/v2/builds/{buildMaster}/jobs/**', {
     core: true,
-    method: 'GET',
-    path: '/v2/builds/{buildMaster}/jobs/**',
-    demands: readsBuildService('buildMaster'),
     summary: 'Get a build job',
     description: 'Configuration of a job.',
     forward: { service: 'igor', path: '/jobs/{buildMaster}/{rest}' },
@@ -57,13 +49,9 @@ const byPath: Operation[] = [
     whenDisabled: {},
     answer: BuildJob,
     errors: unknownJob,
-  },
-  {
-    id: 'getBuildsUsingGET',
+  }),
+  get('getBuildsUsingGET', '/v2/builds/{buildMaster}/builds/**', {
     core: true,
-    method: 'GET',
-    path: '/v2/builds/{buildMaster}/builds/**',
-    demands: readsBuildService('buildMaster'),
     summary: 'List builds of a job',
     description: 'Builds of a job, newest first.',
     forward: { service: 'igor', path: '/builds/all/{buildMaster}/{rest}' },
@@ -71,63 +59,44 @@ const byPath: Operation[] = [
     whenDisabled: [],
     answer: z.array(Build),
     errors: unknownJob,
-  },
-  {
-    id: 'getBuildUsingGET',
+  }),
+  get('getBuildUsingGET', '/v2/builds/{buildMaster}/build/{number}/**', {
     core: true,
-    method: 'GET',
-    path: '/v2/builds/{buildMaster}/build/{number}/**',
-    demands: readsBuildService('buildMaster'),
     summary: 'Get a build',
     forward: { service: 'igor', path: '/builds/status/{number}/{buildMaster}/{rest}' },
     on404: { message: (request) => `There is no build ${request.path['number']} of ${jobOf(request)}.` },
     whenDisabled: {},
     answer: Build,
     errors: unknownJob,
-  },
+  }),
 ]
 
 /** The job is a query parameter. */
 const byQuery: Operation[] = [
-  {
-    id: 'getBuildMastersUsingGET1',
-    method: 'GET',
-    path: '/v3/builds',
+  get('getBuildMastersUsingGET1', '/v3/builds', {
     demands: filteredByBuildService,
     summary: 'List build hosts',
-    query: { type: text.optional().describe('Provider: jenkins, travis, concourse, …; all unless given.') },
+    query: { type: textModel.optional().describe('Provider: jenkins, travis, concourse, …; all unless given.') },
     forward: { service: 'igor', path: '/masters' },
     whenDisabled: [],
     answer: TextList,
-  },
-  {
-    id: 'getJobsForBuildMasterUsingGET1',
-    method: 'GET',
-    path: '/v3/builds/{buildMaster}/jobs',
-    demands: readsBuildService('buildMaster'),
+  }),
+  get('getJobsForBuildMasterUsingGET1', '/v3/builds/{buildMaster}/jobs', {
     summary: 'List jobs of a build host',
     forward: { service: 'igor', path: '/jobs/{buildMaster}' },
     whenDisabled: [],
     on404: missing('The build host'),
     answer: TextList,
-  },
-  {
-    id: 'getJobConfigUsingGET1',
-    method: 'GET',
-    path: '/v3/builds/{buildMaster}/job',
-    demands: readsBuildService('buildMaster'),
+  }),
+  get('getJobConfigUsingGET1', '/v3/builds/{buildMaster}/job', {
     summary: 'Get a build job',
     query: { job },
     forward: { service: 'igor', path: '/jobs/{buildMaster}/{+job}' },
     whenDisabled: {},
     on404: missing('The job'),
     answer: BuildJob,
-  },
-  {
-    id: 'getBuildsUsingGET1',
-    method: 'GET',
-    path: '/v3/builds/{buildMaster}/builds',
-    demands: readsBuildService('buildMaster'),
+  }),
+  get('getBuildsUsingGET1', '/v3/builds/{buildMaster}/builds', {
     summary: 'List builds of a job',
     description: 'Builds of a job, newest first.',
     query: { job },
@@ -135,19 +104,15 @@ const byQuery: Operation[] = [
     whenDisabled: [],
     on404: missing('The job'),
     answer: z.array(Build),
-  },
-  {
-    id: 'getBuildUsingGET1',
-    method: 'GET',
-    path: '/v3/builds/{buildMaster}/build/{number}',
-    demands: readsBuildService('buildMaster'),
+  }),
+  get('getBuildUsingGET1', '/v3/builds/{buildMaster}/build/{number}', {
     summary: 'Get a build',
     query: { job },
     forward: { service: 'igor', path: '/builds/status/{number}/{buildMaster}/{+job}' },
     whenDisabled: {},
     on404: missing('The build'),
     answer: Build,
-  },
+  }),
 ]
 
 export const buildOperations: Operation[] = [...byPath, ...byQuery]

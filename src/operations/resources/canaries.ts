@@ -3,6 +3,7 @@
 import { z } from 'zod'
 import { formatQuery, pathTo, type QueryValue } from '../../http/encode-path.ts'
 import { objectOf } from '../../json/values.ts'
+import { get, post, put, remove } from '../declare.ts'
 import {
   application,
   createsCanaryConfig,
@@ -16,7 +17,7 @@ import {
 import type { Method, Operation, OperationRequest } from '../operation.ts'
 import { checkServicePresent, ofOptionalService } from '../optional-service.ts'
 import type { Platform } from '../platform.ts'
-import { AnyObject, described, integer, nonEmpty, nothing, TextList, text } from '../schemas.ts'
+import { AnyObject, described, integer, nonEmpty, nothing, TextList, textModel } from '../schemas.ts'
 
 const CanaryConfig = z
   .looseObject({
@@ -47,95 +48,71 @@ const CanaryAnalysis = described('CanaryAnalysis', 'id', 'canaryDeploymentId')
 const FirstCanaryConfig = described('FirstGenerationCanaryConfig', 'id', 'name', 'application')
 
 /** Account of kayenta that keeps configurations; its default unless given. */
-const configurationAccountName = text.optional()
-const storageAccountName = text.optional().describe('Account that keeps results; the default of kayenta unless given.')
+const configurationAccountName = textModel.optional()
+const storageAccountName = textModel.optional().describe('Account that keeps results; the default of kayenta unless given.')
 
 const configPath = '/v2/canaryConfig'
 
 const configurations: Operation[] = ofOptionalService('kayenta', '/v2', [
-  {
-    id: 'getCanaryConfigsUsingGET',
-    method: 'GET',
-    path: configPath,
+  get('getCanaryConfigsUsingGET', configPath, {
     demands: [...application('READ', 'query'), ...filteredByApplications],
     summary: 'List canary configurations',
     description: 'Canary configurations, of all applications unless one is named.',
-    query: { application: text.optional(), configurationAccountName },
+    query: { application: textModel.optional(), configurationAccountName },
     whenDisabled: [],
     answer: z.array(CanaryConfig),
-  },
-  {
-    id: 'createCanaryConfigUsingPOST',
-    method: 'POST',
-    path: configPath,
+  }),
+  post('createCanaryConfigUsingPOST', configPath, {
     demands: createsCanaryConfig,
     summary: 'Create a canary configuration',
     query: { configurationAccountName },
     body: { schema: CanaryConfig, required: true },
     answer: SavedCanaryConfig,
-  },
-  {
-    id: 'getCanaryConfigUsingGET',
-    method: 'GET',
-    path: `${configPath}/{id}`,
+  }),
+  get('getCanaryConfigUsingGET', `${configPath}/{id}`, {
     demands: readsCanaryConfig,
     summary: 'Get a canary configuration',
     query: { configurationAccountName },
     answer: CanaryConfig,
-  },
-  {
-    id: 'updateCanaryConfigUsingPUT',
-    method: 'PUT',
-    path: `${configPath}/{id}`,
+  }),
+  put('updateCanaryConfigUsingPUT', `${configPath}/{id}`, {
     demands: updatesCanaryConfig,
     summary: 'Update a canary configuration',
     query: { configurationAccountName },
     body: { schema: CanaryConfig, required: true },
     answer: SavedCanaryConfig,
-  },
-  {
-    id: 'deleteCanaryConfigUsingDELETE',
-    method: 'DELETE',
-    path: `${configPath}/{id}`,
+  }),
+  remove('deleteCanaryConfigUsingDELETE', `${configPath}/{id}`, {
     demands: deletesCanaryConfig,
     summary: 'Delete a canary configuration',
     query: { configurationAccountName },
     answer: nothing,
-  },
+  }),
 ])
 
 const surroundings: Operation[] = ofOptionalService('kayenta', '/v2/canaries', [
-  {
-    id: 'listCredentialsUsingGET',
-    method: 'GET',
-    path: '/v2/canaries/credentials',
+  get('listCredentialsUsingGET', '/v2/canaries/credentials', {
     demands: decidedByService,
     summary: 'List canary accounts',
     description: 'Accounts of kayenta.',
     whenDisabled: [],
     answer: z.array(CanaryAccount),
-  },
-  {
-    id: 'listMetricsServiceMetadataUsingGET',
-    method: 'GET',
-    path: '/v2/canaries/metadata/metricsService',
+  }),
+  get('listMetricsServiceMetadataUsingGET', '/v2/canaries/metadata/metricsService', {
     demands: decidedByService,
     summary: 'List canary metrics',
     description: 'Metrics that a metrics account offers.',
-    query: { filter: text.optional(), metricsAccountName: text.optional() },
+    query: { filter: textModel.optional(), metricsAccountName: textModel.optional() },
     whenDisabled: [],
     answer: z.array(CanaryMetric),
-  },
-  {
-    id: 'listJudgesUsingGET',
-    method: 'GET',
-    path: '/v2/canaries/judges',
+  }),
+  get('listJudgesUsingGET', '/v2/canaries/judges', {
     demands: decidedByService,
     summary: 'List canary judges',
     description: 'Judges that may compare a canary with its baseline.',
     whenDisabled: [],
     answer: z.array(CanaryJudge),
-  },
+  }),
 ])
 
 /** The pipeline that the analysis belongs to may be named by one of its runs. */
@@ -146,146 +123,110 @@ const startsAnalysis = [
 
 const resultQuery = { storageAccountName }
 const startQuery = {
-  application: text.optional(),
-  parentPipelineExecutionId: text.optional(),
-  metricsAccountName: text.optional(),
+  application: textModel.optional(),
+  parentPipelineExecutionId: textModel.optional(),
+  metricsAccountName: textModel.optional(),
   configurationAccountName,
   storageAccountName,
 }
 
 const runs: Operation[] = ofOptionalService('kayenta', '/v2/canaries', [
-  {
-    id: 'initiateCanaryWithConfigUsingPOST',
-    method: 'POST',
-    path: '/v2/canaries/canary',
+  post('initiateCanaryWithConfigUsingPOST', '/v2/canaries/canary', {
     demands: startsAnalysis,
     summary: 'Start a canary analysis',
     description: 'Starts an analysis with the configuration in the body.',
     query: startQuery,
     body: { schema: AnyObject.describe('`canaryConfig` and `executionRequest`.'), required: true },
     answer: CanaryExecution,
-  },
-  {
-    id: 'initiateCanaryUsingPOST',
-    method: 'POST',
-    path: '/v2/canaries/canary/{canaryConfigId}',
+  }),
+  post('initiateCanaryUsingPOST', '/v2/canaries/canary/{canaryConfigId}', {
     demands: [...startsAnalysis, ...application('READ', 'canary-config', 'canaryConfigId')],
     summary: 'Start a configured canary analysis',
     description: 'Starts an analysis with a stored configuration.',
     query: startQuery,
     body: { schema: AnyObject.describe('`scopes` and `thresholds`.'), required: true },
     answer: CanaryExecution,
-  },
-  {
-    id: 'getCanaryResultUsingGET',
-    method: 'GET',
-    path: '/v2/canaries/canary/{canaryExecutionId}',
+  }),
+  get('getCanaryResultUsingGET', '/v2/canaries/canary/{canaryExecutionId}', {
     demands: decidedByService,
     summary: 'Get a canary analysis',
     description: 'State and result of an analysis.',
     query: resultQuery,
     answer: CanaryResult,
-  },
-  {
-    id: 'getCanaryResultUsingGET1',
-    method: 'GET',
-    path: '/v2/canaries/canary/{canaryConfigId}/{canaryExecutionId}',
+  }),
+  get('getCanaryResultUsingGET1', '/v2/canaries/canary/{canaryConfigId}/{canaryExecutionId}', {
     demands: decidedByService,
     summary: 'Get a canary analysis (older address)',
     description: 'State and result of an analysis, under its older address; the first id does not matter.',
     query: resultQuery,
     forward: { service: 'kayenta', path: '/canary/{canaryExecutionId}' },
     answer: CanaryResult,
-  },
-  {
-    id: 'getCanaryResultsByApplicationUsingGET',
-    method: 'GET',
-    path: '/v2/canaries/{application}/executions',
+  }),
+  get('getCanaryResultsByApplicationUsingGET', '/v2/canaries/{application}/executions', {
     demands: readsApplication,
     summary: 'List canary analyses',
     description: 'Results of the analyses of an application, newest first.',
-    query: { limit: integer, page: integer.optional(), statuses: text.optional(), storageAccountName },
+    query: { limit: integer, page: integer.optional(), statuses: textModel.optional(), storageAccountName },
     forward: { service: 'kayenta', path: '/canary/executions', fromPath: ['application'] },
     whenDisabled: [],
     answer: z.array(CanaryResult),
-  },
-  {
-    id: 'getMetricSetPairListUsingGET',
-    method: 'GET',
-    path: '/v2/canaries/metricSetPairList/{metricSetPairListId}',
+  }),
+  get('getMetricSetPairListUsingGET', '/v2/canaries/metricSetPairList/{metricSetPairListId}', {
     demands: decidedByService,
     summary: 'Get canary measurements',
     description: 'The measurements that an analysis compared.',
     query: resultQuery,
     answer: z.array(MetricSetPair),
-  },
+  }),
 ])
 
 const historyPath = '/canaryDeployments/{canaryDeploymentId}/canaryAnalysisHistory'
 
 /** Canary analysis of the first generation (mine). */
 const firstGeneration: Operation[] = ofOptionalService('mine', '', [
-  {
-    id: 'showCanaryUsingGET',
-    method: 'GET',
-    path: '/canaries/{id}',
+  get('showCanaryUsingGET', '/canaries/{id}', {
     demands: decidedByService,
     summary: 'Get a first-generation canary',
     answer: Canary,
-  },
-  {
-    id: 'generateCanaryResultUsingPOST',
-    method: 'POST',
-    path: '/canaries/{id}/generateCanaryResult',
+  }),
+  post('generateCanaryResultUsingPOST', '/canaries/{id}/generateCanaryResult', {
     demands: decidedByService,
     summary: 'Compute the result of a canary',
     description: 'Has the result of a canary computed now.',
-    body: { schema: z.looseObject({ duration: integer.optional(), durationUnit: text.optional() }), required: false },
+    body: { schema: z.looseObject({ duration: integer.optional(), durationUnit: textModel.optional() }), required: false },
     handle: async (request, platform) => void (await order(request, platform, 'POST', 'generateCanaryResult')),
     success: 201,
     answer: nothing,
-  },
-  {
-    id: 'endCanaryUsingPUT',
-    method: 'PUT',
-    path: '/canaries/{id}/end',
+  }),
+  put('endCanaryUsingPUT', '/canaries/{id}/end', {
     demands: decidedByService,
     summary: 'End a canary',
-    body: { schema: z.looseObject({ result: text.optional(), reason: text.optional() }), required: false },
+    body: { schema: z.looseObject({ result: textModel.optional(), reason: textModel.optional() }), required: false },
     handle: (request, platform) => order(request, platform, 'PUT', 'end'),
     answer: Canary.optional(),
-  },
-  {
-    id: 'showCanaryAnalysisHistoryUsingGET',
-    method: 'GET',
-    path: historyPath,
+  }),
+  get('showCanaryAnalysisHistoryUsingGET', historyPath, {
     demands: decidedByService,
     summary: 'List analyses of a canary deployment',
     description: 'Analyses of one deployment of a canary.',
     answer: z.array(CanaryAnalysis),
-  },
-  {
-    id: 'canaryConfigNamesForApplicationUsingGET',
-    method: 'GET',
-    path: '/canaryConfig/names',
+  }),
+  get('canaryConfigNamesForApplicationUsingGET', '/canaryConfig/names', {
     demands: application('READ', 'query'),
     summary: 'List names of canary configurations',
     description: 'Names of the canary configurations of an application.',
     query: { application: nonEmpty },
     whenDisabled: [],
     answer: TextList,
-  },
-  {
-    id: 'canaryConfigsForApplicationUsingGET',
-    method: 'GET',
-    path: '/canaryConfigs/{application}',
+  }),
+  get('canaryConfigsForApplicationUsingGET', '/canaryConfigs/{application}', {
     demands: readsApplication,
     summary: 'List first-generation canary configurations',
     description: 'Canary configurations of an application.',
     forward: { service: 'mine', path: '/canaryConfigs', fromPath: ['application'] },
     whenDisabled: [],
     answer: z.array(FirstCanaryConfig),
-  },
+  }),
 ])
 
 export const canaryOperations: Operation[] = [...configurations, ...surroundings, ...runs, ...firstGeneration]

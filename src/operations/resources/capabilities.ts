@@ -2,9 +2,10 @@
 import { z } from 'zod'
 import { stageDescriptions } from '../../stage-types/all.ts'
 import { toStageTypesAnswer } from '../../stage-types/answer.ts'
+import { get } from '../declare.ts'
 import { aboutGateway, sharedKnowledge } from '../demands.ts'
 import { type Operation, StreamedAnswer } from '../operation.ts'
-import { AnyObject, described, milliseconds } from '../schemas.ts'
+import { AnyObject, described, millisecondsModel } from '../schemas.ts'
 
 const Described = { name: z.string(), description: z.string().nullish() }
 
@@ -58,42 +59,58 @@ const StageTypes = z
   })
   .meta({ id: 'StageTypes' })
 
+const CloudProvider = z
+  .looseObject({
+    id: z.string().describe('The value of `cloudProvider`.'),
+    label: z.string(),
+    forms: z.array(z.string()).describe('Resources that the usual forms can edit: loadBalancer, securityGroup.'),
+    refused: z.record(z.string(), z.string()).describe('Operations that do not fit its resources, with the reason.'),
+    help: z.record(z.string(), z.string()).describe('Help texts of fields of the forms, by name.'),
+    imagesPath: z
+      .string()
+      .optional()
+      .describe('Where all images are listed, and uploaded below it. Absent where they are only searched.'),
+  })
+  .meta({ id: 'CloudProvider' })
+
+/** Any other provider has the usual operations, and no form. */
+const externalProviders: z.infer<typeof CloudProvider>[] = [
+  {
+    id: 'kubernetes',
+    label: 'Kubernetes',
+    forms: [],
+    refused: { cloneServerGroup: 'Kubernetes groups are changed by their manifest.' },
+    help: {},
+  },
+]
+
 const QuietPeriod = z
   .looseObject({
     enabled: z.boolean().optional(),
     inQuietPeriod: z.boolean().optional(),
-    startTime: milliseconds.optional().describe('-1 when it is not set.'),
-    endTime: milliseconds.optional().describe('-1 when it is not set.'),
+    startTime: millisecondsModel.optional().describe('-1 when it is not set.'),
+    endTime: millisecondsModel.optional().describe('-1 when it is not set.'),
   })
   .meta({ id: 'QuietPeriod' })
 
 const Subscription = z.looseObject({ pubsubSystem: z.string(), subscriptionName: z.string() }).meta({ id: 'Subscription' })
 
 export const capabilityOperations: Operation[] = [
-  {
-    id: 'getDeploymentMonitorsUsingGET',
-    method: 'GET',
-    path: '/capabilities/deploymentMonitors',
+  get('getDeploymentMonitorsUsingGET', '/capabilities/deploymentMonitors', {
     demands: aboutGateway,
     summary: 'List deployment monitors',
     description: 'Deployment monitors that the orchestrator knows.',
     forward: 'orca',
     answer: z.array(described('DeploymentMonitor', 'id', 'name', 'supportContact')),
-  },
-  {
-    id: 'getExpressionCapabilitiesUsingGET',
-    method: 'GET',
-    path: '/capabilities/expressions',
+  }),
+  get('getExpressionCapabilitiesUsingGET', '/capabilities/expressions', {
     demands: aboutGateway,
     summary: 'List functions of expressions',
     description: 'Functions that pipeline expressions may call.',
     forward: 'orca',
     answer: ExpressionCapabilities,
-  },
-  {
-    id: 'getStageTypesUsingGET',
-    method: 'GET',
-    path: '/capabilities/stageTypes',
+  }),
+  get('getStageTypesUsingGET', '/capabilities/stageTypes', {
     demands: aboutGateway,
     summary: 'List stage types',
     description:
@@ -104,27 +121,33 @@ export const capabilityOperations: Operation[] = [
         ? new StreamedAnswer('orca', { path: '/capabilities/stageTypes' })
         : toStageTypesAnswer(stageDescriptions.values(), 'external'),
     answer: StageTypes,
-  },
-  {
-    id: 'getQuietPeriodStateUsingGET',
-    method: 'GET',
-    path: '/capabilities/quietPeriod',
+  }),
+  get('getCloudProviders', '/capabilities/cloudProviders', {
+    demands: aboutGateway,
+    summary: 'List cloud providers',
+    description:
+      'What forms and menus of clients need to know of cloud providers: of the embedded infrastructure, or of those of an external ' +
+      'Clouddriver whose operations differ.',
+    handle: async (_request, { upstreams }) =>
+      upstreams.isEmbedded('clouddriver')
+        ? new StreamedAnswer('clouddriver', { path: '/capabilities/cloudProviders' })
+        : externalProviders,
+    answer: z.array(CloudProvider),
+  }),
+  get('getQuietPeriodStateUsingGET', '/capabilities/quietPeriod', {
     demands: aboutGateway,
     summary: 'Get the quiet period',
     description: 'Whether automatic starts are held back now, and from when to when.',
     forward: { service: 'echo', path: '/quietPeriod' },
     whenDisabled: {},
     answer: QuietPeriod,
-  },
-  {
-    id: 'getSubscriptionsUsingGET',
-    method: 'GET',
-    path: '/pubsub/subscriptions',
+  }),
+  get('getSubscriptionsUsingGET', '/pubsub/subscriptions', {
     demands: sharedKnowledge,
     summary: 'List message subscriptions',
     description: 'Subscriptions whose messages may start pipelines.',
     forward: 'echo',
     whenDisabled: [],
     answer: z.array(Subscription),
-  },
+  }),
 ]

@@ -1,5 +1,6 @@
 /** Resources marked for deletion by the clean-up service (swabbie). */
 import { z } from 'zod'
+import { get } from '../declare.ts'
 import { decidedByService } from '../demands.ts'
 import type { Operation } from '../operation.ts'
 import { described } from '../schemas.ts'
@@ -9,47 +10,35 @@ const resourcePath = '/cleanup/resources/{namespace}/{resourceId}'
 const MarkedResource = described('MarkedResource', 'resourceId', 'resourceType', 'namespace', 'name')
 
 export const cleanupOperations: Operation[] = [
-  {
-    id: 'getMarkedResourceUsingGET',
-    method: 'GET',
-    path: resourcePath,
+  get('getMarkedResourceUsingGET', resourcePath, {
     demands: decidedByService,
     summary: 'Get a marked resource',
     description: 'One resource that is marked for deletion.',
     forward: { service: 'swabbie', path: '/resources/marked/{namespace}/{resourceId}' },
     missingWhenDisabled: true,
     answer: MarkedResource,
-  },
-  {
-    id: 'optOutUsingGET',
-    method: 'GET',
-    path: `${resourcePath}/optOut`,
+  }),
+  get('optOutUsingGET', `${resourcePath}/optOut`, {
     demands: decidedByService,
     summary: 'Spare a resource from deletion',
     description: 'Spares a resource from deletion. It is a GET that changes something, because mails contain it as a link.',
     forward: { service: 'swabbie', method: 'PUT', path: '/resources/state/{namespace}/{resourceId}/optOut' },
     missingWhenDisabled: true,
     answer: MarkedResource,
-  },
-  {
-    id: 'getMarkedResourcesUsingGET',
-    method: 'GET',
-    path: '/cleanup/resources/marked',
+  }),
+  get('getMarkedResourcesUsingGET', '/cleanup/resources/marked', {
     demands: decidedByService,
     summary: 'List marked resources',
     description: 'All resources that are marked for deletion.',
     forward: { service: 'swabbie', path: '/resources/marked', constants: { list: 'true' } },
     whenDisabled: [],
     answer: z.array(MarkedResource),
-  },
-  {
-    id: 'getDeletedResourcesUsingGET',
-    method: 'GET',
-    path: '/cleanup/resources/deleted',
+  }),
+  get('getDeletedResourcesUsingGET', '/cleanup/resources/deleted', {
     demands: decidedByService,
     summary: 'List deleted resources',
     forward: { service: 'swabbie', path: '/resources/deleted' },
     whenDisabled: [],
     answer: z.array(MarkedResource),
-  },
+  }),
 ]

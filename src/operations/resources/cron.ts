@@ -1,11 +1,12 @@
 /** Checks cron expressions while users type them. */
 
 import { z } from 'zod'
-import { readJson } from '../../upstreams/upstreams.ts'
+import { readJson } from '../../upstreams/read-answer.ts'
+import { get } from '../declare.ts'
 import { aboutGateway } from '../demands.ts'
 import type { Operation, OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
-import { text } from '../schemas.ts'
+import { textModel } from '../schemas.ts'
 import { checkObject } from '../upstream-shape.ts'
 
 const CronVerdict = z
@@ -23,17 +24,14 @@ const CronVerdict = z
 type CronVerdict = z.infer<typeof CronVerdict>
 
 export const cronOperations: Operation[] = [
-  {
-    id: 'validateCronExpressionUsingGET',
-    method: 'GET',
-    path: '/cron/validate',
+  get('validateCronExpressionUsingGET', '/cron/validate', {
     demands: aboutGateway,
     summary: 'Validate a cron expression',
     description: 'Checks a cron expression. An invalid one is a result, not an error.',
-    query: { expression: text },
+    query: { expression: textModel },
     handle: validate,
     answer: CronVerdict,
-  },
+  }),
 ]
 
 async function validate(request: OperationRequest, platform: Platform): Promise<CronVerdict> {

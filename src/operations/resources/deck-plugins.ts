@@ -1,6 +1,7 @@
 /** Plug-ins of Deck: what it is to load, and their files. */
 import { z } from 'zod'
 import { GatewayError } from '../../errors.ts'
+import { get } from '../declare.ts'
 import { aboutGateway } from '../demands.ts'
 import { DirectAnswer, type Operation, type OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
@@ -11,21 +12,15 @@ const DeckPlugin = z.looseObject({ id: z.string(), name: z.string(), version: z.
 const cacheControl = 'max-age=86400, must-revalidate, private'
 
 export const deckPluginOperations: Operation[] = [
-  {
-    id: 'getPluginManifestUsingGET',
-    method: 'GET',
-    path: '/plugins/deck/plugin-manifest.json',
+  get('getPluginManifestUsingGET', '/plugins/deck/plugin-manifest.json', {
     demands: aboutGateway,
     summary: 'List plugins of the web UI',
     description: 'Plugins that Deck is to load: those that are enabled in `spinnaker.extensibility.deck-proxy.plugins`. Open.',
     handle: async (_request, platform) => platform.deckPlugins.manifest(),
     answer: z.array(DeckPlugin),
     errors: { 503: 'The lists of plugins have not been read yet.' },
-  },
-  {
-    id: 'getPluginAssetUsingGET',
-    method: 'GET',
-    path: '/plugins/deck/{pluginId}/{pluginVersion}/{asset}',
+  }),
+  get('getPluginAssetUsingGET', '/plugins/deck/{pluginId}/{pluginVersion}/{asset}', {
     demands: aboutGateway,
     summary: 'Get a web UI plugin file',
     description: 'A file of a plugin of Deck. Open.',
@@ -33,7 +28,7 @@ export const deckPluginOperations: Operation[] = [
     answer: z.string(),
     answerType: 'application/javascript',
     errors: { 404: 'There is no such plugin, version or file.', 503: 'The plugin cannot be fetched at the moment.' },
-  },
+  }),
 ]
 
 async function getAsset({ path }: OperationRequest, { deckPlugins }: Platform): Promise<DirectAnswer> {

@@ -1,12 +1,13 @@
 /** The order of an application's definitions in the web UI. */
 
 import { z } from 'zod'
+import { post } from '../declare.ts'
 import { writesDefinitions } from '../demands.ts'
-import { Task } from '../models/executions.ts'
+import { TaskModel } from '../models/executions.ts'
 import type { Operation, OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
 import { usernameOf } from './caller.ts'
-import { type Task as FinishedTask, runTask, toBase64Json } from './task-polling.ts'
+import { type FinishedTask, runTask, toBase64Json } from './task-polling.ts'
 
 const Order = z
   .looseObject({
@@ -18,30 +19,24 @@ const Order = z
 const taskFailures = { 400: 'The task that makes the change failed or did not finish in time.' }
 
 export const orderOperations: Operation[] = [
-  {
-    id: 'reorderPipelinesUsingPOST',
-    method: 'POST',
-    path: '/actions/pipelines/reorder',
+  post('reorderPipelinesUsingPOST', '/actions/pipelines/reorder', {
     demands: writesDefinitions,
     summary: 'Reorder pipelines',
     description: 'Stores the order of the pipelines of an application, and returns when it is stored.',
     body: { schema: Order, required: true },
     handle: (request, platform) => reorder(request, platform, false),
-    answer: Task,
+    answer: TaskModel,
     errors: taskFailures,
-  },
-  {
-    id: 'reorderStrategiesUsingPOST',
-    method: 'POST',
-    path: '/actions/strategies/reorder',
+  }),
+  post('reorderStrategiesUsingPOST', '/actions/strategies/reorder', {
     demands: writesDefinitions,
     summary: 'Reorder strategies',
     description: 'Stores the order of the deployment strategies of an application, and returns when it is stored.',
     body: { schema: Order, required: true },
     handle: (request, platform) => reorder(request, platform, true),
-    answer: Task,
+    answer: TaskModel,
     errors: taskFailures,
-  },
+  }),
 ]
 
 /** @see docs/contracts/orchestration.md#jobs: each field is base64 of its own JSON. */

@@ -3,7 +3,8 @@
 import { z } from 'zod'
 import { parseJson } from '../../json/json.ts'
 import { jsonObject, misfit } from '../../upstreams/answer-form.ts'
-import { checkDone, upstreamFailed } from '../../upstreams/upstreams.ts'
+import { checkDone, upstreamFailed } from '../../upstreams/read-answer.ts'
+import { get, post, remove } from '../declare.ts'
 import { application, decidedByService, writesApplicationInBody } from '../demands.ts'
 import { DirectAnswer, type Operation, type OperationRequest } from '../operation.ts'
 import { checkServicePresent, ofOptionalService } from '../optional-service.ts'
@@ -17,48 +18,33 @@ const configBody = { schema: AnyObject, required: true }
 const DeliveryArtifact = described('DeliveryArtifact', 'name', 'type', 'reference')
 
 export const deliveryConfigOperations: Operation[] = ofOptionalService('keel', '/managed', [
-  {
-    id: 'getDeliveryConfigUsingGET',
-    method: 'GET',
-    path: `${configsPath}/{name}`,
+  get('getDeliveryConfigUsingGET', `${configsPath}/{name}`, {
     demands: decidedByService,
     summary: 'Get a delivery configuration',
     description: 'A delivery configuration; as YAML when the name ends in `.yml`.',
     handle: async ({ path }, platform) => streamNamed(platform, '/delivery-configs/', path['name'] as string),
     answer: DeliveryConfig,
-  },
-  {
-    id: 'getDeliveryConfigArtifactsUsingGET',
-    method: 'GET',
-    path: `${configsPath}/{name}/artifacts`,
+  }),
+  get('getDeliveryConfigArtifactsUsingGET', `${configsPath}/{name}/artifacts`, {
     demands: decidedByService,
     summary: 'List artifacts of a delivery configuration',
     description: 'Versions of the artifacts of a delivery configuration, and where they are.',
     answer: z.array(DeliveryArtifact),
-  },
-  {
-    id: 'upsertDeliveryConfigUsingPOST',
-    method: 'POST',
-    path: configsPath,
+  }),
+  post('upsertDeliveryConfigUsingPOST', configsPath, {
     demands: writesApplicationInBody,
     summary: 'Save a delivery configuration',
     description: 'Creates or replaces a delivery configuration.',
     body: configBody,
     answer: DeliveryConfig,
-  },
-  {
-    id: 'deleteDeliveryConfigUsingDELETE',
-    method: 'DELETE',
-    path: `${configsPath}/{name}`,
+  }),
+  remove('deleteDeliveryConfigUsingDELETE', `${configsPath}/{name}`, {
     demands: decidedByService,
     summary: 'Delete a delivery configuration by name',
     description: 'Deletes a delivery configuration.',
     answer: DeliveryConfig.optional(),
-  },
-  {
-    id: 'validateDeliveryConfigUsingPOST',
-    method: 'POST',
-    path: `${configsPath}/validate`,
+  }),
+  post('validateDeliveryConfigUsingPOST', `${configsPath}/validate`, {
     changesNothing: true,
     demands: application('READ', 'body'),
     summary: 'Validate a delivery configuration',
@@ -67,27 +53,21 @@ export const deliveryConfigOperations: Operation[] = ofOptionalService('keel', '
     handle: validate,
     answer: described('DeliveryConfigFindings', 'message'),
     errors: { 400: 'The configuration is not valid; the body names the place.' },
-  },
-  {
-    id: 'diffDeliveryConfigUsingPOST',
-    method: 'POST',
-    path: `${configsPath}/diff`,
+  }),
+  post('diffDeliveryConfigUsingPOST', `${configsPath}/diff`, {
     changesNothing: true,
     demands: application('READ', 'body'),
     summary: 'Compare a delivery configuration',
     description: 'Describes what a delivery configuration would change.',
     body: configBody,
     answer: z.array(ManagedDiff),
-  },
-  {
-    id: 'getDeliveryConfigSchemaUsingGET',
-    method: 'GET',
-    path: `${configsPath}/schema`,
+  }),
+  get('getDeliveryConfigSchemaUsingGET', `${configsPath}/schema`, {
     demands: decidedByService,
     summary: 'Get the delivery configuration schema',
     description: 'JSON schema of delivery configurations. Open.',
     answer: described('DeliveryConfigSchema', '$id', '$schema', 'type'),
-  },
+  }),
 ])
 
 /** Errors that keel finds in a configuration are for its author, and forwarded unchanged. */

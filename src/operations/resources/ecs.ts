@@ -1,9 +1,10 @@
 /** Lookups that only the forms for Amazon ECS and for service brokers need. */
 
 import { z } from 'zod'
+import { operationsWith } from '../declare.ts'
 import { readsAccount, sharedKnowledge } from '../demands.ts'
 import type { Operation } from '../operation.ts'
-import { described, text } from '../schemas.ts'
+import { described, textModel } from '../schemas.ts'
 
 const descriptionsPath = '/ecs/ecsClusterDescriptions/{account}/{region}'
 
@@ -15,76 +16,50 @@ const EcsRegistry = described('EcsServiceRegistry', 'account', 'region', 'name',
 const BrokerService = described('BrokerService', 'name')
 const ServiceInstance = described('ServiceInstance', 'name', 'status')
 
+const { get } = operationsWith({ forward: 'clouddriver' })
+
 export const ecsOperations: Operation[] = [
-  {
-    id: 'getAllEcsClustersUsingGET',
-    method: 'GET',
-    path: '/ecs/ecsClusters',
+  get('getAllEcsClustersUsingGET', '/ecs/ecsClusters', {
     demands: sharedKnowledge,
     summary: 'List ECS clusters',
-    forward: 'clouddriver',
     answer: z.array(EcsCluster),
-  },
-  {
-    id: 'getAllEcsClusterDescriptionsUsingGET',
-    method: 'GET',
-    path: descriptionsPath,
+  }),
+  get('getAllEcsClusterDescriptionsUsingGET', descriptionsPath, {
     demands: readsAccount,
     summary: 'List ECS clusters of a region',
     description: 'ECS clusters of a region, with their capacity providers.',
-    forward: 'clouddriver',
     answer: z.array(EcsClusterDescription),
-  },
-  {
-    id: 'getAllEcsMetricAlarmsUsingGET',
-    method: 'GET',
-    path: '/ecs/cloudMetrics/alarms',
+  }),
+  get('getAllEcsMetricAlarmsUsingGET', '/ecs/cloudMetrics/alarms', {
     demands: sharedKnowledge,
     summary: 'List ECS metric alarms',
     description: 'Metric alarms that ECS services may scale on.',
-    forward: 'clouddriver',
     answer: z.array(EcsAlarm),
-  },
-  {
-    id: 'getAllEcsSecretsUsingGET',
-    method: 'GET',
-    path: '/ecs/secrets',
+  }),
+  get('getAllEcsSecretsUsingGET', '/ecs/secrets', {
     demands: sharedKnowledge,
     summary: 'List ECS secrets',
     description: 'Names of secrets that ECS tasks may use.',
-    forward: 'clouddriver',
     answer: z.array(EcsSecret),
-  },
-  {
-    id: 'getAllEcsServiceDiscoveryRegistriesUsingGET',
-    method: 'GET',
-    path: '/ecs/serviceDiscoveryRegistries',
+  }),
+  get('getAllEcsServiceDiscoveryRegistriesUsingGET', '/ecs/serviceDiscoveryRegistries', {
     demands: sharedKnowledge,
     summary: 'List ECS service registries',
     description: 'Registries in which ECS services may be entered.',
-    forward: 'clouddriver',
     answer: z.array(EcsRegistry),
-  },
-  {
-    id: 'listServiceBrokerServicesUsingGET',
-    method: 'GET',
-    path: '/servicebroker/{account}/services',
+  }),
+  get('listServiceBrokerServicesUsingGET', '/servicebroker/{account}/services', {
     demands: readsAccount,
     summary: 'List services of a broker',
     description: 'Services that a broker offers in a region.',
-    query: { cloudProvider: text.optional(), region: text },
-    forward: 'clouddriver',
+    query: { cloudProvider: textModel.optional(), region: textModel },
     answer: z.array(BrokerService),
-  },
-  {
-    id: 'getServiceInstanceUsingGET',
-    method: 'GET',
-    path: '/servicebroker/{account}/serviceInstance',
+  }),
+  get('getServiceInstanceUsingGET', '/servicebroker/{account}/serviceInstance', {
     demands: readsAccount,
     summary: 'Get a service instance',
     description: 'One service instance that a broker made.',
-    query: { cloudProvider: text, region: text, serviceInstanceName: text },
-    forward: 'clouddriver',
+    query: { cloudProvider: textModel, region: textModel, serviceInstanceName: textModel },
     answer: ServiceInstance,
-  },
+  }),
 ]

@@ -4,81 +4,64 @@ import { z } from 'zod'
 import { GatewayError } from '../../errors.ts'
 import { encodeSegments } from '../../http/encode-path.ts'
 import { checkMayWrite } from '../access/application-access.ts'
+import { get, post, remove } from '../declare.ts'
 import { application, demandsNothing, filteredByEntity } from '../demands.ts'
 import { EntityTag, EntityTags } from '../models/infrastructure.ts'
 import { type Operation, type OperationRequest, StreamedAnswer } from '../operation.ts'
 import type { Platform } from '../platform.ts'
-import { flag, Ref, text } from '../schemas.ts'
+import { flagModel, submitted, textModel } from '../schemas.ts'
 import { checkPlain, submitTask } from './task-polling.ts'
 
 export const entityTagOperations: Operation[] = [
-  {
-    id: 'listEntityTagsUsingGET',
-    method: 'GET',
-    path: '/tags',
+  get('listEntityTagsUsingGET', '/tags', {
     demands: filteredByEntity,
     summary: 'List entity tags',
     description: 'Tags of all entities; every query parameter is a filter (application, entityType, entityId, tag:{name}, …).',
     forward: { service: 'clouddriver', otherQuery: true },
     answer: z.array(EntityTags),
-  },
-  {
-    id: 'getEntityTagsUsingGET',
-    method: 'GET',
-    path: '/tags/**',
+  }),
+  get('getEntityTagsUsingGET', '/tags/**', {
     demands: filteredByEntity,
     summary: 'Get tags of an entity',
     description: 'Tags of one entity. The id is the rest of the path: provider:type:id:account:region.',
     handle: async ({ path }) => new StreamedAnswer('clouddriver', { path: tagsPath(path['rest'] as string) }),
     answer: EntityTags,
-  },
-  {
-    id: 'upsertEntityTagsUsingPOST',
-    method: 'POST',
-    path: '/tags',
+  }),
+  post('upsertEntityTagsUsingPOST', '/tags', {
     demands: application('WRITE', 'query'),
     summary: 'Tag an entity',
     description: 'Submits tags for one entity.',
     query: {
-      entityId: text,
-      entityType: text,
-      cloudProvider: text,
-      application: text.optional(),
-      account: text.optional(),
-      region: text.optional(),
-      isPartial: flag.default(true).describe('Keeps other tags of the entity.'),
+      entityId: textModel,
+      entityType: textModel,
+      cloudProvider: textModel,
+      application: textModel.optional(),
+      account: textModel.optional(),
+      region: textModel.optional(),
+      isPartial: flagModel.default(true).describe('Keeps other tags of the entity.'),
     },
     body: { schema: z.array(EntityTag), required: true },
     handle: addTags,
-    success: 202,
-    answer: Ref,
-  },
-  {
-    id: 'deleteEntityTagsUsingDELETE',
-    method: 'DELETE',
-    path: '/tags/{id}/{tag}',
+    ...submitted,
+  }),
+  remove('deleteEntityTagsUsingDELETE', '/tags/{id}/{tag}', {
     demands: demandsNothing(
       'what the entity belongs to is known when it has been read; then it needs WRITE there, and the service decides besides',
     ),
     summary: 'Remove tags from an entity',
     description: 'Submits the removal of tags, comma-separated, from one entity.',
     handle: removeTags,
-    success: 202,
-    answer: Ref,
-  },
-  {
-    id: 'bulkUpsertEntityTagsUsingPOST',
-    method: 'POST',
-    path: '/batch/tags',
+    ...submitted,
+  }),
+  post('bulkUpsertEntityTagsUsingPOST', '/batch/tags', {
     demands: application('WRITE', 'query'),
     summary: 'Tag several entities',
     description: 'Submits tags for many entities.',
-    query: { application: text.default('adhoc') },
+    query: { application: textModel.default('adhoc') },
     body: { schema: z.array(EntityTags), required: true },
     handle: addManyTags,
-    success: 202,
-    answer: Ref,
-  },
+    ...submitted,
+  }),
 ]
 
 /** The infrastructure service keeps ids in lower case; slashes and colons belong to them. */

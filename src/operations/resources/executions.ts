@@ -4,9 +4,10 @@ import { z } from 'zod'
 import { pathTo, type QueryValue } from '../../http/encode-path.ts'
 import { formatJson, parseJson } from '../../json/json.ts'
 import { fieldAt, isObject, type JsonObject } from '../../json/values.ts'
-import { checkDone, readJson } from '../../upstreams/upstreams.ts'
+import { checkDone, readJson } from '../../upstreams/read-answer.ts'
 import { findByName, listDefinitions } from '../access/find-definition.ts'
 import { learnApplication } from '../access/learn-application.ts'
+import { get, patch, polledByUsers, put, remove } from '../declare.ts'
 import {
   application,
   executesExecution,
@@ -15,13 +16,13 @@ import {
   readsExecution,
   writesExecution,
 } from '../demands.ts'
-import { Execution, FailedStage, StageUpdate } from '../models/executions.ts'
+import { ExecutionModel, FailedStage, StageUpdate } from '../models/executions.ts'
 import { type Operation, type OperationRequest, StreamedAnswer } from '../operation.ts'
 import type { Platform } from '../platform.ts'
-import { AnyList, AnyObject, flag, integer, nonEmpty, nothing, text } from '../schemas.ts'
+import { AnyList, AnyObject, flagModel, integer, nonEmpty, nothing, textModel } from '../schemas.ts'
 import { checkObject } from '../upstream-shape.ts'
 
-const statuses = text.optional().describe('Execution statuses, comma-separated; all unless given.')
+const statuses = textModel.optional().describe('Execution statuses, comma-separated; all unless given.')
 const unknownExecution = { 404: 'There is no execution with this id.' }
 const notFound = { message: ({ path }: OperationRequest) => `There is no execution with the id "${path['id']}".` }
 
@@ -34,96 +35,78 @@ const ActiveExecutions = z.looseObject({ overdue: z.boolean(), count: z.int() })
 const moment = z.string().regex(/^\d{1,19}$/, 'it must be a moment in milliseconds since the epoch')
 
 const searchQuery = {
-  triggerTypes: text.optional().describe('Comma-separated; all types unless given.'),
-  pipelineName: text.optional(),
-  eventId: text.optional(),
-  trigger: text.optional().describe('Base64 of a JSON object that the trigger must contain.'),
+  triggerTypes: textModel.optional().describe('Comma-separated; all types unless given.'),
+  pipelineName: textModel.optional(),
+  eventId: textModel.optional(),
+  trigger: textModel.optional().describe('Base64 of a JSON object that the trigger must contain.'),
   triggerTimeStartBoundary: moment.optional().describe('Submitted at or after this moment, milliseconds since the epoch.'),
   triggerTimeEndBoundary: moment.optional().describe('Submitted at or before this moment, milliseconds since the epoch.'),
   user: nonEmpty.optional().describe('Started by this user: `authentication.user` or `trigger.user` is this name.'),
-  statuses: text.optional().describe('Comma-separated; all unless given.'),
+  statuses: textModel.optional().describe('Comma-separated; all unless given.'),
   startIndex: integer.default(0),
   size: integer.default(10),
-  reverse: flag.default(false).describe('Oldest first.'),
-  expand: flag.default(false).describe('With contexts, outputs and tasks of the stages.'),
+  reverse: flagModel.default(false).describe('Oldest first.'),
+  expand: flagModel.default(false).describe('With contexts, outputs and tasks of the stages.'),
 }
 
 export const executionOperations: Operation[] = [
-  {
-    id: 'getPipelinesUsingGET',
+  get('getPipelinesUsingGET', '/applications/{application}/pipelines', {
     core: true,
-    polled: true,
-    shared: 'rights',
-    method: 'GET',
-    path: '/applications/{application}/pipelines',
+    ...polledByUsers,
     demands: [...readsApplication, ...filteredByApplication],
     summary: 'List executions of an application',
     description: 'Recent executions of an application.',
     query: {
       limit: integer.optional().describe('Per pipeline definition, not in total; unless given, `gate.execution.fetch.limit`.'),
       statuses,
-      expand: flag.optional().describe('False leaves the details of stages out.'),
-      pipelineNameFilter: text.optional().describe('Keep executions of pipelines whose name contains this.'),
+      expand: flagModel.optional().describe('False leaves the details of stages out.'),
+      pipelineNameFilter: textModel.optional().describe('Keep executions of pipelines whose name contains this.'),
       pipelineLimit: integer.optional().describe('At most so many pipeline definitions.'),
     },
     handle: listOfApplication,
     cost: 5,
-    answer: z.array(Execution),
-  },
-  {
-    id: 'getLatestExecutionsByConfigIdsUsingGET',
+    answer: z.array(ExecutionModel),
+  }),
+  get('getLatestExecutionsByConfigIdsUsingGET', '/executions', {
     core: true,
-    polled: true,
-    shared: 'rights',
-    method: 'GET',
-    path: '/executions',
+    ...polledByUsers,
     demands: filteredByApplication,
     summary: 'List executions by ids',
     description: 'Latest executions of given definitions, or given executions. Without either list of ids the result is `[]`.',
     query: {
-      pipelineConfigIds: text.optional().describe('Ids of definitions, comma-separated or repeated.'),
-      executionIds: text
+      pipelineConfigIds: textModel.optional().describe('Ids of definitions, comma-separated or repeated.'),
+      executionIds: textModel
         .optional()
         .describe('Ids of executions, comma-separated or repeated; not together with `pipelineConfigIds`.'),
       limit: integer.optional().describe('Per definition.'),
       statuses,
-      expand: flag.default(true).describe('False leaves the details of stages out.'),
+      expand: flagModel.default(true).describe('False leaves the details of stages out.'),
     },
     handle: listByIds,
     cost: 5,
-    answer: z.array(Execution),
-  },
-  {
-    id: 'getActiveExecutionsByInstanceUsingGET',
+    answer: z.array(ExecutionModel),
+  }),
+  get('getActiveExecutionsByInstanceUsingGET', '/executions/activeByInstance', {
     core: true,
-    method: 'GET',
-    path: '/executions/activeByInstance',
     demands: filteredByApplication,
     summary: 'Count executions by instance',
     description: 'Active executions by instance of the orchestrator. Newer orchestrators return 404.',
     forward: 'orca',
     cost: 5,
     answer: z.record(z.string(), ActiveExecutions),
-  },
-  {
-    id: 'getPipelineUsingGET',
+  }),
+  get('getPipelineUsingGET', '/pipelines/{id}', {
     core: true,
-    polled: true,
-    shared: 'rights',
-    method: 'GET',
-    path: '/pipelines/{id}',
+    ...polledByUsers,
     demands: readsExecution,
     summary: 'Get an execution',
     forward: 'orca',
     on404: notFound,
-    answer: Execution,
+    answer: ExecutionModel,
     errors: unknownExecution,
-  },
-  {
-    id: 'getPipelineLogsUsingGET',
+  }),
+  get('getPipelineLogsUsingGET', '/pipelines/{id}/logs', {
     core: true,
-    method: 'GET',
-    path: '/pipelines/{id}/logs',
     demands: readsExecution,
     summary: 'Get logs of an execution',
     description:
@@ -133,98 +116,74 @@ export const executionOperations: Operation[] = [
     on404: { message: ({ path }) => `There are no logs of an execution with the id "${path['id']}".` },
     answer: AnyList,
     errors: unknownExecution,
-  },
-  {
-    id: 'deletePipelineUsingDELETE1',
+  }),
+  remove('deletePipelineUsingDELETE1', '/pipelines/{id}', {
     core: true,
-    method: 'DELETE',
-    path: '/pipelines/{id}',
     demands: writesExecution,
     summary: 'Delete an execution',
     description: 'Deletes the record of an execution that has ended.',
     handle: (request) => change(request, 'DELETE', pathTo`/pipelines/${request.path['id'] as string}`),
     answer: nothing,
     errors: unknownExecution,
-  },
-  {
-    id: 'cancelPipelineUsingPUT1',
+  }),
+  put('cancelPipelineUsingPUT1', '/pipelines/{id}/cancel', {
     core: true,
-    method: 'PUT',
-    path: '/pipelines/{id}/cancel',
     demands: executesExecution,
     summary: 'Cancel an execution',
     description: 'Cancels an execution; it reaches CANCELED a little later.',
-    query: { reason: text.optional(), force: flag.default(false) },
+    query: { reason: textModel.optional(), force: flagModel.default(false) },
     handle: (request) => change(request, 'PUT', pathTo`/pipelines/${request.path['id'] as string}/cancel`),
     answer: nothing,
     errors: unknownExecution,
-  },
-  {
-    id: 'cancelPipelineUsingPUT',
+  }),
+  put('cancelPipelineUsingPUT', '/applications/{application}/pipelines/{id}/cancel', {
     core: true,
-    method: 'PUT',
-    path: '/applications/{application}/pipelines/{id}/cancel',
     demands: executesExecution,
     summary: 'Cancel an execution (older address)',
     description: 'Cancels an execution; the older address. The application is ignored, and may be the text `{application}`.',
-    query: { reason: text.optional() },
+    query: { reason: textModel.optional() },
     handle: cancelAtOlderAddress,
     answer: nothing,
     errors: unknownExecution,
-  },
-  {
-    id: 'pausePipelineUsingPUT',
+  }),
+  put('pausePipelineUsingPUT', '/pipelines/{id}/pause', {
     core: true,
-    method: 'PUT',
-    path: '/pipelines/{id}/pause',
     demands: executesExecution,
     summary: 'Pause an execution',
     handle: (request) => change(request, 'PUT', pathTo`/pipelines/${request.path['id'] as string}/pause`),
     answer: nothing,
     errors: unknownExecution,
-  },
-  {
-    id: 'resumePipelineUsingPUT',
+  }),
+  put('resumePipelineUsingPUT', '/pipelines/{id}/resume', {
     core: true,
-    method: 'PUT',
-    path: '/pipelines/{id}/resume',
     demands: executesExecution,
     summary: 'Resume an execution',
     description: 'Resumes a paused execution.',
     handle: (request) => change(request, 'PUT', pathTo`/pipelines/${request.path['id'] as string}/resume`),
     answer: nothing,
     errors: unknownExecution,
-  },
-  {
-    id: 'restartStageUsingPUT',
+  }),
+  put('restartStageUsingPUT', '/pipelines/{id}/stages/{stageId}/restart', {
     core: true,
-    method: 'PUT',
-    path: '/pipelines/{id}/stages/{stageId}/restart',
     demands: executesExecution,
     summary: 'Restart a stage',
     description: 'Restarts a stage. The stored definition of the pipeline takes the place of the body, if there still is one.',
     body: { schema: AnyObject, required: true },
     handle: restartStage,
-    answer: Execution,
+    answer: ExecutionModel,
     errors: unknownExecution,
-  },
-  {
-    id: 'updateStageUsingPATCH',
+  }),
+  patch('updateStageUsingPATCH', '/pipelines/{id}/stages/{stageId}', {
     core: true,
-    method: 'PATCH',
-    path: '/pipelines/{id}/stages/{stageId}',
     demands: executesExecution,
     summary: 'Update or judge a stage',
     description: 'Merges the body into the context of a stage: a judgment, or the wish to skip.',
     body: { schema: AnyObject, shown: StageUpdate, required: true },
     handle: updateStage,
-    answer: Execution,
+    answer: ExecutionModel,
     errors: unknownExecution,
-  },
-  {
-    id: 'searchForPipelineExecutionsByTriggerUsingGET',
-    method: 'GET',
-    path: '/applications/{application}/executions/search',
+  }),
+  get('searchForPipelineExecutionsByTriggerUsingGET', '/applications/{application}/executions/search', {
     demands: [...readsApplication, ...filteredByApplication],
     summary: 'Search executions',
     description:
@@ -234,23 +193,20 @@ export const executionOperations: Operation[] = [
     query: searchQuery,
     handle: search,
     cost: 5,
-    answer: z.array(Execution),
-  },
-  {
-    id: 'getFailedStagesForPipelineExecutionUsingGET',
-    method: 'GET',
-    path: '/executions/failedStages',
+    answer: z.array(ExecutionModel),
+  }),
+  get('getFailedStagesForPipelineExecutionUsingGET', '/executions/failedStages', {
     demands: application('READ', 'execution', 'executionId'),
     summary: 'List failed stages',
     description: 'The stages that made an execution fail, including those of the pipelines that it started.',
     query: {
       executionId: nonEmpty,
-      deckOrigin: text.optional().describe('Address of the web UI, for links.'),
+      deckOrigin: textModel.optional().describe('Address of the web UI, for links.'),
       limit: integer.default(1),
     },
     forward: { service: 'orca', path: '/pipelines/failedStages' },
     answer: z.array(FailedStage),
-  },
+  }),
 ]
 
 async function listOfApplication(request: OperationRequest, platform: Platform): Promise<StreamedAnswer> {

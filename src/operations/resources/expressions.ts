@@ -4,10 +4,11 @@ import { z } from 'zod'
 import { GatewayError } from '../../errors.ts'
 import { pathTo } from '../../http/encode-path.ts'
 import { isObject } from '../../json/values.ts'
+import { get, post } from '../declare.ts'
 import { application, readsExecution } from '../demands.ts'
 import { Evaluation } from '../models/executions.ts'
 import { DirectAnswer, type Method, type Operation, type OperationRequest, StreamedAnswer } from '../operation.ts'
-import { AnyObject, text } from '../schemas.ts'
+import { AnyObject, textModel } from '../schemas.ts'
 
 const Variable = z
   .looseObject({ key: z.string(), value: z.unknown(), description: z.string().optional() })
@@ -18,7 +19,7 @@ const VariablesEvaluation = z
 
 const path = '/pipelines/{id}/evaluateExpression'
 const methods: readonly Method[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
-const expression = text.describe('In the expression language of pipelines, percent-encoded.')
+const expression = textModel.describe('In the expression language of pipelines, percent-encoded.')
 const ExpressionRequest = z.looseObject({ expression }).meta({ id: 'ExpressionRequest' })
 
 const shared = {
@@ -72,35 +73,29 @@ const ofExecution: Operation[] = methods.map((method) => {
 })
 
 const ofStages: Operation[] = [
-  {
-    id: 'evaluateExpressionForExecutionAtStageUsingGET',
-    method: 'GET',
-    path: '/pipelines/{id}/{stageId}/evaluateExpression',
+  get('evaluateExpressionForExecutionAtStageUsingGET', '/pipelines/{id}/{stageId}/evaluateExpression', {
     demands: readsExecution,
     summary: 'Evaluate an expression at a stage',
     description: 'The value that an expression has at a stage. A failed evaluation is a result: see `detail`.',
-    query: { expression: text },
+    query: { expression: textModel },
     forward: 'orca',
     on404: { message: ({ path }) => `There is no stage ${path['stageId']} in an execution ${path['id']}.` },
     answer: Evaluation,
-  },
-  {
-    id: 'evaluateVariablesUsingPOST',
-    method: 'POST',
-    path: '/pipelines/{id}/evaluateVariables',
+  }),
+  post('evaluateVariablesUsingPOST', '/pipelines/{id}/evaluateVariables', {
     demands: [...readsExecution, ...application('READ', 'execution', 'executionId')],
     summary: 'Evaluate variables',
     changesNothing: true,
     description: 'The values that variables would have after given stages of an execution. Nothing is stored.',
     query: {
-      executionId: text.optional().describe('Takes precedence over the id in the path.'),
-      requisiteStageRefIds: text.optional().describe('Stages whose outputs may be used, comma-separated.'),
-      spelVersion: text.optional().describe('v3 or v4'),
+      executionId: textModel.optional().describe('Takes precedence over the id in the path.'),
+      requisiteStageRefIds: textModel.optional().describe('Stages whose outputs may be used, comma-separated.'),
+      spelVersion: textModel.optional().describe('v3 or v4'),
     },
     body: { schema: z.array(Variable), required: true },
     handle: evaluateVariables,
     answer: VariablesEvaluation,
-  },
+  }),
 ]
 
 export const expressionOperations: Operation[] = [...ofExecution, ...ofStages]

@@ -3,7 +3,8 @@ import { setImmediate } from 'node:timers/promises'
 import { z } from 'zod'
 import { GatewayError } from '../../errors.ts'
 import type { FormUser, FormUsers } from '../../login/form/form-users.ts'
-import { toUserKey } from '../../user-name.ts'
+import { toUserKey } from '../../names/user-name.ts'
+import { get, post, put } from '../declare.ts'
 import { adminInPerson } from '../demands.ts'
 import { DirectAnswer, type Operation, type OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
@@ -41,10 +42,7 @@ const forbidden = { 403: 'The caller is no administrator, or sends an API token.
 const none = { ...forbidden, 404: 'There is no such user, or the login form has no users of its own.' }
 
 export const formUserOperations: Operation[] = [
-  {
-    id: 'listFormUsersUsingGET',
-    method: 'GET',
-    path: '/auth/users',
+  get('listFormUsersUsingGET', '/auth/users', {
     demands: adminInPerson,
     summary: 'List users of the form',
     description: 'The users of the login form that Fairlead keeps, by name. For administrators.',
@@ -60,11 +58,8 @@ export const formUserOperations: Operation[] = [
     },
     answer: z.array(KnownUser),
     errors: none,
-  },
-  {
-    id: 'addFormUserUsingPOST',
-    method: 'POST',
-    path: '/auth/users',
+  }),
+  post('addFormUserUsingPOST', '/auth/users', {
     demands: adminInPerson,
     summary: 'Add a user',
     description: 'Adds a user of the login form. Only this response contains a generated password.',
@@ -78,11 +73,8 @@ export const formUserOperations: Operation[] = [
     success: 201,
     answer: ShownPassword,
     errors: { ...none, 409: 'The name is taken.' },
-  },
-  {
-    id: 'setFormUserPasswordUsingPUT',
-    method: 'PUT',
-    path: `${path}/password`,
+  }),
+  put('setFormUserPasswordUsingPUT', `${path}/password`, {
     demands: adminInPerson,
     summary: 'Set a password',
     description:
@@ -91,11 +83,8 @@ export const formUserOperations: Operation[] = [
     handle: setPassword,
     answer: ShownPassword,
     errors: none,
-  },
-  {
-    id: 'setFormUserRolesUsingPUT',
-    method: 'PUT',
-    path: `${path}/roles`,
+  }),
+  put('setFormUserRolesUsingPUT', `${path}/roles`, {
     demands: adminInPerson,
     summary: 'Replace roles',
     description: 'Replaces the roles of a user of the login form, whose sessions end. The next login has the new ones.',
@@ -108,11 +97,8 @@ export const formUserOperations: Operation[] = [
     },
     answer: KnownUser,
     errors: { ...none, 409: 'The user is the only administrator.' },
-  },
-  {
-    id: 'unlockFormUserUsingPOST',
-    method: 'POST',
-    path: `${path}/unlock`,
+  }),
+  post('unlockFormUserUsingPOST', `${path}/unlock`, {
     demands: adminInPerson,
     summary: 'Unlock a user',
     description: 'Resets the count of wrong passwords of a user, who then need not wait.',
@@ -124,7 +110,7 @@ export const formUserOperations: Operation[] = [
     success: 204,
     answer: nothing,
     errors: none,
-  },
+  }),
   {
     id: 'removeFormUserUsingDELETE',
     method: 'DELETE',

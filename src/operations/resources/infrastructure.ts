@@ -2,6 +2,7 @@
 
 import { z } from 'zod'
 import { GatewayError } from '../../errors.ts'
+import { operationsWith } from '../declare.ts'
 import {
   filteredByAccount,
   filteredByApplication,
@@ -10,9 +11,9 @@ import {
   readsApplicationOnAccount,
   sharedKnowledge,
 } from '../demands.ts'
-import { Manifest, RawResource, ServerGroup, ServerGroupManager } from '../models/infrastructure.ts'
+import { ManifestModel, RawResource, ServerGroupManager, ServerGroupModel } from '../models/infrastructure.ts'
 import { type Operation, type OperationRequest, StreamedAnswer } from '../operation.ts'
-import { AnyObject, described, list, TextList, text } from '../schemas.ts'
+import { AnyObject, described, list, TextList, textModel } from '../schemas.ts'
 
 const eventsPath = '/applications/{application}/serverGroups/{account}/{serverGroupName}/events'
 const metricsPath = '/cloudMetrics/{cloudProvider}/{account}/{region}'
@@ -26,158 +27,107 @@ const CloudRole = described('CloudRole', 'name', 'accountName')
 const CloudMetric = described('CloudMetric', 'name', 'namespace', 'cloudProvider')
 const MetricStatistics = z.looseObject({ unit: z.string().nullish(), datapoints: z.array(AnyObject).nullish() })
 
+const { get } = operationsWith({ forward: 'clouddriver' })
+
 const ofApplications: Operation[] = [
-  {
-    id: 'getServerGroupManagersForApplicationUsingGET',
-    method: 'GET',
-    path: '/applications/{application}/serverGroupManagers',
+  get('getServerGroupManagersForApplicationUsingGET', '/applications/{application}/serverGroupManagers', {
     demands: readsApplication,
     summary: 'List server group managers',
     description: 'Managers of server groups, such as Kubernetes deployments.',
-    forward: 'clouddriver',
     answer: z.array(ServerGroupManager),
-  },
-  {
-    id: 'getApplicationRawResourcesUsingGET',
-    method: 'GET',
-    path: '/applications/{application}/rawResources',
+  }),
+  get('getApplicationRawResourcesUsingGET', '/applications/{application}/rawResources', {
     demands: readsApplication,
     summary: 'List raw resources',
     description: 'Resources of an application that fit no other list.',
-    forward: 'clouddriver',
     answer: z.array(RawResource),
-  },
-  {
-    id: 'getApplicationFunctionsUsingGET',
-    method: 'GET',
-    path: '/applications/{application}/functions',
+  }),
+  get('getApplicationFunctionsUsingGET', '/applications/{application}/functions', {
     demands: readsApplication,
     summary: 'List functions of an application',
-    forward: 'clouddriver',
     answer: z.array(CloudFunction),
-  },
-  {
-    id: 'getServerGroupEventsUsingGET',
-    method: 'GET',
-    path: eventsPath,
+  }),
+  get('getServerGroupEventsUsingGET', eventsPath, {
     demands: readsApplicationOnAccount,
     summary: 'List events of a server group',
     description: 'What the cloud reported about a server group.',
-    query: { region: text, provider: text },
-    forward: 'clouddriver',
+    query: { region: textModel, provider: textModel },
     answer: z.array(ServerGroupEvent),
-  },
+  }),
 ]
 
 const ofAccounts: Operation[] = [
-  {
-    id: 'getFunctionsUsingGET',
-    method: 'GET',
-    path: '/functions',
+  get('getFunctionsUsingGET', '/functions', {
     demands: filteredByAccount,
     summary: 'List serverless functions',
     description: 'Serverless functions, of all accounts unless one is named.',
-    query: { functionName: text.optional(), region: text.optional(), account: text.optional() },
-    forward: 'clouddriver',
+    query: { functionName: textModel.optional(), region: textModel.optional(), account: textModel.optional() },
     answer: z.array(CloudFunction),
-  },
-  {
-    id: 'findServerGroupsUsingGET',
-    method: 'GET',
-    path: '/serverGroups',
+  }),
+  get('findServerGroupsUsingGET', '/serverGroups', {
     demands: filteredByApplication,
     summary: 'Find server groups',
     description: 'Server groups of several applications, or those with the given ids.',
     query: {
       applications: list.optional(),
       ids: list.optional().describe('Each `account:region:name`.'),
-      cloudProvider: text.optional(),
+      cloudProvider: textModel.optional(),
     },
     handle: findServerGroups,
     cost: 5,
-    answer: z.array(ServerGroup),
+    answer: z.array(ServerGroupModel),
     errors: { 400: 'Both or neither of `applications` and `ids` are given.' },
-  },
-  {
-    id: 'getManifestUsingGET',
-    method: 'GET',
-    path: manifestPath,
+  }),
+  get('getManifestUsingGET', manifestPath, {
     demands: readsAccount,
     summary: 'Get a Kubernetes object',
     description: 'One Kubernetes object with its status, events and artifacts. The name is `kind name`, with a space.',
-    forward: 'clouddriver',
     on404: { message: ({ path }) => `There is no manifest ${path['name']} at ${path['location']} in ${path['account']}.` },
-    answer: Manifest,
-  },
-  {
-    id: 'getKeyPairsUsingGET',
-    method: 'GET',
-    path: '/keyPairs',
+    answer: ManifestModel,
+  }),
+  get('getKeyPairsUsingGET', '/keyPairs', {
     demands: filteredByAccount,
     summary: 'List key pairs',
-    forward: 'clouddriver',
     answer: z.array(KeyPair),
-  },
-  {
-    id: 'getCertificatesUsingGET',
-    method: 'GET',
-    path: '/certificates',
+  }),
+  get('getCertificatesUsingGET', '/certificates', {
     demands: sharedKnowledge,
     summary: 'List certificates',
     description: 'Server certificates of all cloud providers.',
-    forward: 'clouddriver',
     answer: z.array(Certificate),
-  },
-  {
-    id: 'getCertificatesByProviderUsingGET',
-    method: 'GET',
-    path: '/certificates/{cloudProvider}',
+  }),
+  get('getCertificatesByProviderUsingGET', '/certificates/{cloudProvider}', {
     demands: sharedKnowledge,
     summary: 'List certificates of a provider',
-    forward: 'clouddriver',
     answer: z.array(Certificate),
-  },
-  {
-    id: 'getRolesUsingGET',
-    method: 'GET',
-    path: '/roles/{cloudProvider}',
+  }),
+  get('getRolesUsingGET', '/roles/{cloudProvider}', {
     demands: sharedKnowledge,
     summary: 'List roles of a provider',
     description: 'Roles that instances of a cloud provider may take on.',
-    forward: 'clouddriver',
     answer: z.array(CloudRole),
-  },
-  {
-    id: 'findCloudMetricsUsingGET',
-    method: 'GET',
-    path: metricsPath,
+  }),
+  get('findCloudMetricsUsingGET', metricsPath, {
     demands: readsAccount,
     summary: 'List metrics of a region',
     description: 'Metrics of a region; every query parameter is a filter.',
     forward: { service: 'clouddriver', otherQuery: true },
     answer: z.array(CloudMetric),
-  },
-  {
-    id: 'getCloudMetricStatisticsUsingGET',
-    method: 'GET',
-    path: `${metricsPath}/{metricName}/statistics`,
+  }),
+  get('getCloudMetricStatisticsUsingGET', `${metricsPath}/{metricName}/statistics`, {
     demands: readsAccount,
     summary: 'Get values of a metric',
     description: 'Values of a metric over time; every other query parameter is a filter.',
-    query: { startTime: text.optional(), endTime: text.optional() },
+    query: { startTime: textModel.optional(), endTime: textModel.optional() },
     forward: { service: 'clouddriver', otherQuery: true },
     answer: MetricStatistics,
-  },
-  {
-    id: 'getStorageUsingGET',
-    method: 'GET',
-    path: '/storage',
+  }),
+  get('getStorageUsingGET', '/storage', {
     demands: sharedKnowledge,
     summary: 'List storage accounts',
     description: 'Names of storage accounts. Deprecated.',
-    forward: 'clouddriver',
     answer: TextList,
-  },
+  }),
 ]
 
 export const infrastructureOperations: Operation[] = [...ofApplications, ...ofAccounts]

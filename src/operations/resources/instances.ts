@@ -2,33 +2,28 @@
 
 import { pathTo } from '../../http/encode-path.ts'
 import type { JsonObject } from '../../json/values.ts'
+import { get } from '../declare.ts'
 import { readsAccount } from '../demands.ts'
-import { ConsoleOutput, Instance } from '../models/infrastructure.ts'
+import { ConsoleOutput, InstanceModel } from '../models/infrastructure.ts'
 import type { Operation, OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
-import { count, text } from '../schemas.ts'
+import { countModel, textModel } from '../schemas.ts'
 import { checkObject } from '../upstream-shape.ts'
 import { parseServerGroupName, textFields, toInsightActions } from './insights.ts'
 import { loadWithAccount } from './linked-resource.ts'
 
 export const instanceOperations: Operation[] = [
-  {
-    id: 'getInstanceDetailsUsingGET',
+  get('getInstanceDetailsUsingGET', '/instances/{account}/{region}/{instanceId}', {
     core: true,
-    method: 'GET',
-    path: '/instances/{account}/{region}/{instanceId}',
     demands: readsAccount,
     summary: 'Get an instance',
     description: 'One instance, with the links of `insights.instance`.',
     handle: loadInstance,
-    answer: Instance,
+    answer: InstanceModel,
     errors: { 404: 'The account or the instance is unknown.' },
-  },
-  {
-    id: 'getConsoleOutputUsingGET',
+  }),
+  get('getConsoleOutputUsingGET', '/instances/{account}/{region}/{instanceId}/console', {
     core: true,
-    method: 'GET',
-    path: '/instances/{account}/{region}/{instanceId}/console',
     demands: readsAccount,
     summary: 'Get console output',
     description:
@@ -37,13 +32,13 @@ export const instanceOperations: Operation[] = [
       '`offset` as `nextOffset` said. An `offset` beyond the end reads from the oldest output. An external service does not know these ' +
       'parameters: its answer has no `nextOffset` and holds all.',
     query: {
-      provider: text.default('aws'),
-      tail: count.optional().describe('Newest lines, at most 1 MiB; not together with `offset`.'),
-      offset: count.optional().describe('First byte of the wanted output; an answer holds at most 1 MiB.'),
+      provider: textModel.default('aws'),
+      tail: countModel.optional().describe('Newest lines, at most 1 MiB; not together with `offset`.'),
+      offset: countModel.optional().describe('First byte of the wanted output; an answer holds at most 1 MiB.'),
     },
     forward: 'clouddriver',
     answer: ConsoleOutput,
-  },
+  }),
 ]
 
 async function loadInstance(request: OperationRequest, { settings }: Platform): Promise<JsonObject> {

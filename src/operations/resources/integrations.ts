@@ -1,10 +1,11 @@
 /** CI services and package repositories, as the build service knows them. */
 
 import { z } from 'zod'
+import { get, post } from '../declare.ts'
 import { decidedByService, filteredByBuildService, provedBySender, readsBuildService, sharedKnowledge } from '../demands.ts'
 import { Build } from '../models/builds.ts'
 import type { Operation } from '../operation.ts'
-import { described, nothing, TextList, text } from '../schemas.ts'
+import { described, nothing, TextList, textModel } from '../schemas.ts'
 
 const teamsPath = '/concourse/{buildMaster}/teams'
 const concoursePipelinesPath = `${teamsPath}/{team}/pipelines`
@@ -101,34 +102,28 @@ export const integrationOperations: Operation[] = [
     demands: decidedByService,
     summary: 'List builds of a repository',
     query: {
-      projectKey: text.optional(),
-      repoSlug: text.optional(),
-      completionStatus: text.optional(),
-      buildNumber: text.optional(),
-      commitId: text.optional(),
+      projectKey: textModel.optional(),
+      repoSlug: textModel.optional(),
+      completionStatus: textModel.optional(),
+      buildNumber: textModel.optional(),
+      commitId: textModel.optional(),
     },
     forward: 'igor',
     answer: z.array(Build),
   },
-  {
-    id: 'getCiBuildOutputUsingGET',
-    method: 'GET',
-    path: '/ci/builds/{buildId}/output',
+  get('getCiBuildOutputUsingGET', '/ci/builds/{buildId}/output', {
     demands: decidedByService,
     summary: 'Get the log of a build',
     forward: 'igor',
     missingWhenDisabled: true,
     answer: z.looseObject({ log: z.string().nullish() }),
-  },
-  {
-    id: 'stageExecutionUsingPOST',
-    method: 'POST',
-    path: '/concourse/stage/start',
+  }),
+  post('stageExecutionUsingPOST', '/concourse/stage/start', {
     demands: provedBySender,
     summary: 'Report a Concourse build',
     description: 'Reports the build of a waiting Concourse stage.',
-    query: { stageId: text, job: text, buildNumber: text },
+    query: { stageId: textModel, job: textModel, buildNumber: textModel },
     forward: 'orca',
     answer: nothing,
-  },
+  }),
 ]

@@ -4,41 +4,35 @@ import { z } from 'zod'
 import { GatewayError } from '../../errors.ts'
 import { pathTo } from '../../http/encode-path.ts'
 import type { JsonObject } from '../../json/values.ts'
+import { get, polledByUsers } from '../declare.ts'
 import { readsApplication, readsApplicationOnAccount } from '../demands.ts'
-import { Job } from '../models/infrastructure.ts'
+import { JobModel } from '../models/infrastructure.ts'
 import type { Operation, OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
-import { text } from '../schemas.ts'
+import { textModel } from '../schemas.ts'
 import { checkObject } from '../upstream-shape.ts'
 import { toInsightActions } from './insights.ts'
 
 export const jobOperations: Operation[] = [
-  {
-    id: 'getJobsUsingGET',
+  get('getJobsUsingGET', '/applications/{applicationName}/jobs', {
     core: true,
-    polled: true,
-    shared: 'rights',
-    method: 'GET',
-    path: '/applications/{applicationName}/jobs',
+    ...polledByUsers,
     demands: readsApplication,
     summary: 'List jobs of an application',
     description: 'Jobs of an application. Newer infrastructure services return 404.',
-    query: { expand: text.default('false') },
+    query: { expand: textModel.default('false') },
     forward: 'clouddriver',
-    answer: z.array(Job),
-  },
-  {
-    id: 'getJobUsingGET',
+    answer: z.array(JobModel),
+  }),
+  get('getJobUsingGET', '/applications/{applicationName}/jobs/{account}/{region}/{name}', {
     core: true,
-    method: 'GET',
-    path: '/applications/{applicationName}/jobs/{account}/{region}/{name}',
     demands: readsApplicationOnAccount,
     summary: 'Get a job',
     description: 'One job, with the links of `insights.job`. An unknown job is `{}`, not an error.',
-    query: { expand: text.default('false').describe('Accepted and ignored.') },
+    query: { expand: textModel.default('false').describe('Accepted and ignored.') },
     handle: loadJob,
-    answer: Job,
-  },
+    answer: JobModel,
+  }),
 ]
 
 async function loadJob(request: OperationRequest, { settings }: Platform): Promise<JsonObject> {

@@ -1,7 +1,7 @@
 /** A resource of the infrastructure together with its account, whose fields fill the operator's links. */
 import { pathTo } from '../../http/encode-path.ts'
 import type { JsonObject } from '../../json/values.ts'
-import type { UpstreamCall } from '../../upstreams/upstreams.ts'
+import type { UpstreamCall } from '../../upstreams/upstream-call.ts'
 import type { OperationRequest } from '../operation.ts'
 import { checkObject } from '../upstream-shape.ts'
 

@@ -4,23 +4,21 @@ import { z } from 'zod'
 import { GatewayError } from '../../errors.ts'
 import { pathTo } from '../../http/encode-path.ts'
 import type { JsonObject } from '../../json/values.ts'
+import { get, polledByUsers } from '../declare.ts'
 import { filteredByAccounts, readsAccount, readsApplicationByAccount } from '../demands.ts'
-import { LoadBalancer, LoadBalancerItem } from '../models/infrastructure.ts'
+import { LoadBalancerItem, LoadBalancerModel } from '../models/infrastructure.ts'
 import type { Operation, OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
-import { text } from '../schemas.ts'
+import { textModel } from '../schemas.ts'
 import { checkList } from '../upstream-shape.ts'
 import { textFields, toInsightActions } from './insights.ts'
 import { loadWithAccount } from './linked-resource.ts'
 
-const provider = text.default('aws')
+const provider = textModel.default('aws')
 
 export const loadBalancerOperations: Operation[] = [
-  {
-    id: 'getAllUsingGET',
+  get('getAllUsingGET', '/loadBalancers', {
     core: true,
-    method: 'GET',
-    path: '/loadBalancers',
     demands: filteredByAccounts,
     summary: 'List load balancers',
     description: 'Load balancers of a cloud provider.',
@@ -28,43 +26,33 @@ export const loadBalancerOperations: Operation[] = [
     forward: { service: 'clouddriver', path: '/{provider}/loadBalancers' },
     cost: 5,
     answer: z.array(LoadBalancerItem),
-  },
-  {
-    id: 'getLoadBalancerUsingGET',
+  }),
+  get('getLoadBalancerUsingGET', '/loadBalancers/{name}', {
     core: true,
-    method: 'GET',
-    path: '/loadBalancers/{name}',
     demands: filteredByAccounts,
     summary: 'Find a load balancer by name',
     description: 'One load balancer in all accounts and regions.',
     query: { provider },
     forward: { service: 'clouddriver', path: '/{provider}/loadBalancers/{name}' },
     answer: LoadBalancerItem,
-  },
-  {
-    id: 'getLoadBalancerDetailsUsingGET',
+  }),
+  get('getLoadBalancerDetailsUsingGET', '/loadBalancers/{account}/{region}/{name}', {
     core: true,
-    method: 'GET',
-    path: '/loadBalancers/{account}/{region}/{name}',
     demands: readsAccount,
     summary: 'Get a load balancer',
     description: 'Details of one load balancer, with the links of `insights.loadBalancer`. An unknown one is `[]`.',
     query: { provider },
     handle: loadDetails,
-    answer: z.array(LoadBalancer),
-  },
-  {
-    id: 'getApplicationLoadBalancersUsingGET',
+    answer: z.array(LoadBalancerModel),
+  }),
+  get('getApplicationLoadBalancersUsingGET', '/applications/{application}/loadBalancers', {
     core: true,
-    polled: true,
-    shared: 'rights',
-    method: 'GET',
-    path: '/applications/{application}/loadBalancers',
+    ...polledByUsers,
     demands: readsApplicationByAccount,
     summary: 'List load balancers of an application',
     forward: 'clouddriver',
-    answer: z.array(LoadBalancer),
-  },
+    answer: z.array(LoadBalancerModel),
+  }),
 ]
 
 async function loadDetails(request: OperationRequest, { settings }: Platform): Promise<JsonObject[]> {

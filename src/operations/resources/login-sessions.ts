@@ -2,13 +2,14 @@
 
 import { z } from 'zod'
 import { GatewayError } from '../../errors.ts'
+import { toUserKey } from '../../names/user-name.ts'
 import type { UserSession } from '../../sessions/sessions.ts'
-import { toUserKey } from '../../user-name.ts'
 import { requireAdministrator } from '../access/application-access.ts'
+import { get, remove } from '../declare.ts'
 import { ownAffair } from '../demands.ts'
 import { DirectAnswer, type Operation, type OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
-import { count, nothing, text } from '../schemas.ts'
+import { countModel, nothing, textModel } from '../schemas.ts'
 
 const LoginSession = z
   .object({
@@ -24,14 +25,11 @@ const LoginSession = z
 type LoginSession = z.infer<typeof LoginSession>
 
 const maxLimit = 1000
-const query = { username: text.optional().describe('Another user. For administrators.') }
+const query = { username: textModel.optional().describe('Another user. For administrators.') }
 const errors = { 403: 'Only administrators may ask about others.' }
 
 export const loginSessionOperations: Operation[] = [
-  {
-    id: 'listSessionsUsingGET',
-    method: 'GET',
-    path: '/auth/sessions',
+  get('listSessionsUsingGET', '/auth/sessions', {
     demands: ownAffair,
     summary: 'List login sessions',
     description:
@@ -39,16 +37,13 @@ export const loginSessionOperations: Operation[] = [
     query: {
       ...query,
       limit: z.int().min(1).max(maxLimit).default(100).describe('Size of a page.'),
-      offset: count.default(0).describe('Position in the list, as in `Link`.'),
+      offset: countModel.default(0).describe('Position in the list, as in `Link`.'),
     },
     handle: list,
     answer: z.array(LoginSession),
     errors,
-  },
-  {
-    id: 'endOtherSessionsUsingDELETE',
-    method: 'DELETE',
-    path: '/auth/sessions',
+  }),
+  remove('endOtherSessionsUsingDELETE', '/auth/sessions', {
     demands: ownAffair,
     summary: 'End other sessions',
     description: 'Ends all other sessions of the caller; of another user, all.',
@@ -62,11 +57,8 @@ export const loginSessionOperations: Operation[] = [
     success: 204,
     answer: nothing,
     errors,
-  },
-  {
-    id: 'endSessionUsingDELETE',
-    method: 'DELETE',
-    path: '/auth/sessions/{id}',
+  }),
+  remove('endSessionUsingDELETE', '/auth/sessions/{id}', {
     demands: ownAffair,
     summary: 'End a session',
     query,
@@ -80,7 +72,7 @@ export const loginSessionOperations: Operation[] = [
     success: 204,
     answer: nothing,
     errors: { ...errors, 404: 'There is no such session.' },
-  },
+  }),
 ]
 
 async function list(request: OperationRequest, platform: Platform): Promise<LoginSession[] | DirectAnswer> {

@@ -4,74 +4,53 @@ import { z } from 'zod'
 import { formatQuery, pathTo } from '../../http/encode-path.ts'
 import { yamlType } from '../../http/parse-accept.ts'
 import { misfit, noPage } from '../../upstreams/answer-form.ts'
-import { checkDone } from '../../upstreams/upstreams.ts'
+import { checkDone } from '../../upstreams/read-answer.ts'
+import { operationsWith } from '../declare.ts'
 import { decidedByService } from '../demands.ts'
 import type { Operation, OperationRequest } from '../operation.ts'
 import { checkServicePresent, ofOptionalService } from '../optional-service.ts'
 import type { Platform } from '../platform.ts'
-import { AnyObject, described, integer, nothing, text } from '../schemas.ts'
+import { AnyObject, described, integer, nothing, textModel } from '../schemas.ts'
 import { ManagedDiff, ManagedResource, streamExport, streamNamed } from './managed.ts'
 
 const ManagedArtifact = described('ManagedArtifact', 'name', 'type', 'reference')
 const ResourceEvent = described('ResourceEvent', 'type', 'timestamp', 'kind', 'id')
 
+const { get, post, remove } = operationsWith({ demands: decidedByService })
+
 export const managedResourceOperations: Operation[] = ofOptionalService('keel', '/managed', [
-  {
-    id: 'getResourceUsingGET',
-    method: 'GET',
-    path: '/managed/resources/{resourceId}',
-    demands: decidedByService,
+  get('getResourceUsingGET', '/managed/resources/{resourceId}', {
     summary: 'Get a managed resource',
     description: 'A managed resource; as YAML when the id ends in `.yml`.',
     handle: async ({ path }, platform) => streamNamed(platform, '/resources/', path['resourceId'] as string),
     answer: ManagedResource,
-  },
-  {
-    id: 'getResourceStatusUsingGET',
-    method: 'GET',
-    path: '/managed/resources/{resourceId}/status',
-    demands: decidedByService,
+  }),
+  get('getResourceStatusUsingGET', '/managed/resources/{resourceId}/status', {
     summary: 'Get the state of a resource',
     description: 'State of a managed resource.',
     handle: resourceStatus,
     answer: z.object({ status: z.string() }),
-  },
-  {
-    id: 'pauseResourceUsingPOST',
-    method: 'POST',
-    path: '/managed/resources/{resourceId}/pause',
-    demands: decidedByService,
+  }),
+  post('pauseResourceUsingPOST', '/managed/resources/{resourceId}/pause', {
     summary: 'Pause management of a resource',
     description: 'Stops managing a resource.',
     answer: nothing,
-  },
-  {
-    id: 'resumeResourceUsingDELETE',
-    method: 'DELETE',
-    path: '/managed/resources/{resourceId}/pause',
-    demands: decidedByService,
+  }),
+  remove('resumeResourceUsingDELETE', '/managed/resources/{resourceId}/pause', {
     summary: 'Resume management of a resource',
     description: 'Resumes the management of a resource.',
     answer: nothing,
-  },
-  {
-    id: 'diffResourceUsingPOST',
-    method: 'POST',
-    path: '/managed/resources/diff',
-    demands: decidedByService,
+  }),
+  post('diffResourceUsingPOST', '/managed/resources/diff', {
     summary: 'Compare a managed resource',
     description: 'Checks a resource, and reports what would change.',
     body: { schema: AnyObject, required: true },
     answer: ManagedDiff,
-  },
-  {
-    id: 'exportResourceUsingGET',
-    method: 'GET',
-    path: '/managed/resources/export/{cloudProvider}/{account}/{type}/{name}',
-    demands: decidedByService,
+  }),
+  get('exportResourceUsingGET', '/managed/resources/export/{cloudProvider}/{account}/{type}/{name}', {
     summary: 'Export a running resource',
     description: 'A running resource, as the definition that would manage it.',
-    query: { serviceAccount: text },
+    query: { serviceAccount: textModel },
     handle: async ({ path, query, headers }, platform) => {
       const { cloudProvider = '', account = '', type = '', name = '' } = path
       const exported = pathTo`/export/${cloudProvider}/${account}/${type}/${name}` + formatQuery(query)
@@ -79,12 +58,8 @@ export const managedResourceOperations: Operation[] = ofOptionalService('keel', 
     },
     answer: ManagedResource,
     answerType: yamlType,
-  },
-  {
-    id: 'exportArtifactUsingGET',
-    method: 'GET',
-    path: '/managed/resources/export/artifact/{cloudProvider}/{account}/{clusterName}',
-    demands: decidedByService,
+  }),
+  get('exportArtifactUsingGET', '/managed/resources/export/artifact/{cloudProvider}/{account}/{clusterName}', {
     summary: 'Export the artifact of a cluster',
     description: 'The artifact that a cluster runs, as a definition.',
     handle: async ({ path, headers }, platform) => {
@@ -93,19 +68,15 @@ export const managedResourceOperations: Operation[] = ofOptionalService('keel', 
     },
     answer: ManagedArtifact,
     answerType: yamlType,
-  },
-  {
-    id: 'getResourceHistoryUsingGET',
-    method: 'GET',
-    path: '/history/{name}',
-    demands: decidedByService,
+  }),
+  get('getResourceHistoryUsingGET', '/history/{name}', {
     summary: 'List events of a resource',
     description: 'Events of a managed resource, newest first.',
     query: { limit: integer.optional() },
     forward: { service: 'keel', path: '/resources/events/{name}' },
     whenDisabled: [],
     answer: z.array(ResourceEvent),
-  },
+  }),
 ])
 
 /** Keel answers with the bare word. */

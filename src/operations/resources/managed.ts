@@ -3,11 +3,12 @@
 import { z } from 'zod'
 import { pathTo } from '../../http/encode-path.ts'
 import { parseAccept, yamlType } from '../../http/parse-accept.ts'
+import { get, post } from '../declare.ts'
 import { decidedByService, provedBySender } from '../demands.ts'
 import { type Operation, StreamedAnswer } from '../operation.ts'
 import { checkServicePresent, ofOptionalService } from '../optional-service.ts'
 import type { Platform } from '../platform.ts'
-import { AnyObject, described } from '../schemas.ts'
+import { AnyObject, described, optionalTextsModel } from '../schemas.ts'
 import { relayCallback } from './notifications.ts'
 
 const GraphqlRequest = z
@@ -19,9 +20,7 @@ const GraphqlAnswer = z
 
 export const DeliveryConfig = z
   .looseObject({
-    name: z.string().nullish(),
-    application: z.string().nullish(),
-    serviceAccount: z.string().nullish(),
+    ...optionalTextsModel('name', 'application', 'serviceAccount'),
     artifacts: z.array(AnyObject).nullish(),
     environments: z.array(AnyObject).nullish(),
   })
@@ -32,42 +31,30 @@ export const ManagedResource = z
 export const ManagedDiff = described('ManagedDiff', 'status', 'resourceId')
 
 export const managedOperations: Operation[] = ofOptionalService('keel', '/managed', [
-  {
-    id: 'graphqlUsingPOST',
-    method: 'POST',
-    path: '/managed/graphql',
+  post('graphqlUsingPOST', '/managed/graphql', {
     demands: decidedByService,
     summary: 'Query managed delivery with GraphQL',
     description: 'A GraphQL query about managed delivery.',
     body: { schema: AnyObject, shown: GraphqlRequest, required: true },
     answer: GraphqlAnswer,
-  },
-  {
-    id: 'onboardingReportUsingGET',
-    method: 'GET',
-    path: '/managed/reports/onboarding',
+  }),
+  get('onboardingReportUsingGET', '/managed/reports/onboarding', {
     demands: decidedByService,
     summary: 'Get the onboarding report',
     description: 'Report on the applications that came under management.',
     handle: async (_request, platform) => streamReport(platform, '/reports/onboarding'),
     answer: z.string(),
     answerType: 'text/plain',
-  },
-  {
-    id: 'adoptionReportUsingGET',
-    method: 'GET',
-    path: '/managed/reports/adoption',
+  }),
+  get('adoptionReportUsingGET', '/managed/reports/adoption', {
     demands: decidedByService,
     summary: 'Get the adoption report',
     description: 'Report on how managed delivery is used.',
     handle: async (_request, platform) => streamReport(platform, '/reports/adoption'),
     answer: z.string(),
     answerType: 'text/plain',
-  },
-  {
-    id: 'processManagedNotificationCallbackUsingPOST',
-    method: 'POST',
-    path: '/managed/notifications/callbacks/{source}',
+  }),
+  post('processManagedNotificationCallbackUsingPOST', '/managed/notifications/callbacks/{source}', {
     demands: provedBySender,
     summary: 'Receive a managed-delivery chat callback',
     description: 'Receives a click on a button of a chat message. Open: the service checks the signature.',
@@ -77,7 +64,7 @@ export const managedOperations: Operation[] = ofOptionalService('keel', '/manage
       return relayCallback(request, 'keel', '/slack/notifications/callbacks')
     },
     answer: z.unknown(),
-  },
+  }),
 ])
 
 /** Streams what keel has under a name; the ending `.yml` asks for YAML. @throws {GatewayError} NOT_FOUND */

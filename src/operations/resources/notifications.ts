@@ -4,6 +4,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { z } from 'zod'
 import { pathTo } from '../../http/encode-path.ts'
 import type { ServiceName } from '../../upstreams/services.ts'
+import { get, post, remove } from '../declare.ts'
 import { provedBySender, readsApplication, sharedKnowledge, writesNotifications } from '../demands.ts'
 import { NotificationSettings } from '../models/pipelines.ts'
 import { type Operation, type OperationRequest, StreamedAnswer } from '../operation.ts'
@@ -16,21 +17,15 @@ const NotificationKind = z
   .meta({ id: 'NotificationKind' })
 
 export const notificationOperations: Operation[] = [
-  {
-    id: 'getNotificationConfigsUsingGET',
-    method: 'GET',
-    path: settingsPath,
+  get('getNotificationConfigsUsingGET', settingsPath, {
     demands: readsApplication,
     summary: 'Get notification settings',
     description:
       'Notification settings of an application, by kind. `type` is `application`; an unknown application has none: `{}`.',
     forward: 'front50',
     answer: NotificationSettings,
-  },
-  {
-    id: 'saveNotificationConfigUsingPOST',
-    method: 'POST',
-    path: settingsPath,
+  }),
+  post('saveNotificationConfigUsingPOST', settingsPath, {
     demands: writesNotifications,
     summary: 'Save notification settings',
     description:
@@ -38,32 +33,23 @@ export const notificationOperations: Operation[] = [
     body: { schema: AnyObject, shown: NotificationSettings, required: true },
     handle: (request) => changeSettings(request, { method: 'POST', body: request.body }),
     answer: nothing,
-  },
-  {
-    id: 'deleteNotificationConfigUsingDELETE',
-    method: 'DELETE',
-    path: settingsPath,
+  }),
+  remove('deleteNotificationConfigUsingDELETE', settingsPath, {
     demands: writesNotifications,
     summary: 'Delete notification settings',
     description: 'Removes the notification settings of an application. With the type `global`, those of all; for administrators.',
     handle: (request) => changeSettings(request, { method: 'DELETE' }),
     answer: nothing,
-  },
-  {
-    id: 'getNotificationTypeMetadataUsingGET',
-    method: 'GET',
-    path: '/notifications/metadata',
+  }),
+  get('getNotificationTypeMetadataUsingGET', '/notifications/metadata', {
     demands: sharedKnowledge,
     summary: 'List kinds of notification',
     description: 'Kinds of notification that the event service adds to the built-in ones.',
     forward: 'echo',
     whenDisabled: [],
     answer: z.array(NotificationKind),
-  },
-  {
-    id: 'processNotificationCallbackUsingPOST',
-    method: 'POST',
-    path: '/notifications/callbacks/{source}',
+  }),
+  post('processNotificationCallbackUsingPOST', '/notifications/callbacks/{source}', {
     demands: provedBySender,
     summary: 'Receive a chat callback',
     description: 'Receives a click on a button of a chat message. Open: the event service checks the signature.',
@@ -71,7 +57,7 @@ export const notificationOperations: Operation[] = [
     handle: async (request) =>
       relayCallback(request, 'echo', pathTo`/notifications/callbacks/${request.path['source'] as string}`),
     answer: z.unknown(),
-  },
+  }),
 ]
 
 async function changeSettings(request: OperationRequest, change: { method: 'POST' | 'DELETE'; body?: unknown }): Promise<void> {

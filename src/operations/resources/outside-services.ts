@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import { GatewayError } from '../../errors.ts'
 import { isObject } from '../../json/values.ts'
+import { get } from '../declare.ts'
 import { aboutGateway, demandsNothing } from '../demands.ts'
 import { DirectAnswer, type Method, type Operation, type OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
@@ -37,50 +38,38 @@ function forwarded(method: Method, path: string): Operation {
 }
 
 export const outsideOperations: Operation[] = [
-  {
-    id: 'proxiesUsingGET',
-    method: 'GET',
-    path: '/proxies',
+  get('proxiesUsingGET', '/proxies', {
     demands: aboutGateway,
     summary: 'List proxies',
     description: 'Outside services to which `/proxies/{id}` forwards.',
     handle: async (_request, { integrations }) => integrations.proxies.map(({ id, uri }) => ({ id, uri })),
     answer: z.array(z.strictObject({ id: z.string(), uri: z.string() })),
-  },
+  }),
   ...proxyPaths.flatMap((path) => proxyMethods.map((method) => forwarded(method, path))),
-  {
-    id: 'getChannelsUsingGET',
-    method: 'GET',
-    path: '/slack/channels',
+  get('getChannelsUsingGET', '/slack/channels', {
     demands: aboutGateway,
     summary: 'List Slack channels',
     description: 'Public channels of Slack, kept for `slack.channel-refresh-interval-millis`.',
     handle: async (_request, { integrations }) => integrations.lists.slackChannels(),
     answer: AnyList,
     errors: notConfigured,
-  },
-  {
-    id: 'getServicesUsingGET',
-    method: 'GET',
-    path: '/pagerDuty/services',
+  }),
+  get('getServicesUsingGET', '/pagerDuty/services', {
     demands: aboutGateway,
     summary: 'List PagerDuty services',
     description: 'Services of PagerDuty, kept for five minutes.',
     handle: async (_request, { integrations }) => integrations.lists.pagerDutyServices(),
     answer: ObjectList,
     errors: notConfigured,
-  },
-  {
-    id: 'getOnCallsUsingGET',
-    method: 'GET',
-    path: '/pagerDuty/oncalls',
+  }),
+  get('getOnCallsUsingGET', '/pagerDuty/oncalls', {
     demands: aboutGateway,
     summary: 'List people on call',
     description: 'People on call at PagerDuty by escalation policy, kept for five minutes.',
     handle: async (_request, { integrations }) => integrations.lists.pagerDutyOnCalls(),
     answer: z.record(z.string(), ObjectList),
     errors: notConfigured,
-  },
+  }),
   gremlinTemplates('command', 'listCommandTemplatesUsingPOST'),
   gremlinTemplates('target', 'listTargetTemplatesUsingPOST'),
 ]

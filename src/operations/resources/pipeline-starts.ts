@@ -2,20 +2,21 @@
 
 import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
-import { describeIssue } from '../../describe-issue.ts'
 import { GatewayError } from '../../errors.ts'
 import { isObject, type JsonObject, listOf, objectOf } from '../../json/values.ts'
+import { describeIssue } from '../../settings/describe-issue.ts'
 import { describeParameterProblem } from '../../stage-types/check-parameters.ts'
 import { createUlid } from '../../storage/ulid.ts'
-import { readJson, type UpstreamAnswer, upstreamFailed } from '../../upstreams/upstreams.ts'
+import { readJson, type UpstreamAnswer, upstreamFailed } from '../../upstreams/read-answer.ts'
 import { checkMayExecute, isDecided } from '../access/application-access.ts'
 import { findDefinition } from '../access/find-definition.ts'
+import { post } from '../declare.ts'
 import { startsByEvent, startsGiven, startsStored } from '../demands.ts'
 import { StartRequest } from '../models/executions.ts'
 import { Pipeline } from '../models/pipelines.ts'
 import { DirectAnswer, type Operation, type OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
-import { AnyObject, Ref, text } from '../schemas.ts'
+import { AnyObject, Ref, submitted, textModel } from '../schemas.ts'
 import { checkObject } from '../upstream-shape.ts'
 import { displayedUser, usernameOf, withDisplayedUser } from './caller.ts'
 import { startModeOf, takePlan } from './start-mode.ts'
@@ -38,39 +39,29 @@ const startErrors = {
 }
 
 export const pipelineStartOperations: Operation[] = [
-  {
-    id: 'invokePipelineConfigUsingPOST',
+  post('invokePipelineConfigUsingPOST', '/applications/{application}/pipelineConfigs/{pipelineName}', {
     core: true,
-    method: 'POST',
-    path: '/applications/{application}/pipelineConfigs/{pipelineName}',
     demands: startsStored('pipelineName'),
     summary: 'Start a pipeline (older address)',
     description: `Starts a stored pipeline by name or id; the older address of POST /pipelines/{application}/{pipelineNameOrId}.${orPlan}`,
-    query: { user: text.optional().describe('Accepted and ignored.') },
+    query: { user: textModel.optional().describe('Accepted and ignored.') },
     body: { schema: AnyObject, shown: StartRequest, required: false },
     handle: (request, platform) => startStored(request, platform, request.path['pipelineName'] as string),
     answer: Ref,
     errors: startErrors,
-  },
-  {
-    id: 'invokePipelineConfigUsingPOST1',
+  }),
+  post('invokePipelineConfigUsingPOST1', '/pipelines/{application}/{pipelineNameOrId}', {
     core: true,
-    method: 'POST',
-    path: '/pipelines/{application}/{pipelineNameOrId}',
     demands: startsStored('pipelineNameOrId'),
     summary: 'Start a pipeline',
     description: `Starts a stored pipeline by name or id. The body is its trigger, or an object with the one field \`trigger\`.${orPlan}`,
     body: { schema: AnyObject, shown: StartRequest, required: false },
     handle: (request, platform) => startStored(request, platform, request.path['pipelineNameOrId'] as string),
-    success: 202,
-    answer: Ref,
+    ...submitted,
     errors: startErrors,
-  },
-  {
-    id: 'startUsingPOST',
+  }),
+  post('startUsingPOST', '/pipelines/start', {
     core: true,
-    method: 'POST',
-    path: '/pipelines/start',
     demands: startsGiven,
     summary: 'Start a given definition',
     description: `Starts a pipeline from the complete definition in the body, its trigger included.${orPlan}`,
@@ -78,11 +69,8 @@ export const pipelineStartOperations: Operation[] = [
     handle: startGiven,
     answer: Ref,
     errors: { 403: startErrors[403] },
-  },
-  {
-    id: 'invokePipelineConfigViaEchoUsingPOST',
-    method: 'POST',
-    path: '/pipelines/v2/{application}/{pipelineNameOrId}',
+  }),
+  post('invokePipelineConfigViaEchoUsingPOST', '/pipelines/v2/{application}/{pipelineNameOrId}', {
     demands: startsByEvent,
     summary: 'Start a pipeline in the background',
     description: `Starts a stored pipeline in the background. The execution appears under the id in \`ref\` shortly after.${orPlan}`,
@@ -91,7 +79,7 @@ export const pipelineStartOperations: Operation[] = [
     success: 202,
     answer: z.object({ eventId: z.uuid(), ref: z.string().describe('/pipelines/{execution id}') }),
     errors: { 403: 'The caller lacks EXECUTE on the application.' },
-  },
+  }),
 ]
 
 async function startStored(request: OperationRequest, platform: Platform, nameOrId: string): Promise<unknown> {

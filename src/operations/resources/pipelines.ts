@@ -7,8 +7,9 @@ import { formatJson } from '../../json/json.ts'
 import { type JsonObject, listOf } from '../../json/values.ts'
 import { misfit, noPage } from '../../upstreams/answer-form.ts'
 import { toHeaderText } from '../../upstreams/header-text.ts'
-import { checkDone, readJson } from '../../upstreams/upstreams.ts'
+import { checkDone, readJson } from '../../upstreams/read-answer.ts'
 import { findByName, findDefinition, listDefinitions } from '../access/find-definition.ts'
+import { get, polledByUsers, post, put, remove } from '../declare.ts'
 import {
   application,
   filteredByApplication,
@@ -22,10 +23,10 @@ import {
 import { DefinitionMove, Pipeline } from '../models/pipelines.ts'
 import { DirectAnswer, type Operation, type OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
-import { AnyObject, flag, integer, nothing, ObjectList, text } from '../schemas.ts'
+import { AnyObject, flagModel, integer, nothing, ObjectList, textModel } from '../schemas.ts'
 import { checkObject } from '../upstream-shape.ts'
 import { usernameOf } from './caller.ts'
-import { runTask, type TaskSubmission, toBase64Json, variableOf } from './task-polling.ts'
+import { runTask, type TaskSubmission, taskVariable, toBase64Json } from './task-polling.ts'
 
 const Definition = z.looseObject({
   application: z.string().trim().min(1).describe('The application that the pipeline belongs to.'),
@@ -48,28 +49,21 @@ const andWarnings =
   'beyond ASCII are percent-encoded.'
 
 export const pipelineOperations: Operation[] = [
-  {
-    id: 'getPipelineConfigsForApplicationUsingGET',
+  get('getPipelineConfigsForApplicationUsingGET', '/applications/{application}/pipelineConfigs', {
     core: true,
-    polled: true,
-    shared: 'rights',
-    method: 'GET',
-    path: '/applications/{application}/pipelineConfigs',
+    ...polledByUsers,
     demands: readsApplication,
     summary: 'List pipelines of an application',
     description: 'Pipeline definitions of an application, in their order.',
     query: {
-      pipelineNameFilter: text.optional().describe('Keep pipelines whose name contains this.'),
+      pipelineNameFilter: textModel.optional().describe('Keep pipelines whose name contains this.'),
       pipelineLimit: integer.optional().describe('At most so many.'),
     },
     forward: { service: 'front50', path: '/pipelines/{application}', constants: { refresh: 'true' } },
     answer: z.array(Pipeline),
-  },
-  {
-    id: 'getPipelineConfigUsingGET',
+  }),
+  get('getPipelineConfigUsingGET', '/applications/{application}/pipelineConfigs/{pipelineName}', {
     core: true,
-    method: 'GET',
-    path: '/applications/{application}/pipelineConfigs/{pipelineName}',
     // An id may be that of a definition of another application.
     demands: [...readsApplication, ...application('READ', 'definition', 'pipelineName')],
     summary: 'Get a pipeline',
@@ -77,26 +71,20 @@ export const pipelineOperations: Operation[] = [
     handle: (request) => findDefinition(request, request.path['application'] as string, request.path['pipelineName'] as string),
     answer: Pipeline,
     errors: { 404: 'No definition has that name or id.' },
-  },
-  {
-    id: 'savePipelineUsingPOST',
+  }),
+  post('savePipelineUsingPOST', '/pipelines', {
     core: true,
-    method: 'POST',
-    path: '/pipelines',
     demands: writesDefinitions,
     summary: 'Save a pipeline',
     description: `Creates or overwrites a pipeline definition. The new id is found in the list of definitions.${andWarnings}`,
-    query: { staleCheck: flag.default(false).describe('Refuse when the stored definition is newer than the one sent.') },
+    query: { staleCheck: flagModel.default(false).describe('Refuse when the stored definition is newer than the one sent.') },
     body: { schema: Definition, shown: Pipeline, required: true },
     handle: saveDefinition,
     answer: nothing,
     errors: taskFailed,
-  },
-  {
-    id: 'updatePipelineUsingPUT',
+  }),
+  put('updatePipelineUsingPUT', '/pipelines/{id}', {
     core: true,
-    method: 'PUT',
-    path: '/pipelines/{id}',
     demands: writesDefinitions,
     summary: 'Update a pipeline',
     description: `Updates a pipeline definition, including its name, and returns the stored one.${andWarnings}`,
@@ -104,24 +92,18 @@ export const pipelineOperations: Operation[] = [
     handle: updateDefinition,
     answer: Pipeline.optional(),
     errors: { 400: `${taskFailed[400]} Or the body has another id than the path.` },
-  },
-  {
-    id: 'deletePipelineUsingDELETE',
+  }),
+  remove('deletePipelineUsingDELETE', '/pipelines/{application}/{pipelineName}', {
     core: true,
-    method: 'DELETE',
-    path: '/pipelines/{application}/{pipelineName}',
     demands: writesApplication,
     summary: 'Delete a pipeline',
     description: 'Deletes a pipeline definition, by its name without regard to case. One that does not exist is deleted already.',
     handle: deleteDefinition,
     answer: nothing,
     errors: taskFailed,
-  },
-  {
-    id: 'renamePipelineUsingPOST',
+  }),
+  post('renamePipelineUsingPOST', '/pipelines/move', {
     core: true,
-    method: 'POST',
-    path: '/pipelines/move',
     demands: writesApplicationInBody,
     summary: 'Rename a pipeline',
     description:
@@ -129,21 +111,15 @@ export const pipelineOperations: Operation[] = [
     body: { schema: AnyObject, shown: DefinitionMove, required: true },
     forward: 'front50',
     answer: nothing,
-  },
-  {
-    id: 'getAllPipelineConfigsUsingGET',
-    method: 'GET',
-    path: '/pipelineConfigs',
+  }),
+  get('getAllPipelineConfigsUsingGET', '/pipelineConfigs', {
     demands: filteredByApplication,
     summary: 'List all pipelines',
     description: 'Pipeline definitions of all applications that the caller may read.',
     forward: { service: 'front50', path: '/pipelines' },
     answer: z.array(Pipeline),
-  },
-  {
-    id: 'getPipelineConfigHistoryUsingGET',
-    method: 'GET',
-    path: '/pipelineConfigs/{pipelineConfigId}/history',
+  }),
+  get('getPipelineConfigHistoryUsingGET', '/pipelineConfigs/{pipelineConfigId}/history', {
     demands: readsDefinition,
     summary: 'List revisions of a pipeline',
     description: 'Revisions of a pipeline definition, newest first. An unknown definition has none.',
@@ -152,31 +128,25 @@ export const pipelineOperations: Operation[] = [
     // Asked for one revision, the store says 404 where it otherwise lists none; Terraform takes the empty list for "gone".
     on404: { answer: [] },
     answer: z.array(Pipeline),
-  },
-  {
-    id: 'convertPipelineConfigToPipelineTemplateUsingGET',
-    method: 'GET',
-    path: '/pipelineConfigs/{pipelineConfigId}/convertToTemplate',
+  }),
+  get('convertPipelineConfigToPipelineTemplateUsingGET', '/pipelineConfigs/{pipelineConfigId}/convertToTemplate', {
     demands: readsDefinition,
     summary: 'Convert a pipeline to a template',
     description: 'A pipeline definition, rewritten as the text of a template.',
     handle: convertToTemplate,
     answer: z.string(),
     errors: { 404: 'There is no such definition.' },
-  },
-  {
-    id: 'bulksavePipelineUsingPOST',
-    method: 'POST',
-    path: '/pipelines/bulksave',
+  }),
+  post('bulksavePipelineUsingPOST', '/pipelines/bulksave', {
     demands: writesFiledDefinitions,
     summary: 'Save several pipelines',
     description: 'Saves many pipeline definitions at once, and reports which of them were rejected.',
-    query: { application: text.default('bulk_save_placeholder_app') },
+    query: { application: textModel.default('bulk_save_placeholder_app') },
     body: { schema: ObjectList, shown: z.array(Pipeline), required: true },
     handle: savePipelines,
     answer: BulkSaveResult,
     errors: bulkFailed,
-  },
+  }),
 ]
 
 async function saveDefinition(request: OperationRequest, platform: Platform): Promise<unknown> {
@@ -266,7 +236,7 @@ async function savePipelines(request: OperationRequest, platform: Platform): Pro
     { application: request.query['application'] as string, description: 'Bulk save pipelines', job: [job] },
     { polls: bulkSavePolls, intervalMs: bulkSavePollIntervalMs },
   )
-  return variableOf(task, 'bulksave') ?? {}
+  return taskVariable(task, 'bulksave') ?? {}
 }
 
 /** @throws {GatewayError} NOT_FOUND */

@@ -6,12 +6,13 @@ import { GatewayError } from '../../errors.ts'
 import { pathTo } from '../../http/encode-path.ts'
 import { listOf } from '../../json/values.ts'
 import { pluginApplication } from '../../permissions/application-name.ts'
+import { checkDone, readJson } from '../../upstreams/read-answer.ts'
 import type { ServiceName } from '../../upstreams/services.ts'
-import { checkDone, readJson } from '../../upstreams/upstreams.ts'
+import { get, post, remove } from '../declare.ts'
 import { aboutGateway, writesPlugins } from '../demands.ts'
 import type { Operation, OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
-import { AnyObject, nothing, ObjectList, Ref, text } from '../schemas.ts'
+import { AnyObject, nothing, ObjectList, submitted, textModel } from '../schemas.ts'
 import { usernameOf } from './caller.ts'
 import { submitTask } from './task-polling.ts'
 
@@ -23,56 +24,42 @@ const upsert = {
   description: 'Submits what is known about a plugin.',
   body: { schema: PluginInfo, required: true },
   handle: upsertInfo,
-  success: 202,
-  answer: Ref,
+  ...submitted,
   errors: {
     403: `The caller lacks WRITE on the application ${pluginApplication}, or it does not exist and the caller is no administrator.`,
   },
 } as const
 
 export const pluginOperations: Operation[] = [
-  {
-    id: 'getAllPluginInfoUsingGET',
-    method: 'GET',
-    path: '/plugins/info',
+  get('getAllPluginInfoUsingGET', '/plugins/info', {
     demands: aboutGateway,
     summary: 'List plugins',
     description: 'What is known about plugins, of all services unless one is named.',
-    query: { service: text.optional() },
+    query: { service: textModel.optional() },
     forward: { service: 'front50', path: '/pluginInfo' },
     answer: z.array(PluginInfo),
-  },
+  }),
   { ...upsert, id: 'persistPluginInfoUsingPOST', method: 'POST' },
   { ...upsert, id: 'persistPluginInfoUsingPUT', method: 'PUT' },
-  {
-    id: 'deletePluginInfoUsingDELETE',
-    method: 'DELETE',
-    path: '/plugins/info/{id}',
+  remove('deletePluginInfoUsingDELETE', '/plugins/info/{id}', {
     demands: writesPlugins,
     summary: 'Delete a plugin',
     description: 'Submits the deletion of what is known about a plugin.',
     handle: deleteInfo,
-    success: 202,
-    answer: Ref,
+    ...submitted,
     errors: {
       403: `The caller lacks WRITE on the application ${pluginApplication}, or it does not exist and the caller is no administrator.`,
     },
-  },
-  {
-    id: 'getInstalledPluginsUsingGET',
-    method: 'GET',
-    path: '/plugins/installed',
+  }),
+  get('getInstalledPluginsUsingGET', '/plugins/installed', {
     demands: aboutGateway,
     summary: 'List installed plugins',
     description: 'Installed plugins by service. A service that cannot report them has none.',
-    query: { service: text.optional() },
+    query: { service: textModel.optional() },
     handle: listInstalled,
     answer: z.record(z.string(), ObjectList),
-  },
-  {
-    id: 'publishPluginUsingPOST',
-    method: 'POST',
-    path: '/plugins/publish/{pluginId}/{pluginVersion}',
+  }),
+  post('publishPluginUsingPOST', '/plugins/publish/{pluginId}/{pluginVersion}', {
     demands: writesPlugins,
     summary: 'Publish a plugin',
     description: 'Stores the file of a plugin, sent as the form field `plugin`.',
@@ -88,7 +75,7 @@ export const pluginOperations: Operation[] = [
       400: 'The form has no file named plugin.',
       403: `The caller lacks WRITE on the application ${pluginApplication}, or it does not exist and the caller is no administrator.`,
     },
-  },
+  }),
 ]
 
 async function upsertInfo(request: OperationRequest): Promise<unknown> {

@@ -4,61 +4,50 @@ import { z } from 'zod'
 import { pathTo } from '../../http/encode-path.ts'
 import type { JsonObject } from '../../json/values.ts'
 import { createReadFilter, isDecided } from '../access/application-access.ts'
+import { get } from '../declare.ts'
 import { demandsNothing, filteredByAccount, filteredByApplication } from '../demands.ts'
-import { Project, ProjectCluster } from '../models/applications.ts'
-import { Execution } from '../models/executions.ts'
+import { Project, ProjectClusterModel } from '../models/applications.ts'
+import { ExecutionModel } from '../models/executions.ts'
 import { type Operation, type OperationRequest, StreamedAnswer } from '../operation.ts'
 import type { Platform } from '../platform.ts'
-import { integer, text } from '../schemas.ts'
+import { integer, textModel } from '../schemas.ts'
 import { checkList } from '../upstream-shape.ts'
 
 const spansApplications = demandsNothing('a project shows several applications and belongs to none of them')
 
 export const projectOperations: Operation[] = [
-  {
-    id: 'allUsingGET3',
-    method: 'GET',
-    path: '/projects',
+  get('allUsingGET3', '/projects', {
     demands: spansApplications,
     summary: 'List projects',
     forward: { service: 'front50', path: '/v2/projects' },
     on404: { answer: [] },
     answer: z.array(Project),
-  },
-  {
-    id: 'getProjectUsingGET',
-    method: 'GET',
-    path: '/projects/{id}',
+  }),
+  get('getProjectUsingGET', '/projects/{id}', {
     demands: spansApplications,
     summary: 'Get a project',
     description: 'One project, by name or id.',
     forward: { service: 'front50', path: '/v2/projects/{id}' },
     on404: { message: ({ path }) => `There is no project with the name or id ${path['id']}.` },
     answer: Project,
-  },
-  {
-    id: 'getProjectClustersUsingGET',
-    method: 'GET',
-    path: '/projects/{id}/clusters',
+  }),
+  get('getProjectClustersUsingGET', '/projects/{id}/clusters', {
     demands: filteredByAccount,
     summary: 'List clusters of a project',
     description: 'Clusters of a project, each with the instances of its applications.',
     forward: 'clouddriver',
-    answer: z.array(ProjectCluster),
-  },
-  {
-    id: 'allPipelinesForProjectUsingGET',
+    answer: z.array(ProjectClusterModel),
+  }),
+  get('allPipelinesForProjectUsingGET', '/projects/{id}/pipelines', {
     core: true,
-    method: 'GET',
-    path: '/projects/{id}/pipelines',
     demands: filteredByApplication,
     summary: 'List executions of a project',
     description: 'Recent executions of a project, of applications that the caller may read.',
-    query: { limit: integer.default(5), statuses: text.optional().describe('Comma-separated; all unless given.') },
+    query: { limit: integer.default(5), statuses: textModel.optional().describe('Comma-separated; all unless given.') },
     handle: listExecutions,
     cost: 5,
-    answer: z.array(Execution),
-  },
+    answer: z.array(ExecutionModel),
+  }),
 ]
 
 /** The orchestrator does not filter the executions of a project, so they are filtered here. */

@@ -1,32 +1,30 @@
 /** Search in the infrastructure. */
 import { z } from 'zod'
+import { get } from '../declare.ts'
 import { SearchResultSet } from '../models/infrastructure.ts'
 import { type Operation, type OperationRequest, StreamedAnswer } from '../operation.ts'
-import { flag, integer, nonEmptyList, text } from '../schemas.ts'
+import { flagModel, integer, nonEmptyList, textModel } from '../schemas.ts'
 
 const minLength = 3
 
 export const searchOperations: Operation[] = [
-  {
-    id: 'searchUsingGET',
+  get('searchUsingGET', '/search', {
     core: true,
-    method: 'GET',
-    path: '/search',
     demands: [{ kind: 'filter', by: ['application', 'account'] }],
     summary: 'Search',
     description: 'Searches resources of given types. Every other query parameter is a filter. A short query finds nothing: `[]`.',
     query: {
-      q: text.optional().describe('At least three characters, unless `allowShortQuery`.'),
+      q: textModel.optional().describe('At least three characters, unless `allowShortQuery`.'),
       type: nonEmptyList.describe('Kinds of resources, repeated or comma-separated.'),
-      platform: text.optional(),
+      platform: textModel.optional(),
       pageSize: integer.default(10_000),
       page: integer.default(1),
-      allowShortQuery: flag.default(false),
+      allowShortQuery: flagModel.default(false),
     },
     handle: search,
     cost: 5,
     answer: z.array(SearchResultSet),
-  },
+  }),
 ]
 
 async function search({ query, otherQuery }: OperationRequest): Promise<StreamedAnswer | []> {

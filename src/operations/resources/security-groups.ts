@@ -4,56 +4,48 @@ import { z } from 'zod'
 import { GatewayError } from '../../errors.ts'
 import { decodeSegment, pathTo } from '../../http/encode-path.ts'
 import { isObject, type JsonObject, listOf } from '../../json/values.ts'
+import { get } from '../declare.ts'
 import { readsAccount } from '../demands.ts'
-import { SecurityGroup, SecurityGroupSummary } from '../models/infrastructure.ts'
+import { SecurityGroupModel, SecurityGroupSummary } from '../models/infrastructure.ts'
 import { type Operation, type OperationRequest, StreamedAnswer } from '../operation.ts'
-import { text } from '../schemas.ts'
+import { textModel } from '../schemas.ts'
 import { checkList } from '../upstream-shape.ts'
 
-const provider = text.default('aws')
+const provider = textModel.default('aws')
 
 const SecurityGroupsByRegion = z.record(z.string(), z.array(SecurityGroupSummary))
 /** By account, cloud provider and region. */
 const SecurityGroupsByAccount = z.record(z.string(), z.record(z.string(), SecurityGroupsByRegion))
 
 const securityGroups: Operation[] = [
-  {
-    id: 'allUsingGET1',
+  get('allUsingGET1', '/securityGroups', {
     core: true,
-    method: 'GET',
-    path: '/securityGroups',
     demands: [{ kind: 'filter', by: ['key-account'] }],
     summary: 'List security groups',
     description: 'Security groups by account, cloud provider and region; with `id`, the one that has this id.',
-    query: { id: text.optional() },
+    query: { id: textModel.optional() },
     handle: listOrFind,
     cost: 5,
-    answer: SecurityGroupsByAccount.or(SecurityGroup),
+    answer: SecurityGroupsByAccount.or(SecurityGroupModel),
     errors: { 404: 'No security group has this id.' },
-  },
-  {
-    id: 'allByAccountUsingGET',
+  }),
+  get('allByAccountUsingGET', '/securityGroups/{account}', {
     core: true,
-    method: 'GET',
-    path: '/securityGroups/{account}',
     demands: readsAccount,
     summary: 'List security groups of an account',
     description: 'Security groups of an account by region; with `region`, a list.',
-    query: { provider, region: text.optional() },
+    query: { provider, region: textModel.optional() },
     forward: { service: 'clouddriver', path: '/securityGroups/{account}/{provider}' },
     answer: SecurityGroupsByRegion.or(z.array(SecurityGroupSummary)),
-  },
-  {
-    id: 'getSecurityGroupUsingGET',
+  }),
+  get('getSecurityGroupUsingGET', '/securityGroups/{account}/{region}/{name}', {
     core: true,
-    method: 'GET',
-    path: '/securityGroups/{account}/{region}/{name}',
     demands: readsAccount,
     summary: 'Get a security group',
-    query: { provider, vpcId: text.optional() },
+    query: { provider, vpcId: textModel.optional() },
     forward: { service: 'clouddriver', path: '/securityGroups/{account}/{provider}/{region}/{name}' },
-    answer: SecurityGroup,
-  },
+    answer: SecurityGroupModel,
+  }),
 ]
 
 /** Security groups under their newer name, and the list that only the newer name has. */
@@ -70,17 +62,14 @@ const firewalls: Operation[] = [
     core: false,
     path: operation.path.replace('/securityGroups', '/firewalls'),
   })),
-  {
-    id: 'allFirewallsByAccountAndRegionUsingGET',
-    method: 'GET',
-    path: '/firewalls/{account}/{region}',
+  get('allFirewallsByAccountAndRegionUsingGET', '/firewalls/{account}/{region}', {
     demands: readsAccount,
     summary: 'List firewalls of a region',
     description: 'Security groups of a region.',
     query: { provider },
     forward: { service: 'clouddriver', path: '/securityGroups/{account}/{provider}', fromPath: ['region'] },
     answer: z.array(SecurityGroupSummary),
-  },
+  }),
 ]
 
 export const securityGroupOperations: Operation[] = [...securityGroups, ...firewalls]

@@ -4,48 +4,41 @@ import { z } from 'zod'
 import { GatewayError } from '../../errors.ts'
 import { pathTo } from '../../http/encode-path.ts'
 import type { JsonObject } from '../../json/values.ts'
+import { get, polledByUsers } from '../declare.ts'
 import { readsApplicationByAccount, readsApplicationOnAccount } from '../demands.ts'
-import { ServerGroup } from '../models/infrastructure.ts'
+import { ServerGroupModel } from '../models/infrastructure.ts'
 import { type Operation, type OperationRequest, StreamedAnswer } from '../operation.ts'
 import type { Platform } from '../platform.ts'
-import { text } from '../schemas.ts'
+import { textModel } from '../schemas.ts'
 import { checkObject } from '../upstream-shape.ts'
 import { parseServerGroupName, textFields, toInsightActions } from './insights.ts'
 import { loadWithAccount } from './linked-resource.ts'
 
 export const serverGroupOperations: Operation[] = [
-  {
-    id: 'getServerGroupsUsingGET2',
+  get('getServerGroupsUsingGET2', '/applications/{applicationName}/serverGroups', {
     core: true,
-    polled: true,
-    shared: 'rights',
-    method: 'GET',
-    path: '/applications/{applicationName}/serverGroups',
+    ...polledByUsers,
     demands: readsApplicationByAccount,
     summary: 'List server groups of an application',
     query: {
-      expand: text.default('false'),
-      cloudProvider: text.optional(),
-      clusters: text.optional().describe('Pairs of account and cluster: `account:cluster`, comma-separated; empty: none.'),
+      expand: textModel.default('false'),
+      cloudProvider: textModel.optional(),
+      clusters: textModel.optional().describe('Pairs of account and cluster: `account:cluster`, comma-separated; empty: none.'),
     },
     handle: listServerGroups,
-    answer: z.array(ServerGroup),
-  },
-  {
-    id: 'getServerGroupDetailsUsingGET',
+    answer: z.array(ServerGroupModel),
+  }),
+  get('getServerGroupDetailsUsingGET', '/applications/{applicationName}/serverGroups/{account}/{region}/{serverGroupName}', {
     core: true,
-    polled: true,
-    shared: 'rights',
-    method: 'GET',
-    path: '/applications/{applicationName}/serverGroups/{account}/{region}/{serverGroupName}',
+    ...polledByUsers,
     demands: readsApplicationOnAccount,
     summary: 'Get a server group',
     description: 'One server group in full, with the links of `insights.serverGroup`.',
-    query: { includeDetails: text.default('true') },
+    query: { includeDetails: textModel.default('true') },
     handle: loadDetails,
-    answer: ServerGroup,
+    answer: ServerGroupModel,
     errors: { 404: 'The account or the server group is unknown.' },
-  },
+  }),
 ]
 
 async function listServerGroups({ path, query, search }: OperationRequest): Promise<StreamedAnswer> {

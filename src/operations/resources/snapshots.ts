@@ -1,40 +1,35 @@
 /** Snapshots of what an application runs in an account. */
 import { z } from 'zod'
 import { GatewayError } from '../../errors.ts'
-import { foldName } from '../../fold-name.ts'
 import type { JsonObject } from '../../json/values.ts'
+import { foldName } from '../../names/fold-name.ts'
+import { get } from '../declare.ts'
 import { readsApplicationOnAccount } from '../demands.ts'
-import { Snapshot } from '../models/applications.ts'
+import { SnapshotModel } from '../models/applications.ts'
 import type { Operation, OperationRequest } from '../operation.ts'
 import { integer } from '../schemas.ts'
 import { checkList, checkObject } from '../upstream-shape.ts'
 
 export const snapshotOperations: Operation[] = [
-  {
-    id: 'getCurrentSnapshotUsingGET',
+  get('getCurrentSnapshotUsingGET', '/applications/{application}/snapshots/{account}', {
     core: true,
-    method: 'GET',
-    path: '/applications/{application}/snapshots/{account}',
     demands: readsApplicationOnAccount,
     summary: 'Get the latest snapshot',
     description: 'The latest snapshot of an application in an account.',
     forward: { service: 'front50', path: '/snapshots/{application}-{account}' },
     pick: checkOwn,
-    answer: Snapshot,
-  },
-  {
-    id: 'getSnapshotHistoryUsingGET',
+    answer: SnapshotModel,
+  }),
+  get('getSnapshotHistoryUsingGET', '/applications/{application}/snapshots/{account}/history', {
     core: true,
-    method: 'GET',
-    path: '/applications/{application}/snapshots/{account}/history',
     demands: readsApplicationOnAccount,
     summary: 'List snapshots',
     description: 'Earlier snapshots, newest first.',
     query: { limit: integer.default(20) },
     forward: { service: 'front50', path: '/snapshots/{application}-{account}/history' },
     pick: (body, request) => (body === null ? null : checkList(body, 'front50').filter((each) => isOwn(each, request))),
-    answer: z.array(Snapshot),
-  },
+    answer: z.array(SnapshotModel),
+  }),
 ]
 
 /** @throws {GatewayError} NOT_FOUND when it is another application's */

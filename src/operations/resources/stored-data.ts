@@ -2,35 +2,30 @@
 
 import { GatewayError } from '../../errors.ts'
 import { encodeSegments, pathTo } from '../../http/encode-path.ts'
+import { get } from '../declare.ts'
 import { sharedKnowledge } from '../demands.ts'
 import { type Operation, type OperationRequest, StreamedAnswer } from '../operation.ts'
-import { bytes, text } from '../schemas.ts'
+import { bytes, textModel } from '../schemas.ts'
 
 const content = bytes.describe('The stored bytes, with the content type that the service gives; HTML comes as text.')
 
 export const storedDataOperations: Operation[] = [
-  {
-    id: 'getStaticDataUsingGET',
-    method: 'GET',
-    path: '/v1/data/static/{id}',
+  get('getStaticDataUsingGET', '/v1/data/static/{id}', {
     demands: sharedKnowledge,
     summary: 'Get stored data',
     description: 'Data that an operator stored under an id.',
-    query: { expectedContentType: text.default('application/json') },
+    query: { expectedContentType: textModel.default('application/json') },
     handle: streamStatic,
     answer: content,
     errors: { 400: '`expectedContentType` is not a content type.' },
-  },
-  {
-    id: 'getAdhocDataUsingGET',
-    method: 'GET',
-    path: '/v1/data/adhoc/{groupId}/{bucketId}/**',
+  }),
+  get('getAdhocDataUsingGET', '/v1/data/adhoc/{groupId}/{bucketId}/**', {
     demands: sharedKnowledge,
     summary: 'Get an object of a bucket',
     description: 'An object of a bucket, by its name; slashes belong to the name.',
     handle: streamAdhoc,
     answer: content,
-  },
+  }),
 ]
 
 async function streamStatic({ path, query }: OperationRequest): Promise<StreamedAnswer> {

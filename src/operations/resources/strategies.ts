@@ -3,6 +3,7 @@
 import { z } from 'zod'
 import { GatewayError } from '../../errors.ts'
 import type { JsonObject } from '../../json/values.ts'
+import { get, post, put, remove } from '../declare.ts'
 import {
   filteredByApplication,
   readsApplication,
@@ -19,21 +20,15 @@ import { checkList } from '../upstream-shape.ts'
 const Move = z.looseObject({ application: z.string(), from: z.string(), to: z.string() })
 
 export const strategyOperations: Operation[] = [
-  {
-    id: 'getStrategyConfigsForApplicationUsingGET',
+  get('getStrategyConfigsForApplicationUsingGET', '/applications/{application}/strategyConfigs', {
     core: true,
-    method: 'GET',
-    path: '/applications/{application}/strategyConfigs',
     demands: readsApplication,
     summary: 'List strategies of an application',
     forward: { service: 'front50', path: '/strategies/{application}' },
     answer: z.array(Pipeline),
-  },
-  {
-    id: 'getStrategyConfigUsingGET',
+  }),
+  get('getStrategyConfigUsingGET', '/applications/{application}/strategyConfigs/{strategyName}', {
     core: true,
-    method: 'GET',
-    path: '/applications/{application}/strategyConfigs/{strategyName}',
     demands: readsApplication,
     summary: 'Get a strategy',
     description: 'One deployment strategy, by its exact name.',
@@ -41,21 +36,15 @@ export const strategyOperations: Operation[] = [
     pick: pickStrategy,
     answer: Pipeline,
     errors: { 404: 'The application has no strategy of that name.' },
-  },
-  {
-    id: 'getAllStrategyConfigsUsingGET',
-    method: 'GET',
-    path: '/strategyConfigs',
+  }),
+  get('getAllStrategyConfigsUsingGET', '/strategyConfigs', {
     demands: filteredByApplication,
     summary: 'List all strategies',
     description: 'Deployment strategies of all applications that the caller may read.',
     forward: { service: 'front50', path: '/strategies' },
     answer: z.array(Pipeline),
-  },
-  {
-    id: 'getStrategyConfigHistoryUsingGET',
-    method: 'GET',
-    path: '/strategyConfigs/{strategyConfigId}/history',
+  }),
+  get('getStrategyConfigHistoryUsingGET', '/strategyConfigs/{strategyConfigId}/history', {
     demands: readsStrategy,
     summary: 'List revisions of a strategy',
     description: 'Revisions of a deployment strategy, newest first. An unknown strategy has none.',
@@ -63,47 +52,35 @@ export const strategyOperations: Operation[] = [
     forward: { service: 'front50', path: '/strategies/{strategyConfigId}/history' },
     on404: { answer: [] },
     answer: z.array(Pipeline),
-  },
-  {
-    id: 'saveStrategyUsingPOST',
-    method: 'POST',
-    path: '/strategies',
+  }),
+  post('saveStrategyUsingPOST', '/strategies', {
     demands: writesDefinitions,
     summary: 'Save a strategy',
     description: 'Creates a deployment strategy, or replaces the one with the same id.',
     body: { schema: AnyObject, shown: Pipeline, required: true },
     forward: 'front50',
     answer: nothing,
-  },
-  {
-    id: 'moveStrategyUsingPOST',
-    method: 'POST',
-    path: '/strategies/move',
+  }),
+  post('moveStrategyUsingPOST', '/strategies/move', {
     demands: writesApplicationInBody,
     summary: 'Rename a strategy',
     body: { schema: Move, shown: DefinitionMove, required: true },
     forward: 'front50',
     answer: nothing,
-  },
-  {
-    id: 'updateStrategyUsingPUT',
-    method: 'PUT',
-    path: '/strategies/{id}',
+  }),
+  put('updateStrategyUsingPUT', '/strategies/{id}', {
     demands: writesDefinitions,
     summary: 'Update a strategy',
     body: { schema: AnyObject, shown: Pipeline, required: true },
     forward: 'front50',
     answer: Pipeline,
-  },
-  {
-    id: 'deleteStrategyUsingDELETE',
-    method: 'DELETE',
-    path: '/strategies/{application}/{strategyName}',
+  }),
+  remove('deleteStrategyUsingDELETE', '/strategies/{application}/{strategyName}', {
     demands: writesApplication,
     summary: 'Delete a strategy',
     forward: 'front50',
     answer: nothing,
-  },
+  }),
 ]
 
 function pickStrategy(body: unknown, { path }: OperationRequest): JsonObject {

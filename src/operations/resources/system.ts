@@ -3,10 +3,11 @@
 import { z } from 'zod'
 import { GatewayError } from '../../errors.ts'
 import { parseAccept } from '../../http/parse-accept.ts'
+import { get } from '../declare.ts'
 import { aboutGateway, tellsWhoAsks } from '../demands.ts'
 import { DirectAnswer, type Operation, type OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
-import { AnyObject, flag, text } from '../schemas.ts'
+import { AnyObject, flagModel, textModel } from '../schemas.ts'
 import { referencePage, referenceScript } from '../serving/reference-page.ts'
 
 const ApiDocument = z.looseObject({ openapi: z.string(), info: AnyObject, paths: AnyObject }).meta({ id: 'ApiDocument' })
@@ -26,33 +27,27 @@ const Status = z
 export const probePaths: ReadonlySet<string> = new Set(['/health', '/livez', '/readyz', '/spectator/metrics'])
 
 export const systemOperations: Operation[] = [
-  {
-    id: 'getVersionUsingGET',
-    method: 'GET',
-    path: '/version',
+  get('getVersionUsingGET', '/version', {
     demands: tellsWhoAsks,
     summary: 'Get the version',
     description: 'The version of this gateway.',
     handle: async (_request, platform) => ({ version: platform.version }),
     answer: z.object({ version: z.string() }),
-  },
-  {
-    id: 'healthUsingGET',
-    method: 'GET',
-    path: '/health',
+  }),
+  get('healthUsingGET', '/health', {
     demands: aboutGateway,
     summary: 'Check health',
     description: 'Health for load balancers, without login: 503 while the gateway or, on request, a service is down.',
     query: {
-      downstreamServices: flag.default(false).describe('Counts the last known health of the services.'),
-      checkDownstreamServices: flag.default(false).describe('Has the services checked again in the next cycle.'),
+      downstreamServices: flagModel.default(false).describe('Counts the last known health of the services.'),
+      checkDownstreamServices: flagModel.default(false).describe('Has the services checked again in the next cycle.'),
     },
     cost: 0,
     answer: Status,
     errors: { 503: 'Down.' },
     errorAnswers: { 503: Status },
     handle: answerHealth,
-  },
+  }),
   // Below /health everything needs a login, as in Gate; probes, which cannot log in, have paths of their own.
   ...['/livez', '/health/liveness'].map(
     (path, index): Operation => ({
@@ -85,10 +80,7 @@ export const systemOperations: Operation[] = [
       handle: answerReadiness,
     }),
   ),
-  {
-    id: 'metricsUsingGET',
-    method: 'GET',
-    path: '/spectator/metrics',
+  get('metricsUsingGET', '/spectator/metrics', {
     demands: aboutGateway,
     summary: 'Get metrics without login',
     description: 'Metrics in the text format of Prometheus, without login, where Gate has its own.',
@@ -96,18 +88,15 @@ export const systemOperations: Operation[] = [
     answer: z.string(),
     answerType: 'text/plain',
     handle: answerMetrics,
-  },
-  {
-    id: 'prometheusUsingGET',
-    method: 'GET',
-    path: '/metrics',
+  }),
+  get('prometheusUsingGET', '/metrics', {
     demands: aboutGateway,
     summary: 'Get metrics',
     description: 'The same metrics, for a logged-in user.',
     answer: z.string(),
     answerType: 'text/plain',
     handle: answerMetrics,
-  },
+  }),
   ...['/openapi.json', '/v3/api-docs', '/v2/api-docs'].map(
     (path, index): Operation => ({
       id: `apiDocumentUsingGET${index === 0 ? '' : index}`,
@@ -133,21 +122,18 @@ export const systemOperations: Operation[] = [
       handle: async (request) => referencePage(request.state.baseUrl),
     }),
   ),
-  {
-    id: 'apiReferenceScriptUsingGET',
-    method: 'GET',
-    path: '/swagger-ui/{file}',
+  get('apiReferenceScriptUsingGET', '/swagger-ui/{file}', {
     demands: aboutGateway,
     summary: 'Get the reference script',
     description: 'The script of the page to browse the API.',
-    answer: text,
+    answer: textModel,
     answerType: 'text/javascript',
     errors: { 404: 'There is no such file.' },
     handle: async (request) => {
       if (request.path['file'] === 'reference.js') return referenceScript()
       throw new GatewayError('NOT_FOUND', 'There is no such file; the reference page is at /swagger-ui/index.html.')
     },
-  },
+  }),
 ]
 
 async function answerHealth(request: OperationRequest, platform: Platform): Promise<DirectAnswer> {

@@ -19,7 +19,7 @@ export interface TaskSubmission {
 }
 
 /** The view that the orchestrator gives of a task; see docs/contracts/orchestration.md#task-view. */
-export interface Task {
+export interface FinishedTask {
   readonly id?: string
   readonly status?: string
   readonly variables?: readonly { readonly key: string; readonly value: unknown }[]
@@ -75,7 +75,7 @@ export async function runTask(
   platform: Platform,
   submission: TaskSubmission,
   limits?: PollLimits,
-): Promise<Task> {
+): Promise<FinishedTask> {
   const task = await awaitTask(request, platform, submission, limits)
   if (task.status !== 'SUCCEEDED') throw new GatewayError('TASK_FAILED', firstErrorOf(task) ?? describe(submission, task))
   return task
@@ -87,14 +87,14 @@ async function awaitTask(
   platform: Platform,
   submission: TaskSubmission,
   limits: PollLimits = { polls: platform.settings.taskPolls, intervalMs: platform.settings.taskPollIntervalMs },
-): Promise<Task> {
+): Promise<FinishedTask> {
   const id = idOf(await submitTask(request, submission))
   if (id === undefined) return {}
   const deadlineMs = performance.now() + limits.polls * limits.intervalMs
   // Most definition changes are over at once: the first looks come early, later ones at the configured distance.
   for (let waitMs = Math.min(firstPollMs, limits.intervalMs); ; waitMs = Math.min(waitMs * 2, limits.intervalMs)) {
     await pause(Math.max(0, Math.min(waitMs, deadlineMs - performance.now())))
-    const task = (await request.json('orca', { path: pathTo`/tasks/${id}` })) as Task | undefined
+    const task = (await request.json('orca', { path: pathTo`/tasks/${id}` })) as FinishedTask | undefined
     if (ended.has(task?.status) || performance.now() >= deadlineMs - timerSlackMs) return { ...task, id }
   }
 }
@@ -106,18 +106,18 @@ function idOf({ ref }: JsonObject): string | undefined {
 }
 
 /** The first text of `details.errors` in the variable `exception`, which is where the orchestrator keeps it. */
-function firstErrorOf(task: Task): string | undefined {
-  const exception = variableOf(task, 'exception') as { details?: { errors?: unknown } } | null | undefined
+function firstErrorOf(task: FinishedTask): string | undefined {
+  const exception = taskVariable(task, 'exception') as { details?: { errors?: unknown } } | null | undefined
   const errors = exception?.details?.errors
   return Array.isArray(errors) && typeof errors[0] === 'string' ? errors[0] : undefined
 }
 
 /** The value of a variable of a task; undefined when it has none of that name. */
-export function variableOf(task: Task, key: string): unknown {
+export function taskVariable(task: FinishedTask, key: string): unknown {
   return Array.isArray(task.variables) ? task.variables.find((variable) => variable?.key === key)?.value : undefined
 }
 
-function describe(submission: TaskSubmission, task: Task): string {
+function describe(submission: TaskSubmission, task: FinishedTask): string {
   if (task.id === undefined) return `"${submission.description}" was refused: the orchestrator named no task.`
   const status = task.status ?? 'unknown'
   return ended.has(status)

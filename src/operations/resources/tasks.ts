@@ -1,22 +1,23 @@
 /** Tasks: work outside of pipelines, by application and by id. */
 
 import { z } from 'zod'
-import { describeIssue } from '../../describe-issue.ts'
 import { GatewayError } from '../../errors.ts'
-import { foldName } from '../../fold-name.ts'
 import { pathTo } from '../../http/encode-path.ts'
 import { isObject, type JsonObject } from '../../json/values.ts'
+import { foldName } from '../../names/fold-name.ts'
 import { findApplicationNameObjection, pluginApplication, quoteName } from '../../permissions/application-name.ts'
-import { checkDone } from '../../upstreams/upstreams.ts'
+import { describeIssue } from '../../settings/describe-issue.ts'
+import { checkDone } from '../../upstreams/read-answer.ts'
 import { applicationExists } from '../access/access-resources.ts'
 import { requireAdministrator } from '../access/application-access.ts'
 import { learnApplication } from '../access/learn-application.ts'
 import { applicationsCreatedBy } from '../access/subjects.ts'
+import { get, polledByUsers, post, put, remove } from '../declare.ts'
 import { application, executesTask, readsApplication, readsTask, submitsJobs, writesApplication, writesTask } from '../demands.ts'
-import { CloudOperation, Task, TaskJudgement, TaskRequest } from '../models/executions.ts'
+import { CloudOperation, TaskJudgement, TaskModel, TaskRequest } from '../models/executions.ts'
 import type { Operation, OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
-import { AnyObject, integer, nonEmptyList, nothing, Ref, text } from '../schemas.ts'
+import { AnyObject, integer, nonEmptyList, nothing, Ref, textModel } from '../schemas.ts'
 import { checkObject } from '../upstream-shape.ts'
 import { withDisplayedUser } from './caller.ts'
 import { startModeOf } from './start-mode.ts'
@@ -30,29 +31,22 @@ const orPlan =
 const unknownTask = { 404: 'There is no task with this id.' }
 
 export const taskOperations: Operation[] = [
-  {
-    id: 'getTasksUsingGET',
+  get('getTasksUsingGET', '/applications/{application}/tasks', {
     core: true,
-    polled: true,
-    shared: 'rights',
-    method: 'GET',
-    path: '/applications/{application}/tasks',
+    ...polledByUsers,
     demands: readsApplication,
     summary: 'List tasks of an application',
     description: 'Tasks of an application, newest first.',
     query: {
       page: integer.optional().describe('From 1.'),
       limit: integer.optional().describe('Size of a page.'),
-      statuses: text.optional().describe('Comma-separated; all unless given.'),
+      statuses: textModel.optional().describe('Comma-separated; all unless given.'),
     },
     forward: 'orca',
-    answer: z.array(Task),
-  },
-  {
-    id: 'taskUsingPOST',
+    answer: z.array(TaskModel),
+  }),
+  post('taskUsingPOST', '/applications/{application}/tasks', {
     core: true,
-    method: 'POST',
-    path: '/applications/{application}/tasks',
     demands: [...writesApplication, ...submitsJobs],
     summary: 'Submit a task to an application',
     description: `Submits a task for an application, whatever application its body names.${orPlan}`,
@@ -62,11 +56,8 @@ export const taskOperations: Operation[] = [
       return submit(request, platform, task)
     },
     answer: Ref,
-  },
-  {
-    id: 'judgeTaskUsingPOST',
-    method: 'POST',
-    path: '/applications/{application}/tasks/judge',
+  }),
+  post('judgeTaskUsingPOST', '/applications/{application}/tasks/judge', {
     demands: [...writesApplication, ...submitsJobs],
     changesNothing: true,
     cost: 5,
@@ -80,49 +71,36 @@ export const taskOperations: Operation[] = [
       return judge(request, platform, task)
     },
     answer: TaskJudgement,
-  },
-  {
-    id: 'getTaskUsingGET',
+  }),
+  get('getTaskUsingGET', '/applications/{application}/tasks/{id}', {
     core: true,
-    polled: true,
-    shared: 'rights',
-    method: 'GET',
-    path: '/applications/{application}/tasks/{id}',
+    ...polledByUsers,
     demands: readsTask,
     summary: 'Get a task (older address)',
     description: 'One task; the older address. The application is ignored.',
     forward: { service: 'orca', path: '/tasks/{id}' },
-    answer: Task,
+    answer: TaskModel,
     errors: unknownTask,
-  },
-  {
-    id: 'cancelTaskUsingPUT',
+  }),
+  put('cancelTaskUsingPUT', '/applications/{application}/tasks/{id}/cancel', {
     core: true,
-    method: 'PUT',
-    path: '/applications/{application}/tasks/{id}/cancel',
     demands: executesTask,
     summary: 'Cancel a task (older address)',
     description: 'Cancels a task; the older address.',
     handle: (request) => change(request, 'PUT', pathTo`/tasks/${request.path['id'] as string}/cancel`),
     answer: nothing,
     errors: unknownTask,
-  },
-  {
-    id: 'getTaskDetailsUsingGET',
+  }),
+  get('getTaskDetailsUsingGET', '/applications/{application}/tasks/{id}/details/{taskDetailsId}', {
     core: true,
-    method: 'GET',
-    path: '/applications/{application}/tasks/{id}/details/{taskDetailsId}',
     demands: readsTask,
     summary: 'Get a cloud operation (older address)',
     description: 'The cloud operation behind a step of a task; the older address.',
     forward: { service: 'clouddriver', path: '/task/{taskDetailsId}' },
     answer: CloudOperation,
-  },
-  {
-    id: 'taskUsingPOST1',
+  }),
+  post('taskUsingPOST1', '/tasks', {
     core: true,
-    method: 'POST',
-    path: '/tasks',
     demands: submitsJobs,
     summary: 'Submit a task',
     description: `Submits a task and does not wait for it. Applications and projects are created, changed and deleted this way.${orPlan}`,
@@ -133,49 +111,36 @@ export const taskOperations: Operation[] = [
       return submit(request, platform, task)
     },
     answer: Ref,
-  },
-  {
-    id: 'getTaskUsingGET1',
+  }),
+  get('getTaskUsingGET1', '/tasks/{id}', {
     core: true,
-    polled: true,
-    shared: 'rights',
-    method: 'GET',
-    path: '/tasks/{id}',
+    ...polledByUsers,
     demands: readsTask,
     summary: 'Get a task',
     forward: 'orca',
-    answer: Task,
+    answer: TaskModel,
     errors: unknownTask,
-  },
-  {
-    id: 'deleteTaskUsingDELETE',
+  }),
+  remove('deleteTaskUsingDELETE', '/tasks/{id}', {
     core: true,
-    method: 'DELETE',
-    path: '/tasks/{id}',
     demands: writesTask,
     summary: 'Delete a task',
     description: 'Deletes the record of a task that has ended.',
     handle: (request) => change(request, 'DELETE', pathTo`/tasks/${request.path['id'] as string}`),
     answer: nothing,
     errors: unknownTask,
-  },
-  {
-    id: 'cancelTaskUsingPUT1',
+  }),
+  put('cancelTaskUsingPUT1', '/tasks/{id}/cancel', {
     core: true,
-    method: 'PUT',
-    path: '/tasks/{id}/cancel',
     demands: executesTask,
     summary: 'Cancel a task',
     description: 'Cancels a task; it reaches CANCELED a little later.',
     handle: (request) => change(request, 'PUT', pathTo`/tasks/${request.path['id'] as string}/cancel`),
     answer: nothing,
     errors: unknownTask,
-  },
-  {
-    id: 'cancelTasksUsingPUT',
+  }),
+  put('cancelTasksUsingPUT', '/tasks/cancel', {
     core: true,
-    method: 'PUT',
-    path: '/tasks/cancel',
     demands: application('EXECUTE', 'task', 'ids'),
     summary: 'Cancel several tasks',
     description:
@@ -184,18 +149,15 @@ export const taskOperations: Operation[] = [
     query: { ids: nonEmptyList },
     handle: cancelSeveral,
     answer: nothing,
-  },
-  {
-    id: 'getTaskDetailsUsingGET1',
+  }),
+  get('getTaskDetailsUsingGET1', '/tasks/{id}/details/{taskDetailsId}', {
     core: true,
-    method: 'GET',
-    path: '/tasks/{id}/details/{taskDetailsId}',
     demands: readsTask,
     summary: 'Get a cloud operation',
     description: 'The cloud operation behind a step of a task.',
     forward: { service: 'clouddriver', path: '/task/{taskDetailsId}' },
     answer: CloudOperation,
-  },
+  }),
 ]
 
 async function submit(request: OperationRequest, platform: Platform, given: JsonObject): Promise<JsonObject> {

@@ -2,6 +2,7 @@
 
 import { z } from 'zod'
 import { GatewayError } from '../../errors.ts'
+import { get, post, remove } from '../declare.ts'
 import {
   application,
   createsTemplate,
@@ -13,13 +14,13 @@ import {
   readsTemplateSource,
   updatesTemplate,
 } from '../demands.ts'
-import { Task } from '../models/executions.ts'
+import { TaskModel } from '../models/executions.ts'
 import { Pipeline, PipelineTemplate } from '../models/pipelines.ts'
 import type { Operation, OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
-import { AnyObject, flag, list, nonEmpty, Ref, text } from '../schemas.ts'
+import { AnyObject, flagModel, list, nonEmpty, submitted, textModel } from '../schemas.ts'
 import { usernameOf } from './caller.ts'
-import { checkPlain, type Task as FinishedTask, runTask, submitTask, type TaskSubmission, toBase64Json } from './task-polling.ts'
+import { checkPlain, type FinishedTask, runTask, submitTask, type TaskSubmission, toBase64Json } from './task-polling.ts'
 
 type Template = z.infer<typeof PipelineTemplate>
 
@@ -29,125 +30,92 @@ const PlannedPipeline = Pipeline.partial().meta({ id: 'PlannedPipeline', descrip
 
 const templateBody = { schema: PipelineTemplate, required: true }
 const scopes = list.optional().describe('Applications, or `global`; all templates unless given.')
-const tag = text.optional().describe('latest, stable, unstable, experimental, test or canary.')
-const digest = text.optional().describe('SHA-256 of one saved state; not together with `tag`.')
-const skipPlanDependents = flag.default(false).describe('Saves without checking that the pipelines built on it still work.')
+const tag = textModel.optional().describe('latest, stable, unstable, experimental, test or canary.')
+const digest = textModel.optional().describe('SHA-256 of one saved state; not together with `tag`.')
+const skipPlanDependents = flagModel.default(false).describe('Saves without checking that the pipelines built on it still work.')
 const taskFailures = { 400: 'The task that makes the change failed or did not finish in time.' }
 
 /** Version 1: changes are submitted, and the caller follows the task. */
 const firstVersion: Operation[] = [
-  {
-    id: 'listPipelineTemplatesUsingGET',
-    method: 'GET',
-    path: '/pipelineTemplates',
+  get('listPipelineTemplatesUsingGET', '/pipelineTemplates', {
     demands: filteredByScopes,
     summary: 'List version-1 templates',
     query: { scopes },
     forward: 'front50',
     answer: z.array(PipelineTemplate),
-  },
-  {
-    id: 'createPipelineTemplateUsingPOST',
-    method: 'POST',
-    path: '/pipelineTemplates',
+  }),
+  post('createPipelineTemplateUsingPOST', '/pipelineTemplates', {
     demands: createsTemplate,
     summary: 'Create a version-1 template',
     description: 'Submits the creation of a version-1 template.',
     body: templateBody,
     handle: (request) => submitTask(request, createTemplate(request, 'createPipelineTemplate')),
-    success: 202,
-    answer: Ref,
-  },
-  {
-    id: 'resolveTemplatesUsingGET',
-    method: 'GET',
-    path: '/pipelineTemplates/resolve',
+    ...submitted,
+  }),
+  get('resolveTemplatesUsingGET', '/pipelineTemplates/resolve', {
     demands: [...readsTemplateSource, ...application('READ', 'execution', 'executionId'), ...readsDefinition],
     summary: 'Resolve a template',
     description: 'The template that a source names, with what it takes from those that it extends.',
     query: {
       source: nonEmpty.describe('`spinnaker://web`, also with a tag or digest: `spinnaker://web:stable`.'),
-      executionId: text.optional(),
-      pipelineConfigId: text.optional(),
+      executionId: textModel.optional(),
+      pipelineConfigId: textModel.optional(),
     },
     forward: { service: 'orca', path: '/pipelineTemplate' },
     answer: PipelineTemplate,
-  },
-  {
-    id: 'getPipelineTemplateUsingGET',
-    method: 'GET',
-    path: '/pipelineTemplates/{id}',
+  }),
+  get('getPipelineTemplateUsingGET', '/pipelineTemplates/{id}', {
     demands: readsTemplate,
     summary: 'Get a version-1 template',
     forward: 'front50',
     answer: PipelineTemplate,
-  },
-  {
-    id: 'updatePipelineTemplateUsingPOST',
-    method: 'POST',
-    path: '/pipelineTemplates/{id}',
+  }),
+  post('updatePipelineTemplateUsingPOST', '/pipelineTemplates/{id}', {
     demands: updatesTemplate,
     summary: 'Update a version-1 template',
     description: 'Submits a change of a version-1 template.',
     query: { skipPlanDependents },
     body: templateBody,
     handle: (request) => submitTask(request, updateTemplate(request, 'updatePipelineTemplate')),
-    success: 202,
-    answer: Ref,
-  },
-  {
-    id: 'deletePipelineTemplateUsingDELETE',
-    method: 'DELETE',
-    path: '/pipelineTemplates/{id}',
+    ...submitted,
+  }),
+  remove('deletePipelineTemplateUsingDELETE', '/pipelineTemplates/{id}', {
     demands: deletesFiledTemplate,
     summary: 'Delete a version-1 template',
     description: 'Submits the deletion of a version-1 template.',
-    query: { application: text.default('spinnaker') },
+    query: { application: textModel.default('spinnaker') },
     handle: (request) => submitTask(request, deleteTemplate(request, 'deletePipelineTemplate')),
-    success: 202,
-    answer: Ref,
-  },
-  {
-    id: 'listPipelineTemplateDependentsUsingGET',
-    method: 'GET',
-    path: '/pipelineTemplates/{id}/dependents',
+    ...submitted,
+  }),
+  get('listPipelineTemplateDependentsUsingGET', '/pipelineTemplates/{id}/dependents', {
     demands: [...readsTemplate, ...filteredByApplication],
     summary: 'List pipelines of a version-1 template',
-    query: { recursive: flag.default(false).describe('Also those built on templates that are built on it.') },
+    query: { recursive: flagModel.default(false).describe('Also those built on templates that are built on it.') },
     forward: { service: 'front50', path: '/pipelineTemplates/{id}/dependentPipelines' },
     pick: toDependents,
     answer: Dependents,
-  },
+  }),
 ]
 
 /** Version 2: changes are awaited, and the finished task is the answer. */
 const secondVersion: Operation[] = [
-  {
-    id: 'listV2PipelineTemplatesUsingGET',
-    method: 'GET',
-    path: '/v2/pipelineTemplates',
+  get('listV2PipelineTemplatesUsingGET', '/v2/pipelineTemplates', {
     demands: filteredByScopes,
     summary: 'List templates',
     description: 'Version-2 templates.',
     query: { scopes },
     forward: 'front50',
     answer: z.array(PipelineTemplate),
-  },
-  {
-    id: 'listV2PipelineTemplateVersionsUsingGET',
-    method: 'GET',
-    path: '/v2/pipelineTemplates/versions',
+  }),
+  get('listV2PipelineTemplateVersionsUsingGET', '/v2/pipelineTemplates/versions', {
     demands: filteredByScopes,
     summary: 'List versions of templates',
     description: 'Version-2 templates by id, each with all its saved versions.',
     query: { scopes },
     forward: 'front50',
     answer: z.record(z.string(), z.array(PipelineTemplate)),
-  },
-  {
-    id: 'planV2PipelineTemplateUsingPOST',
-    method: 'POST',
-    path: '/v2/pipelineTemplates/plan',
+  }),
+  post('planV2PipelineTemplateUsingPOST', '/v2/pipelineTemplates/plan', {
     demands: application('READ', 'body'),
     changesNothing: true,
     summary: 'Plan a templated pipeline',
@@ -155,11 +123,8 @@ const secondVersion: Operation[] = [
     body: { schema: AnyObject, required: true },
     forward: 'orca',
     answer: PlannedPipeline,
-  },
-  {
-    id: 'createV2PipelineTemplateUsingPOST',
-    method: 'POST',
-    path: '/v2/pipelineTemplates/create',
+  }),
+  post('createV2PipelineTemplateUsingPOST', '/v2/pipelineTemplates/create', {
     demands: createsTemplate,
     summary: 'Create a template',
     description: 'Creates a version-2 template, and returns when it is stored.',
@@ -167,13 +132,10 @@ const secondVersion: Operation[] = [
     body: templateBody,
     handle: (request, platform) => changeTemplate(request, platform, createTemplate(request, 'createV2PipelineTemplate')),
     success: 202,
-    answer: Task,
+    answer: TaskModel,
     errors: taskFailures,
-  },
-  {
-    id: 'updateV2PipelineTemplateUsingPOST',
-    method: 'POST',
-    path: '/v2/pipelineTemplates/update/{id}',
+  }),
+  post('updateV2PipelineTemplateUsingPOST', '/v2/pipelineTemplates/update/{id}', {
     demands: updatesTemplate,
     summary: 'Update a template',
     description: 'Changes a version-2 template, and returns when it is stored.',
@@ -181,43 +143,34 @@ const secondVersion: Operation[] = [
     body: templateBody,
     handle: (request, platform) => changeTemplate(request, platform, updateTemplate(request, 'updateV2PipelineTemplate')),
     success: 202,
-    answer: Task,
+    answer: TaskModel,
     errors: taskFailures,
-  },
-  {
-    id: 'getV2PipelineTemplateUsingGET',
-    method: 'GET',
-    path: '/v2/pipelineTemplates/{id}',
+  }),
+  get('getV2PipelineTemplateUsingGET', '/v2/pipelineTemplates/{id}', {
     demands: readsTemplate,
     summary: 'Get a template',
     description: 'One version-2 template, as it is now or as it was under a tag or digest.',
     query: { tag, digest },
     forward: 'front50',
     answer: PipelineTemplate,
-  },
-  {
-    id: 'deleteV2PipelineTemplateUsingDELETE',
-    method: 'DELETE',
-    path: '/v2/pipelineTemplates/{id}',
+  }),
+  remove('deleteV2PipelineTemplateUsingDELETE', '/v2/pipelineTemplates/{id}', {
     demands: deletesFiledTemplate,
     summary: 'Delete a template',
     description: 'Deletes a version-2 template or one of its versions, and returns when it is deleted.',
-    query: { tag, digest, application: text.default('spinnaker') },
+    query: { tag, digest, application: textModel.default('spinnaker') },
     handle: (request, platform) => runTask(request, platform, deleteTemplate(request, 'deleteV2PipelineTemplate')),
     success: 202,
-    answer: Task,
+    answer: TaskModel,
     errors: taskFailures,
-  },
-  {
-    id: 'listV2PipelineTemplateDependentsUsingGET',
-    method: 'GET',
-    path: '/v2/pipelineTemplates/{id}/dependents',
+  }),
+  get('listV2PipelineTemplateDependentsUsingGET', '/v2/pipelineTemplates/{id}/dependents', {
     demands: [...readsTemplate, ...filteredByApplication],
     summary: 'List pipelines of a template',
     forward: { service: 'front50', path: '/v2/pipelineTemplates/{id}/dependentPipelines' },
     pick: toDependents,
     answer: Dependents,
-  },
+  }),
 ]
 
 export const templateOperations: Operation[] = [...firstVersion, ...secondVersion]

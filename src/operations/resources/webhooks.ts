@@ -5,6 +5,7 @@ import { GatewayError } from '../../errors.ts'
 import { pathTo } from '../../http/encode-path.ts'
 import { formatJson, parseJson } from '../../json/json.ts'
 import { isObject } from '../../json/values.ts'
+import { get, post } from '../declare.ts'
 import { provedBySender, sharedKnowledge } from '../demands.ts'
 import { type Operation, type OperationRequest, StreamedAnswer } from '../operation.ts'
 import { AnyObject } from '../schemas.ts'
@@ -44,10 +45,7 @@ const eventHeaders = [
 const withoutUser = { 'X-SPINNAKER-ANONYMOUS': 'anonymous', 'content-type': 'application/json; charset=UTF-8' }
 
 export const webhookOperations: Operation[] = [
-  {
-    id: 'webhooksUsingPOST',
-    method: 'POST',
-    path: '/webhooks/{type}/{source}',
+  post('webhooksUsingPOST', '/webhooks/{type}/{source}', {
     demands: provedBySender,
     summary: 'Receive a webhook',
     description: 'Receives an event from outside, which may start pipelines. Open unless `security.webhooks` closes it.',
@@ -60,11 +58,8 @@ export const webhookOperations: Operation[] = [
       415: 'The body is a form.',
       422: 'Matching the event with the patterns of all triggers takes too long.',
     },
-  },
-  {
-    id: 'webhooksUsingPOST1',
-    method: 'POST',
-    path: '/webhooks/cdevents/{source}',
+  }),
+  post('webhooksUsingPOST1', '/webhooks/cdevents/{source}', {
     demands: provedBySender,
     summary: 'Receive a CloudEvent',
     description: 'Receives a CloudEvent, with its attributes in headers or in the body.',
@@ -72,27 +67,21 @@ export const webhookOperations: Operation[] = [
     handle: receiveCloudEvent,
     answer: WebhookAnswer,
     errors: { 400: 'The body is not JSON, or holds no event.' },
-  },
-  {
-    id: 'preconfiguredWebhooksUsingGET',
-    method: 'GET',
-    path: '/webhooks/preconfigured',
+  }),
+  get('preconfiguredWebhooksUsingGET', '/webhooks/preconfigured', {
     demands: sharedKnowledge,
     summary: 'List preconfigured webhook stages',
     description: 'Webhook stages that the orchestrator offers by configuration.',
     forward: 'orca',
     answer: z.array(PreconfiguredStage),
-  },
-  {
-    id: 'preconfiguredJobsUsingGET',
-    method: 'GET',
-    path: '/jobs/preconfigured',
+  }),
+  get('preconfiguredJobsUsingGET', '/jobs/preconfigured', {
     demands: sharedKnowledge,
     summary: 'List preconfigured job stages',
     description: 'Job stages that the orchestrator offers by configuration.',
     forward: 'orca',
     answer: z.array(PreconfiguredStage),
-  },
+  }),
 ]
 
 /** @see docs/contracts/events.md#webhooks */

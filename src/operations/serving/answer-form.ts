@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { type AnswerForm, misfit, noPage } from '../../upstreams/answer-form.ts'
 import type { ServiceName } from '../../upstreams/services.ts'
-import type { UpstreamCall } from '../../upstreams/upstreams.ts'
+import type { UpstreamCall } from '../../upstreams/upstream-call.ts'
 
 const anything: AnswerForm = { kind: 'anything' }
 

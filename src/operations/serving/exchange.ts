@@ -1,22 +1,27 @@
-/** A request for an operation, with what the operation declares. */
+/** A request for an operation: its declarations, the values that the client sent, and the calls to services. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { EchoedHeaders, Validation } from '../../http/answer.ts'
+import { isReadMethod } from '../../telemetry/methods.ts'
 import type { AnswerForm } from '../../upstreams/answer-form.ts'
 import type { CallClass } from '../../upstreams/endpoint.ts'
+import { callerIdentityOf, type IdentityHeaders } from '../../upstreams/identity.ts'
+import { readJson, type UpstreamAnswer } from '../../upstreams/read-answer.ts'
+import type { ServiceName } from '../../upstreams/services.ts'
+import type { Read } from '../../upstreams/shared-reads.ts'
+import { pathOf, type UpstreamCall } from '../../upstreams/upstream-call.ts'
 import type { Guard } from '../access/guard.ts'
-import type { Operation } from '../operation.ts'
+import type { Operation, OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
 import { type ForwardedCall, routeOf } from '../route.ts'
-import type { ConditionalRead } from '../unchanged-reads.ts'
 import { answerFormOf } from './answer-form.ts'
-import { createQueryRules, type QueryRule } from './parse-query.ts'
+import { createQueryRules, type ParsedQuery, parseQuery, type QueryRule } from './parse-query.ts'
 
 export interface MountSettings extends Validation {
   echoedHeaders: EchoedHeaders
 }
 
 /** What an operation declares, worked out once. */
-interface Declarations {
+export interface Declarations {
   readonly operation: Operation
   readonly forward: ForwardedCall | undefined
   readonly rules: readonly QueryRule[]
@@ -46,27 +51,38 @@ function callClassOf({ method, cost }: Operation): CallClass | undefined {
   return cost === listCost ? { isList: true } : undefined
 }
 
-export interface Surroundings {
+/** The same for all requests. */
+export interface ServingParts {
   readonly platform: Platform
   readonly settings: MountSettings
   readonly guard: Guard
 }
 
-/** A request for an operation. */
-export class Exchange {
+const noQuery: ParsedQuery = { query: Object.freeze({}), otherQuery: Object.freeze({}) }
+
+export class OperationExchange implements OperationRequest {
   readonly declared: Declarations
-  readonly surroundings: Surroundings
+  readonly parts: ServingParts
   readonly request: FastifyRequest
   readonly reply: FastifyReply
-  /** Set where a 304 is kept. */
-  conditional: ConditionalRead | undefined = undefined
+  readonly path: Readonly<Record<string, string>>
+  readonly query: ParsedQuery['query']
+  readonly otherQuery: ParsedQuery['otherQuery']
+  body: unknown
+  #search: URLSearchParams | undefined
   #gone: AbortController | undefined
 
-  constructor(declared: Declarations, surroundings: Surroundings, request: FastifyRequest, reply: FastifyReply) {
+  /** @throws {GatewayError} MISSING_PARAMETER, MISTYPED_PARAMETER */
+  constructor(declared: Declarations, parts: ServingParts, request: FastifyRequest, reply: FastifyReply) {
     this.declared = declared
-    this.surroundings = surroundings
+    this.parts = parts
     this.request = request
     this.reply = reply
+    this.path = request.params as Record<string, string>
+    const isEmpty = declared.rules.length === 0 && !request.url.includes('?')
+    const { query, otherQuery } = isEmpty ? noQuery : parseQuery(declared.rules, this.search)
+    this.query = query
+    this.otherQuery = otherQuery
   }
 
   get operation(): Operation {
@@ -78,11 +94,83 @@ export class Exchange {
   }
 
   get platform(): Platform {
-    return this.surroundings.platform
+    return this.parts.platform
   }
 
   get guard(): Guard {
-    return this.surroundings.guard
+    return this.parts.guard
+  }
+
+  get headers(): FastifyRequest['headers'] {
+    return this.request.headers
+  }
+
+  get state(): FastifyRequest['state'] {
+    return this.request.state
+  }
+
+  get search(): URLSearchParams {
+    if (this.#search === undefined) {
+      const { url } = this.request
+      const mark = url.indexOf('?')
+      this.#search = new URLSearchParams(mark === -1 ? '' : url.slice(mark))
+    }
+    return this.#search
+  }
+
+  get call(): OperationRequest['call'] {
+    return (service, call) => this.#call(service, call)
+  }
+
+  get json(): OperationRequest['json'] {
+    return async (service, call) => readJson(await this.#call(service, call), service)
+  }
+
+  async #call(service: ServiceName, unclassed: UpstreamCall): Promise<UpstreamAnswer> {
+    const { upstreams, sharedReads } = this.platform
+    const call = this.withClass(unclassed)
+    const identity = callerIdentityOf(this.state, this.headers)
+    const ask = (signal?: AbortSignal) => upstreams.call(service, signal === undefined ? call : { ...call, signal }, identity)
+    const read = this.#sharedRead(service, call, identity)
+    const record = this.recordCall(service)
+    try {
+      const answered = await (read === undefined || sharedReads === undefined
+        ? ask(isReadCall(call) ? this.goneSignal() : undefined)
+        : sharedReads.call(read, this.goneSignal(), ask))
+      record.call.status = answered.status
+      return answered
+    } finally {
+      record.end()
+      // Clients that have been told of a change never see what was before.
+      if (!isReadCall(call)) sharedReads?.changed()
+    }
+  }
+
+  /**
+   * The read that other requests may share; undefined: this one is made alone.
+   *
+   * @see docs/decisions/shared-reads.md
+   */
+  #sharedRead(service: ServiceName, call: UpstreamCall, identity: IdentityHeaders): Read | undefined {
+    const { operation, request, guard, platform } = this
+    const { method = 'GET', headers } = call
+    if (operation.shared === 'never' || operation.method !== 'GET' || request.method !== 'GET') return undefined
+    if (method !== 'GET' || call.body !== undefined || call.rawBody !== undefined) return undefined
+    const isByRights = operation.shared === 'rights' && !platform.upstreams.isSharded(service)
+    const rights = isByRights ? guard.rightsOf(operation, request.state) : undefined
+    return { service, path: pathOf(call), headers, identity, rights }
+  }
+
+  withClass(call: UpstreamCall): UpstreamCall {
+    const { callClass } = this.declared
+    return callClass === undefined ? call : { ...call, ...callClass }
+  }
+
+  /** Enters a call to a service into the access line of the request; its status is set once there is one. */
+  recordCall(service: ServiceName): CallRecord {
+    const record = new CallRecord(service)
+    this.state.upstreamCalls.push(record.call)
+    return record
   }
 
   /** Fires when the client goes away. Reads end then; what changes something is carried through. */
@@ -97,4 +185,21 @@ export class Exchange {
     })
     return gone.signal
   }
+}
+
+export class CallRecord {
+  readonly call: { service: string; status: number | undefined; durationMs: number }
+  readonly #startedAtMs = performance.now()
+
+  constructor(service: string) {
+    this.call = { service, status: undefined, durationMs: 0 }
+  }
+
+  end(): void {
+    this.call.durationMs = Math.round(performance.now() - this.#startedAtMs)
+  }
+}
+
+export function isReadCall({ method = 'GET' }: UpstreamCall): boolean {
+  return isReadMethod(method)
 }

@@ -31,8 +31,15 @@ function buildFindRoute(operations: readonly Operation[]): FindRoute {
     }
     const found = router.find(method as findMyWay.HTTPMethod, url) ?? (method === 'HEAD' ? router.find('GET', url) : null)
     if (found?.store === null) throw new GatewayError('BAD_ARGUMENT', 'A name in the path is too long.')
-    return found === null ? undefined : { route: found.store as Route, params: found.params }
+    return found === null ? undefined : { route: found.store as Route, params: nameRest(found.params) }
   }
+}
+
+/** The router names the rest of a path `*`. */
+function nameRest(params: Readonly<Record<string, string | undefined>>): Record<string, string> {
+  if (!('*' in params)) return params as Record<string, string>
+  const { '*': rest = '', ...named } = params
+  return { ...(named as Record<string, string>), rest }
 }
 
 const [slash, question, hash] = ['/', '?', '#'].map((character) => character.charCodeAt(0))

@@ -22,7 +22,7 @@ const bodies = {
     .meta({ id: 'Problem', description: 'An error of the request itself, RFC 9457.' }),
   message: z
     .looseObject({ message: z.string() })
-    .meta({ id: 'ErrorMessage', description: 'Of a request that was limited or shed.' }),
+    .meta({ id: 'ErrorMessage', description: 'The answer to a request that was limited or shed.' }),
 } as const satisfies Record<ErrorShape, z.ZodType>
 
 /** Codes of requests that reach no operation. */

@@ -1,8 +1,8 @@
 /** Converts the query of a request to the declared parameters, and keeps the rest apart. */
 import type { z } from 'zod'
-import { describeIssue } from '../../describe-issue.ts'
 import { GatewayError } from '../../errors.ts'
 import type { QueryValue } from '../../http/encode-path.ts'
+import { describeIssue } from '../../settings/describe-issue.ts'
 
 type Kind = 'text' | 'integer' | 'flag' | 'list'
 

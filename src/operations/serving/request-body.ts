@@ -1,9 +1,9 @@
 /** Bodies of requests for operations: read and checked, or passed on to a service. */
 import type { FastifyRequest } from 'fastify'
-import { describeIssue } from '../../describe-issue.ts'
 import { GatewayError } from '../../errors.ts'
 import { codingOf } from '../../http/content-coding.ts'
-import type { BodyBounds, JudgedDocument } from '../../http/json-judge.ts'
+import type { ReadDocument } from '../../http/documents-aside.ts'
+import type { BodyBounds } from '../../http/json-judge.ts'
 import {
   bodyTypeOf,
   hasBody,
@@ -15,13 +15,13 @@ import {
   unsupported,
 } from '../../http/read-body.ts'
 import { formatJson, isRawNumber } from '../../json/json.ts'
-import type { UpstreamCall } from '../../upstreams/upstreams.ts'
+import { describeIssue } from '../../settings/describe-issue.ts'
+import type { UpstreamCall } from '../../upstreams/upstream-call.ts'
 import { provedBySender } from '../demands.ts'
-import type { OperationRequest } from '../operation.ts'
-import type { Exchange } from './exchange.ts'
+import type { OperationExchange } from './exchange.ts'
 
 /** @throws {GatewayError} MISSING_BODY, UNREADABLE_BODY, UNSUPPORTED_MEDIA_TYPE, BODY_TOO_LARGE */
-export async function readDeclaredBody(exchange: Exchange): Promise<JudgedDocument | undefined> {
+export async function readDeclaredBody(exchange: OperationExchange): Promise<ReadDocument | undefined> {
   const { operation, request } = exchange
   const rule = operation.body
   const bounds = boundsFor(exchange)
@@ -48,7 +48,7 @@ export async function readDeclaredBody(exchange: Exchange): Promise<JudgedDocume
 }
 
 /** Requests on open paths without login may send less, even if no login is required. */
-function boundsFor({ operation, request, reply }: Exchange): BodyBounds {
+function boundsFor({ operation, request, reply }: OperationExchange): BodyBounds {
   const { user } = request.state
   const isStranger = user === undefined || (user.method === 'anonymous' && operation.demands === provedBySender)
   return request.server.boundsOf(isStranger ? 'open' : 'known', reply.raw)
@@ -59,12 +59,7 @@ function missingBody(): GatewayError {
 }
 
 /** A JSON body goes on as a stream of bytes; YAML is read and rewritten. */
-export async function attachBody(
-  exchange: Exchange,
-  call: UpstreamCall,
-  read: boolean,
-  operationRequest: OperationRequest,
-): Promise<void> {
+export async function attachBody(exchange: OperationExchange, call: UpstreamCall, read: boolean): Promise<void> {
   const { operation, request } = exchange
   const bounds = boundsFor(exchange)
   const type = bodyTypeOf(request.headers['content-type'])
@@ -88,7 +83,7 @@ export async function attachBody(
     Number(length) > bounds.maxBytes
   ) {
     const document = await readDeclaredBody(exchange)
-    await exchange.guard.checkBody(operation, operationRequest, document?.value)
+    await exchange.guard.checkBody(operation, exchange, document?.value)
     call.rawBody = document?.json ?? formatJson(document?.value)
     call.headers = { 'content-type': 'application/json' }
     return

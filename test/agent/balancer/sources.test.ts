@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { plainAddress, toSources } from '../../../src/agent/balancer/sources.ts'
+import { shownAddress, toSources } from '../../../src/agent/balancer/sources.ts'
 
 const networks = ['10.0.0.0/8', 'fe80::/10']
 const addresses: [address: string | undefined, isAllowed: boolean][] = [
@@ -15,6 +15,6 @@ const addresses: [address: string | undefined, isAllowed: boolean][] = [
 
 for (const [address, isAllowed] of addresses) {
   test(`${address} ${isAllowed ? 'may' : 'may not'} connect`, () => {
-    assert.equal(toSources(networks).allows(plainAddress(address)), isAllowed)
+    assert.equal(toSources(networks).allows(shownAddress(address)), isAllowed)
   })
 }

@@ -2,7 +2,12 @@
 import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
-import { type Bake, bakeMigrations, openBakeStore, removedLog } from '../../../src/backends/bakery/bake-store.ts'
+import {
+  type Bake,
+  bakeMigrations,
+  openBakeStore,
+  removedLog,
+} from '../../../src/backends/infrastructure/providers/local/bakes/bake-store.ts'
 
 function openStore(bounds: { bakes: number; logLength: number }) {
   const db = new DatabaseSync(':memory:')

@@ -6,8 +6,10 @@ import { DatabaseSync } from 'node:sqlite'
 import { text } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
 import { create } from 'tar'
+import { openAgent } from '../../../src/agent/client.ts'
 import { createBakeryBackend } from '../../../src/backends/bakery/bakery.ts'
-import { bakeTimes } from '../../../src/backends/bakery/bakes.ts'
+import { bakeTimes } from '../../../src/backends/infrastructure/providers/local/bakes/bakes.ts'
+import { createLocalProvider } from '../../../src/backends/infrastructure/providers/local/provider.ts'
 import type { JsonObject } from '../../../src/json/values.ts'
 import { packImage, startInfrastructure, type TestInfrastructure } from '../../support/infrastructure.ts'
 import { createFolder, removeFolder } from '../../support/temporary-folder.ts'
@@ -59,7 +61,7 @@ async function startBakery(
     if (!existsSync(join(folder, name, 'fairlead-image.yml'))) writeFileSync(join(folder, name, 'fairlead-image.yml'), imageFile)
   }
   const infra = await startInfrastructure(t, {
-    beside: [createBakeryBackend({ ...patient, settleMs })],
+    beside: [createBakeryBackend([createLocalProvider(openAgent, { ...patient, settleMs })])],
     bakery: { 'local.packages': folder, 'local.templates': templates, ...bakery },
     ...(local !== undefined && { local }),
     ...(views !== undefined && {
@@ -112,7 +114,7 @@ async function logOf({ ask }: Bakery, id: unknown, region = 'global'): Promise<s
   return String(body['logsContent'])
 }
 
-const builds = (bakery: Bakery) => bakery.infra.read<JsonObject[]>('/local/builds')
+const builds = (bakery: Bakery) => bakery.infra.builders().ids()
 
 test('bakery-scenario 6, 7, 8, 9, 13, 19, 22, 25: equal requests share the bake that runs', async (t) => {
   const bakery = await startBakery(t)
@@ -121,10 +123,10 @@ test('bakery-scenario 6, 7, 8, 9, 13, 19, 22, 25: equal requests share the bake 
   assert.deepEqual(rest, { state: 'RUNNING', result: null, resource_id: id })
   assert.deepEqual(twin, first)
   assert.equal((await bakery.bake({})).body['id'], id)
-  assert.equal((await builds(bakery)).length, 1)
+  assert.equal(builds(bakery).length, 1)
   const other = await bakery.bake({ package: 'other' })
   assert.notEqual(other.body['id'], id)
-  assert.equal((await builds(bakery)).length, 2)
+  assert.equal(builds(bakery).length, 2)
   await waitFor(async () => (await logOf(bakery, id, 'anything-else')).includes('line1') || undefined, 'the log')
   assert.equal((await bakery.ask('GET', `/api/v1/global/bake/${String(id)}`)).status, 400)
   const again = await bakery.bake({}, '?rebake=1')
@@ -159,7 +161,7 @@ test('bakery-scenario 10, 11, 12: a bake becomes an image, which equal requests 
   assert.deepEqual(labels, { commit: 'abc', job: 'shop-main', buildNumber: '7' })
   assert.deepEqual(origin, { kind: 'bake', bake: id, user: 'anonymous', baseOs: 'trusty', package: 'app' })
   assert.match(await logOf(bakery, 'image/app:1.0.0'), /app:1\.0\.0 is stored/)
-  assert.deepEqual(await builds(bakery), [])
+  assert.deepEqual(builds(bakery), [])
 
   const reused = await bakery.bake({ ami_suffix: '1.0.0' })
   assert.deepEqual(reused.body, { id, state: 'COMPLETED', result: 'SUCCESS', resource_id: id })
@@ -266,7 +268,7 @@ test('a bake ends when it takes more disk than it may', async (t) => {
   const ended = await bakery.ended(body['id'])
   assert.deepEqual([ended['state'], ended['result']], ['CANCELED', 'FAILURE'])
   assert.match(await logOf(bakery, body['id']), /exceeded its limit of 16.+raise bakery\.local\.disk-mb/)
-  assert.deepEqual(await builds(bakery), [], 'its folder is gone')
+  assert.deepEqual(builds(bakery), [], 'its folder is gone')
 })
 
 test('a bake goes on while Fairlead restarts', async (t) => {
@@ -305,7 +307,7 @@ test('a bake whose end cannot be recorded is recorded later', async (t) => {
 test('a bake whose builder has gone is cancelled', async (t) => {
   const bakery = await startBakery(t)
   const { body } = await bakery.bake({})
-  await bakery.infra.ask('DELETE', `/local/builds/${String(body['id'])}`)
+  bakery.infra.builders().remove(String(body['id']))
   assert.equal((await bakery.ended(body['id']))['state'], 'CANCELED')
   assert.match(await logOf(bakery, body['id']), /vanished/)
 })
@@ -473,7 +475,7 @@ test('hostile sources are refused before anything runs', async (t) => {
   }
   const names: JsonObject[] = [{ ami_name: '../x' }, { ami_suffix: 'a/b' }]
   for (const name of names) assert.equal((await bakery.bake(name)).status, 400)
-  assert.deepEqual(await builds(bakery), [])
+  assert.deepEqual(builds(bakery), [])
 })
 
 test('copies stay within source and image', async (t) => {
@@ -581,7 +583,7 @@ test('bakes and uploads need WRITE on their accounts, and logs READ', async (t) 
     assert.equal(status, 403, user)
     assert.match(String(body['message']), says)
   }
-  assert.deepEqual(await builds(bakery), [])
+  assert.deepEqual(builds(bakery), [])
   const baked = await bake('ann')
   assert.equal(baked.status, 200)
   await bakery.ended(baked.body['id'])

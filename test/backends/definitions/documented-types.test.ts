@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { z } from 'zod'
-import { ApplicationAttributes, Project, Snapshot } from '../../../src/operations/models/applications.ts'
+import { ApplicationAttributes, Project, SnapshotModel } from '../../../src/operations/models/applications.ts'
 import {
   NotificationSettings,
   Pipeline,
@@ -33,7 +33,7 @@ const kinds: Readonly<Record<string, Kind>> = {
   },
   notifications: { model: NotificationSettings, path: '/notifications/application/demo', valid: {}, list: '/notifications' },
   snapshot: {
-    model: Snapshot,
+    model: SnapshotModel,
     path: '/snapshots',
     valid: { application: 'demo', account: 'a' },
     list: '/snapshots/demo-a/history',

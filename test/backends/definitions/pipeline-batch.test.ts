@@ -6,7 +6,7 @@ import type { BackendContext } from '../../../src/backends/backend.ts'
 import { createDefinitions } from '../../../src/backends/definitions/collections.ts'
 import { saveBatch } from '../../../src/backends/definitions/pipeline-batch.ts'
 import { checkPatterns } from '../../../src/backends/definitions/trigger-patterns.ts'
-import { documentMigrations } from '../../../src/backends/document-store.ts'
+import { documentMigrations } from '../../../src/backends/stores/document-store.ts'
 import { countTurns } from '../../support/turns.ts'
 
 function openDefinitions() {

@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import pino from 'pino'
 import { definitionsBackend } from '../../../src/backends/definitions/definitions.ts'
-import { createBackendServer } from '../../../src/backends/server.ts'
+import { createBackendServer } from '../../../src/backends/hosting/server.ts'
 import { openDatabase } from '../../../src/storage/database.ts'
 
 const dataDir = process.argv[2] as string

@@ -3,6 +3,7 @@ import { type TestContext, test } from 'node:test'
 import type { CallService } from '../../../src/backends/backend.ts'
 import { infrastructureBackend } from '../../../src/backends/infrastructure/infrastructure.ts'
 import { startBackends } from '../../support/backends.ts'
+import { startInfrastructure as startWithProvider } from '../../support/infrastructure.ts'
 import { waitFor } from '../../support/wait-until.ts'
 
 const front50: CallService = async (_service, { path }) => {
@@ -246,8 +247,8 @@ test('clusters of a project list applications with zero counts', async (t) => {
 })
 
 test('entity tags need WRITE on the application of the entity', async (t) => {
-  const backends = await startBackends(t, [infrastructureBackend], {
-    settings: { authorization: true },
+  const { backends } = await startWithProvider(t, {
+    authorization: true,
     others: async (_service, { path }) => {
       const writes = (name: string) => ({ name, authorizations: ['READ', 'WRITE'] })
       const names = path.endsWith('/owner') ? ['mine', 'secret'] : ['mine']

@@ -3,19 +3,19 @@ import assert from 'node:assert/strict'
 import { createServer } from 'node:net'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
-import { Desired, desiredMigrations } from '../../../src/backends/infrastructure/local/desired.ts'
-import { Ports } from '../../../src/backends/infrastructure/local/ports.ts'
-import type { LocalAccountSettings } from '../../../src/backends/infrastructure/settings.ts'
+import { Desired, desiredMigrations } from '../../../src/backends/infrastructure/providers/local/desired.ts'
+import { InstancePorts } from '../../../src/backends/infrastructure/providers/local/ports.ts'
+import type { LocalAccountSettings } from '../../../src/backends/infrastructure/providers/local/settings.ts'
 import { claimPorts } from '../../support/free-port.ts'
 import { createFolder } from '../../support/temporary-folder.ts'
 
 const ports = await claimPorts()
 const account = { name: 'dev', ports } as LocalAccountSettings
 
-function openPorts(dataDir: string, ownPorts: readonly number[] = []): Ports {
+function openPorts(dataDir: string, ownPorts: readonly number[] = []): InstancePorts {
   const db = new DatabaseSync(':memory:')
   for (const migration of desiredMigrations) db.exec(migration)
-  return new Ports(new Desired(db), ownPorts, dataDir)
+  return new InstancePorts(new Desired(db), ownPorts, dataDir)
 }
 
 test('the search begins at a place that depends on the data directory alone, and goes round', async () => {

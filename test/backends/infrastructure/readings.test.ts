@@ -9,9 +9,9 @@ import {
   type LocalBalancer,
   type LocalGroup,
   type LocalInstance,
-} from '../../../src/backends/infrastructure/local/desired.ts'
-import { Readings } from '../../../src/backends/infrastructure/local/readings.ts'
-import type { Observation } from '../../../src/backends/infrastructure/local/reconciler.ts'
+} from '../../../src/backends/infrastructure/providers/local/desired.ts'
+import { Readings } from '../../../src/backends/infrastructure/providers/local/readings.ts'
+import type { Observation } from '../../../src/backends/infrastructure/providers/local/reconciler.ts'
 import { versionOf } from '../../../src/backends/infrastructure/versions.ts'
 import { writeServerGroupSummary } from '../../../src/backends/infrastructure/views.ts'
 

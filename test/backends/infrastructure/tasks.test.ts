@@ -4,8 +4,8 @@ import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
 import pino from 'pino'
 import type { ServiceAnswer } from '../../../src/backends/backend.ts'
-import { Reconciler, type ReconcilerOptions } from '../../../src/backends/infrastructure/local/reconciler.ts'
 import type { OperationType } from '../../../src/backends/infrastructure/operation-type.ts'
+import { Reconciler, type ReconcilerOptions } from '../../../src/backends/infrastructure/providers/local/reconciler.ts'
 import { Tasks, taskMigrations } from '../../../src/backends/infrastructure/tasks.ts'
 import { fieldAt, textsOf } from '../../../src/json/values.ts'
 import { followTask, startInfrastructure } from '../../support/infrastructure.ts'
@@ -21,7 +21,11 @@ function openTasks(t: TestContext, run: OperationType['run']) {
   const db = new DatabaseSync(file, { timeout: 0 })
   for (const migration of taskMigrations) db.exec(migration)
   const other = new DatabaseSync(file)
-  const operation: OperationType = { check: () => [], resources: ({ names }) => textsOf(names), run }
+  const operation: OperationType = {
+    check: () => [],
+    applications: ({ names }) => textsOf(names).map((name) => name.split('-', 1)[0] ?? ''),
+    run,
+  }
   const tasks = new Tasks({ db, now: Date.now, log, find: () => operation, onChanged: () => {} })
   t.after(async () => {
     await tasks.close()

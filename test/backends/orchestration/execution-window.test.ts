@@ -39,6 +39,18 @@ test('an execution window opens on the day that clocks change', () => {
   assert.equal(opens, Date.UTC(2026, 2, 28, 23))
 })
 
+for (const [zone, opens] of [
+  ['Europe/Berlin', Date.UTC(2026, 9, 25, 1, 30)],
+  ['America/New_York', Date.UTC(2026, 10, 1, 6, 30)],
+] as const) {
+  test(`an execution window opens at the second of two equal times of ${zone}`, () => {
+    const startHour = zone === 'Europe/Berlin' ? 2 : 1
+    const window = parseWindow({ days: [1], whitelist: [{ startHour, startMin: 30, endHour: 5, endMin: 0 }] })
+
+    assert.equal(nextAllowedTime(window, opens - 12 * 3_600_000, zone), opens)
+  })
+}
+
 test('a window with impossible days or times is refused', () => {
   assert.throws(() => parseWindow({ days: [9] }), /Days/)
   assert.throws(() => parseWindow({ whitelist: [{ startHour: 25, endHour: 26 }] }), /time of day/)

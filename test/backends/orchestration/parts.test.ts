@@ -129,13 +129,13 @@ test('events wait in bounded memory, those of large executions shortened', async
     return { status: 200, body: undefined }
   }
   const sizes = new Map<unknown, number>()
-  const publisher = createLifeCyclePublisher(call, pino({ level: 'silent' }), (execution) => sizes.get(execution) ?? 0)
+  const publishEvents = createLifeCyclePublisher(call, pino({ level: 'silent' }), (execution) => sizes.get(execution) ?? 0)
   const publish = (size: number) => {
     const stage = createStage({ id: 's', refId: '1', type: 'wait', requisiteStageRefIds: [], context: { a: 1 } })
     const execution = { id: 'E', type: 'PIPELINE', application: 'app', trigger: {}, stages: [stage] } as never as Execution
     Object.assign(execution, { engine: { headers: {} }, authentication: { allowedAccounts: [] } })
     sizes.set(execution, size)
-    publisher.publish([
+    publishEvents([
       { phase: 'starting', execution, stage },
       { phase: 'complete', execution, stage },
     ])

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { permissionsByRule, toApplicationRule } from '../../../src/backends/permissions/application-rules.ts'
-import type { Permissions } from '../../../src/backends/permissions/authorizations.ts'
+import type { RolesByAuthorization } from '../../../src/backends/permissions/authorizations.ts'
 import { mergeRoles } from '../../../src/backends/permissions/roles.ts'
 import type { View } from '../../../src/backends/permissions/view.ts'
 import { startService } from './support.ts'
@@ -14,7 +14,7 @@ const rules = [
   toApplicationRule('web-shop', { WRITE: ['owners'] }),
 ]
 
-const names: [name: string, strategy: 'AGGREGATE' | 'MOST_SPECIFIC', permissions: Permissions][] = [
+const names: [name: string, strategy: 'AGGREGATE' | 'MOST_SPECIFIC', permissions: RolesByAuthorization][] = [
   ['api', 'AGGREGATE', { CREATE: ['creators'] }],
   ['WEBSITE', 'AGGREGATE', { READ: ['readers'], CREATE: ['creators', 'webbers'] }],
   ['web-shop-2', 'AGGREGATE', { READ: ['readers', 'shoppers'], CREATE: ['creators', 'webbers'] }],

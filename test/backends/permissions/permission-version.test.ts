@@ -5,7 +5,7 @@ import {
   countPermissionWrites,
   createPermissionVersion,
   readPermissionVersion,
-} from '../../../src/backends/permission-version.ts'
+} from '../../../src/backends/hosting/permission-version.ts'
 
 const requests = [
   ['POST', '/front50/v2/applications', 1],

@@ -5,6 +5,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import test, { type TestContext } from 'node:test'
 import { loadConfig } from '../../../src/config/config.ts'
+import { formMethod } from '../../../src/login/form/method.ts'
+import { ldapMethod } from '../../../src/login/ldap/method.ts'
+import { settingsOf } from '../../../src/login/settings.ts'
 import { checkConfig } from '../../config/given.ts'
 import { keyPairOf } from '../../support/self-signed.ts'
 
@@ -30,7 +33,7 @@ test('addresses, names and bases are put together', async (t) => {
       connectTimeout: '2s',
     }),
   )
-  const { ldap } = config.login
+  const ldap = settingsOf(config.login, ldapMethod)
   assert.deepEqual(
     ldap?.servers.map(({ host, port, secure, url }) => ({ host, port, secure, url })),
     [
@@ -43,17 +46,18 @@ test('addresses, names and bases are put together', async (t) => {
   assert.deepEqual(ldap?.userSearch, { base: 'dc=example,dc=org', filter: '(mail={0})' })
   assert.equal(ldap?.groupSearch?.base, 'dc=example,dc=org')
   assert.deepEqual([ldap?.connectTimeoutMs, ldap?.readTimeoutMs], [2000, 10_000])
-  assert.deepEqual([config.login.form.enabled, config.login.anonymous], [false, false])
+  assert.deepEqual([settingsOf(config.login, formMethod), config.login.anonymous], [undefined, false])
 })
 
 test('a timeout of 0 is a minute, as logins have to end', async (t) => {
   const { config } = await loadConfig(places(t, { ...good, connectTimeout: '0', readTimeout: '0s' }))
-  assert.deepEqual([config.login.ldap?.connectTimeoutMs, config.login.ldap?.readTimeoutMs], [60_000, 60_000])
+  const ldap = settingsOf(config.login, ldapMethod)
+  assert.deepEqual([ldap?.connectTimeoutMs, ldap?.readTimeoutMs], [60_000, 60_000])
 })
 
 test('a root with blanks is written as in an address', async (t) => {
   const { config } = await loadConfig(places(t, { ...good, url: 'ldaps://one.example/o=Big%20Company,c=DE' }))
-  assert.equal(config.login.ldap?.userDnPattern, 'uid={0},ou=users,o=Big Company,c=DE')
+  assert.equal(settingsOf(config.login, ldapMethod)?.userDnPattern, 'uid={0},ou=users,o=Big Company,c=DE')
 })
 
 const mistakes: [name: string, ldap: Record<string, unknown>, more: Record<string, unknown>, said: RegExp[]][] = [
@@ -112,7 +116,7 @@ test('a file without certificate is rejected', async (t) => {
   assert.match((await checkConfig(where)).text, /ldap\.caFile: .* holds no certificate in PEM form/)
   const { certificate } = keyPairOf('localhost')
   writeFileSync(file, certificate)
-  assert.equal((await loadConfig(where)).config.login.ldap?.authorities, certificate)
+  assert.equal(settingsOf((await loadConfig(where)).config.login, ldapMethod)?.authorities, certificate)
 })
 
 test('passwords without TLS are reported, except locally', async (t) => {

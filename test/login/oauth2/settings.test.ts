@@ -5,8 +5,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import test, { type TestContext } from 'node:test'
 import { ConfigError, type LoadedConfig, loadConfig } from '../../../src/config/config.ts'
+import { formMethod } from '../../../src/login/form/method.ts'
+import { oauth2Method } from '../../../src/login/oauth2/method.ts'
 import { fillRedirectUri } from '../../../src/login/oauth2/redirect-uri.ts'
 import type { Registration } from '../../../src/login/oauth2/registration.ts'
+import { settingsOf } from '../../../src/login/settings.ts'
 import { startIdentityProvider } from '../../support/identity-provider.ts'
 import { currentSettings, olderSettings, startOAuth2 } from './support.ts'
 
@@ -19,9 +22,9 @@ async function load(t: TestContext, yaml: string, env: Record<string, string> = 
 
 async function registrationOf(t: TestContext, yaml: string, env: Record<string, string> = {}): Promise<Registration> {
   const { config } = await load(t, yaml, env)
-  const [registration] = config.login.oauth2?.registrations ?? []
+  const [registration] = settingsOf(config.login, oauth2Method)?.registrations ?? []
   assert.ok(registration !== undefined, 'no registration')
-  assert.equal(config.login.form.enabled, false)
+  assert.equal(settingsOf(config.login, formMethod), undefined)
   return registration
 }
 
@@ -134,8 +137,10 @@ test('the spelling of installers is read, and their switch is obeyed', async (t)
 
   assert.equal(registration.id, 'github')
   assert.equal(registration.mapping.username, 'login')
-  assert.equal(off.config.login.oauth2, undefined)
-  assert.equal(off.config.login.form.enabled, true)
+  assert.deepEqual(
+    off.config.login.methods.map(({ type }) => type.name),
+    ['form'],
+  )
 })
 
 test('the spelling of the earliest releases is read', async (t) => {

@@ -75,7 +75,7 @@ test("the guide's addresses match the metadata", async (t) => {
 })
 
 test("the guide's reasons match the code", () => {
-  const sources = ['response.ts', 'signed-bytes.ts', 'saml-login.ts', 'identity.ts', '../../user-name.ts'].map((name) =>
+  const sources = ['response.ts', 'signed-bytes.ts', 'saml-login.ts', 'identity.ts', '../../names/user-name.ts'].map((name) =>
     readFileSync(join(resolve(import.meta.dirname, '../../../src/login/saml'), name), 'utf8'),
   )
   const cells = [...guide.matchAll(/^\| (`[^|]*) \|/gm)].map(([, cell = '']) => cell)

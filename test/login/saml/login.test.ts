@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { verify, X509Certificate } from 'node:crypto'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { toUser } from '../../../src/login/saml/identity.ts'
+import { assertionToUser } from '../../../src/login/saml/identity.ts'
 import { readSigned } from '../../../src/login/saml/signed-bytes.ts'
 import { parseXml } from '../../../src/login/saml/xml.ts'
 import { startRedis } from '../../support/redis.ts'
@@ -234,7 +234,7 @@ for (const [what, rolesDelimiter, values, roles] of roleRows) {
       attributes: new Map([['r', values]]),
       usableUntilMs: 0,
     }
-    assert.deepEqual(toUser(assertion, mapping, { skipped: () => {}, split: () => {} }).roles, roles)
+    assert.deepEqual(assertionToUser(assertion, mapping, { skipped: () => {}, split: () => {} }).roles, roles)
   })
 }
 

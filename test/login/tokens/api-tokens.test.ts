@@ -308,9 +308,9 @@ test('tokens lose the rights that their user loses', async (t) => {
   const { openTokens } = await import('../../../src/login/tokens/tokens.ts')
   await logIn('alice', ['dev'])
   const { default: pino } = await import('pino')
-  const { toTokenSettings, ApiTokenKeys } = await import('../../../src/login/tokens/settings.ts')
+  const { toTokenSettings, tokenKeys } = await import('../../../src/login/tokens/settings.ts')
   const report = { problem: () => {}, notice: () => {}, isSet: () => false }
-  const settings = toTokenSettings(ApiTokenKeys.parse({ 'api-tokens.enabled': true }), report, {
+  const settings = toTokenSettings(tokenKeys.read(tokenKeys.keys.parse({ 'api-tokens.enabled': true })), report, {
     standalone: false,
     anonymous: false,
   })

@@ -6,13 +6,13 @@ import { parseJson } from '../../../src/json/json.ts'
 import type { JsonObject } from '../../../src/json/values.ts'
 import { checkCarriedDocuments } from '../../../src/operations/access/job-form.ts'
 import { subjectsMentionedIn } from '../../../src/operations/access/mentions.ts'
-import type { Subject } from '../../../src/operations/access/subject.ts'
+import type { DemandSubject } from '../../../src/operations/access/subject.ts'
 import { subjectsOfDefinition, subjectsOfJobs, subjectsOfStart, subjectsOfTask } from '../../../src/operations/access/subjects.ts'
 
 const refusal = (code: string) => (error: GatewayError) => error.code === code
-const isHidden = (subjects: Subject[]) => subjects.some(({ kind }) => kind === 'hidden')
-const needsIn = (subjects: Subject[]) => subjects.flatMap((subject) => (subject.kind === 'need' ? [subject.need] : []))
-const idsIn = (subjects: Subject[]) => subjects.flatMap((subject) => (subject.kind === 'owned' ? [subject.id] : []))
+const isHidden = (subjects: DemandSubject[]) => subjects.some(({ kind }) => kind === 'hidden')
+const needsIn = (subjects: DemandSubject[]) => subjects.flatMap((subject) => (subject.kind === 'need' ? [subject.need] : []))
+const idsIn = (subjects: DemandSubject[]) => subjects.flatMap((subject) => (subject.kind === 'owned' ? [subject.id] : []))
 const encoded = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64')
 
 test('names behind evaluated keys are hidden at any depth', () => {

@@ -21,6 +21,12 @@ test('stage types of an external orchestrator are not verified', async (t) => {
   assert.deepEqual([deploy?.['label'], Object.hasOwn(deploy ?? {}, 'runsHere')], ['Deploy', false])
 })
 
+test('cloud providers of an external infrastructure service are described as far as they differ', async (t) => {
+  const platform = await startPlatform(t)
+  const { status, body } = await platform.ask('GET /capabilities/cloudProviders')
+  assert.deepEqual([status, (body as { id: string }[]).map(({ id }) => id), platform.calls()], [200, ['kubernetes'], []])
+})
+
 const missing = [
   ['GET /projects/nope', /no project with the name or id nope/],
   ['GET /manifests/prod/ns/deployment%20web', /no manifest deployment web at ns in prod/],

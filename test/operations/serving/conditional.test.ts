@@ -199,11 +199,7 @@ async function startWithUsers(t: test.TestContext, dataDir?: string) {
     const permissions = { READ: [role], WRITE: [role], EXECUTE: [role] }
     return submit({ type: 'updateApplication', application: { name: 'web', email, permissions } })
   }
-  const readsWithoutCall = async () => {
-    const { text } = await askAs('admin', '/metrics')
-    return [...text.matchAll(/^fairlead_shared_reads_total\{.*\} (\d+)$/gm)].reduce((sum, [, count]) => sum + Number(count), 0)
-  }
-  return { ...gateway, askAs, save, readsWithoutCall }
+  return { ...gateway, askAs, save }
 }
 
 const polledReads = [
@@ -215,27 +211,6 @@ const polledReads = [
   '/applications/web/serverGroups',
   '/applications/web/loadBalancers',
 ]
-
-test('a repeated 304 of embedded services needs no call', async (t) => {
-  const { askAs, save, readsWithoutCall } = await startWithUsers(t)
-  await save('dev')
-  for (const name of ['sam', 'olga']) await askAs(name, '/applications')
-  for (const path of polledReads) {
-    const { tag } = await askAs('rita', path)
-    assert.ok(tag, path)
-    assert.equal((await askAs('rita', path, tag)).status, 304, path)
-    const before = await readsWithoutCall()
-    const again = await askAs('rita', path, tag)
-    assert.deepEqual([again.status, again.text, again.tag], [304, '', tag], path)
-    assert.equal((await askAs('sam', path, tag)).status, 304, path)
-    assert.equal((await readsWithoutCall()) - before, 2, path)
-    // Another form, another condition, another user without the right.
-    assert.equal((await askAs('rita', path, '"other"')).status, 200, path)
-    assert.equal((await askAs('rita', path, tag, { accept: 'application/x-yaml' })).status, 200, path)
-    const ofOthers = await askAs('olga', path, tag)
-    assert.ok(path === '/applications' ? ofOthers.status === 200 : ofOthers.status === 403, `${path} ${ofOthers.status}`)
-  }
-})
 
 test('a repeated 304 ends with the rights and with the state', async (t) => {
   const { askAs, save } = await startWithUsers(t)

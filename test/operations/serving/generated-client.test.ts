@@ -4,7 +4,7 @@ import { copyFileSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { pathToFileURL } from 'node:url'
-import { findOperation } from '../../../src/operations/access/find-operation.ts'
+import { findApiOperation } from '../../../src/operations/access/find-operation.ts'
 import { allOperations, subjects } from '../../../src/operations/all.ts'
 import { formatOpenApi } from '../../../src/operations/serving/openapi.ts'
 import { startGateway } from '../../support/gateway.ts'
@@ -86,7 +86,7 @@ function recordInto(recorded: Recorded[]): typeof fetch {
 
 /** What a real answer has that its documented type does not allow. */
 function findMisfits({ request, answer }: Recorded): string[] {
-  const { operation } = findOperation(allOperations, request)
+  const { operation } = findApiOperation(allOperations, request)
   const { error } = operation.answer.safeParse(answer)
   return (error?.issues ?? []).map(({ path, message }) => `${operation.id} ${path.join('.')}: ${message}`)
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import type { z } from 'zod'
 import { allOperations } from '../../../src/operations/all.ts'
-import { flag, integer, list, text } from '../../../src/operations/schemas.ts'
+import { flagModel, integer, list, textModel } from '../../../src/operations/schemas.ts'
 import { createQueryRules, parseQuery } from '../../../src/operations/serving/parse-query.ts'
 
 /** What names the thing that the request is about; an empty name would be about nothing. */
@@ -43,10 +43,10 @@ test('blanks around numbers, flags and names in lists do not count', () => {
     parseQuery(createQueryRules({ x: schema }), new URLSearchParams(query)).query['x']
   assert.equal(parse(integer, 'x=+5'), 5)
   assert.equal(parse(integer, 'x=%2B5%20'), 5)
-  assert.equal(parse(flag, 'x=%20yes'), true)
+  assert.equal(parse(flagModel, 'x=%20yes'), true)
   assert.deepEqual(parse(list, 'x=a,%20b,,&x=c'), ['a', 'b', 'c'])
   assert.equal(parse(list.optional(), 'x=%20,'), undefined)
-  assert.equal(parse(text, 'x=+5'), ' 5')
+  assert.equal(parse(textModel, 'x=+5'), ' 5')
 })
 
 function isRefused(parse: () => unknown): boolean {

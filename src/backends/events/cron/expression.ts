@@ -1,31 +1,15 @@
 /** Parser of cron expressions in the Quartz dialect, with an optional year. */
+import { Cron } from 'croner'
 
 export interface CronExpression {
-  /** Ascending, as are all lists here. */
-  seconds: number[]
-  minutes: number[]
-  hours: number[]
-  days: DayRule
-  /** 1 is January. */
-  months: number[]
-  /** Undefined means every year. */
-  years: number[] | undefined
+  /** Times that any of these has on a clock that shows UTC are times of the expression. */
+  readonly patterns: readonly Cron[]
+  /** It names no hours, so that the hour counts twice that comes twice. */
+  readonly everyHour: boolean
 }
 
-export type DayRule = { kind: 'day-of-month'; rules: MonthDayRule[] } | { kind: 'day-of-week'; rule: WeekDayRule }
-
-export type MonthDayRule =
-  | { kind: 'days'; days: number[] }
-  /** The weekday (Monday to Friday) nearest to the day, in the same month. */
-  | { kind: 'nearest-weekday'; day: number }
-  /** The last day of the month, or so many days before it; with `weekday` the nearest Monday to Friday. */
-  | { kind: 'last'; daysBefore: number; weekday: boolean }
-
-/** 1 is Sunday. */
-export type WeekDayRule =
-  | { kind: 'days'; days: number[] }
-  | { kind: 'last'; day: number }
-  | { kind: 'nth'; day: number; nth: number }
+/** Days of the month: as croner reads them, or so many before the last one, with `weekday` the nearest Monday to Friday. */
+type MonthDays = { kind: 'days'; text: string } | { kind: 'before-last'; daysBefore: number; weekday: boolean }
 
 interface Field {
   name: string
@@ -80,63 +64,83 @@ export function parseCron(text: string): CronExpression {
   }
   const [seconds, minutes, hours, days, months, weekDays, years] = fields as [string, string, string, string, string, string] &
     string[]
+  const hoursOfDay = parseList(hours, hour)
+  const time = [parseList(seconds, second), parseList(minutes, minute), hoursOfDay].join(' ')
+  const monthsOfYear = parseList(months, month)
+  const someYears = years === undefined || years === '*' ? undefined : parseList(years, year)
+  const patterns = parseDays(days, weekDays, monthsOfYear, someYears)
   return {
-    seconds: parseList(seconds, second),
-    minutes: parseList(minutes, minute),
-    hours: parseList(hours, hour),
-    months: parseList(months, month),
-    days: parseDays(days, weekDays),
-    years: years === undefined || years === '*' ? undefined : parseList(years, year),
+    patterns: patterns.map((text) => new Cron(`${time} ${text}`, { timezone: 'UTC', paused: true, alternativeWeekdays: true })),
+    everyHour: hoursOfDay.length === 24,
   }
 }
 
-function parseDays(days: string, weekDays: string): DayRule {
+/** @returns the last four fields, as croner reads them */
+function parseDays(days: string, weekDays: string, monthsOfYear: number[], years: number[] | undefined): string[] {
   if (days === '?' && weekDays === '?') throw new Error('"?" can stand for the day of month or the day of week, not for both.')
-  if (days === '?') return { kind: 'day-of-week', rule: parseWeekDays(weekDays) }
-  if (weekDays === '?') return { kind: 'day-of-month', rules: parseMonthDays(days) }
-  throw new Error('A day of month and a day of week cannot be given together; write "?" for one of them.')
+  if (days !== '?' && weekDays !== '?') {
+    throw new Error('A day of month and a day of week cannot be given together; write "?" for one of them.')
+  }
+  const rest = (weekDay: string) => `${monthsOfYear} ${weekDay} ${years ?? '*'}`
+  if (days === '?') return [`* ${rest(parseWeekDays(weekDays))}`]
+  const monthDays = parseMonthDays(days)
+  return monthDays.kind === 'days' ? [`${monthDays.text} ${rest('*')}`] : beforeLast(monthDays, monthsOfYear, years)
 }
 
-function parseMonthDays(text: string): MonthDayRule[] {
+const isLeap = (someYear: number) => new Date(Date.UTC(someYear, 1, 29)).getUTCMonth() === 1
+/** Each month with its last day, February with the years that it has it in. */
+const lastDays = [
+  { last: 31, months: [1, 3, 5, 7, 8, 10, 12] },
+  { last: 30, months: [4, 6, 9, 11] },
+  { last: 29, months: [2], hasYear: isLeap },
+  { last: 28, months: [2], hasYear: (someYear: number) => !isLeap(someYear) },
+]
+
+/** Croner knows the last day, and none that is counted from it. */
+function beforeLast(
+  { daysBefore, weekday }: Extract<MonthDays, { kind: 'before-last' }>,
+  monthsOfYear: number[],
+  years = run(year.min, year.max, 1, year),
+): string[] {
+  return lastDays.flatMap(({ last, months, hasYear = () => true }) => {
+    const fields = [monthsOfYear.filter((one) => months.includes(one)), years.filter(hasYear)]
+    if (daysBefore >= last || fields.some(({ length }) => length === 0)) return []
+    return [`${last - daysBefore}${weekday ? 'W' : ''} ${fields.join(' * ')}`]
+  })
+}
+
+function parseMonthDays(text: string): MonthDays {
   const items = text.split(',')
   if (items.length > 1 && items.some((item) => item.startsWith('L'))) {
     throw new Error('"L" cannot be combined with other days of the month.')
   }
-  const days: number[] = []
-  const special: MonthDayRule[] = []
-  for (const item of items) {
-    const rule = parseSpecialDay(item)
-    if (rule === undefined) days.push(...parseItem(item, dayOfMonth))
-    else special.push(rule)
-  }
-  return days.length === 0 ? special : [{ kind: 'days', days: ascending(days) }, ...special]
+  const before = /^L-(\d{1,2})(W?)$/.exec(text)
+  if (before === null) return { kind: 'days', text: items.map(parseMonthDay).join(',') }
+  const daysBefore = Number(before[1])
+  if (daysBefore > 30) throw new Error('The offset after "L-" is at most 30.')
+  return { kind: 'before-last', daysBefore, weekday: before[2] === 'W' }
 }
 
-/** `L`, `L-3`, `LW`, `L-3W` or `15W`. */
-function parseSpecialDay(item: string): MonthDayRule | undefined {
-  const last = /^L(?:-(\d{1,2}))?(W)?$/.exec(item)
-  if (last !== null) {
-    const daysBefore = Number(last[1] ?? 0)
-    if (daysBefore > 30) throw new Error('The offset after "L-" is at most 30.')
-    return { kind: 'last', daysBefore, weekday: last[2] !== undefined }
-  }
-  const nearest = /^(\d{1,2})W$/.exec(item)
-  return nearest === null ? undefined : { kind: 'nearest-weekday', day: parseValue(nearest[1] as string, dayOfMonth) }
+/** `L`, `LW`, `15W`, or what every field takes. */
+function parseMonthDay(item: string): string {
+  if (item === 'L' || item === 'LW') return item
+  const nearest = /^(\d{1,2})W$/.exec(item)?.[1]
+  return nearest === undefined ? String(parseItem(item, dayOfMonth)) : `${parseValue(nearest, dayOfMonth)}W`
 }
 
-function parseWeekDays(text: string): WeekDayRule {
-  if (text === 'L') return { kind: 'days', days: [7] }
-  const last = /^([A-Z]{3}|\d)L$/.exec(text)
-  if (last !== null) return { kind: 'last', day: parseValue(last[1] as string, dayOfWeek) }
-  const nth = /^([A-Z]{3}|\d)#(\d+)$/.exec(text)
-  if (nth !== null) {
-    if (Number(nth[2]) < 1 || Number(nth[2]) > 5) throw new Error('The number after "#" is 1 to 5.')
-    return { kind: 'nth', day: parseValue(nth[1] as string, dayOfWeek), nth: Number(nth[2]) }
+function parseWeekDays(text: string): string {
+  if (text === 'L') return '7'
+  const last = /^([A-Z]{3}|\d)L$/.exec(text)?.[1]
+  if (last !== undefined) return `${parseValue(last, dayOfWeek)}#L`
+  const [, day, nth] = /^([A-Z]{3}|\d)#(\d+)$/.exec(text) ?? []
+  if (day !== undefined) {
+    if (Number(nth) < 1 || Number(nth) > 5) throw new Error('The number after "#" is 1 to 5.')
+    return `${parseValue(day, dayOfWeek)}#${nth}`
   }
   if (/[L#]/.test(text)) {
     throw new Error(`"${text}" is no day of week; "L" and "#" follow a single day, as in 6L, FRI#3.`)
   }
-  return { kind: 'days', days: parseList(text, dayOfWeek) }
+  return String(parseList(text, dayOfWeek))
 }
 
 function parseList(text: string, field: Field): number[] {

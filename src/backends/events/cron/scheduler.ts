@@ -4,8 +4,8 @@ import type { StatementSync } from 'node:sqlite'
 import { isTrue, type JsonObject, textOf } from '../../../json/values.ts'
 import { inTransaction } from '../../../storage/database.ts'
 import type { BackendContext } from '../../backend.ts'
-import type { EffectivePipeline, EffectivePipelines } from '../../effective-pipelines.ts'
-import { callInTurns } from '../../in-turns.ts'
+import type { EffectivePipeline, EffectivePipelines } from '../../pipelines/effective-pipelines.ts'
+import { callInTurns } from '../../stores/in-turns.ts'
 import { toIdentity } from '../identity.ts'
 import { loadFreshPipeline, loadTriggeredPipelines } from '../pipelines.ts'
 import { isDropped } from '../quiet-period.ts'
@@ -14,7 +14,6 @@ import type { Starts } from '../starts.ts'
 import { type CronExpression, parseCron } from './expression.ts'
 import { nextTime } from './next-time.ts'
 import { withoutSpread } from './spread.ts'
-import { ZoneClock } from './zone-clock.ts'
 
 export const cronMigrations = [
   `CREATE TABLE events_cron (
@@ -54,7 +53,6 @@ export class CronScheduler {
   readonly #starts: Starts
   readonly #pipelines: EffectivePipelines
   readonly #lookEveryMs: number
-  readonly #clock: ZoneClock
   readonly #changes: StatementSync
   readonly #remember: StatementSync
   readonly #lastFired: StatementSync
@@ -73,7 +71,6 @@ export class CronScheduler {
     this.#starts = starts
     this.#pipelines = pipelines
     this.#lookEveryMs = lookEveryMs
-    this.#clock = new ZoneClock(context.settings.timeZone)
     this.#changes = context.db.prepare('SELECT total_changes() AS changes')
     this.#lastFired = context.db.prepare('SELECT fired_ms FROM events_cron WHERE trigger_key = ?')
     this.#remember = context.db.prepare(
@@ -183,7 +180,7 @@ export class CronScheduler {
     const now = this.#context.now()
     const fired = Number(this.#lastFired.get(key)?.['fired_ms'] ?? 0)
     // A clock that was corrected does not fire again; what lies further ahead is from before it was set back.
-    return nextTime(cron, fired > now + maxLateMs ? now : Math.max(now, fired), this.#clock)
+    return nextTime(cron, fired > now + maxLateMs ? now : Math.max(now, fired), this.#context.settings.timeZone)
   }
 
   /** One that fails stays due and does not keep the others back. @returns whether any has failed. */
@@ -206,11 +203,11 @@ export class CronScheduler {
     if (missed)
       this.#context.log.warn({ pipeline: entry.pipeline['id'], dueMs }, 'A cron trigger was missed and is not made up for.')
     if (start !== undefined && !isDropped(this.#context, start)) {
-      const id = inTransaction(this.#context.db, () => {
+      const stored = inTransaction(this.#context.db, () => {
         this.#remember.run(entry.key, dueMs)
         return this.#starts.store(start)
       })
-      this.#starts.send(id, start)
+      this.#starts.send(stored)
     }
     const current = this.#schedule.get(entry.key)
     if (current !== undefined) current.dueMs = this.#nextDue(entry.cron, entry.key)

@@ -3,14 +3,14 @@
  *
  * @see docs/contracts/events.md#validation-of-cron-expressions
  */
+import cronstrue from 'cronstrue'
 import { BackendError } from '../../backend.ts'
-import { describeCron } from './description.ts'
 import { type CronExpression, parseCron } from './expression.ts'
 import { nextTime } from './next-time.ts'
 import { isSpread, withoutSpread } from './spread.ts'
-import { ZoneClock } from './zone-clock.ts'
 
 const shownTimes = 3
+const noDescription = 'No description available'
 
 /** What an editor shows of an expression that is valid: when it fires next, in the zone of the schedule. */
 interface Upcoming {
@@ -25,14 +25,14 @@ export function validateWithTimes(
   { nowMs, timeZone }: { nowMs: number; timeZone: string },
 ): ReturnType<typeof validateCron> & Upcoming {
   const verdict = validateCron(expression)
-  const nextTimes = isSpread(expression) ? [] : timesAfter(nowMs, parseCron(expression), new ZoneClock(timeZone))
+  const nextTimes = isSpread(expression) ? [] : timesAfter(nowMs, parseCron(expression), timeZone)
   return { ...verdict, nextTimes, timeZone }
 }
 
-function timesAfter(nowMs: number, cron: CronExpression, clock: ZoneClock): number[] {
+function timesAfter(nowMs: number, cron: CronExpression, timeZone: string): number[] {
   const times: number[] = []
   while (times.length < shownTimes) {
-    const next = nextTime(cron, times.at(-1) ?? nowMs, clock)
+    const next = nextTime(cron, times.at(-1) ?? nowMs, timeZone)
     if (next === undefined) break
     times.push(next)
   }
@@ -42,13 +42,23 @@ function timesAfter(nowMs: number, cron: CronExpression, clock: ZoneClock): numb
 /** @throws {BackendError} 400 with the expression and what is wrong with it. */
 export function validateCron(expression: string): { response: string; description: string } {
   try {
-    const cron = parseCron(withoutSpread(expression, ''))
-    return {
-      response: 'Cron expression is valid',
-      description: isSpread(expression) ? 'No description available' : describeCron(cron),
-    }
+    parseCron(withoutSpread(expression, ''))
+    return { response: 'Cron expression is valid', description: describeCron(expression) }
   } catch (error) {
     const shown = expression.length > 200 ? `${expression.slice(0, 200)}…` : expression
     throw new BackendError(400, `Cron expression '${shown}' is not valid: ${(error as Error).message}`)
+  }
+}
+
+/** For example "At 10:00 AM, only on Thursday". A few forms that are valid have no words. */
+function describeCron(expression: string): string {
+  if (isSpread(expression)) return noDescription
+  // Words begin with the first value, which a step alone leaves out; what follows the year counts as nothing.
+  const fields = expression.trim().toUpperCase().split(/\s+/).slice(0, 7)
+  const text = fields.map((field) => field.replace(/(^|,)\//g, '$1*/')).join(' ')
+  try {
+    return cronstrue.toString(text, { dayOfWeekStartIndexZero: false })
+  } catch {
+    return noDescription
   }
 }

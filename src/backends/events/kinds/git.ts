@@ -60,7 +60,7 @@ interface GitChange {
   hash: string
   branch: string
   action: string
-  /** Of pull requests. */
+  /** Pull requests have one. */
   number?: unknown
   draft?: unknown
   state?: unknown

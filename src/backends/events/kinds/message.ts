@@ -34,7 +34,7 @@ export const messageKinds: TriggerKind[] = [
   },
 ]
 
-/** Of a release; whatever else the event has must not change what the trigger is, or whom it runs as. */
+/** The fields of a release; whatever else the event has must not change what the trigger is, or whom it runs as. */
 const releaseFields = [
   ...['pluginId', 'description', 'provider', 'version', 'releaseDate', 'requires', 'parsedRequires'],
   ...['binaryUrl', 'sha256sum', 'sha512sum', 'preferred'],

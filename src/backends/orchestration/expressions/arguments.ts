@@ -1,6 +1,6 @@
 /** Checks of what functions and methods of expressions are called with. */
 import { ExpressionError } from './lexer.ts'
-import { describe, isList, numberOf } from './values.ts'
+import { describe, isList, numberValueOf } from './values.ts'
 
 /** @throws {ExpressionError} */
 export function textArgument(value: unknown): string {
@@ -10,7 +10,7 @@ export function textArgument(value: unknown): string {
 
 /** @throws {ExpressionError} */
 export function wholeArgument(value: unknown): number {
-  const number = numberOf(value)
+  const number = numberValueOf(value)
   if (number === undefined || number.kind === 'real') {
     throw new ExpressionError(`A whole number was expected instead of ${describe(value)}.`)
   }

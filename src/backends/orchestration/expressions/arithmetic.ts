@@ -2,7 +2,7 @@
 import type { Meter } from '../../regex/meter.ts'
 import { ExpressionError } from './lexer.ts'
 import type { BinaryOperator } from './syntax.ts'
-import { describe, fromNumber, type NumberValue, numberOf, toText, weigh } from './values.ts'
+import { describe, fromNumber, numberValueOf, toExpressionText, weigh } from './values.ts'
 
 export type ArithmeticOperator = Extract<BinaryOperator, '+' | '-' | '*' | '/' | '%' | '^'>
 
@@ -13,60 +13,49 @@ const largestExponent = 1000n
 /** @throws {ExpressionError} for operands that the operator does not take. */
 export function calculate(operator: ArithmeticOperator, left: unknown, right: unknown, meter: Meter): unknown {
   if (operator === '+' && (typeof left === 'string' || typeof right === 'string')) {
-    return join(toText(left, meter), toText(right, meter))
+    return checkedText(toExpressionText(left, meter) + toExpressionText(right, meter))
   }
   weigh(left, meter)
   weigh(right, meter)
-  const one = numberOf(left)
-  const other = numberOf(right)
+  const one = numberValueOf(left)
+  const other = numberValueOf(right)
   if (operator === '*' && typeof left === 'string' && other !== undefined) return repeat(left, Number(other.value))
   if (one === undefined || other === undefined) {
     throw new ExpressionError(`"${operator}" does not work on ${describe(left)} and ${describe(right)}.`)
   }
   if (one.kind === 'real' || other.kind === 'real') {
-    return fromNumber({ kind: 'real', value: calculateReal(operator, Number(one.value), Number(other.value)) })
+    return fromNumber({ kind: 'real', value: realOperators[operator](Number(one.value), Number(other.value)) })
   }
   const kind = one.kind === 'long' || other.kind === 'long' ? 'long' : 'int'
-  return fromNumber({ kind, value: calculateWhole(operator, one.value, other.value) })
+  return fromNumber({ kind, value: wholeOperators[operator](one.value, other.value) })
 }
 
-function calculateReal(operator: ArithmeticOperator, one: number, other: number): number {
-  switch (operator) {
-    case '+':
-      return one + other
-    case '-':
-      return one - other
-    case '*':
-      return one * other
-    case '/':
-      return one / other
-    case '%':
-      return one % other
-    case '^':
-      return one ** other
-  }
+const realOperators: Readonly<Record<ArithmeticOperator, (one: number, other: number) => number>> = {
+  '+': (one, other) => one + other,
+  '-': (one, other) => one - other,
+  '*': (one, other) => one * other,
+  '/': (one, other) => one / other,
+  '%': (one, other) => one % other,
+  '^': (one, other) => one ** other,
 }
 
-function calculateWhole(operator: ArithmeticOperator, one: bigint, other: bigint): bigint {
-  switch (operator) {
-    case '+':
-      return one + other
-    case '-':
-      return one - other
-    case '*':
-      return one * other
-    case '/':
-    case '%':
-      if (other === 0n) throw new ExpressionError('Division by zero.')
-      return operator === '/' ? one / other : one % other
-    case '^':
-      if (other < 0n || other > largestExponent) throw new ExpressionError(`The exponent ${other} is out of range.`)
-      return power(one, other)
-  }
+const wholeOperators: Readonly<Record<ArithmeticOperator, (one: bigint, other: bigint) => bigint>> = {
+  '+': (one, other) => one + other,
+  '-': (one, other) => one - other,
+  '*': (one, other) => one * other,
+  '/': (one, other) => one / checkDivisor(other),
+  '%': (one, other) => one % checkDivisor(other),
+  '^': power,
+}
+
+function checkDivisor(value: bigint): bigint {
+  if (value === 0n) throw new ExpressionError('Division by zero.')
+  return value
 }
 
 /** Cut to size at each step: it will be in the end, and would have thousands of digits before. */
 function power(base: bigint, exponent: bigint): bigint {
+  if (exponent < 0n || exponent > largestExponent) throw new ExpressionError(`The exponent ${exponent} is out of range.`)
   let result = 1n
   let square = base
   for (let rest = exponent; rest > 0n; rest >>= 1n) {
@@ -74,11 +63,6 @@ function power(base: bigint, exponent: bigint): bigint {
     square = BigInt.asIntN(64, square * square)
   }
   return result
-}
-
-function join(one: string, other: string): string {
-  checkLength(one.length + other.length)
-  return one + other
 }
 
 export function repeat(text: string, times: number): string {
@@ -92,8 +76,14 @@ export function checkLength(length: number): void {
   if (length > longestText) throw new ExpressionError(`The text would have more than ${longestText} characters.`)
 }
 
+/** @throws {ExpressionError} when the text is too long. */
+export function checkedText(text: string): string {
+  checkLength(text.length)
+  return text
+}
+
 export function negate(value: unknown): unknown {
-  const number: NumberValue | undefined = numberOf(value)
+  const number = numberValueOf(value)
   if (number === undefined) throw new ExpressionError(`"-" does not work on ${describe(value)}.`)
   return fromNumber(number.kind === 'real' ? { kind: 'real', value: -number.value } : { ...number, value: -number.value })
 }

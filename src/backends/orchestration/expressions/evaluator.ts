@@ -10,8 +10,8 @@ import { createJavaObject, readConstant, referToClass } from './java/classes.ts'
 import { type CallContext, JavaClassReference } from './java/java-class.ts'
 import { ExpressionError } from './lexer.ts'
 import { callMethod } from './methods.ts'
-import type { BinaryOperator, Node } from './syntax.ts'
-import { areEqual, compare, describe, isList, isMap, isNull, keysOf, numberOf, toBoolean, weigh } from './values.ts'
+import type { BinaryOperator, ExpressionNode } from './syntax.ts'
+import { areEqual, compare, countedKeysOf, describe, isList, isMap, isNull, numberValueOf, toBoolean, weigh } from './values.ts'
 
 /** What an expression can refer to. */
 export interface Scope {
@@ -34,7 +34,7 @@ export function createExpressionMeter(): Meter {
 }
 
 /** @throws {ExpressionError} */
-export function evaluateNode(node: Node, scope: Scope, context: CallContext): unknown {
+export function evaluateNode(node: ExpressionNode, scope: Scope, context: CallContext): unknown {
   return new Evaluation(scope, context).evaluate(node)
 }
 
@@ -55,7 +55,7 @@ class Evaluation {
     this.#meter = context.meter
   }
 
-  evaluate(node: Node): unknown {
+  evaluate(node: ExpressionNode): unknown {
     this.#meter.spend()
     switch (node.kind) {
       case 'literal':
@@ -93,7 +93,7 @@ class Evaluation {
     }
   }
 
-  #arguments(args: readonly Node[]): unknown[] {
+  #arguments(args: readonly ExpressionNode[]): unknown[] {
     return args.map((arg) => this.#weighed(this.evaluate(arg)))
   }
 
@@ -116,16 +116,16 @@ class Evaluation {
     return name === 'root' ? this.#scope.all() : null
   }
 
-  #function(name: string, args: readonly Node[]): unknown {
+  #function(name: string, args: readonly ExpressionNode[]): unknown {
     const call = this.#scope.functions.get(name)
     if (call === undefined) throw new ExpressionError(`There is no function "#${name}".`)
     return this.#weighed(call(this.#arguments(args), this.#meter))
   }
 
   /** Walks a chain such as `a.b[0].c()` from its innermost part outwards, without a stack frame for each link. */
-  #postfix(outermost: Node): unknown {
-    const chain: Node[] = []
-    let inner: Node | undefined = outermost
+  #postfix(outermost: ExpressionNode): unknown {
+    const chain: ExpressionNode[] = []
+    let inner: ExpressionNode | undefined = outermost
     while (inner !== undefined && isLink(inner)) {
       this.#meter.spend()
       chain.push(inner)
@@ -139,7 +139,7 @@ class Evaluation {
     return value
   }
 
-  #link(link: Node, value: unknown): unknown {
+  #link(link: ExpressionNode, value: unknown): unknown {
     switch (link.kind) {
       case 'member':
         if (isNull(value)) throw new ExpressionError(`"${link.name}" cannot be read: the value before it is null.`)
@@ -157,7 +157,7 @@ class Evaluation {
     }
   }
 
-  #method(link: Extract<Node, { kind: 'method' }>, value: unknown): unknown {
+  #method(link: Extract<ExpressionNode, { kind: 'method' }>, value: unknown): unknown {
     if (link.target === undefined) throw new ExpressionError(`There is no method "${link.name}".`)
     if (isNull(value)) throw new ExpressionError(`"${link.name}()" cannot be called: the value before it is null.`)
     return this.#weighed(callMethod(this.#weighed(value), link.name, this.#arguments(link.args), this.#context))
@@ -175,10 +175,10 @@ class Evaluation {
     return null
   }
 
-  #index(value: unknown, index: Node): unknown {
+  #index(value: unknown, index: ExpressionNode): unknown {
     if (isNull(value)) throw new ExpressionError('An index was applied to null.')
     if (isMap(value)) return this.#member(value, index.kind === 'name' ? index.name : keyText(this.evaluate(index)))
-    const position = numberOf(this.#weighed(this.evaluate(index)))
+    const position = numberValueOf(this.#weighed(this.evaluate(index)))
     if (position === undefined) throw new ExpressionError('An index must be a number.')
     const at = Number(position.value)
     const length = isList(value) || typeof value === 'string' ? value.length : undefined
@@ -187,14 +187,14 @@ class Evaluation {
     return (value as unknown[] | string)[at]
   }
 
-  #select(value: unknown, which: 'all' | 'first' | 'last', test: Node): unknown {
+  #select(value: unknown, which: 'all' | 'first' | 'last', test: ExpressionNode): unknown {
     const chosen = elementsOf(value, this.#meter).filter((element) => this.#within(element, () => toBoolean(this.evaluate(test))))
     const taken = which === 'all' ? chosen : which === 'first' ? chosen.slice(0, 1) : chosen.slice(-1)
     if (!isMap(value)) return which === 'all' ? taken : (taken[0] ?? null)
     return Object.fromEntries(taken.map((entry) => [(entry as Entry).key, (entry as Entry).value]))
   }
 
-  #project(value: unknown, each: Node): unknown[] {
+  #project(value: unknown, each: ExpressionNode): unknown[] {
     return elementsOf(value, this.#meter).map((element) => this.#within(element, () => this.evaluate(each)))
   }
 
@@ -211,14 +211,14 @@ class Evaluation {
   #unary(operator: '-' | '+' | '!', value: unknown): unknown {
     if (operator === '!') return !toBoolean(value)
     if (operator === '-') return negate(value)
-    if (numberOf(value) === undefined) throw new ExpressionError(`"+" does not work on ${describe(value)}.`)
+    if (numberValueOf(value) === undefined) throw new ExpressionError(`"+" does not work on ${describe(value)}.`)
     return value
   }
 
   /** A long row such as `1 + 1 + 1 …` is a deep tree on its left side; it is walked without a stack frame for each. */
-  #binary(outermost: Extract<Node, { kind: 'binary' }>): unknown {
-    const row: Extract<Node, { kind: 'binary' }>[] = []
-    let inner: Node = outermost
+  #binary(outermost: Extract<ExpressionNode, { kind: 'binary' }>): unknown {
+    const row: Extract<ExpressionNode, { kind: 'binary' }>[] = []
+    let inner: ExpressionNode = outermost
     while (inner.kind === 'binary') {
       this.#meter.spend()
       row.push(inner)
@@ -229,7 +229,7 @@ class Evaluation {
     return value
   }
 
-  #operate(operator: BinaryOperator, left: unknown, rightNode: Node): unknown {
+  #operate(operator: BinaryOperator, left: unknown, rightNode: ExpressionNode): unknown {
     if (operator === 'and') return toBoolean(left) && toBoolean(this.evaluate(rightNode))
     if (operator === 'or') return toBoolean(left) || toBoolean(this.evaluate(rightNode))
     if (operator === 'instanceof') throw new ExpressionError('"instanceof" is not allowed in expressions.')
@@ -257,9 +257,9 @@ class Evaluation {
   }
 }
 
-type Link = Extract<Node, { kind: 'member' | 'index' | 'method' | 'select' | 'project' }>
+type Link = Extract<ExpressionNode, { kind: 'member' | 'index' | 'method' | 'select' | 'project' }>
 
-function isLink(node: Node): node is Link {
+function isLink(node: ExpressionNode): node is Link {
   return ['member', 'index', 'method', 'select', 'project'].includes(node.kind)
 }
 
@@ -270,7 +270,7 @@ interface Entry {
 
 /** @throws {ExpressionError} */
 function elementsOf(value: unknown, meter: Meter): unknown[] {
-  if (isMap(value)) return keysOf(value, meter).map((key): Entry => ({ key, value: value[key] }))
+  if (isMap(value)) return countedKeysOf(value, meter).map((key): Entry => ({ key, value: value[key] }))
   if (isList(value)) {
     meter.spend(value.length)
     return value

@@ -8,7 +8,7 @@ import { parseJson } from '../../../json/json.ts'
 import { isObject, type JsonObject } from '../../../json/values.ts'
 import type { Meter } from '../../regex/meter.ts'
 import { executionView, stageView } from '../execution-view.ts'
-import { identityOf } from '../identity.ts'
+import { executionIdentityOf } from '../identity.ts'
 import { graphOf } from '../machine/graph.ts'
 import type { Execution, ExecutionPlace, Stage } from '../model.ts'
 import { typeNameOf } from '../stages/stage-type.ts'
@@ -17,7 +17,7 @@ import { textArgument } from './arguments.ts'
 import { checkLength } from './arithmetic.ts'
 import { deployedServerGroups, manifestLabelValue } from './deployments.ts'
 import { ExpressionError } from './lexer.ts'
-import { describe, isList, isNull, Real, toJsonValue, toText, Unevaluated } from './values.ts'
+import { describe, isList, isNull, Real, toExpressionText, toJsonValue, Unevaluated } from './values.ts'
 
 interface ExpressionFunction {
   readonly name: string
@@ -51,7 +51,7 @@ export const expressionFunctions: readonly ExpressionFunction[] = [
     description: 'The stage with a reference.',
     parameters: [text('refId', 'Reference of the stage')],
     call: ({ execution }, [refId], meter) => {
-      const stage = graphOf(execution).withRef(toText(refId, meter))[0]
+      const stage = graphOf(execution).withRef(toExpressionText(refId, meter))[0]
       if (stage === undefined) throw new ExpressionError(`There is no stage with the reference ${describe(refId)}.`)
       return stageObject(stage, meter)
     },
@@ -77,7 +77,7 @@ export const expressionFunctions: readonly ExpressionFunction[] = [
     parameters: [],
     call: (place, _args, meter) => {
       meter.spend(place.execution.stages.length)
-      return identityOf(place).user ?? 'anonymous'
+      return executionIdentityOf(place).user ?? 'anonymous'
     },
   },
   {
@@ -85,7 +85,7 @@ export const expressionFunctions: readonly ExpressionFunction[] = [
     description: 'The server groups that stages have deployed.',
     parameters: [text('stageName', 'Names or ids of the stages; all when none is given')],
     call: ({ execution }, names, meter) => {
-      const wanted = names.map((name) => toText(name, meter))
+      const wanted = names.map((name) => toExpressionText(name, meter))
       return deployedServerGroups(execution, wanted, meter)
     },
   },
@@ -98,7 +98,12 @@ export const expressionFunctions: readonly ExpressionFunction[] = [
       text('labelKey', 'Key of the label'),
     ],
     call: ({ execution }, [name, kind, label], meter) =>
-      manifestLabelValue(stageNamed(execution, name, meter), toText(kind, meter), toText(label, meter), meter),
+      manifestLabelValue(
+        stageNamed(execution, name, meter),
+        toExpressionText(kind, meter),
+        toExpressionText(label, meter),
+        meter,
+      ),
   },
   {
     name: 'triggerResolvedArtifact',
@@ -128,30 +133,10 @@ export const expressionFunctions: readonly ExpressionFunction[] = [
     parameters: [{ name: 'value', description: 'Any value', type: 'object' }],
     call: (_place, [value], meter) => toJson(value, meter),
   },
-  {
-    name: 'readJson',
-    description: 'The object or list that a JSON text describes.',
-    parameters: [text('text', 'JSON')],
-    call: (_place, [value], meter) => readJson(textArgument(value), meter),
-  },
-  {
-    name: 'readYaml',
-    description: 'The value that a YAML text describes.',
-    parameters: [text('text', 'YAML')],
-    call: (_place, [value], meter) => readYaml(textArgument(value), meter),
-  },
-  {
-    name: 'readAllYaml',
-    description: 'The list of the documents of a YAML text.',
-    parameters: [text('text', 'YAML')],
-    call: (_place, [value], meter) => readAllYaml(textArgument(value), meter),
-  },
-  {
-    name: 'readProperties',
-    description: 'The texts by key of a properties file of Java.',
-    parameters: [text('text', 'Properties')],
-    call: (_place, [value], meter) => readProperties(textArgument(value), meter),
-  },
+  ofText('readJson', 'The object or list that a JSON text describes.', 'JSON', readJson),
+  ofText('readYaml', 'The value that a YAML text describes.', 'YAML', readYaml),
+  ofText('readAllYaml', 'The list of the documents of a YAML text.', 'YAML', readAllYaml),
+  ofText('readProperties', 'The texts by key of a properties file of Java.', 'Properties', readProperties),
   ...[
     { name: 'fromUrl', result: 'text', read: (found: string) => found },
     { name: 'jsonFromUrl', result: 'object or list of the JSON', read: readJson },
@@ -180,38 +165,25 @@ export const expressionFunctions: readonly ExpressionFunction[] = [
     name: 'toInt',
     description: 'The whole number that a text shows.',
     parameters: [text('text', 'A number')],
-    call: (_place, [value], meter) => toInt(toText(value, meter)),
+    call: (_place, [value], meter) => toInt(toExpressionText(value, meter)),
   },
   {
     name: 'toFloat',
     description: 'The number that a text shows.',
     parameters: [text('text', 'A number')],
-    call: (_place, [value], meter) => toFloat(toText(value, meter)),
+    call: (_place, [value], meter) => toFloat(toExpressionText(value, meter)),
   },
   {
     name: 'toBoolean',
     description: 'True when the text is "true" in any case.',
     parameters: [text('text', 'A text')],
-    call: (_place, [value], meter) => !isNull(value) && toText(value, meter).toLowerCase() === 'true',
+    call: (_place, [value], meter) => !isNull(value) && toExpressionText(value, meter).toLowerCase() === 'true',
   },
-  {
-    name: 'toBase64',
-    description: 'The text in base64.',
-    parameters: [text('text', 'A text')],
-    call: (_place, [value]) => Buffer.from(textArgument(value)).toString('base64'),
-  },
-  {
-    name: 'fromBase64',
-    description: 'The text that the base64 encodes.',
-    parameters: [text('text', 'Base64')],
-    call: (_place, [value]) => Buffer.from(textArgument(value), 'base64').toString(),
-  },
-  {
-    name: 'alphanumerical',
-    description: 'The text without anything but letters and digits.',
-    parameters: [text('text', 'A text')],
-    call: (_place, [value]) => textArgument(value).replace(/[^A-Za-z0-9]/g, ''),
-  },
+  ofText('toBase64', 'The text in base64.', 'A text', (value) => Buffer.from(value).toString('base64')),
+  ofText('fromBase64', 'The text that the base64 encodes.', 'Base64', (value) => Buffer.from(value, 'base64').toString()),
+  ofText('alphanumerical', 'The text without anything but letters and digits.', 'A text', (value) =>
+    value.replace(/[^A-Za-z0-9]/g, ''),
+  ),
   {
     name: 'doNotEval',
     description: 'Marks a value whose expressions are to stay as they are.',
@@ -267,6 +239,21 @@ export function executionObject(execution: Execution): JsonObject {
 
 function text(name: string, description: string): FunctionParameter {
   return { name, description, type: 'string' }
+}
+
+/** @param content What the only argument, a text, holds */
+function ofText(
+  name: string,
+  description: string,
+  content: string,
+  read: (value: string, meter: Meter) => unknown,
+): ExpressionFunction {
+  return {
+    name,
+    description,
+    parameters: [text('text', content)],
+    call: (_place, [value], meter) => read(textArgument(value), meter),
+  }
 }
 
 function findStageNamed(execution: Execution, nameOrId: unknown, meter: Meter): Stage | undefined {

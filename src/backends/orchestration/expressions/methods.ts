@@ -7,12 +7,12 @@
 import { matchesWhole, replaceMatches, splitAt } from '../../regex/bounded-regex.ts'
 import type { Meter } from '../../regex/meter.ts'
 import { listArgument, textArgument, wholeArgument } from './arguments.ts'
-import { checkLength, longestText, repeat } from './arithmetic.ts'
+import { checkedText, checkLength, longestText, repeat } from './arithmetic.ts'
 import { callJavaMethod, callStatic } from './java/classes.ts'
 import { type CallContext, JavaClassReference, JavaObject } from './java/java-class.ts'
 import { ExpressionError } from './lexer.ts'
 import { occurrences } from './text-search.ts'
-import { areEqual, compare, describe, isList, isMap, keysOf, numberOf, Real, toText } from './values.ts'
+import { areEqual, compare, countedKeysOf, describe, isList, isMap, numberValueOf, Real, toExpressionText } from './values.ts'
 
 /** Target and arguments have been weighed, and so will be the result; what a method does beyond looking at each once it counts. */
 type Method = (target: never, args: unknown[], meter: Meter) => unknown
@@ -33,12 +33,12 @@ function methodsOf(target: unknown): Methods {
   if (typeof target === 'string') return methods.text
   if (isList(target)) return methods.list
   if (isMap(target)) return methods.map
-  if (numberOf(target) !== undefined) return methods.number
+  if (numberValueOf(target) !== undefined) return methods.number
   return methods.other
 }
 
 const commonMethods: Methods = {
-  toString: (target: unknown, _args: unknown[], meter: Meter) => toText(target, meter),
+  toString: (target: unknown, _args: unknown[], meter: Meter) => toExpressionText(target, meter),
   equals: (target: unknown, [other], meter) => areEqual(target, other, meter),
   compareTo: (target: unknown, [other], meter) => compare(target, other, meter),
 }
@@ -60,7 +60,7 @@ const textMethods: Methods = {
   toLowerCase: (text: string) => text.toLowerCase(),
   trim: (text: string) => text.trim(),
   strip: (text: string) => text.trim(),
-  concat: (text: string, [other]) => checked(text + textArgument(other)),
+  concat: (text: string, [other]) => checkedText(text + textArgument(other)),
   repeat: (text: string, [times]) => repeat(text, wholeArgument(times)),
   replace: (text: string, [from, to], meter) => replaceText(text, textArgument(from), textArgument(to), meter),
   replaceAll: (text: string, [from, to], meter) => replacePattern(text, from, to, true, meter),
@@ -85,13 +85,13 @@ const listMethods: Methods = {
 
 const mapMethods: Methods = {
   ...commonMethods,
-  size: (map: object, _args, meter) => keysOf(map, meter).length,
-  isEmpty: (map: object, _args, meter) => keysOf(map, meter).length === 0,
+  size: (map: object, _args, meter) => countedKeysOf(map, meter).length,
+  isEmpty: (map: object, _args, meter) => countedKeysOf(map, meter).length === 0,
   containsKey: (map: object, [key]) => typeof key === 'string' && Object.hasOwn(map, key),
   containsValue: (map: Record<string, unknown>, [value], meter) =>
-    keysOf(map, meter).some((key) => areEqual(map[key], value, meter)),
-  keySet: (map: object, _args, meter) => keysOf(map, meter),
-  values: (map: Record<string, unknown>, _args, meter) => keysOf(map, meter).map((key) => map[key]),
+    countedKeysOf(map, meter).some((key) => areEqual(map[key], value, meter)),
+  keySet: (map: object, _args, meter) => countedKeysOf(map, meter),
+  values: (map: Record<string, unknown>, _args, meter) => countedKeysOf(map, meter).map((key) => map[key]),
 }
 
 const numberMethods: Methods = {
@@ -111,19 +111,14 @@ export const methods = {
 } as const satisfies Record<string, Methods>
 
 function numeric(value: unknown): number {
-  return Number(numberOf(value)?.value)
+  return Number(numberValueOf(value)?.value)
 }
 
 function wholePart(value: unknown): bigint {
-  const number = numberOf(value)?.value ?? Number.NaN
+  const number = numberValueOf(value)?.value ?? Number.NaN
   if (typeof number === 'bigint') return number
   if (!Number.isFinite(number)) throw new ExpressionError(`${describe(value)} has no whole part.`)
   return BigInt(Math.trunc(number))
-}
-
-function checked(text: string): string {
-  checkLength(text.length)
-  return text
 }
 
 function substring(text: string, from: number, to: number): string {
@@ -171,7 +166,7 @@ function partsBetween(text: string, separator: string, meter: Meter): string[] {
 
 function replacePattern(text: string, pattern: unknown, replacement: unknown, all: boolean, meter: Meter): string {
   const options = { replacement: textArgument(replacement), all, longest: longestText, meter }
-  return checked(replaceMatches(textArgument(pattern), text, options))
+  return checkedText(replaceMatches(textArgument(pattern), text, options))
 }
 
 /** Without a limit, empty parts at the end are dropped. */

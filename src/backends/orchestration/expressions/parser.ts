@@ -1,75 +1,35 @@
 /**
- * Pratt parser of the Spring expression language, with one table of binding powers.
+ * Pratt parser of the Spring expression language, with one table of operators.
  *
  * @see docs/contracts/orchestration.md#expression-language
  */
 import { ExpressionError, type Token, tokenise } from './lexer.ts'
-import type { BinaryOperator, Node } from './syntax.ts'
+import { type BinaryOperator, bindingPowers, type ExpressionNode } from './syntax.ts'
 import { parseNumber } from './values.ts'
 
 /** How deep brackets and prefix signs may nest. */
 const deepestNesting = 200
 
-/** The longer spellings of operators. */
-const operatorWords: Readonly<Record<string, BinaryOperator>> = {
-  or: 'or',
-  and: 'and',
+/** Other spellings of operators; words in any case. */
+const spellings: Readonly<Record<string, BinaryOperator>> = {
+  '||': 'or',
+  '&&': 'and',
   eq: '==',
   ne: '!=',
   lt: '<',
   le: '<=',
   gt: '>',
   ge: '>=',
-  between: 'between',
-  matches: 'matches',
-  instanceof: 'instanceof',
   div: '/',
   mod: '%',
 }
 
-const operatorSigns: Readonly<Record<string, BinaryOperator>> = {
-  '||': 'or',
-  '&&': 'and',
-  '==': '==',
-  '!=': '!=',
-  '<': '<',
-  '<=': '<=',
-  '>': '>',
-  '>=': '>=',
-  '+': '+',
-  '-': '-',
-  '*': '*',
-  '/': '/',
-  '%': '%',
-  '^': '^',
-}
-
 const choicePower = 1
-
-const bindingPowers: Readonly<Record<BinaryOperator, number>> = {
-  or: 2,
-  and: 3,
-  '==': 4,
-  '!=': 4,
-  '<': 4,
-  '<=': 4,
-  '>': 4,
-  '>=': 4,
-  between: 4,
-  matches: 4,
-  instanceof: 4,
-  '+': 5,
-  '-': 5,
-  '*': 6,
-  '/': 6,
-  '%': 6,
-  '^': 7,
-}
 
 const constants: Readonly<Record<string, unknown>> = { true: true, false: false, null: null }
 
 /** @throws {ExpressionError} */
-export function parseExpression(source: string): Node {
+export function parseExpression(source: string): ExpressionNode {
   return new Parser(tokenise(source)).parse()
 }
 
@@ -82,14 +42,14 @@ class Parser {
     this.#tokens = tokens
   }
 
-  parse(): Node {
+  parse(): ExpressionNode {
     const node = this.#expression(0)
     const rest = this.#peek()
     if (rest.kind !== 'end') throw this.#unexpected(rest)
     return node
   }
 
-  #expression(minimum: number): Node {
+  #expression(minimum: number): ExpressionNode {
     if (++this.#depth > deepestNesting) throw new ExpressionError(`The expression nests deeper than ${deepestNesting} levels.`)
     let left = this.#unary()
     for (;;) {
@@ -98,17 +58,16 @@ class Parser {
         left = { kind: 'elvis', value: left, otherwise: this.#expression(choicePower) }
       } else {
         const operator = this.#binaryOperator()
-        const power = operator === undefined ? 0 : bindingPowers[operator]
-        if (operator === undefined || power < minimum || power === 0) break
+        if (operator === undefined || bindingPowers[operator] < minimum) break
         this.#next()
-        left = { kind: 'binary', operator, left, right: this.#expression(power + 1) }
+        left = { kind: 'binary', operator, left, right: this.#expression(bindingPowers[operator] + 1) }
       }
     }
     this.#depth--
     return left
   }
 
-  #choice(condition: Node): Node {
+  #choice(condition: ExpressionNode): ExpressionNode {
     this.#next()
     const whenTrue = this.#expression(0)
     this.#expect(':')
@@ -117,13 +76,13 @@ class Parser {
 
   #binaryOperator(): BinaryOperator | undefined {
     const token = this.#peek()
-    if (token.kind === 'sign') return Object.hasOwn(operatorSigns, token.text) ? operatorSigns[token.text] : undefined
-    if (token.kind !== 'name') return undefined
-    const word = token.text.toLowerCase()
-    return Object.hasOwn(operatorWords, word) ? operatorWords[word] : undefined
+    if (token.kind !== 'sign' && token.kind !== 'name') return undefined
+    const text = token.text.toLowerCase()
+    if (Object.hasOwn(spellings, text)) return spellings[text]
+    return Object.hasOwn(bindingPowers, text) ? (text as BinaryOperator) : undefined
   }
 
-  #unary(): Node {
+  #unary(): ExpressionNode {
     const token = this.#peek()
     const operator = token.kind === 'sign' ? token.text : token.kind === 'name' && token.text.toLowerCase() === 'not' ? '!' : ''
     if (operator !== '-' && operator !== '+' && operator !== '!') return this.#postfix(this.#primary())
@@ -134,7 +93,7 @@ class Parser {
     return { kind: 'unary', operator, operand }
   }
 
-  #postfix(start: Node): Node {
+  #postfix(start: ExpressionNode): ExpressionNode {
     let node = start
     for (;;) {
       const token = this.#peek()
@@ -150,7 +109,7 @@ class Parser {
     }
   }
 
-  #afterDot(target: Node, safe: boolean): Node {
+  #afterDot(target: ExpressionNode, safe: boolean): ExpressionNode {
     const token = this.#peek()
     if (token.kind === 'sign' && token.text === '[') return this.#index(target, safe)
     if (token.kind === 'sign') return this.#collection(target, safe)
@@ -159,14 +118,14 @@ class Parser {
     return { kind: 'method', target, name, args: this.#arguments(), safe }
   }
 
-  #index(target: Node, safe: boolean): Node {
+  #index(target: ExpressionNode, safe: boolean): ExpressionNode {
     this.#expect('[')
     const index = this.#expression(0)
     this.#expect(']')
     return { kind: 'index', target, index, safe }
   }
 
-  #collection(target: Node, safe: boolean): Node {
+  #collection(target: ExpressionNode, safe: boolean): ExpressionNode {
     const token = this.#next()
     const sign = token.kind === 'sign' ? token.text : ''
     if (!['?[', '![', '^[', '$['].includes(sign)) throw this.#unexpected(token)
@@ -176,7 +135,7 @@ class Parser {
     return { kind: 'select', target, which: sign === '?[' ? 'all' : sign === '^[' ? 'first' : 'last', test: inner, safe }
   }
 
-  #primary(): Node {
+  #primary(): ExpressionNode {
     const token = this.#next()
     if (token.kind === 'number') return { kind: 'literal', value: parseNumber(token.text) }
     if (token.kind === 'text') return { kind: 'literal', value: token.value }
@@ -196,7 +155,7 @@ class Parser {
     throw this.#unexpected(token)
   }
 
-  #word(word: string): Node {
+  #word(word: string): ExpressionNode {
     const constant = word.toLowerCase()
     if (Object.hasOwn(constants, constant)) return { kind: 'literal', value: constants[constant] }
     if (word === 'T' && this.#isSign('(')) {
@@ -213,13 +172,13 @@ class Parser {
     return { kind: 'name', name: word }
   }
 
-  #hash(): Node {
+  #hash(): ExpressionNode {
     const name = this.#name()
     return this.#isSign('(') ? { kind: 'function', name, args: this.#arguments() } : { kind: 'variable', name }
   }
 
   /** A list `{1, 2}`, or a map `{a: 1, 'b': 2}`; `{:}` is the empty map. */
-  #braces(): Node {
+  #braces(): ExpressionNode {
     if (this.#takeSign('}')) return { kind: 'list', items: [] }
     if (this.#takeSign(':')) {
       this.#expect('}')
@@ -229,20 +188,20 @@ class Parser {
     return this.#isSign(':') ? this.#mapFrom(first) : this.#listFrom(first)
   }
 
-  #listFrom(first: Node): Node {
+  #listFrom(first: ExpressionNode): ExpressionNode {
     const items = [first]
     while (this.#takeSign(',')) items.push(this.#expression(0))
     this.#expect('}')
     return { kind: 'list', items }
   }
 
-  #mapFrom(firstKey: Node): Node {
-    const entries: { key: Node; value: Node }[] = []
+  #mapFrom(firstKey: ExpressionNode): ExpressionNode {
+    const entries: { key: ExpressionNode; value: ExpressionNode }[] = []
     let key = firstKey
     for (;;) {
       this.#expect(':')
       // A bare word as key is the word itself.
-      const literal: Node = key.kind === 'name' ? { kind: 'literal', value: key.name } : key
+      const literal: ExpressionNode = key.kind === 'name' ? { kind: 'literal', value: key.name } : key
       entries.push({ key: literal, value: this.#expression(0) })
       if (!this.#takeSign(',')) break
       key = this.#expression(0)
@@ -251,9 +210,9 @@ class Parser {
     return { kind: 'map', entries }
   }
 
-  #arguments(): Node[] {
+  #arguments(): ExpressionNode[] {
     this.#expect('(')
-    const args: Node[] = []
+    const args: ExpressionNode[] = []
     if (this.#takeSign(')')) return args
     do args.push(this.#expression(0))
     while (this.#takeSign(','))

@@ -42,16 +42,12 @@ export function executionScope(place: ExpressionPlace): Scope {
   const { execution, stage } = place
   const names = new Map<string, () => unknown>()
   if (execution.type === 'PIPELINE') {
-    names.set(
-      'execution',
-      once(() => executionObject(execution)),
-    )
+    const whole = once(() => executionObject(execution))
+    const deployed = once(() => deployedServerGroups(execution, []))
+    names.set('execution', whole)
     names.set('trigger', () => execution.trigger)
     names.set('parameters', () => parametersOf(place))
-    names.set(
-      'deployedServerGroups',
-      once(() => deployedServerGroups(execution, [])),
-    )
+    names.set('deployedServerGroups', deployed)
     names.set('scmInfo', () => scmInfo(place))
     if (execution.templateVariables !== undefined) names.set('templateVariables', () => execution.templateVariables)
   }
@@ -84,21 +80,10 @@ function functionsAt(place: ExpressionPlace): Scope['functions'] {
   return new Map(expressionFunctions.map((each) => [each.name, (args: unknown[], meter: Meter) => each.call(place, args, meter)]))
 }
 
-const placelessNames = [
-  ...[
-    'toJson',
-    'readJson',
-    'readYaml',
-    'readAllYaml',
-    'readProperties',
-    'toInt',
-    'toFloat',
-    'toBoolean',
-    'toBase64',
-    'fromBase64',
-  ],
-  ...['alphanumerical', 'doNotEval'],
-]
+const placelessNames =
+  'toJson readJson readYaml readAllYaml readProperties toInt toFloat toBoolean toBase64 fromBase64 alphanumerical doNotEval'.split(
+    ' ',
+  )
 
 const functionsWithoutPlace: Scope['functions'] = new Map(
   expressionFunctions
@@ -113,7 +98,7 @@ function parametersOf({ execution, stage }: ExecutionPlace): JsonObject {
   return objectOf(own)
 }
 
-/** Of several entries the first whose branch is not a main one. */
+/** The first of several entries whose branch is not a main one. */
 function scmInfo({ execution, stage }: ExecutionPlace): unknown {
   const sources = [stage?.context['buildInfo'], execution.trigger['buildInfo']]
   const found = sources.map((source) => (isObject(source) ? source['scm'] : undefined)).find(Array.isArray)

@@ -12,7 +12,7 @@ import { createExpressionMeter, evaluateNode, type Scope } from './evaluator.ts'
 import type { CallContext } from './java/java-class.ts'
 import { parseExpression } from './parser.ts'
 import { runScope } from './stage-evaluation.ts'
-import type { Node } from './syntax.ts'
+import type { ExpressionNode } from './syntax.ts'
 import { evaluateTree, expressionsIn } from './template.ts'
 import { isList, isMap, isNull, toJsonValue } from './values.ts'
 
@@ -102,7 +102,7 @@ interface OperandSearch extends CallContext {
   readonly found: Map<string, Operand>
 }
 
-function readOperands(node: Node, search: OperandSearch): void {
+function readOperands(node: ExpressionNode, search: OperandSearch): void {
   const { scope, meter, found } = search
   if (found.size >= mostOperands) return
   const path = pathOf(node)
@@ -122,7 +122,7 @@ function readOperands(node: Node, search: OperandSearch): void {
 }
 
 /** The source of a name, a member of one, or a call whose arguments are literals. */
-function pathOf(node: Node): string | undefined {
+function pathOf(node: ExpressionNode): string | undefined {
   switch (node.kind) {
     case 'name':
       return node.name
@@ -143,13 +143,13 @@ function pathOf(node: Node): string | undefined {
   }
 }
 
-function literalOf(node: Node): string {
+function literalOf(node: ExpressionNode): string {
   if (node.kind !== 'literal') return ''
   return typeof node.value === 'string' ? `'${node.value.slice(0, longestShown)}'` : String(node.value)
 }
 
 /** Parts that stand in the scope of the expression, not of an element. */
-function partsOf(node: Node): readonly Node[] {
+function partsOf(node: ExpressionNode): readonly ExpressionNode[] {
   switch (node.kind) {
     case 'function':
     case 'new':

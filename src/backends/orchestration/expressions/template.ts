@@ -8,7 +8,7 @@ import type { Meter } from '../../regex/meter.ts'
 import { createExpressionMeter, evaluateNode, type Scope } from './evaluator.ts'
 import { ExpressionError } from './lexer.ts'
 import { parseExpression } from './parser.ts'
-import { isList, isMap, isNull, toJsonValue, toText, Unevaluated } from './values.ts'
+import { isList, isMap, isNull, toExpressionText, toJsonValue, Unevaluated } from './values.ts'
 
 interface SummaryEntry {
   description: string
@@ -96,7 +96,7 @@ class TreeEvaluation {
 
   #keyText(value: unknown): string | undefined {
     try {
-      return toText(value, this.#meter)
+      return toExpressionText(value, this.#meter)
     } catch {
       return undefined
     }
@@ -192,9 +192,9 @@ function sizeOf(value: unknown, enough: number, deepest = Infinity): number {
 }
 
 function partText(value: unknown, meter: Meter): string {
-  if (isList(value)) return value.map((item) => toText(item, meter)).join(',')
+  if (isList(value)) return value.map((item) => toExpressionText(item, meter)).join(',')
   if (isMap(value)) throw new ExpressionError('A text cannot contain an object; use #toJson.')
-  return toText(value, meter)
+  return toExpressionText(value, meter)
 }
 
 interface Part {

@@ -48,7 +48,7 @@ export function parseNumber(text: string): unknown {
   return isLong ? value : Number(value)
 }
 
-export function numberOf(value: unknown): NumberValue | undefined {
+export function numberValueOf(value: unknown): NumberValue | undefined {
   if (value instanceof Real) return { kind: 'real', value: value.value }
   if (typeof value === 'bigint') return { kind: 'long', value }
   if (typeof value === 'number') {
@@ -110,15 +110,15 @@ export function weigh(value: unknown, meter: Meter): void {
 }
 
 /** The text of a value, as joining with `+` writes it. */
-export function toText(value: unknown, meter: Meter): string {
+export function toExpressionText(value: unknown, meter: Meter): string {
   weigh(value, meter)
   if (isNull(value)) return 'null'
   if (typeof value === 'string') return value
-  if (value instanceof Unevaluated) return toText(value.value, meter)
-  if (isList(value)) return `[${value.map((item) => toText(item, meter)).join(', ')}]`
+  if (value instanceof Unevaluated) return toExpressionText(value.value, meter)
+  if (isList(value)) return `[${value.map((item) => toExpressionText(item, meter)).join(', ')}]`
   if (isMap(value)) {
-    return `{${keysOf(value, meter)
-      .map((key) => `${key}=${toText(value[key], meter)}`)
+    return `{${countedKeysOf(value, meter)
+      .map((key) => `${key}=${toExpressionText(value[key], meter)}`)
       .join(', ')}}`
   }
   return plainText(value)
@@ -128,7 +128,7 @@ export function toText(value: unknown, meter: Meter): string {
 function plainText(value: unknown): string {
   if (value instanceof JavaObject) return value.toText()
   if (value instanceof JavaClassReference) return `class ${value.class.name}`
-  const number = numberOf(value)
+  const number = numberValueOf(value)
   if (number === undefined) return String(value)
   return number.kind === 'real' ? realText(number.value) : String(number.value)
 }
@@ -146,7 +146,7 @@ export function toJsonValue(value: unknown, meter: Meter): unknown {
   if (value instanceof JavaClassReference) return plainText(value)
   if (typeof value === 'bigint') return Number.isSafeInteger(Number(value)) ? Number(value) : String(value)
   if (isList(value)) return value.map((item) => toJsonValue(item, meter))
-  if (isMap(value)) return Object.fromEntries(keysOf(value, meter).map((key) => [key, toJsonValue(value[key], meter)]))
+  if (isMap(value)) return Object.fromEntries(countedKeysOf(value, meter).map((key) => [key, toJsonValue(value[key], meter)]))
   return value
 }
 
@@ -164,14 +164,14 @@ export function areEqual(one: unknown, other: unknown, meter: Meter): boolean {
   weigh(one, meter)
   weigh(other, meter)
   if (isNull(one) || isNull(other)) return isNull(one) && isNull(other)
-  const left = numberOf(one)
-  const right = numberOf(other)
+  const left = numberValueOf(one)
+  const right = numberValueOf(other)
   if (left !== undefined && right !== undefined) return compareNumbers(left, right) === 0
   if (isList(one) && isList(other)) {
     return one.length === other.length && one.every((item, index) => areEqual(item, other[index], meter))
   }
   if (isMap(one) && isMap(other)) {
-    const [keys, otherKeys] = [keysOf(one, meter), keysOf(other, meter)]
+    const [keys, otherKeys] = [countedKeysOf(one, meter), countedKeysOf(other, meter)]
     const isSame = (key: string) => Object.hasOwn(other, key) && areEqual(one[key], other[key], meter)
     return keys.length === otherKeys.length && keys.every(isSame)
   }
@@ -185,7 +185,7 @@ function orderOf(one: JavaObject, other: JavaObject): number | undefined {
 }
 
 /** The keys of an object, each counted. */
-export function keysOf(map: object, meter: Meter): string[] {
+export function countedKeysOf(map: object, meter: Meter): string[] {
   const keys = Object.keys(map)
   meter.spend(keys.length)
   return keys
@@ -204,8 +204,8 @@ export function compare(one: unknown, other: unknown, meter: Meter): number {
   weigh(one, meter)
   weigh(other, meter)
   if (isNull(one) || isNull(other)) return isNull(one) ? (isNull(other) ? 0 : -1) : 1
-  const left = numberOf(one)
-  const right = numberOf(other)
+  const left = numberValueOf(one)
+  const right = numberValueOf(other)
   if (left !== undefined && right !== undefined) return compareNumbers(left, right)
   if (typeof one === 'string' && typeof other === 'string') return one < other ? -1 : one > other ? 1 : 0
   if (typeof one === 'boolean' && typeof other === 'boolean') return Number(one) - Number(other)

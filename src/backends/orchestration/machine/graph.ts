@@ -6,12 +6,7 @@ const graphs = new WeakMap<Execution, StageGraph>()
 
 /** The relations are indexed once per execution, so every question costs no more than its answer. */
 export function graphOf(execution: Execution): StageGraph {
-  let graph = graphs.get(execution)
-  if (graph === undefined) {
-    graph = new StageGraph(execution)
-    graphs.set(execution, graph)
-  }
-  return graph
+  return graphs.getOrInsertComputed(execution, () => new StageGraph(execution))
 }
 
 /** The list of stages of an execution changes only by `insert` and `remove`. */
@@ -62,9 +57,9 @@ class StageGraph {
 
   #add(stage: Stage): void {
     this.#byId.set(stage.id, stage)
-    append(this.#byRef, stage.refId, stage)
-    if (stage.parentStageId !== undefined) append(this.#children, stage.parentStageId, stage)
-    for (const refId of stage.requisiteStageRefIds) append(this.#successors, refId, stage)
+    this.#byRef.getOrInsertComputed(stage.refId, () => []).push(stage)
+    if (stage.parentStageId !== undefined) this.#children.getOrInsertComputed(stage.parentStageId, () => []).push(stage)
+    for (const refId of stage.requisiteStageRefIds) this.#successors.getOrInsertComputed(refId, () => []).push(stage)
   }
 
   /** Called when a stage ends. */
@@ -196,10 +191,4 @@ class StageGraph {
     }
     return merged
   }
-}
-
-function append(lists: Map<string, Stage[]>, key: string, stage: Stage): void {
-  const list = lists.get(key)
-  if (list === undefined) lists.set(key, [stage])
-  else list.push(stage)
 }

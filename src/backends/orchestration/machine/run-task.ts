@@ -158,7 +158,7 @@ function nextLook(run: StepRun, pauseMs: number): number {
   return run.turn.now + Math.min(pauseMs, remainingMs(run) + 1)
 }
 
-/** @param most Of what the step asks for; the author's own pause counts in any case */
+/** @param most Bound of the pause that the step asks for; the author's own pause counts in any case */
 function pauseOf({ stage, step }: StepRun, most = Infinity): number {
   const backOff = Number(stage.context['backoffPeriodMs'] ?? 0) || 0
   return Math.max(Math.min(step.pollMs ?? defaultPollMs, most), Math.min(backOff, longestPollMs))

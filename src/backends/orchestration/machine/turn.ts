@@ -42,7 +42,7 @@ type LifeCyclePhase = 'starting' | 'complete' | 'failed' | 'skipped'
 
 export interface LifeCycleEvent extends ExecutionPlace {
   readonly phase: LifeCyclePhase
-  /** Of the stage. */
+  /** The task that the event is about; undefined: it is about the stage. */
   readonly task?: Task
 }
 

@@ -1,11 +1,8 @@
-/** Endpoints for operators and scripts: force cancel, correlation, failed leaves, empty lists. */
-import { hostname } from 'node:os'
+/** Last resorts of administrators: force cancel, and the search for lost work. */
 import type { FastifyInstance } from 'fastify'
 import { BackendError } from '../../backend.ts'
 import type { Engine } from '../engine.ts'
-import { failedLeaves } from '../failed-stages.ts'
 import { forceCancel } from '../machine/operations.ts'
-import { wholeNumber } from './answers.ts'
 
 interface ForceCancelQuery {
   executionId?: string
@@ -13,17 +10,7 @@ interface ForceCancelQuery {
   canceledBy?: string
 }
 
-interface FailedStagesQuery {
-  executionId?: string
-  deckOrigin?: string
-  limit?: string
-}
-
-const emptyLists = ['/capabilities/deploymentMonitors', '/jobs/preconfigured', '/installedPlugins']
-
 export function adminRoutes(app: FastifyInstance, engine: Engine): void {
-  const { store } = engine.options
-
   app.put<{ Querystring: ForceCancelQuery }>('/admin/forceCancelExecution', (request, reply) => {
     const { executionId = '', executionType = 'PIPELINE', canceledBy = 'admin' } = request.query
     const type = executionType.toUpperCase()
@@ -39,22 +26,4 @@ export function adminRoutes(app: FastifyInstance, engine: Engine): void {
     dryRun: request.query.dryRun?.toLowerCase() !== 'false',
     executions: {},
   }))
-
-  app.get<{ Params: { correlationId: string } }>('/executions/correlated/:correlationId', (request) =>
-    store.correlated(request.params.correlationId).map(({ id }) => id),
-  )
-
-  app.get('/executions/activeByInstance', () => ({
-    [hostname()]: { overdue: false, count: store.countIncomplete().RUNNING ?? 0 },
-  }))
-
-  app.get<{ Querystring: FailedStagesQuery }>('/pipelines/failedStages', (request) => {
-    const { executionId, deckOrigin = '', limit } = request.query
-    if (executionId === undefined) throw new BackendError(400, 'The query parameter "executionId" is missing.')
-    const most = wholeNumber(limit, 'limit', 1)
-    if (most <= 0) throw new BackendError(400, '"limit" must be positive.')
-    return failedLeaves(engine.read(executionId, 'PIPELINE'), { deckOrigin, limit: most, find: (id) => store.load(id) })
-  })
-
-  for (const path of emptyLists) app.get(path, () => [])
 }

@@ -1,8 +1,8 @@
 /** Responses with records, and list parameters, for all routes. */
 import type { FastifyBaseLogger, FastifyReply } from 'fastify'
-import { describeChoice } from '../../../edit-distance.ts'
+import { describeChoice } from '../../../names/edit-distance.ts'
 import { BackendError } from '../../backend.ts'
-import { type Slice, sendSlices } from '../../slices.ts'
+import { type Slice, sendSlices } from '../../requests/slices.ts'
 import { isStatus, type Status, statuses } from '../statuses.ts'
 import { formatStored } from '../store.ts'
 

@@ -3,7 +3,7 @@
  * No other orchestrator has these routes.
  */
 import type { FastifyInstance } from 'fastify'
-import { foldName } from '../../../fold-name.ts'
+import { foldName } from '../../../names/fold-name.ts'
 import { BackendError } from '../../backend.ts'
 import { type ExecutionVersion, summaryOf } from '../changes.ts'
 import type { Engine } from '../engine.ts'

@@ -1,26 +1,36 @@
 /**
- * One pipeline execution: reading, cancel, pause, resume, delete.
+ * Executions of pipelines: reading, cancel, pause, resume, delete; which run here, and what a correlation id or a failure belongs to.
  * @see docs/contracts/orchestration.md#lists-of-executions, #control-of-an-execution
  */
-import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { BackendError, callerOf } from '../../backend.ts'
-import { isUnchanged } from '../../unchanged.ts'
+import { hostname } from 'node:os'
+import type { FastifyInstance } from 'fastify'
+import { BackendError, userOf } from '../../backend.ts'
+import { isUnchanged } from '../../requests/unchanged.ts'
 import type { Engine } from '../engine.ts'
 import { executionView } from '../execution-view.ts'
+import { failedLeaves } from '../failed-stages.ts'
 import { cancelExecution, pauseExecution, resumeExecution } from '../machine/operations.ts'
 import { maskExecution } from '../secrets.ts'
 import { isComplete } from '../statuses.ts'
-import { sendRecord } from './answers.ts'
+import { sendRecord, wholeNumber } from './answers.ts'
 import { toExecutionLog } from './execution-log.ts'
 
 interface ExecutionPath {
   Params: { id: string }
 }
 
+interface FailedStagesQuery {
+  executionId?: string
+  deckOrigin?: string
+  limit?: string
+}
+
 export function executionRoutes(app: FastifyInstance, engine: Engine): void {
+  const { store } = engine.options
+
   app.get<ExecutionPath>('/pipelines/:id', (request, reply) => {
     const { id } = request.params
-    if (engine.options.store.typeOf(id) === 'PIPELINE' && isUnchanged(request, reply, engine.changes.versionOf(id))) return reply
+    if (store.typeOf(id) === 'PIPELINE' && isUnchanged(request, reply, engine.changes.versionOf(id))) return reply
     const execution = engine.read(id, 'PIPELINE')
     return sendRecord(reply, executionView(execution))
   })
@@ -56,9 +66,21 @@ export function executionRoutes(app: FastifyInstance, engine: Engine): void {
     return reply.send()
   })
 
-  for (const path of ['/pipelines/running', '/pipelines/waiting']) app.get(path, (_request, reply) => reply.code(410).send([]))
-}
+  app.get<{ Params: { correlationId: string } }>('/executions/correlated/:correlationId', (request) =>
+    store.correlated(request.params.correlationId).map(({ id }) => id),
+  )
 
-export function userOf(request: FastifyRequest): string {
-  return callerOf(request).user ?? 'anonymous'
+  app.get('/executions/activeByInstance', () => ({
+    [hostname()]: { overdue: false, count: store.countIncomplete().RUNNING ?? 0 },
+  }))
+
+  app.get<{ Querystring: FailedStagesQuery }>('/pipelines/failedStages', (request) => {
+    const { executionId, deckOrigin = '', limit } = request.query
+    if (executionId === undefined) throw new BackendError(400, 'The query parameter "executionId" is missing.')
+    const most = wholeNumber(limit, 'limit', 1)
+    if (most <= 0) throw new BackendError(400, '"limit" must be positive.')
+    return failedLeaves(engine.read(executionId, 'PIPELINE'), { deckOrigin, limit: most, find: (id) => store.load(id) })
+  })
+
+  for (const path of ['/pipelines/running', '/pipelines/waiting']) app.get(path, (_request, reply) => reply.code(410).send([]))
 }

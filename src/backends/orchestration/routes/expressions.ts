@@ -5,7 +5,7 @@
  */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { isObject, type JsonObject } from '../../../json/values.ts'
-import { BackendError, callerOf } from '../../backend.ts'
+import { BackendError, trustedCallerOf } from '../../backend.ts'
 import type { Engine } from '../engine.ts'
 import { type AnswerSource, ExpressionAnswers } from '../expressions/answers.ts'
 import { askElsewhere } from '../expressions/ask-elsewhere.ts'
@@ -35,7 +35,7 @@ export function expressionRoutes(app: FastifyInstance, engine: Engine): void {
 
   /** Evaluates again as long as expressions read something from elsewhere that is not there yet. */
   async function withAnswers<T>(request: FastifyRequest, place: ExecutionPlace, work: (answers: AnswerSource) => T): Promise<T> {
-    const known = new ExpressionAnswers(askElsewhere(engine.options, () => callerOf(request).identity))
+    const known = new ExpressionAnswers(askElsewhere(engine.options, () => trustedCallerOf(request).identity))
     for (;;) {
       const answers = known.at(place, true)
       const result = work(answers)

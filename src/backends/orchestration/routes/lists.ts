@@ -5,13 +5,13 @@
 
 import { setImmediate } from 'node:timers/promises'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { BoundedMap } from '../../../bounded-map.ts'
+import { BoundedMap } from '../../../caches/bounded-map.ts'
 import { pathTo } from '../../../http/encode-path.ts'
 import { isObject, type JsonObject, textOf } from '../../../json/values.ts'
-import { type BackendContext, BackendError, type Caller, callerOf } from '../../backend.ts'
+import { type BackendContext, BackendError, type Caller, trustedCallerOf } from '../../backend.ts'
 import { createRegexMeter } from '../../regex/bounded-regex.ts'
-import { StoredLists } from '../../stored-lists.ts'
-import { isUnchanged } from '../../unchanged.ts'
+import { isUnchanged } from '../../requests/unchanged.ts'
+import { StoredLists } from '../../stores/stored-lists.ts'
 import type { Engine } from '../engine.ts'
 import { executionView, unexpandedView } from '../execution-view.ts'
 import { byStartTime, withinHistory } from '../history.ts'
@@ -95,13 +95,13 @@ export function listRoutes(app: FastifyInstance, engine: Engine, context: Backen
       const statuses = wantedStatuses(query.statuses)
       if (limit <= 0) return sendRecord(reply, [])
       const view = viewFor(query.expand, true)
-      const { user, accounts } = callerOf(request)
+      const { user, accounts } = trustedCallerOf(request)
       const key = JSON.stringify([request.url, user, accounts])
       const moment = momentOf(engine, context)
       const known = listed.get(key)
       if (known !== undefined && known.moment === moment) return send(request, reply, known.ids, view)
       const { application } = request.params
-      const configIds = await configIdsOf(application, query, callerOf(request), { context, stored })
+      const configIds = await configIdsOf(application, query, trustedCallerOf(request), { context, stored })
       const most = wholeNumber(query.pipelineLimit, 'pipelineLimit', Infinity)
       const ids = newestOf(configIds ?? store.configIds(application).slice(0, most), limit, statuses, true)
       if (configIds !== undefined && moment !== undefined) listed.set(key, { moment, ids })
@@ -126,7 +126,7 @@ export function listRoutes(app: FastifyInstance, engine: Engine, context: Backen
     const statuses = wantedStatuses(request.query.statuses)
     if (limit <= 0) return sendRecord(reply, [])
     const path = pathTo`/v2/projects/${request.params.projectId}`
-    const answer = await context.call('front50', { method: 'GET', path, headers: callerOf(request).identity })
+    const answer = await context.call('front50', { method: 'GET', path, headers: trustedCallerOf(request).identity })
     if (answer.status !== 200 && answer.status !== 404) throw new BackendError(500, 'The project could not be read.')
     return send(request, reply, newestOf(projectConfigIds(answer.body), limit, statuses, false), executionView)
   })

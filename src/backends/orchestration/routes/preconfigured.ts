@@ -1,8 +1,8 @@
-/** Stage types that the configuration adds, for the forms of the web UI. */
+/** Additions to the engine, for the forms of the web UI: webhooks of the configuration, and none of the other kinds. */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { requireAccess } from '../../access.ts'
-import { type BackendContext, callerOf } from '../../backend.ts'
+import { type BackendContext, trustedCallerOf } from '../../backend.ts'
 import type { OutsideSettings, PreconfiguredWebhook } from '../../outside/settings.ts'
+import { requireAccess } from '../../rights/access.ts'
 
 /** Fields that a stage cannot change when the configuration has set them. */
 const fixable = [
@@ -23,8 +23,12 @@ const fixable = [
   'cancelPayload',
 ] as const satisfies readonly (keyof PreconfiguredWebhook)[]
 
+/** Lists of what an engine without plug-ins does not have. */
+const emptyLists = ['/capabilities/deploymentMonitors', '/jobs/preconfigured', '/installedPlugins']
+
 export function preconfiguredRoutes(app: FastifyInstance, context: BackendContext, outside: OutsideSettings): void {
   app.get('/webhooks/preconfigured', async (request) => (await readablePreconfigured(request, context, outside)).map(toView))
+  for (const path of emptyLists) app.get(path, () => [])
 }
 
 /** Those that the caller may read. */
@@ -33,7 +37,7 @@ export async function readablePreconfigured(
   context: BackendContext,
   { preconfigured }: OutsideSettings,
 ): Promise<PreconfiguredWebhook[]> {
-  const { user } = callerOf(request)
+  const { user } = trustedCallerOf(request)
   const access = context.settings.authorization === true ? await requireAccess(context, user || 'anonymous') : undefined
   return preconfigured.filter(({ permissions }) => {
     const roles = permissions?.['READ'] ?? []

@@ -1,8 +1,8 @@
 /** Stage types with their fields, for the forms of clients. */
 import type { FastifyInstance } from 'fastify'
+import { describeRefusal } from '../../../settings/standalone.ts'
 import { toStageTypesAnswer } from '../../../stage-types/answer.ts'
 import type { BackendContext } from '../../backend.ts'
-import { describeRefusal } from '../../bakery/settings.ts'
 import type { OutsideSettings } from '../../outside/settings.ts'
 import { runCommandStage } from '../stages/infrastructure/jobs.ts'
 import { createStageTypes } from '../stages/registry.ts'

@@ -1,9 +1,9 @@
 /** One stage of an execution: changing its context, restarting it (docs/contracts/orchestration.md#stage-operations). */
 import type { FastifyInstance } from 'fastify'
-import { describeChoice, nearestName } from '../../../edit-distance.ts'
 import { parseJson } from '../../../json/json.ts'
 import { isObject, isTrue, type JsonObject, objectsOf, textOf } from '../../../json/values.ts'
-import { BackendError, callerOf } from '../../backend.ts'
+import { describeChoice, nearestName } from '../../../names/edit-distance.ts'
+import { BackendError, trustedCallerOf, userOf } from '../../backend.ts'
 import { executionFactor } from '../../limits.ts'
 import type { Engine } from '../engine.ts'
 import { executionView } from '../execution-view.ts'
@@ -16,7 +16,6 @@ import { typeNameOf } from '../stages/stage-type.ts'
 import { isComplete } from '../statuses.ts'
 import { formatStored } from '../store.ts'
 import { sendRecord } from './answers.ts'
-import { userOf } from './executions.ts'
 
 interface StagePath {
   Params: { id: string; stageId: string }
@@ -25,7 +24,7 @@ interface StagePath {
 export function stageRoutes(app: FastifyInstance, engine: Engine): void {
   app.patch<StagePath>('/pipelines/:id/stages/:stageId', async (request, reply) => {
     const changes = checkObject(request.body)
-    const modifier = { user: userOf(request), allowedAccounts: callerOf(request).accounts }
+    const modifier = { user: userOf(request), allowedAccounts: trustedCallerOf(request).accounts }
     await checkMayJudge(requireStage(engine.read(request.params.id, 'PIPELINE'), request.params.stageId), modifier.user, engine)
     const execution = engine.transact((unit) => {
       const execution = unit.require(request.params.id, 'PIPELINE')

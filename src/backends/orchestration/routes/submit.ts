@@ -3,8 +3,8 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { pathTo } from '../../../http/encode-path.ts'
 import { isObject, isTrue, type JsonObject, objectOf } from '../../../json/values.ts'
-import { BackendError, type Caller, callerOf } from '../../backend.ts'
-import { shownTo } from '../../trigger-secrets.ts'
+import { BackendError, type Caller, trustedCallerOf } from '../../backend.ts'
+import { shownTo } from '../../pipelines/trigger-secrets.ts'
 import type { Engine } from '../engine.ts'
 import { definitionWarnings } from '../submission/definition-warnings.ts'
 import { judgeTask } from '../submission/judge-task.ts'
@@ -20,15 +20,17 @@ export function submitRoutes(app: FastifyInstance, engine: Engine, sources: Subm
   app.post('/orchestrate', (request) => start(request, request.body))
 
   app.post('/ops', async (request) => {
-    const task = await prepareTask(request.body, callerOf(request), sources)
+    const task = await prepareTask(request.body, trustedCallerOf(request), sources)
     return { ref: `/tasks/${engine.transact((unit) => unit.submit(task)).id}` }
   })
 
   app.post('/ops/judge', async (request, reply) =>
-    sendRecord(reply, await judgeTask(request.body, callerOf(request), engine, sources)),
+    sendRecord(reply, await judgeTask(request.body, trustedCallerOf(request), engine, sources)),
   )
 
-  app.post('/definitions/warnings', (request) => definitionWarnings(bodyOf(request.body), sources, callerOf(request).identity))
+  app.post('/definitions/warnings', (request) =>
+    definitionWarnings(bodyOf(request.body), sources, trustedCallerOf(request).identity),
+  )
 
   app.post('/v2/pipelineTemplates/plan', (request) => {
     return start(request, { ...bodyOf(request.body), type: 'templatedPipeline', plan: true })
@@ -37,18 +39,18 @@ export function submitRoutes(app: FastifyInstance, engine: Engine, sources: Subm
   app.post('/plan', (request) => start(request, { ...bodyOf(request.body), plan: true }))
 
   app.post<{ Params: { configId: string } }>('/orchestrate/:configId', async (request) => {
-    const definition = await storedDefinition(request.params.configId, callerOf(request), sources)
+    const definition = await storedDefinition(request.params.configId, trustedCallerOf(request), sources)
     return start(request, { ...definition, trigger: bodyOf(request.body) })
   })
 
   app.post<{ Params: { configId: string } }>('/plan/:configId', async (request) => {
-    const definition = await storedDefinition(request.params.configId, callerOf(request), sources)
+    const definition = await storedDefinition(request.params.configId, trustedCallerOf(request), sources)
     return start(request, { ...definition, trigger: bodyOf(request.body), plan: true })
   })
 
   app.post('/fail', async (request, reply) => {
     const body = bodyOf(request.body)
-    const caller = callerOf(request)
+    const caller = trustedCallerOf(request)
     await checkParentReadable(body['trigger'], caller, sources)
     const execution = recordFailure(body, String(body['errorMessage'] ?? ''), caller, sources)
     engine.transact((unit) => unit.record(execution))
@@ -61,7 +63,7 @@ async function startPipeline(
   body: unknown,
   { engine, sources }: { engine: Engine; sources: SubmissionSources },
 ): Promise<JsonObject> {
-  const caller = callerOf(request)
+  const caller = trustedCallerOf(request)
   const { executionId, application, trigger } = objectOf(body)
   const known = typeof executionId === 'string' ? sources.findExecution(executionId) : undefined
   if (known?.type === 'PIPELINE' && known.application === application) return { ref: `/pipelines/${known.id}` }

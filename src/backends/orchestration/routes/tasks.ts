@@ -1,7 +1,7 @@
 /** Ad-hoc tasks: reading, cancelling, deleting (docs/contracts/orchestration.md#tasks). */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { type BackendContext, BackendError, callerOf } from '../../backend.ts'
-import { isUnchanged } from '../../unchanged.ts'
+import { type BackendContext, BackendError, trustedCallerOf } from '../../backend.ts'
+import { isUnchanged } from '../../requests/unchanged.ts'
 import type { Engine } from '../engine.ts'
 import { taskView } from '../execution-view.ts'
 import { historyMs } from '../history.ts'
@@ -58,7 +58,7 @@ export function taskRoutes(app: FastifyInstance, engine: Engine, { now }: Backen
   })
 
   app.put<{ Params: { id: string } }>('/tasks/:id/cancel', (request, reply) => {
-    const canceledBy = callerOf(request).user ?? 'anonymous'
+    const canceledBy = trustedCallerOf(request).user ?? 'anonymous'
     engine.transact((unit) => cancelExecution(unit.require(request.params.id, 'ORCHESTRATION'), canceledBy, undefined, unit.turn))
     return reply.code(202).send()
   })
@@ -66,7 +66,7 @@ export function taskRoutes(app: FastifyInstance, engine: Engine, { now }: Backen
   app.put('/tasks/cancel', (request, reply) => {
     const ids = request.body
     if (!Array.isArray(ids)) throw new BackendError(400, 'The body must be an array of task ids.')
-    const canceledBy = callerOf(request).user ?? 'anonymous'
+    const canceledBy = trustedCallerOf(request).user ?? 'anonymous'
     engine.transact((unit) => {
       const tasks = ids.map((id) => unit.require(String(id), 'ORCHESTRATION'))
       for (const task of tasks) cancelExecution(task, canceledBy, undefined, unit.turn)

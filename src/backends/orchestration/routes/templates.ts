@@ -2,17 +2,17 @@
 import type { FastifyInstance } from 'fastify'
 import { fieldOf, isObject, type JsonObject } from '../../../json/values.ts'
 import { storedTemplate } from '../../../pipeline-templates/inheritance.ts'
-import { BackendError, callerOf } from '../../backend.ts'
-import { shownTo } from '../../trigger-secrets.ts'
+import { BackendError, trustedCallerOf } from '../../backend.ts'
+import { shownTo } from '../../pipelines/trigger-secrets.ts'
 import type { SubmissionSources } from '../submission/sources.ts'
 
 /** Templates of the first schema may extend each other; more levels than this are taken for a circle. */
 const mostLevels = 20
 
-export function templateRoutes(app: FastifyInstance, sources: SubmissionSources): void {
+export function templatePlanRoutes(app: FastifyInstance, sources: SubmissionSources): void {
   // Sources without expressions do not depend on the execution that the query may name.
   app.get<{ Querystring: { source?: unknown } }>('/pipelineTemplate', async (request) =>
-    shownTo(request)(await resolveTemplate(request.query.source, callerOf(request).identity, sources)),
+    shownTo(request)(await resolveTemplate(request.query.source, trustedCallerOf(request).identity, sources)),
   )
 }
 

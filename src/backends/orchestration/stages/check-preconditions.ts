@@ -1,7 +1,7 @@
 /** `checkPreconditions`: one parallel synthetic stage per precondition; a false one fails the stage. */
 
-import { describeChoice } from '../../../edit-distance.ts'
 import { isObject, type JsonObject, objectOf } from '../../../json/values.ts'
+import { describeChoice } from '../../../names/edit-distance.ts'
 import { StageError } from '../machine/failure.ts'
 import type { Stage } from '../model.ts'
 import { checkClusterSize } from './infrastructure/cluster-size.ts'

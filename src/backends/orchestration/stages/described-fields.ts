@@ -1,6 +1,7 @@
 /** Fields of the stages of a definition, checked against the descriptions of their types. */
-import { shorten } from '../../../edit-distance.ts'
+
 import { type JsonObject, textOf } from '../../../json/values.ts'
+import { shorten } from '../../../names/edit-distance.ts'
 import { type FieldProblem, findFieldProblems, type Occasion } from '../../../stage-types/check-stage.ts'
 import type { StageDescription } from '../../../stage-types/description.ts'
 import { withProvider } from '../submission/references.ts'
@@ -12,14 +13,14 @@ const mostProblems = 20
 /** What is wrong with the fields, a sentence for each that names stage and field. Stages of unknown types are left alone. */
 export function describeFieldProblems(stages: readonly JsonObject[], types: StageTypes, occasion: Occasion): string[] {
   const problems = stages.flatMap((stage, index) => {
-    const place = placeOf(stage, index)
+    const place = stageTitleOf(stage, index)
     return fieldProblemsOf(stage, types, occasion).map(({ message }) => `${place}: ${message}`)
   })
   const more = problems.length - mostProblems
   return more <= 0 ? problems : [...problems.slice(0, mostProblems), `${more} more fields have problems.`]
 }
 
-export function placeOf(stage: JsonObject, index: number): string {
+export function stageTitleOf(stage: JsonObject, index: number): string {
   const name = textOf(stage['name'])
   return name === undefined ? `Stage ${index + 1}` : `Stage "${shorten(name)}"`
 }

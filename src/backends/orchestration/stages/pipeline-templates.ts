@@ -1,77 +1,31 @@
 /** Jobs that create, update and delete pipeline templates of both versions (docs/contracts/orchestration.md#jobs). */
-import { pathTo } from '../../../http/encode-path.ts'
+import { formatQuery, pathTo } from '../../../http/encode-path.ts'
+import { textOf } from '../../../json/values.ts'
 import { StageError } from '../machine/failure.ts'
 import { decodeObject } from './encoded-payload.ts'
-import type { CollaboratorRequest, StageType, TaskContext } from './stage-type.ts'
+import type { StageType, TaskContext, TaskResult } from './stage-type.ts'
 
-interface TemplateJob {
-  type: string
-  request(context: TaskContext): { id: string; request: CollaboratorRequest }
+const methods = { create: 'POST', update: 'PUT', delete: 'DELETE' } as const
+type Action = keyof typeof methods
+
+export const pipelineTemplateStages: readonly StageType[] = ['', 'V2'].flatMap((version) =>
+  (['create', 'update', 'delete'] as const).map((action) => {
+    const type = `${action}${version}PipelineTemplate`
+    return {
+      type,
+      steps: [{ name: type, timeoutMs: 30_000, execute: (context) => changeTemplate(context, type, action, version === 'V2') }],
+      unevaluatedKeys: () => ['pipelineTemplate'],
+    }
+  }),
+)
+
+async function changeTemplate(context: TaskContext, type: string, action: Action, isVersioned: boolean): Promise<TaskResult> {
+  const { id, body } = action === 'delete' ? { id: idOf(context), body: undefined } : templateOf(context)
+  const list = isVersioned ? '/v2/pipelineTemplates' : '/pipelineTemplates'
+  const path = (action === 'create' ? list : list + pathTo`/${id}`) + (isVersioned ? versionQuery(context) : '')
+  await context.call('front50', { method: methods[action], path, body })
+  return { status: 'SUCCEEDED', context: { 'notification.type': type.toLowerCase(), 'pipelineTemplate.id': id } }
 }
-
-const jobs: readonly TemplateJob[] = [
-  {
-    type: 'createPipelineTemplate',
-    request: (context) => {
-      const { id, body } = templateOf(context)
-      return { id, request: { method: 'POST', path: '/pipelineTemplates', body } }
-    },
-  },
-  {
-    type: 'updatePipelineTemplate',
-    request: (context) => {
-      const { id, body } = templateOf(context)
-      return { id, request: { method: 'PUT', path: pathTo`/pipelineTemplates/${id}`, body } }
-    },
-  },
-  {
-    type: 'deletePipelineTemplate',
-    request: (context) => {
-      const id = idOf(context)
-      return { id, request: { method: 'DELETE', path: pathTo`/pipelineTemplates/${id}` } }
-    },
-  },
-  {
-    type: 'createV2PipelineTemplate',
-    request: (context) => {
-      const { id, body } = templateOf(context)
-      return { id, request: { method: 'POST', path: `/v2/pipelineTemplates${versionQuery(context)}`, body } }
-    },
-  },
-  {
-    type: 'updateV2PipelineTemplate',
-    request: (context) => {
-      const { id, body } = templateOf(context)
-      const path = pathTo`/v2/pipelineTemplates/${id}` + versionQuery(context)
-      return { id, request: { method: 'PUT', path, body } }
-    },
-  },
-  {
-    type: 'deleteV2PipelineTemplate',
-    request: (context) => {
-      const id = idOf(context)
-      const path = pathTo`/v2/pipelineTemplates/${id}` + versionQuery(context)
-      return { id, request: { method: 'DELETE', path } }
-    },
-  },
-]
-
-export const pipelineTemplateStages: readonly StageType[] = jobs.map(({ type, request }) => ({
-  type,
-  steps: [
-    {
-      name: type,
-      timeoutMs: 30_000,
-      async execute(context) {
-        const prepared = request(context)
-        await context.call('front50', prepared.request)
-        const told = { 'notification.type': type.toLowerCase(), 'pipelineTemplate.id': prepared.id }
-        return { status: 'SUCCEEDED', context: told }
-      },
-    },
-  ],
-  unevaluatedKeys: () => ['pipelineTemplate'],
-}))
 
 function templateOf(context: TaskContext): { id: string; body: unknown } {
   const body = decodeObject(context.stage.context['pipelineTemplate'], 'pipelineTemplate')
@@ -86,11 +40,6 @@ function idOf(context: TaskContext): string {
   return id
 }
 
-function versionQuery(context: TaskContext): string {
-  const query = new URLSearchParams()
-  for (const key of ['tag', 'digest']) {
-    const value = context.stage.context[key]
-    if (typeof value === 'string' && value !== '') query.set(key, value)
-  }
-  return query.size === 0 ? '' : `?${query}`
+function versionQuery({ stage }: TaskContext): string {
+  return formatQuery({ tag: textOf(stage.context['tag']), digest: textOf(stage.context['digest']) })
 }

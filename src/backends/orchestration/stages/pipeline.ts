@@ -7,7 +7,7 @@ import { executionView } from '../execution-view.ts'
 import { errorTexts, StageError } from '../machine/failure.ts'
 import type { Execution, Stage } from '../model.ts'
 import { isFalse, isStartedBy, isTopLevel } from '../model.ts'
-import { secretsOf } from '../secrets.ts'
+import { executionSecretsOf } from '../secrets.ts'
 import { isComplete, isHalt } from '../statuses.ts'
 import type { StageType, TaskContext, TaskResult } from './stage-type.ts'
 
@@ -99,7 +99,7 @@ function monitorPipeline(context: TaskContext): TaskResult {
     throw new StageError([`The execution ${context.stage.context['executionId']} of the child pipeline is gone.`])
   const seen = { status: child.status }
   if (!isComplete(child.status)) return { status: 'RUNNING', context: seen }
-  const secrets = secretsOf(child)
+  const secrets = executionSecretsOf(child)
   const outputs = isTrue(context.stage.context['skipDownstreamOutput']) ? {} : mergedOutputs(child)
   if (child.status === 'SUCCEEDED') return { status: 'SUCCEEDED', context: seen, outputs, secrets }
   const status = child.status === 'CANCELED' ? 'CANCELED' : 'TERMINAL'

@@ -9,7 +9,7 @@ import { dependsOnExecutionStage } from './depends-on-execution.ts'
 import { evaluateVariablesStage } from './evaluate-variables.ts'
 import { executionWindowStage } from './execution-window.ts'
 import { runCommandStage } from './infrastructure/jobs.ts'
-import { infrastructureStages } from './infrastructure/stages.ts'
+import { infrastructureStageTypes } from './infrastructure/stages.ts'
 import { manualJudgmentStage } from './manual-judgment.ts'
 import { monitorPipelineStage } from './monitor-pipeline.ts'
 import { pipelineStage } from './pipeline.ts'
@@ -46,7 +46,7 @@ const types: readonly StageType[] = [
   upsertProjectStage,
   ...upsertApplicationStages,
   ...pipelineTemplateStages,
-  ...infrastructureStages,
+  ...infrastructureStageTypes,
 ]
 
 const described = types.map((type): StageType => ({ ...type, description: stageDescriptions.get(type.type) }))

@@ -1,6 +1,7 @@
 /** Stage types that the engine cannot run, and their error messages. */
-import { nearestFirst, shorten } from '../../../edit-distance.ts'
+
 import type { JsonObject } from '../../../json/values.ts'
+import { nearestFirst, shorten } from '../../../names/edit-distance.ts'
 import { withProvider } from '../submission/references.ts'
 import { type StageTypes, typeNameOf, withoutProvider } from './stage-type.ts'
 

@@ -4,7 +4,7 @@
  */
 import { pathTo } from '../../../http/encode-path.ts'
 import { isObject, type JsonObject } from '../../../json/values.ts'
-import { describePermissionsProblem } from '../../application-permissions.ts'
+import { describePermissionsProblem } from '../../rights/application-permissions.ts'
 import { StageError } from '../machine/failure.ts'
 import { brokenNameRules } from './application-names.ts'
 import type { StageType, TaskContext, TaskResult } from './stage-type.ts'

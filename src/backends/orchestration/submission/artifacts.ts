@@ -5,7 +5,7 @@
  */
 
 import { isObject, isTrue, type JsonObject } from '../../../json/values.ts'
-import { matchesArtifact } from '../../artifact-match.ts'
+import { matchesArtifact } from '../../pipelines/artifact-match.ts'
 import { createRegexMeter } from '../../regex/bounded-regex.ts'
 import type { Meter } from '../../regex/meter.ts'
 import { RegexError } from '../../regex/regex-syntax.ts'

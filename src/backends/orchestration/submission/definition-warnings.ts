@@ -5,7 +5,7 @@ import { findMisspeltFields } from '../../../stage-types/check-stage.ts'
 import type { CallService } from '../../backend.ts'
 import { parseExpression } from '../expressions/parser.ts'
 import { expressionsIn } from '../expressions/template.ts'
-import { describeFieldProblems, descriptionOf, placeOf } from '../stages/described-fields.ts'
+import { describeFieldProblems, descriptionOf, stageTitleOf } from '../stages/described-fields.ts'
 import type { StageTypes } from '../stages/stage-type.ts'
 import { versionOneProblem } from './prepare-pipeline.ts'
 
@@ -26,7 +26,7 @@ export async function definitionWarnings(
   const warnings = [
     ...(known.status === 404 ? [`The application "${application}" does not exist.`] : []),
     ...[versionOneProblem(definition) ?? []].flat(),
-    ...stages.flatMap((stage, index) => stageWarnings(stage, placeOf(stage, index), stageTypes)),
+    ...stages.flatMap((stage, index) => stageWarnings(stage, stageTitleOf(stage, index), stageTypes)),
     ...describeFieldProblems(stages, stageTypes, 'plan'),
   ]
   const more = warnings.length - mostWarnings

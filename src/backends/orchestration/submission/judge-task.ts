@@ -11,7 +11,7 @@ import { mergeResult } from '../machine/run-task.ts'
 import { createTurn, isSpent, type Turn } from '../machine/turn.ts'
 import type { Execution, Stage } from '../model.ts'
 import { fieldProblemsOf } from '../stages/described-fields.ts'
-import { accountOf, placesOf, providerOf } from '../stages/infrastructure/cloud-context.ts'
+import { placesOf, stageAccountOf, stageProviderOf } from '../stages/infrastructure/cloud-context.ts'
 import { type Step, type Submission, stageTypeOf, type TaskContext, typeNameOf } from '../stages/stage-type.ts'
 import { describeMissingType } from '../stages/unknown-types.ts'
 import { createTaskContext } from '../task-context.ts'
@@ -51,7 +51,7 @@ interface Effect {
 }
 
 /** `refused`: the task would fail as things are now; `depends`: a part of it is known only once it runs. */
-export interface TaskJudgement {
+export interface TaskVerdict {
   readonly decision: 'accepted' | 'refused' | 'depends'
   readonly objections: readonly Finding[]
   readonly open: readonly Finding[]
@@ -68,7 +68,7 @@ export async function judgeTask(
   caller: Caller,
   engine: EngineParts,
   sources: SubmissionSources,
-): Promise<TaskJudgement> {
+): Promise<TaskVerdict> {
   try {
     return await new TaskJudge(engine, await prepareTask(body, caller, sources)).judge()
   } catch (error) {
@@ -77,7 +77,7 @@ export async function judgeTask(
   }
 }
 
-function conclude(found: Omit<TaskJudgement, 'decision'>): TaskJudgement {
+function conclude(found: Omit<TaskVerdict, 'decision'>): TaskVerdict {
   const decision = found.objections.length > 0 ? 'refused' : found.open.length > 0 ? 'depends' : 'accepted'
   return { decision, ...found }
 }
@@ -108,7 +108,7 @@ class TaskJudge {
     return this.#objections.length > 0
   }
 
-  async judge(): Promise<TaskJudgement> {
+  async judge(): Promise<TaskVerdict> {
     const jobs = [...this.#task.stages]
     for (const [job, stage] of jobs.entries()) this.#checkFields(stage, job)
     try {
@@ -178,7 +178,7 @@ class TaskJudge {
   async #judgeOperations({ operations }: Submission, context: TaskContext, job: number): Promise<void> {
     if (operations.length === 0) return
     const { stage } = context
-    const path = judgementPath + encodeSegment(providerOf(stage.context))
+    const path = judgementPath + encodeSegment(stageProviderOf(stage.context))
     const answer = await context.call('clouddriver', { method: 'POST', path, body: operations }, unknownThere)
     const known = objectOf(answer.body)
     if (answer.status === 200 && Array.isArray(known['errors'])) {
@@ -256,7 +256,7 @@ function toEffect(operation: string, description: JsonObject): Omit<Effect, 'job
   const { capacity } = description
   return {
     operation,
-    account: accountOf(description),
+    account: stageAccountOf(description),
     region: placesOf(description)[0],
     ...(objects.length > 0 && { objects }),
     ...(isObject(capacity) && { capacity }),

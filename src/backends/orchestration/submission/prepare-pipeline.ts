@@ -3,10 +3,10 @@ import { pathTo } from '../../../http/encode-path.ts'
 import { isObject, isTrue, type JsonObject, listOf, textOf } from '../../../json/values.ts'
 import { isTemplateInstance } from '../../../pipeline-templates/inheritance.ts'
 import { isExecutionId } from '../../../storage/ulid.ts'
-import { checkOnApplication } from '../../access.ts'
 import { BackendError, type Caller } from '../../backend.ts'
-import { foldName } from '../../document-store.ts'
 import { describeLongList, describeOversize, executionFactor, type PipelineLimits } from '../../limits.ts'
+import { checkOnApplication } from '../../rights/access.ts'
+import { foldName } from '../../stores/document-store.ts'
 import { artifactsOfExecution } from '../artifacts-at-hand.ts'
 import { evaluateDefinition, evaluateExpectedArtifacts } from '../expressions/definition-evaluation.ts'
 import type { Execution, Trigger } from '../model.ts'
@@ -31,14 +31,17 @@ type PreparedPipeline =
 export async function preparePipeline(body: unknown, caller: Caller, sources: SubmissionSources): Promise<PreparedPipeline> {
   const submitted = checkDefinition(body, sources.limits)
   const normalised = normaliseTrigger(submitted['trigger'], { user: caller.user, findExecution: sources.findExecution })
+  const failed = (definition: JsonObject, error: unknown): PreparedPipeline => {
+    if (!(error instanceof ArtifactError)) throw error
+    const { message } = error
+    return { kind: 'failed', execution: asFailed(executionFrom(definition, caller, sources), message), message }
+  }
   await checkOwner(submitted, caller, sources)
   let given = submitted
   try {
     if (isTemplateInstance(submitted)) given = withPlaceOf(submitted, await expandTemplate(submitted, caller.identity, sources))
   } catch (error) {
-    if (!(error instanceof ArtifactError)) throw error
-    const execution = failedExecution({ ...submitted, stages: [], trigger: normalised }, error.message, caller, sources)
-    return { kind: 'failed', execution, message: error.message }
+    return failed({ ...submitted, stages: [], trigger: normalised }, error)
   }
   const stages = referencedStages(checkStageList(given['stages'], 'stages', sources.limits))
   const parameters = withDefaultParameters(normalised.parameters, given['parameterConfig'])
@@ -49,9 +52,7 @@ export async function preparePipeline(body: unknown, caller: Caller, sources: Su
     checkRunnable(given)
     if (!isTrue(given['plan'])) checkFields(stages, sources)
   } catch (error) {
-    if (!(error instanceof ArtifactError)) throw error
-    const execution = failedExecution({ ...given, stages, trigger }, error.message, caller, sources)
-    return { kind: 'failed', execution, message: error.message }
+    return failed({ ...given, stages, trigger }, error)
   }
   checkGraph(stages)
   const definition = evaluateDefinition({ ...given, stages, trigger }, sources.now())
@@ -201,12 +202,8 @@ function wholeNumber(value: unknown): number {
 /** The failed execution of an unchecked definition; stages that cannot be read are left out. */
 export function recordFailure(definition: JsonObject, message: string, caller: Caller, sources: SubmissionSources): Execution {
   const trigger = normaliseTrigger(definition['trigger'], { user: caller.user, findExecution: sources.findExecution })
-  return failedExecution(
-    { ...definition, stages: readableStages(definition['stages'], sources.limits), trigger },
-    message,
-    caller,
-    sources,
-  )
+  const stages = readableStages(definition['stages'], sources.limits)
+  return asFailed(executionFrom({ ...definition, stages, trigger }, caller, sources), message)
 }
 
 function readableStages(value: unknown, limits: PipelineLimits): JsonObject[] {
@@ -215,10 +212,6 @@ function readableStages(value: unknown, limits: PipelineLimits): JsonObject[] {
   } catch {
     return []
   }
-}
-
-function failedExecution(definition: JsonObject, message: string, caller: Caller, sources: SubmissionSources): Execution {
-  return asFailed(executionFrom(definition, caller, sources), message)
 }
 
 /** An execution that has not begun, as one that could not. */

@@ -1,8 +1,8 @@
 /** Dependencies of a submission. */
 import type { FastifyBaseLogger } from 'fastify'
-import type { Access } from '../../access.ts'
 import type { CallService } from '../../backend.ts'
 import type { PipelineLimits } from '../../limits.ts'
+import type { Access } from '../../rights/access.ts'
 import type { Execution } from '../model.ts'
 import type { StageTypes } from '../stages/stage-type.ts'
 

@@ -2,9 +2,11 @@ import assert from 'node:assert/strict'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { openAgent } from '../../../../src/agent/client.ts'
 import type { CallService, ServiceAnswer } from '../../../../src/backends/backend.ts'
 import { createBakeryBackend } from '../../../../src/backends/bakery/bakery.ts'
-import { bakeTimes } from '../../../../src/backends/bakery/bakes.ts'
+import { bakeTimes } from '../../../../src/backends/infrastructure/providers/local/bakes/bakes.ts'
+import { createLocalProvider } from '../../../../src/backends/infrastructure/providers/local/provider.ts'
 import type { Execution } from '../../../../src/backends/orchestration/model.ts'
 import { startInfrastructure, webProgram } from '../../../support/infrastructure.ts'
 import { createFolder, removeFolder } from '../../../support/temporary-folder.ts'
@@ -196,7 +198,7 @@ test('a pipeline bakes a program and deploys it', async (t) => {
   const file = `command: [${process.execPath}, server.mjs]\nready: { path: /health, intervalSeconds: 0.2 }\n`
   writeFileSync(join(folder, 'shop', 'fairlead-image.yml'), file)
   const infra = await startInfrastructure(t, {
-    beside: [createBakeryBackend({ ...bakeTimes, startMs: 60_000 })],
+    beside: [createBakeryBackend([createLocalProvider(openAgent, { ...bakeTimes, startMs: 60_000 })])],
     bakery: { 'local.packages': folder },
   })
   const others: CallService = async (service, { method, path, body, headers }) =>

@@ -1,6 +1,6 @@
 /** An external infrastructure service in memory: it answers as the contract says, does operations at once, and records them. */
 import type { CallService, ServiceAnswer } from '../../../../src/backends/backend.ts'
-import { clusterName, parseMoniker, serverGroupName } from '../../../../src/moniker.ts'
+import { clusterName, parseMoniker, serverGroupName } from '../../../../src/names/moniker.ts'
 
 export interface Group {
   name: string

@@ -2,7 +2,7 @@
 import { textArgument, wholeArgument } from '../arguments.ts'
 import { ExpressionError } from '../lexer.ts'
 import { describe } from '../values.ts'
-import { type JavaClass, type JavaFunction, type JavaMethod, JavaObject } from './java-class.ts'
+import { createJavaClass, type JavaClass, type JavaFunction, JavaObject, type Wrap } from './java-class.ts'
 
 /** What dates, times and instants of `Temporal` have in common here. */
 export interface Timed {
@@ -15,45 +15,53 @@ export interface Timed {
 
 /** Units of time: their name in Java, and in `Temporal`. */
 export const units = {
-  ...{ NANOS: 'nanoseconds', MICROS: 'microseconds', MILLIS: 'milliseconds', SECONDS: 'seconds', MINUTES: 'minutes' },
-  ...{ HOURS: 'hours', DAYS: 'days', WEEKS: 'weeks', MONTHS: 'months', YEARS: 'years' },
+  NANOS: 'nanoseconds',
+  MICROS: 'microseconds',
+  MILLIS: 'milliseconds',
+  SECONDS: 'seconds',
+  MINUTES: 'minutes',
+  HOURS: 'hours',
+  DAYS: 'days',
+  WEEKS: 'weeks',
+  MONTHS: 'months',
+  YEARS: 'years',
 } as const
 export type Unit = keyof typeof units
 
+/** @param more Members that only this one has; `member` makes the object of a name */
 function enumeration(
   name: string,
   values: readonly string[],
-  methods: Record<string, JavaMethod<string>> = {},
+  more: (member: Wrap<string>) => Pick<JavaClass<string>, 'statics' | 'methods'>,
 ): JavaClass<string> {
-  const parse: JavaFunction = ([text]) => member(javaClass, values, textArgument(text))
-  const javaClass: JavaClass<string> = {
-    name,
-    get constants() {
-      return Object.fromEntries(values.map((each) => [each, new JavaObject(javaClass, each)]))
-    },
-    statics: { valueOf: parse },
-    methods: { name: (value) => value, ordinal: (value) => values.indexOf(value), ...methods },
-    toText: (value) => value,
-    compare: (one, other) => values.indexOf(one) - values.indexOf(other),
-  }
-  return javaClass
-}
-
-function member(javaClass: JavaClass<string>, values: readonly string[], name: string): JavaObject<string> {
-  if (!values.includes(name)) throw new ExpressionError(`${javaClass.name} has no "${name.slice(0, 40)}".`)
-  return new JavaObject(javaClass, name)
+  return createJavaClass<string>(name, (wrap) => {
+    const member: Wrap<string> = (text) => {
+      if (!values.includes(text)) throw new ExpressionError(`${name} has no "${text.slice(0, 40)}".`)
+      return wrap(text)
+    }
+    const parse: JavaFunction = ([text]) => member(textArgument(text))
+    const { statics, methods } = more(member)
+    return {
+      constants: Object.fromEntries(values.map((each) => [each, wrap(each)])),
+      statics: { valueOf: parse, ...statics },
+      methods: { name: (value) => value, ordinal: (value) => values.indexOf(value), ...methods },
+      toText: (value) => value,
+      compare: (one, other) => values.indexOf(one) - values.indexOf(other),
+    }
+  })
 }
 
 /** Days of the week and months count from 1. */
 function calendarNames(name: string, values: readonly string[]): JavaClass<string> {
   const at = (place: number) => values[((place % values.length) + values.length) % values.length] as string
-  const javaClass: JavaClass<string> = enumeration(name, values, {
-    getValue: (value) => values.indexOf(value) + 1,
-    plus: (value, [amount]) => new JavaObject(javaClass, at(values.indexOf(value) + wholeArgument(amount))),
-    minus: (value, [amount]) => new JavaObject(javaClass, at(values.indexOf(value) - wholeArgument(amount))),
-  })
-  const of: JavaFunction = ([number]) => member(javaClass, values, values[wholeArgument(number) - 1] ?? String(number))
-  return Object.assign(javaClass, { statics: { ...javaClass.statics, of } })
+  return enumeration(name, values, (member) => ({
+    statics: { of: ([number]) => member(values[wholeArgument(number) - 1] ?? String(number)) },
+    methods: {
+      getValue: (value) => values.indexOf(value) + 1,
+      plus: (value, [amount]) => member(at(values.indexOf(value) + wholeArgument(amount))),
+      minus: (value, [amount]) => member(at(values.indexOf(value) - wholeArgument(amount))),
+    },
+  }))
 }
 
 export const dayOfWeek = calendarNames(
@@ -65,9 +73,9 @@ export const month = calendarNames(
   'JANUARY FEBRUARY MARCH APRIL MAY JUNE JULY AUGUST SEPTEMBER OCTOBER NOVEMBER DECEMBER'.split(' '),
 )
 
-export const chronoUnit: JavaClass<string> = enumeration('java.time.temporal.ChronoUnit', Object.keys(units), {
-  between: (unit, [from, to]) => countBetween(from, to, units[unit as Unit]),
-})
+export const chronoUnit = enumeration('java.time.temporal.ChronoUnit', Object.keys(units), () => ({
+  methods: { between: (unit, [from, to]) => countBetween(from, to, units[unit as Unit]) },
+}))
 
 export type TemporalUnit = (typeof units)[Unit]
 

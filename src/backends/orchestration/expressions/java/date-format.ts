@@ -166,6 +166,14 @@ export function parseMoment(parts: readonly Part[], text: string): ParsedFields 
 }
 
 const numberFields: Readonly<Record<string, 'year' | 'month' | 'day' | 'hour' | 'minute' | 'second'>> = {
-  ...{ y: 'year', u: 'year', M: 'month', L: 'month', d: 'day', H: 'hour', K: 'hour', h: 'hour', m: 'minute' },
+  y: 'year',
+  u: 'year',
+  M: 'month',
+  L: 'month',
+  d: 'day',
+  H: 'hour',
+  K: 'hour',
+  h: 'hour',
+  m: 'minute',
   s: 'second',
 }

@@ -52,3 +52,17 @@ export class JavaClassReference {
     this.class = javaClass
   }
 }
+
+export type Wrap<T> = (value: T) => JavaObject<T>
+
+/** A class whose members make objects of it, by `wrap`. */
+export function createJavaClass<T>(
+  name: string,
+  members: (wrap: Wrap<T>, javaClass: JavaClass<T>) => Omit<JavaClass<T>, 'name'>,
+): JavaClass<T> {
+  const javaClass: JavaClass<T> = { name }
+  return Object.assign(
+    javaClass,
+    members((value) => new JavaObject(javaClass, value), javaClass),
+  )
+}

@@ -3,7 +3,7 @@ import { randomInt, randomUUID } from 'node:crypto'
 import { listArgument, textArgument, wholeArgument } from '../arguments.ts'
 import { checkLength } from '../arithmetic.ts'
 import { ExpressionError } from '../lexer.ts'
-import { areEqual, compare, describe, isMap, keysOf, numberOf, Real, toText, weigh } from '../values.ts'
+import { areEqual, compare, countedKeysOf, describe, isMap, numberValueOf, Real, toExpressionText, weigh } from '../values.ts'
 import { type JavaClass, type JavaFunction, JavaObject } from './java-class.ts'
 
 type Bounds = readonly [least: bigint, most: bigint]
@@ -15,10 +15,10 @@ const longBounds: Bounds = [-(2n ** 63n), 2n ** 63n - 1n]
 /** Reading a whole number takes the square of its digits. */
 const longestNumber = 70
 
-const valueText: JavaFunction = ([value], { meter }) => toText(value, meter)
+const valueText: JavaFunction = ([value], { meter }) => toExpressionText(value, meter)
 
 function real(value: unknown): number {
-  const number = numberOf(value)
+  const number = numberValueOf(value)
   if (number === undefined) throw new ExpressionError(`A number was expected instead of ${describe(value)}.`)
   return Number(number.value)
 }
@@ -27,7 +27,7 @@ function wholeClass(name: string, bounds: Bounds): JavaClass {
   const wrap = (value: bigint) => (bounds === longBounds ? value : Number(value))
   const parse: JavaFunction = ([value, radix]) => {
     const number =
-      typeof value === 'string' ? parseWhole(value, radix === undefined ? 10 : wholeArgument(radix)) : numberOf(value)?.value
+      typeof value === 'string' ? parseWhole(value, radix === undefined ? 10 : wholeArgument(radix)) : numberValueOf(value)?.value
     if (typeof number !== 'bigint' || number < bounds[0] || number > bounds[1])
       throw new ExpressionError(`${describe(value)} is no ${name}.`)
     return wrap(number)
@@ -105,7 +105,7 @@ const stringClass: JavaClass = {
       const between = textArgument(separator)
       let length = 0
       const texts = items.map((item) => {
-        const text = toText(item, meter)
+        const text = toExpressionText(item, meter)
         length += text.length + between.length
         checkLength(length)
         return text
@@ -113,7 +113,8 @@ const stringClass: JavaClass = {
       meter.spendOnText(length)
       return texts.join(between)
     },
-    format: ([format, ...values], { meter }) => formatText(textArgument(format), values, (value) => toText(value, meter)),
+    format: ([format, ...values], { meter }) =>
+      formatText(textArgument(format), values, (value) => toExpressionText(value, meter)),
   },
 }
 
@@ -200,7 +201,7 @@ const mathClass: JavaClass = {
       ]),
     ),
     abs: ([value], { meter }) => {
-      if (numberOf(value)?.kind === 'real') return new Real(Math.abs(real(value)))
+      if (numberValueOf(value)?.kind === 'real') return new Real(Math.abs(real(value)))
       return compare(value, 0, meter) < 0 ? -wholeArgument(value) : value
     },
     max: ([one, other], { meter }) => (compare(real(one), real(other), meter) >= 0 ? one : other),
@@ -272,7 +273,7 @@ function collection(name: string, options: { isSet?: boolean; isSorted?: boolean
     name: `java.util.${name}`,
     create: ([items], { meter }) => {
       // The number of a first argument is the capacity.
-      const list = items === undefined || numberOf(items) !== undefined ? [] : listArgument(items)
+      const list = items === undefined || numberValueOf(items) !== undefined ? [] : listArgument(items)
       meter.spend(list.length)
       const chosen = options.isSet
         ? distinct(list, (one, other) => areEqual(one, other, meter), meter.spend.bind(meter))
@@ -300,9 +301,9 @@ function mapClass(name: string, isSorted = false): JavaClass {
   return {
     name: `java.util.${name}`,
     create: ([map], { meter }) => {
-      if (map === undefined || numberOf(map) !== undefined) return {}
+      if (map === undefined || numberValueOf(map) !== undefined) return {}
       if (!isMap(map)) throw new ExpressionError(`An object was expected instead of ${describe(map)}.`)
-      const keys = keysOf(map, meter)
+      const keys = countedKeysOf(map, meter)
       for (const key of keys) weigh(key, meter)
       return Object.fromEntries((isSorted ? keys.sort() : keys).map((key) => [key, map[key]]))
     },

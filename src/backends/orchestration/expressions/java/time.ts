@@ -16,9 +16,18 @@ import {
   units,
 } from './calendar.ts'
 import { formatMoment, type Moment, nanosecondsOf, parseMoment, parsePattern } from './date-format.ts'
-import { type CallContext, type JavaClass, type JavaFunction, type JavaMethod, JavaObject } from './java-class.ts'
+import {
+  type CallContext,
+  createJavaClass,
+  type JavaClass,
+  type JavaFunction,
+  type JavaMethod,
+  JavaObject,
+  type Wrap,
+} from './java-class.ts'
 import { checkZone, defaultZone, zoneArgument, zoneId, zoneOffset } from './zones.ts'
 
+type Methods<T> = Record<string, JavaMethod<T>>
 type DateLike = Temporal.PlainDate | Temporal.PlainDateTime | Temporal.ZonedDateTime
 
 /** For methods that count nothing. */
@@ -26,15 +35,31 @@ const noContext = undefined as unknown as CallContext
 
 const nanosecondsPerSecond = 1_000_000_000n
 
-const dateUnits: readonly Unit[] = ['DAYS', 'WEEKS', 'MONTHS', 'YEARS']
-const timeUnits: readonly Unit[] = ['NANOS', 'SECONDS', 'MINUTES', 'HOURS']
-const dateFields = {
-  ...{ getYear: 'year', getMonthValue: 'month', getDayOfMonth: 'day', getDayOfYear: 'dayOfYear' },
-  ...{ lengthOfMonth: 'daysInMonth', lengthOfYear: 'daysInYear', isLeapYear: 'inLeapYear' },
+/** Units in which a class counts, and fields of `Temporal` by the methods that read and change them. */
+interface MomentFields {
+  readonly units: readonly Unit[]
+  readonly readers: Readonly<Record<string, string>>
+  readonly changers: Readonly<Record<string, string>>
 }
-const timeFields = { getHour: 'hour', getMinute: 'minute', getSecond: 'second' }
-const dateParts = { withYear: 'year', withMonth: 'month', withDayOfMonth: 'day' }
-const timeParts = { withHour: 'hour', withMinute: 'minute', withSecond: 'second' }
+
+const dateFields: MomentFields = {
+  units: ['DAYS', 'WEEKS', 'MONTHS', 'YEARS'],
+  readers: {
+    getYear: 'year',
+    getMonthValue: 'month',
+    getDayOfMonth: 'day',
+    getDayOfYear: 'dayOfYear',
+    lengthOfMonth: 'daysInMonth',
+    lengthOfYear: 'daysInYear',
+    isLeapYear: 'inLeapYear',
+  },
+  changers: { withYear: 'year', withMonth: 'month', withDayOfMonth: 'day' },
+}
+const timeFields: MomentFields = {
+  units: ['NANOS', 'SECONDS', 'MINUTES', 'HOURS'],
+  readers: { getHour: 'hour', getMinute: 'minute', getSecond: 'second' },
+  changers: { withHour: 'hour', withMinute: 'minute', withSecond: 'second' },
+}
 
 /** Days and longer of an instant: each day has 24 hours. */
 function shift<T>(value: T, amount: Partial<Record<TemporalUnit, number>>, isBack: boolean): T {
@@ -43,66 +68,73 @@ function shift<T>(value: T, amount: Partial<Record<TemporalUnit, number>>, isBac
   return (value instanceof Temporal.Instant ? (end as unknown as Temporal.ZonedDateTime).toInstant() : end) as T
 }
 
-function arithmetic<T>(of: () => JavaClass<T>, named: readonly Unit[]): Record<string, JavaMethod<T>> {
-  const methods: Record<string, JavaMethod<T>> = {}
+function arithmetic<T>(wrap: Wrap<T>, named: readonly Unit[]): Methods<T> {
+  const methods: Methods<T> = {}
   for (const [sign, isBack] of [
     ['plus', false],
     ['minus', true],
   ] as const) {
-    methods[sign] = (value, [amount, unit]) =>
-      unit === undefined
-        ? new JavaObject(of(), shift(value, objectValue(amount, [duration, period]) as object, isBack))
-        : new JavaObject(of(), shift(value, { [unitArgument(unit)]: wholeArgument(amount) }, isBack))
+    methods[sign] = (value, [amount, unit]) => {
+      const length =
+        unit === undefined ? objectValue(amount, [duration, period]) : { [unitArgument(unit)]: wholeArgument(amount) }
+      return wrap(shift(value, length as object, isBack))
+    }
     for (const unit of named) {
       const name = sign + unit.charAt(0) + unit.slice(1).toLowerCase()
-      methods[name] = (value, [amount]) => new JavaObject(of(), shift(value, { [units[unit]]: wholeArgument(amount) }, isBack))
+      methods[name] = (value, [amount]) => wrap(shift(value, { [units[unit]]: wholeArgument(amount) }, isBack))
     }
   }
   return methods
 }
 
-function readers<T extends object>(fields: Readonly<Record<string, string>>): Record<string, JavaMethod<T>> {
-  return Object.fromEntries(
-    Object.entries(fields).map(([name, field]) => [name, (value: T) => (value as Record<string, unknown>)[field]]),
-  )
+function readers<T>(fields: Readonly<Record<string, string>>): Methods<T> {
+  return mapValues(fields, (field) => (value) => (value as Record<string, unknown>)[field])
 }
 
-function changers<T>(of: () => JavaClass<T>, parts: Readonly<Record<string, string>>): Record<string, JavaMethod<T>> {
-  const change =
-    (field: string): JavaMethod<T> =>
-    (value, [number]) =>
-      new JavaObject(of(), (value as unknown as Timed).with({ [field]: wholeArgument(number) }) as T)
-  return Object.fromEntries(Object.entries(parts).map(([name, field]) => [name, change(field)]))
+function mapValues<T>(fields: Readonly<Record<string, string>>, toMethod: (field: string) => JavaMethod<T>): Methods<T> {
+  return Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, toMethod(field)]))
 }
 
-/** What all classes of dates and times offer. */
-function common<T extends object>(of: () => JavaClass<T>): Record<string, JavaMethod<T>> {
-  const order = (value: T, other: unknown) => of().compare?.(value, objectValue(other, [of()])) ?? 0
+/** What all classes of dates and times offer, in this order. */
+function momentMethods<T>(javaClass: JavaClass<T>, wrap: Wrap<T>, fields: readonly MomentFields[]): Methods<T> {
+  const order = (value: T, other: unknown) => javaClass.compare?.(value, objectValue(other, [javaClass])) ?? 0
+  const change = (field: string): JavaMethod<T> => {
+    return (value, [number]) => wrap((value as Timed).with({ [field]: wholeArgument(number) }) as T)
+  }
   return {
     isBefore: (value, [other]) => order(value, other) < 0,
     isAfter: (value, [other]) => order(value, other) > 0,
     isEqual: (value, [other]) => order(value, other) === 0,
-    until: (value, [other, unit]) => countBetween(new JavaObject(of(), value), other, unitArgument(unit)),
-    format: (value, [format]) => objectValue(format, [formatter]).write(new JavaObject(of(), value) as never),
+    until: (value, [other, unit]) => countBetween(wrap(value), other, unitArgument(unit)),
+    format: (value, [format]) => objectValue(format, [formatter]).write(wrap(value) as JavaObject),
+    ...arithmetic(
+      wrap,
+      fields.flatMap((each) => each.units),
+    ),
+    ...Object.assign({}, ...fields.map((each) => mapValues(each.changers, change))),
+    ...(fields.includes(dateFields) && dayMethods<T>()),
+    ...(fields.includes(timeFields) && clockMethods(wrap)),
   }
 }
 
-const dayMethods = <T extends DateLike>(): Record<string, JavaMethod<T>> => ({
-  ...readers<T>(dateFields),
-  getDayOfWeek: (value) => dayOfWeek.statics?.['of']?.([value.dayOfWeek], noContext),
-  getMonth: (value) => month.statics?.['of']?.([value.month], noContext),
-})
+function dayMethods<T>(): Methods<T> {
+  return {
+    ...readers<T>(dateFields.readers),
+    getDayOfWeek: (value) => dayOfWeek.statics?.['of']?.([(value as DateLike).dayOfWeek], noContext),
+    getMonth: (value) => month.statics?.['of']?.([(value as DateLike).month], noContext),
+  }
+}
 
-const clockMethods = <T extends Temporal.PlainTime | Temporal.PlainDateTime | Temporal.ZonedDateTime>(
-  of: () => JavaClass<T>,
-): Record<string, JavaMethod<T>> => ({
-  ...readers<T>(timeFields),
-  getNano: (value) => nanosecondsOf(value as unknown as Moment),
-  truncatedTo: (value, [unit]) => {
-    const smallestUnit = unitArgument(unit).slice(0, -1)
-    return new JavaObject(of(), (value as unknown as Timed).round({ smallestUnit, roundingMode: 'trunc' }) as unknown as T)
-  },
-})
+function clockMethods<T>(wrap: Wrap<T>): Methods<T> {
+  return {
+    ...readers<T>(timeFields.readers),
+    getNano: (value) => nanosecondsOf(value as Moment),
+    truncatedTo: (value, [unit]) => {
+      const smallestUnit = unitArgument(unit).slice(0, -1)
+      return wrap((value as Timed).round({ smallestUnit, roundingMode: 'trunc' }) as T)
+    },
+  }
+}
 
 /** The moment of the call in the zone that is the only argument, if there is one. */
 function nowIn([zone]: readonly unknown[], { now }: CallContext): Temporal.ZonedDateTime {
@@ -110,16 +142,25 @@ function nowIn([zone]: readonly unknown[], { now }: CallContext): Temporal.Zoned
 }
 
 /** Reads a text by a formatter, or as ISO writes it. */
-function reader<T>(of: () => JavaClass<T>, fromIso: (text: string) => T): JavaFunction {
+function reader<T>(wrap: Wrap<T>, fromIso: (text: string) => T): JavaFunction {
   return ([text, format]) => {
     const iso = format === undefined ? textArgument(text) : objectValue(format, [formatter]).read(textArgument(text))
-    return new JavaObject(of(), fromIso(iso))
+    return wrap(fromIso(iso))
   }
 }
 
-const pieces = (args: readonly unknown[]) =>
-  args.map((each) => (each instanceof JavaObject ? monthNumber(each) : wholeArgument(each)))
+const dateNames = ['year', 'month', 'day'] as const
+const timeNames = ['hour', 'minute', 'second'] as const
+
+/** The arguments of an `of` by the names of their fields; those that are missing are 0. */
+function fieldsFrom<N extends string>(args: readonly unknown[], names: readonly N[]): Record<N, number> {
+  const numbers = args.map((each) => (each instanceof JavaObject ? monthNumber(each) : wholeArgument(each)))
+  return Object.fromEntries(names.map((name, index) => [name, numbers[index] ?? 0])) as Record<N, number>
+}
+
 const monthNumber = (value: unknown) => Object.keys(month.constants ?? {}).indexOf(objectValue(value, [month])) + 1
+
+const rejected = { overflow: 'reject' } as const
 
 /** Java leaves out seconds that are zero, and writes fractions in groups of three digits. */
 function clockText(text: string): string {
@@ -133,25 +174,15 @@ function inGroups(fraction: string): string {
   return fraction.padEnd(Math.ceil(fraction.length / 3) * 3, '0')
 }
 
-const localDate: JavaClass<Temporal.PlainDate> = {
-  name: 'java.time.LocalDate',
+const localDate: JavaClass<Temporal.PlainDate> = createJavaClass('java.time.LocalDate', (wrap, javaClass) => ({
   statics: {
-    now: (args, context) => new JavaObject(localDate, nowIn(args, context).toPlainDate()),
-    of: (args) => {
-      const [year = 0, monthOfYear = 0, day = 0] = pieces(args)
-      return new JavaObject(localDate, Temporal.PlainDate.from({ year, month: monthOfYear, day }, { overflow: 'reject' }))
-    },
-    parse: reader(
-      () => localDate,
-      (text) => Temporal.PlainDate.from(text),
-    ),
-    ofEpochDay: ([day]) => new JavaObject(localDate, new Temporal.PlainDate(1970, 1, 1).add({ days: wholeArgument(day) })),
+    now: (args, context) => wrap(nowIn(args, context).toPlainDate()),
+    of: (args) => wrap(Temporal.PlainDate.from(fieldsFrom(args, dateNames), rejected)),
+    parse: reader(wrap, (text) => Temporal.PlainDate.from(text)),
+    ofEpochDay: ([day]) => wrap(new Temporal.PlainDate(1970, 1, 1).add({ days: wholeArgument(day) })),
   },
   methods: {
-    ...common(() => localDate),
-    ...arithmetic(() => localDate, dateUnits),
-    ...changers(() => localDate, dateParts),
-    ...dayMethods<Temporal.PlainDate>(),
+    ...momentMethods(javaClass, wrap, [dateFields]),
     atStartOfDay: (date, [zone]) =>
       zone === undefined
         ? new JavaObject(localDateTime, date.toPlainDateTime())
@@ -162,53 +193,28 @@ const localDate: JavaClass<Temporal.PlainDate> = {
   },
   toText: (date) => date.toString(),
   compare: Temporal.PlainDate.compare,
-}
+}))
 
-const localTime: JavaClass<Temporal.PlainTime> = {
-  name: 'java.time.LocalTime',
+const localTime: JavaClass<Temporal.PlainTime> = createJavaClass('java.time.LocalTime', (wrap, javaClass) => ({
   statics: {
-    now: (args, context) => new JavaObject(localTime, nowIn(args, context).toPlainTime()),
-    of: (args) => {
-      const [hour = 0, minute = 0, second = 0] = pieces(args)
-      return new JavaObject(localTime, Temporal.PlainTime.from({ hour, minute, second }, { overflow: 'reject' }))
-    },
-    parse: reader(
-      () => localTime,
-      (text) => Temporal.PlainTime.from(text),
-    ),
+    now: (args, context) => wrap(nowIn(args, context).toPlainTime()),
+    of: (args) => wrap(Temporal.PlainTime.from(fieldsFrom(args, timeNames), rejected)),
+    parse: reader(wrap, (text) => Temporal.PlainTime.from(text)),
   },
-  methods: {
-    ...common(() => localTime),
-    ...arithmetic(() => localTime, timeUnits),
-    ...changers(() => localTime, timeParts),
-    ...clockMethods(() => localTime),
-  },
+  methods: momentMethods(javaClass, wrap, [timeFields]),
   toText: (time) => clockText(time.toString()),
   compare: Temporal.PlainTime.compare,
-}
+}))
 
-const localDateTime: JavaClass<Temporal.PlainDateTime> = {
-  name: 'java.time.LocalDateTime',
+const localDateTime: JavaClass<Temporal.PlainDateTime> = createJavaClass('java.time.LocalDateTime', (wrap, javaClass) => ({
   statics: {
-    now: (args, context) => new JavaObject(localDateTime, nowIn(args, context).toPlainDateTime()),
-    of: (args) => {
-      const [year = 0, monthOfYear = 0, day = 0, hour = 0, minute = 0, second = 0] = pieces(args)
-      const fields = { year, month: monthOfYear, day, hour, minute, second }
-      return new JavaObject(localDateTime, Temporal.PlainDateTime.from(fields, { overflow: 'reject' }))
-    },
-    parse: reader(
-      () => localDateTime,
-      (text) => Temporal.PlainDateTime.from(text),
-    ),
-    ofInstant: ([from, zone]) =>
-      new JavaObject(localDateTime, objectValue(from, [instant]).toZonedDateTimeISO(zoneArgument(zone)).toPlainDateTime()),
+    now: (args, context) => wrap(nowIn(args, context).toPlainDateTime()),
+    of: (args) => wrap(Temporal.PlainDateTime.from(fieldsFrom(args, [...dateNames, ...timeNames]), rejected)),
+    parse: reader(wrap, (text) => Temporal.PlainDateTime.from(text)),
+    ofInstant: ([from, zone]) => wrap(objectValue(from, [instant]).toZonedDateTimeISO(zoneArgument(zone)).toPlainDateTime()),
   },
   methods: {
-    ...common(() => localDateTime),
-    ...arithmetic(() => localDateTime, [...dateUnits, ...timeUnits]),
-    ...changers(() => localDateTime, { ...dateParts, ...timeParts }),
-    ...dayMethods<Temporal.PlainDateTime>(),
-    ...clockMethods(() => localDateTime),
+    ...momentMethods(javaClass, wrap, [dateFields, timeFields]),
     toLocalDate: (moment) => new JavaObject(localDate, moment.toPlainDate()),
     toLocalTime: (moment) => new JavaObject(localTime, moment.toPlainTime()),
     atZone: (moment, [zone]) => new JavaObject(zonedDateTime, moment.toZonedDateTime(zoneArgument(zone))),
@@ -217,91 +223,82 @@ const localDateTime: JavaClass<Temporal.PlainDateTime> = {
   },
   toText: (moment) => clockText(moment.toString()),
   compare: Temporal.PlainDateTime.compare,
-}
+}))
 
 /** Classes of a date and time in a zone: one keeps the zone, the other only its offset. */
 function zoned(
   name: string,
   toZone: (value: Temporal.ZonedDateTime) => Temporal.ZonedDateTime,
 ): JavaClass<Temporal.ZonedDateTime> {
-  const wrap = (value: Temporal.ZonedDateTime) => new JavaObject(javaClass, toZone(value))
-  const of = () => javaClass
-  const javaClass: JavaClass<Temporal.ZonedDateTime> = {
-    name,
-    statics: {
-      now: (args, context) => wrap(nowIn(args, context)),
-      of: (args) => {
-        const [year = 0, monthOfYear = 0, day = 0, hour = 0, minute = 0, second = 0] = pieces(args.slice(0, -1))
-        const fields = { year, month: monthOfYear, day, hour, minute, second, timeZone: zoneArgument(args.at(-1)) }
-        return wrap(Temporal.ZonedDateTime.from(fields, { overflow: 'reject' }))
+  return createJavaClass(name, (wrapAny, javaClass) => {
+    const wrap = (value: Temporal.ZonedDateTime) => wrapAny(toZone(value))
+    return {
+      statics: {
+        now: (args, context) => wrap(nowIn(args, context)),
+        of: (args) => {
+          const fields = fieldsFrom(args.slice(0, -1), [...dateNames, ...timeNames])
+          return wrap(Temporal.ZonedDateTime.from({ ...fields, timeZone: zoneArgument(args.at(-1)) }, rejected))
+        },
+        ofInstant: ([from, zone]) => wrap(objectValue(from, [instant]).toZonedDateTimeISO(zoneArgument(zone))),
+        parse: reader(wrap, (text) => {
+          const [moment = '', bracket] = text.split('[')
+          const zone = bracket?.replace(']', '') ?? /(?:Z|[+-]\d\d:\d\d)$/.exec(moment)?.[0] ?? ''
+          return Temporal.Instant.from(moment).toZonedDateTimeISO(checkZone(zone))
+        }),
       },
-      ofInstant: ([from, zone]) => wrap(objectValue(from, [instant]).toZonedDateTimeISO(zoneArgument(zone))),
-      parse: reader(of, (text) => {
-        const [moment = '', bracket] = text.split('[')
-        const zone = bracket?.replace(']', '') ?? /(?:Z|[+-]\d\d:\d\d)$/.exec(moment)?.[0] ?? ''
-        return toZone(Temporal.Instant.from(moment).toZonedDateTimeISO(checkZone(zone)))
-      }),
-    },
-    methods: {
-      ...common(of),
-      ...arithmetic(of, [...dateUnits, ...timeUnits]),
-      ...changers(of, { ...dateParts, ...timeParts }),
-      ...dayMethods<Temporal.ZonedDateTime>(),
-      ...clockMethods(of),
-      getZone: (value) => new JavaObject(zoneId, value.timeZoneId),
-      getOffset: (value) => new JavaObject(zoneOffset, value.offset),
-      withZoneSameInstant: (value, [zone]) => wrap(value.withTimeZone(zoneArgument(zone))),
-      withOffsetSameInstant: (value, [zone]) => wrap(value.withTimeZone(zoneArgument(zone))),
-      toInstant: (value) => new JavaObject(instant, value.toInstant()),
-      toEpochSecond: (value) => value.epochNanoseconds / nanosecondsPerSecond,
-      toLocalDate: (value) => new JavaObject(localDate, value.toPlainDate()),
-      toLocalTime: (value) => new JavaObject(localTime, value.toPlainTime()),
-      toLocalDateTime: (value) => new JavaObject(localDateTime, value.toPlainDateTime()),
-      toOffsetDateTime: (value) => new JavaObject(offsetDateTime, value.withTimeZone(value.offset)),
-      toZonedDateTime: (value) => new JavaObject(zonedDateTime, value),
-    },
-    toText: (value) => {
-      const isOffset = name === 'java.time.OffsetDateTime' || /^[+-]/.test(value.timeZoneId)
-      const zone = isOffset ? '' : `[${value.timeZoneId}]`
-      return clockText(value.toPlainDateTime().toString()) + (value.offset === '+00:00' ? 'Z' : value.offset) + zone
-    },
-    compare: Temporal.ZonedDateTime.compare,
-  }
-  return javaClass
+      methods: {
+        ...momentMethods(javaClass, wrapAny, [dateFields, timeFields]),
+        getZone: (value) => new JavaObject(zoneId, value.timeZoneId),
+        getOffset: (value) => new JavaObject(zoneOffset, value.offset),
+        withZoneSameInstant: (value, [zone]) => wrap(value.withTimeZone(zoneArgument(zone))),
+        withOffsetSameInstant: (value, [zone]) => wrap(value.withTimeZone(zoneArgument(zone))),
+        toInstant: (value) => new JavaObject(instant, value.toInstant()),
+        toEpochSecond: (value) => value.epochNanoseconds / nanosecondsPerSecond,
+        toLocalDate: (value) => new JavaObject(localDate, value.toPlainDate()),
+        toLocalTime: (value) => new JavaObject(localTime, value.toPlainTime()),
+        toLocalDateTime: (value) => new JavaObject(localDateTime, value.toPlainDateTime()),
+        toOffsetDateTime: (value) => new JavaObject(offsetDateTime, value.withTimeZone(value.offset)),
+        toZonedDateTime: (value) => new JavaObject(zonedDateTime, value),
+      },
+      toText: (value) => {
+        const isOffset = name === 'java.time.OffsetDateTime' || /^[+-]/.test(value.timeZoneId)
+        const zone = isOffset ? '' : `[${value.timeZoneId}]`
+        return clockText(value.toPlainDateTime().toString()) + (value.offset === '+00:00' ? 'Z' : value.offset) + zone
+      },
+      compare: Temporal.ZonedDateTime.compare,
+    }
+  })
 }
 
 const zonedDateTime = zoned('java.time.ZonedDateTime', (value) => value)
 const offsetDateTime = zoned('java.time.OffsetDateTime', (value) => value.withTimeZone(value.offset))
 
-const instant: JavaClass<Temporal.Instant> = {
-  name: 'java.time.Instant',
-  constants: {
-    get EPOCH() {
-      return new JavaObject(instant, Temporal.Instant.fromEpochMilliseconds(0))
+const instant: JavaClass<Temporal.Instant> = createJavaClass('java.time.Instant', (wrap, javaClass) => {
+  const atMs = (ms: number) => wrap(Temporal.Instant.fromEpochMilliseconds(ms))
+  return {
+    constants: { EPOCH: atMs(0) },
+    statics: {
+      now: (_args, { now }) => atMs(now),
+      ofEpochMilli: ([ms]) => atMs(wholeArgument(ms)),
+      ofEpochSecond: ([seconds]) => atMs(wholeArgument(seconds) * 1000),
+      parse: ([text]) => wrap(Temporal.Instant.from(textArgument(text))),
     },
-  },
-  statics: {
-    now: (_args, { now }) => new JavaObject(instant, Temporal.Instant.fromEpochMilliseconds(now)),
-    ofEpochMilli: ([ms]) => new JavaObject(instant, Temporal.Instant.fromEpochMilliseconds(wholeArgument(ms))),
-    ofEpochSecond: ([seconds]) => new JavaObject(instant, Temporal.Instant.fromEpochMilliseconds(wholeArgument(seconds) * 1000)),
-    parse: ([text]) => new JavaObject(instant, Temporal.Instant.from(textArgument(text))),
-  },
-  methods: {
-    ...common(() => instant),
-    ...arithmetic(() => instant, ['NANOS', 'MILLIS', 'SECONDS']),
-    toEpochMilli: (value) => BigInt(value.epochMilliseconds),
-    getEpochSecond: (value) => value.epochNanoseconds / nanosecondsPerSecond,
-    getNano: (value) => Number(value.epochNanoseconds % nanosecondsPerSecond),
-    atZone: (value, [zone]) => new JavaObject(zonedDateTime, value.toZonedDateTimeISO(zoneArgument(zone))),
-    atOffset: (value, [zone]) => new JavaObject(offsetDateTime, value.toZonedDateTimeISO(zoneArgument(zone))),
-    truncatedTo: (value, [unit]) => {
-      const smallestUnit = unitArgument(unit).slice(0, -1) as 'day'
-      return new JavaObject(instant, value.toZonedDateTimeISO('UTC').round({ smallestUnit, roundingMode: 'floor' }).toInstant())
+    methods: {
+      ...momentMethods(javaClass, wrap, [{ units: ['NANOS', 'MILLIS', 'SECONDS'], readers: {}, changers: {} }]),
+      toEpochMilli: (value) => BigInt(value.epochMilliseconds),
+      getEpochSecond: (value) => value.epochNanoseconds / nanosecondsPerSecond,
+      getNano: (value) => Number(value.epochNanoseconds % nanosecondsPerSecond),
+      atZone: (value, [zone]) => new JavaObject(zonedDateTime, value.toZonedDateTimeISO(zoneArgument(zone))),
+      atOffset: (value, [zone]) => new JavaObject(offsetDateTime, value.toZonedDateTimeISO(zoneArgument(zone))),
+      truncatedTo: (value, [unit]) => {
+        const smallestUnit = unitArgument(unit).slice(0, -1) as 'day'
+        return wrap(value.toZonedDateTimeISO('UTC').round({ smallestUnit, roundingMode: 'floor' }).toInstant())
+      },
     },
-  },
-  toText: (value) => value.toString().replace(/\.(\d+)Z$/, (_all, digits: string) => `.${inGroups(digits)}Z`),
-  compare: Temporal.Instant.compare,
-}
+    toText: (value) => value.toString().replace(/\.(\d+)Z$/, (_all, digits: string) => `.${inGroups(digits)}Z`),
+    compare: Temporal.Instant.compare,
+  }
+})
 
 type LengthClass = JavaClass<Temporal.Duration>
 
@@ -311,14 +308,8 @@ function lengthClass(
   created: readonly Unit[],
   { methods, statics, ...more }: Omit<LengthClass, 'name'>,
 ): LengthClass {
-  const wrap = (value: Temporal.Duration) => new JavaObject(javaClass, value)
-  const javaClass: LengthClass = {
-    name,
-    constants: {
-      get ZERO() {
-        return wrap(new Temporal.Duration())
-      },
-    },
+  return createJavaClass(name, (wrap) => ({
+    constants: { ZERO: wrap(new Temporal.Duration()) },
     statics: {
       ...Object.fromEntries(
         created.map((unit) => [
@@ -335,16 +326,13 @@ function lengthClass(
       negated: (value) => wrap(value.negated()),
       ...methods,
     },
-    toText: (value) =>
-      value.sign < 0
-        ? value
-            .negated()
-            .toString()
-            .replace(/\d+(?:\.\d+)?/g, '-$&')
-        : value.toString().replace('PT0S', name.endsWith('Period') ? 'P0D' : 'PT0S'),
+    toText: (value) => {
+      const text = value.abs().toString()
+      if (value.sign < 0) return text.replace(/\d+(?:\.\d+)?/g, '-$&')
+      return name.endsWith('Period') ? text.replace('PT0S', 'P0D') : text
+    },
     ...more,
-  }
-  return javaClass
+  }))
 }
 
 /** Days of a duration have 24 hours; weeks of a period 7 days. */

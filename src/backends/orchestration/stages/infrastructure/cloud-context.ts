@@ -1,35 +1,35 @@
 /** Fields that stages of cloud operations share: provider, account, places and target (docs/contracts/infrastructure.md#deployment-stages). */
 import { fieldOf, isObject, type JsonObject, objectOf, textOf, textsOf } from '../../../../json/values.ts'
-import { parseMoniker } from '../../../../moniker.ts'
+import { parseMoniker } from '../../../../names/moniker.ts'
 import { StageError } from '../../machine/failure.ts'
 import type { TaskContext } from '../stage-type.ts'
 
-export interface Location {
+export interface CloudLocation {
   readonly provider: string
   readonly account: string
   readonly region: string
 }
 
 /** One server group, as the infrastructure service is asked for it. */
-export interface ServerGroupTarget extends Location {
+export interface ServerGroupTarget extends CloudLocation {
   readonly name: string
 }
 
 /** Spinnaker's default for stages without a provider. */
 const defaultProvider = 'aws'
 
-export function accountOf(context: JsonObject): string | undefined {
+export function stageAccountOf(context: JsonObject): string | undefined {
   return ['account.name', 'account', 'credentials', 'accountName'].map((key) => textOf(context[key])).find(Boolean)
 }
 
 /** @throws {StageError} when the stage names none */
 export function requireAccount(context: JsonObject): string {
-  const account = accountOf(context)
+  const account = stageAccountOf(context)
   if (account === undefined) throw new StageError(['The stage names no account: set "credentials".'])
   return account
 }
 
-export function providerOf(context: JsonObject): string {
+export function stageProviderOf(context: JsonObject): string {
   return (
     ['cloudProvider', 'cloudProviderType', 'providerType', 'provider'].map((key) => textOf(context[key])).find(Boolean) ??
     defaultProvider
@@ -53,8 +53,8 @@ export function requirePlaces(context: JsonObject): [string, ...string[]] {
 }
 
 /** @throws {StageError} when the stage names no account or region */
-export function locationOf(context: JsonObject): Location {
-  return { provider: providerOf(context), account: requireAccount(context), region: requirePlaces(context)[0] }
+export function locationOf(context: JsonObject): CloudLocation {
+  return { provider: stageProviderOf(context), account: requireAccount(context), region: requirePlaces(context)[0] }
 }
 
 export function serverGroupNameOf(context: JsonObject): string | undefined {
@@ -91,7 +91,7 @@ export function targetOf(context: TaskContext): ServerGroupTarget {
 }
 
 /** The fields of an operation that name a server group. */
-export function targetFields({ provider, account, region, name }: ServerGroupTarget): JsonObject {
+export function stageTargetFields({ provider, account, region, name }: ServerGroupTarget): JsonObject {
   return {
     credentials: account,
     accountName: account,

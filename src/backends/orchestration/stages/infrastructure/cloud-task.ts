@@ -3,7 +3,7 @@ import { formatQuery, pathTo } from '../../../../http/encode-path.ts'
 import { fieldOf, isObject, isTrue, type JsonObject, objectOf, objectsOf, textOf, textsOf } from '../../../../json/values.ts'
 import { failureRecord, StageError } from '../../machine/failure.ts'
 import type { Step, Submission, TaskContext, TaskResult } from '../stage-type.ts'
-import { accountOf, providerOf } from './cloud-context.ts'
+import { stageAccountOf, stageProviderOf } from './cloud-context.ts'
 
 const secondMs = 1000
 export const minuteMs = 60 * secondMs
@@ -44,14 +44,14 @@ export function submitStep(
     execute: async (context) => {
       const { operations, context: added = {} } = await build(context)
       const { stage } = context
-      const account = accountOf(stage.context)
+      const account = stageAccountOf(stage.context)
       const shown: JsonObject = {
         'notification.type': notification,
         ...(account !== undefined && { 'deploy.account.name': account }),
         ...added,
       }
       if (operations.length === 0) return { status: 'SUCCEEDED', context: { ...shown, 'kato.last.task.id': undefined } }
-      const provider = providerOf(stage.context)
+      const provider = stageProviderOf(stage.context)
       const requestId = `${stage.id}-${stage.startTime ?? 0}-${name}`
       const answer = await context.call('clouddriver', {
         method: 'POST',
@@ -135,7 +135,7 @@ export function refreshStep(name: string, type: string, details: (context: TaskC
     timeoutMs: 12 * minuteMs,
     execute: async (context) => {
       const { stage } = context
-      const place = pathTo`/cache/${providerOf(stage.context)}/${type}`
+      const place = pathTo`/cache/${stageProviderOf(stage.context)}/${type}`
       const pending = stage.context['refresh.pending']
       if (pending === undefined) {
         const answers = await Promise.all(

@@ -1,21 +1,23 @@
 /** Stages that work on the server groups of a cluster: disable, shrink, scale down (docs/contracts/infrastructure.md#cluster-stages). */
+
 import { isTrue, type JsonObject, numberOf, objectOf, textsOf } from '../../../../json/values.ts'
+import { providerTypes } from '../../../infrastructure/providers/all.ts'
 import { StageError } from '../../machine/failure.ts'
 import { inheritedContext, type NewStage, type StageType, type TaskContext } from '../stage-type.ts'
-import { providerOf, requirePlaces, type ServerGroupTarget, targetFields } from './cloud-context.ts'
+import { requirePlaces, type ServerGroupTarget, stageProviderOf, stageTargetFields } from './cloud-context.ts'
 import { monitorStep, submitStep } from './cloud-task.ts'
 import { refreshServerGroups } from './server-group-operations.ts'
-import { inPlace, loadCluster, requireClusterPlace, type ServerGroup } from './server-groups.ts'
+import { type CloudServerGroup, inPlace, loadCluster, requireClusterPlace } from './server-groups.ts'
 import { checkTrafficGuards } from './traffic-guard.ts'
 import { waitAllDownStep, waitEmptyStep, waitGoneStep } from './waits.ts'
 
 /** Server groups of a place from which a stage may choose, and how many others stay. */
 interface Candidates {
-  readonly groups: readonly ServerGroup[]
+  readonly groups: readonly CloudServerGroup[]
   readonly kept: number
 }
 
-type Choice = (settings: JsonObject, candidates: Candidates) => readonly ServerGroup[]
+type Choice = (settings: JsonObject, candidates: Candidates) => readonly CloudServerGroup[]
 
 /** How long connections have to drain when a whole cluster is disabled, in seconds; providers whose disable waits need none. */
 const drainSeconds = 90
@@ -87,7 +89,7 @@ function clusterStage(type: string, { operation, fields = {}, doing, choose, wai
       submitStep(type, type.toLowerCase(), async (context) => {
         const targets = await chooseTargets(context, choose)
         const submitted = {
-          operations: targets.map((target) => ({ [operation]: { ...targetFields(target), ...fields } })),
+          operations: targets.map((target) => ({ [operation]: { ...stageTargetFields(target), ...fields } })),
           context: { chosenServerGroups: targets },
         }
         await checkTrafficGuards(context, { targets, doing })
@@ -135,13 +137,13 @@ function namesInDeployment(context: TaskContext, region: string): string[] {
 }
 
 /** Neither what the enclosing deployment has created nor anything newer is touched. */
-function withoutProtected(groups: readonly ServerGroup[], created: readonly string[]): ServerGroup[] {
+function withoutProtected(groups: readonly CloudServerGroup[], created: readonly string[]): CloudServerGroup[] {
   const times = groups.filter(({ name }) => created.includes(name)).map(({ createdTime }) => createdTime)
   const oldest = Math.min(...times)
   return groups.filter(({ name, createdTime }) => !created.includes(name) && createdTime < (times.length > 0 ? oldest : Infinity))
 }
 
-function isActive({ isDisabled, instances }: ServerGroup): boolean {
+function isActive({ isDisabled, instances }: CloudServerGroup): boolean {
   return !isDisabled || instances.some(({ healthState }) => healthState === 'Up')
 }
 
@@ -153,14 +155,14 @@ interface Surplus {
   readonly largerFirst: boolean
 }
 
-function surplus({ groups, kept }: Candidates, { size, withActive, largerFirst }: Surplus): ServerGroup[] {
+function surplus({ groups, kept }: Candidates, { size, withActive, largerFirst }: Surplus): CloudServerGroup[] {
   const candidates = groups.filter((group) => withActive || !isActive(group))
   const others = kept + groups.length - candidates.length
   return ordered(candidates, { activeFirst: withActive, largerFirst }).slice(Math.max(0, size - others))
 }
 
 /** In the order in which they are kept. */
-function ordered(groups: readonly ServerGroup[], { activeFirst = false, largerFirst = false }): ServerGroup[] {
+function ordered(groups: readonly CloudServerGroup[], { activeFirst = false, largerFirst = false }): CloudServerGroup[] {
   return groups.toSorted(
     (one, other) =>
       (activeFirst ? Number(isActive(other)) - Number(isActive(one)) : 0) ||
@@ -169,8 +171,7 @@ function ordered(groups: readonly ServerGroup[], { activeFirst = false, largerFi
   )
 }
 
-/** The provider `local` reports an instance as down only once its connections have ended. */
 function drainMs(settings: JsonObject): number {
   const own = numberOf(settings['drainSeconds'])
-  return (own ?? (providerOf(settings) === 'local' ? 0 : drainSeconds)) * 1000
+  return (own ?? providerTypes.find(({ id }) => id === stageProviderOf(settings))?.drainSeconds ?? drainSeconds) * 1000
 }

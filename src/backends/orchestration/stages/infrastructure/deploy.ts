@@ -1,13 +1,13 @@
 /** `deploy`, `createServerGroup` and `cloneServerGroup`: creates server groups and hands traffic over as the strategy says. */
 import { fieldOf, isObject, isTrue, type JsonObject, objectOf, objectsOf, textOf } from '../../../../json/values.ts'
-import { clusterName } from '../../../../moniker.ts'
+import { clusterName } from '../../../../names/moniker.ts'
 import { StageError } from '../../machine/failure.ts'
 import type { Execution, Stage } from '../../model.ts'
 import type { NewStage, StageType, Step, TaskContext, TaskResult } from '../stage-type.ts'
-import { accountOf, locationOf, placesOf, providerOf, requireAccount, type ServerGroupTarget } from './cloud-context.ts'
+import { locationOf, placesOf, requireAccount, type ServerGroupTarget, stageAccountOf, stageProviderOf } from './cloud-context.ts'
 import { monitorStep, serverGroupNamesByRegion, submitStep } from './cloud-task.ts'
 import { refreshServerGroups, withoutNotes } from './server-group-operations.ts'
-import { inPlace, loadCluster, loadServerGroup, newestFirst, type ServerGroup } from './server-groups.ts'
+import { type CloudServerGroup, inPlace, loadCluster, loadServerGroup, newestFirst } from './server-groups.ts'
 import { failureStages, strategyOf, strategyStages } from './strategies.ts'
 import { tagStep } from './tag-server-group.ts'
 import { waitUpStep } from './waits.ts'
@@ -68,7 +68,7 @@ function forgetDeployment(stage: Stage): void {
 /** One stage per region of the cluster. */
 function deployments(stage: Stage, cluster: JsonObject): NewStage[] {
   const { clusters: _clusters, cluster: _cluster, ...inherited } = stage.context
-  const account = accountOf(cluster) ?? accountOf(inherited)
+  const account = stageAccountOf(cluster) ?? stageAccountOf(inherited)
   const context: JsonObject = {
     ...pick(inherited, [
       'application',
@@ -118,7 +118,7 @@ function strategyParent({ trigger }: Execution): JsonObject | undefined {
 
 /** The server groups that the stage has created. */
 function created({ stage }: TaskContext): ServerGroupTarget[] {
-  const place = { provider: providerOf(stage.context), account: requireAccount(stage.context) }
+  const place = { provider: stageProviderOf(stage.context), account: requireAccount(stage.context) }
   const groups = objectOf(stage.context['deploy.server.groups'])
   return Object.entries(groups).flatMap(([region, names]) =>
     (Array.isArray(names) ? names : []).map((name) => ({ ...place, region, name: String(name) })),
@@ -130,7 +130,7 @@ function readDeployment(results: readonly JsonObject[], { stage }: TaskContext):
   const [first] = Object.values(groups).flat()
   return {
     'deploy.server.groups': groups,
-    'deploy.account.name': accountOf(stage.context),
+    'deploy.account.name': stageAccountOf(stage.context),
     ...(first !== undefined && { serverGroupName: first, asgName: first }),
   }
 }
@@ -170,11 +170,11 @@ async function determineSource(context: TaskContext): Promise<TaskResult> {
   }
 }
 
-async function findSource(context: TaskContext, region: string, byCapacity: boolean): Promise<ServerGroup | undefined> {
+async function findSource(context: TaskContext, region: string, byCapacity: boolean): Promise<CloudServerGroup | undefined> {
   const settings = context.stage.context
   const given = objectOf(settings['source'])
   const name = textOf(given['serverGroupName']) ?? textOf(given['asgName'])
-  const place = { provider: providerOf(settings), account: requireAccount(settings) }
+  const place = { provider: stageProviderOf(settings), account: requireAccount(settings) }
   if (name !== undefined) {
     const target = {
       ...place,

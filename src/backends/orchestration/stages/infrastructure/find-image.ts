@@ -4,9 +4,9 @@ import { fieldOf, type JsonObject, objectOf, objectsOf, textOf } from '../../../
 import { StageError } from '../../machine/failure.ts'
 import { isFalse } from '../../model.ts'
 import type { StageType, TaskContext, TaskResult } from '../stage-type.ts'
-import { providerOf, requirePlaces } from './cloud-context.ts'
+import { requirePlaces, stageProviderOf } from './cloud-context.ts'
 import { requireClusterPlace } from './server-groups.ts'
-import { findTarget } from './targets.ts'
+import { findClusterTarget } from './targets.ts'
 
 /** Words of the endpoint for the strategies by which a server group is selected. */
 const strategies: Readonly<Record<string, string>> = { NEWEST: 'newest', LARGEST: 'largest', OLDEST: 'oldest', FAIL: 'fail' }
@@ -33,7 +33,7 @@ async function findImage(context: TaskContext): Promise<TaskResult> {
   const details: JsonObject[] = []
   for (const region of requirePlaces(stage.context)) {
     const query = `?onlyEnabled=${onlyEnabled}&validateOldest=false`
-    const group = await findTarget(context, { ...place, region, target }, query)
+    const group = await findClusterTarget(context, { ...place, region, target }, query)
     if (group === undefined) {
       throw new StageError([
         `There is no ${onlyEnabled ? 'enabled ' : ''}server group of the cluster ${cluster} in ${account}/${region}` +
@@ -85,7 +85,7 @@ function found(details: readonly JsonObject[]): TaskResult {
 async function findByTags(context: TaskContext): Promise<TaskResult> {
   const { stage } = context
   const name = textOf(stage.context['packageName'])
-  const provider = providerOf(stage.context)
+  const provider = stageProviderOf(stage.context)
   if (name === undefined) throw new StageError(['The stage names no package: set "packageName".'])
   const tags = Object.entries(objectOf(stage.context['tags']))
   const details: JsonObject[] = []

@@ -5,7 +5,15 @@ import type { StageType, Step, TaskContext } from '../stage-type.ts'
 import { locationOf, serverGroupNameOf } from './cloud-context.ts'
 import { hourMs, monitorStep, submitStep } from './cloud-task.ts'
 import { withoutNotes } from './server-group-operations.ts'
-import { healthTypesOf, type Instance, type InstancePlace, isDown, isUp, loadInstance, loadServerGroup } from './server-groups.ts'
+import {
+  type CloudInstance,
+  healthTypesOf,
+  type InstancePlace,
+  isDown,
+  isInstanceUp,
+  loadInstance,
+  loadServerGroup,
+} from './server-groups.ts'
 import { checkTrafficGuards } from './traffic-guard.ts'
 import { followStarts, waitStep } from './waits.ts'
 
@@ -22,7 +30,9 @@ export const instanceStages: readonly StageType[] = [
   }),
   instanceStage('registerInstancesWithLoadBalancer', {
     guards: false,
-    waits: [waitForInstances('waitForUpInstanceHealth', (instance) => instance !== undefined && isUp(instance, balancerHealth))],
+    waits: [
+      waitForInstances('waitForUpInstanceHealth', (instance) => instance !== undefined && isInstanceUp(instance, balancerHealth)),
+    ],
   }),
   instanceStage('deregisterInstancesFromLoadBalancer', {
     guards: true,
@@ -74,7 +84,7 @@ function instancesOf({ stage }: TaskContext): InstancePlace[] {
 }
 
 /** Waits until each instance is as `isReached` says; undefined: the service does not know it. */
-function waitForInstances(name: string, isReached: (instance: Instance | undefined) => boolean): Step {
+function waitForInstances(name: string, isReached: (instance: CloudInstance | undefined) => boolean): Step {
   return waitStep(name, hourMs, async (context) => {
     for (const place of instancesOf(context)) {
       if (!isReached(await loadInstance(context, place))) return `the instance ${place.id} is not ready`
@@ -106,7 +116,7 @@ function waitForRestart(): Step {
     for (const place of instancesOf(context)) {
       const found = await loadInstance(context, place)
       const isRestarted = found !== undefined && found.launchTime > Number(launched[place.id] ?? 0)
-      if (isRestarted && (types?.length === 0 || isUp(found, types))) continue
+      if (isRestarted && (types?.length === 0 || isInstanceUp(found, types))) continue
       const missing = `the instance ${place.id} is not up again`
       if (found === undefined) return missing
       const group = found.serverGroup && (await loadServerGroup(context, { ...locationOf(settings), name: found.serverGroup }))

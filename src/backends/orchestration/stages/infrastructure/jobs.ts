@@ -1,10 +1,11 @@
 /** `runJob` and `destroyJob`: programs that run once on the infrastructure (docs/contracts/infrastructure.md#jobs). */
 import { pathTo } from '../../../../http/encode-path.ts'
 import { fieldOf, isObject, type JsonObject, objectOf, textOf, textsOf } from '../../../../json/values.ts'
+import { standalone } from '../../../../settings/standalone.ts'
 import { failureRecord, StageError } from '../../machine/failure.ts'
 import { isFalse } from '../../model.ts'
 import { inheritedContext, type StageType, type Step, type TaskContext } from '../stage-type.ts'
-import { accountOf, placesOf, providerOf, requireAccount, requirePlaces } from './cloud-context.ts'
+import { placesOf, requireAccount, requirePlaces, stageAccountOf, stageProviderOf } from './cloud-context.ts'
 import { hourMs, monitorStep, pauseFor, refreshStep, submitStep } from './cloud-task.ts'
 import { withoutNotes } from './server-group-operations.ts'
 
@@ -32,15 +33,15 @@ export const runJobStage: StageType = {
   },
 }
 
-/** A command of the provider `local`, as a job that needs no image; it runs where bakes may run commands. */
+/** A command on this machine, as a job that needs no image; it runs where bakes may run commands. */
 export const runCommandStage: StageType = {
   type: 'runCommand',
   steps: [],
   beforeStages: (stage) => {
     const settings = inheritedContext(stage)
-    const account = accountOf(settings) ?? 'local'
-    const [region = 'local'] = placesOf(settings)
-    const place = { cloudProvider: 'local', credentials: account, account, region, regions: [region] }
+    const account = stageAccountOf(settings) ?? standalone.account
+    const [region = standalone.region] = placesOf(settings)
+    const place = { cloudProvider: standalone.provider, credentials: account, account, region, regions: [region] }
     return [{ type: 'runJob', name: stage.name, context: { ...settings, ...place } }]
   },
 }
@@ -54,7 +55,7 @@ export const destroyJobStage: StageType = {
       placesOf(stage.context).map((region) => ({
         jobName: stage.context['jobName'] ?? stage.context['jobId'],
         region,
-        account: accountOf(stage.context),
+        account: stageAccountOf(stage.context),
         evict: true,
       })),
     ),
@@ -92,7 +93,9 @@ function jobOf({ stage, execution }: TaskContext): JobPlace | undefined {
 async function waitForJob(context: TaskContext): ReturnType<Extract<Step, { execute: unknown }>['execute']> {
   const job = jobOf(context)
   if (job === undefined)
-    throw new StageError([`${providerOf(context.stage.context)} started no job in ${requirePlaces(context.stage.context)[0]}.`])
+    throw new StageError([
+      `${stageProviderOf(context.stage.context)} started no job in ${requirePlaces(context.stage.context)[0]}.`,
+    ])
   const place = pathOf(job)
   const answer = await context.call('clouddriver', { method: 'GET', path: place })
   const status = objectOf(answer.body)

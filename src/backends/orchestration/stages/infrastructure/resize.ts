@@ -4,21 +4,29 @@ import { StageError } from '../../machine/failure.ts'
 import type { TaskContext } from '../stage-type.ts'
 import type { ServerGroupTarget } from './cloud-context.ts'
 import {
-  type Capacity,
+  type CloudCapacity,
+  type CloudServerGroup,
   clusterPlaceOf,
   inPlace,
   loadCluster,
   loadServerGroup,
-  type ServerGroup,
   toCapacity,
 } from './server-groups.ts'
 
 /** The capacity that the stage asks for, given what the server group has now. */
-export async function resizedCapacity(context: TaskContext, group: ServerGroup, target: ServerGroupTarget): Promise<Capacity> {
+export async function resizedCapacity(
+  context: TaskContext,
+  group: CloudServerGroup,
+  target: ServerGroupTarget,
+): Promise<CloudCapacity> {
   return pinned(context.stage.context, await unpinnedCapacity(context, group, target), group.capacity)
 }
 
-async function unpinnedCapacity(context: TaskContext, { capacity }: ServerGroup, target: ServerGroupTarget): Promise<Capacity> {
+async function unpinnedCapacity(
+  context: TaskContext,
+  { capacity }: CloudServerGroup,
+  target: ServerGroupTarget,
+): Promise<CloudCapacity> {
   const settings = context.stage.context
   const action = settings['resizeType'] === 'exact' ? 'scale_exact' : (textOf(settings['action']) ?? 'scale_exact')
   switch (action) {
@@ -42,7 +50,7 @@ async function unpinnedCapacity(context: TaskContext, { capacity }: ServerGroup,
 }
 
 /** Given parts win; the others follow so that min ≤ desired ≤ max. */
-export function exactCapacity(given: JsonObject, current: Capacity): Capacity {
+export function exactCapacity(given: JsonObject, current: CloudCapacity): CloudCapacity {
   const asked = { min: numberOf(given['min']), max: numberOf(given['max']), desired: numberOf(given['desired']) }
   const min = asked.min ?? (asked.max === undefined ? current.min : Math.min(current.min, asked.max))
   const max = asked.max ?? Math.max(current.max, min)
@@ -50,7 +58,7 @@ export function exactCapacity(given: JsonObject, current: Capacity): Capacity {
   return { min, max, desired }
 }
 
-function scaled(current: Capacity, settings: JsonObject, sign: 1 | -1): Capacity {
+function scaled(current: CloudCapacity, settings: JsonObject, sign: 1 | -1): CloudCapacity {
   const percentage = numberOf(settings['scalePct'])
   const count = numberOf(settings['scaleNum']) ?? 0
   const change = (value: number) => {
@@ -60,24 +68,24 @@ function scaled(current: Capacity, settings: JsonObject, sign: 1 | -1): Capacity
   return { min: change(current.min), max: change(current.max), desired: change(current.desired) }
 }
 
-function largestOf(capacities: readonly Capacity[]): Capacity {
-  const largest = (part: keyof Capacity) => Math.max(0, ...capacities.map((capacity) => capacity[part]))
+function largestOf(capacities: readonly CloudCapacity[]): CloudCapacity {
+  const largest = (part: keyof CloudCapacity) => Math.max(0, ...capacities.map((capacity) => capacity[part]))
   return { min: largest('min'), max: largest('max'), desired: largest('desired') }
 }
 
-function grown({ min, max, desired }: Capacity, settings: JsonObject): Capacity {
+function grown({ min, max, desired }: CloudCapacity, settings: JsonObject): CloudCapacity {
   const percentage = numberOf(settings['scalePct'])
   const by = percentage === undefined ? (numberOf(settings['scaleNum']) ?? 0) : Math.ceil((desired * percentage) / 100)
   return { min, max, desired: Math.min(max, desired + by) }
 }
 
 /** A share of a capacity: desired rounded up, the bounds widened to hold it. */
-export function shareOf({ min, max, desired }: Capacity, percentage: number): Capacity {
+export function shareOf({ min, max, desired }: CloudCapacity, percentage: number): CloudCapacity {
   const share = Math.ceil((desired * percentage) / 100)
   return { min: Math.min(min, share), max: Math.max(max, share), desired: share }
 }
 
-async function sourceCapacity(context: TaskContext, target: ServerGroupTarget): Promise<Capacity> {
+async function sourceCapacity(context: TaskContext, target: ServerGroupTarget): Promise<CloudCapacity> {
   const source = objectOf(context.stage.context['source'])
   const name = textOf(source['serverGroupName']) ?? textOf(source['asgName'])
   if (name === undefined) throw new StageError(['scale_to_server_group needs "source" with "serverGroupName".'])
@@ -87,7 +95,7 @@ async function sourceCapacity(context: TaskContext, target: ServerGroupTarget): 
   return group.capacity
 }
 
-function pinned(settings: JsonObject, capacity: Capacity, current: Capacity): Capacity {
+function pinned(settings: JsonObject, capacity: CloudCapacity, current: CloudCapacity): CloudCapacity {
   const { min, max, desired } = capacity
   if (isTrue(settings['unpinMinimumCapacity'])) {
     const original = numberOf(settings['originalMin']) ?? numberOf(objectOf(settings['originalCapacity'])['min'])
@@ -98,7 +106,7 @@ function pinned(settings: JsonObject, capacity: Capacity, current: Capacity): Ca
 }
 
 /** For plans that are made before the stage runs. */
-export function capacityOf(value: unknown): Capacity | undefined {
+export function capacityOf(value: unknown): CloudCapacity | undefined {
   const capacity = objectOf(value)
   return numberOf(capacity['desired']) === undefined ? undefined : toCapacity(capacity)
 }

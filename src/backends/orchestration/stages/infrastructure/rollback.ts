@@ -1,10 +1,17 @@
 /** `rollbackServerGroup` and `rollbackCluster`: bring back what ran before (docs/contracts/infrastructure.md#rollbacks). */
 import { isTrue, type JsonObject, numberOf, objectOf, objectsOf, textOf } from '../../../../json/values.ts'
-import { parseMoniker } from '../../../../moniker.ts'
+import { parseMoniker } from '../../../../names/moniker.ts'
 import { StageError } from '../../machine/failure.ts'
 import { inSequence, type NewStage, type StageType, type TaskContext, type TaskResult } from '../stage-type.ts'
 import { locationOf, placesOf, requirePlaces } from './cloud-context.ts'
-import { inPlace, loadCluster, loadServerGroup, newestFirst, requireClusterPlace, type ServerGroup } from './server-groups.ts'
+import {
+  type CloudServerGroup,
+  inPlace,
+  loadCluster,
+  loadServerGroup,
+  newestFirst,
+  requireClusterPlace,
+} from './server-groups.ts'
 
 export const rollbackServerGroupStage: StageType = {
   type: 'rollbackServerGroup',
@@ -32,7 +39,7 @@ async function planRollback(context: TaskContext): Promise<TaskResult> {
   const settings = context.stage.context
   const rollback = objectOf(settings['rollbackContext'])
   const place = locationOf(settings)
-  const read = async (key: string): Promise<ServerGroup | undefined> => {
+  const read = async (key: string): Promise<CloudServerGroup | undefined> => {
     const name = textOf(rollback[key])
     if (name === undefined) return undefined
     const group = await loadServerGroup(context, { ...place, name })
@@ -203,8 +210,8 @@ interface RollbackPlan {
 /** The named server group, else one with the image that was there before, else that image, else the next newest server group. */
 async function planFor(
   context: TaskContext,
-  rolledBack: ServerGroup,
-  groups: readonly ServerGroup[],
+  rolledBack: CloudServerGroup,
+  groups: readonly CloudServerGroup[],
 ): Promise<RollbackPlan | undefined> {
   const explicit = (name: string): RollbackPlan => ({
     rollbackType: 'EXPLICIT',
@@ -214,7 +221,7 @@ async function planFor(
   if (named !== undefined && groups.some(({ name }) => name === named)) return explicit(named)
   const others = groups.filter(({ name }) => name !== rolledBack.name)
   const previous = await previousImage(context, rolledBack)
-  const imageOf = ({ image }: ServerGroup) => textOf(image['imageId'])
+  const imageOf = ({ image }: CloudServerGroup) => textOf(image['imageId'])
   if (previous !== undefined) {
     const same = others.find((group) => imageOf(group) === textOf(previous['imageId']))
     if (same !== undefined) return explicit(same.name)
@@ -225,7 +232,7 @@ async function planFor(
 }
 
 /** What the tag of the last deployment says. */
-async function previousImage(context: TaskContext, { name, account, region }: ServerGroup): Promise<JsonObject | undefined> {
+async function previousImage(context: TaskContext, { name, account, region }: CloudServerGroup): Promise<JsonObject | undefined> {
   const query = new URLSearchParams({ entityType: 'servergroup', entityId: name, account, region })
   const answer = await context.call('clouddriver', { method: 'GET', path: `/tags?${query}` }, [404])
   const tags = objectsOf(answer.body).flatMap((entity) => objectsOf(entity['tags']))

@@ -3,7 +3,7 @@ import { isTrue, type JsonObject, textsOf } from '../../../../json/values.ts'
 import { StageError } from '../../machine/failure.ts'
 import { conditionKey, type Stage } from '../../model.ts'
 import { inheritedContext, type StageType, type Step, type TaskContext } from '../stage-type.ts'
-import { locationOf, type ServerGroupTarget, targetContext, targetFields, targetOf } from './cloud-context.ts'
+import { locationOf, type ServerGroupTarget, stageTargetFields, targetContext, targetOf } from './cloud-context.ts'
 import { monitorStep, refreshStep, submitStep } from './cloud-task.ts'
 import { resizedCapacity } from './resize.ts'
 import { loadServerGroup } from './server-groups.ts'
@@ -120,7 +120,7 @@ function bulkDestroyStage(): StageType {
 
 /** The stage's whole context with the target: services take what they know. */
 function operationFields({ stage }: TaskContext, target: ServerGroupTarget): JsonObject {
-  return { ...withoutNotes(stage.context), ...targetFields(target) }
+  return { ...withoutNotes(stage.context), ...stageTargetFields(target) }
 }
 
 const notePrefixes = ['kato.', 'deploy.', 'targetop.', 'source.', 'target.', 'refresh.', 'waiting.', 'rollback.', 'restore.']

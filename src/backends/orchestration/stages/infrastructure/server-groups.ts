@@ -1,17 +1,17 @@
 /** Server groups as stages read them, and the rule for up and down. @see docs/contracts/infrastructure.md#waiting */
 import { pathTo } from '../../../../http/encode-path.ts'
 import { isTrue, type JsonObject, numberOf, objectOf, objectsOf, textOf, textsOf } from '../../../../json/values.ts'
-import { parseMoniker } from '../../../../moniker.ts'
+import { parseMoniker } from '../../../../names/moniker.ts'
 import type { TaskContext } from '../stage-type.ts'
-import { providerOf, requireAccount, requireCluster, type ServerGroupTarget } from './cloud-context.ts'
+import { requireAccount, requireCluster, type ServerGroupTarget, stageProviderOf } from './cloud-context.ts'
 
-export interface Capacity {
+export interface CloudCapacity {
   readonly min: number
   readonly max: number
   readonly desired: number
 }
 
-export interface Instance {
+export interface CloudInstance {
   readonly id: string
   readonly healthState: string
   readonly launchTime: number
@@ -20,14 +20,14 @@ export interface Instance {
   readonly health: readonly JsonObject[]
 }
 
-export interface ServerGroup {
+export interface CloudServerGroup {
   readonly name: string
   readonly account: string
   readonly region: string
   readonly isDisabled: boolean
   readonly createdTime: number
-  readonly capacity: Capacity
-  readonly instances: readonly Instance[]
+  readonly capacity: CloudCapacity
+  readonly instances: readonly CloudInstance[]
   readonly image: JsonObject
   readonly buildInfo: unknown
   /** The answer of the service. */
@@ -41,7 +41,7 @@ export interface ClusterPlace {
   readonly cluster: string
 }
 
-export function toServerGroup(all: JsonObject, account: string): ServerGroup {
+export function toCloudServerGroup(all: JsonObject, account: string): CloudServerGroup {
   const { capacity, launchConfig } = all
   return {
     name: textOf(all['name']) ?? '',
@@ -57,11 +57,11 @@ export function toServerGroup(all: JsonObject, account: string): ServerGroup {
   }
 }
 
-export function toCapacity({ min, max, desired }: JsonObject): Capacity {
+export function toCapacity({ min, max, desired }: JsonObject): CloudCapacity {
   return { min: numberOf(min) ?? 0, max: numberOf(max) ?? 0, desired: numberOf(desired) ?? 0 }
 }
 
-function toInstance(instance: JsonObject): Instance {
+function toInstance(instance: JsonObject): CloudInstance {
   return {
     id: textOf(instance['id']) ?? textOf(instance['name']) ?? '',
     healthState: textOf(instance['healthState']) ?? 'Unknown',
@@ -75,10 +75,10 @@ function toInstance(instance: JsonObject): Instance {
 export async function loadServerGroup(
   context: TaskContext,
   { account, region, name }: ServerGroupTarget,
-): Promise<ServerGroup | undefined> {
+): Promise<CloudServerGroup | undefined> {
   const path = pathTo`/serverGroups/${account}/${region}/${name}`
   const answer = await context.call('clouddriver', { method: 'GET', path }, [404])
-  return answer.status === 404 ? undefined : toServerGroup(objectOf(answer.body), account)
+  return answer.status === 404 ? undefined : toCloudServerGroup(objectOf(answer.body), account)
 }
 
 export interface InstancePlace {
@@ -88,7 +88,10 @@ export interface InstancePlace {
 }
 
 /** Undefined when the service does not have it. */
-export async function loadInstance(context: TaskContext, { id, account, region }: InstancePlace): Promise<Instance | undefined> {
+export async function loadInstance(
+  context: TaskContext,
+  { id, account, region }: InstancePlace,
+): Promise<CloudInstance | undefined> {
   const path = pathTo`/instances/${account}/${region}/${id}`
   const answer = await context.call('clouddriver', { method: 'GET', path }, [404])
   return answer.status === 404 ? undefined : { ...toInstance(objectOf(answer.body)), id }
@@ -98,19 +101,19 @@ export async function loadInstance(context: TaskContext, { id, account, region }
 export async function loadCluster(
   context: TaskContext,
   { application, provider, account, cluster }: ClusterPlace,
-): Promise<ServerGroup[] | undefined> {
+): Promise<CloudServerGroup[] | undefined> {
   const path = pathTo`/applications/${application}/clusters/${account}/${cluster}/${provider}`
   const answer = await context.call('clouddriver', { method: 'GET', path }, [404])
   if (answer.status === 404) return undefined
-  return objectsOf(objectOf(answer.body)['serverGroups']).map((each) => toServerGroup(each, account))
+  return objectsOf(objectOf(answer.body)['serverGroups']).map((each) => toCloudServerGroup(each, account))
 }
 
 /** Server groups of one region or zone. */
-export function inPlace(groups: readonly ServerGroup[], place: string): ServerGroup[] {
+export function inPlace(groups: readonly CloudServerGroup[], place: string): CloudServerGroup[] {
   return groups.filter(({ region, all }) => region === place || textsOf(all['zones']).includes(place))
 }
 
-export function newestFirst(groups: readonly ServerGroup[]): ServerGroup[] {
+export function newestFirst(groups: readonly CloudServerGroup[]): CloudServerGroup[] {
   return groups.toSorted((one, other) => other.createdTime - one.createdTime)
 }
 
@@ -118,7 +121,7 @@ export function newestFirst(groups: readonly ServerGroup[]): ServerGroup[] {
 export function requireClusterPlace(settings: JsonObject, { execution }: TaskContext): ClusterPlace {
   const cluster = requireCluster(settings)
   const application = parseMoniker(cluster).app ?? execution.application
-  return { application, provider: providerOf(settings), account: requireAccount(settings), cluster }
+  return { application, provider: stageProviderOf(settings), account: requireAccount(settings), cluster }
 }
 
 /** The cluster that a server group belongs to, and its application. */
@@ -133,7 +136,7 @@ export function healthTypesOf(context: JsonObject): readonly string[] | undefine
   return Array.isArray(listed) ? textsOf(listed) : undefined
 }
 
-export function isUp({ health }: Instance, types: readonly string[] | undefined): boolean {
+export function isInstanceUp({ health }: CloudInstance, types: readonly string[] | undefined): boolean {
   const relevant = relevantHealth(health, types)
   // A platform that a stage names as the only measure reports a running machine as Unknown.
   if (types !== undefined && relevant.some((record) => isPlatform(record) && record['state'] !== 'Down')) {
@@ -142,7 +145,7 @@ export function isUp({ health }: Instance, types: readonly string[] | undefined)
   return has(relevant, 'Up') && !has(relevant, 'Down', 'OutOfService', 'Starting', 'Draining')
 }
 
-export function isDown({ health }: Instance, types: readonly string[] | undefined): boolean {
+export function isDown({ health }: CloudInstance, types: readonly string[] | undefined): boolean {
   const relevant = relevantHealth(health, types)
   const [only] = relevant
   if (only === undefined) return true
@@ -163,9 +166,9 @@ function has(health: readonly JsonObject[], ...states: string[]): boolean {
 }
 
 /** Instances that must be up before a stage goes on (docs/contracts/infrastructure.md#waiting). */
-export function wantedInstances(stage: JsonObject, { capacity }: ServerGroup): number {
+export function wantedInstances(stage: JsonObject, { capacity }: CloudServerGroup): number {
   const wished = objectOf(stage['capacity'])
-  const isPinned = (each: Capacity) => each.min === each.max && each.max === each.desired
+  const isPinned = (each: CloudCapacity) => each.min === each.max && each.max === each.desired
   const asked = toCapacity(wished)
   const desired = wished['desired'] !== undefined && (isPinned(asked) || isPinned(capacity)) ? asked.desired : capacity.desired
   const healthy = numberOf(stage['targetHealthyDeployPercentage'])

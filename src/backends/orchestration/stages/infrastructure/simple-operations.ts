@@ -3,7 +3,7 @@ import { formatQuery, pathTo } from '../../../../http/encode-path.ts'
 import { fieldOf, type JsonObject, objectOf, objectsOf, textOf } from '../../../../json/values.ts'
 import { StageError } from '../../machine/failure.ts'
 import type { StageType, Step, TaskContext } from '../stage-type.ts'
-import { accountOf, locationOf, placesOf } from './cloud-context.ts'
+import { locationOf, placesOf, stageAccountOf } from './cloud-context.ts'
 import { monitorStep, refreshStep, submitStep } from './cloud-task.ts'
 import { withoutNotes } from './server-group-operations.ts'
 
@@ -99,7 +99,7 @@ function readLoadBalancers(results: readonly JsonObject[]): JsonObject {
 function refreshLoadBalancers(): Step {
   return refreshStep('forceCacheRefresh', 'LoadBalancer', ({ stage }) => {
     const name = textOf(stage.context['loadBalancerName']) ?? textOf(stage.context['name'])
-    return placesOf(stage.context).map((region) => ({ loadBalancerName: name, region, account: accountOf(stage.context) }))
+    return placesOf(stage.context).map((region) => ({ loadBalancerName: name, region, account: stageAccountOf(stage.context) }))
   })
 }
 
@@ -108,7 +108,7 @@ function refreshSecurityGroups(): Step {
     placesOf(stage.context).map((region) => ({
       securityGroupName: securityGroupName(stage.context),
       region,
-      account: accountOf(stage.context),
+      account: stageAccountOf(stage.context),
     })),
   )
 }

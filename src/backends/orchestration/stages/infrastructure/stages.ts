@@ -11,7 +11,7 @@ import { serverGroupStages, withoutNotes } from './server-group-operations.ts'
 import { simpleOperationStages } from './simple-operations.ts'
 import { determineTargetStage } from './targets.ts'
 
-export const infrastructureStages: readonly StageType[] = [
+export const infrastructureStageTypes: readonly StageType[] = [
   bakeStage,
   deployStage,
   createServerGroupStage,

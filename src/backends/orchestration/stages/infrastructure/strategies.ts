@@ -1,11 +1,11 @@
 /** Deployment strategies: what follows the creation of a server group, and what undoes it (docs/contracts/infrastructure.md#strategies). */
 import { isObject, isTrue, type JsonObject, numberOf, objectOf, textOf, textsOf } from '../../../../json/values.ts'
-import { clusterName } from '../../../../moniker.ts'
+import { clusterName } from '../../../../names/moniker.ts'
 import type { Execution, Stage } from '../../model.ts'
 import { inSequence, type NewStage } from '../stage-type.ts'
-import { accountOf, placesOf, providerOf } from './cloud-context.ts'
+import { placesOf, stageAccountOf, stageProviderOf } from './cloud-context.ts'
 import { capacityOf, shareOf } from './resize.ts'
-import { type Capacity, toCapacity } from './server-groups.ts'
+import { type CloudCapacity, toCapacity } from './server-groups.ts'
 
 type Strategy = 'none' | 'highlander' | 'redblack' | 'rollingredblack' | 'custom'
 
@@ -77,13 +77,13 @@ interface Place {
 
 interface Source {
   readonly name: string
-  readonly capacity: Capacity
+  readonly capacity: CloudCapacity
   readonly isDisabled: boolean
 }
 
 function placeOf({ context }: Stage, execution: Execution): Place {
   const application = textOf(context['application']) ?? execution.application
-  const account = accountOf(context)
+  const account = stageAccountOf(context)
   const [region] = placesOf(context)
   const cluster = clusterName({ app: application, stack: textOf(context['stack']), detail: textOf(context['freeFormDetails']) })
   const { interestingHealthProviderNames } = context
@@ -91,7 +91,7 @@ function placeOf({ context }: Stage, execution: Execution): Place {
     application,
     cluster,
     common: {
-      cloudProvider: providerOf(context),
+      cloudProvider: stageProviderOf(context),
       credentials: account,
       account,
       region,
@@ -233,11 +233,11 @@ function strategyPipeline({ context, id }: Stage, execution: Execution): NewStag
       pipelineParameters: {
         ...objectOf(context['pipelineParameters']),
         application: place.application,
-        credentials: accountOf(context),
+        credentials: stageAccountOf(context),
         cluster: place.cluster,
         moniker: context['moniker'],
         region: placesOf(context)[0],
-        cloudProvider: providerOf(context),
+        cloudProvider: stageProviderOf(context),
         strategy: true,
         clone: context['isClone'] === true,
         parentPipelineId: execution.id,

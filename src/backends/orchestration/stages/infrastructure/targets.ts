@@ -57,7 +57,7 @@ async function determineTargets(context: TaskContext): Promise<TaskResult> {
   const place = requireClusterPlace(stage.context, context)
   const references: JsonObject[] = []
   for (const region of requirePlaces(stage.context)) {
-    const found = await findTarget(context, { ...place, region, target })
+    const found = await findClusterTarget(context, { ...place, region, target })
     if (found === undefined) return absent(context, { ...place, region, target })
     references.push({ region, serverGroupName: found['name'], asgName: found['name'], cloudProvider: place.provider, asg: found })
   }
@@ -66,14 +66,14 @@ async function determineTargets(context: TaskContext): Promise<TaskResult> {
   return { status: 'SUCCEEDED', context: { targetReferences: shown }, outputs: { targetReferences: shown } }
 }
 
-export interface TargetPlace extends ClusterPlace {
+export interface ClusterTarget extends ClusterPlace {
   readonly region: string
   /** `current_asg_dynamic`, `ancestor_asg_dynamic`, …; or `newest`, `previous`, `oldest`, `largest`, `fail`. */
   readonly target: string
 }
 
 /** The full server group; undefined when there is none. */
-export async function findTarget(context: TaskContext, place: TargetPlace, query = ''): Promise<JsonObject | undefined> {
+export async function findClusterTarget(context: TaskContext, place: ClusterTarget, query = ''): Promise<JsonObject | undefined> {
   const { application, account, provider, cluster, region, target } = place
   const clusterPath = pathTo`/applications/${application}/clusters/${account}/${cluster}/${provider}`
   const path = clusterPath + pathTo`/${region}/serverGroups/target/${target}` + query
@@ -81,7 +81,7 @@ export async function findTarget(context: TaskContext, place: TargetPlace, query
   return answer.status === 404 ? undefined : objectOf(answer.body)
 }
 
-function absent({ stage }: TaskContext, { account, region, cluster, target }: TargetPlace): TaskResult {
+function absent({ stage }: TaskContext, { account, region, cluster, target }: ClusterTarget): TaskResult {
   const count = Number(stage.context['target.lookups'] ?? 0) + 1
   if (count >= lookups) {
     throw new StageError([`There is no server group for "${target}" of the cluster ${cluster} in ${account}/${region}.`])

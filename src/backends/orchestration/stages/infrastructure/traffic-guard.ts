@@ -1,11 +1,11 @@
 /** Traffic guards: protect the last healthy instances of a cluster. @see docs/contracts/infrastructure.md#traffic-guards */
 import { pathTo } from '../../../../http/encode-path.ts'
 import { isTrue, type JsonObject, numberOf, objectOf, objectsOf, textOf } from '../../../../json/values.ts'
-import { parseMoniker } from '../../../../moniker.ts'
+import { parseMoniker } from '../../../../names/moniker.ts'
 import { StageError } from '../../machine/failure.ts'
 import type { TaskContext } from '../stage-type.ts'
 import type { ServerGroupTarget } from './cloud-context.ts'
-import { clusterPlaceOf, inPlace, loadCluster, type ServerGroup } from './server-groups.ts'
+import { type CloudServerGroup, clusterPlaceOf, inPlace, loadCluster } from './server-groups.ts'
 
 /** What is about to be taken away: whole server groups, or single instances of them. */
 export interface Removal {
@@ -42,7 +42,7 @@ export async function checkTrafficGuards(context: TaskContext, { targets, instan
 
 /** Several pinned groups of one size may go away together while others of the cluster stay enabled. */
 function isOneOfEquals(
-  groups: readonly ServerGroup[],
+  groups: readonly CloudServerGroup[],
   removed: readonly string[],
   instanceIds: readonly string[] | undefined,
 ): boolean {
@@ -53,7 +53,7 @@ function isOneOfEquals(
   return sizes.size === 1 && stay && going.every(({ capacity: { min, max, desired } }) => min === max && max === desired)
 }
 
-function upIn(groups: readonly ServerGroup[], counts: (group: ServerGroup, id: string) => boolean): number {
+function upIn(groups: readonly CloudServerGroup[], counts: (group: CloudServerGroup, id: string) => boolean): number {
   return groups.flatMap((group) => group.instances.filter(({ id, healthState }) => healthState === 'Up' && counts(group, id)))
     .length
 }

@@ -7,14 +7,14 @@ import type { Step, TaskContext, TaskResult } from '../stage-type.ts'
 import { type ServerGroupTarget, targetOf } from './cloud-context.ts'
 import { hourMs, minuteMs, pauseFor } from './cloud-task.ts'
 import {
+  type CloudInstance,
+  type CloudServerGroup,
   clusterPlaceOf,
   healthTypesOf,
-  type Instance,
   isDown,
-  isUp,
+  isInstanceUp,
   loadCluster,
   loadServerGroup,
-  type ServerGroup,
   wantedInstances,
 } from './server-groups.ts'
 import { isWhole } from './traffic-guard.ts'
@@ -78,7 +78,7 @@ export function waitDownStep(): Step {
   })
 }
 
-function wantedDown({ stage }: TaskContext, { instances }: ServerGroup): number {
+function wantedDown({ stage }: TaskContext, { instances }: CloudServerGroup): number {
   const percentage = numberOf(stage.context['desiredPercentage'])
   return percentage === undefined || percentage >= 100 ? instances.length : Math.ceil((instances.length * percentage) / 100)
 }
@@ -153,19 +153,19 @@ export function waitAllDownStep(targets: TargetsOf, drainMs: (context: TaskConte
 /** @throws {StageError} when the instances will not come up: the limits of their starts are reached */
 function lackOfUp(
   context: TaskContext,
-  group: ServerGroup,
+  group: CloudServerGroup,
   wanted: number,
   types: readonly string[] | undefined,
 ): Lack | undefined {
   const { instances, name } = group
-  const down = instances.filter((instance) => !isUp(instance, types))
+  const down = instances.filter((instance) => !isInstanceUp(instance, types))
   const up = instances.length - down.length
   if (up >= wanted) return undefined
   const missing = `${up} of ${wanted} instances of ${name} are up`
   return { ...followStarts(context, group, { down, dispensable: instances.length - wanted, missing }), group }
 }
 
-async function visibleGroup(context: TaskContext, target: ServerGroupTarget): Promise<ServerGroup | undefined> {
+async function visibleGroup(context: TaskContext, target: ServerGroupTarget): Promise<CloudServerGroup | undefined> {
   const group = await loadServerGroup(context, target)
   if (group !== undefined) return group
   const age = passedMs(context.execution, context.stage.startTime ?? context.now, context.now)
@@ -177,8 +177,8 @@ async function visibleGroup(context: TaskContext, target: ServerGroupTarget): Pr
 export interface Lack {
   /** In words. */
   readonly missing: string
-  readonly group?: ServerGroup
-  /** Of the step, kept in the context of the stage. */
+  readonly group?: CloudServerGroup
+  /** What the step notes in the context of the stage. */
   readonly notes?: JsonObject
 }
 
@@ -215,7 +215,7 @@ const startAdvice =
 const maxReason = 300
 
 interface Starts {
-  readonly down: readonly Instance[]
+  readonly down: readonly CloudInstance[]
   /** So many instances need not come up. */
   readonly dispensable: number
   readonly missing: string
@@ -228,7 +228,7 @@ interface Starts {
  */
 export function followStarts(
   { stage, execution, now }: TaskContext,
-  group: ServerGroup | undefined,
+  group: CloudServerGroup | undefined,
   { down, dispensable, missing }: Starts,
 ): Lack {
   const { seconds, failures } = objectOf(group?.all['startLimits'])
@@ -253,7 +253,7 @@ export function followStarts(
 }
 
 /** Why the instance will not start; nothing while it still may. */
-function startFault(instance: Instance, before: number, limit = Number.POSITIVE_INFINITY): string[] {
+function startFault(instance: CloudInstance, before: number, limit = Number.POSITIVE_INFINITY): string[] {
   const { id, health } = instance
   const [reason = id] = reasonsOf(instance)
   if (health.some((record) => record['canStart'] === false)) return [reason]
@@ -264,12 +264,12 @@ function startFault(instance: Instance, before: number, limit = Number.POSITIVE_
   return isDownNow && counted >= limit ? [`${reason} It failed to start ${counted} times in a row.`] : []
 }
 
-function failedStarts({ health }: Instance): number {
+function failedStarts({ health }: CloudInstance): number {
   return Math.max(0, ...health.map((record) => numberOf(record['failedStarts']) ?? 0))
 }
 
 /** As the service reports it. */
-function reasonsOf({ id, health }: Instance): string[] {
+function reasonsOf({ id, health }: CloudInstance): string[] {
   const reason = health.map((record) => textOf(record['description'])).find(Boolean)
   return reason === undefined ? [] : [`${id}: ${reason.slice(0, maxReason)}`]
 }

@@ -1,0 +1,27 @@
+/** The places that the rail and the search lead to, and the keys that go there. */
+import type { IconName } from './components/icon.tsx'
+import { words } from './words.ts'
+
+export interface RailPlace {
+  /** Below `/console`. */
+  readonly path: string
+  readonly label: string
+  readonly icon: IconName
+  /** `g` and this key lead there. */
+  readonly goKey?: string
+  /** Left out for other users. */
+  readonly adminOnly?: true
+  /** On phones below "More", because the bar at the bottom has room for few. */
+  readonly isLess?: true
+}
+
+export const places: readonly RailPlace[] = [
+  { path: '', label: words.home, icon: 'home', goKey: 'h' },
+  { path: 'applications', label: words.applications, icon: 'apps', goKey: 'a' },
+  { path: 'projects', label: words.projects, icon: 'project', isLess: true },
+  { path: 'infrastructure', label: words.infrastructure, icon: 'box', isLess: true, goKey: 'i' },
+  { path: 'access', label: words.access, icon: 'lock', isLess: true, goKey: 'x' },
+  { path: 'health', label: words.health, icon: 'info', isLess: true },
+  { path: 'audit', label: words.audit, icon: 'list', adminOnly: true, isLess: true },
+  { path: 'users', label: words.users, icon: 'people', adminOnly: true, isLess: true },
+]

@@ -1,0 +1,81 @@
+/** The dialog that creates an application. */
+import { useState } from 'preact/hooks'
+import { useLocation } from 'preact-iso/router'
+import { to } from '../address.ts'
+import { completeTask, objectKey } from '../api/actions.ts'
+import { refreshMatching } from '../api/live.ts'
+import { FormDialog } from '../components/form-dialog.tsx'
+import { TextField } from '../components/form-fields.tsx'
+import { PermissionsField } from '../components/permissions-field.tsx'
+import { settingsWords } from '../settings-words.ts'
+import { words } from '../words.ts'
+
+const validName = /^[a-z][a-z0-9-]*$/i
+
+export function CreateApplication() {
+  const { route: navigate } = useLocation()
+  const [values, setValues] = useState({ name: '', email: '', description: '' })
+  const [permissions, setPermissions] = useState<Record<string, readonly string[]>>({})
+  const [isTried, setTried] = useState(false)
+  const name = values.name.trim().toLowerCase()
+  const email = values.email.trim()
+  const description = values.description.trim()
+  const nameError = validName.test(name) ? undefined : words.nameRule
+  const emailError = email === '' ? words.emailNeeded : undefined
+  const set = (change: Partial<typeof values>) => setValues({ ...values, ...change })
+  const create = async (isOpen: () => boolean) => {
+    await createApplication({
+      name,
+      email,
+      ...(description !== '' && { description }),
+      ...(Object.keys(permissions).length > 0 && { permissions }),
+    })
+    if (isOpen()) navigate(to.application(name))
+    return undefined
+  }
+  return (
+    <FormDialog
+      title={words.createApplication}
+      action={words.createApplication}
+      isValid={nameError === undefined && emailError === undefined}
+      onTried={() => setTried(true)}
+      run={create}
+    >
+      <p class="muted">{words.applicationsMeaning}</p>
+      <TextField
+        label={words.name}
+        value={values.name}
+        help={words.nameRule}
+        error={isTried ? nameError : undefined}
+        required
+        input={{ maxLength: 100 }}
+        onChange={(text) => set({ name: text })}
+      />
+      <TextField
+        label={words.email}
+        value={values.email}
+        error={isTried ? emailError : undefined}
+        required
+        input={{ type: 'email', autoComplete: 'on' }}
+        onChange={(text) => set({ email: text })}
+      />
+      <TextField label={words.description} value={values.description} onChange={(text) => set({ description: text })} />
+      <details>
+        <summary>{settingsWords.permissions}</summary>
+        <PermissionsField application={values.name || words.application} permissions={{}} onChange={setPermissions} />
+      </details>
+    </FormDialog>
+  )
+}
+
+/** @throws {ApiError} */
+async function createApplication(application: { readonly name: string; readonly email: string }): Promise<void> {
+  const { name } = application
+  await completeTask({
+    application: name,
+    description: `Create application ${name}`,
+    job: [{ type: 'createApplication', application }],
+    object: objectKey('application', name),
+  })
+  refreshMatching('/applications')
+}

@@ -1,0 +1,123 @@
+/** Calls from an embedded back end to other services, with the HTTP client of Node. */
+import type { IncomingMessage, RequestOptions } from 'node:http'
+import { parseEntityTag } from '../../http/validators.ts'
+import { formatJson } from '../../json/json.ts'
+import { parseInPortions } from '../../json/list-portions.ts'
+import { readAnswerText } from '../../net/read-answer.ts'
+import { http } from '../../runtime/node-http.ts'
+import { https } from '../../runtime/node-https.ts'
+import { isPage } from '../../upstreams/answer-form.ts'
+import { toHeaderText } from '../../upstreams/header-text.ts'
+import type { ServiceTls } from '../../upstreams/service-tls.ts'
+import type { ServiceAddress, ServiceName } from '../../upstreams/services.ts'
+import type { CallService, ServiceAnswer } from '../backend.ts'
+
+interface CallServiceSettings {
+  /** Where each enabled service is. */
+  services: Partial<Record<ServiceName, ServiceAddress>>
+  /** Longest silence of a service. */
+  timeoutMs: number
+  /** Largest answer that is read. */
+  maxAnswerBytes: number
+  /** Used for addresses with https. */
+  tls?: ServiceTls | undefined
+}
+
+interface ServiceCalls {
+  readonly call: CallService
+  close(): void
+}
+
+const maxConnections = 64
+/** Silence ends a call earlier; a service that answers byte by byte must not hold its caller for good. */
+const longestCallMs = 10 * 60_000
+/**
+ * Calls among the back ends of this process are not limited: one of them is answered only after those that it makes itself, and
+ * with a common limit calls that hold all connections would wait for calls that get none.
+ */
+const embedded = Number.POSITIVE_INFINITY
+
+export function createServiceCalls(settings: CallServiceSettings): ServiceCalls {
+  const agents = {
+    'embedded:': new http.Agent({ keepAlive: true, maxSockets: embedded }),
+    'http:': new http.Agent({ keepAlive: true, maxSockets: maxConnections }),
+    'https:': new https.Agent({ keepAlive: true, maxSockets: maxConnections, ...settings.tls }),
+  }
+  const call: CallService = async (service, { method, path, body, headers = {} }) => {
+    const address = settings.services[service]
+    if (address === undefined)
+      throw new Error(`${service} is switched off; set services.${service}.enabled or services.${service}.baseUrl.`)
+    const url = new URL(address.kind === 'external' ? address.baseUrl : `http://embedded/${address.service}`)
+    const protocol = url.protocol as 'http:' | 'https:'
+    const text = body === undefined ? undefined : formatJson(body)
+    const options: RequestOptions = {
+      method,
+      agent: agents[address.kind === 'embedded' ? 'embedded:' : protocol],
+      path: url.pathname.replace(/(?<!\/)\/+$/, '') + path,
+      timeout: settings.timeoutMs,
+      signal: AbortSignal.timeout(Math.max(longestCallMs, settings.timeoutMs)),
+      headers: {
+        accept: 'application/json',
+        ...(headers['x-spinnaker-user'] === undefined && { 'x-spinnaker-anonymous': 'anonymous' }),
+        ...(text !== undefined && { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(text)) }),
+        ...Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, toHeaderText(value)])),
+      },
+      ...(address.kind === 'embedded'
+        ? { socketPath: address.socketPath }
+        : { hostname: withoutBrackets(url.hostname), port: url.port }),
+    }
+    const answer = await send(protocol === 'https:' ? https.request : http.request, options, text, settings.maxAnswerBytes)
+    if (answer.status < 300 && typeof answer.body === 'string' && isPage(answer.body)) {
+      throw new Error(
+        `${service} answered with a page of HTML; check services.${service}.baseUrl and the proxies on the way there.`,
+      )
+    }
+    return answer
+  }
+  const close = () => {
+    for (const agent of Object.values(agents)) agent.destroy()
+  }
+  return { call, close }
+}
+
+/** The parts of a request name an IPv6 address as it is; only URLs have it in brackets. */
+function withoutBrackets(hostname: string): string {
+  return hostname.replace(/^\[|\]$/g, '')
+}
+
+function send(
+  request: typeof http.request,
+  options: RequestOptions,
+  text: string | undefined,
+  maxAnswerBytes: number,
+): Promise<ServiceAnswer> {
+  return new Promise((resolve, reject) => {
+    let isAnswered = false
+    const sent = request(options, (answer) => {
+      isAnswered = true
+      readAnswer(answer, maxAnswerBytes).then(resolve, reject)
+    })
+    sent.on('timeout', () => sent.destroy(new Error(`no answer within ${options.timeout} ms`)))
+    sent.on('error', reject)
+    // Without a response and without an error: the service switched protocols.
+    sent.on('close', () => {
+      if (!isAnswered) reject(new Error('the connection was closed, or switched protocols, without an answer'))
+    })
+    sent.end(text)
+  })
+}
+
+async function readAnswer(answer: IncomingMessage, maxBytes: number): Promise<ServiceAnswer> {
+  const text = await readAnswerText(answer, maxBytes, () => new Error(`the answer is larger than ${maxBytes} bytes`))
+  const tag = parseEntityTag(answer.headers.etag)
+  return { status: answer.statusCode ?? 0, body: await parseAnswer(text), ...(tag !== undefined && { tag }) }
+}
+
+async function parseAnswer(text: string): Promise<unknown> {
+  if (text === '') return undefined
+  try {
+    return await parseInPortions(text)
+  } catch {
+    return text
+  }
+}

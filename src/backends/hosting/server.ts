@@ -1,0 +1,135 @@
+/** One HTTP server for all embedded back ends, with their migrations and life cycles. */
+
+import type { DatabaseSync } from 'node:sqlite'
+import Fastify, { type FastifyBaseLogger, type FastifyError, type FastifyInstance, LogController } from 'fastify'
+import { GatewayError } from '../../errors.ts'
+import { withoutSchemas } from '../../http/without-schemas.ts'
+import { formatJson, maxStoredJsonDepth } from '../../json/json.ts'
+import { http } from '../../runtime/node-http.ts'
+import { migrate } from '../../storage/migrations.ts'
+import type { EngineState } from '../../telemetry/metrics.ts'
+import type { ServiceName } from '../../upstreams/services.ts'
+import type { Backend, BackendContext, BackendSettings, CallService, OpenBackend } from '../backend.ts'
+import { BackendError, backendHeader } from '../backend.ts'
+import { acceptJson } from '../requests/accept-bodies.ts'
+import { toStorageError } from '../stores/storage-error.ts'
+
+interface BackendServerOptions {
+  backends: readonly Backend[]
+  db: DatabaseSync
+  call: CallService
+  settings: BackendSettings
+  log: FastifyBaseLogger
+  now?: () => number
+  /** Goes on with `now` when that is passed in alone. */
+  steady?: (() => number) | undefined
+  /** Called when a service changes on its own. */
+  onStateChanged?: (service: ServiceName) => void
+  /** Called when a back end changes permissions on its own. */
+  onPermissionsChanged?: () => void
+  /** Another number after every change of permissions. */
+  permissionVersion?: () => number
+}
+
+/** Larger than what the gateway lets through, so that the gateway's limit is the one that speaks. */
+const maxHeaderBytes = 128 * 1024
+
+interface BackendServer {
+  server: FastifyInstance
+  /** Begins the background work, once the server listens. */
+  start: () => void
+  /** State of the engine, where it is embedded. */
+  observe: () => EngineState | undefined
+}
+
+/**
+ * Builds the server without listening. After `listen`, call `start` of the result so that background work begins.
+ * Closing the Fastify instance stops the back ends; the database stays open, its owner closes it.
+ */
+export function createBackendServer(options: BackendServerOptions): BackendServer {
+  const server = Fastify({
+    loggerInstance: options.log,
+    schemaController: withoutSchemas,
+    logController: new LogController({ disableRequestLogging: true }),
+    // Expressions to evaluate arrive in the query.
+    http: { maxHeaderSize: maxHeaderBytes },
+    // A name that is too long is one that does not exist.
+    routerOptions: { ignoreTrailingSlash: true, maxParamLength: maxHeaderBytes },
+    // The gateway asks with GET for the HEAD of its clients; twice the routes would be a quarter of the start.
+    exposeHeadRoutes: false,
+    forceCloseConnections: true,
+  })
+  acceptJson(server, options.settings, maxStoredJsonDepth)
+  server.setReplySerializer(formatJson)
+  server.setErrorHandler<FastifyError>((thrown, _request, reply) => {
+    const error = toStorageError(thrown)
+    const status = error instanceof BackendError || error instanceof GatewayError ? error.status : (error.statusCode ?? 500)
+    // An error of a back end itself, such as an unavailable directory, goes to the caller, who logs it as a failure.
+    if (thrown instanceof BackendError) {
+      if (status >= 500) options.log.info({ status, problem: thrown.message }, 'an embedded back end refused what it was asked')
+    } else if (status >= 500) {
+      options.log.error({ err: thrown }, 'an embedded back end failed')
+    }
+    return reply
+      .code(status)
+      .send(errorBody(status, error.message, { exception: error.name, ...(error instanceof BackendError ? error.fields : {}) }))
+  })
+  server.setNotFoundHandler((request, reply) => {
+    reply.code(404).send(errorBody(404, `No ${request.method} operation has this path.`, { exception: 'NotFound' }))
+  })
+
+  const opened = new Map<ServiceName, OpenBackend>()
+  const isEmbedded = (service: ServiceName) => options.backends.some((each) => each.service === service)
+  const call: CallService = (service, request) =>
+    options.call(
+      service,
+      isEmbedded(service) ? { ...request, headers: { ...request.headers, [backendHeader]: 'true' } } : request,
+    )
+  for (const backend of options.backends) {
+    migrate(options.db, backend.service, backend.migrations)
+    for (const [part, migrations] of Object.entries(backend.partMigrations ?? {})) {
+      migrate(options.db, `${backend.service}/${part}`, migrations)
+    }
+    const context: BackendContext = {
+      db: options.db,
+      now: options.now ?? Date.now,
+      steady: options.steady ?? options.now ?? (() => performance.now()),
+      log: options.log.child({ service: backend.service }),
+      call,
+      isEmbedded,
+      versionOf: (service) => opened.get(service)?.version?.(),
+      buildersOf: (provider) => opened.get('clouddriver')?.builders?.(provider),
+      settings: options.settings,
+      stateChanged: () => options.onStateChanged?.(backend.service),
+      permissionsChanged: options.onPermissionsChanged ?? (() => {}),
+      permissionVersion: options.permissionVersion,
+    }
+    const open = backend.open(context)
+    opened.set(backend.service, open)
+    server.register(
+      (app, _options, done) => {
+        app.get('/health', () => ({ status: 'UP' }))
+        open.routes(app)
+        done()
+      },
+      { prefix: `/${backend.service}` },
+    )
+  }
+  server.addHook('onClose', async () => {
+    for (const backend of opened.values()) await backend.close?.()
+  })
+  return {
+    server,
+    start: () => opened.values().forEach((backend) => void backend.start?.()),
+    observe: () =>
+      opened
+        .values()
+        .find((backend) => backend.observe !== undefined)
+        ?.observe?.(),
+  }
+}
+
+/** The error body of all embedded services. Times are ISO 8601; the path is never echoed. */
+function errorBody(status: number, message: string, fields: Record<string, unknown> = {}): Record<string, unknown> {
+  return { timestamp: new Date().toISOString(), status, error: http.STATUS_CODES[status] ?? 'Error', message, ...fields }
+}

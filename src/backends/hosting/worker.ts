@@ -1,0 +1,142 @@
+/** Worker thread of the embedded back ends: their database, served on a Unix socket. */
+import { once } from 'node:events'
+import { chmodSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { parentPort, workerData } from 'node:worker_threads'
+import pino, { type Logger } from 'pino'
+import { openDatabase } from '../../storage/database.ts'
+import { keepSocket } from '../../storage/kept-socket.ts'
+import { socketPathFor } from '../../storage/socket-path.ts'
+import { keepMemorySmall } from '../../telemetry/memory.ts'
+import type { EngineState } from '../../telemetry/metrics.ts'
+import type { ServiceTls } from '../../upstreams/service-tls.ts'
+import type { ServiceAddress, ServiceName } from '../../upstreams/services.ts'
+import { countStateChange, countWrites, statePartOf } from '../../upstreams/state-counts.ts'
+import { embeddedBackends } from '../all.ts'
+import type { BackendSettings } from '../backend.ts'
+import { createServiceCalls } from './call-service.ts'
+import { countPermissionChange, countPermissionWrites, readPermissionVersion } from './permission-version.ts'
+import { createBackendServer } from './server.ts'
+import { passTraceOn } from './trace-context.ts'
+
+/** What the gateway hands to the worker; plain data. */
+export interface WorkerInput {
+  dataDir: string
+  socketPath: string
+  /** Services to embed. */
+  embedded: readonly string[]
+  /** Where every enabled service is, embedded ones included, for calls between services. */
+  services: Partial<Record<ServiceName, ServiceAddress>>
+  /** For calls to external ones. */
+  serviceTls: ServiceTls | undefined
+  settings: BackendSettings
+  logLevel: string
+  /** Whether calls carry the trace context of the request that causes them. */
+  traces: boolean
+  /** Counts changes of permissions. */
+  permissionVersion: SharedArrayBuffer
+  /** Counts changes of everything. */
+  stateCounts: SharedArrayBuffer
+  /** Whether the gateway tells other processes about them. */
+  announcesPermissions: boolean
+}
+
+/** Messages of the worker: it listens, the state that the gateway asked for, a change of permissions, a log record as JSON. */
+export type WorkerMessage =
+  | { kind: 'listening' }
+  | { kind: 'observed'; state: EngineState | undefined }
+  | { kind: 'permissions'; id: number }
+  | { kind: 'log'; line: string }
+
+/** Messages to the worker. */
+export type WorkerOrder = 'stop' | 'observe' | { readonly announced: number }
+
+const callTimeoutMs = 120_000
+const maxAnswerBytes = 256 * 1024 * 1024
+
+const port = parentPort
+if (port !== null) {
+  await serveBackends(workerData as WorkerInput, {
+    tell: (message) => port.postMessage(message),
+    onOrder: (obey) => port.on('message', obey),
+    onClosed: () => port.close(),
+  })
+  keepMemorySmall()
+}
+
+/** The connection between the back ends and the gateway, which are in different threads. */
+interface GatewayPort {
+  tell(message: WorkerMessage): void
+  onOrder(obey: (order: WorkerOrder) => void): void
+  /** Called after the order to stop, when everything is closed. */
+  onClosed(): void
+}
+
+/** Resolves when the back ends listen. */
+export async function serveBackends(input: WorkerInput, { tell, onOrder, onClosed }: GatewayPort): Promise<void> {
+  const db = openDatabase(join(input.dataDir, 'backends.db'))
+  const calls = createServiceCalls({ services: input.services, tls: input.serviceTls, timeoutMs: callTimeoutMs, maxAnswerBytes })
+  const announcements = input.announcesPermissions ? createAnnouncements(tell) : undefined
+  const traced = input.traces ? passTraceOn(calls.call) : undefined
+  const { server, start, observe } = createBackendServer({
+    backends: embeddedBackends.filter(({ service }) => input.embedded.includes(service)),
+    db,
+    call: traced?.call ?? calls.call,
+    settings: input.settings,
+    log: createWorkerLog(input.logLevel, (line) => tell({ kind: 'log', line })),
+    onStateChanged: (service) => countStateChange(input.stateCounts, statePartOf(service)),
+    onPermissionsChanged: () => {
+      countPermissionChange(input.permissionVersion)
+      void announcements?.announce()
+    },
+    permissionVersion: () => readPermissionVersion(input.permissionVersion),
+  })
+  traced?.watch(server)
+  countWrites(server, input.stateCounts)
+  countPermissionWrites(server, input.permissionVersion, announcements?.announce)
+  rmSync(input.socketPath, { force: true })
+  await server.listen({ path: input.socketPath, listenTextResolver: () => 'the embedded back ends are ready' })
+  chmodSync(input.socketPath, 0o600)
+  keepSocket({
+    server: server.server,
+    pathOf: () => socketPathFor(input.dataDir, 'backends.sock'),
+    listen: async (path) => {
+      await once(server.server.listen(path), 'listening')
+      chmodSync(path, 0o600)
+    },
+    log: server.log,
+  })
+  start()
+  tell({ kind: 'listening' })
+  onOrder((order) => {
+    if (order === 'observe') return tell({ kind: 'observed', state: observe() })
+    if (order !== 'stop') return announcements?.end(order.announced)
+    void server.close().then(async () => {
+      calls.close()
+      db.close()
+      onClosed()
+    })
+  })
+}
+
+/** Changes of permissions that the gateway tells to other processes. */
+function createAnnouncements(tell: (message: WorkerMessage) => void) {
+  const waiting = new Map<number, () => void>()
+  let last = 0
+  return {
+    announce: () =>
+      new Promise<void>((resolve) => {
+        waiting.set(++last, resolve)
+        tell({ kind: 'permissions', id: last })
+      }),
+    end: (id: number) => {
+      waiting.get(id)?.()
+      waiting.delete(id)
+    },
+  }
+}
+
+/** The gateway writes the records, so that there is one stream of log lines with one clock. */
+function createWorkerLog(level: string, write: (line: string) => void): Logger {
+  return pino({ level, base: undefined, timestamp: false, formatters: { level: (label) => ({ level: label }) } }, { write })
+}

@@ -1,0 +1,80 @@
+/** Bakes of a provider as the embedded bakery has them, and the commands on this machine that carry bakes out. */
+import type { JsonObject } from '../../json/values.ts'
+
+export interface Baker {
+  /** As bake options have them. */
+  readonly baseImages: readonly JsonObject[]
+  /**
+   * Starts a bake, or finds the one that does the same.
+   *
+   * @throws {BackendError} 400 also with the log of a builder that failed at once; 403
+   * @see docs/contracts/bakery.md#bakes
+   */
+  request(query: BakeQuery): Promise<BakeView>
+  get(id: string): BakeView | undefined
+  /** The newest bake that made the image. */
+  ofImage(image: string): BakeView | undefined
+  running(): readonly BakeView[]
+  /** @throws {BackendError} 400 unless it runs */
+  cancel(id: string): Promise<void>
+  /** Forgets the bake that equal requests would get, and ends it. @returns it; undefined when there is none */
+  remove(query: Pick<BakeQuery, 'region' | 'body' | 'user'>): Promise<BakeView | undefined>
+  removeOfExecution(execution: string): Promise<void>
+  /** Secrets are masked. Undefined while nothing is logged. */
+  log(id: string): Promise<string | undefined>
+  start(): void
+  close(): Promise<void>
+}
+
+export interface BakeQuery {
+  readonly region: string
+  readonly body: unknown
+  readonly user: string
+  readonly execution: string | undefined
+  readonly isRebake: boolean
+}
+
+export interface BakeView {
+  readonly id: string
+  /** Requests with the same key get this bake; undefined once it is forgotten. */
+  readonly key: string | undefined
+  readonly state: 'RUNNING' | 'COMPLETED' | 'CANCELED'
+  /** Whose user runs it. */
+  readonly account: string
+  /** Secrets in it are masked. */
+  readonly request: JsonObject
+  /** `NAME:VERSION` of the finished image. */
+  readonly image: string | undefined
+  readonly imageName: string | undefined
+}
+
+/** Commands that a provider runs on this machine, also while Fairlead restarts. */
+export interface Builders {
+  ids(): string[]
+  /** Once for each id. @throws {BackendError} 400 */
+  start(id: string, order: BuilderOrder): void
+  /** Undefined when it does not exist. */
+  look(id: string): BuilderState | undefined
+  /** The newest part of what it has written until now. */
+  console(id: string): Promise<string>
+  /** Stops it and removes its folder. */
+  remove(id: string): void
+}
+
+export interface BuilderOrder {
+  readonly account: string
+  /** The working directory begins with its content. */
+  readonly image: { readonly id: string; readonly digest: string } | undefined
+  readonly command: readonly string[]
+  readonly environment: Readonly<Record<string, string>>
+  readonly timeLimitMs: number
+  readonly memoryMb: number
+  readonly diskMb: number
+}
+
+export interface BuilderState {
+  readonly hasEnded: boolean
+  readonly exitCode: number | undefined
+  readonly reason: string | undefined
+  readonly folder: string
+}

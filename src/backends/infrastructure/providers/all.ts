@@ -1,0 +1,5 @@
+/** All types of cloud providers. */
+import { localProvider } from './local/provider.ts'
+import type { ProviderType } from './provider-type.ts'
+
+export const providerTypes: readonly ProviderType[] = [localProvider]

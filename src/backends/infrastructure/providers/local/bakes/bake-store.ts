@@ -1,0 +1,125 @@
+/** Bakes in SQLite: their requests, states and logs. */
+import type { DatabaseSync } from 'node:sqlite'
+import { formatJson, parseJson } from '../../../../../json/json.ts'
+import type { BakeRequest } from './request.ts'
+
+export const bakeMigrations = [
+  `CREATE TABLE bakery_bakes (
+     id TEXT PRIMARY KEY,
+     key TEXT,
+     state TEXT NOT NULL,
+     image TEXT,
+     execution TEXT,
+     created_ms INTEGER NOT NULL,
+     document TEXT NOT NULL,
+     log TEXT
+   ) STRICT, WITHOUT ROWID;
+   CREATE INDEX bakery_bakes_by_key ON bakery_bakes (key) WHERE key IS NOT NULL;
+   CREATE INDEX bakery_bakes_by_state ON bakery_bakes (state);
+   CREATE INDEX bakery_bakes_by_image ON bakery_bakes (image) WHERE image IS NOT NULL;
+   CREATE INDEX bakery_bakes_by_execution ON bakery_bakes (execution) WHERE execution IS NOT NULL;
+   CREATE INDEX bakery_bakes_by_age ON bakery_bakes (created_ms);`,
+] as const
+
+export type BakeState = 'RUNNING' | 'COMPLETED' | 'CANCELED'
+
+export interface Bake {
+  readonly id: string
+  /** Requests with the same key get this bake; undefined once it is forgotten. */
+  readonly key: string | undefined
+  readonly state: BakeState
+  readonly region: string
+  /** Whose user runs it. */
+  readonly account: string
+  /** Those that get the image; undefined: all. */
+  readonly accounts: readonly string[] | undefined
+  /** Secrets in it are masked. */
+  readonly request: BakeRequest
+  readonly user: string
+  /** Name and version of the image, as far as they are known before the commit. */
+  readonly name: string
+  readonly version: string | undefined
+  /** Values that its log must not show, while it runs. */
+  readonly secrets: readonly string[]
+  /** `NAME:VERSION` of the finished image. */
+  readonly image: string | undefined
+  readonly imageName: string | undefined
+  /** Milliseconds since the epoch. */
+  readonly createdMs: number
+}
+
+/** What is kept. Beyond it, bakes of the user who has most go first, and the oldest logs. */
+const kept = { bakes: 1000, logLength: 64 * 1024 * 1024 }
+
+export const removedLog = 'The log was removed to make room for those of newer bakes.\n'
+
+export interface BakeStore {
+  get(id: string): Bake | undefined
+  /** The bake that requests with the key get. */
+  ofKey(key: string): Bake | undefined
+  running(): Bake[]
+  ofExecution(execution: string): Bake[]
+  /** Undefined where nothing was logged yet. */
+  logOf(id: string): string | undefined
+  /** The newest bake that made the image. */
+  ofImage(image: string): Bake | undefined
+  /** Adds or replaces. */
+  put(bake: Bake): void
+  setLog(id: string, log: string): void
+  remove(id: string): void
+}
+
+export function openBakeStore(db: DatabaseSync, bounds: typeof kept = kept): BakeStore {
+  const statements = {
+    get: db.prepare('SELECT document FROM bakery_bakes WHERE id = ?'),
+    ofKey: db.prepare('SELECT document FROM bakery_bakes WHERE key = ? ORDER BY created_ms DESC LIMIT 1'),
+    ofState: db.prepare('SELECT document FROM bakery_bakes WHERE state = ?'),
+    ofImage: db.prepare('SELECT document FROM bakery_bakes WHERE image = ? ORDER BY created_ms DESC LIMIT 1'),
+    ofExecution: db.prepare('SELECT document FROM bakery_bakes WHERE execution = ?'),
+    log: db.prepare('SELECT log FROM bakery_bakes WHERE id = ?'),
+    put: db.prepare(
+      `INSERT INTO bakery_bakes (id, key, state, image, execution, created_ms, document) VALUES (?, ?, ?, ?, ?, ?, ?)
+       ON CONFLICT (id) DO UPDATE SET key = excluded.key, state = excluded.state, image = excluded.image, document = excluded.document`,
+    ),
+    setLog: db.prepare('UPDATE bakery_bakes SET log = ? WHERE id = ?'),
+    remove: db.prepare('DELETE FROM bakery_bakes WHERE id = ?'),
+    trim: db.prepare(
+      `DELETE FROM bakery_bakes WHERE id IN (
+         SELECT id FROM bakery_bakes WHERE state <> 'RUNNING' AND document ->> 'user' =
+           (SELECT document ->> 'user' FROM bakery_bakes WHERE state <> 'RUNNING' GROUP BY 1 ORDER BY count(*) DESC LIMIT 1)
+         ORDER BY created_ms, id
+         LIMIT max(0, (SELECT count(*) FROM bakery_bakes WHERE state <> 'RUNNING') - ?))`,
+    ),
+    trimLogs: db.prepare(
+      `UPDATE bakery_bakes SET log = :removed WHERE id IN (
+         SELECT id FROM (
+           SELECT id, length(log) AS own, sum(length(log)) OVER (ORDER BY created_ms DESC, id DESC) AS total
+           FROM bakery_bakes WHERE log IS NOT NULL)
+         WHERE total > :kept AND own > length(:removed))`,
+    ),
+  }
+  const toBake = (row: Record<string, unknown>): Bake => parseJson(String(row['document'])) as Bake
+  const one = (row: Record<string, unknown> | undefined) => (row === undefined ? undefined : toBake(row))
+
+  return {
+    get: (id) => one(statements.get.get(id)),
+    ofKey: (key) => one(statements.ofKey.get(key)),
+    running: () => statements.ofState.all('RUNNING').map(toBake),
+    ofImage: (image) => one(statements.ofImage.get(image)),
+    ofExecution: (execution) => statements.ofExecution.all(execution).map(toBake),
+    logOf(id) {
+      const log = statements.log.get(id)?.['log']
+      return typeof log === 'string' && log !== '' ? log : undefined
+    },
+    put(bake) {
+      const { id, key = null, state, image = null, request, createdMs } = bake
+      statements.put.run(id, key, state, image, request.spinnaker_execution_id ?? null, createdMs, formatJson(bake))
+      statements.trim.run(bounds.bakes)
+    },
+    setLog(id, log) {
+      statements.setLog.run(log, id)
+      statements.trimLogs.run({ removed: removedLog, kept: bounds.logLength })
+    },
+    remove: (id) => void statements.remove.run(id),
+  }
+}

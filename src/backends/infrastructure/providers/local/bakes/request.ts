@@ -1,0 +1,236 @@
+/** Bake requests: their fields, where the source of a bake is, and the key by which equal requests share one bake. */
+import { createHash } from 'node:crypto'
+import { lstatSync } from 'node:fs'
+import { isAbsolute, join } from 'node:path'
+import { z } from 'zod'
+import { formatJson } from '../../../../../json/json.ts'
+import { fieldOf, type JsonObject, textOf } from '../../../../../json/values.ts'
+import { shorten } from '../../../../../names/edit-distance.ts'
+import { describeIssue } from '../../../../../settings/describe-issue.ts'
+import { BackendError } from '../../../../backend.ts'
+import { looksSecret, mask, withoutSecrets } from '../../../../pipelines/secret-names.ts'
+import type { Source } from './plan.ts'
+
+/** Expressions of pipelines make numbers of texts, and older clients send null. */
+const optionalText = z
+  .union([z.string(), z.number(), z.boolean()])
+  .nullish()
+  .transform((value) => (value === null || value === undefined ? undefined : String(value).trim() || undefined))
+
+const oneOf = <const T extends readonly [string, ...string[]]>(values: T) =>
+  optionalText.refine((value) => value === undefined || values.includes(value), `must be one of ${values.join(', ')}`)
+
+/** Fields that mean something here; others are ignored. */
+const BakeRequest = z.object({
+  package: optionalText,
+  package_artifacts: z.array(z.record(z.string(), z.unknown())).nullish(),
+  base_os: optionalText,
+  base_label: oneOf(['release', 'candidate', 'previous', 'unstable', 'foundation']),
+  base_ami: optionalText,
+  base_name: optionalText,
+  cloud_provider_type: optionalText,
+  vm_type: oneOf(['hvm', 'pv']),
+  store_type: oneOf(['ebs', 's3', 'docker']),
+  ami_name: optionalText,
+  ami_suffix: optionalText,
+  account_name: optionalText,
+  template_file_name: optionalText,
+  var_file_name: optionalText,
+  extended_attributes: z.record(z.string(), optionalText).nullish(),
+  user: optionalText,
+  build_host: optionalText,
+  job: optionalText,
+  build_number: optionalText,
+  commit_hash: optionalText,
+  build_info_url: optionalText,
+  spinnaker_execution_id: optionalText,
+})
+export type BakeRequest = z.output<typeof BakeRequest>
+
+/** @throws {BackendError} 400 naming the fields that are wrong */
+export function parseBakeRequest(body: unknown): BakeRequest {
+  const parsed = BakeRequest.safeParse(body ?? {})
+  if (parsed.success) return parsed.data
+  const problems = parsed.error.issues.map((issue) => `${issue.path.join('.')}: ${describeIssue(issue)}`)
+  throw new BackendError(400, `The bake request is not usable: ${problems.join('; ')}.`)
+}
+
+export function bakeAttributeOf({ extended_attributes: attributes }: BakeRequest, name: string): string | undefined {
+  return textOf(fieldOf(attributes, name))
+}
+
+interface PackageName {
+  readonly word: string
+  readonly name: string
+  readonly version: string | undefined
+}
+
+/** `shop`, `shop_1.0.0` and `shop:1.0.0`, separated by blanks. */
+export function packagesOf({ package: words = '' }: BakeRequest): PackageName[] {
+  return words
+    .split(/\s+/)
+    .filter((word) => word !== '')
+    .map((word) => {
+      const [, name = word, version] = /^([^_:]+)[_:](.+)$/.exec(word) ?? []
+      return { word, name, version }
+    })
+}
+
+const archiveEndings = ['.tar.gz', '.tgz', '.tar']
+/** With the version and the ending, a file name. */
+const wordPattern = /^[A-Za-z0-9][A-Za-z0-9._+:-]{0,119}$/
+
+/**
+ * Where the files come from: a repository or a directory where the request names one, else packages.
+ *
+ * @param folder With the packages.
+ * @throws {BackendError} 400
+ */
+export function sourcesOf(request: BakeRequest, folder: string): Source[] {
+  const repository = repositoryOf(request)
+  if (repository !== undefined) return [repository]
+  const directory = bakeAttributeOf(request, 'directory') ?? artifactReference(request, 'local/directory')
+  if (directory !== undefined) {
+    if (!isAbsolute(directory) || directory.includes('\0')) {
+      throw new BackendError(400, `The attribute "directory" must be an absolute path, and is "${directory}".`)
+    }
+    return [{ kind: 'directory', path: directory }]
+  }
+  return packagesOf(request).map((each) => findPackage(each, folder))
+}
+
+function artifactReference({ package_artifacts: artifacts }: BakeRequest, type: string): string | undefined {
+  return textOf(artifacts?.find((artifact) => artifact['type'] === type)?.['reference'])
+}
+
+const urlPattern =
+  /^(?:(?:https?|ssh|git|file):\/\/[^-\s][^\s]*|[A-Za-z0-9._-]+@[A-Za-z0-9][A-Za-z0-9._-]*:[^-\s:][^\s]*|\/[^\s]*)$/
+/** No refspec, and no option. */
+const revisionPattern = /^[A-Za-z0-9_][A-Za-z0-9_./+@#-]*$/
+
+function repositoryOf(request: BakeRequest): Extract<Source, { kind: 'git' }> | undefined {
+  const artifact = request.package_artifacts?.find(({ type }) => type === 'git/repo')
+  const url = bakeAttributeOf(request, 'git') ?? textOf(artifact?.['reference'])
+  if (url === undefined) return undefined
+  if (!urlPattern.test(url)) {
+    throw new BackendError(
+      400,
+      `"${withoutUserinfo(url)}" is no address of a repository: use https://, ssh://, git@host:path or a path.`,
+    )
+  }
+  const revision = bakeAttributeOf(request, 'revision') ?? textOf(artifact?.['version']) ?? request.commit_hash
+  if (revision !== undefined && (!revisionPattern.test(revision) || revision.includes('..'))) {
+    throw new BackendError(400, `"${revision}" is no revision: name a branch, a tag or a commit.`)
+  }
+  const path = bakeAttributeOf(request, 'path') ?? textOf(fieldOf(artifact?.['metadata'], 'subPath'))
+  if (path !== undefined && (isAbsolute(path) || path.split('/').includes('..'))) {
+    throw new BackendError(400, `The attribute "path" must be a directory of the repository, and is "${path}".`)
+  }
+  return { kind: 'git', url, revision, path }
+}
+
+function findPackage({ word, name, version }: PackageName, folder: string): Source {
+  if (!wordPattern.test(name) || (version !== undefined && !wordPattern.test(version))) {
+    throw new BackendError(
+      400,
+      `"${shorten(word)}" is no name of a package: use letters, digits, ".", "_", "+" and "-", 120 at most for name and version each.`,
+    )
+  }
+  const stems = version === undefined ? [name] : [`${name}_${version}`, `${name}-${version}`]
+  for (const stem of stems) {
+    const path = join(folder, stem)
+    if (lstatSync(path, { throwIfNoEntry: false })?.isDirectory()) return { kind: 'directory', path }
+    for (const ending of archiveEndings) {
+      if (lstatSync(path + ending, { throwIfNoEntry: false })?.isFile()) return { kind: 'archive', path: path + ending }
+    }
+  }
+  throw new BackendError(
+    400,
+    `There is no package "${word}" in ${folder}. Put it there as ${stems[0]}.tar.gz or as a directory, or set the extended ` +
+      'attribute "git" or "directory".',
+  )
+}
+
+/** Attributes that say where the source is; steps get all others as variables. */
+const ownAttributes: ReadonlySet<string> = new Set(['git', 'directory', 'revision', 'path'])
+
+/** Variables of the steps: `BAKE_` and the attribute's name in upper case. `copy_to` and `share_with` become numbered ones. */
+export function variablesOf(request: BakeRequest): Record<string, string> {
+  const found: Record<string, string> = {}
+  const add = (name: string, value: string | undefined) => {
+    if (value !== undefined) found[`BAKE_${name.toUpperCase().replaceAll(/[^A-Z0-9]/g, '_')}`] = value
+  }
+  for (const [name, value] of Object.entries(request.extended_attributes ?? {})) {
+    if (ownAttributes.has(name)) continue
+    if (name === 'copy_to' || name === 'share_with') {
+      for (const [index, each] of (value ?? '').split(',').entries()) add(`${name}_${index + 1}`, each.trim() || undefined)
+    } else add(name, value)
+  }
+  add('package', request.package)
+  add('base_os', request.base_os)
+  add('build_number', request.build_number)
+  add('commit_hash', request.commit_hash)
+  return found
+}
+
+/** Values that no log shows: attributes with telling names, and passwords in addresses. */
+export function secretsOf(request: BakeRequest, environment: Readonly<Record<string, string>>): string[] {
+  const named = Object.entries({ ...environment, ...request.extended_attributes }).filter(([name]) => looksSecret(name))
+  const address = bakeAttributeOf(request, 'git') ?? artifactReference(request, 'git/repo') ?? ''
+  const [, userinfo] = /^\w+:\/\/([^/@\s]+)@/.exec(address) ?? []
+  const password = userinfo?.includes(':') ? userinfo.slice(userinfo.indexOf(':') + 1) : userinfo
+  const values = [...named.map(([, value]) => value), password].filter((value) => typeof value === 'string' && value !== '')
+  return [...new Set(values as string[])].sort((one, other) => other.length - one.length)
+}
+
+function withoutUserinfo(url: string): string {
+  return url.replace(/^(\w+:\/\/)[^/@\s]+@/, '$1')
+}
+
+/** Without values that must not be stored. */
+export function maskRequest(request: BakeRequest, secrets: readonly string[]): BakeRequest {
+  const attributes = Object.entries(request.extended_attributes ?? {}).map(([name, value]) => [
+    name,
+    value === undefined ? undefined : looksSecret(name) ? mask : withoutSecrets(value, secrets),
+  ])
+  const artifacts = request.package_artifacts?.map((artifact): JsonObject => {
+    const reference = textOf(artifact['reference'])
+    return { ...artifact, ...(reference !== undefined && { reference: withoutSecrets(reference, secrets) }) }
+  })
+  return { ...request, extended_attributes: Object.fromEntries(attributes), package_artifacts: artifacts }
+}
+
+export interface BakeTarget {
+  /** Whose user runs the bake. */
+  readonly account: string
+  /** Those that get the image; undefined: all. */
+  readonly accounts: readonly string[] | undefined
+}
+
+/**
+ * Equal requests for equal content have the same key; who asks, and for which build, does not count.
+ *
+ * @param content Of each source, as `fingerprintOf` has it
+ * @see docs/contracts/bakery.md#keys
+ */
+export function keyOf(request: BakeRequest, target: BakeTarget, content: readonly unknown[]): string {
+  const { base_os, base_ami, ami_name, ami_suffix, template_file_name, var_file_name } = request
+  const attributes = Object.entries(request.extended_attributes ?? {}).sort(([one], [other]) => (one < other ? -1 : 1))
+  const parts = [
+    'local',
+    base_os,
+    base_ami,
+    ami_name,
+    template_file_name,
+    var_file_name,
+    packagesOf(request).map(({ word }) => word),
+  ]
+  return createHash('sha256')
+    .update(formatJson([...parts, ami_suffix, target.account, target.accounts, attributes, content].map((part) => part ?? null)))
+    .digest('hex')
+}
+
+/** Whether the source stays the same for ever: a branch moves, and so may a tag. */
+export function isFixed(sources: readonly Source[]): boolean {
+  return sources.every((source) => source.kind !== 'git' || /^[0-9a-f]{40,64}$/.test(source.revision ?? ''))
+}

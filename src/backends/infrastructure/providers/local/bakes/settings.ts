@@ -1,0 +1,260 @@
+/** Settings of bakes of this machine. */
+import { statSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { z } from 'zod'
+import { formatJson } from '../../../../../json/json.ts'
+import type { SettingsReport } from '../../../../../settings/setting.ts'
+import { ImageFile, isProgram, programProblem } from '../../../../images/image-file.ts'
+import { parseImageId } from '../../../../images/image-store.ts'
+import type { BakerySurroundings } from '../../provider-type.ts'
+import type { BakeSettings, BakeTemplate, TemplateStep } from './template.ts'
+
+const inside = z
+  .string()
+  .min(1)
+  .refine((path) => !path.startsWith('/') && !path.split('/').includes('..'), 'must be a relative path without ".."')
+const variable = z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'must have letters, digits and "_" only, and begin with no digit')
+const variables = z.record(variable, z.union([z.string(), z.number(), z.boolean()]).transform(String))
+
+const ifExists = inside.optional().describe('Do the step only if the image has this path.')
+const place = z.enum(['image', 'source']).default('image').describe('Working directory: the image, or the source.')
+
+/** Exactly one of the first four says what the step does. */
+const StepKeys = z
+  .strictObject({
+    copy: z
+      .strictObject({
+        from: inside.describe('Path in the source; `.` for everything but `.git`.'),
+        to: inside.describe('Its place in the image; `.` for the root.'),
+      })
+      .optional()
+      .describe('Copies from the source to the image.'),
+    run: z
+      .array(z.string().min(1))
+      .min(1)
+      .refine(isProgram, `${programProblem}; for a line of text, use shell`)
+      .optional()
+      .describe('Program and arguments, run without a shell.'),
+    shell: z.string().min(1).optional().describe('Text for `sh -c`.'),
+    environment: variables.optional().describe('Environment variables of the steps that follow.'),
+    in: place,
+    'if-exists': ifExists,
+  })
+  .refine(
+    ({ copy, run, shell, environment }) => [copy, run, shell, environment].filter((part) => part !== undefined).length === 1,
+    'must have exactly one of copy, run, shell and environment',
+  )
+
+const Template = z.strictObject({
+  id: z
+    .string()
+    .regex(/^[A-Za-z0-9][A-Za-z0-9._-]*$/, 'must have letters, digits, ".", "_" and "-" only')
+    .describe('Name; stages choose it as their base OS.'),
+  description: z.string().default('').describe('Label in the web UI.'),
+  details: z.string().default('').describe('Tooltip in the web UI.'),
+  from: z
+    .string()
+    .refine((id) => parseImageId(id) !== undefined, 'must be an image such as node:26')
+    .optional()
+    .describe('Image `NAME:VERSION` that the new image starts with.'),
+  environment: variables.default({}).describe('Environment variables of all steps.'),
+  steps: z.array(StepKeys).describe('Steps that fill the image, in order.'),
+  image: ImageFile.optional().describe('`fairlead-image.yml` of images that have none.'),
+})
+
+export const BakeKeys = z.strictObject({
+  'bakery.local.templates': z
+    .array(Template)
+    .default([])
+    .describe('Templates of images, offered as base images. `directory`, `node`, `python` and `go` are built in.'),
+  'bakery.local.packages': z
+    .string()
+    .min(1)
+    .default('packages')
+    .describe('Directory with packages: directories, or archives `.tar`, `.tar.gz` and `.tgz`. Relative to the data directory.'),
+  'bakery.local.time-limit-minutes': z.number().min(0.01).max(1440).default(30).describe('Minutes that a bake may take.'),
+  'bakery.local.memory-mb': z.int().min(16).default(4096).describe('Memory that one bake may take, in MiB.'),
+  'bakery.local.disk-mb': z
+    .int()
+    .min(16)
+    .default(16_384)
+    .describe('Disk space that one bake may take for its source, its image and temporary files, in MiB.'),
+  'bakery.local.cache-mb': z
+    .int()
+    .min(0)
+    .default(2048)
+    .describe(
+      'Size of the cache for packages of npm, pip, uv and Go that an account keeps between bakes, in MiB. After a bake, a larger one ' +
+        'is removed. 0: no cache.',
+    ),
+  'bakery.local.max-running': z
+    .int()
+    .min(1)
+    .default(8)
+    .describe('Bakes that may run at the same time; more are answered with 503.'),
+  'bakery.local.max-running-per-user': z
+    .int()
+    .min(1)
+    .default(4)
+    .describe('Bakes that one user may have running; more are answered with 429.'),
+})
+type BakeKeys = z.infer<typeof BakeKeys>
+
+const everything: TemplateStep = { kind: 'copy', from: '.', to: '.', ifExists: undefined }
+
+const exportByUv = 'uv export --frozen --no-dev --no-emit-project --output-file requirements.txt'
+
+const builtIn: readonly BakeTemplate[] = [
+  {
+    id: 'directory',
+    description: 'As it is',
+    details: 'The files of the source, without any step. They include fairlead-image.yml.',
+    from: undefined,
+    environment: {},
+    steps: [everything],
+    image: undefined,
+  },
+  {
+    id: 'node',
+    description: 'Node.js',
+    details: 'Installs the dependencies of package-lock.json, and starts the program that package.json names as "main".',
+    from: undefined,
+    environment: {
+      NODE_ENV: 'production',
+      npm_config_update_notifier: 'false',
+      npm_config_fund: 'false',
+      npm_config_audit: 'false',
+    },
+    steps: [
+      everything,
+      {
+        kind: 'refuse',
+        ifExists: 'package.json',
+        containing: '"dependencies"',
+        without: 'package-lock.json',
+        message: 'package.json has dependencies, but there is no package-lock.json. Run "npm install", and commit the file.',
+      },
+      { kind: 'run', command: ['npm', 'ci', '--omit=dev'], in: 'image', ifExists: 'package-lock.json' },
+    ],
+    image: formatJson(ImageFile.parse({ command: ['node', '.'] })),
+  },
+  {
+    id: 'python',
+    description: 'Python',
+    details:
+      'Installs requirements.txt or uv.lock into the folder lib, and starts main.py. Virtual environments of the source are left out.',
+    from: undefined,
+    environment: { PIP_DISABLE_PIP_VERSION_CHECK: '1', PIP_ROOT_USER_ACTION: 'ignore' },
+    steps: [
+      everything,
+      {
+        kind: 'run',
+        command: [...exportByUv.split(' '), '--quiet'],
+        in: 'image',
+        ifExists: 'uv.lock',
+        unlessExists: 'requirements.txt',
+        remedy: `The source has uv.lock. Install uv on this machine, or run "${exportByUv}" and commit requirements.txt.`,
+      },
+      {
+        kind: 'refuse',
+        ifExists: 'pyproject.toml',
+        containing: 'dependencies',
+        without: 'requirements.txt',
+        message:
+          'pyproject.toml has dependencies, but there is neither uv.lock nor requirements.txt. Run "uv lock", or "pip-compile", and ' +
+          'commit the file.',
+      },
+      // Their links lead to the Python of the machine, which no image may.
+      { kind: 'run', command: ['rm', '-rf', '.venv', 'venv'], in: 'image', ifExists: undefined },
+      {
+        kind: 'run',
+        command: ['python3', '-m', 'pip', '--version'],
+        in: 'image',
+        ifExists: 'requirements.txt',
+        remedy:
+          'Bakes find no Python with pip. Install python3 and python3-pip. A version manager such as pyenv or asdf must choose a version ' +
+          'without variables and files of a home, and have the one that .python-version of the source names.',
+      },
+      {
+        kind: 'run',
+        command: ['python3', '-m', 'pip', 'install', '--target', 'lib', '--requirement', 'requirements.txt'],
+        in: 'image',
+        ifExists: 'requirements.txt',
+      },
+    ],
+    image: formatJson(ImageFile.parse({ command: ['python3', 'main.py'], environment: { PYTHONPATH: 'lib' } })),
+  },
+  {
+    id: 'go',
+    description: 'Go',
+    details: 'Builds the main package at the root of the source, and starts it.',
+    from: undefined,
+    // Modules that only their owner may not write could not be removed after the bake.
+    environment: { GOFLAGS: '-modcacherw', GOTOOLCHAIN: 'local', CGO_ENABLED: '0' },
+    steps: [
+      everything,
+      {
+        kind: 'refuse',
+        ifExists: undefined,
+        containing: '',
+        without: 'go.mod',
+        message:
+          'The source has no go.mod at its root. Run "go mod init", or name the folder of the module with the attribute path.',
+      },
+      {
+        kind: 'run',
+        command: ['go', 'build', '-trimpath', '-buildvcs=false', '-o', 'app', '.'],
+        in: 'image',
+        ifExists: undefined,
+        remedy: 'See the lines before. Go must be installed on this machine, in the version that go.mod names or a newer one.',
+      },
+    ],
+    image: formatJson(ImageFile.parse({ command: ['./app'] })),
+  },
+]
+
+export function toBakeSettings(
+  keys: BakeKeys,
+  report: Pick<SettingsReport, 'problem'>,
+  { dataDir }: BakerySurroundings,
+): BakeSettings {
+  const templates = keys['bakery.local.templates'].map(toTemplate)
+  const ids = new Set<string>()
+  for (const { id } of templates) {
+    if (ids.has(id)) report.problem('bakery.local.templates', `the template "${id}" is listed twice`)
+    ids.add(id)
+  }
+  const packages = resolve(dataDir, keys['bakery.local.packages'])
+  if (isOtherThanDirectory(packages)) {
+    report.problem('bakery.local.packages', `${packages} is no directory; name one that has the packages in it`)
+  }
+  return {
+    templates: [...templates, ...builtIn.filter(({ id }) => !ids.has(id))],
+    packages,
+    timeLimitMs: Math.round(keys['bakery.local.time-limit-minutes'] * 60_000),
+    memoryMb: keys['bakery.local.memory-mb'],
+    diskMb: keys['bakery.local.disk-mb'],
+    cacheMb: keys['bakery.local.cache-mb'],
+    maxRunning: keys['bakery.local.max-running'],
+    maxRunningPerUser: keys['bakery.local.max-running-per-user'],
+  }
+}
+
+/** False for a path that does not exist yet, or that this user cannot look at: `fairlead check` may run as another user. */
+function isOtherThanDirectory(path: string): boolean {
+  try {
+    return statSync(path, { throwIfNoEntry: false })?.isDirectory() === false
+  } catch {
+    return false
+  }
+}
+
+function toTemplate({ steps, ...template }: z.infer<typeof Template>): BakeTemplate {
+  return { ...template, from: template.from, image: template.image && formatJson(template.image), steps: steps.map(toStep) }
+}
+
+function toStep({ copy, run, shell, environment, in: folder, 'if-exists': ifPresent }: z.infer<typeof StepKeys>): TemplateStep {
+  if (copy !== undefined) return { kind: 'copy', ...copy, ifExists: ifPresent }
+  if (environment !== undefined) return { kind: 'environment', variables: environment, ifExists: ifPresent }
+  return { kind: 'run', command: run ?? ['sh', '-c', shell ?? ''], in: folder, ifExists: ifPresent }
+}

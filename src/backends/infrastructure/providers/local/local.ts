@@ -1,0 +1,224 @@
+/** The provider `local`: server groups are processes of this machine, load balancers its listeners. */
+import { randomUUID } from 'node:crypto'
+import { realpathSync } from 'node:fs'
+import { dirname, join, relative, sep } from 'node:path'
+import type { AgentClient } from '../../../../agent/client.ts'
+import { parseYaml } from '../../../../http/yaml.ts'
+import { parseJson } from '../../../../json/json.ts'
+import { isObject, type JsonObject } from '../../../../json/values.ts'
+import { parseMoniker } from '../../../../names/moniker.ts'
+import { readAsOwner } from '../../../../storage/directory-trees.ts'
+import { createUlids } from '../../../../storage/ulid.ts'
+import type { BackendContext } from '../../../backend.ts'
+import { openImageStore } from '../../../images/image-store.ts'
+import type { Account, Job } from '../../model.ts'
+import type { CloudProvider } from '../../provider.ts'
+import { createBuilders } from './builders.ts'
+import { Desired } from './desired.ts'
+import { toSecurityGroup } from './firewalls.ts'
+import { createImageReads, imageRoutes } from './local-images.ts'
+import { toNetworkViews, toSubnetViews } from './machine.ts'
+import { creationOperations } from './operations/create.ts'
+import { localImageOperations } from './operations/images.ts'
+import { localInstanceOperations } from './operations/instances.ts'
+import { localJobOperations } from './operations/jobs.ts'
+import { localLoadBalancerOperations } from './operations/load-balancers.ts'
+import type { OperationParts } from './operations/parts.ts'
+import { localSecurityGroupOperations } from './operations/security-groups.ts'
+import { localServerGroupOperations } from './operations/server-groups.ts'
+import { localSnapshotOperations } from './operations/snapshots.ts'
+import { InstancePorts } from './ports.ts'
+import { toActivityView } from './reading.ts'
+import { isShownJob, Readings } from './readings.ts'
+import { Reconciler } from './reconciler.ts'
+import type { LocalAccountSettings, LocalSettings } from './settings.ts'
+import { openAccountUsers } from './users.ts'
+import { toDesiredState } from './wanted.ts'
+
+const consoleBytes = 256 * 1024
+/** The same of an answer that names offsets: what is beyond follows with the next one. */
+const partBytes = 1024 * 1024
+const maxPropertyFileBytes = 1024 * 1024
+/** Reading YAML takes long, and nothing else is done meanwhile. */
+const maxYamlLength = 128 * 1024
+
+/** @param openAgent Opens the client of the agent for a data directory */
+export function openLocalProvider(
+  context: BackendContext,
+  settings: LocalSettings,
+  openAgent: (dataDir: string) => AgentClient,
+): CloudProvider {
+  const { db, now, steady, log } = context
+  const dataDir = dirname(db.location() ?? '')
+  const desired = new Desired(db)
+  const images = openImageStore({ db, dataDir, now, bounds: settings.images })
+  const users = openAccountUsers(settings.accounts)
+  for (const { name } of settings.accounts) {
+    const problem = users.problemOf(name)
+    if (problem !== undefined) log.warn({ account: name }, problem)
+  }
+  const agent = openAgent(dataDir)
+  const toState = () => toDesiredState({ desired, settings, images, users })
+  const reconciler = new Reconciler({
+    desired,
+    agent,
+    toState,
+    now,
+    steady,
+    drainMs: settings.drainMs,
+    onChanged: context.stateChanged,
+    log,
+  })
+  const parts: OperationParts = {
+    context,
+    settings,
+    desired,
+    images,
+    ports: new InstancePorts(desired, settings.ownPorts, dataDir),
+    users,
+    reconciler,
+    newId: createUlids(now),
+  }
+  const epoch = randomUUID().slice(0, 8)
+  const readings = new Readings({ desired, reconciler, agent, accounts: settings.accounts })
+  const places = settings.accounts.flatMap((account) => account.regions.map((region) => ({ account, region })))
+
+  return {
+    id: 'local',
+    accounts: settings.accounts.map(toAccount),
+    get version() {
+      return `${epoch}.${desired.revision}`
+    },
+    operations: {
+      ...creationOperations(parts),
+      ...localServerGroupOperations(parts),
+      ...localInstanceOperations(parts),
+      ...localLoadBalancerOperations(parts),
+      ...localSecurityGroupOperations(parts),
+      ...localJobOperations(parts),
+      ...localImageOperations(parts),
+      ...localSnapshotOperations(parts),
+    },
+    serverGroups(application) {
+      const groups = application === undefined ? desired.all('groups') : desired.groupsOf(application)
+      return [...groups].map((group) => readings.serverGroup(group))
+    },
+    serverGroup(account, region, name) {
+      const group = desired.groupAt(account, region, name)
+      return group && readings.serverGroup(group)
+    },
+    loadBalancers: () => readings.loadBalancers(),
+    securityGroups: () => [...desired.all('firewalls')].map((firewall) => toSecurityGroup(firewall, desired)),
+    instance(account, region, id) {
+      const instance = desired.get('instances', id)
+      return instance?.account === account && instance.region === region ? readings.instance(instance) : undefined
+    },
+    applicationOf: (name) => parseMoniker(name).app ?? undefined,
+    detachedInstances: () =>
+      [...desired.all('instances')].filter(({ group }) => group === undefined).map((instance) => readings.instance(instance)),
+    async console(account, region, id, wish) {
+      const owner = desired.get('instances', id) ?? desired.get('jobs', id)
+      if (owner?.account !== account || owner.region !== region || ('isBuild' in owner && owner.isBuild)) return undefined
+      if (wish === undefined) return { output: (await agent.console(id, consoleBytes)) ?? '' }
+      return (
+        (await agent.consolePart(id, wish, partBytes)) ?? { output: '', offset: 0, nextOffset: 0, endOffset: 0, lostBytes: 0 }
+      )
+    },
+    jobs: () => readings.jobs(),
+    jobFile: (job, name) => readProperties(join(dataDir, 'instances', job.id, 'work'), name),
+    async removeJob({ id }: Job) {
+      const job = desired.get('jobs', id)
+      if (job !== undefined && isShownJob(job)) {
+        reconciler.change(() => desired.put('jobs', { ...job, leavingRevision: desired.revision + 1 }))
+      }
+    },
+    networks: () => places.flatMap(({ account, region }) => toNetworkViews(account.name, region.name)),
+    subnets: () => places.flatMap(({ account, region }) => toSubnetViews(account.name, region.name, region.zones)),
+    instanceTypes: () => places.flatMap(({ account, region }) => toInstanceTypeViews(account, region.name, settings)),
+    certificates: () =>
+      settings.accounts.flatMap((account) =>
+        settings.certificates.map(({ name }) => ({
+          name,
+          serverCertificateName: name,
+          accountName: account.name,
+          type: 'local',
+        })),
+      ),
+    images: createImageReads(images, settings),
+    scalingActivities({ account, region, name }) {
+      const group = desired.groupAt(account, region, name)
+      return group?.activities.map((activity) => toActivityView(activity, group))
+    },
+    routes: (app) => imageRoutes(app, { context, images, desired, settings }),
+    builders: createBuilders({ agent, dataDir, parts }),
+    start: () => reconciler.start(),
+    close: () => reconciler.close(),
+  }
+}
+
+function toAccount({ name, environment, accountType, permissions, regions, instanceTypes }: LocalAccountSettings): Account {
+  return {
+    name,
+    provider: 'local',
+    accountId: name,
+    environment,
+    accountType,
+    permissions,
+    details: {
+      regions: regions.map((region) => ({ name: region.name, availabilityZones: region.zones, preferredZones: region.zones })),
+      instanceTypes,
+    },
+  }
+}
+
+function toInstanceTypeViews(account: LocalAccountSettings, region: string, { instanceTypes }: LocalSettings): JsonObject[] {
+  return instanceTypes
+    .filter(({ name }) => account.instanceTypes.includes(name))
+    .map(({ name, memoryBytes, processes, openFiles, diskBytes }) => ({
+      account: account.name,
+      region,
+      name,
+      cloudProvider: 'local',
+      ...(memoryBytes !== undefined && { memoryInGiB: memoryBytes / 1024 ** 3 }),
+      processes,
+      openFiles,
+      diskBytes,
+      supportedArchitectures: [process.arch],
+      currentGeneration: true,
+    }))
+}
+
+/** A file of JSON, YAML or `name=value` lines in the working directory of a job; undefined when there is none. */
+async function readProperties(folder: string, name: string): Promise<JsonObject | undefined> {
+  const path = resolveWithin(folder, name)
+  if (path === undefined) return undefined
+  const text = await readAsOwner(folder, path, maxPropertyFileBytes)
+  if (text === undefined) return undefined
+  const lines = text.split('\n').filter((line) => line.trim() !== '' && !line.trim().startsWith('#'))
+  if (!/\.(?:ya?ml|json)$/.test(name) && lines.every((line) => line.includes('='))) {
+    return Object.fromEntries(
+      lines.map((line) => [line.slice(0, line.indexOf('=')).trim(), line.slice(line.indexOf('=') + 1).trim()]),
+    )
+  }
+  try {
+    const document = parseDocument(text, name)
+    return isObject(document) ? document : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function parseDocument(text: string, name: string): unknown {
+  if (name.endsWith('.json')) return parseJson(text)
+  return text.length > maxYamlLength ? undefined : parseYaml(text)
+}
+
+/** From the folder; undefined for a path that leads out of it, through a link as well, or to nothing. */
+function resolveWithin(folder: string, name: string): string | undefined {
+  try {
+    const path = relative(realpathSync.native(folder), realpathSync.native(join(folder, name)))
+    return path.split(sep)[0] === '..' ? undefined : path
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,55 @@
+/** The provider `local` as a type: server groups are processes of this machine. */
+import { type AgentClient, type AgentClientOptions, openAgent } from '../../../../agent/client.ts'
+import { standalone } from '../../../../settings/standalone.ts'
+import { imageMigrations } from '../../../images/image-store.ts'
+import type { BakeryType, ProviderType } from '../provider-type.ts'
+import { bakeMigrations } from './bakes/bake-store.ts'
+import { Bakes, type BakeTimes, bakeTimes } from './bakes/bakes.ts'
+import { BakeKeys, toBakeSettings } from './bakes/settings.ts'
+import type { BakeSettings } from './bakes/template.ts'
+import { desiredMigrations } from './desired.ts'
+import { openLocalProvider } from './local.ts'
+import { LocalKeys, type LocalSettings, toLocalSettings } from './settings.ts'
+
+/** Opens the client of the agent, which runs what is deployed to this machine. */
+export type OpenAgent = (options: Pick<AgentClientOptions, 'dataDir' | 'log' | 'version'>) => AgentClient
+
+export function createLocalProvider(open: OpenAgent, times: BakeTimes): ProviderType {
+  const type: ProviderType<typeof LocalKeys, LocalSettings> = {
+    id: 'local',
+    keys: LocalKeys,
+    toSettings: toLocalSettings,
+    migrations: [...desiredMigrations, ...imageMigrations],
+    sharesMigrations: true,
+    open(context, settings) {
+      const { version = '' } = context.settings
+      return openLocalProvider(context, settings, (dataDir) => open({ dataDir, log: context.log, version }))
+    },
+    bakery: bakeryOf(times),
+    uploadLimits: ({ images }) => ({ ...images, bytesKey: 'local.images.max-size', entriesKey: 'local.images.max-files' }),
+    // An instance is reported as down only once its connections have ended.
+    drainSeconds: 0,
+    hasPlainStages: true,
+    description: {
+      label: 'This machine',
+      forms: ['loadBalancer', 'securityGroup'],
+      refused: {},
+      help: { certificate: 'A name of local.certificates.' },
+      imagesPath: standalone.imagesPath,
+    },
+    deckPlugin: { id: 'fairlead.local', name: 'Programs on this machine', folder: 'deck-plugin/' },
+  }
+  return type
+}
+
+function bakeryOf(times: BakeTimes): BakeryType<LocalSettings> {
+  const type: BakeryType<LocalSettings, typeof BakeKeys, BakeSettings> = {
+    keys: BakeKeys,
+    toSettings: toBakeSettings,
+    migrations: bakeMigrations,
+    open: (parts) => new Bakes({ ...parts, times }),
+  }
+  return type
+}
+
+export const localProvider: ProviderType = createLocalProvider(openAgent, bakeTimes)

@@ -1,0 +1,164 @@
+/** The agent's desired state, derived from the deployments. */
+import type {
+  DesiredInstance,
+  DesiredListener,
+  DesiredLoadBalancer,
+  DesiredMember,
+  DesiredState,
+  Probe,
+} from '../../../../agent/protocol.ts'
+import { parseMoniker } from '../../../../names/moniker.ts'
+import type { ImageStore } from '../../../images/image-store.ts'
+import { type Desired, type LocalBalancer, type LocalInstance, type LocalJob, placeKey } from './desired.ts'
+import { allowedSources } from './firewalls.ts'
+import { type GroupProgram, toLimits } from './program.ts'
+import type { LocalInstanceType, LocalSettings } from './settings.ts'
+import type { AccountUsers } from './users.ts'
+
+export interface WantedParts {
+  readonly desired: Desired
+  readonly settings: LocalSettings
+  readonly images: ImageStore
+  readonly users: AccountUsers
+}
+
+export function toDesiredState(parts: WantedParts): DesiredState {
+  const { desired } = parts
+  const running = [...desired.all('instances')].filter(({ leaving }) => leaving?.stage !== 'stopping')
+  const jobs = [...desired.all('jobs')].filter(({ leavingRevision }) => leavingRevision === undefined)
+  const members = membersByBalancer(desired, running)
+  return {
+    revision: desired.revision,
+    instances: [...running.map((instance) => toInstance(instance, parts)), ...jobs.map((job) => toJobInstance(job, parts))],
+    loadBalancers: [...desired.all('balancers')].map((balancer) => toLoadBalancer(balancer, members, parts)),
+  }
+}
+
+/** Names of the load balancers that an instance belongs to, in service or not. */
+export function balancersOf(desired: Desired, instance: LocalInstance): string[] {
+  const { account, region, group } = instance
+  const ofGroup = group === undefined ? [] : (desired.groupAt(account, region, group)?.loadBalancers ?? [])
+  return [...new Set([...ofGroup, ...instance.registered])]
+}
+
+/** Whether load balancers shall send requests to an instance at all. */
+export function isServing(desired: Desired, { account, region, group, isOut, leaving }: LocalInstance): boolean {
+  if (isOut || leaving !== undefined) return false
+  return group === undefined || desired.groupAt(account, region, group)?.isDisabled !== true
+}
+
+function membersByBalancer(desired: Desired, running: readonly LocalInstance[]): Map<string, DesiredMember[]> {
+  const members = new Map<string, DesiredMember[]>()
+  for (const instance of running) {
+    const { id, account, region, host, port, deregistered } = instance
+    const serves = isServing(desired, instance)
+    for (const name of balancersOf(desired, instance)) {
+      const key = placeKey({ account, region, name })
+      const list = members.get(key) ?? []
+      members.set(key, list)
+      list.push({ instanceId: id, host, port, inService: serves && !deregistered.includes(name) })
+    }
+  }
+  return members
+}
+
+function toLoadBalancer(
+  balancer: LocalBalancer,
+  members: ReadonlyMap<string, DesiredMember[]>,
+  { desired, settings }: WantedParts,
+): DesiredLoadBalancer {
+  const { kind, path, intervalMs, timeoutMs, healthyThreshold, unhealthyThreshold } = balancer.health
+  const id = placeKey(balancer)
+  return {
+    id,
+    listeners: balancer.listeners.map((listener): DesiredListener => {
+      const certificate = settings.certificates.find(({ name }) => name === listener.certificate)
+      return {
+        protocol: listener.protocol,
+        host: listener.host,
+        port: listener.port,
+        certificate: certificate && { certificateFile: certificate.certificateFile, keyFile: certificate.keyFile },
+        allowedSources: allowedSources(desired, balancer, listener),
+      }
+    }),
+    healthCheck: { kind, path, intervalMs, timeoutMs, healthyThreshold, unhealthyThreshold },
+    members: members.get(id) ?? [],
+  }
+}
+
+function toInstance(instance: LocalInstance, parts: WantedParts): DesiredInstance {
+  const { id, generation, host, port, program, account } = instance
+  return {
+    id,
+    generation,
+    restart: 'always',
+    program: {
+      command: program.command,
+      content: parts.images.folderOf(program),
+      environment: toInstanceEnvironment(instance),
+      user: parts.users.of(account),
+      limits: toLimits(program, typeOf(program.instanceType, parts)),
+    },
+    readiness: toProbe(program, host, port),
+    stopGraceMs: program.stopMs,
+    timeLimitMs: undefined,
+  }
+}
+
+/** What an instance finds about itself in its environment, beside `PORT` and `HOST`. */
+function toInstanceEnvironment(instance: LocalInstance): Record<string, string> {
+  const { program } = instance
+  const { app, stack, detail, cluster } = parseMoniker(program.startedFor)
+  return {
+    ...program.environment,
+    PORT: String(instance.port),
+    HOST: instance.host,
+    FAIRLEAD_INSTANCE_ID: instance.id,
+    FAIRLEAD_ACCOUNT: instance.account,
+    FAIRLEAD_REGION: instance.region,
+    FAIRLEAD_ZONE: instance.zone,
+    FAIRLEAD_SERVER_GROUP: program.startedFor,
+    FAIRLEAD_APPLICATION: app ?? '',
+    FAIRLEAD_STACK: stack ?? '',
+    FAIRLEAD_DETAIL: detail ?? '',
+    FAIRLEAD_CLUSTER: cluster ?? program.startedFor,
+  }
+}
+
+function toProbe({ ready }: GroupProgram, host: string, port: number): Probe {
+  const times = { host, port, intervalMs: ready.intervalSeconds * 1000, timeoutMs: ready.timeoutSeconds * 1000 }
+  return ready.path === undefined ? { ...times, kind: 'tcp' } : { ...times, kind: 'http', path: ready.path }
+}
+
+function toJobInstance(job: LocalJob, parts: WantedParts): DesiredInstance {
+  const { id, program, digest, account, instanceType } = job
+  return {
+    id,
+    generation: 0,
+    restart: 'once',
+    program: {
+      command: program.command,
+      content: digest === undefined ? undefined : parts.images.folderOf({ digest }),
+      environment: {
+        ...program.environment,
+        FAIRLEAD_JOB_ID: id,
+        FAIRLEAD_JOB: job.name,
+        FAIRLEAD_ACCOUNT: account,
+        FAIRLEAD_REGION: job.region,
+        FAIRLEAD_APPLICATION: job.application,
+      },
+      user: parts.users.of(account),
+      limits: toLimits(program, typeOf(instanceType, parts)),
+    },
+    readiness: undefined,
+    stopGraceMs: program.stopMs,
+    timeLimitMs: job.timeLimitMs,
+  }
+}
+
+const without = { memoryBytes: undefined, processes: undefined, openFiles: undefined, diskBytes: undefined }
+
+/** An instance type that has left the configuration limits nothing but the console. */
+function typeOf(name: string, { settings }: WantedParts): LocalInstanceType {
+  return settings.instanceTypes.find((type) => type.name === name) ?? { ...without, name, consoleBytes: 10 * 1024 ** 2 }
+}

@@ -1,0 +1,96 @@
+/**
+ * Types of cloud providers: their settings, their tables, and how one is opened.
+ *
+ * To add a provider, export a `ProviderType` from a folder of its own (`local/` is the model) and list it in `all.ts`. Its `open` returns
+ * a `CloudProvider`; all reads, operations, searches, and the rights that they need, come from there.
+ */
+import type { z } from 'zod'
+import type { SettingsReport } from '../../../settings/setting.ts'
+import type { BackendContext } from '../../backend.ts'
+import type { Baker, Builders } from '../baker.ts'
+import type { CloudProvider } from '../provider.ts'
+
+/** @typeParam Settings Plain data, which is handed to the thread of the back ends */
+export interface ProviderType<Keys extends z.ZodObject = z.ZodObject, Settings = unknown> {
+  /** The value of `cloudProvider`. */
+  readonly id: string
+  /** Its settings; each name begins with the id and a dot. */
+  readonly keys: Keys
+  /** Undefined where it is switched off. */
+  toSettings(keys: z.output<Keys>, report: SettingsReport, surroundings: ProviderSurroundings): Settings | undefined
+  /** SQL scripts, oldest first; never edit one that was released. Names of tables begin with `infrastructure_`. */
+  readonly migrations: readonly string[]
+  /** Its tables, and those of its bakes, are older than the registry: their scripts are counted with those of the services. */
+  readonly sharesMigrations?: true
+  open(context: BackendContext, settings: Settings): CloudProvider
+  /** Undefined where it bakes no images. */
+  readonly bakery?: BakeryType<Settings>
+  /** Limits of images that users upload; undefined where they cannot. */
+  uploadLimits?(settings: Settings): UploadLimits
+  /** Stages wait so long after they have disabled instances; undefined: as long as the engine usually does. */
+  readonly drainSeconds?: number
+  /** Its stages have no types of their own, as `runJob_kubernetes` is one. */
+  readonly hasPlainStages?: boolean
+  /** For the forms and menus of clients. */
+  readonly description: ProviderDescription
+  /** A plug-in that teaches Deck the provider; undefined where Deck knows it. */
+  readonly deckPlugin?: DeckPluginSource
+}
+
+export interface ProviderSurroundings {
+  /** Ports that Fairlead listens on, also while it is stopped. */
+  readonly ownPorts: readonly number[]
+}
+
+/** The part of a provider that the embedded bakery needs. */
+export interface BakeryType<Settings = unknown, Keys extends z.ZodObject = z.ZodObject, BakeSettings = unknown> {
+  /** Each name begins with `bakery.`, the id and a dot. */
+  readonly keys: Keys
+  toSettings(keys: z.output<Keys>, report: Pick<SettingsReport, 'problem'>, surroundings: BakerySurroundings): BakeSettings
+  readonly migrations: readonly string[]
+  open(parts: BakeryParts<Settings, BakeSettings>): Baker
+}
+
+export interface BakerySurroundings {
+  /** Whether only users of this machine can reach a standalone instance. */
+  readonly isPrivate: boolean
+  /** Absolute path. */
+  readonly dataDir: string
+}
+
+export interface BakeryParts<Settings = unknown, BakeSettings = unknown> {
+  readonly context: BackendContext
+  /** Settings of the provider. */
+  readonly provider: Settings
+  readonly settings: BakeSettings
+  /** Those of the opened provider. */
+  readonly builders: () => Builders | undefined
+}
+
+/** Clients ask for these facts instead of the id. */
+export interface ProviderDescription {
+  readonly label: string
+  /** Resources that the usual forms can edit. */
+  readonly forms: readonly ('loadBalancer' | 'securityGroup')[]
+  /** Operations that do not fit its resources, with the reason. */
+  readonly refused: Readonly<Record<string, string>>
+  /** Help texts of fields of the forms, by name. */
+  readonly help: Readonly<Record<string, string>>
+  /** Where all images are listed, and uploaded below it; undefined where they are only searched. */
+  readonly imagesPath?: string
+}
+
+export interface UploadLimits {
+  readonly maxBytes: number
+  readonly maxEntries: number
+  /** Names of the two settings. */
+  readonly bytesKey: string
+  readonly entriesKey: string
+}
+
+export interface DeckPluginSource {
+  readonly id: string
+  readonly name: string
+  /** Its folder in the built console. */
+  readonly folder: string
+}

@@ -1,0 +1,48 @@
+/** Values in the path and the query of requests to back ends. */
+import type { FastifyRequest } from 'fastify'
+import { fieldOf } from '../../json/values.ts'
+import { BackendError } from '../backend.ts'
+
+/** Decoded; empty when there is none. */
+export function pathValue(request: FastifyRequest, name: string): string {
+  return String(fieldOf(request.params, name) ?? '')
+}
+
+/** The first value of a query parameter, undefined when absent. */
+export function queryValue(request: FastifyRequest, name: string): string | undefined {
+  return queryValues(request, name)[0]
+}
+
+/** Every value of a query parameter that may repeat. */
+export function queryValues(request: FastifyRequest, name: string): string[] {
+  const value = fieldOf({ ...(request.query as object) }, name)
+  if (Array.isArray(value)) return value.map(String)
+  return value === undefined ? [] : [String(value)]
+}
+
+/** `true` or `false` in any case; undefined when absent or empty. @throws {BackendError} 400 */
+export function queryFlag(request: FastifyRequest, name: string): boolean | undefined {
+  const text = queryValue(request, name)?.toLowerCase()
+  if (text === undefined || text === '') return undefined
+  if (text !== 'true' && text !== 'false') throw invalidQuery(name, 'true or false')
+  return text === 'true'
+}
+
+/** A whole number from 0; undefined when absent or empty. @throws {BackendError} 400 */
+export function queryCount(request: FastifyRequest, name: string): number | undefined {
+  const text = queryValue(request, name)
+  if (text === undefined || text === '') return undefined
+  if (!/^\d{1,15}$/.test(text)) throw invalidQuery(name, 'a whole number')
+  return Number(text)
+}
+
+/** @throws {BackendError} 400 when the parameter is missing. */
+export function requiredQuery(request: FastifyRequest, name: string): string {
+  const value = queryValue(request, name)
+  if (value === undefined) throw new BackendError(400, `The query parameter "${name}" is required.`)
+  return value
+}
+
+function invalidQuery(name: string, form: string): BackendError {
+  return new BackendError(400, `The parameter "${name}" must be ${form}.`, { exception: 'InvalidRequest' })
+}

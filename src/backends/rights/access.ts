@@ -1,0 +1,143 @@
+/** Rights of a user from the permission service; without that service everything is allowed. */
+import { createCache, type ExpiringCache, loadOnce } from '../../caches/expiring-cache.ts'
+import { pathTo } from '../../http/encode-path.ts'
+import { allowedAccounts } from '../../permissions/allowed-accounts.ts'
+import { parsePermissionView } from '../../permissions/permission-view.ts'
+import type { PermissionView } from '../../permissions/permissions.ts'
+import { hasRole, isGranted, mayUseServiceAccount } from '../../permissions/rights.ts'
+import { type BackendContext, BackendError } from '../backend.ts'
+
+export type ApplicationRight = 'READ' | 'WRITE' | 'EXECUTE'
+
+export interface Access {
+  readonly user: string
+  /** Accounts that the user may change, for the identity headers. */
+  readonly accounts: string[]
+  readonly isAdmin: boolean
+  /** Whether the user has one of the roles, or is an administrator. */
+  hasRole(roles: readonly string[]): boolean
+  mayOnApplication(application: string, authorization: ApplicationRight): boolean
+  /** An account that the permission service does not list may not be used. */
+  mayOnAccount(account: string, authorization: 'READ' | 'WRITE'): boolean
+  /** Whether the user may let something run as a service account. */
+  mayUse(serviceAccount: string): boolean
+}
+
+/** For how long an answer counts, unless permissions are known to have changed: as long as in the gateway. */
+const cacheMs = 20_000
+const maxCached = 1000
+
+/** The keys name the user, and the number of changes of permissions when it was asked. */
+const caches = new WeakMap<BackendContext, ExpiringCache<Promise<Access>>>()
+
+/** A user unknown to the permission service, or looked up while it is unavailable, may do nothing. */
+export async function loadAccess(context: BackendContext, user: string): Promise<Access> {
+  try {
+    return await requireAccess(context, user)
+  } catch (error) {
+    context.log.warn({ err: error, user }, 'the permission service does not answer')
+    return nothing(user)
+  }
+}
+
+/**
+ * As `loadAccess`, for callers who can try again later.
+ *
+ * @throws {BackendError} 503 while the permission service cannot be asked
+ */
+export async function requireAccess(context: BackendContext, user: string): Promise<Access> {
+  if (context.settings.authorization !== true) return everything(user)
+  const { permissionVersion } = context
+  // Without the number, outdated answers could not be detected.
+  if (permissionVersion === undefined) return askFor(context, user)
+  const cache = caches.getOrInsertComputed(context, () => createCache({ maxSize: maxCached, ttlMs: cacheMs, now: context.now }))
+  return loadOnce(cache, `${permissionVersion()} ${user}`, () => askFor(context, user))
+}
+
+/** Whether a user may create an application that does not exist. @throws {BackendError} 503 */
+export async function mayCreateApplication(context: BackendContext, access: Access, name: string): Promise<boolean> {
+  if (context.settings.authorization !== true || access.isAdmin) return true
+  const path = pathTo`/authorize/${access.user}/applications/create`
+  const { status } = await ask(context, { method: 'POST', path, body: { name } })
+  return status < 300
+}
+
+/** What is missing and how to grant it. */
+export function describeMissing(access: Access, authorization: ApplicationRight, application: string): string {
+  return (
+    `This needs ${authorization} on the application ${application}; ${access.user} has not got it. ` +
+    `An owner of ${application} can grant it.`
+  )
+}
+
+/** @throws {BackendError} 403 */
+export function checkOnApplication(access: Access, application: string, authorization: ApplicationRight): void {
+  if (access.mayOnApplication(application, authorization)) return
+  throw new BackendError(403, describeMissing(access, authorization, application), { exception: 'AccessDenied' })
+}
+
+function everything(user: string): Access {
+  return {
+    user,
+    accounts: [],
+    isAdmin: true,
+    hasRole: () => true,
+    mayOnApplication: () => true,
+    mayOnAccount: () => true,
+    mayUse: () => true,
+  }
+}
+
+function nothing(user: string): Access {
+  return {
+    user,
+    accounts: [],
+    isAdmin: false,
+    hasRole: () => false,
+    mayOnApplication: () => false,
+    mayOnAccount: () => false,
+    mayUse: () => false,
+  }
+}
+
+async function askFor(context: BackendContext, user: string): Promise<Access> {
+  const { status, body } = await ask(context, { method: 'GET', path: pathTo`/authorize/${user}` })
+  if (status === 200) return toAccess(user, body)
+  if (status === 404) return nothing(user)
+  throw unavailable(`it answered ${status}`)
+}
+
+/** @throws {BackendError} 503 when it cannot be reached, or has trouble of its own */
+async function ask(context: BackendContext, call: { method: string; path: string; body?: unknown }) {
+  const answer = await context.call('fiat', call).catch((error: unknown) => {
+    throw unavailable((error as Error).message)
+  })
+  if (answer.status >= 500) throw unavailable(`it answered ${answer.status}`)
+  return answer
+}
+
+function unavailable(reason: string): BackendError {
+  return new BackendError(503, `The permission service cannot be asked: ${reason}. Nothing is allowed meanwhile; try again.`)
+}
+
+/** @throws {BackendError} 503 for a body that is no permission view */
+function toAccess(user: string, body: unknown): Access {
+  const view = parseView(user, body)
+  return {
+    user,
+    isAdmin: view.admin,
+    accounts: allowedAccounts(view, [], []),
+    hasRole: (roles) => view.admin || roles.some((role) => hasRole(view, role)),
+    mayOnApplication: (application, authorization) => isGranted(view, 'application', application, authorization),
+    mayOnAccount: (account, authorization) => isGranted(view, 'account', account, authorization),
+    mayUse: (name) => mayUseServiceAccount(view, name),
+  }
+}
+
+function parseView(user: string, body: unknown): PermissionView {
+  try {
+    return parsePermissionView(body, user)
+  } catch {
+    throw unavailable('its answer is no permission view')
+  }
+}

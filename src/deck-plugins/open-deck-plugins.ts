@@ -1,0 +1,54 @@
+/** Opens the plug-ins of Deck that the configuration enables. */
+import type { FastifyBaseLogger } from 'fastify'
+import { defaultOutsideSettings, type OutsideSettings } from '../backends/outside/settings.ts'
+import type { Keep } from '../concurrency/open-parts.ts'
+import type { DeckPlugins } from '../operations/deck-plugins.ts'
+import type { ConfiguredUpstreams } from '../upstreams/settings.ts'
+import type { Upstreams } from '../upstreams/upstreams.ts'
+import { type BuiltInPlugin, createDeckPlugins } from './deck-plugins.ts'
+import { findProviderPlugins } from './provider-plugins.ts'
+import type { DeckPluginSettings } from './settings.ts'
+
+interface DeckPluginParts {
+  readonly settings: DeckPluginSettings
+  readonly configured: ConfiguredUpstreams
+  /** Addresses that may be asked for plug-ins. */
+  readonly outside: OutsideSettings | undefined
+  readonly upstreams: Upstreams
+  /** Those that the package contains unless given. */
+  readonly builtInPlugins: readonly BuiltInPlugin[] | undefined
+  readonly consoleDir: URL | undefined
+  readonly version: string
+  readonly log: FastifyBaseLogger
+  readonly keep: Keep
+}
+
+/** Lists of plug-ins are read from the start, so that the first page of Deck need not wait. */
+export async function openDeckPlugins(parts: DeckPluginParts): Promise<DeckPlugins> {
+  const { settings, configured, upstreams, log, keep } = parts
+  const { enabled, lists, served } = settings
+  const builtInPlugins = served ? (parts.builtInPlugins ?? (await findBuiltInPlugins(parts))) : []
+  if (enabled.size === 0) return createDeckPlugins(builtInPlugins, undefined)
+  const { RepositoryPlugins } = await import('./repository-plugins.ts')
+  const { front50 } = configured.services
+  const repositories = keep(
+    new RepositoryPlugins({
+      settings,
+      downloads: {
+        restrictions: parts.outside ?? defaultOutsideSettings,
+        lists,
+        front50Urls: front50.kind === 'external' && front50.baseUrl !== undefined ? [front50.baseUrl] : [],
+        tls: configured.okHttpClient.tls,
+      },
+      upstreams,
+      log,
+    }),
+  )
+  repositories.start()
+  return createDeckPlugins(builtInPlugins, repositories)
+}
+
+/** Deck does not know every provider of the embedded infrastructure. */
+async function findBuiltInPlugins({ consoleDir, version, upstreams }: DeckPluginParts): Promise<readonly BuiltInPlugin[]> {
+  return upstreams.isEmbedded('clouddriver') ? findProviderPlugins(consoleDir, version) : []
+}

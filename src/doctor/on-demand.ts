@@ -1,0 +1,25 @@
+/** The doctor as administrators ask for it while the gateway runs. */
+import type { Config } from '../config/config.ts'
+import type { ExaminationModel } from '../operations/examination.ts'
+
+interface ExaminerOptions {
+  readonly config: Config
+  /** What the configuration has said at the start. */
+  readonly notices?: readonly string[]
+  readonly now: () => number
+}
+
+/** The doctor is loaded when it is asked; examinations at the same time are one. */
+export function createExaminer({ config, notices = [], now }: ExaminerOptions): () => Promise<ExaminationModel> {
+  let running: Promise<ExaminationModel> | undefined
+  const examine = async () => {
+    const doctor = await import('./doctor.ts')
+    return doctor.examine({ config, notices, publicUrl: undefined, proxyAddress: doctor.usualProxyAddress, now })
+  }
+  return () => {
+    running ??= examine().finally(() => {
+      running = undefined
+    })
+    return running
+  }
+}

@@ -1,0 +1,71 @@
+/** Findings about an installation, and concurrent checks with timeouts. */
+import { within } from '../concurrency/within.ts'
+
+export type Verdict = 'ok' | 'warning' | 'problem'
+
+/** Never holds a secret. */
+export interface Finding {
+  /** What was looked at: `Redis`, `LDAP ldaps://directory.example.com:636`. */
+  readonly subject: string
+  readonly verdict: Verdict
+  readonly tried: string
+  readonly found: string
+  /** What to do; undefined when there is nothing to do. */
+  readonly advice?: string
+}
+
+type Findings = readonly Finding[]
+
+export interface Check {
+  readonly subject: string
+  readonly run: () => Promise<Findings> | Findings
+}
+
+/** How long the doctor waits, in milliseconds: for one answer, and for one check as a whole. */
+export interface Timeouts {
+  readonly answerMs: number
+  readonly checkMs: number
+}
+
+export const usualTimeouts: Timeouts = { answerMs: 3000, checkMs: 9000 }
+
+/** Findings about one subject, in few words. */
+export interface Reporter {
+  ok(tried: string, found: string): Finding
+  warning(tried: string, found: string, advice: string): Finding
+  problem(tried: string, found: string, advice: string): Finding
+}
+
+export function findingsOn(subject: string): Reporter {
+  return {
+    ok: (tried, found) => ({ subject, verdict: 'ok', tried, found }),
+    warning: (tried, found, advice) => ({ subject, verdict: 'warning', tried, found, advice }),
+    problem: (tried, found, advice) => ({ subject, verdict: 'problem', tried, found, advice }),
+  }
+}
+
+export function createCheck(subject: string, judge: (report: Reporter) => Promise<Findings> | Findings): Check {
+  return { subject, run: () => judge(findingsOn(subject)) }
+}
+
+/** All findings, in the order of the checks. */
+export async function runChecks(checks: readonly Check[], { checkMs }: Timeouts): Promise<Finding[]> {
+  return (await Promise.all(checks.map((check) => runCheck(check, checkMs)))).flat()
+}
+
+async function runCheck({ subject, run }: Check, limitMs: number): Promise<Findings> {
+  const { problem } = findingsOn(subject)
+  try {
+    return await within(limitMs, Promise.resolve().then(run), () => [
+      problem('everything about it', `no result within ${limitMs / 1000} s`, 'see whether it answers at all, and how fast'),
+    ])
+  } catch (error) {
+    return [problem('everything about it', (error as Error).message, 'correct what the message names')]
+  }
+}
+
+/** The worst of all; nothing is worse than a problem. */
+export function worstOf(findings: Findings): Verdict {
+  const verdicts = findings.map(({ verdict }) => verdict)
+  return verdicts.includes('problem') ? 'problem' : verdicts.includes('warning') ? 'warning' : 'ok'
+}

@@ -1,0 +1,102 @@
+/** Who the user is, and what the user may do: sessions, permissions and login, with the audit log. */
+import { openAuditLog } from '../audit/audit-log.ts'
+import { openAuditSink } from '../audit/open-sink.ts'
+import { openLogin } from '../login/open-login.ts'
+import { createAccountCache } from '../operations/account-cache.ts'
+import { createApplicationCache } from '../operations/application-cache.ts'
+import { openPermissions } from '../permissions/fiat-permissions.ts'
+import { loadServiceAccountNames } from '../permissions/service-accounts.ts'
+import { openSwitches } from '../permissions/switches.ts'
+import { openRedis } from '../redis/open-redis.ts'
+import { openSessions } from '../sessions/sessions.ts'
+import type { GatewayContext } from './context.ts'
+import type { Services } from './services.ts'
+
+const accountRefreshMs = 30_000
+
+/** Sessions and the audit log, in the data directory or in the Redis that replicas share. */
+export async function openStores({ config, log, metrics, shared, keep, now }: GatewayContext) {
+  const { redisAnswered: answered, redisReconnected: reconnected } = metrics
+  const redis = config.redis && keep(await openRedis(config.redis, log, { answered, reconnected }))
+  const sessions = keep(
+    openSessions({
+      settings: config.sessions,
+      dataDir: config.backends.dataDir,
+      redis,
+      contextPath: config.http.origin.contextPath,
+      log,
+      onStarted: metrics.sessionStarted,
+      changes: shared?.changes,
+      now,
+    }),
+  )
+  const audit =
+    config.audit &&
+    keep(
+      openAuditLog({
+        sink: shared?.auditSink ?? (await openAuditSink(config.audit.sink, redis)),
+        // What the primary writes, it removes.
+        retentionMs: shared?.auditSink === undefined ? config.audit.retentionMs : undefined,
+        maxBytes: config.audit.maxBytes,
+        onFailure: metrics.auditFailed,
+        log,
+        now,
+      }),
+    )
+  return { redis, sessions, audit }
+}
+
+export type Stores = Awaited<ReturnType<typeof openStores>>
+
+/** Permissions, the lists that they are applied to, and login. */
+export async function openAccess(parts: GatewayContext & Services & Stores) {
+  const { config, log, command, metrics, keep, tls, upstreams, loginUpstreams, embedded, redis, sessions, now } = parts
+  const { reread } = parts
+  const switches = keep(
+    openSwitches({
+      positions: config.permissions,
+      isExternal: parts.services.fiat?.kind === 'external',
+      reread: reread && (async () => (await reread()).permissions),
+      intervalMs: parts.rereadMs,
+      log,
+    }),
+  )
+  const permissions = keep(
+    openPermissions({
+      switches,
+      settings: config.permissions,
+      upstreams,
+      loginUpstreams,
+      log,
+      version: () => embedded?.permissionVersion() ?? 0,
+      changes: parts.shared?.changes,
+      onSynchronised: metrics.rolesSynchronised,
+      now,
+    }),
+  )
+  const accounts = keep(createAccountCache(upstreams, accountRefreshMs, log))
+  const applications = keep(createApplicationCache(upstreams, config.applicationCache, log))
+  const login = await openLogin({
+    settings: config.login,
+    sessions,
+    permissions,
+    permissionServiceEmbedded: upstreams.isEmbedded('fiat'),
+    accounts,
+    serviceAccounts: () => loadServiceAccountNames(upstreams),
+    adminRoles: config.backends.adminRoles,
+    ui: config.operations,
+    origin: config.http.origin,
+    certificates: tls,
+    contextPath: config.http.origin.contextPath,
+    dataDir: config.backends.dataDir,
+    redis,
+    shared: parts.shared,
+    command,
+    log,
+    keep,
+    now,
+  })
+  return { permissions, switches, accounts, applications, login }
+}
+
+export type AccessParts = Awaited<ReturnType<typeof openAccess>>

@@ -1,0 +1,69 @@
+/** The gateway as its callers see it, and what its parts are given. */
+
+import type { FastifyInstance } from 'fastify'
+import type { Logger } from 'pino'
+import type { StartThread } from '../backends/hosting/embedded.ts'
+import type { Keep } from '../concurrency/open-parts.ts'
+import type { Config } from '../config/config.ts'
+import type { BuiltInPlugin } from '../deck-plugins/deck-plugins.ts'
+import type { ConnectionTimes } from '../http/connections.ts'
+import type { TlsFiles } from '../http/tls/tls-files.ts'
+import type { LineBudget } from '../telemetry/line-budget.ts'
+import type { Metrics } from '../telemetry/metrics.ts'
+import type { SharedParts } from '../workers/shared-parts.ts'
+
+export interface Gateway {
+  readonly server: FastifyInstance
+  /** Starts to listen and to work in the background. @returns the address, `http://host:port` */
+  listen(): Promise<string>
+  /**
+   * Has readiness fail from now on while everything is still served, so that balancers turn away before `close`. Resolves
+   * after the configured time, or when it is aborted; at once where no balancer has probed readiness and none is configured.
+   */
+  drain(hurry?: AbortSignal): Promise<void>
+  /** Applies what may change while the gateway runs, and logs what counts after a restart. */
+  reload(next: Config): Promise<void>
+  /** Another process takes over: from now on every connection ends with its next answer, while readiness does not change. */
+  retire(): void
+  /** Finishes what is in flight, within the configured bound, and closes everything. */
+  close(): Promise<void>
+}
+
+export interface GatewayOptions {
+  config: Config
+  log: Logger
+  /** Lines of the log that are missing since the start, by reason. */
+  missingLogLines?: () => Readonly<Record<string, number>>
+  /** What to type for `fairlead <words>`, for messages; that itself unless given. */
+  command?: (words: string) => string
+  /** What the configuration has said at the start; the doctor repeats it. */
+  notices?: readonly string[]
+  /** Version of the package. */
+  version: string
+  /** Reads the configuration again, for the few settings that count while the gateway runs. */
+  reread?: () => Promise<Config>
+  /** How often; twice a minute unless given. */
+  rereadMs?: number
+  /** Starts the embedded back ends, unless in a worker with the program of the package. */
+  startThread?: StartThread
+  /** Folder of the built web console, with a slash at its end. */
+  consoleDir?: URL
+  /** Plug-ins of Deck; those that the package contains unless given. */
+  builtInPlugins?: readonly BuiltInPlugin[]
+  /** Other times for connections than the usual ones. */
+  connectionTimes?: Partial<ConnectionTimes> | undefined
+  /** Parts of a primary process, where this one serves with others; opened here unless given. */
+  shared?: SharedParts
+  /** Milliseconds since the epoch. */
+  now?: () => number
+}
+
+/** Parts that the others use. */
+export interface GatewayContext extends GatewayOptions {
+  keep: Keep
+  metrics: Metrics
+  /** Undefined where every port is plain. */
+  tls: TlsFiles | undefined
+  linesWithoutLogin: LineBudget
+  now: () => number
+}

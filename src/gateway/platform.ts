@@ -1,0 +1,161 @@
+/** What operations use besides the services. */
+import { createFileBannerStore, createRedisBannerStore } from '../banners/banner-store.ts'
+import { Banners } from '../banners/banners.ts'
+import { consoleRoutes } from '../console/console.ts'
+import { createExaminer } from '../doctor/on-demand.ts'
+import { AuditedAnswers } from '../http/audited-answers.ts'
+import { createMethodIndex } from '../http/path-template.ts'
+import { createIntegrations } from '../integrations/integrations.ts'
+import { EmbeddedSource } from '../live/embedded-source.ts'
+import { EventStreams } from '../live/event-streams.ts'
+import { PartChanges } from '../live/part-changes.ts'
+import { PollingSource } from '../live/polling-source.ts'
+import { allOperations, subjects } from '../operations/all.ts'
+import type { DeckPlugins } from '../operations/deck-plugins.ts'
+import type { Platform } from '../operations/platform.ts'
+import { routeOf } from '../operations/route.ts'
+import { ApiDocument } from '../operations/serving/openapi.ts'
+import type { Redis } from '../redis/redis.ts'
+import { createRoomProbe } from '../storage/room.ts'
+import { createHealth, type Health } from '../telemetry/health.ts'
+import { describeCircuits } from '../upstreams/circuit-reports.ts'
+import { askHealth } from '../upstreams/service-health.ts'
+import { SharedReads } from '../upstreams/shared-reads.ts'
+import { describeWorkers } from '../workers/shared-parts.ts'
+import type { AccessParts, Stores } from './access.ts'
+import type { GatewayContext } from './context.ts'
+import type { Services } from './services.ts'
+
+const healthIntervalMs = 30_000
+
+type PlatformParts = GatewayContext & Services & Stores & AccessParts & { deckPlugins: DeckPlugins }
+
+/** The operations, and what they use besides the services. */
+export function createPlatform(parts: PlatformParts) {
+  const { config, log, version, metrics, keep, upstreams, login, audit, shared, now } = parts
+  const sharedReads = config.http.sharedReads ? new SharedReads(metrics.readShared) : undefined
+  const streams = createStreams(parts, sharedReads)
+  watchMetrics(parts, streams)
+  const platform: Platform = {
+    upstreams,
+    log,
+    sharedReads,
+    applications: parts.applications,
+    accounts: parts.accounts,
+    banners: createBanners(parts),
+    deckPlugins: parts.deckPlugins,
+    integrations: createIntegrations(config.integrations, now),
+    permissions: parts.permissions,
+    login,
+    site: { contextPath: config.http.origin.contextPath, brand: config.login.page },
+    settings: config.operations,
+    version,
+    health: keep(openHealth(parts)),
+    workers: shared && (() => shared.workers.count()),
+    printMetrics: shared?.workers.printMetrics ?? metrics.print,
+    metrics,
+    examine: createExaminer(parts),
+    streams,
+    audit,
+    audited: keep(createAuditedAnswers(parts)),
+    operationIds: new Set(allOperations.map(({ id }) => id)),
+    apiDocument: new ApiDocument(subjects, version),
+  }
+  return {
+    platform,
+    methodsOf: createMethodIndex([...operationRoutes(), ...login.routes, ...(config.console.enabled ? consoleRoutes : [])]),
+  }
+}
+
+function createStreams(
+  { config, log, upstreams, embedded, login }: PlatformParts,
+  sharedReads: SharedReads | undefined,
+): EventStreams {
+  const liveSource = upstreams.isEmbedded('orca') ? new EmbeddedSource({ upstreams, log }) : undefined
+  return new EventStreams({
+    source: liveSource ?? new PollingSource({ upstreams, settings: config.live, log }),
+    partChanges: new PartChanges({
+      upstreams,
+      counts: () => embedded?.stateCounts(),
+      pollMs: config.live.pollMs,
+      log,
+    }),
+    settings: config.live,
+    log,
+    rightsVersion: () => login.version() + (embedded?.permissionVersion() ?? 0),
+    // What a client reads after an event must not be older.
+    onChanged: () => sharedReads?.changed(),
+  })
+}
+
+function watchMetrics(parts: PlatformParts, streams: EventStreams): void {
+  const { metrics, keep, upstreams, embedded, redis, sessions, audit, shared } = parts
+  metrics.watch({
+    upstreams,
+    liveSessions: redis === undefined ? () => sessions.count() : undefined,
+    redis,
+    // The primary observes those that it has started.
+    embedded: shared === undefined ? embedded : undefined,
+    eventStreams: () => streams.size,
+    missingLogLines: () => ({ ...parts.missingLogLines?.(), 'without-login': parts.linesWithoutLogin.withheld }),
+  })
+  keep(shared?.workers.reportMetrics(metrics.snapshot))
+  if (audit !== undefined) shared?.workers.nameAuditProcess(audit.process)
+}
+
+function openHealth({ config, log, keep, upstreams, embedded, redis, audit, shared }: PlatformParts): Health {
+  const room = createRoomProbe(config.backends.dataDir, log)
+  keep(room)
+  room.start()
+  return createHealth({
+    services: upstreams.enabledServices().filter((service) => config.telemetry.healthCheckedServices.includes(service)),
+    ask: (service) => askHealth(upstreams, service),
+    conditions: {
+      'embedded back ends': () => embedded?.isListening() ?? true,
+      Redis: () => isSound(redis, config.redis?.relaxedHealth),
+      'room in the data directory': room.hasRoom,
+    },
+    troubles: () => [
+      ...(audit?.trouble === undefined ? [] : [audit.trouble]),
+      ...describeCircuits(upstreams.endpoints()),
+      ...describeWorkers(shared?.workers.count()),
+    ],
+    intervalMs: healthIntervalMs,
+    log,
+  })
+}
+
+function createAuditedAnswers({ config, metrics, login, audit, now }: PlatformParts): AuditedAnswers | undefined {
+  if (audit === undefined) return undefined
+  return new AuditedAnswers({
+    audit,
+    required: config.audit?.required === true,
+    reads: config.audit?.reads === true,
+    onCounted: metrics.auditCounted,
+    loginRoutes: login.routes,
+    now,
+  })
+}
+
+function createBanners({ config, log, redis, shared, now }: PlatformParts): Banners {
+  return new Banners({
+    settings: config.banners,
+    store:
+      redis === undefined
+        ? (shared?.bannerStore ?? createFileBannerStore(config.backends.dataDir))
+        : createRedisBannerStore(redis),
+    log,
+    now,
+  })
+}
+
+export type Operations = ReturnType<typeof createPlatform>
+
+function operationRoutes() {
+  return allOperations.map((operation) => ({ method: operation.method, path: routeOf(operation).path }))
+}
+
+/** @see docs/contracts/http.md#health: how Redis counts for the health */
+function isSound(redis: Redis | undefined, relaxed: boolean | undefined): boolean {
+  return redis === undefined || redis.isReachable() || (relaxed === true && redis.wasReached())
+}

@@ -1,0 +1,43 @@
+/** The embedded back ends, and the connections to every service. */
+import { lockDataDir } from '../backends/hosting/lock.ts'
+import { socketPathFor } from '../storage/socket-path.ts'
+import type { openTracing } from '../telemetry/open-tracing.ts'
+import { toAddresses } from '../upstreams/addresses.ts'
+import { logCircuit } from '../upstreams/circuit-reports.ts'
+import { openLoginUpstreams, openUpstreams } from '../upstreams/open-upstreams.ts'
+import type { CircuitChange } from '../upstreams/upstreams.ts'
+import { embedServices } from '../workers/embed-services.ts'
+import type { GatewayContext } from './context.ts'
+
+/** The data directory, the embedded back ends, and the connections to every service. */
+export async function openServices({ config, log, startThread, version, metrics, shared, keep }: GatewayContext) {
+  const { dataDir } = config.backends
+  if (shared === undefined) {
+    const lock = lockDataDir(dataDir)
+    keep({ close: () => lock.release() })
+  }
+  const socketPath = socketPathFor(dataDir, 'backends.sock')
+  const services = toAddresses(config.upstreams, socketPath)
+  const embedded = shared ? shared.embedded : keep(embedServices({ config, log, version, startThread, services, socketPath }))
+  const tracing = config.telemetry.tracing && keep((await loadTracing())(config.telemetry.tracing, version, log))
+  const surroundings = {
+    observe: metrics.upstreamAnswered,
+    startCall: tracing?.startCall,
+    onRetry: metrics.callRetried,
+    onCircuit: (change: CircuitChange) => {
+      logCircuit(log, change)
+      if (change.state === 'open') metrics.circuitOpened(change.service)
+    },
+  }
+  const toUpstreams = [config.upstreams, services, surroundings] as const
+  const upstreams = keep(openUpstreams(...toUpstreams))
+  const loginUpstreams = keep(openLoginUpstreams(...toUpstreams))
+  return { services, embedded, tracing, upstreams, loginUpstreams }
+}
+
+export type Services = Awaited<ReturnType<typeof openServices>>
+
+/** The library is loaded only here, since it takes time and memory that most gateways need not spend. */
+async function loadTracing(): Promise<typeof openTracing> {
+  return (await import('../telemetry/open-tracing.ts')).openTracing
+}

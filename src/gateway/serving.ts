@@ -1,0 +1,186 @@
+/** The request steps, the server with its routes, and the ports. */
+
+import type { RequestListener, Server } from 'node:http'
+import { setTimeout as pause } from 'node:timers/promises'
+import type { FastifyInstance } from 'fastify'
+import type { Config } from '../config/config.ts'
+import { mountConsole } from '../console/console.ts'
+import { createBodyBounds } from '../http/body-bounds.ts'
+import { applyCors } from '../http/cors.ts'
+import { refuseCsrf } from '../http/csrf.ts'
+import { toBrowserAddress } from '../http/origin.ts'
+import { openPorts } from '../http/ports.ts'
+import { recordAnswer } from '../http/record-answer.ts'
+import type { PortKind, RequestStep } from '../http/request-state.ts'
+import { createHttpServer } from '../http/server.ts'
+import { shedRequests } from '../http/shedding.ts'
+import { answerOptions, dropForgedIdentity } from '../http/steps.ts'
+import { labelUpstreamLimits } from '../limits/limit-requests.ts'
+import { createRateLimit } from '../limits/rate-limit.ts'
+import type { Login } from '../login/login.ts'
+import { refuseLoginCsrf } from '../login/login-csrf.ts'
+import { alwaysOpen } from '../login/open-paths.ts'
+import { allOperations } from '../operations/all.ts'
+import { probePaths } from '../operations/resources/system.ts'
+import { createFindRoute } from '../operations/serving/find-route.ts'
+import { mountOperations } from '../operations/serving/mount.ts'
+import { logError } from '../telemetry/log.ts'
+import type { ServiceName } from '../upstreams/services.ts'
+import { describeChanges } from '../workers/kept-settings.ts'
+import type { AccessParts, Stores } from './access.ts'
+import type { Gateway, GatewayContext } from './context.ts'
+import type { Operations } from './platform.ts'
+import type { Services } from './services.ts'
+
+/** In which event streams end, when another process takes over. */
+const retireMs = 1000
+
+/** Steps that every request passes before its operation, in this order. */
+export function createSteps(parts: GatewayContext & Stores & AccessParts & Operations): RequestStep[] {
+  const { config, log, metrics, redis, shared, login, methodsOf, now } = parts
+  return [
+    dropForgedIdentity(config.upstreams.okHttpClient.additionalHeaders),
+    applyCors(config.http.cors),
+    answerOptions(methodsOf),
+    shedRequests(config.http.shedding, { now }),
+    refuseLoginCsrf(config.http.cors),
+    ...login.steps,
+    refuseCsrf(config.http.cors),
+    ...createRateLimit(config.rateLimit, {
+      own: shared?.counters,
+      redis,
+      log,
+      now,
+      onLimited: metrics.requestLimited,
+      onUncounted: metrics.requestUncounted,
+    }),
+  ]
+}
+
+type ServingParts = GatewayContext & Services & AccessParts & Operations & { steps: readonly RequestStep[] }
+
+/** What runs once everything is open. The ports close first: requests in flight still use every other part. */
+export function openServing(parts: ServingParts): Omit<Gateway, 'close'> {
+  const { config, log, tls, login, platform, keep, embedded, applications, accounts, shared } = parts
+  const { origin, drainMs, drainsAlways } = config.http
+  const ports = openPorts({
+    settings: config.http,
+    times: parts.connectionTimes,
+    tls,
+    log,
+    keep,
+    source: shared?.connections,
+    keptPaths: [
+      ...probePaths,
+      ...alwaysOpen.flatMap(({ path }) => (path.startsWith('/auth/') ? [path] : [])),
+      ...login.routes.map(({ path }) => path),
+    ],
+    onShed: parts.metrics.requestShed,
+    onCertificateRefused: (from, reason) => platform.audited?.refuseConnection(from, reason),
+    createServer: (createMainServer) => createServer(parts, createMainServer),
+  })
+  const { server } = ports
+  let closing = false
+  keep({
+    close: () => {
+      closing = true
+    },
+  })
+  keep({ close: () => platform.streams.close() })
+
+  async function listen(): Promise<string> {
+    const isFirst = shared?.workers.isFirst ?? true
+    const start = isFirst ? await login.prepareStart() : undefined
+    const addresses = await ports.listen()
+    const listening = addresses[0]?.address ?? ''
+    if (isFirst) for (const each of addresses) log.info(describeListener(login, each.address, each.kind))
+    start?.listening()
+    // Before the first answer of a service there is nothing to list; the embedded ones come up meanwhile.
+    await embedded?.ready
+    if (closing) return listening
+    start?.ready(toBrowserAddress(listening, origin))
+    applications.start()
+    accounts.start()
+    platform.health.start()
+    return listening
+  }
+
+  async function drain(hurry?: AbortSignal): Promise<void> {
+    platform.health.stop()
+    if (drainMs === 0 || !(drainsAlways || platform.health.isProbed())) return
+    ports.drain()
+    // Balancers turn away meanwhile, so that clients come back to other replicas.
+    void platform.streams.drain(drainMs / 2)
+    // An abort is no failure here: it ends the wait.
+    await pause(drainMs, undefined, { signal: hurry }).catch(() => {})
+  }
+
+  const retire = () => {
+    ports.drain()
+    void platform.streams.drain(retireMs)
+  }
+
+  return { server, listen, drain, reload: (next) => applyReload(parts, next), retire }
+}
+
+/** Applies what may change while the gateway runs, and logs what counts after a restart. */
+async function applyReload({ config, log, tls, switches }: ServingParts, next: Config): Promise<void> {
+  tls?.load()
+  await switches?.refresh()
+  log.level = next.telemetry.logLevel
+  const { enabled, legacyFallback } = next.permissions
+  const applied: Config = {
+    ...config,
+    permissions: switches === undefined ? config.permissions : { ...config.permissions, enabled, legacyFallback },
+    telemetry: { ...config.telemetry, logLevel: next.telemetry.logLevel },
+  }
+  const later = describeChanges(applied, next)
+  if (later.length === 0) log.info('the configuration was read again')
+  else {
+    const advice = 'changed settings of these parts count after a restart, unless Fairlead was started with server.reload: full'
+    log.warn({ settings: later }, `the configuration was read again; ${advice}`)
+  }
+}
+
+function createServer(parts: ServingParts, createMainServer: (handler: RequestListener) => Server): FastifyInstance {
+  const { config, log, metrics, tracing, login, platform, methodsOf, steps, linesWithoutLogin, now } = parts
+  const { answerHeaders: echoedHeaders } = config.http
+  const records = { log, metrics, quietPaths: probePaths, linesWithoutLogin }
+  const server = createHttpServer({
+    log,
+    origin: config.http.origin,
+    createMainServer,
+    echoedHeaders,
+    boundsOf: createBodyBounds(config.http.bodies),
+    site: platform.site,
+    nameOf: (service) => platform.upstreams.nameOf(service as ServiceName),
+    ignoreTrailingSlash: config.http.ignoreTrailingSlash,
+    rootPaths: probePaths,
+    steps,
+    findRoute: createFindRoute(allOperations),
+    methodsOf,
+    onReceived: () => metrics.requestStarted(),
+    startSpan:
+      tracing &&
+      ((request) => (probePaths.has(request.state.path) ? undefined : tracing.startRequest(request.method, request.raw.headers))),
+    onAnswered: (request, outcome) => recordAnswer(records, request, outcome),
+    onError: (request, error) => logError(log, request, error),
+  })
+  if (config.rateLimit.enabled) labelUpstreamLimits(server, now)
+  if (platform.audited !== undefined) server.addHook('onSend', platform.audited.onSend)
+  login.mount(server)
+  if (config.console.enabled) mountConsole(server, parts.consoleDir)
+  mountOperations(server, allOperations, platform, { echoedHeaders, browserCache: config.http.browserCache })
+  return server
+}
+
+/** The start-up line: per listener, which login methods guard it. */
+function describeListener(login: Login, address: string, listener: PortKind): string {
+  if (listener === 'management') return `listening on ${address}, open to all clients for health and metrics`
+  const methods = login.methodsOf(listener)
+  const guard =
+    methods.length > 0
+      ? `guarded by login: ${methods.join(', ')}`
+      : 'open to all clients as the user anonymous, without any login'
+  return `listening on ${address}, ${guard}`
+}

@@ -1,0 +1,91 @@
+/** All ports of a gateway: how they are made, start, drain and end. */
+import type { RequestListener, Server } from 'node:http'
+import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
+import type { Keep } from '../concurrency/open-parts.ts'
+import { defaultMaxConnections } from './connection-bound.ts'
+import { Connections, type ConnectionTimes, connectionTimes, maxUnaccepted } from './connections.ts'
+import {
+  type ConnectionSource,
+  createEncryptedServer,
+  createExtraListeners,
+  createPlainServer,
+  type ServerOptions,
+  serveFrom,
+} from './listeners.ts'
+import { Overload } from './overload.ts'
+import type { PortKind } from './request-state.ts'
+import type { HttpSettings } from './settings.ts'
+import type { TlsFiles } from './tls/tls-files.ts'
+
+interface PortsOptions {
+  readonly settings: HttpSettings
+  /** Other times for connections than the usual ones. */
+  readonly times: Partial<ConnectionTimes> | undefined
+  /** Undefined where every port is plain. */
+  readonly tls: TlsFiles | undefined
+  readonly log: FastifyBaseLogger
+  readonly keep: Keep
+  /** Connections that another process accepts, instead of ports. */
+  readonly source: ConnectionSource | undefined
+  /** Served whatever the load. */
+  readonly keptPaths: readonly string[]
+  readonly onShed: (reason: 'delay' | 'concurrency') => void
+  readonly onCertificateRefused: ServerOptions['onCertificateRefused']
+  readonly createServer: (createMainServer: (handler: RequestListener) => Server) => FastifyInstance
+}
+
+interface Ports {
+  readonly server: FastifyInstance
+  /** @returns the address of each port, the main one first */
+  listen(): Promise<readonly { kind: PortKind; address: string }[]>
+  /** Every connection ends with its next answer. */
+  drain(): void
+}
+
+export function openPorts(options: PortsOptions): Ports {
+  const { settings, tls, log, keep, source } = options
+  const { listeners, origin, writeTimeoutMs, maxUnreadBytes, maxHeaderBytes, shutdownGraceMs } = settings
+  const { maxConnectionsPerAddress: maxPerAddress, maxConnections = defaultMaxConnections() } = settings
+  const overload = keep(
+    new Overload(settings.overload, {
+      keptPaths: options.keptPaths,
+      contextPath: origin.contextPath,
+      onShed: options.onShed,
+      onChange: (isOverloaded) =>
+        isOverloaded
+          ? log.warn('overloaded: requests that wait too long are rejected, those of low priority first')
+          : log.info('no longer overloaded: every request is served'),
+    }),
+  )
+  const times = { ...connectionTimes, ...options.times }
+  const connections = new Connections({ times, writeTimeoutMs, maxUnreadBytes, maxPerAddress, maxConnections, overload, log })
+  const serverOptions: ServerOptions = { maxHeaderBytes, connections, onCertificateRefused: options.onCertificateRefused }
+  const server = options.createServer((handler) =>
+    tls && listeners.mainTls
+      ? createEncryptedServer(handler, tls, listeners.clientCertificates, log, serverOptions)
+      : createPlainServer(handler, serverOptions),
+  )
+  const extraListeners = createExtraListeners(server, listeners, tls, log, serverOptions)
+  keep({ close: async () => void (await server.close()) })
+  keep({ close: () => connections.end(shutdownGraceMs) })
+
+  const listenHere = async () => {
+    const { address: host, port } = settings
+    const address = await server.listen({ host, port, backlog: maxUnaccepted })
+    // The framework does not know that the server it was given is encrypted.
+    const main = { kind: 'main' as const, address: listeners.mainTls ? address.replace(/^http:/, 'https:') : address }
+    return [main, ...(await extraListeners.listen(host))]
+  }
+
+  const serveOthers = async (others: ConnectionSource) => {
+    await server.ready()
+    serveFrom(others, [{ kind: 'main', server: server.server }, ...extraListeners.servers])
+    return others.addresses
+  }
+
+  return {
+    server,
+    listen: () => (source === undefined ? listenHere() : serveOthers(source)),
+    drain: () => connections.drain(),
+  }
+}

@@ -1,0 +1,87 @@
+/** Settings of the login with a form, for users whom Fairlead keeps or the configuration names. */
+import { z } from 'zod'
+import { findNameObjection, toUserKey } from '../../names/user-name.ts'
+import { optionalFlag, optionalText, type SettingsReport, withoutEffect } from '../../settings/setting.ts'
+import type { LoginSurroundings } from '../method-type.ts'
+
+/** A user who is refused at every login would be an error that is hard to find. */
+const userName = z.string().check(({ value, issues }) => {
+  const objection = findNameObjection(value)
+  if (objection !== undefined) issues.push({ code: 'custom', input: value, message: `${objection}; choose another user name` })
+})
+
+const formKey = 'security.basicform.enabled'
+
+export const FormKeys = z.strictObject({
+  [formKey]: optionalFlag.describe(
+    'Login with a form or HTTP Basic. Default: on, unless another login or `anonymous.enabled` is configured.',
+  ),
+  'fairlead.admin.user': z.string().min(1).default('admin').describe('Name of the administrator that the first start creates.'),
+  'fairlead.admin.password': optionalText.describe(
+    'Password of that administrator; best set in the environment. Default: generated and printed once.',
+  ),
+  'spring.security.user.name': userName.default('user').describe('Name of the configured user.'),
+  'spring.security.user.password': optionalText.describe('Password of the configured user. Default: there is no such user.'),
+  'spring.security.user.roles': withoutEffect('The configured user has the role USER.'),
+  'security.user.name': userName.optional().describe('Older name of `spring.security.user.name`.'),
+  'security.user.password': optionalText.describe('Older name of `spring.security.user.password`.'),
+  'security.user.roles': withoutEffect('The configured user has the role USER.'),
+  'security.user.role': withoutEffect('The configured user has the role USER.'),
+})
+/** The rule for names is of all methods, and the configured user has to meet it. */
+export type FormKeys = z.infer<typeof FormKeys> & { 'login.caseInsensitiveNames'?: boolean | undefined }
+
+export type FormSettings = NonNullable<ReturnType<typeof toFormSettings>>
+
+/** Undefined while the method is off. */
+export function toFormSettings(keys: FormKeys, report: SettingsReport, surroundings: LoginSurroundings) {
+  const isEnabled = judgeSwitch(keys, report, surroundings)
+  const configuredUser = toConfiguredUser(keys, report)
+  if (keys['fairlead.admin.password'] !== undefined && (!isEnabled || configuredUser !== undefined)) {
+    const reason = configuredUser === undefined ? 'there is no login form' : 'spring.security.user is the one user'
+    report.notice(`Ignored, because ${reason}: fairlead.admin.password.`)
+  }
+  if (!isEnabled) return undefined
+  if (surroundings.sharesRedis && configuredUser === undefined) {
+    report.notice(
+      'Sessions are shared by Redis, users of the form are not: they live in the data directory of each replica. ' +
+        'Several replicas need spring.security.user, a directory or an identity provider.',
+    )
+  }
+  return {
+    key: formKey,
+    /** The one user of the configuration file, besides those of the user store. */
+    configuredUser,
+    /** The administrator that a start on an empty data directory creates; without password, one is generated. */
+    firstAdmin: { name: keys['fairlead.admin.user'], password: keys['fairlead.admin.password'] },
+  }
+}
+
+function judgeSwitch(keys: FormKeys, report: SettingsReport, surroundings: LoginSurroundings): boolean {
+  const { [formKey]: wanted } = keys
+  const isNeeded = !surroundings.isFollower && !surroundings.anonymous
+  if (isNeeded && wanted === false) {
+    report.problem(
+      formKey,
+      'no user could log in: leave the key out, or set anonymous.enabled: true to serve all clients without login',
+    )
+  }
+  if (isNeeded && !surroundings.standalone && !report.isSet(formKey)) {
+    report.notice(
+      'No login method is configured. Gate would serve all clients as the user anonymous; Fairlead asks for a login with the form. ' +
+        'Set anonymous.enabled: true for the behaviour of Gate, or security.basicform.enabled: true to say that this is meant.',
+    )
+  }
+  return wanted ?? isNeeded
+}
+
+function toConfiguredUser(keys: FormKeys, report: SettingsReport): { name: string; password: string } | undefined {
+  const password = keys['spring.security.user.password'] ?? keys['security.user.password']
+  if (password === undefined) return undefined
+  const name = keys['security.user.name'] ?? keys['spring.security.user.name']
+  if (keys['login.caseInsensitiveNames'] === false && toUserKey(name) !== name) {
+    const key = keys['security.user.name'] === undefined ? 'spring.security.user.name' : 'security.user.name'
+    report.problem(key, 'has upper-case letters, which login.caseInsensitiveNames: false refuses')
+  }
+  return { name, password }
+}

@@ -1,0 +1,25 @@
+/** Login against a directory (LDAP, Active Directory). */
+import type { LoginMethodType } from '../method-type.ts'
+import { LdapKeys, type LdapSettings, toLdapSettings } from './settings.ts'
+
+export const ldapMethod: LoginMethodType<LdapSettings, LdapKeys> = {
+  name: 'ldap',
+  title: 'LDAP',
+  kind: 'page',
+  checksPasswords: true,
+  keys: LdapKeys,
+  toSettings: toLdapSettings,
+  describe: ({ servers }) => `LDAP, form and HTTP Basic (${servers.map(({ url }) => url).join(', ')})`,
+  async open(settings, context) {
+    const [{ openLdapSource }, { openPasswordLogin }] = await Promise.all([
+      import('./ldap-source.ts'),
+      import('../open-password-login.ts'),
+    ])
+    return openPasswordLogin(openLdapSource({ ...context, settings }), context)
+  },
+  async checks(settings, { timeouts, now }) {
+    const { checkDirectory } = await import('../../directory/check-directory.ts')
+    return checkDirectory(settings, { name: 'LDAP', key: 'ldap', asUser: true }, timeouts, now)
+  },
+  peers: ({ servers }) => servers.map(({ url }) => ({ url })),
+}

@@ -1,0 +1,147 @@
+/** Answers that Fairlead has built or looked into, and event streams. */
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { GatewayError } from '../../errors.ts'
+import { commonHeaders, type JsonText, sendBytes, sendUnchanged, sendValue } from '../../http/answer.ts'
+import { parseAccept } from '../../http/parse-accept.ts'
+import { deriveTag, parseEntityTag, underlyingCondition } from '../../http/validators.ts'
+import { longList } from '../../json/list-portions.ts'
+import { streamHeaders } from '../../live/event-streams.ts'
+import { toUserKey } from '../../names/user-name.ts'
+import type { AnswerForm } from '../../upstreams/answer-form.ts'
+import { callerIdentityOf } from '../../upstreams/identity.ts'
+import { checkDone, readJson, type UpstreamAnswer } from '../../upstreams/read-answer.ts'
+import type { ServiceName } from '../../upstreams/services.ts'
+import type { UpstreamCall } from '../../upstreams/upstream-call.ts'
+import type { AnswerFilter } from '../access/answer-filter.ts'
+import { DirectAnswer, LiveAnswer } from '../operation.ts'
+import { nothing } from '../schemas.ts'
+import { checkValue, formOfCall } from './answer-form.ts'
+import { isReadCall, type OperationExchange } from './exchange.ts'
+import { filterInPortions } from './filter-portions.ts'
+
+export function takesYaml(request: FastifyRequest): boolean {
+  return parseAccept(request.headers.accept, ['json', 'yaml']) === 'yaml'
+}
+
+/** YAML is made of what was read, even if all of it is. */
+const keepsAll: AnswerFilter = { apply: (answer) => answer, rights: '' }
+
+/** A call, and what is left out of its answer. */
+export interface FilteredCall {
+  readonly service: ServiceName
+  readonly call: UpstreamCall
+  readonly filter: AnswerFilter | undefined
+}
+
+/** Answers with what the service has said, as far as the caller may see it. */
+export async function answerParsed(exchange: OperationExchange, parsed: FilteredCall): Promise<unknown> {
+  const { operation, form, request, reply, parts } = exchange
+  const { service, filter } = parsed
+  const { answered, tag, isUnchanged } = await askForDocument(exchange, parsed)
+  if (isUnchanged) return sendUnchanged(request, reply, tag, parts.settings)
+  if (operation.answer === nothing && operation.pick === undefined) {
+    checkDone(answered, service)
+    return sendValue(request, reply, operation.success ?? 200, undefined)
+  }
+  const portioned = filter ?? (takesYaml(request) ? keepsAll : undefined)
+  if (portioned !== undefined && operation.pick === undefined && answered.text.length > longList) {
+    const filtered = await filterText(answered, parsed, form, portioned)
+    if (filtered !== undefined) return sendDocument(exchange, filtered, tag)
+  }
+  const whole = readJson(answered, service, operation.pick === undefined ? formOfCall(form, parsed.call) : undefined)
+  const body = filter === undefined ? whole : filter.apply(whole)
+  return sendDocument(exchange, operation.pick === undefined ? body : operation.pick(body, exchange), tag)
+}
+
+/** Undefined for what is no list, or not readable. */
+async function filterText(
+  { status, text }: UpstreamAnswer,
+  { call }: FilteredCall,
+  form: AnswerForm,
+  filter: AnswerFilter,
+): Promise<JsonText | undefined> {
+  const wanted = formOfCall(form, call)
+  if (status !== 200 || wanted.kind !== 'json' || !wanted.list) return undefined
+  try {
+    return await filterInPortions(text, filter)
+  } catch (error) {
+    if (error instanceof GatewayError) throw error
+    return undefined
+  }
+}
+
+/** Nothing is parsed for a client that has what the same rights have left of the same answer. */
+async function askForDocument(
+  exchange: OperationExchange,
+  { service, call, filter }: FilteredCall,
+): Promise<{ answered: UpstreamAnswer; tag: string | undefined; isUnchanged: boolean }> {
+  const { operation, request } = exchange
+  const isDerived = operation.polled === true && filter !== undefined && isReadCall(call) && !takesYaml(request)
+  if (!isDerived) return { answered: await exchange.call(service, call), tag: undefined, isUnchanged: false }
+  const condition = underlyingCondition(request.headers['if-none-match'], filter.rights)
+  const asked = condition === undefined ? call : { ...call, headers: { ...call.headers, 'if-none-match': condition } }
+  const answered = await exchange.call(service, asked)
+  const isUnchanged = answered.status === 304 && condition !== undefined
+  const tag = parseEntityTag([answered.headers['etag']].flat()[0]) ?? (isUnchanged ? parseEntityTag(condition) : undefined)
+  return { answered, tag: tag && deriveTag(tag, filter.rights), isUnchanged }
+}
+
+/** What Fairlead has built itself, or has looked into. */
+function sendDocument(
+  { operation, parts, request, reply }: OperationExchange,
+  value: unknown,
+  tag?: string,
+): Promise<FastifyReply> {
+  const validation = operation.polled ? { browserCache: parts.settings.browserCache, tag } : undefined
+  return sendValue(request, reply, operation.success ?? 200, value, validation)
+}
+
+/** Answers with what a handler has returned. */
+export async function answerValue(
+  exchange: OperationExchange,
+  value: unknown,
+  filter: AnswerFilter | undefined,
+): Promise<unknown> {
+  const { form, request, reply } = exchange
+  if (value instanceof LiveAnswer) return listen(exchange, value)
+  if (!(value instanceof DirectAnswer)) {
+    checkValue(form, value, request.state.upstreamCalls.at(-1)?.service as ServiceName | undefined)
+    return sendDocument(exchange, filter === undefined ? value : filter.apply(value))
+  }
+  reply.headers(value.headers)
+  const contentType = value.headers['content-type']
+  if (contentType !== undefined && (typeof value.body === 'string' || Buffer.isBuffer(value.body))) {
+    const bytes = typeof value.body === 'string' ? Buffer.from(value.body) : value.body
+    return sendBytes(request, reply, value.status, bytes, contentType)
+  }
+  return sendValue(request, reply, value.status, value.body)
+}
+
+/** Opens an event stream, and judges again while it is open. The credentials may have ended, or the rights changed. */
+async function listen(exchange: OperationExchange, { subject }: LiveAnswer): Promise<unknown> {
+  const { operation, request, reply, platform, guard, parts } = exchange
+  const { state, headers } = request
+  if (request.method === 'HEAD') return reply.headers(streamHeaders).send()
+  const lastEventId = headers['last-event-id']
+  await platform.streams.open({
+    subject,
+    client: reply.raw,
+    lastEventId: typeof lastEventId === 'string' && lastEventId !== '' ? lastEventId.slice(0, 100) : undefined,
+    caller: platform.login.active && state.user !== undefined ? `user ${toUserKey(state.user.username)}` : state.clientAddress,
+    identity: callerIdentityOf(state, headers),
+    judge: async () => {
+      if (!(await platform.login.stillCounts(state))) throw new GatewayError('LOGIN_REQUIRED', 'The login has ended.')
+      await guard.check(operation, exchange)
+    },
+    onWrite: (characters) => {
+      state.streamedBytes = characters
+    },
+    begin: async () => {
+      await platform.audited?.beforeStream(request, 200)
+      reply.hijack()
+      state.streamBeganAtMs = performance.now()
+      return commonHeaders(request, parts.settings.echoedHeaders)
+    },
+  })
+  return undefined
+}

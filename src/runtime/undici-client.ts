@@ -1,0 +1,59 @@
+/**
+ * The client of undici. An import of the whole package also loads its `fetch`, caches, proxies and mocks, which Fairlead does not use. Types are
+ * imported as usual. The package is pinned and bundled, so a missing file fails the build, and not a request.
+ */
+import request from 'undici/lib/api/api-request.js'
+import symbols from 'undici/lib/core/symbols.js'
+import Client from 'undici/lib/dispatcher/client.js'
+import { isOn } from './without.ts'
+
+// As the package does for each of its dispatchers.
+Object.assign(Client.prototype, { request })
+
+// In a variable, so that no bundle contains the package.
+const wholePackage = 'undici'
+if (!isOn('undici-client')) void import(wholePackage)
+
+export { Client }
+
+const kBusy: typeof symbols.kBusy = symbols.kBusy
+const kKeepAliveTimeoutValue: typeof symbols.kKeepAliveTimeoutValue = symbols.kKeepAliveTimeoutValue
+
+/** Its owner gives it one request at a time, and closes it once it has been idle for longer than `maxIdleMs`. */
+export interface SingleClient extends Client {
+  /** Milliseconds for which the service keeps an idle connection, as it has said with its last answer, or as configured. */
+  readonly maxIdleMs: number
+}
+
+/**
+ * undici would look after each request whether it is busy, report that it can take another, and start and clear a timer. Where it no longer
+ * has these symbols, it does so, ends idle connections itself, and opens another one for the next request.
+ */
+class UntimedClient extends Client implements SingleClient {
+  /** Set while the constructor of undici runs, so it is no field of this class. */
+  declare saidIdleMs: number | undefined
+
+  get maxIdleMs(): number {
+    return this.saidIdleMs ?? Number.POSITIVE_INFINITY
+  }
+
+  get [kKeepAliveTimeoutValue](): number {
+    return 0
+  }
+
+  set [kKeepAliveTimeoutValue](ms: number) {
+    this.saidIdleMs = ms
+  }
+
+  get [kBusy](): boolean {
+    return false
+  }
+}
+
+class TimedClient extends Client implements SingleClient {
+  readonly maxIdleMs = Number.POSITIVE_INFINITY
+}
+
+export const SingleClient: new (origin: string, options: Client.Options) => SingleClient = isOn('undici-timers')
+  ? UntimedClient
+  : TimedClient

@@ -1,0 +1,227 @@
+/** Phases of an answer that is passed on, from its head on: judged, streamed, refused, redirected, or read as an error. */
+import type { IncomingHttpHeaders } from 'node:http'
+import type { Dispatcher } from 'undici'
+import type { GatewayError } from '../errors.ts'
+import { parseEntityTag, weakened } from '../http/validators.ts'
+import { type AnswerForm, judgeAnswer, misfit } from './answer-form.ts'
+import { type ClientAnswer, type ClientAnswerOptions, firstOf } from './client-answer.ts'
+import { upstreamFailed } from './read-answer.ts'
+import type { ServiceName } from './services.ts'
+import { answerCodingOf, maxQuickUnpackBytes, textOfError, unpackAtOnce } from './unpack.ts'
+import { clientGone } from './upstream-errors.ts'
+
+/** Status and headers of an answer. */
+export interface AnswerHead {
+  readonly status: number
+  readonly headers: IncomingHttpHeaders
+}
+
+export interface PassedAnswerOptions extends ClientAnswerOptions {
+  readonly service: ServiceName
+  /** What the answer has to be; judged before the client sees anything of it. */
+  readonly form: AnswerForm
+}
+
+/** An answer that is passed on, as its phases see and direct it. */
+export interface PassedAnswer {
+  readonly options: PassedAnswerOptions
+  readonly isEmbedded: boolean
+  readonly clientIsGone: boolean
+  readonly written: ClientAnswer
+  /** The answer is good: it is written as it comes, once the receiver is ready. */
+  begin(controller: Dispatcher.DispatchController, head: AnswerHead, bytes?: Buffer): void
+  /** Breaks the answer off; the client gets the error. */
+  refuse(error: unknown): void
+  abort(reason: Error): void
+  /** Asks where the service has sent the call on to. */
+  follow(path: string): void
+  /** The answer was handed over, or its client has gone. */
+  succeed(): void
+  /** Tries again where that cannot do anything twice; else the client gets the error. */
+  fail(error: unknown): void
+}
+
+export interface Phase {
+  data(controller: Dispatcher.DispatchController, chunk: Buffer): void
+  /** The answer is complete. */
+  end(): void
+  /** The error for the client when the answer breaks off, instead of that of the connection. */
+  failure?(): unknown
+}
+
+/** As much of an error body as is read to find its message. */
+const maxErrorBytes = 64 * 1024
+/** Largest size of an answer that is unpacked as a whole. */
+const maxUnpackedBytes = 8 * 1024 * 1024
+
+const noBytes: Buffer = Buffer.alloc(0)
+
+/** An error status: its body has the message. */
+export class ErrorBody implements Phase {
+  readonly #passed: PassedAnswer
+  readonly #head: AnswerHead
+  readonly #pieces: Buffer[] = []
+  #bytes = 0
+
+  constructor(passed: PassedAnswer, head: AnswerHead) {
+    this.#passed = passed
+    this.#head = head
+  }
+
+  data(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    this.#bytes += chunk.length
+    if (this.#bytes <= maxErrorBytes) this.#pieces.push(chunk)
+    else this.#passed.abort(new Error('enough of the error'))
+  }
+
+  end(): void {
+    this.#passed.fail(this.#toError())
+  }
+
+  failure(): unknown {
+    return this.#bytes > maxErrorBytes ? this.#toError() : undefined
+  }
+
+  #toError(): GatewayError {
+    const { options, isEmbedded } = this.#passed
+    const { status, headers } = this.#head
+    const text = textOfError(headers, Buffer.concat(this.#pieces))
+    return upstreamFailed(options.service, { status, text, isEmbedded, headers })
+  }
+}
+
+/** A redirect within the service, which is followed once it is complete. */
+export class Redirect implements Phase {
+  readonly #passed: PassedAnswer
+  readonly #path: string
+
+  constructor(passed: PassedAnswer, path: string) {
+    this.#passed = passed
+    this.#path = path
+  }
+
+  data(): void {}
+
+  end(): void {
+    this.#passed.follow(this.#path)
+  }
+}
+
+/** The call was aborted, and the client gets the error. */
+export class Refused implements Phase {
+  readonly #passed: PassedAnswer
+  readonly #error: unknown
+
+  constructor(passed: PassedAnswer, error: unknown) {
+    this.#passed = passed
+    this.#error = error
+  }
+
+  data(): void {}
+
+  end(): void {
+    this.#passed.fail(this.#error)
+  }
+
+  failure(): unknown {
+    return this.#error
+  }
+}
+
+/** A good status: the first bytes say what the answer is, before the client sees anything of it. */
+export class Judging implements Phase {
+  readonly #passed: PassedAnswer
+  readonly #head: AnswerHead
+  #bytes = noBytes
+
+  constructor(passed: PassedAnswer, head: AnswerHead) {
+    this.#passed = passed
+    this.#head = head
+  }
+
+  /** Begins the answer as soon as its first bytes say what it is. One that has to be unpacked may break off, so that a short one is awaited. */
+  judge(controller: Dispatcher.DispatchController): void {
+    if (this.#bytes.length < maxQuickUnpackBytes && this.#unpacks()) return
+    const { form, service } = this.#passed.options
+    const verdict = judgeAnswer(form, this.#head.headers, this.#bytes, false)
+    if (verdict.kind === 'misfit') this.#passed.refuse(misfit(form, service, verdict.found))
+    else if (verdict.kind === 'fits') {
+      this.#passed.begin(controller, this.#head, this.#bytes.length === 0 ? undefined : this.#bytes)
+    }
+  }
+
+  /** The service has compressed for a client that does not understand it. */
+  #unpacks(): boolean {
+    return !this.#passed.options.gzip && answerCodingOf(this.#head.headers) === 'gzip'
+  }
+
+  data(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    this.#bytes = this.#bytes.length === 0 ? chunk : Buffer.concat([this.#bytes, chunk])
+    this.judge(controller)
+  }
+
+  /** The whole answer is there, and so short that it was not judged before, or empty. */
+  end(): void {
+    const passed = this.#passed
+    const { form, service } = passed.options
+    let head = this.#head
+    let bytes = this.#bytes
+    try {
+      if (bytes.length > 0 && this.#unpacks()) {
+        bytes = unpackAtOnce(service, bytes, maxUnpackedBytes)
+        head = toUnpacked(head, bytes)
+      }
+    } catch (error) {
+      passed.fail(error)
+      return
+    }
+    const verdict = judgeAnswer(form, head.headers, bytes, true)
+    if (verdict.kind === 'misfit') passed.fail(misfit(form, service, verdict.found))
+    else if (verdict.kind === 'null' || bytes.length === 0) this.#deliver(head.status, { 'content-length': '0' }, noBytes)
+    else this.#deliver(head.status, head.headers, bytes)
+  }
+
+  #deliver(status: number, headers: AnswerHead['headers'], bytes: Buffer): void {
+    const passed = this.#passed
+    const { client, receiver } = passed.options
+    const write = () => {
+      if (!client.destroyed) passed.written.writeWhole(status, headers, bytes)
+      passed.succeed()
+    }
+    const preparing = client.destroyed ? undefined : receiver.beforeAnswer(status)
+    if (preparing === undefined) write()
+    // It was not recorded, so that the client does not get it.
+    else preparing.then(write, (error: unknown) => passed.fail(error))
+  }
+}
+
+/** The head of an answer whose body was unpacked. */
+function toUnpacked({ status, headers }: AnswerHead, { length }: Buffer): AnswerHead {
+  const { 'content-encoding': _packing, etag, ...others } = headers
+  const tag = parseEntityTag(firstOf(etag))
+  return {
+    status,
+    headers: { ...others, 'content-length': String(length), ...(tag !== undefined && { etag: weakened(tag) }) },
+  }
+}
+
+/** A good answer, which the client gets as it comes. */
+export class Streaming implements Phase {
+  readonly #passed: PassedAnswer
+
+  constructor(passed: PassedAnswer) {
+    this.#passed = passed
+  }
+
+  data(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    const passed = this.#passed
+    if (passed.clientIsGone) this.#passed.abort(clientGone())
+    else if (!passed.options.headersOnly) passed.written.write(chunk, controller)
+  }
+
+  end(): void {
+    const passed = this.#passed
+    if (!passed.clientIsGone) passed.written.end()
+    passed.succeed()
+  }
+}

@@ -1,0 +1,92 @@
+/** Errors of calls to services: what they mean for the client, for the circuit, and for a repetition. */
+import { GatewayError } from '../errors.ts'
+import { isReadMethod } from '../telemetry/methods.ts'
+import type { ServiceName } from './services.ts'
+
+/** Responses with a status below 200 before the response proper. */
+export const maxInformational = 10
+
+/** @param remainingMs Until the first probe. */
+export function circuitOpen(service: ServiceName, remainingMs: number): GatewayError {
+  const until = new Date(Date.now() + remainingMs).toISOString().replace(/\.\d+Z$/, 'Z')
+  const message = (name: string) =>
+    `${name} has failed repeatedly, so Fairlead calls it again only once it answers a probe, at ${until} at the earliest. Try again then.`
+  return new GatewayError('CIRCUIT_OPEN', message, {
+    upstream: { service },
+    headers: { 'retry-after': String(Math.max(1, Math.ceil(remainingMs / 1000))) },
+  })
+}
+
+export function switchedOff(service: ServiceName): GatewayError {
+  const message = (name: string) =>
+    `${name} is switched off. Set services.${service}.enabled or services.${service}.baseUrl to use this.`
+  return new GatewayError('SERVICE_DISABLED', message, { upstream: { service } })
+}
+
+/** Faults of this process or machine: descriptors, ports and buffers are exhausted. */
+const ownFaults = new Set(['EMFILE', 'ENFILE', 'EADDRNOTAVAIL', 'ENOBUFS', 'ENOMEM'])
+const notSent = new Set(['ECONNREFUSED', 'ENOENT', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH'])
+const brokenOff = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET'])
+
+/** Whether repeating cannot do something twice: nothing was sent, or it is a read. */
+export function mayRetry(error: unknown, method: string): boolean {
+  const code = codeOf(error instanceof GatewayError ? error.cause : error)
+  return notSent.has(code) || (brokenOff.has(code) && isReadMethod(method))
+}
+
+function codeOf(error: unknown): string {
+  return String((error as { code?: unknown } | undefined)?.code ?? '')
+}
+
+const timeouts = new Set(['UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT', 'UND_ERR_CONNECT_TIMEOUT', 'ETIMEDOUT'])
+
+/** The service did not answer. What is wrong with this process or with an answer says nothing about that. */
+export function isNoAnswer(error: unknown): boolean {
+  if (!(error instanceof GatewayError)) return !ownFaults.has(codeOf(error)) && !isMalformed(error)
+  if (error.code !== 'UPSTREAM_TIMEOUT' && error.code !== 'UPSTREAM_UNREACHABLE') return false
+  return !ownFaults.has(codeOf(error.cause))
+}
+
+const malformed = new Set(['UND_ERR_HEADERS_OVERFLOW', 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH'])
+
+/** Something answered, and not in HTTP: one operation of a service may do so while the others are well. */
+export function isMalformed(error: unknown): boolean {
+  const cause = error instanceof GatewayError ? error.cause : error
+  return malformed.has(codeOf(cause)) || (cause instanceof Error && cause.name === 'HTTPParserError')
+}
+
+/** Unreachable is 502, too slow is 504; the address stays in the log. */
+export function toGatewayError(error: unknown, service: ServiceName): GatewayError {
+  if (error instanceof GatewayError) return error
+  if (timeouts.has(codeOf(error))) return tooLate(service, error)
+  if (isMalformed(error)) {
+    const message = (name: string) => `${name} sent a response that is not valid HTTP, or has headers that are too large.`
+    return new GatewayError('UPSTREAM_UNREADABLE', message, { upstream: { service }, cause: error })
+  }
+  return new GatewayError('UPSTREAM_UNREACHABLE', (name) => `${name} could not be reached, or broke off before it answered.`, {
+    upstream: { service },
+    cause: error,
+  })
+}
+
+export function tooLate(service: ServiceName, cause: unknown): GatewayError {
+  return new GatewayError('UPSTREAM_TIMEOUT', (name) => `${name} did not answer in time.`, { upstream: { service }, cause })
+}
+
+export function onlyInformational(service: ServiceName): GatewayError {
+  const message = (name: string) => `${name} sent more than ${maxInformational} informational responses instead of an answer.`
+  return new GatewayError('UPSTREAM_UNREADABLE', message, { upstream: { service } })
+}
+
+export function unfollowed(service: ServiceName): GatewayError {
+  return new GatewayError('UPSTREAM_UNREADABLE', (name) => `${name} answered with a redirect that leads nowhere.`, {
+    upstream: { service },
+  })
+}
+
+export function clientGone(): Error {
+  return gone
+}
+
+/** The same for all: each response that closes asks for it, and a stack trace takes 3 % of a request. */
+const gone = new Error('the client went away')

@@ -1,0 +1,72 @@
+/** The walkthrough "A build server" of CONTRIBUTING.md, carried out. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { extendProgram, walkthrough } from '../../support/extended-program.ts'
+import { startServe } from '../../support/serve.ts'
+
+/** Has one job, which any start completes at once. */
+const shelf = `
+import { z } from 'zod'
+import type { BuildServer, BuildServerType } from './build-server.ts'
+
+interface ShelfSettings { readonly name: string }
+
+export const shelfType: BuildServerType<ShelfSettings, { 'shelf.name'?: string }> = {
+  id: 'shelf',
+  keys: z.strictObject({ 'shelf.name': z.string().optional().describe('Name of the shelf.') }),
+  toSettings: ({ 'shelf.name': name }) => (name === undefined ? undefined : { name }),
+  open: ({ name }) => [openShelf(name)],
+}
+
+function openShelf(name: string): BuildServer {
+  const builds = [{ number: 1, building: false, result: 'SUCCESS', timestamp: '1000', duration: 5, name: 'team/app' }]
+  const isKnown = (job: string) => job === 'team/app'
+  return {
+    type: 'shelf',
+    name,
+    jobs: async () => ['team/app'],
+    job: async (job) => (isKnown(job) ? { name: job, buildable: true } : undefined),
+    builds: async (job) => (isKnown(job) ? builds.toReversed() : undefined),
+    build: async (job, number) => (isKnown(job) ? builds.find((build) => build.number === number) : undefined),
+    properties: async (_job, _number, fileName) => (fileName === 'out.yml' ? { foo: 'bar' } : undefined),
+    artifacts: async () => [],
+    queueItem: async (item) => ({ number: Number(item) }),
+    start: async (job, { parameters }) => {
+      builds.push({ ...builds[0]!, number: builds.length + 1, result: parameters['RESULT'] ?? 'SUCCESS' })
+      return String(builds.length)
+    },
+    stop: async (_job, _item, number) => void builds.splice(number - 1, 1),
+    describe: async () => {},
+    output: async (build) => (build === 'team/app-1' ? 'done' : undefined),
+  }
+}
+`
+
+test('a build server is a file and a line', async (t) => {
+  const { files } = walkthrough('A build server')
+  assert.ok(files.includes('src/backends/builds/build-server.ts') && files.includes('src/backends/builds/build-servers.ts'))
+  const { program, add, list } = extendProgram(t)
+  add('src/backends/builds/shelf.ts', shelf)
+  list('src/backends/builds/build-servers.ts', {
+    import: "import { shelfType } from './shelf.ts'",
+    after: 'export const buildServerTypes: readonly BuildServerType[] = [',
+    entry: 'shelfType,',
+  })
+
+  const settings = { shelf: { name: 'attic' }, services: { igor: { baseUrl: 'embedded' } } }
+  const url = await startServe(t, settings, { program }).listening
+  const read = async (path: string) => {
+    const answer = await fetch(`${url}/v3/builds${path}`)
+    return answer.status === 200 ? await answer.json() : answer.status
+  }
+
+  assert.deepEqual(await read(''), ['attic'])
+  assert.deepEqual(await read('?type=shelf'), ['attic'])
+  assert.deepEqual(await read('?type=jenkins'), [])
+  assert.deepEqual(await read('/attic/jobs'), ['team/app'])
+  assert.deepEqual(await read('/attic/job?job=team/app'), { name: 'team/app', buildable: true })
+  assert.equal(((await read('/attic/builds?job=team/app')) as unknown[]).length, 1)
+  assert.equal(((await read('/attic/build/1?job=team/app')) as { result: string }).result, 'SUCCESS')
+  assert.equal(await read('/attic/build/2?job=team/app'), 404)
+  assert.equal(await read('/cellar/jobs'), 404)
+})
