@@ -11,7 +11,7 @@ import {
   object,
   objects,
   type StageDescription,
-  stage,
+  stagesOf,
   text,
   textListField,
 } from './description.ts'
@@ -19,89 +19,65 @@ import {
 /** Methods that no stage may call with: of tunnels, and of servers that repeat the request. */
 export const refusedMethods: readonly string[] = ['CONNECT', 'TRACE', 'TRACK']
 
+const control = stagesOf('Control')
+const calls = stagesOf('Calls')
+
 export const controlStages: readonly StageDescription[] = [
-  stage('wait', 'Wait', {
-    group: 'Control',
-    use: 'both',
-    description: 'Waits some seconds.',
-    skip: 'skipRemainingWait',
-    fields: [
+  {
+    ...control.both('wait', 'Wait', 'Waits some seconds.', [
       number('waitTime', 'Seconds since the start of the stage.', { default: 0 }),
       text('skipWaitText', 'Text of the button that ends the wait.'),
-    ],
-  }),
-  stage('waitUntil', 'Wait until', {
-    group: 'Control',
-    use: 'both',
-    description: 'Waits for a moment.',
-    fields: [moment('epochMillis', 'The moment.', { default: 0 })],
-  }),
-  stage('manualJudgment', 'Manual judgment', {
-    group: 'Control',
-    use: 'pipeline',
-    description: 'Waits until a user continues or stops the execution.',
-    fields: [
-      longText('instructions', 'What the user has to judge.'),
-      objects('judgmentInputs', 'Answers to choose from; later stages read the chosen one by #judgment.', [
-        text('value', 'The answer.', { required: true }),
-      ]),
-      textListField(
-        'requiredJudgmentRoles',
-        'Roles one of which the user needs; administrators always may. Empty: EXECUTE on the application is enough.',
-        { choicesFrom: 'roles', otherNames: ['selectedStageRoles'] },
-      ),
-      flag('propagateAuthenticationContext', 'Later stages run as the user who judged.'),
-    ],
-  }),
-  stage('checkPreconditions', 'Check preconditions', {
-    group: 'Control',
-    use: 'pipeline',
-    description: 'Fails unless all preconditions hold.',
-    fields: [
-      objects('preconditions', 'Checked in parallel.', [
-        choice('type', 'What is checked.', {
-          required: true,
-          choices: ['expression', 'stageStatus', 'clusterSize'],
+    ]),
+    skip: 'skipRemainingWait',
+  },
+  control.both('waitUntil', 'Wait until', 'Waits for a moment.', [moment('epochMillis', 'The moment.', { default: 0 })]),
+  control.pipeline('manualJudgment', 'Manual judgment', 'Waits until a user continues or stops the execution.', [
+    longText('instructions', 'What the user has to judge.'),
+    objects('judgmentInputs', 'Answers to choose from; later stages read the chosen one by #judgment.', [
+      text('value', 'The answer.', { required: true }),
+    ]),
+    textListField(
+      'requiredJudgmentRoles',
+      'Roles one of which the user needs; administrators always may. Empty: EXECUTE on the application is enough.',
+      { choicesFrom: 'roles', otherNames: ['selectedStageRoles'] },
+    ),
+    flag('propagateAuthenticationContext', 'Later stages run as the user who judged.'),
+  ]),
+  control.pipeline('checkPreconditions', 'Check preconditions', 'Fails unless all preconditions hold.', [
+    objects('preconditions', 'Checked in parallel.', [
+      choice('type', 'What is checked.', {
+        required: true,
+        choices: ['expression', 'stageStatus', 'clusterSize'],
+        onlyChoices: true,
+      }),
+      flag('failPipeline', 'Whether a failure fails the execution.', { default: true }),
+      object('context', 'The check.', [
+        text('expression', 'expression: must be true; written without ${}.', { expression: false }),
+        text('failureMessage', 'expression: the error when it is not.'),
+        text('stageName', 'stageStatus: name of the stage.', { choicesFrom: 'stages' }),
+        text('stageStatus', 'stageStatus: the status that it must have.'),
+        text('credentials', 'clusterSize: the account.', { choicesFrom: 'accounts' }),
+        text('cluster', 'clusterSize: the cluster.', { choicesFrom: 'clusters' }),
+        textListField('regions', 'clusterSize: the regions.', { choicesFrom: 'regions' }),
+        choice('comparison', 'clusterSize: how the size compares.', {
+          choices: ['<', '<=', '==', '>=', '>'],
           onlyChoices: true,
+          default: '==',
         }),
-        flag('failPipeline', 'Whether a failure fails the execution.', { default: true }),
-        object('context', 'The check.', [
-          text('expression', 'expression: must be true; written without ${}.', { expression: false }),
-          text('failureMessage', 'expression: the error when it is not.'),
-          text('stageName', 'stageStatus: name of the stage.', { choicesFrom: 'stages' }),
-          text('stageStatus', 'stageStatus: the status that it must have.'),
-          text('credentials', 'clusterSize: the account.', { choicesFrom: 'accounts' }),
-          text('cluster', 'clusterSize: the cluster.', { choicesFrom: 'clusters' }),
-          textListField('regions', 'clusterSize: the regions.', { choicesFrom: 'regions' }),
-          choice('comparison', 'clusterSize: how the size compares.', {
-            choices: ['<', '<=', '==', '>=', '>'],
-            onlyChoices: true,
-            default: '==',
-          }),
-          number('expected', 'clusterSize: server groups of the cluster in each region.'),
-          flag('onlyEnabledServerGroups', 'clusterSize: leaves disabled server groups out.'),
-        ]),
+        number('expected', 'clusterSize: server groups of the cluster in each region.'),
+        flag('onlyEnabledServerGroups', 'clusterSize: leaves disabled server groups out.'),
       ]),
-    ],
-  }),
-  stage('evaluateVariables', 'Evaluate variables', {
-    group: 'Control',
-    use: 'pipeline',
-    description: 'Turns expressions into outputs that later stages read by name.',
-    fields: [
-      objects('variables', 'Evaluated in order; with evaluator v4, each sees those above it.', [
-        text('key', 'Name of the output.', { required: true }),
-        json('value', 'Its value, usually an expression.'),
-        text('description', 'For readers.'),
-      ]),
-    ],
-  }),
-  stage('pipeline', 'Run a pipeline', {
-    group: 'Control',
-    use: 'pipeline',
-    description: 'Runs another stored pipeline.',
-    skip: 'skippable',
-    fields: [
+    ]),
+  ]),
+  control.pipeline('evaluateVariables', 'Evaluate variables', 'Turns expressions into outputs that later stages read by name.', [
+    objects('variables', 'Evaluated in order; with evaluator v4, each sees those above it.', [
+      text('key', 'Name of the output.', { required: true }),
+      json('value', 'Its value, usually an expression.'),
+      text('description', 'For readers.'),
+    ]),
+  ]),
+  {
+    ...control.pipeline('pipeline', 'Run a pipeline', 'Runs another stored pipeline.', [
       text('application', 'Application of the pipeline, for forms; `pipeline` decides.', { choicesFrom: 'applications' }),
       text('pipeline', 'Id of the pipeline.', { required: true, choicesFrom: 'pipelines' }),
       map('pipelineParameters', 'Values of its parameters.'),
@@ -109,77 +85,65 @@ export const controlStages: readonly StageDescription[] = [
       flag('isStrategy', 'The id is that of a deployment strategy.'),
       flag('skipDownstreamOutput', 'Takes no outputs over from the other execution.'),
       flag('skippable', 'Users may skip the stage while it runs.'),
-    ],
-  }),
-  stage('monitorPipeline', 'Watch executions', {
-    group: 'Control',
-    use: 'both',
-    description: 'Waits for executions that were started elsewhere, and ends as they do.',
-    fields: [
-      textListField('executionIds', 'Ids of up to 100 executions.', {
-        required: true,
-        choicesFrom: 'executions',
-        otherNames: ['executionId'],
-      }),
-      choice('monitorBehavior', 'FailFast ends at the first failure.', {
-        choices: ['WaitForAllToComplete', 'FailFast'],
-        default: 'WaitForAllToComplete',
-      }),
-    ],
-  }),
-  stage('dependsOnExecution', 'Depend on an execution', {
-    group: 'Control',
-    use: 'both',
-    description: 'Waits for the end of another execution, and is cancelled unless that succeeds.',
-    fields: [text('executionId', 'Id of the execution.', { required: true, choicesFrom: 'executions' })],
-  }),
-  stage('restrictExecutionDuringTimeWindow', 'Wait for the execution window', {
-    group: 'Control',
-    use: 'pipeline',
-    description: 'Waits until the execution window of the stage opens; the engine adds it to stages with a window.',
+    ]),
+    skip: 'skippable',
+  },
+  control.both('monitorPipeline', 'Watch executions', 'Waits for executions that were started elsewhere, and ends as they do.', [
+    textListField('executionIds', 'Ids of up to 100 executions.', {
+      required: true,
+      choicesFrom: 'executions',
+      otherNames: ['executionId'],
+    }),
+    choice('monitorBehavior', 'FailFast ends at the first failure.', {
+      choices: ['WaitForAllToComplete', 'FailFast'],
+      default: 'WaitForAllToComplete',
+    }),
+  ]),
+  control.both(
+    'dependsOnExecution',
+    'Depend on an execution',
+    'Waits for the end of another execution, and is cancelled unless that succeeds.',
+    [text('executionId', 'Id of the execution.', { required: true, choicesFrom: 'executions' })],
+  ),
+  {
+    ...control.pipeline(
+      'restrictExecutionDuringTimeWindow',
+      'Wait for the execution window',
+      'Waits until the execution window of the stage opens; the engine adds it to stages with a window.',
+      [],
+    ),
     skip: 'skipRemainingWait',
-    fields: [],
-  }),
-  stage('noop', 'Nothing', {
-    group: 'Control',
-    use: 'both',
-    description: 'Does nothing and ends SKIPPED; what requires it goes on.',
-    fields: [],
-  }),
-  stage('webhook', 'Webhook', {
-    group: 'Calls',
-    use: 'pipeline',
-    description: 'Calls an address, and follows the work that it starts.',
-    fields: [
-      text('url', 'The address.', { required: true }),
-      choice('method', 'The method.', {
-        choices: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'],
-        rejected: refusedMethods,
-        default: 'POST',
-      }),
-      json('payload', 'The body.'),
-      map('customHeaders', 'Headers of the request.'),
-      json('failFastStatusCodes', 'Status codes that fail the stage at once.', { default: [504] }),
-      json('webhookRetryStatusCodes', 'Further status codes after which the call is repeated.'),
-      { ...waitsForCompletion, default: false, help: 'Follows the work at the status address until it ends.' },
-      choice('statusUrlResolution', 'Where the status address is: the same one, the header Location, or the response.', {
-        choices: ['getMethod', 'locationHeader', 'webhookResponse'],
-        default: 'getMethod',
-      }),
-      text('statusUrlJsonPath', 'webhookResponse: path of the status address in the response.'),
-      text('statusJsonPath', 'Path of the status or of the percentage; without it, any success ends the stage.'),
-      text('progressJsonPath', 'Path of a text that is shown while the stage waits.'),
-      text('successStatuses', 'Statuses of success, comma-separated.'),
-      text('canceledStatuses', 'Statuses of a cancelled work, comma-separated.'),
-      text('terminalStatuses', 'Statuses of failure, comma-separated.'),
-      json('retryStatusCodes', 'Further status codes of the status address after which it is polled again.'),
-      json('retries', 'By status code of the status address, how often it is polled again: {"404": {"maxAttempts": 3}}.'),
-      number('waitBeforeMonitor', 'Seconds before the status address is first asked.', { default: 0 }),
-      flag('monitorOnly', 'Only follows the status address; nothing is sent first.'),
-      text('statusEndpoint', 'monitorOnly: the status address.'),
-      text('cancelEndpoint', 'Address that is called when the stage is cancelled.'),
-      text('cancelMethod', 'Its method.', { default: 'POST', rejected: refusedMethods }),
-      json('cancelPayload', 'Its body.'),
-    ],
-  }),
+  },
+  control.both('noop', 'Nothing', 'Does nothing and ends SKIPPED; what requires it goes on.', []),
+  calls.pipeline('webhook', 'Webhook', 'Calls an address, and follows the work that it starts.', [
+    text('url', 'The address.', { required: true }),
+    choice('method', 'The method.', {
+      choices: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'],
+      rejected: refusedMethods,
+      default: 'POST',
+    }),
+    json('payload', 'The body.'),
+    map('customHeaders', 'Headers of the request.'),
+    json('failFastStatusCodes', 'Status codes that fail the stage at once.', { default: [504] }),
+    json('webhookRetryStatusCodes', 'Further status codes after which the call is repeated.'),
+    { ...waitsForCompletion, default: false, help: 'Follows the work at the status address until it ends.' },
+    choice('statusUrlResolution', 'Where the status address is: the same one, the header Location, or the response.', {
+      choices: ['getMethod', 'locationHeader', 'webhookResponse'],
+      default: 'getMethod',
+    }),
+    text('statusUrlJsonPath', 'webhookResponse: path of the status address in the response.'),
+    text('statusJsonPath', 'Path of the status or of the percentage; without it, any success ends the stage.'),
+    text('progressJsonPath', 'Path of a text that is shown while the stage waits.'),
+    text('successStatuses', 'Statuses of success, comma-separated.'),
+    text('canceledStatuses', 'Statuses of a cancelled work, comma-separated.'),
+    text('terminalStatuses', 'Statuses of failure, comma-separated.'),
+    json('retryStatusCodes', 'Further status codes of the status address after which it is polled again.'),
+    json('retries', 'By status code of the status address, how often it is polled again: {"404": {"maxAttempts": 3}}.'),
+    number('waitBeforeMonitor', 'Seconds before the status address is first asked.', { default: 0 }),
+    flag('monitorOnly', 'Only follows the status address; nothing is sent first.'),
+    text('statusEndpoint', 'monitorOnly: the status address.'),
+    text('cancelEndpoint', 'Address that is called when the stage is cancelled.'),
+    text('cancelMethod', 'Its method.', { default: 'POST', rejected: refusedMethods }),
+    json('cancelPayload', 'Its body.'),
+  ]),
 ]

@@ -1,5 +1,5 @@
 /** Descriptions of the jobs that change stored definitions. */
-import { type Field, flag, json, object, type StageDescription, stage, text } from './description.ts'
+import { type Field, flag, json, object, type StageDescription, stagesOf, text } from './description.ts'
 
 const payload: Field = json('pipeline', 'The pipeline, as JSON in base64.', { required: true, expression: false })
 
@@ -29,89 +29,58 @@ const appFields: readonly Field[] = [
   json('trafficGuards', 'Clusters that must keep instances up.'),
 ]
 
+const applications = stagesOf('Applications')
+const definitions = stagesOf('Definitions')
+
 export const definitionStages: readonly StageDescription[] = [
-  ...['createApplication', 'updateApplication', 'upsertApplication'].map(
-    (type): StageDescription => ({
+  ...['createApplication', 'updateApplication', 'upsertApplication'].map((type) =>
+    applications.task(
       type,
-      label: type === 'createApplication' ? 'Create an application' : 'Change an application',
-      group: 'Applications',
-      use: 'task',
-      description: 'Creates an application, or changes it if it exists.',
-      fields: [object('application', 'The application. Further fields are stored.', appFields, { required: true })],
-    }),
+      type === 'createApplication' ? 'Create an application' : 'Change an application',
+      'Creates an application, or changes it if it exists.',
+      [object('application', 'The application. Further fields are stored.', appFields, { required: true })],
+    ),
   ),
-  stage('deleteApplication', 'Delete an application', {
-    group: 'Applications',
-    use: 'task',
-    description: 'Deletes an application that has no clusters and no security groups any more.',
-    fields: [json('application', 'The application: an object with its name, or the name.', { required: true })],
-  }),
-  stage('savePipeline', 'Save a pipeline', {
-    group: 'Definitions',
-    use: 'both',
-    description: 'Stores one pipeline, or several at once.',
-    fields: [
-      { ...payload, otherNames: ['pipelines'] },
-      text('pipeline.id', 'Id of the pipeline, if it has none itself.'),
-      flag('isBulkSavingPipelines', 'Several pipelines, in `pipelines`.'),
-      json('pipelines', 'Pipelines, as a JSON list in base64.', { expression: false }),
-      staleCheck,
-    ],
-  }),
-  stage('updatePipeline', 'Change a pipeline', {
-    group: 'Definitions',
-    use: 'both',
-    description: 'Replaces a stored pipeline.',
-    fields: [payload, staleCheck],
-  }),
-  stage('deletePipeline', 'Delete a pipeline', {
-    group: 'Definitions',
-    use: 'both',
-    description: 'Deletes a pipeline by application and name.',
-    fields: [payload],
-  }),
-  stage('reorderPipelines', 'Order pipelines', {
-    group: 'Definitions',
-    use: 'task',
-    description: 'Gives pipelines or strategies of an application their places in the list.',
-    fields: [
+  applications.task(
+    'deleteApplication',
+    'Delete an application',
+    'Deletes an application that has no clusters and no security groups any more.',
+    [json('application', 'The application: an object with its name, or the name.', { required: true })],
+  ),
+  definitions.both('savePipeline', 'Save a pipeline', 'Stores one pipeline, or several at once.', [
+    { ...payload, otherNames: ['pipelines'] },
+    text('pipeline.id', 'Id of the pipeline, if it has none itself.'),
+    flag('isBulkSavingPipelines', 'Several pipelines, in `pipelines`.'),
+    json('pipelines', 'Pipelines, as a JSON list in base64.', { expression: false }),
+    staleCheck,
+  ]),
+  definitions.both('updatePipeline', 'Change a pipeline', 'Replaces a stored pipeline.', [payload, staleCheck]),
+  definitions.both('deletePipeline', 'Delete a pipeline', 'Deletes a pipeline by application and name.', [payload]),
+  definitions.task(
+    'reorderPipelines',
+    'Order pipelines',
+    'Gives pipelines or strategies of an application their places in the list.',
+    [
       text('application', 'The application, as JSON in base64.', { required: true }),
       json('idsToIndices', 'Places by id, as JSON in base64.', { required: true }),
       json('isStrategy', 'Whether they are strategies, as JSON in base64.', { default: false }),
     ],
-  }),
-  stage('upsertProject', 'Create or change a project', {
-    group: 'Definitions',
-    use: 'task',
-    description: 'Creates a project, or changes the one with its id.',
-    fields: [
-      object(
-        'project',
-        'The project. Further fields are stored.',
-        [
-          text('id', 'Its id; none for a new one.'),
-          text('name', 'Its name.'),
-          text('email', 'Address of the owner.'),
-          json('config', 'Applications, clusters and pipelines.'),
-        ],
-        { required: true },
-      ),
-    ],
-  }),
-  stage('deleteProject', 'Delete a project', {
-    group: 'Definitions',
-    use: 'task',
-    description: 'Deletes a project.',
-    fields: [object('project', 'The project.', [text('id', 'Its id.', { required: true })], { required: true })],
-  }),
-  ...templateJobs.map(
-    ([type, label, fields]): StageDescription => ({
-      type,
-      label,
-      group: 'Definitions',
-      use: 'task',
-      description: `${label} of pipelines.`,
-      fields,
-    }),
   ),
+  definitions.task('upsertProject', 'Create or change a project', 'Creates a project, or changes the one with its id.', [
+    object(
+      'project',
+      'The project. Further fields are stored.',
+      [
+        text('id', 'Its id; none for a new one.'),
+        text('name', 'Its name.'),
+        text('email', 'Address of the owner.'),
+        json('config', 'Applications, clusters and pipelines.'),
+      ],
+      { required: true },
+    ),
+  ]),
+  definitions.task('deleteProject', 'Delete a project', 'Deletes a project.', [
+    object('project', 'The project.', [text('id', 'Its id.', { required: true })], { required: true }),
+  ]),
+  ...templateJobs.map(([type, label, fields]) => definitions.task(type, label, `${label} of pipelines.`, fields)),
 ]

@@ -1,7 +1,7 @@
 /**
  * Descriptions of stage types: what the engine checks, the API answers, the reference page prints and forms are made of.
  *
- * To describe a type, add it to the file of its subject with `stage`. A field, such as `text` or `flag`, is a key of the stage's
+ * To describe a type, add it to its group in the file of its subject. A field, such as `text` or `flag`, is a key of the stage's
  * context that an author sets, not one in which the engine keeps notes.
  */
 
@@ -101,9 +101,14 @@ export type ChoicesSource =
   | 'artifacts'
   | 'executions'
 
-/** `stage('wait', 'Wait', { … })`. */
-export function stage(type: string, label: string, rest: Omit<StageDescription, 'type' | 'label'>): StageDescription {
-  return { type, label, ...rest }
+/** Stage types of one group by their use: `control.both('waitUntil', 'Wait until', 'Waits for a moment.', [ … ])`. */
+export function stagesOf(group: StageGroup) {
+  const describe =
+    (use: StageDescription['use']) =>
+    (type: string, label: string, description: string, fields: readonly Field[]): StageDescription => {
+      return { type, label, group, use, description, fields }
+    }
+  return { pipeline: describe('pipeline'), task: describe('task'), both: describe('both') }
 }
 
 type FieldOptions = Omit<Field, 'name' | 'kind' | 'help' | 'fields'>

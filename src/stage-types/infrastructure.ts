@@ -25,7 +25,7 @@ import {
   object,
   objects,
   type StageDescription,
-  stage,
+  stagesOf,
   text,
   textListField,
 } from './description.ts'
@@ -98,7 +98,7 @@ const newGroupFields: readonly Field[] = [
   ...strategyFields,
 ]
 
-const traffic: readonly Field[] = [
+const trafficFields: readonly Field[] = [
   number('desiredPercentage', 'Share of the instances, in percent; others keep their traffic.', { default: 100 }),
   healthTypes,
 ]
@@ -171,42 +171,34 @@ const portFields: readonly Field[] = [
 
 const passedOn = 'Further fields go to the provider as they are.'
 
+const deployment = stagesOf('Deployment')
+const serverGroups = stagesOf('Server groups')
+const clusters = stagesOf('Clusters')
+const traffic = stagesOf('Traffic')
+const images = stagesOf('Images')
+const jobs = stagesOf('Jobs')
+const instances = stagesOf('Instances')
+const records = stagesOf('Records')
+
 export const infrastructureStages: readonly StageDescription[] = [
-  stage('deploy', 'Deploy', {
-    group: 'Deployment',
-    use: 'pipeline',
-    description: 'Creates server groups, and hands the traffic over as the strategy says.',
-    fields: [
-      objects('clusters', `Server groups to create. ${passedOn}`, newGroupFields, { required: true, otherNames: ['cluster'] }),
-      text('trafficOptions', 'In the pipeline of a strategy: disable starts the server group without traffic.'),
-      healthyShare,
-      healthTypes,
-    ],
-  }),
-  stage('createServerGroup', 'Create a server group', {
-    group: 'Deployment',
-    use: 'task',
-    description: 'Creates one server group.',
-    fields: newGroupFields,
-  }),
+  deployment.pipeline('deploy', 'Deploy', 'Creates server groups, and hands the traffic over as the strategy says.', [
+    objects('clusters', `Server groups to create. ${passedOn}`, newGroupFields, { required: true, otherNames: ['cluster'] }),
+    text('trafficOptions', 'In the pipeline of a strategy: disable starts the server group without traffic.'),
+    healthyShare,
+    healthTypes,
+  ]),
+  deployment.task('createServerGroup', 'Create a server group', 'Creates one server group.', newGroupFields),
   ...[
     ['cloneServerGroup', 'Clone a server group'],
     ['copyLastAsg', 'Copy the last server group'],
-  ].map(
-    ([type = '', label = '']): StageDescription => ({
-      type,
-      label,
-      group: 'Deployment',
-      use: 'both',
-      description: 'Creates a server group like another one, with what the fields change.',
-      fields: newGroupFields,
-    }),
+  ].map(([type = '', label = '']) =>
+    deployment.both(type, label, 'Creates a server group like another one, with what the fields change.', newGroupFields),
   ),
-  stage('rollbackServerGroup', 'Roll back a server group', {
-    group: 'Deployment',
-    use: 'both',
-    description: 'Enables an earlier server group, and disables the present one.',
-    fields: [
+  deployment.both(
+    'rollbackServerGroup',
+    'Roll back a server group',
+    'Enables an earlier server group, and disables the present one.',
+    [
       ...placeFields,
       choice(
         'rollbackType',
@@ -230,95 +222,72 @@ export const infrastructureStages: readonly StageDescription[] = [
       ),
       healthTypes,
     ],
-  }),
-  stage('rollbackCluster', 'Roll back a cluster', {
-    group: 'Deployment',
-    use: 'both',
-    description: 'Rolls a cluster back to what ran before, region by region.',
-    fields: [
-      ...placeFields,
-      cluster,
-      text('originalServerGroup', 'The server group to roll back; unless given, the newest.', {
-        otherNames: ['serverGroup'],
-        choicesFrom: 'server-groups',
-      }),
-      number('waitTimeBetweenRegions', 'Seconds between two regions.', { default: 0 }),
-      number('targetHealthyRollbackPercentage', 'Share that must be up, in percent.', { default: 100 }),
-      number('delayBeforeDisableSeconds', 'Seconds between enabling and disabling.', { default: 0 }),
-      object('additionalRollbackContext', 'Further fields of `rollbackContext`.'),
-      healthTypes,
-    ],
-  }),
-  stage('enableServerGroup', 'Enable a server group', {
-    group: 'Server groups',
-    use: 'both',
-    description: 'Lets a server group take traffic.',
-    fields: [...targetFields, healthyShare, ...traffic],
-  }),
-  stage('disableServerGroup', 'Disable a server group', {
-    group: 'Server groups',
-    use: 'both',
-    description: 'Takes a server group out of traffic; its instances keep running.',
-    fields: [...targetFields, ...traffic],
-  }),
-  stage('resizeServerGroup', 'Resize a server group', {
-    group: 'Server groups',
-    use: 'both',
-    description: 'Changes the number of instances.',
-    fields: [...targetFields, ...resizing],
-  }),
-  stage('pinServerGroup', 'Pin a server group', {
-    group: 'Server groups',
-    use: 'task',
-    description: 'Fixes the size of a server group for the time of a deployment.',
-    fields: [...targetFields, ...resizing],
-  }),
-  stage('destroyServerGroup', 'Destroy a server group', {
-    group: 'Server groups',
-    use: 'both',
-    description: 'Disables a server group, stops its instances and removes it.',
-    fields: [...targetFields, flag('skipDisableBeforeDestroy', 'Does not take it out of traffic first.'), healthTypes],
-  }),
-  stage('bulkDestroyServerGroup', 'Destroy server groups', {
-    group: 'Server groups',
-    use: 'both',
-    description: 'Removes several server groups of one region.',
-    fields: [...placeFields, textListField('serverGroupNames', 'Their names.', { required: true, choicesFrom: 'server-groups' })],
-  }),
-  stage('determineTargetServerGroup', 'Find the target', {
-    group: 'Server groups',
-    use: 'task',
-    description: 'Finds the server group that `target` means; the engine adds it to stages with a target.',
-    fields: targetFields.map((field) => (field.name === 'target' ? { ...field, required: true } : field)),
-  }),
-  stage('disableCluster', 'Disable a cluster', {
-    group: 'Clusters',
-    use: 'both',
-    description: 'Takes the older server groups of a cluster out of traffic.',
-    fields: [...clusterFields, number('remainingEnabledServerGroups', 'How many stay enabled.', { default: 1 }), keepsLarger],
-  }),
-  stage('shrinkCluster', 'Shrink a cluster', {
-    group: 'Clusters',
-    use: 'both',
-    description: 'Destroys the older server groups of a cluster.',
-    fields: [
-      ...clusterFields,
-      number('shrinkToSize', 'How many stay.', { default: 1 }),
-      flag('allowDeleteActive', 'Also destroys those that take traffic; they are disabled first.'),
-      flag('retainLargerOverNewer', 'Keeps the largest rather than the newest.'),
-    ],
-  }),
-  stage('scaleDownCluster', 'Scale a cluster down', {
-    group: 'Clusters',
-    use: 'both',
-    description: 'Takes all instances of the older server groups of a cluster away.',
-    fields: [
-      ...clusterFields,
-      number('remainingFullSizeServerGroups', 'How many keep their size.', { default: 1 }),
-      flag('allowScaleDownActive', 'Also those that take traffic.'),
-      keepsLarger,
-    ],
-  }),
+  ),
+  deployment.both('rollbackCluster', 'Roll back a cluster', 'Rolls a cluster back to what ran before, region by region.', [
+    ...placeFields,
+    cluster,
+    text('originalServerGroup', 'The server group to roll back; unless given, the newest.', {
+      otherNames: ['serverGroup'],
+      choicesFrom: 'server-groups',
+    }),
+    number('waitTimeBetweenRegions', 'Seconds between two regions.', { default: 0 }),
+    number('targetHealthyRollbackPercentage', 'Share that must be up, in percent.', { default: 100 }),
+    number('delayBeforeDisableSeconds', 'Seconds between enabling and disabling.', { default: 0 }),
+    object('additionalRollbackContext', 'Further fields of `rollbackContext`.'),
+    healthTypes,
+  ]),
+  serverGroups.both('enableServerGroup', 'Enable a server group', 'Lets a server group take traffic.', [
+    ...targetFields,
+    healthyShare,
+    ...trafficFields,
+  ]),
+  serverGroups.both(
+    'disableServerGroup',
+    'Disable a server group',
+    'Takes a server group out of traffic; its instances keep running.',
+    [...targetFields, ...trafficFields],
+  ),
+  serverGroups.both('resizeServerGroup', 'Resize a server group', 'Changes the number of instances.', [
+    ...targetFields,
+    ...resizing,
+  ]),
+  serverGroups.task('pinServerGroup', 'Pin a server group', 'Fixes the size of a server group for the time of a deployment.', [
+    ...targetFields,
+    ...resizing,
+  ]),
+  serverGroups.both(
+    'destroyServerGroup',
+    'Destroy a server group',
+    'Disables a server group, stops its instances and removes it.',
+    [...targetFields, flag('skipDisableBeforeDestroy', 'Does not take it out of traffic first.'), healthTypes],
+  ),
+  serverGroups.both('bulkDestroyServerGroup', 'Destroy server groups', 'Removes several server groups of one region.', [
+    ...placeFields,
+    textListField('serverGroupNames', 'Their names.', { required: true, choicesFrom: 'server-groups' }),
+  ]),
+  serverGroups.task(
+    'determineTargetServerGroup',
+    'Find the target',
+    'Finds the server group that `target` means; the engine adds it to stages with a target.',
+    targetFields.map((field) => (field.name === 'target' ? { ...field, required: true } : field)),
+  ),
+  clusters.both('disableCluster', 'Disable a cluster', 'Takes the older server groups of a cluster out of traffic.', [
+    ...clusterFields,
+    number('remainingEnabledServerGroups', 'How many stay enabled.', { default: 1 }),
+    keepsLarger,
+  ]),
+  clusters.both('shrinkCluster', 'Shrink a cluster', 'Destroys the older server groups of a cluster.', [
+    ...clusterFields,
+    number('shrinkToSize', 'How many stay.', { default: 1 }),
+    flag('allowDeleteActive', 'Also destroys those that take traffic; they are disabled first.'),
+    flag('retainLargerOverNewer', 'Keeps the largest rather than the newest.'),
+  ]),
+  clusters.both('scaleDownCluster', 'Scale a cluster down', 'Takes all instances of the older server groups of a cluster away.', [
+    ...clusterFields,
+    number('remainingFullSizeServerGroups', 'How many keep their size.', { default: 1 }),
+    flag('allowScaleDownActive', 'Also those that take traffic.'),
+    keepsLarger,
+  ]),
   ...[
     ['terminateInstances', 'Terminate instances', 'Stops instances; their server group starts others.'],
     [
@@ -336,67 +305,42 @@ export const infrastructureStages: readonly StageDescription[] = [
     ],
     ['enableInstancesInDiscovery', 'Enable instances in discovery', 'Lets instances take traffic of the service discovery.'],
     ['disableInstancesInDiscovery', 'Disable instances in discovery', 'Ends the traffic of the service discovery to instances.'],
-  ].map(
-    ([type = '', label = '', description = '']): StageDescription => ({
-      type,
-      label,
-      group: 'Instances',
-      use: 'task',
-      description,
-      fields: [...instanceFields, ...(type.includes('LoadBalancer') ? [balancers] : [])],
-    }),
+  ].map(([type = '', label = '', description = '']) =>
+    instances.task(type, label, description, [...instanceFields, ...(type.includes('LoadBalancer') ? [balancers] : [])]),
   ),
-  stage('upsertLoadBalancer', 'Create or change a load balancer', {
-    group: 'Traffic',
-    use: 'task',
-    description: `Creates a load balancer or changes it. ${passedOn}`,
-    fields: [
-      ...accountFields,
-      optional(placeFields[2] as Field),
-      text('name', 'Its name.', { otherNames: ['loadBalancerName'] }),
-      objects('listeners', 'Ports and protocols.', listenerFields),
-      json('healthCheck', 'How instances are checked. On this machine: a protocol, a port and a path, as in HTTP:8080/health.'),
-      number('healthInterval', 'Seconds between two checks.', { default: 10 }),
-      textListField('securityGroups', 'Its security groups.', { choicesFrom: 'security-groups' }),
-    ],
-  }),
-  stage('upsertLoadBalancers', 'Create or change load balancers', {
-    group: 'Traffic',
-    use: 'pipeline',
-    description: 'Creates or changes several load balancers.',
-    fields: [
-      optional(accountFields[0] as Field),
-      optional(accountFields[1] as Field),
-      objects('loadBalancers', `Each as in upsertLoadBalancer. ${passedOn}`),
-    ],
-  }),
-  stage('deleteLoadBalancer', 'Delete a load balancer', {
-    group: 'Traffic',
-    use: 'both',
-    description: 'Deletes a load balancer that no server group uses.',
-    fields: [
-      ...placeFields,
-      text('loadBalancerName', 'Its name.', { required: true, otherNames: ['name'], choicesFrom: 'load-balancers' }),
-    ],
-  }),
+  traffic.task('upsertLoadBalancer', 'Create or change a load balancer', `Creates a load balancer or changes it. ${passedOn}`, [
+    ...accountFields,
+    optional(placeFields[2] as Field),
+    text('name', 'Its name.', { otherNames: ['loadBalancerName'] }),
+    objects('listeners', 'Ports and protocols.', listenerFields),
+    json('healthCheck', 'How instances are checked. On this machine: a protocol, a port and a path, as in HTTP:8080/health.'),
+    number('healthInterval', 'Seconds between two checks.', { default: 10 }),
+    textListField('securityGroups', 'Its security groups.', { choicesFrom: 'security-groups' }),
+  ]),
+  traffic.pipeline('upsertLoadBalancers', 'Create or change load balancers', 'Creates or changes several load balancers.', [
+    optional(accountFields[0] as Field),
+    optional(accountFields[1] as Field),
+    objects('loadBalancers', `Each as in upsertLoadBalancer. ${passedOn}`),
+  ]),
+  traffic.both('deleteLoadBalancer', 'Delete a load balancer', 'Deletes a load balancer that no server group uses.', [
+    ...placeFields,
+    text('loadBalancerName', 'Its name.', { required: true, otherNames: ['name'], choicesFrom: 'load-balancers' }),
+  ]),
   ...[
     ['mapLoadBalancers', 'Connect load balancers', 'Connects a server group with load balancers.'],
     ['unmapLoadBalancers', 'Disconnect load balancers', 'Disconnects a server group from load balancers.'],
-  ].map(
-    ([type = '', label = '', description = '']): StageDescription => ({
-      type,
-      label,
-      group: 'Traffic',
-      use: 'task',
-      description,
-      fields: [...placeFields, serverGroup, textListField('loadBalancers', 'Their names.', { choicesFrom: 'load-balancers' })],
-    }),
+  ].map(([type = '', label = '', description = '']) =>
+    traffic.task(type, label, description, [
+      ...placeFields,
+      serverGroup,
+      textListField('loadBalancers', 'Their names.', { choicesFrom: 'load-balancers' }),
+    ]),
   ),
-  stage('upsertSecurityGroup', 'Create or change a security group', {
-    group: 'Traffic',
-    use: 'task',
-    description: `Creates a security group or changes its rules. ${passedOn}`,
-    fields: [
+  traffic.task(
+    'upsertSecurityGroup',
+    'Create or change a security group',
+    `Creates a security group or changes its rules. ${passedOn}`,
+    [
       ...placeFields,
       text('name', 'Its name.', { required: true, otherNames: ['securityGroupName'] }),
       text('description', 'For readers.', { required: true }),
@@ -406,200 +350,144 @@ export const infrastructureStages: readonly StageDescription[] = [
         ...portFields,
       ]),
     ],
-  }),
-  stage('deleteSecurityGroup', 'Delete a security group', {
-    group: 'Traffic',
-    use: 'task',
-    description: 'Deletes a security group that no server group uses.',
-    fields: [
-      ...placeFields,
-      text('securityGroupName', 'Its name.', { required: true, otherNames: ['name'], choicesFrom: 'security-groups' }),
-    ],
-  }),
-  stage('updateSecurityGroupsForServerGroup', 'Change the security groups of a server group', {
-    group: 'Traffic',
-    use: 'task',
-    description: 'Gives a server group other security groups.',
-    fields: [...placeFields, serverGroup, textListField('securityGroups', 'Their names.', { choicesFrom: 'security-groups' })],
-  }),
-  stage('bake', 'Bake', {
-    group: 'Images',
-    use: 'pipeline',
-    description: 'Bakes an image in each region, and hands it to later stages.',
-    fields: [
-      { ...optional(placeFields[0] as Field), help: 'The provider of the image; unless given, the bakery decides.' },
-      { ...optional(placeFields[2] as Field), default: ['global'] },
-      text('package', 'Packages to install, separated by blanks.'),
-      text('baseOs', 'The base image.', { choicesFrom: 'base-images' }),
-      ...[
-        ['baseLabel', 'Label of the base image: release, candidate, previous, unstable or foundation.'],
-        ['baseAmi', 'A base image by its id.'],
-        ['baseName', 'A base image by its name.'],
-        ['vmType', 'Type of the virtual machine.'],
-        ['storeType', 'Where the image is stored.'],
-        ['amiName', 'Name of the image.'],
-        ['amiSuffix', 'End of the name of the image.'],
-        ['enhancedNetworking', 'Whether the image has enhanced networking.'],
-        ['instanceType', 'Type of the machine that bakes.'],
-        ['accountName', 'The account.'],
-        ['organization', 'Organization of the packages.'],
-        ['templateFileName', 'The template.'],
-        ['varFileName', 'A file with values for the template.'],
-        ['publisher', 'Publisher of the base image.'],
-        ['offer', 'Offer of the base image.'],
-        ['sku', 'Edition of the base image.'],
-        ['osType', 'Operating system.'],
-        ['packageType', 'Kind of the packages.'],
-        ['customManagedImageName', 'Base image by the name of a managed one.'],
-        ['buildHost', 'Build server of the package.'],
-        ['job', 'Build job of the package.'],
-        ['buildNumber', 'Number of the build.'],
-        ['commitHash', 'Commit of the build.'],
-        ['buildInfoUrl', 'Address of the build.'],
-        ['user', 'User of the bake; unless given, that of the execution.'],
-      ].map(([name = '', help = '']) => text(name, help)),
-      flag('upgrade', 'Brings installed packages up to date.'),
-      map('extendedAttributes', 'Values for the template.'),
-      textListField('packageArtifactIds', 'Artifacts to install.', { choicesFrom: 'artifacts' }),
-      objects('packageArtifacts', 'Further artifacts to install.'),
-      flag('rebake', 'Bakes even if an equal image exists.'),
-    ],
-  }),
+  ),
+  traffic.task('deleteSecurityGroup', 'Delete a security group', 'Deletes a security group that no server group uses.', [
+    ...placeFields,
+    text('securityGroupName', 'Its name.', { required: true, otherNames: ['name'], choicesFrom: 'security-groups' }),
+  ]),
+  traffic.task(
+    'updateSecurityGroupsForServerGroup',
+    'Change the security groups of a server group',
+    'Gives a server group other security groups.',
+    [...placeFields, serverGroup, textListField('securityGroups', 'Their names.', { choicesFrom: 'security-groups' })],
+  ),
+  images.pipeline('bake', 'Bake', 'Bakes an image in each region, and hands it to later stages.', [
+    { ...optional(placeFields[0] as Field), help: 'The provider of the image; unless given, the bakery decides.' },
+    { ...optional(placeFields[2] as Field), default: ['global'] },
+    text('package', 'Packages to install, separated by blanks.'),
+    text('baseOs', 'The base image.', { choicesFrom: 'base-images' }),
+    ...[
+      ['baseLabel', 'Label of the base image: release, candidate, previous, unstable or foundation.'],
+      ['baseAmi', 'A base image by its id.'],
+      ['baseName', 'A base image by its name.'],
+      ['vmType', 'Type of the virtual machine.'],
+      ['storeType', 'Where the image is stored.'],
+      ['amiName', 'Name of the image.'],
+      ['amiSuffix', 'End of the name of the image.'],
+      ['enhancedNetworking', 'Whether the image has enhanced networking.'],
+      ['instanceType', 'Type of the machine that bakes.'],
+      ['accountName', 'The account.'],
+      ['organization', 'Organization of the packages.'],
+      ['templateFileName', 'The template.'],
+      ['varFileName', 'A file with values for the template.'],
+      ['publisher', 'Publisher of the base image.'],
+      ['offer', 'Offer of the base image.'],
+      ['sku', 'Edition of the base image.'],
+      ['osType', 'Operating system.'],
+      ['packageType', 'Kind of the packages.'],
+      ['customManagedImageName', 'Base image by the name of a managed one.'],
+      ['buildHost', 'Build server of the package.'],
+      ['job', 'Build job of the package.'],
+      ['buildNumber', 'Number of the build.'],
+      ['commitHash', 'Commit of the build.'],
+      ['buildInfoUrl', 'Address of the build.'],
+      ['user', 'User of the bake; unless given, that of the execution.'],
+    ].map(([name = '', help = '']) => text(name, help)),
+    flag('upgrade', 'Brings installed packages up to date.'),
+    map('extendedAttributes', 'Values for the template.'),
+    textListField('packageArtifactIds', 'Artifacts to install.', { choicesFrom: 'artifacts' }),
+    objects('packageArtifacts', 'Further artifacts to install.'),
+    flag('rebake', 'Bakes even if an equal image exists.'),
+  ]),
   ...[
     ['findImage', 'Find an image'],
     ['findImageFromCluster', 'Find the image of a cluster'],
     ['findAmi', 'Find the image of a cluster (older name)'],
-  ].map(
-    ([type = '', label = '']): StageDescription => ({
-      type,
-      label,
-      group: 'Images',
-      use: 'pipeline',
-      description: 'Finds the image that a cluster runs, for later stages.',
-      fields: [
-        ...placeFields,
-        cluster,
-        choice('selectionStrategy', 'Which server group of the cluster; FAIL if there are several.', {
-          choices: ['NEWEST', 'LARGEST', 'OLDEST', 'FAIL'],
-          onlyChoices: true,
-          default: 'NEWEST',
-        }),
-        flag('onlyEnabled', 'Looks at enabled server groups only.', { default: true }),
-      ],
-    }),
+  ].map(([type = '', label = '']) =>
+    images.pipeline(type, label, 'Finds the image that a cluster runs, for later stages.', [
+      ...placeFields,
+      cluster,
+      choice('selectionStrategy', 'Which server group of the cluster; FAIL if there are several.', {
+        choices: ['NEWEST', 'LARGEST', 'OLDEST', 'FAIL'],
+        onlyChoices: true,
+        default: 'NEWEST',
+      }),
+      flag('onlyEnabled', 'Looks at enabled server groups only.', { default: true }),
+    ]),
   ),
-  stage('findImageFromTags', 'Find an image by tags', {
-    group: 'Images',
-    use: 'pipeline',
-    description: 'Finds the newest image of a package with given tags, for later stages.',
-    fields: [
+  images.pipeline(
+    'findImageFromTags',
+    'Find an image by tags',
+    'Finds the newest image of a package with given tags, for later stages.',
+    [
       placeFields[0] as Field,
       placeFields[2] as Field,
       text('packageName', 'Name of the package.', { required: true }),
       map('tags', 'Tags of the image.'),
     ],
-  }),
-  stage('upsertImageTags', 'Tag images', {
-    group: 'Images',
-    use: 'both',
-    description: 'Adds tags to images.',
-    fields: [
-      ...accountFields,
-      optional(placeFields[2] as Field),
-      textListField('imageNames', 'The images.', { choicesFrom: 'images', otherNames: ['imageName'] }),
-      map('tags', 'The tags.'),
-    ],
-  }),
-  stage('deleteImage', 'Delete images', {
-    group: 'Images',
-    use: 'task',
-    description: 'Deletes images that no server group uses.',
-    fields: [
-      ...accountFields,
-      optional(placeFields[2] as Field),
-      textListField('imageIds', 'The images.', { choicesFrom: 'images' }),
-    ],
-  }),
-  stage('runJob', 'Run a job', {
-    group: 'Jobs',
-    use: 'both',
-    description: `Runs a program to its end. ${passedOn}`,
-    fields: [
-      ...placeFields,
-      applicationField,
-      text('imageId', 'The image.', { choicesFrom: 'images' }),
-      json('command', 'The command, as a text or a list.'),
-      map('env', 'On this machine: environment variables.'),
-      text('propertyFile', 'File with properties that the job writes; they become outputs.'),
-      waitsForCompletion,
-    ],
-  }),
-  stage('runCommand', 'Run a command', {
-    group: 'Jobs',
-    use: 'pipeline',
-    description: 'Runs a command on this machine. Only where bakes may run commands.',
-    fields: [
-      { ...optional(accountFields[1] as Field), default: standalone.account },
-      { ...optional(placeFields[2] as Field), default: [standalone.region] },
-      json('command', 'The command, as a text or a list.'),
-      map('env', 'Environment variables.'),
-      text('propertyFile', 'File with properties that the command writes; they become outputs.'),
-      waitsForCompletion,
-    ],
-  }),
-  stage('destroyJob', 'Destroy a job', {
-    group: 'Jobs',
-    use: 'task',
-    description: 'Stops a job and removes it.',
-    fields: [...placeFields, applicationField, text('jobName', 'The job.', { required: true, otherNames: ['jobId'] })],
-  }),
+  ),
+  images.both('upsertImageTags', 'Tag images', 'Adds tags to images.', [
+    ...accountFields,
+    optional(placeFields[2] as Field),
+    textListField('imageNames', 'The images.', { choicesFrom: 'images', otherNames: ['imageName'] }),
+    map('tags', 'The tags.'),
+  ]),
+  images.task('deleteImage', 'Delete images', 'Deletes images that no server group uses.', [
+    ...accountFields,
+    optional(placeFields[2] as Field),
+    textListField('imageIds', 'The images.', { choicesFrom: 'images' }),
+  ]),
+  jobs.both('runJob', 'Run a job', `Runs a program to its end. ${passedOn}`, [
+    ...placeFields,
+    applicationField,
+    text('imageId', 'The image.', { choicesFrom: 'images' }),
+    json('command', 'The command, as a text or a list.'),
+    map('env', 'On this machine: environment variables.'),
+    text('propertyFile', 'File with properties that the job writes; they become outputs.'),
+    waitsForCompletion,
+  ]),
+  jobs.pipeline('runCommand', 'Run a command', 'Runs a command on this machine. Only where bakes may run commands.', [
+    { ...optional(accountFields[1] as Field), default: standalone.account },
+    { ...optional(placeFields[2] as Field), default: [standalone.region] },
+    json('command', 'The command, as a text or a list.'),
+    map('env', 'Environment variables.'),
+    text('propertyFile', 'File with properties that the command writes; they become outputs.'),
+    waitsForCompletion,
+  ]),
+  jobs.task('destroyJob', 'Destroy a job', 'Stops a job and removes it.', [
+    ...placeFields,
+    applicationField,
+    text('jobName', 'The job.', { required: true, otherNames: ['jobId'] }),
+  ]),
   ...[
     ['saveSnapshot', 'Save a snapshot', 'Saves what is deployed of an application.'],
     ['restoreSnapshot', 'Restore a snapshot', 'Brings back what a snapshot holds.'],
     ['deleteSnapshot', 'Delete a snapshot', 'Deletes a snapshot.'],
-  ].map(
-    ([type = '', label = '', description = '']): StageDescription => ({
-      type,
-      label,
-      group: 'Records',
-      use: 'task',
-      description,
-      fields: [
-        ...accountFields,
-        text('applicationName', 'The application.', { choicesFrom: 'applications', otherNames: ['application'] }),
-        ...(type === 'saveSnapshot' ? [] : [moment('snapshotTimestamp', 'When the snapshot was saved.') satisfies Field]),
-      ],
-    }),
+  ].map(([type = '', label = '', description = '']) =>
+    records.task(type, label, description, [
+      ...accountFields,
+      text('applicationName', 'The application.', { choicesFrom: 'applications', otherNames: ['application'] }),
+      ...(type === 'saveSnapshot' ? [] : [moment('snapshotTimestamp', 'When the snapshot was saved.') satisfies Field]),
+    ]),
   ),
   ...[
     ['upsertScalingPolicy', 'Create or change a scaling policy'],
     ['deleteScalingPolicy', 'Delete a scaling policy'],
     ['upsertServerGroupTags', 'Tag a server group'],
-  ].map(
-    ([type = '', label = '']): StageDescription => ({
-      type,
-      label,
-      group: 'Server groups',
-      use: 'task',
-      description: `${label}, where the provider can. All fields go to the provider as they are.`,
-      fields: [...placeFields, serverGroup],
-    }),
+  ].map(([type = '', label = '']) =>
+    serverGroups.task(type, label, `${label}, where the provider can. All fields go to the provider as they are.`, [
+      ...placeFields,
+      serverGroup,
+    ]),
   ),
   ...[
     ['upsertEntityTags', 'Tag a resource'],
     ['deleteEntityTags', 'Delete tags of a resource'],
     ['bulkUpsertEntityTags', 'Tag resources'],
-  ].map(
-    ([type = '', label = '']): StageDescription => ({
-      type,
-      label,
-      group: 'Records',
-      use: 'task',
-      description: `${label}, such as a server group, with notes for readers.`,
-      fields: [
-        object('entityRef', 'The resource: entityType, entityId, account, region and cloudProvider.'),
-        json('tags', 'The tags.'),
-      ],
-    }),
+  ].map(([type = '', label = '']) =>
+    records.task(type, label, `${label}, such as a server group, with notes for readers.`, [
+      object('entityRef', 'The resource: entityType, entityId, account, region and cloudProvider.'),
+      json('tags', 'The tags.'),
+    ]),
   ),
 ]
