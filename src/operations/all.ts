@@ -56,91 +56,52 @@ import { taskOperations } from './resources/tasks.ts'
 import { templateOperations } from './resources/templates.ts'
 import { webhookOperations } from './resources/webhooks.ts'
 
-export const subjects: readonly Subject[] = [
-  {
-    name: 'Applications',
-    description: 'Owners of pipelines, clusters and permissions. Tasks create, change and delete them.',
-    operations: applicationOperations,
-  },
-  {
-    name: 'Pipelines',
-    description: 'Definitions of pipelines and of deployment strategies, with their revisions.',
-    operations: [...pipelineOperations, ...strategyOperations, ...orderOperations],
-  },
-  {
-    name: 'Executions',
-    description: 'Runs of pipelines: start, follow, cancel, judge, and evaluate expressions against them.',
-    operations: [...pipelineStartOperations, ...executionOperations, ...executionStreamOperations, ...expressionOperations],
-  },
-  {
-    name: 'Tasks',
-    description: 'Work that belongs to no pipeline: changes of applications, projects and infrastructure.',
-    operations: [...taskOperations, ...taskStreamOperations],
-  },
-  {
-    name: 'Projects',
-    description: 'Applications that are shown together, with their clusters and pipelines.',
-    operations: projectOperations,
-  },
-  {
-    name: 'Server groups',
-    description: 'Clusters, server groups, their managers, and further reports of cloud providers.',
-    operations: [...clusterOperations, ...serverGroupOperations, ...infrastructureOperations],
-  },
-  {
-    name: 'Instances and jobs',
-    description: 'Single instances with their health and console output, and jobs that run to an end.',
-    operations: [...instanceOperations, ...jobOperations],
-  },
-  {
-    name: 'Load balancers',
-    description: 'Load balancers and the server groups behind them.',
-    operations: loadBalancerOperations,
-  },
-  {
-    name: 'Security groups',
-    description: 'Security groups, also under their newer name of firewalls.',
-    operations: securityGroupOperations,
-  },
-  {
-    name: 'Networks',
-    description: 'Networks, subnets and instance types.',
-    operations: networkOperations,
-  },
-  {
-    name: 'Images',
-    description: 'Machine and container images, the options and logs of bakes, and charts.',
-    operations: [...imageOperations, ...bakeryOperations, ...chartOperations],
-  },
-  {
-    name: 'Builds',
-    description: 'Build servers, their jobs and builds.',
-    operations: [...buildOperations, ...integrationOperations],
-  },
-  {
-    name: 'Artifacts',
-    description: 'Results of builds that pipelines deploy.',
-    operations: artifactOperations,
-  },
-  {
-    name: 'Accounts',
-    description: 'Accounts of cloud providers, and the definitions of those that can be changed at run time.',
-    operations: accountOperations,
-  },
-  {
-    name: 'Search',
-    description: 'Finds applications, clusters, instances and other resources by a part of their name.',
-    operations: searchOperations,
-  },
-  {
-    name: 'Snapshots',
-    description: 'States of the infrastructure of an application.',
-    operations: snapshotOperations,
-  },
-  {
-    name: 'Users',
-    description: 'The logged-in user, permissions and their reasons, login sessions, and the audit log.',
-    operations: [
+/** Name, description and operations of each subject. */
+const rows: readonly (readonly [name: string, description: string, operations: readonly Operation[]])[] = [
+  ['Applications', 'Owners of pipelines, clusters and permissions. Tasks create, change and delete them.', applicationOperations],
+  [
+    'Pipelines',
+    'Definitions of pipelines and of deployment strategies, with their revisions.',
+    [...pipelineOperations, ...strategyOperations, ...orderOperations],
+  ],
+  [
+    'Executions',
+    'Runs of pipelines: start, follow, cancel, judge, and evaluate expressions against them.',
+    [...pipelineStartOperations, ...executionOperations, ...executionStreamOperations, ...expressionOperations],
+  ],
+  [
+    'Tasks',
+    'Work that belongs to no pipeline: changes of applications, projects and infrastructure.',
+    [...taskOperations, ...taskStreamOperations],
+  ],
+  ['Projects', 'Applications that are shown together, with their clusters and pipelines.', projectOperations],
+  [
+    'Server groups',
+    'Clusters, server groups, their managers, and further reports of cloud providers.',
+    [...clusterOperations, ...serverGroupOperations, ...infrastructureOperations],
+  ],
+  [
+    'Instances and jobs',
+    'Single instances with their health and console output, and jobs that run to an end.',
+    [...instanceOperations, ...jobOperations],
+  ],
+  ['Load balancers', 'Load balancers and the server groups behind them.', loadBalancerOperations],
+  ['Security groups', 'Security groups, also under their newer name of firewalls.', securityGroupOperations],
+  ['Networks', 'Networks, subnets and instance types.', networkOperations],
+  [
+    'Images',
+    'Machine and container images, the options and logs of bakes, and charts.',
+    [...imageOperations, ...bakeryOperations, ...chartOperations],
+  ],
+  ['Builds', 'Build servers, their jobs and builds.', [...buildOperations, ...integrationOperations]],
+  ['Artifacts', 'Results of builds that pipelines deploy.', artifactOperations],
+  ['Accounts', 'Accounts of cloud providers, and the definitions of those that can be changed at run time.', accountOperations],
+  ['Search', 'Finds applications, clusters, instances and other resources by a part of their name.', searchOperations],
+  ['Snapshots', 'States of the infrastructure of an application.', snapshotOperations],
+  [
+    'Users',
+    'The logged-in user, permissions and their reasons, login sessions, and the audit log.',
+    [
       ...authOperations,
       ...createAccessOperations(() => allOperations),
       ...loginSessionOperations,
@@ -148,53 +109,32 @@ export const subjects: readonly Subject[] = [
       ...auditOperations,
       ...adminOperations,
     ],
-  },
-  {
-    name: 'API tokens',
-    description: 'Credentials of programs.',
-    operations: apiTokenOperations,
-  },
-  {
-    name: 'Triggers',
-    description: 'Events from outside, timers, notifications, and what stages and expressions may use.',
-    operations: [...webhookOperations, ...cronOperations, ...notificationOperations, ...capabilityOperations],
-  },
-  {
-    name: 'Templates',
-    description: 'Pipeline templates of versions 1 and 2.',
-    operations: templateOperations,
-  },
-  {
-    name: 'Tags',
-    description: 'Tags of entities such as server groups.',
-    operations: entityTagOperations,
-  },
-  {
-    name: 'Canaries',
-    description: 'Canary configurations and analyses.',
-    operations: canaryOperations,
-  },
-  {
-    name: 'Managed delivery',
-    description: 'Delivery configurations, environments and managed resources, and the clean-up of unused resources.',
-    operations: [
+  ],
+  ['API tokens', 'Credentials of programs.', apiTokenOperations],
+  [
+    'Triggers',
+    'Events from outside, timers, notifications, and what stages and expressions may use.',
+    [...webhookOperations, ...cronOperations, ...notificationOperations, ...capabilityOperations],
+  ],
+  ['Templates', 'Pipeline templates of versions 1 and 2.', templateOperations],
+  ['Tags', 'Tags of entities such as server groups.', entityTagOperations],
+  ['Canaries', 'Canary configurations and analyses.', canaryOperations],
+  [
+    'Managed delivery',
+    'Delivery configurations, environments and managed resources, and the clean-up of unused resources.',
+    [
       ...managedApplicationOperations,
       ...managedResourceOperations,
       ...managedOperations,
       ...deliveryConfigOperations,
       ...cleanupOperations,
     ],
-  },
-  {
-    name: 'Cloud extras',
-    description: 'ECS, service brokers, and data that operators store.',
-    operations: [...ecsOperations, ...storedDataOperations],
-  },
-  {
-    name: 'Gateway',
-    description:
-      'Fairlead itself: version, health, metrics, the API document, plugins, and what the web UI asks for at its start.',
-    operations: [
+  ],
+  ['Cloud extras', 'ECS, service brokers, and data that operators store.', [...ecsOperations, ...storedDataOperations]],
+  [
+    'Gateway',
+    'Fairlead itself: version, health, metrics, the API document, plugins, and what the web UI asks for at its start.',
+    [
       ...systemOperations,
       ...doctorOperations,
       ...pluginOperations,
@@ -202,7 +142,9 @@ export const subjects: readonly Subject[] = [
       ...bannerOperations,
       ...outsideOperations,
     ],
-  },
+  ],
 ]
+
+export const subjects: readonly Subject[] = rows.map(([name, description, operations]) => ({ name, description, operations }))
 
 export const allOperations: readonly Operation[] = subjects.flatMap(({ operations }) => operations)

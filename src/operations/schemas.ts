@@ -33,9 +33,14 @@ export const Ref = z
 /** The answer to a request that submits a task. */
 export const submitted = { success: 202, answer: Ref } as const
 
+/** Fields of an object with one schema. */
+export function alike<Schema extends z.ZodType, Name extends string>(schema: Schema, ...names: readonly Name[]) {
+  return Object.fromEntries(names.map((name) => [name, schema])) as Record<Name, Schema>
+}
+
 /** Texts that may be null or missing, as fields of an object. */
 export function optionalTextsModel<Name extends string>(...names: readonly Name[]): Record<Name, typeof optionalText> {
-  return Object.fromEntries(names.map((name) => [name, optionalText])) as Record<Name, typeof optionalText>
+  return alike(optionalText, ...names)
 }
 
 const optionalText = z.string().nullish()

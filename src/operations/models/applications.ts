@@ -24,18 +24,15 @@ export const TrafficGuard = z
 export const ApplicationAttributes = z
   .looseObject({
     name: z.string(),
-    email: z.string().nullish(),
-    description: z.string().nullish(),
+    ...optionalTextsModel('email', 'description', 'lastModifiedBy', 'repoType', 'repoProjectKey', 'repoSlug', 'aliases'),
     cloudProviders: z.string().nullish().describe('Comma-separated.'),
     accounts: z.string().nullish().describe('Those in which the application runs, comma-separated.'),
     createTs: z.string().nullish().describe('Milliseconds since the epoch.'),
     updateTs: z.string().nullish().describe('Milliseconds since the epoch.'),
-    lastModifiedBy: z.string().nullish(),
     permissions: PermissionsModel.nullish(),
     trafficGuards: z.array(TrafficGuard).nullish(),
     instancePort: z.int().nullish(),
     platformHealthOnly: z.boolean().nullish(),
-    ...optionalTextsModel('repoType', 'repoProjectKey', 'repoSlug', 'aliases'),
   })
   .meta({ id: 'ApplicationAttributes', description: 'Attributes of an application; any others are allowed beside these.' })
 
@@ -66,19 +63,17 @@ export const Project = z
   .looseObject({
     id: z.string().optional(),
     name: z.string(),
-    email: z.string().nullish(),
+    ...optionalTextsModel('email', 'lastModifiedBy'),
     config: ProjectConfig.nullish(),
     createTs: millisecondsModel.nullish(),
     updateTs: millisecondsModel.nullish(),
-    lastModifiedBy: z.string().nullish(),
   })
   .meta({ id: 'Project' })
 
 export const ProjectClusterModel = z
   .looseObject({
     account: z.string(),
-    stack: z.string().nullish(),
-    detail: z.string().nullish(),
+    ...optionalTextsModel('stack', 'detail'),
     applications: z.array(AnyObject).nullish().describe('Each with its clusters and the builds that run there.'),
     instanceCounts: AnyObject.nullish(),
   })
@@ -90,9 +85,8 @@ export const SnapshotModel = z
     application: z.string(),
     account: z.string(),
     infrastructure: AnyObject.nullish().describe('Kind of resource to name to definition.'),
-    configLang: z.string().nullish(),
+    ...optionalTextsModel('configLang', 'lastModifiedBy'),
     timestamp: millisecondsModel.nullish(),
     lastModified: millisecondsModel.nullish(),
-    lastModifiedBy: z.string().nullish(),
   })
   .meta({ id: 'Snapshot' })

@@ -1,24 +1,19 @@
 /** Builds and bakes: jobs of build servers, their builds, and base images. */
 import { z } from 'zod'
-import { AnyObject } from '../schemas.ts'
+import { AnyObject, alike, optionalTextsModel } from '../schemas.ts'
 
 const text = z.string().nullish()
 
 export const BuildJob = z
   .looseObject({
-    name: text,
-    displayName: text,
-    description: text,
-    url: text,
+    ...optionalTextsModel('name', 'displayName', 'description', 'url'),
     buildable: z.boolean().nullish(),
     concurrentBuild: z.boolean().nullish(),
     parameterDefinitionList: z
       .array(
         z.looseObject({
           name: z.string(),
-          description: text,
-          type: text,
-          defaultValue: text,
+          ...optionalTextsModel('description', 'type', 'defaultValue'),
           choices: z.array(z.string()).nullish(),
         }),
       )
@@ -31,14 +26,10 @@ export const Build = z
     number: z.int().nullish(),
     building: z.boolean().nullish(),
     result: text.describe('SUCCESS, UNSTABLE, BUILDING, ABORTED, FAILURE or NOT_BUILT; absent while it runs.'),
-    name: text,
-    id: text,
-    url: text,
+    ...optionalTextsModel('name', 'id', 'url'),
     timestamp: z.union([z.string(), z.int()]).nullish().describe('Start in milliseconds since the epoch.'),
     duration: z.int().nullish().describe('Milliseconds.'),
-    artifacts: z.array(AnyObject).nullish(),
-    testResults: z.array(AnyObject).nullish(),
-    scm: z.array(AnyObject).nullish(),
+    ...alike(z.array(AnyObject).nullish(), 'artifacts', 'testResults', 'scm'),
     properties: AnyObject.nullish(),
   })
   .meta({ id: 'Build' })
@@ -50,10 +41,7 @@ export const BakeOptions = z
       .array(
         z.looseObject({
           id: z.string(),
-          shortDescription: text,
-          detailedDescription: text,
-          packageType: text,
-          osType: text,
+          ...optionalTextsModel('shortDescription', 'detailedDescription', 'packageType', 'osType'),
         }),
       )
       .nullish(),

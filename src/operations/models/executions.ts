@@ -1,6 +1,6 @@
 /** Executions and tasks as the orchestrator reports them, and requests that start them. */
 import { z } from 'zod'
-import { AnyObject, millisecondsModel, optionalTextsModel } from '../schemas.ts'
+import { AnyObject, alike, millisecondsModel, optionalTextsModel } from '../schemas.ts'
 import { Artifact, Notification } from './pipelines.ts'
 
 const ExecutionStatus = z
@@ -28,10 +28,7 @@ const TaskStep = z
     status: ExecutionStatus,
     startTime: millisecondsModel.nullish(),
     endTime: millisecondsModel.nullish(),
-    stageStart: z.boolean().nullish(),
-    stageEnd: z.boolean().nullish(),
-    loopStart: z.boolean().nullish(),
-    loopEnd: z.boolean().nullish(),
+    ...alike(z.boolean().nullish(), 'stageStart', 'stageEnd', 'loopStart', 'loopEnd'),
     taskExceptionDetails: AnyObject.nullish(),
   })
   .meta({ id: 'TaskStep', description: 'A step of a stage.' })
@@ -39,19 +36,14 @@ const TaskStep = z
 export const StageModel = z
   .looseObject({
     id: z.string(),
-    refId: z.string().nullish(),
+    ...optionalTextsModel('refId', 'name', 'parentStageId'),
     type: z.string(),
-    name: z.string().nullish(),
     status: ExecutionStatus,
-    startTime: millisecondsModel.nullish(),
-    endTime: millisecondsModel.nullish(),
-    startTimeExpiry: millisecondsModel.nullish(),
-    scheduledTime: millisecondsModel.nullish(),
+    ...alike(millisecondsModel.nullish(), 'startTime', 'endTime', 'startTimeExpiry', 'scheduledTime'),
     context: AnyObject.describe('Settings, results and errors of the stage.'),
     outputs: AnyObject.describe('What later stages may read.'),
     tasks: z.array(TaskStep),
     requisiteStageRefIds: z.array(z.string()).nullish(),
-    parentStageId: z.string().nullish(),
     syntheticStageOwner: z.enum(['STAGE_BEFORE', 'STAGE_AFTER']).nullish(),
     lastModified: AnyObject.nullish(),
   })
@@ -87,42 +79,35 @@ export const ExecutionModel = z
     id: z.string(),
     type: z.enum(['PIPELINE', 'ORCHESTRATION']),
     application: z.string(),
-    name: z.string().nullish(),
-    description: z.string().nullish(),
+    ...optionalTextsModel('name', 'description', 'pipelineConfigId', 'canceledBy', 'cancellationReason', 'origin', 'rootId'),
     status: ExecutionStatus,
-    pipelineConfigId: z.string().nullish(),
     buildTime: millisecondsModel.nullish().describe('When it was submitted, in milliseconds since the epoch.'),
-    startTime: millisecondsModel.nullish(),
-    endTime: millisecondsModel.nullish(),
-    startTimeExpiry: millisecondsModel.nullish(),
+    ...alike(millisecondsModel.nullish(), 'startTime', 'endTime', 'startTimeExpiry'),
     canceled: z.boolean().nullish().describe('Cancellation was asked for.'),
-    canceledBy: z.string().nullish(),
-    cancellationReason: z.string().nullish(),
-    paused: AnyObject.nullish(),
+    ...alike(AnyObject.nullish(), 'paused', 'authentication', 'initialConfig', 'templateVariables'),
     limitConcurrent: z.boolean().nullish(),
     keepWaitingPipelines: z.boolean().nullish(),
     maxConcurrentExecutions: z.int().nullish(),
-    origin: z.string().nullish(),
-    authentication: AnyObject.nullish(),
     trigger: TriggerModel,
     stages: z.array(StageModel),
     notifications: z.array(AnyObject).nullish(),
-    initialConfig: AnyObject.nullish(),
     systemNotifications: z.array(AnyObject).nullish(),
-    templateVariables: AnyObject.nullish(),
-    rootId: z.string().nullish(),
   })
   .meta({ id: 'Execution', description: 'A run of a pipeline, or of a task.' })
 
 export const FailedStage = z
   .looseObject({
     pipelineExecutionId: z.string(),
-    ...optionalTextsModel('pipelineExecutionName', 'pipelineApplication', 'pipelineExecutionUrl'),
+    ...optionalTextsModel(
+      'pipelineExecutionName',
+      'pipelineApplication',
+      'pipelineExecutionUrl',
+      'stageName',
+      'stageType',
+      'stageException',
+    ),
     stageId: z.string(),
-    stageName: z.string().nullish(),
-    stageType: z.string().nullish(),
     stageStatus: ExecutionStatus.nullish(),
-    stageException: z.string().nullish(),
   })
   .meta({ id: 'FailedStage', description: 'A stage that made an execution fail, with its error.' })
 
@@ -139,9 +124,7 @@ export const TaskModel = z
     name: z.string().nullish(),
     application: z.string(),
     status: ExecutionStatus,
-    buildTime: millisecondsModel.nullish(),
-    startTime: millisecondsModel.nullish(),
-    endTime: millisecondsModel.nullish(),
+    ...alike(millisecondsModel.nullish(), 'buildTime', 'startTime', 'endTime'),
     steps: z.array(TaskStep),
     variables: z.array(z.looseObject({ key: z.string(), value: z.unknown() })).describe('Results; `exception` has the error.'),
     execution: ExecutionModel.nullish(),
@@ -188,9 +171,7 @@ export const TaskJudgement = z
           stage: z.string(),
           type: z.string(),
           message: z.string().optional().describe('What the stage does, where it is no operation of the infrastructure.'),
-          operation: z.string().optional(),
-          account: z.string().optional(),
-          region: z.string().optional(),
+          ...alike(z.string().optional(), 'operation', 'account', 'region'),
           objects: z.array(z.string()).optional().describe('Names of server groups, instances and the like.'),
           capacity: AnyObject.optional().describe('Of the server group afterwards.'),
         }),
@@ -213,16 +194,12 @@ export const StageUpdate = z
 export const CloudOperation = z
   .looseObject({
     id: z.string(),
-    requestId: z.string().nullish(),
-    ownerId: z.string().nullish(),
+    ...optionalTextsModel('requestId', 'ownerId'),
     startTimeMs: millisecondsModel.nullish(),
     status: z
       .looseObject({
-        phase: z.string().nullish(),
-        status: z.string().nullish(),
-        completed: z.boolean().nullish(),
-        failed: z.boolean().nullish(),
-        retryable: z.boolean().nullish(),
+        ...optionalTextsModel('phase', 'status'),
+        ...alike(z.boolean().nullish(), 'completed', 'failed', 'retryable'),
       })
       .nullish(),
     history: z.array(z.looseObject({ phase: z.string().nullish(), status: z.string().nullish() })).nullish(),

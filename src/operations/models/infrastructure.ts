@@ -1,6 +1,6 @@
 /** Accounts, clusters, server groups, instances, load balancers, networks, images, jobs, search results. */
 import { z } from 'zod'
-import { AnyObject, millisecondsModel, optionalTextsModel } from '../schemas.ts'
+import { AnyObject, alike, millisecondsModel, optionalTextsModel } from '../schemas.ts'
 
 const names = z.array(z.string())
 
@@ -14,9 +14,8 @@ const Moniker = z
 export const AccountModel = z
   .looseObject({
     name: z.string(),
-    accountId: z.string().nullish(),
+    ...optionalTextsModel('accountId', 'cloudProvider', 'environment', 'accountType'),
     type: z.string().describe('Cloud provider.'),
-    ...optionalTextsModel('cloudProvider', 'environment', 'accountType'),
     requiredGroupMembership: names.nullish(),
     permissions: z.record(z.string(), names).optional().describe('Roles by authorization; empty means open.'),
     authorized: z.boolean().describe('Whether the caller may write to it.'),
@@ -38,11 +37,10 @@ const HealthState = z.string().describe('Up, Down, Starting, OutOfService, Unkno
 export const InstanceModel = z
   .looseObject({
     name: z.string(),
-    ...optionalTextsModel('id', 'humanReadableName', 'account', 'region', 'zone'),
+    ...optionalTextsModel('id', 'humanReadableName', 'account', 'region', 'zone', 'serverGroup', 'cluster', 'cloudProvider'),
     healthState: HealthState.nullish(),
     launchTime: millisecondsModel.nullish(),
     health: z.array(AnyObject).nullish(),
-    ...optionalTextsModel('serverGroup', 'cluster', 'cloudProvider'),
     insightActions,
   })
   .meta({ id: 'Instance' })
@@ -59,9 +57,8 @@ const InstanceCounts = z
 export const ServerGroupModel = z
   .looseObject({
     name: z.string(),
-    account: z.string().nullish(),
+    ...optionalTextsModel('account', 'type', 'cloudProvider', 'cluster', 'application', 'instanceType', 'vpcId'),
     region: z.string(),
-    ...optionalTextsModel('type', 'cloudProvider', 'cluster', 'application'),
     moniker: Moniker.nullish(),
     createdTime: millisecondsModel.nullish(),
     isDisabled: z.boolean().nullish().describe('Takes no traffic.'),
@@ -69,15 +66,10 @@ export const ServerGroupModel = z
     capacity: Capacity.nullish(),
     instanceCounts: InstanceCounts.nullish(),
     instances: z.array(InstanceModel).nullish(),
-    instanceType: z.string().nullish(),
     loadBalancers: z.array(z.unknown()).nullish(),
     securityGroups: z.array(z.unknown()).nullish(),
     zones: names.nullish(),
-    vpcId: z.string().nullish(),
-    buildInfo: AnyObject.nullish(),
-    image: AnyObject.nullish(),
-    launchConfig: AnyObject.nullish(),
-    labels: AnyObject.nullish(),
+    ...alike(AnyObject.nullish(), 'buildInfo', 'image', 'launchConfig', 'labels'),
     serverGroupManagers: z.array(AnyObject).nullish(),
     insightActions,
   })
@@ -108,11 +100,9 @@ export const ClusterOrNothing = z
 
 export const ScalingActivity = z
   .looseObject({
-    ...optionalTextsModel('activityId', 'autoScalingGroupName', 'description', 'cause'),
+    ...optionalTextsModel('activityId', 'autoScalingGroupName', 'description', 'cause', 'statusCode', 'statusMessage'),
     startTime: z.unknown().optional(),
     endTime: z.unknown().optional(),
-    statusCode: z.string().nullish(),
-    statusMessage: z.string().nullish(),
     progress: z.int().nullish(),
     details: z.string().nullish().describe('JSON as text.'),
   })
@@ -133,9 +123,7 @@ export const LoadBalancerModel = z
     ...optionalTextsModel('name', 'account', 'region', 'type', 'cloudProvider', 'loadBalancerType', 'vpcId'),
     moniker: Moniker.nullish(),
     serverGroups: z.array(AnyObject).nullish().describe('Each with the instances that it sends traffic to.'),
-    instances: z.array(z.unknown()).nullish(),
-    targetGroups: z.array(z.unknown()).nullish(),
-    securityGroups: z.array(z.unknown()).nullish(),
+    ...alike(z.array(z.unknown()).nullish(), 'instances', 'targetGroups', 'securityGroups'),
     insightActions,
   })
   .meta({ id: 'LoadBalancer' })
@@ -160,9 +148,8 @@ export const SecurityGroupSummary = z
 
 export const SecurityGroupModel = z
   .looseObject({
-    id: z.string().nullish(),
+    ...optionalTextsModel('id', 'type', 'cloudProvider', 'accountName', 'region', 'application', 'description', 'vpcId'),
     name: z.string(),
-    ...optionalTextsModel('type', 'cloudProvider', 'accountName', 'region', 'application', 'description', 'vpcId'),
     moniker: Moniker.nullish(),
     inboundRules: z.array(AnyObject).nullish(),
     outboundRules: z.array(AnyObject).nullish(),
@@ -197,8 +184,7 @@ export const Subnet = z
 export const InstanceType = z
   .looseObject({
     name: z.string(),
-    account: z.string().nullish(),
-    region: z.string().nullish(),
+    ...optionalTextsModel('account', 'region'),
     defaultVCpus: z.int().nullish(),
     memoryInGiB: z.number().nullish(),
   })
@@ -207,13 +193,11 @@ export const InstanceType = z
 export const ImageModel = z
   .looseObject({
     imageName: z.string().nullish().describe('Of a machine image.'),
-    attributes: AnyObject.nullish(),
+    ...alike(AnyObject.nullish(), 'attributes', 'tagsByImageId', 'artifact'),
     accounts: names.nullish(),
     amis: z.record(z.string(), names).nullish().describe('Ids by region.'),
-    tagsByImageId: AnyObject.nullish(),
     repository: z.string().nullish().describe('Of a container image.'),
     ...optionalTextsModel('tag', 'account', 'registry', 'digest'),
-    artifact: AnyObject.nullish(),
   })
   .meta({ id: 'Image', description: 'A machine image or a container image.' })
 
@@ -230,11 +214,8 @@ export const JobModel = z
 
 export const SearchResultSet = z
   .looseObject({
-    pageNumber: z.int(),
-    pageSize: z.int(),
-    query: z.string().nullish(),
-    platform: z.string().nullish(),
-    totalMatches: z.int(),
+    ...alike(z.int(), 'pageNumber', 'pageSize', 'totalMatches'),
+    ...optionalTextsModel('query', 'platform'),
     results: z.array(z.looseObject({ type: z.string(), provider: z.string().nullish() })),
   })
   .meta({ id: 'SearchResultSet' })
@@ -254,9 +235,7 @@ export const ManifestModel = z
     moniker: Moniker.nullish(),
     manifest: AnyObject.nullish().describe('The Kubernetes object.'),
     status: AnyObject.nullish(),
-    artifacts: z.array(AnyObject).nullish(),
-    events: z.array(AnyObject).nullish(),
-    warnings: z.array(AnyObject).nullish(),
+    ...alike(z.array(AnyObject).nullish(), 'artifacts', 'events', 'warnings'),
   })
   .meta({ id: 'Manifest' })
 

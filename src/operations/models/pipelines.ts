@@ -1,6 +1,6 @@
 /** Definitions of pipelines and deployment strategies, and what they consist of. */
 import { z } from 'zod'
-import { AnyObject, optionalTextsModel } from '../schemas.ts'
+import { AnyObject, alike, optionalTextsModel } from '../schemas.ts'
 
 export const Artifact = z
   .looseObject({
@@ -24,8 +24,7 @@ const ExpectedArtifact = z
 export const Notification = z
   .looseObject({
     type: z.string().nullish().describe('email, slack, googlechat, microsoftteams, sms, pubsub, …'),
-    address: z.string().nullish(),
-    level: z.string().nullish(),
+    ...optionalTextsModel('address', 'level'),
     when: z.array(z.string()).nullish().describe('Such as `pipeline.failed`.'),
     message: AnyObject.nullish(),
   })
@@ -43,9 +42,8 @@ export const PipelineStage = z
 export const PipelineTrigger = z
   .looseObject({
     type: z.string().nullish().describe('webhook, cron, git, docker, jenkins, pipeline, pubsub, …'),
-    id: z.string().nullish(),
+    ...optionalTextsModel('id', 'runAsUser', 'source', 'cronExpression'),
     enabled: z.boolean().nullish(),
-    ...optionalTextsModel('runAsUser', 'source', 'cronExpression'),
     payloadConstraints: AnyObject.nullish().describe('Field of the payload to a regular expression for its value.'),
     expectedArtifactIds: z.array(z.string()).nullish(),
   })
@@ -54,8 +52,7 @@ export const PipelineTrigger = z
 export const Parameter = z
   .looseObject({
     name: z.string(),
-    label: z.string().nullish(),
-    description: z.string().nullish(),
+    ...optionalTextsModel('label', 'description'),
     default: z.unknown().optional(),
     required: z.boolean().nullish(),
     hasOptions: z.boolean().nullish(),
@@ -68,9 +65,8 @@ export const Pipeline = z
     application: z.string().trim().min(1).describe('The application that the pipeline belongs to.'),
     name: z.string(),
     id: z.string().optional().describe('Given by the store unless sent.'),
-    schema: z.string().nullish(),
+    ...optionalTextsModel('schema', 'description'),
     type: z.string().nullish().describe('`templatedPipeline` for one of a template.'),
-    description: z.string().nullish(),
     stages: z.array(PipelineStage).nullish(),
     triggers: z.array(PipelineTrigger).nullish(),
     parameterConfig: z.array(Parameter).nullish(),
@@ -103,14 +99,8 @@ export const PipelineTemplate = z
 
 export const NotificationSettings = z
   .looseObject({
-    application: z.string().nullish(),
+    ...optionalTextsModel('application', 'lastModifiedBy'),
     lastModified: z.int().nullish().describe('Milliseconds since the epoch.'),
-    lastModifiedBy: z.string().nullish(),
-    email: z.array(Notification).nullish(),
-    slack: z.array(Notification).nullish(),
-    sms: z.array(Notification).nullish(),
-    googlechat: z.array(Notification).nullish(),
-    microsoftteams: z.array(Notification).nullish(),
-    pubsub: z.array(Notification).nullish(),
+    ...alike(z.array(Notification).nullish(), 'email', 'slack', 'sms', 'googlechat', 'microsoftteams', 'pubsub'),
   })
   .meta({ id: 'NotificationSettings', description: 'Notifications of an application, by kind.' })

@@ -7,7 +7,7 @@ import { get } from '../declare.ts'
 import { adminOnly } from '../demands.ts'
 import type { Operation, OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
-import { textModel } from '../schemas.ts'
+import { alike, textModel } from '../schemas.ts'
 
 const kinds = ['change', 'read', 'refusal', 'login', 'logout', 'token', 'audit'] as const
 const decisions = ['begun', 'allowed', 'refused', 'failed', 'interrupted'] as const
@@ -18,14 +18,10 @@ const AuditedEvent = z
     at: z.string().describe('ISO 8601, UTC.'),
     kind: z.enum(kinds),
     decision: z.enum(decisions),
-    user: textModel.optional(),
+    ...alike(textModel.optional(), 'user', 'address', 'requestId', 'method', 'application'),
     login: textModel.optional().describe('How the user has logged in.'),
     token: textModel.optional().describe('Id of the API token.'),
-    address: textModel.optional(),
-    requestId: textModel.optional(),
-    method: textModel.optional(),
     operation: textModel.optional().describe('Id of the operation.'),
-    application: textModel.optional(),
     resource: z.record(z.string(), z.string()).optional().describe('What it is about: names and ids.'),
     status: z.int().optional().describe('Of the answer.'),
     error: textModel.optional().describe('Code of the error.'),

@@ -8,7 +8,7 @@ import { isObject } from '../../json/values.ts'
 import { get, post } from '../declare.ts'
 import { provedBySender, sharedKnowledge } from '../demands.ts'
 import { type Operation, type OperationRequest, StreamedAnswer } from '../operation.ts'
-import { AnyObject } from '../schemas.ts'
+import { AnyObject, optionalTextsModel } from '../schemas.ts'
 
 const WebhookAnswer = z
   .looseObject({
@@ -20,8 +20,7 @@ const WebhookAnswer = z
 const PreconfiguredStage = z
   .looseObject({
     type: z.string(),
-    label: z.string().nullish(),
-    description: z.string().nullish(),
+    ...optionalTextsModel('label', 'description'),
     waitForCompletion: z.boolean().nullish(),
     noUserConfigurableFields: z.boolean().nullish(),
     parameters: z.array(AnyObject).nullish(),
