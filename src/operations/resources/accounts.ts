@@ -9,7 +9,7 @@ import { allowedAccounts } from '../../permissions/allowed-accounts.ts'
 import type { UpstreamCall } from '../../upstreams/upstream-call.ts'
 import { createAccountFilter } from '../access/application-access.ts'
 import type { AccountRecord } from '../account-cache.ts'
-import { get, post, put, remove } from '../declare.ts'
+import { get, operationsWith, remove } from '../declare.ts'
 import { demandsNothing, filteredByAccount, managesAccounts } from '../demands.ts'
 import { AccountDefinition, AccountModel } from '../models/infrastructure.ts'
 import type { Operation, OperationRequest } from '../operation.ts'
@@ -19,20 +19,19 @@ import { noteAge } from '../staleness.ts'
 
 const listsAccounts = demandsNothing('users see the accounts that they may read, each with whether they may write to it', 'reads')
 
+const account = operationsWith({ core: true, demands: listsAccounts })
+const definition = operationsWith({ body: { schema: AccountDefinition, required: true }, answer: AccountDefinition })
+
 /** Those that the caller may read, each with a flag that says whether the caller may write to it. */
 const accounts: Operation[] = [
-  get('getAccountsUsingGET', '/credentials', {
-    core: true,
-    demands: listsAccounts,
+  account.get('getAccountsUsingGET', '/credentials', {
     summary: 'List accounts',
     description: 'Accounts that the caller may read, with `authorized`. Served from a list that is refreshed every half minute.',
     query: { expand: flagModel.default(false).describe('All fields of each account.') },
     handle: listAccounts,
     answer: z.array(AccountModel),
   }),
-  get('getAccountUsingGET', '/credentials/{account}', {
-    core: true,
-    demands: listsAccounts,
+  account.get('getAccountUsingGET', '/credentials/{account}', {
     summary: 'Get an account',
     description: 'One account with all its fields and `authorized`.',
     handle: findAccount,
@@ -54,19 +53,15 @@ const definitions: Operation[] = [
     forward: 'clouddriver',
     answer: z.array(AccountDefinition),
   }),
-  post('createAccountUsingPOST', '/credentials', {
+  definition.post('createAccountUsingPOST', '/credentials', {
     demands: managesAccounts,
     summary: 'Create an account definition',
-    body: { schema: AccountDefinition, required: true },
     handle: (request, platform) => change(request, platform, { method: 'POST', path: '/credentials', body: request.body }),
-    answer: AccountDefinition,
   }),
-  put('updateAccountUsingPUT', '/credentials', {
+  definition.put('updateAccountUsingPUT', '/credentials', {
     demands: [...managesAccounts, { kind: 'account', authorization: 'WRITE', of: 'body' }],
     summary: 'Update an account definition',
-    body: { schema: AccountDefinition, required: true },
     handle: (request, platform) => change(request, platform, { method: 'PUT', path: '/credentials', body: request.body }),
-    answer: AccountDefinition,
   }),
   remove('deleteAccountUsingDELETE', '/credentials/{accountName}', {
     demands: [...managesAccounts, { kind: 'account', authorization: 'WRITE', of: 'path' }],

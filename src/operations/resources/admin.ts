@@ -1,7 +1,7 @@
 /** Last resorts of administrators against stuck executions, and who is one. */
 
 import { z } from 'zod'
-import { get, post, put } from '../declare.ts'
+import { get, operationsWith } from '../declare.ts'
 import { adminOfExecutions, ownAffair } from '../demands.ts'
 import { type Operation, type OperationRequest, StreamedAnswer } from '../operation.ts'
 import { AnyObject, flagModel, nonEmpty, nothing } from '../schemas.ts'
@@ -19,6 +19,8 @@ const Hydration = z
   })
   .meta({ id: 'Hydration' })
 
+const stuck = operationsWith({ demands: adminOfExecutions, errors: refusals })
+
 export const adminOperations: Operation[] = [
   get('getAdminUsingGET', '/admin', {
     demands: ownAffair,
@@ -30,23 +32,19 @@ export const adminOperations: Operation[] = [
     }),
     answer: z.object({ username: z.string(), isAdmin: z.boolean() }),
   }),
-  put('forceCancelPipelineUsingPUT', '/admin/executions/forceCancel', {
-    demands: adminOfExecutions,
+  stuck.put('forceCancelPipelineUsingPUT', '/admin/executions/forceCancel', {
     summary: 'Force-cancel an execution',
     description: 'Marks an execution and its stages as cancelled without running anything.',
     query: { executionId: nonEmpty, executionType: z.enum(['PIPELINE', 'ORCHESTRATION']).default('PIPELINE') },
     handle: forceCancel,
     answer: nothing,
-    errors: refusals,
   }),
-  post('hydrateQueueUsingPOST', '/admin/executions/hydrate', {
-    demands: adminOfExecutions,
+  stuck.post('hydrateQueueUsingPOST', '/admin/executions/hydrate', {
     summary: 'Requeue an execution',
     description: 'Creates the work of a running execution again, or with `dryRun` reports what would be created.',
     query: { executionId: nonEmpty, dryRun: flagModel.default(true) },
     handle: hydrate,
     answer: Hydration,
-    errors: refusals,
   }),
 ]
 

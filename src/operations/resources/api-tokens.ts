@@ -9,7 +9,7 @@ import { describeChoice, nearestName } from '../../names/edit-distance.ts'
 import { toUserKey } from '../../names/user-name.ts'
 import { requireAdministrator } from '../access/application-access.ts'
 import { mayMintTokens } from '../access/token-minting.ts'
-import { get, post, remove } from '../declare.ts'
+import { get, operationsWith, post } from '../declare.ts'
 import { adminOnly, demandsNothing, ownAffair } from '../demands.ts'
 import { DirectAnswer, type Operation, type OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
@@ -71,6 +71,8 @@ const notAllowed = { 403: 'The caller may not do this to that token.' }
 
 const rotatesItself = demandsNothing('it concerns the caller alone, and a token may replace itself, whatever it is for', 'itself')
 
+const token = operationsWith({ errors: { ...notAllowed, ...notFound } })
+
 export const apiTokenOperations: Operation[] = [
   get('listApiTokensUsingGET', '/auth/apiTokens', {
     demands: ownAffair,
@@ -90,15 +92,14 @@ export const apiTokenOperations: Operation[] = [
     answer: IssuedToken,
     errors: { ...notAllowed, ...notFound, 409: 'The name is taken, or there are too many tokens.' },
   }),
-  get('listAllUserTokensUsingGET', '/auth/apiTokens/admin/users', {
+  token.get('listAllUserTokensUsingGET', '/auth/apiTokens/admin/users', {
     demands: adminOnly,
     summary: 'List API tokens of all users',
     description: 'The API tokens of all users. For administrators.',
     handle: async (_request, platform) => (await tokensOf(platform).listAll('USER')).map(toToken),
     answer: z.array(Token),
-    errors: { ...notAllowed, ...notFound },
   }),
-  get('getApiServiceAccountsUsingGET', '/auth/apiTokens/serviceAccounts', {
+  token.get('getApiServiceAccountsUsingGET', '/auth/apiTokens/serviceAccounts', {
     demands: adminOnly,
     summary: 'List service accounts for tokens',
     description: 'Service accounts for which administrators may create tokens. For administrators.',
@@ -107,9 +108,8 @@ export const apiTokenOperations: Operation[] = [
       return eligibleAccounts(request)
     },
     answer: z.array(ServiceAccount),
-    errors: { ...notAllowed, ...notFound },
   }),
-  post('rotateApiTokenUsingPOST', '/auth/apiTokens/{id}/rotate', {
+  token.post('rotateApiTokenUsingPOST', '/auth/apiTokens/{id}/rotate', {
     demands: rotatesItself,
     summary: 'Rotate an API token',
     description:
@@ -117,9 +117,8 @@ export const apiTokenOperations: Operation[] = [
     body: { schema: RotateToken, required: false },
     handle: rotate,
     answer: IssuedToken,
-    errors: { ...notAllowed, ...notFound },
   }),
-  remove('revokeApiTokenUsingDELETE', '/auth/apiTokens/{id}', {
+  token.remove('revokeApiTokenUsingDELETE', '/auth/apiTokens/{id}', {
     demands: ownAffair,
     summary: 'Revoke an API token',
     description: 'Revokes an API token, at once and everywhere.',
@@ -130,7 +129,6 @@ export const apiTokenOperations: Operation[] = [
     },
     success: 204,
     answer: nothing,
-    errors: { ...notAllowed, ...notFound },
   }),
 ]
 

@@ -7,7 +7,7 @@ import type { User } from '../../http/request-state.ts'
 import { createFarewellPage } from '../../login/login-page.ts'
 import { checkRedirectTarget } from '../../login/redirect-target.ts'
 import { mayMintTokens } from '../access/token-minting.ts'
-import { get, post } from '../declare.ts'
+import { get, operationsWith } from '../declare.ts'
 import { adminOnly, ownAffair, tellsWhoAsks } from '../demands.ts'
 import { DirectAnswer, type Method, type Operation, type OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
@@ -42,6 +42,9 @@ type CurrentUser = z.infer<typeof CurrentUser>
 
 const onlyAdmins = { 403: 'The caller is no administrator.' }
 
+const own = operationsWith({ core: true, demands: ownAffair })
+const administrator = operationsWith({ demands: adminOnly, answer: nothing, errors: onlyAdmins })
+
 export const authOperations: Operation[] = [
   get('userUsingGET', '/auth/user', {
     core: true,
@@ -51,9 +54,7 @@ export const authOperations: Operation[] = [
     handle: currentUser,
     answer: CurrentUser.optional(),
   }),
-  get('getServiceAccountsUsingGET', '/auth/user/serviceAccounts', {
-    core: true,
-    demands: ownAffair,
+  own.get('getServiceAccountsUsingGET', '/auth/user/serviceAccounts', {
     summary: 'List usable service accounts',
     description: 'Names of the service accounts that the caller may use.',
     query: {
@@ -63,18 +64,14 @@ export const authOperations: Operation[] = [
       state.user === undefined ? [] : permissions.serviceAccountsOf(state.user, query['application'] as string | undefined),
     answer: TextList,
   }),
-  get('loggedOutUsingGET', '/auth/loggedOut', {
-    core: true,
-    demands: ownAffair,
+  own.get('loggedOutUsingGET', '/auth/loggedOut', {
     summary: 'Show the logout page',
     description: 'A farewell, shown after the logout. Needs no login.',
     handle: async (request, platform) => sayFarewell(request, platform),
     cost: 0,
     answer: z.string(),
   }),
-  get('redirectUsingGET', '/auth/redirect', {
-    core: true,
-    demands: ownAffair,
+  own.get('redirectUsingGET', '/auth/redirect', {
     summary: 'Return to the web UI',
     description: 'Sends a logged-in browser back to the web UI. Asking for it without login starts the login.',
     query: {
@@ -88,14 +85,11 @@ export const authOperations: Operation[] = [
     answer: nothing,
     errors: { 400: 'The address is neither that of the web UI, `services.deck.baseUrl`, nor one of the console.' },
   }),
-  post('syncUsingPOST', '/auth/roles/sync', {
+  administrator.post('syncUsingPOST', '/auth/roles/sync', {
     core: true,
-    demands: adminOnly,
     summary: 'Synchronise roles',
     description: 'Has the permission service read role memberships again. For administrators.',
     handle: async (_request, platform) => platform.permissions.syncRoles(),
-    answer: nothing,
-    errors: onlyAdmins,
   }),
   get('rawUser', '/auth/rawUser', {
     demands: ownAffair,
@@ -105,15 +99,12 @@ export const authOperations: Operation[] = [
     answer: Identity.optional(),
   }),
   ...(['GET', 'POST', 'PUT', 'DELETE'] as const).map(logoutOperation),
-  post('deleteSessionCache', '/auth/deleteSessionCache', {
-    demands: adminOnly,
+  administrator.post('deleteSessionCache', '/auth/deleteSessionCache', {
     summary: 'End all sessions',
     description: 'Ends all sessions, the caller’s included. For administrators.',
     handle: async (_request, platform) => {
       await platform.login.endAllSessions()
     },
-    answer: nothing,
-    errors: onlyAdmins,
   }),
   get('root', '/', {
     demands: ownAffair,

@@ -3,7 +3,7 @@
 import { z } from 'zod'
 import { formatQuery, pathTo, type QueryValue } from '../../http/encode-path.ts'
 import { objectOf } from '../../json/values.ts'
-import { get, post, put, remove } from '../declare.ts'
+import { get, operationsWith, post, put, remove } from '../declare.ts'
 import {
   application,
   createsCanaryConfig,
@@ -53,6 +53,8 @@ const storageAccountName = textModel.optional().describe('Account that keeps res
 
 const configPath = '/v2/canaryConfig'
 
+const decided = operationsWith({ demands: decidedByService })
+
 const configurations: Operation[] = ofOptionalService('kayenta', '/v2', [
   get('getCanaryConfigsUsingGET', configPath, {
     demands: [...application('READ', 'query'), ...filteredByApplications],
@@ -91,23 +93,20 @@ const configurations: Operation[] = ofOptionalService('kayenta', '/v2', [
 ])
 
 const surroundings: Operation[] = ofOptionalService('kayenta', '/v2/canaries', [
-  get('listCredentialsUsingGET', '/v2/canaries/credentials', {
-    demands: decidedByService,
+  decided.get('listCredentialsUsingGET', '/v2/canaries/credentials', {
     summary: 'List canary accounts',
     description: 'Accounts of kayenta.',
     whenDisabled: [],
     answer: z.array(CanaryAccount),
   }),
-  get('listMetricsServiceMetadataUsingGET', '/v2/canaries/metadata/metricsService', {
-    demands: decidedByService,
+  decided.get('listMetricsServiceMetadataUsingGET', '/v2/canaries/metadata/metricsService', {
     summary: 'List canary metrics',
     description: 'Metrics that a metrics account offers.',
     query: { filter: textModel.optional(), metricsAccountName: textModel.optional() },
     whenDisabled: [],
     answer: z.array(CanaryMetric),
   }),
-  get('listJudgesUsingGET', '/v2/canaries/judges', {
-    demands: decidedByService,
+  decided.get('listJudgesUsingGET', '/v2/canaries/judges', {
     summary: 'List canary judges',
     description: 'Judges that may compare a canary with its baseline.',
     whenDisabled: [],
@@ -130,32 +129,28 @@ const startQuery = {
   storageAccountName,
 }
 
+const starting = operationsWith({ query: startQuery, answer: CanaryExecution })
+
 const runs: Operation[] = ofOptionalService('kayenta', '/v2/canaries', [
-  post('initiateCanaryWithConfigUsingPOST', '/v2/canaries/canary', {
+  starting.post('initiateCanaryWithConfigUsingPOST', '/v2/canaries/canary', {
     demands: startsAnalysis,
     summary: 'Start a canary analysis',
     description: 'Starts an analysis with the configuration in the body.',
-    query: startQuery,
     body: { schema: AnyObject.describe('`canaryConfig` and `executionRequest`.'), required: true },
-    answer: CanaryExecution,
   }),
-  post('initiateCanaryUsingPOST', '/v2/canaries/canary/{canaryConfigId}', {
+  starting.post('initiateCanaryUsingPOST', '/v2/canaries/canary/{canaryConfigId}', {
     demands: [...startsAnalysis, ...application('READ', 'canary-config', 'canaryConfigId')],
     summary: 'Start a configured canary analysis',
     description: 'Starts an analysis with a stored configuration.',
-    query: startQuery,
     body: { schema: AnyObject.describe('`scopes` and `thresholds`.'), required: true },
-    answer: CanaryExecution,
   }),
-  get('getCanaryResultUsingGET', '/v2/canaries/canary/{canaryExecutionId}', {
-    demands: decidedByService,
+  decided.get('getCanaryResultUsingGET', '/v2/canaries/canary/{canaryExecutionId}', {
     summary: 'Get a canary analysis',
     description: 'State and result of an analysis.',
     query: resultQuery,
     answer: CanaryResult,
   }),
-  get('getCanaryResultUsingGET1', '/v2/canaries/canary/{canaryConfigId}/{canaryExecutionId}', {
-    demands: decidedByService,
+  decided.get('getCanaryResultUsingGET1', '/v2/canaries/canary/{canaryConfigId}/{canaryExecutionId}', {
     summary: 'Get a canary analysis (older address)',
     description: 'State and result of an analysis, under its older address; the first id does not matter.',
     query: resultQuery,
@@ -171,8 +166,7 @@ const runs: Operation[] = ofOptionalService('kayenta', '/v2/canaries', [
     whenDisabled: [],
     answer: z.array(CanaryResult),
   }),
-  get('getMetricSetPairListUsingGET', '/v2/canaries/metricSetPairList/{metricSetPairListId}', {
-    demands: decidedByService,
+  decided.get('getMetricSetPairListUsingGET', '/v2/canaries/metricSetPairList/{metricSetPairListId}', {
     summary: 'Get canary measurements',
     description: 'The measurements that an analysis compared.',
     query: resultQuery,
@@ -184,13 +178,11 @@ const historyPath = '/canaryDeployments/{canaryDeploymentId}/canaryAnalysisHisto
 
 /** Canary analysis of the first generation (mine). */
 const firstGeneration: Operation[] = ofOptionalService('mine', '', [
-  get('showCanaryUsingGET', '/canaries/{id}', {
-    demands: decidedByService,
+  decided.get('showCanaryUsingGET', '/canaries/{id}', {
     summary: 'Get a first-generation canary',
     answer: Canary,
   }),
-  post('generateCanaryResultUsingPOST', '/canaries/{id}/generateCanaryResult', {
-    demands: decidedByService,
+  decided.post('generateCanaryResultUsingPOST', '/canaries/{id}/generateCanaryResult', {
     summary: 'Compute the result of a canary',
     description: 'Has the result of a canary computed now.',
     body: { schema: z.looseObject({ duration: integer.optional(), durationUnit: textModel.optional() }), required: false },
@@ -198,15 +190,13 @@ const firstGeneration: Operation[] = ofOptionalService('mine', '', [
     success: 201,
     answer: nothing,
   }),
-  put('endCanaryUsingPUT', '/canaries/{id}/end', {
-    demands: decidedByService,
+  decided.put('endCanaryUsingPUT', '/canaries/{id}/end', {
     summary: 'End a canary',
     body: { schema: z.looseObject({ result: textModel.optional(), reason: textModel.optional() }), required: false },
     handle: (request, platform) => order(request, platform, 'PUT', 'end'),
     answer: Canary.optional(),
   }),
-  get('showCanaryAnalysisHistoryUsingGET', historyPath, {
-    demands: decidedByService,
+  decided.get('showCanaryAnalysisHistoryUsingGET', historyPath, {
     summary: 'List analyses of a canary deployment',
     description: 'Analyses of one deployment of a canary.',
     answer: z.array(CanaryAnalysis),

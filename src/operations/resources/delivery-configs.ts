@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { parseJson } from '../../json/json.ts'
 import { jsonObject, misfit } from '../../upstreams/answer-form.ts'
 import { checkDone, upstreamFailed } from '../../upstreams/read-answer.ts'
-import { get, post, remove } from '../declare.ts'
+import { operationsWith, post } from '../declare.ts'
 import { application, decidedByService, writesApplicationInBody } from '../demands.ts'
 import { DirectAnswer, type Operation, type OperationRequest } from '../operation.ts'
 import { checkServicePresent, ofOptionalService } from '../optional-service.ts'
@@ -17,16 +17,17 @@ const configBody = { schema: AnyObject, required: true }
 
 const DeliveryArtifact = described('DeliveryArtifact', 'name', 'type', 'reference')
 
+const decided = operationsWith({ demands: decidedByService })
+const checking = operationsWith({ changesNothing: true, demands: application('READ', 'body'), body: configBody })
+
 export const deliveryConfigOperations: Operation[] = ofOptionalService('keel', '/managed', [
-  get('getDeliveryConfigUsingGET', `${configsPath}/{name}`, {
-    demands: decidedByService,
+  decided.get('getDeliveryConfigUsingGET', `${configsPath}/{name}`, {
     summary: 'Get a delivery configuration',
     description: 'A delivery configuration; as YAML when the name ends in `.yml`.',
     handle: async ({ path }, platform) => streamNamed(platform, '/delivery-configs/', path['name'] as string),
     answer: DeliveryConfig,
   }),
-  get('getDeliveryConfigArtifactsUsingGET', `${configsPath}/{name}/artifacts`, {
-    demands: decidedByService,
+  decided.get('getDeliveryConfigArtifactsUsingGET', `${configsPath}/{name}/artifacts`, {
     summary: 'List artifacts of a delivery configuration',
     description: 'Versions of the artifacts of a delivery configuration, and where they are.',
     answer: z.array(DeliveryArtifact),
@@ -38,32 +39,24 @@ export const deliveryConfigOperations: Operation[] = ofOptionalService('keel', '
     body: configBody,
     answer: DeliveryConfig,
   }),
-  remove('deleteDeliveryConfigUsingDELETE', `${configsPath}/{name}`, {
-    demands: decidedByService,
+  decided.remove('deleteDeliveryConfigUsingDELETE', `${configsPath}/{name}`, {
     summary: 'Delete a delivery configuration by name',
     description: 'Deletes a delivery configuration.',
     answer: DeliveryConfig.optional(),
   }),
-  post('validateDeliveryConfigUsingPOST', `${configsPath}/validate`, {
-    changesNothing: true,
-    demands: application('READ', 'body'),
+  checking.post('validateDeliveryConfigUsingPOST', `${configsPath}/validate`, {
     summary: 'Validate a delivery configuration',
     description: 'Checks a delivery configuration without storing it.',
-    body: configBody,
     handle: validate,
     answer: described('DeliveryConfigFindings', 'message'),
     errors: { 400: 'The configuration is not valid; the body names the place.' },
   }),
-  post('diffDeliveryConfigUsingPOST', `${configsPath}/diff`, {
-    changesNothing: true,
-    demands: application('READ', 'body'),
+  checking.post('diffDeliveryConfigUsingPOST', `${configsPath}/diff`, {
     summary: 'Compare a delivery configuration',
     description: 'Describes what a delivery configuration would change.',
-    body: configBody,
     answer: z.array(ManagedDiff),
   }),
-  get('getDeliveryConfigSchemaUsingGET', `${configsPath}/schema`, {
-    demands: decidedByService,
+  decided.get('getDeliveryConfigSchemaUsingGET', `${configsPath}/schema`, {
     summary: 'Get the delivery configuration schema',
     description: 'JSON schema of delivery configurations. Open.',
     answer: described('DeliveryConfigSchema', '$id', '$schema', 'type'),

@@ -7,7 +7,7 @@ import { fieldAt, isObject, type JsonObject } from '../../json/values.ts'
 import { checkDone, readJson } from '../../upstreams/read-answer.ts'
 import { findByName, listDefinitions } from '../access/find-definition.ts'
 import { learnApplication } from '../access/learn-application.ts'
-import { get, patch, polledByUsers, put, remove } from '../declare.ts'
+import { get, operationsWith, polledByUsers } from '../declare.ts'
 import {
   application,
   executesExecution,
@@ -49,10 +49,12 @@ const searchQuery = {
   expand: flagModel.default(false).describe('With contexts, outputs and tasks of the stages.'),
 }
 
+const list = operationsWith({ core: true, ...polledByUsers, cost: 5, answer: z.array(ExecutionModel) })
+const control = operationsWith({ core: true, demands: executesExecution, answer: nothing, errors: unknownExecution })
+const execution = operationsWith({ core: true, errors: unknownExecution })
+
 export const executionOperations: Operation[] = [
-  get('getPipelinesUsingGET', '/applications/{application}/pipelines', {
-    core: true,
-    ...polledByUsers,
+  list.get('getPipelinesUsingGET', '/applications/{application}/pipelines', {
     demands: [...readsApplication, ...filteredByApplication],
     summary: 'List executions of an application',
     description: 'Recent executions of an application.',
@@ -64,12 +66,8 @@ export const executionOperations: Operation[] = [
       pipelineLimit: integer.optional().describe('At most so many pipeline definitions.'),
     },
     handle: listOfApplication,
-    cost: 5,
-    answer: z.array(ExecutionModel),
   }),
-  get('getLatestExecutionsByConfigIdsUsingGET', '/executions', {
-    core: true,
-    ...polledByUsers,
+  list.get('getLatestExecutionsByConfigIdsUsingGET', '/executions', {
     demands: filteredByApplication,
     summary: 'List executions by ids',
     description: 'Latest executions of given definitions, or given executions. Without either list of ids the result is `[]`.',
@@ -83,8 +81,6 @@ export const executionOperations: Operation[] = [
       expand: flagModel.default(true).describe('False leaves the details of stages out.'),
     },
     handle: listByIds,
-    cost: 5,
-    answer: z.array(ExecutionModel),
   }),
   get('getActiveExecutionsByInstanceUsingGET', '/executions/activeByInstance', {
     core: true,
@@ -95,18 +91,15 @@ export const executionOperations: Operation[] = [
     cost: 5,
     answer: z.record(z.string(), ActiveExecutions),
   }),
-  get('getPipelineUsingGET', '/pipelines/{id}', {
-    core: true,
+  execution.get('getPipelineUsingGET', '/pipelines/{id}', {
     ...polledByUsers,
     demands: readsExecution,
     summary: 'Get an execution',
     forward: 'orca',
     on404: notFound,
     answer: ExecutionModel,
-    errors: unknownExecution,
   }),
-  get('getPipelineLogsUsingGET', '/pipelines/{id}/logs', {
-    core: true,
+  execution.get('getPipelineLogsUsingGET', '/pipelines/{id}/logs', {
     demands: readsExecution,
     summary: 'Get logs of an execution',
     description:
@@ -115,73 +108,50 @@ export const executionOperations: Operation[] = [
     forward: 'orca',
     on404: { message: ({ path }) => `There are no logs of an execution with the id "${path['id']}".` },
     answer: AnyList,
-    errors: unknownExecution,
   }),
-  remove('deletePipelineUsingDELETE1', '/pipelines/{id}', {
-    core: true,
+  execution.remove('deletePipelineUsingDELETE1', '/pipelines/{id}', {
     demands: writesExecution,
     summary: 'Delete an execution',
     description: 'Deletes the record of an execution that has ended.',
     handle: (request) => change(request, 'DELETE', pathTo`/pipelines/${request.path['id'] as string}`),
     answer: nothing,
-    errors: unknownExecution,
   }),
-  put('cancelPipelineUsingPUT1', '/pipelines/{id}/cancel', {
-    core: true,
-    demands: executesExecution,
+  control.put('cancelPipelineUsingPUT1', '/pipelines/{id}/cancel', {
     summary: 'Cancel an execution',
     description: 'Cancels an execution; it reaches CANCELED a little later.',
     query: { reason: textModel.optional(), force: flagModel.default(false) },
     handle: (request) => change(request, 'PUT', pathTo`/pipelines/${request.path['id'] as string}/cancel`),
-    answer: nothing,
-    errors: unknownExecution,
   }),
-  put('cancelPipelineUsingPUT', '/applications/{application}/pipelines/{id}/cancel', {
-    core: true,
-    demands: executesExecution,
+  control.put('cancelPipelineUsingPUT', '/applications/{application}/pipelines/{id}/cancel', {
     summary: 'Cancel an execution (older address)',
     description: 'Cancels an execution; the older address. The application is ignored, and may be the text `{application}`.',
     query: { reason: textModel.optional() },
     handle: cancelAtOlderAddress,
-    answer: nothing,
-    errors: unknownExecution,
   }),
-  put('pausePipelineUsingPUT', '/pipelines/{id}/pause', {
-    core: true,
-    demands: executesExecution,
+  control.put('pausePipelineUsingPUT', '/pipelines/{id}/pause', {
     summary: 'Pause an execution',
     handle: (request) => change(request, 'PUT', pathTo`/pipelines/${request.path['id'] as string}/pause`),
-    answer: nothing,
-    errors: unknownExecution,
   }),
-  put('resumePipelineUsingPUT', '/pipelines/{id}/resume', {
-    core: true,
-    demands: executesExecution,
+  control.put('resumePipelineUsingPUT', '/pipelines/{id}/resume', {
     summary: 'Resume an execution',
     description: 'Resumes a paused execution.',
     handle: (request) => change(request, 'PUT', pathTo`/pipelines/${request.path['id'] as string}/resume`),
-    answer: nothing,
-    errors: unknownExecution,
   }),
-  put('restartStageUsingPUT', '/pipelines/{id}/stages/{stageId}/restart', {
-    core: true,
+  execution.put('restartStageUsingPUT', '/pipelines/{id}/stages/{stageId}/restart', {
     demands: executesExecution,
     summary: 'Restart a stage',
     description: 'Restarts a stage. The stored definition of the pipeline takes the place of the body, if there still is one.',
     body: { schema: AnyObject, required: true },
     handle: restartStage,
     answer: ExecutionModel,
-    errors: unknownExecution,
   }),
-  patch('updateStageUsingPATCH', '/pipelines/{id}/stages/{stageId}', {
-    core: true,
+  execution.patch('updateStageUsingPATCH', '/pipelines/{id}/stages/{stageId}', {
     demands: executesExecution,
     summary: 'Update or judge a stage',
     description: 'Merges the body into the context of a stage: a judgment, or the wish to skip.',
     body: { schema: AnyObject, shown: StageUpdate, required: true },
     handle: updateStage,
     answer: ExecutionModel,
-    errors: unknownExecution,
   }),
   get('searchForPipelineExecutionsByTriggerUsingGET', '/applications/{application}/executions/search', {
     demands: [...readsApplication, ...filteredByApplication],

@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { GatewayError } from '../../errors.ts'
 import type { FormUser, FormUsers } from '../../login/form/form-users.ts'
 import { toUserKey } from '../../names/user-name.ts'
-import { get, post, put } from '../declare.ts'
+import { operationsWith, post, put } from '../declare.ts'
 import { adminInPerson } from '../demands.ts'
 import { DirectAnswer, type Operation, type OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
@@ -41,9 +41,10 @@ const path = '/auth/users/{username}'
 const forbidden = { 403: 'The caller is no administrator, or sends an API token.' }
 const none = { ...forbidden, 404: 'There is no such user, or the login form has no users of its own.' }
 
+const user = operationsWith({ demands: adminInPerson, errors: none })
+
 export const formUserOperations: Operation[] = [
-  get('listFormUsersUsingGET', '/auth/users', {
-    demands: adminInPerson,
+  user.get('listFormUsersUsingGET', '/auth/users', {
     summary: 'List users of the form',
     description: 'The users of the login form that Fairlead keeps, by name. For administrators.',
     handle: async (_request, platform) => {
@@ -57,7 +58,6 @@ export const formUserOperations: Operation[] = [
       return known
     },
     answer: z.array(KnownUser),
-    errors: none,
   }),
   post('addFormUserUsingPOST', '/auth/users', {
     demands: adminInPerson,
@@ -74,15 +74,13 @@ export const formUserOperations: Operation[] = [
     answer: ShownPassword,
     errors: { ...none, 409: 'The name is taken.' },
   }),
-  put('setFormUserPasswordUsingPUT', `${path}/password`, {
-    demands: adminInPerson,
+  user.put('setFormUserPasswordUsingPUT', `${path}/password`, {
     summary: 'Set a password',
     description:
       'Sets the password of a user of the login form, whose sessions end. Only this response contains a generated one.',
     body: { schema: NewPassword, required: true },
     handle: setPassword,
     answer: ShownPassword,
-    errors: none,
   }),
   put('setFormUserRolesUsingPUT', `${path}/roles`, {
     demands: adminInPerson,
@@ -98,8 +96,7 @@ export const formUserOperations: Operation[] = [
     answer: KnownUser,
     errors: { ...none, 409: 'The user is the only administrator.' },
   }),
-  post('unlockFormUserUsingPOST', `${path}/unlock`, {
-    demands: adminInPerson,
+  user.post('unlockFormUserUsingPOST', `${path}/unlock`, {
     summary: 'Unlock a user',
     description: 'Resets the count of wrong passwords of a user, who then need not wait.',
     handle: async (request, platform) => {
@@ -109,7 +106,6 @@ export const formUserOperations: Operation[] = [
     },
     success: 204,
     answer: nothing,
-    errors: none,
   }),
   {
     id: 'removeFormUserUsingDELETE',

@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { GatewayError } from '../../errors.ts'
 import { pathTo } from '../../http/encode-path.ts'
 import type { JsonObject } from '../../json/values.ts'
-import { get, polledByUsers } from '../declare.ts'
+import { get, operationsWith, polledByUsers } from '../declare.ts'
 import { filteredByAccounts, readsAccount, readsApplicationByAccount } from '../demands.ts'
 import { LoadBalancerItem, LoadBalancerModel } from '../models/infrastructure.ts'
 import type { Operation, OperationRequest } from '../operation.ts'
@@ -16,32 +16,28 @@ import { loadWithAccount } from './linked-resource.ts'
 
 const provider = textModel.default('aws')
 
+const ofProvider = operationsWith({ core: true, query: { provider } })
+
 export const loadBalancerOperations: Operation[] = [
-  get('getAllUsingGET', '/loadBalancers', {
-    core: true,
+  ofProvider.get('getAllUsingGET', '/loadBalancers', {
     demands: filteredByAccounts,
     summary: 'List load balancers',
     description: 'Load balancers of a cloud provider.',
-    query: { provider },
     forward: { service: 'clouddriver', path: '/{provider}/loadBalancers' },
     cost: 5,
     answer: z.array(LoadBalancerItem),
   }),
-  get('getLoadBalancerUsingGET', '/loadBalancers/{name}', {
-    core: true,
+  ofProvider.get('getLoadBalancerUsingGET', '/loadBalancers/{name}', {
     demands: filteredByAccounts,
     summary: 'Find a load balancer by name',
     description: 'One load balancer in all accounts and regions.',
-    query: { provider },
     forward: { service: 'clouddriver', path: '/{provider}/loadBalancers/{name}' },
     answer: LoadBalancerItem,
   }),
-  get('getLoadBalancerDetailsUsingGET', '/loadBalancers/{account}/{region}/{name}', {
-    core: true,
+  ofProvider.get('getLoadBalancerDetailsUsingGET', '/loadBalancers/{account}/{region}/{name}', {
     demands: readsAccount,
     summary: 'Get a load balancer',
     description: 'Details of one load balancer, with the links of `insights.loadBalancer`. An unknown one is `[]`.',
-    query: { provider },
     handle: loadDetails,
     answer: z.array(LoadBalancerModel),
   }),

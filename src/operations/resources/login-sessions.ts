@@ -5,7 +5,7 @@ import { GatewayError } from '../../errors.ts'
 import { toUserKey } from '../../names/user-name.ts'
 import type { UserSession } from '../../sessions/sessions.ts'
 import { requireAdministrator } from '../access/application-access.ts'
-import { get, remove } from '../declare.ts'
+import { get, operationsWith } from '../declare.ts'
 import { ownAffair } from '../demands.ts'
 import { DirectAnswer, type Operation, type OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
@@ -28,6 +28,8 @@ const maxLimit = 1000
 const query = { username: textModel.optional().describe('Another user. For administrators.') }
 const errors = { 403: 'Only administrators may ask about others.' }
 
+const ending = operationsWith({ demands: ownAffair, query, success: 204, answer: nothing })
+
 export const loginSessionOperations: Operation[] = [
   get('listSessionsUsingGET', '/auth/sessions', {
     demands: ownAffair,
@@ -43,25 +45,19 @@ export const loginSessionOperations: Operation[] = [
     answer: z.array(LoginSession),
     errors,
   }),
-  remove('endOtherSessionsUsingDELETE', '/auth/sessions', {
-    demands: ownAffair,
+  ending.remove('endOtherSessionsUsingDELETE', '/auth/sessions', {
     summary: 'End other sessions',
     description: 'Ends all other sessions of the caller; of another user, all.',
-    query,
     handle: async (request, platform) => {
       const username = await whose(request, platform)
       const current = platform.login.sessionKeyOf(request.state)
       if (username !== undefined) await platform.login.endOtherSessionsOf(username, current)
       return new DirectAnswer(204)
     },
-    success: 204,
-    answer: nothing,
     errors,
   }),
-  remove('endSessionUsingDELETE', '/auth/sessions/{id}', {
-    demands: ownAffair,
+  ending.remove('endSessionUsingDELETE', '/auth/sessions/{id}', {
     summary: 'End a session',
-    query,
     handle: async (request, platform) => {
       const { id = '' } = request.path
       const username = await whose(request, platform)
@@ -69,8 +65,6 @@ export const loginSessionOperations: Operation[] = [
       if (!ended) throw new GatewayError('NOT_FOUND', 'There is no such session, or it has ended already.')
       return new DirectAnswer(204)
     },
-    success: 204,
-    answer: nothing,
     errors: { ...errors, 404: 'There is no such session.' },
   }),
 ]

@@ -20,6 +20,8 @@ const ConstraintState = described('ConstraintState', 'deliveryConfigName', 'envi
 
 const { get, post, remove } = operationsWith({ demands: writesApplication })
 
+const change = operationsWith({ demands: writesApplication, body: { schema: AnyObject, required: true }, answer: nothing })
+
 const applications: Operation[] = ofOptionalService('keel', '/managed', [
   get('getApplicationDetailsUsingGET', applicationPath, {
     demands: readsApplication,
@@ -53,11 +55,9 @@ const applications: Operation[] = ofOptionalService('keel', '/managed', [
     description: 'Resumes the management of an application.',
     answer: nothing,
   }),
-  post('createPinUsingPOST', `${applicationPath}/pin`, {
+  change.post('createPinUsingPOST', `${applicationPath}/pin`, {
     summary: 'Pin an artifact version',
     description: 'Keeps an environment on one version of an artifact.',
-    body: { schema: AnyObject, required: true },
-    answer: nothing,
   }),
   remove('deletePinUsingDELETE', `${applicationPath}/pin/{targetEnvironment}`, {
     summary: 'Release a pinned version',
@@ -65,28 +65,22 @@ const applications: Operation[] = ofOptionalService('keel', '/managed', [
     query: { reference: textModel.optional() },
     answer: nothing,
   }),
-  post('vetoUsingPOST', `${applicationPath}/veto`, {
+  change.post('vetoUsingPOST', `${applicationPath}/veto`, {
     summary: 'Veto an artifact version',
     description: 'Keeps a version of an artifact out of an environment.',
-    body: { schema: AnyObject, required: true },
-    answer: nothing,
   }),
   remove('deleteVetoUsingDELETE', `${applicationPath}/veto/{targetEnvironment}/{reference}/{version}`, {
     summary: 'Withdraw a veto',
     description: 'Lets a version of an artifact into an environment again.',
     answer: nothing,
   }),
-  post('markBadUsingPOST', `${applicationPath}/mark/bad`, {
+  change.post('markBadUsingPOST', `${applicationPath}/mark/bad`, {
     summary: 'Mark a version as bad',
     description: 'Marks a version of an artifact as bad, and rolls back to the one before.',
-    body: { schema: AnyObject, required: true },
-    answer: nothing,
   }),
-  post('markGoodUsingPOST', `${applicationPath}/mark/good`, {
+  change.post('markGoodUsingPOST', `${applicationPath}/mark/good`, {
     summary: 'Mark a version as good',
     description: 'Takes the mark of a bad version back.',
-    body: { schema: AnyObject, required: true },
-    answer: nothing,
   }),
 ])
 
@@ -105,25 +99,19 @@ const environments: Operation[] = ofOptionalService('keel', '/managed', [
     whenDisabled: [],
     answer: z.array(ConstraintState),
   }),
-  post('updateConstraintStatusUsingPOST', `${environmentPath}/constraint`, {
+  change.post('updateConstraintStatusUsingPOST', `${environmentPath}/constraint`, {
     summary: 'Decide a constraint',
     description: 'Decides a constraint by hand.',
-    body: { schema: AnyObject, required: true },
-    answer: nothing,
   }),
-  post('overrideVerificationUsingPOST', '/managed/{application}/environment/{environment}/verifications', {
+  change.post('overrideVerificationUsingPOST', '/managed/{application}/environment/{environment}/verifications', {
     summary: 'Override a verification',
     description: 'Replaces the outcome of a verification.',
-    body: { schema: AnyObject, required: true },
     forward: { service: 'keel', path: verificationsPath },
-    answer: nothing,
   }),
-  post('retryVerificationUsingPOST', '/managed/{application}/environment/{environment}/verifications/retry', {
+  change.post('retryVerificationUsingPOST', '/managed/{application}/environment/{environment}/verifications/retry', {
     summary: 'Retry a verification',
     description: 'Runs a verification again.',
-    body: { schema: AnyObject, required: true },
     forward: { service: 'keel', path: `${verificationsPath}/retry` },
-    answer: nothing,
   }),
 ])
 

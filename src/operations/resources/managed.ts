@@ -3,7 +3,7 @@
 import { z } from 'zod'
 import { pathTo } from '../../http/encode-path.ts'
 import { parseAccept, yamlType } from '../../http/parse-accept.ts'
-import { get, post } from '../declare.ts'
+import { operationsWith, post } from '../declare.ts'
 import { decidedByService, provedBySender } from '../demands.ts'
 import { type Operation, StreamedAnswer } from '../operation.ts'
 import { checkServicePresent, ofOptionalService } from '../optional-service.ts'
@@ -30,6 +30,8 @@ export const ManagedResource = z
   .meta({ id: 'ManagedResource', description: 'A resource under managed delivery.' })
 export const ManagedDiff = described('ManagedDiff', 'status', 'resourceId')
 
+const report = operationsWith({ demands: decidedByService, answer: z.string(), answerType: 'text/plain' })
+
 export const managedOperations: Operation[] = ofOptionalService('keel', '/managed', [
   post('graphqlUsingPOST', '/managed/graphql', {
     demands: decidedByService,
@@ -38,21 +40,15 @@ export const managedOperations: Operation[] = ofOptionalService('keel', '/manage
     body: { schema: AnyObject, shown: GraphqlRequest, required: true },
     answer: GraphqlAnswer,
   }),
-  get('onboardingReportUsingGET', '/managed/reports/onboarding', {
-    demands: decidedByService,
+  report.get('onboardingReportUsingGET', '/managed/reports/onboarding', {
     summary: 'Get the onboarding report',
     description: 'Report on the applications that came under management.',
     handle: async (_request, platform) => streamReport(platform, '/reports/onboarding'),
-    answer: z.string(),
-    answerType: 'text/plain',
   }),
-  get('adoptionReportUsingGET', '/managed/reports/adoption', {
-    demands: decidedByService,
+  report.get('adoptionReportUsingGET', '/managed/reports/adoption', {
     summary: 'Get the adoption report',
     description: 'Report on how managed delivery is used.',
     handle: async (_request, platform) => streamReport(platform, '/reports/adoption'),
-    answer: z.string(),
-    answerType: 'text/plain',
   }),
   post('processManagedNotificationCallbackUsingPOST', '/managed/notifications/callbacks/{source}', {
     demands: provedBySender,

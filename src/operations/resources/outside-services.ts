@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { GatewayError } from '../../errors.ts'
 import { isObject } from '../../json/values.ts'
-import { get } from '../declare.ts'
+import { get, operationsWith } from '../declare.ts'
 import { aboutGateway, demandsNothing } from '../demands.ts'
 import { DirectAnswer, type Method, type Operation, type OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
@@ -37,6 +37,8 @@ function forwarded(method: Method, path: string): Operation {
   }
 }
 
+const tool = operationsWith({ demands: aboutGateway, errors: notConfigured })
+
 export const outsideOperations: Operation[] = [
   get('proxiesUsingGET', '/proxies', {
     demands: aboutGateway,
@@ -46,29 +48,23 @@ export const outsideOperations: Operation[] = [
     answer: z.array(z.strictObject({ id: z.string(), uri: z.string() })),
   }),
   ...proxyPaths.flatMap((path) => proxyMethods.map((method) => forwarded(method, path))),
-  get('getChannelsUsingGET', '/slack/channels', {
-    demands: aboutGateway,
+  tool.get('getChannelsUsingGET', '/slack/channels', {
     summary: 'List Slack channels',
     description: 'Public channels of Slack, kept for `slack.channel-refresh-interval-millis`.',
     handle: async (_request, { integrations }) => integrations.lists.slackChannels(),
     answer: AnyList,
-    errors: notConfigured,
   }),
-  get('getServicesUsingGET', '/pagerDuty/services', {
-    demands: aboutGateway,
+  tool.get('getServicesUsingGET', '/pagerDuty/services', {
     summary: 'List PagerDuty services',
     description: 'Services of PagerDuty, kept for five minutes.',
     handle: async (_request, { integrations }) => integrations.lists.pagerDutyServices(),
     answer: ObjectList,
-    errors: notConfigured,
   }),
-  get('getOnCallsUsingGET', '/pagerDuty/oncalls', {
-    demands: aboutGateway,
+  tool.get('getOnCallsUsingGET', '/pagerDuty/oncalls', {
     summary: 'List people on call',
     description: 'People on call at PagerDuty by escalation policy, kept for five minutes.',
     handle: async (_request, { integrations }) => integrations.lists.pagerDutyOnCalls(),
     answer: z.record(z.string(), ObjectList),
-    errors: notConfigured,
   }),
   gremlinTemplates('command', 'listCommandTemplatesUsingPOST'),
   gremlinTemplates('target', 'listTargetTemplatesUsingPOST'),

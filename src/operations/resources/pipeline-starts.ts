@@ -10,7 +10,7 @@ import { createUlid } from '../../storage/ulid.ts'
 import { readJson, type UpstreamAnswer, upstreamFailed } from '../../upstreams/read-answer.ts'
 import { checkMayExecute, isDecided } from '../access/application-access.ts'
 import { findDefinition } from '../access/find-definition.ts'
-import { post } from '../declare.ts'
+import { operationsWith, post } from '../declare.ts'
 import { startsByEvent, startsGiven, startsStored } from '../demands.ts'
 import { StartRequest } from '../models/executions.ts'
 import { Pipeline } from '../models/pipelines.ts'
@@ -38,16 +38,16 @@ const startErrors = {
   404: 'No definition has that name or id.',
 }
 
+const start = operationsWith({ core: true, answer: Ref })
+
 export const pipelineStartOperations: Operation[] = [
-  post('invokePipelineConfigUsingPOST', '/applications/{application}/pipelineConfigs/{pipelineName}', {
-    core: true,
+  start.post('invokePipelineConfigUsingPOST', '/applications/{application}/pipelineConfigs/{pipelineName}', {
     demands: startsStored('pipelineName'),
     summary: 'Start a pipeline (older address)',
     description: `Starts a stored pipeline by name or id; the older address of POST /pipelines/{application}/{pipelineNameOrId}.${orPlan}`,
     query: { user: textModel.optional().describe('Accepted and ignored.') },
     body: { schema: AnyObject, shown: StartRequest, required: false },
     handle: (request, platform) => startStored(request, platform, request.path['pipelineName'] as string),
-    answer: Ref,
     errors: startErrors,
   }),
   post('invokePipelineConfigUsingPOST1', '/pipelines/{application}/{pipelineNameOrId}', {
@@ -60,14 +60,12 @@ export const pipelineStartOperations: Operation[] = [
     ...submitted,
     errors: startErrors,
   }),
-  post('startUsingPOST', '/pipelines/start', {
-    core: true,
+  start.post('startUsingPOST', '/pipelines/start', {
     demands: startsGiven,
     summary: 'Start a given definition',
     description: `Starts a pipeline from the complete definition in the body, its trigger included.${orPlan}`,
     body: { schema: AnyObject, shown: Pipeline, required: true },
     handle: startGiven,
-    answer: Ref,
     errors: { 403: startErrors[403] },
   }),
   post('invokePipelineConfigViaEchoUsingPOST', '/pipelines/v2/{application}/{pipelineNameOrId}', {

@@ -9,7 +9,7 @@ import { misfit, noPage } from '../../upstreams/answer-form.ts'
 import { toHeaderText } from '../../upstreams/header-text.ts'
 import { checkDone, readJson } from '../../upstreams/read-answer.ts'
 import { findByName, findDefinition, listDefinitions } from '../access/find-definition.ts'
-import { get, polledByUsers, post, put, remove } from '../declare.ts'
+import { get, operationsWith, polledByUsers, post } from '../declare.ts'
 import {
   application,
   filteredByApplication,
@@ -48,9 +48,11 @@ const andWarnings =
   ' The header `X-Fairlead-Warnings` names faults that do not keep it from being saved, such as missing or misspelt fields; characters ' +
   'beyond ASCII are percent-encoded.'
 
+const change = operationsWith({ core: true, answer: nothing, errors: taskFailed })
+const core = operationsWith({ core: true })
+
 export const pipelineOperations: Operation[] = [
-  get('getPipelineConfigsForApplicationUsingGET', '/applications/{application}/pipelineConfigs', {
-    core: true,
+  core.get('getPipelineConfigsForApplicationUsingGET', '/applications/{application}/pipelineConfigs', {
     ...polledByUsers,
     demands: readsApplication,
     summary: 'List pipelines of an application',
@@ -62,8 +64,7 @@ export const pipelineOperations: Operation[] = [
     forward: { service: 'front50', path: '/pipelines/{application}', constants: { refresh: 'true' } },
     answer: z.array(Pipeline),
   }),
-  get('getPipelineConfigUsingGET', '/applications/{application}/pipelineConfigs/{pipelineName}', {
-    core: true,
+  core.get('getPipelineConfigUsingGET', '/applications/{application}/pipelineConfigs/{pipelineName}', {
     // An id may be that of a definition of another application.
     demands: [...readsApplication, ...application('READ', 'definition', 'pipelineName')],
     summary: 'Get a pipeline',
@@ -72,19 +73,15 @@ export const pipelineOperations: Operation[] = [
     answer: Pipeline,
     errors: { 404: 'No definition has that name or id.' },
   }),
-  post('savePipelineUsingPOST', '/pipelines', {
-    core: true,
+  change.post('savePipelineUsingPOST', '/pipelines', {
     demands: writesDefinitions,
     summary: 'Save a pipeline',
     description: `Creates or overwrites a pipeline definition. The new id is found in the list of definitions.${andWarnings}`,
     query: { staleCheck: flagModel.default(false).describe('Refuse when the stored definition is newer than the one sent.') },
     body: { schema: Definition, shown: Pipeline, required: true },
     handle: saveDefinition,
-    answer: nothing,
-    errors: taskFailed,
   }),
-  put('updatePipelineUsingPUT', '/pipelines/{id}', {
-    core: true,
+  core.put('updatePipelineUsingPUT', '/pipelines/{id}', {
     demands: writesDefinitions,
     summary: 'Update a pipeline',
     description: `Updates a pipeline definition, including its name, and returns the stored one.${andWarnings}`,
@@ -93,17 +90,13 @@ export const pipelineOperations: Operation[] = [
     answer: Pipeline.optional(),
     errors: { 400: `${taskFailed[400]} Or the body has another id than the path.` },
   }),
-  remove('deletePipelineUsingDELETE', '/pipelines/{application}/{pipelineName}', {
-    core: true,
+  change.remove('deletePipelineUsingDELETE', '/pipelines/{application}/{pipelineName}', {
     demands: writesApplication,
     summary: 'Delete a pipeline',
     description: 'Deletes a pipeline definition, by its name without regard to case. One that does not exist is deleted already.',
     handle: deleteDefinition,
-    answer: nothing,
-    errors: taskFailed,
   }),
-  post('renamePipelineUsingPOST', '/pipelines/move', {
-    core: true,
+  core.post('renamePipelineUsingPOST', '/pipelines/move', {
     demands: writesApplicationInBody,
     summary: 'Rename a pipeline',
     description:

@@ -8,7 +8,7 @@ import { listOf } from '../../json/values.ts'
 import { pluginApplication } from '../../permissions/application-name.ts'
 import { checkDone, readJson } from '../../upstreams/read-answer.ts'
 import type { ServiceName } from '../../upstreams/services.ts'
-import { get, post, remove } from '../declare.ts'
+import { operationsWith, post, remove } from '../declare.ts'
 import { aboutGateway, writesPlugins } from '../demands.ts'
 import type { Operation, OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
@@ -30,12 +30,12 @@ const upsert = {
   },
 } as const
 
+const ofService = operationsWith({ demands: aboutGateway, query: { service: textModel.optional() } })
+
 export const pluginOperations: Operation[] = [
-  get('getAllPluginInfoUsingGET', '/plugins/info', {
-    demands: aboutGateway,
+  ofService.get('getAllPluginInfoUsingGET', '/plugins/info', {
     summary: 'List plugins',
     description: 'What is known about plugins, of all services unless one is named.',
-    query: { service: textModel.optional() },
     forward: { service: 'front50', path: '/pluginInfo' },
     answer: z.array(PluginInfo),
   }),
@@ -51,11 +51,9 @@ export const pluginOperations: Operation[] = [
       403: `The caller lacks WRITE on the application ${pluginApplication}, or it does not exist and the caller is no administrator.`,
     },
   }),
-  get('getInstalledPluginsUsingGET', '/plugins/installed', {
-    demands: aboutGateway,
+  ofService.get('getInstalledPluginsUsingGET', '/plugins/installed', {
     summary: 'List installed plugins',
     description: 'Installed plugins by service. A service that cannot report them has none.',
-    query: { service: textModel.optional() },
     handle: listInstalled,
     answer: z.record(z.string(), ObjectList),
   }),

@@ -3,7 +3,7 @@
 import { z } from 'zod'
 import { GatewayError } from '../../errors.ts'
 import type { JsonObject } from '../../json/values.ts'
-import { get, post, put, remove } from '../declare.ts'
+import { get, operationsWith, put } from '../declare.ts'
 import {
   filteredByApplication,
   readsApplication,
@@ -18,6 +18,8 @@ import { AnyObject, integer, nothing } from '../schemas.ts'
 import { checkList } from '../upstream-shape.ts'
 
 const Move = z.looseObject({ application: z.string(), from: z.string(), to: z.string() })
+
+const change = operationsWith({ forward: 'front50', answer: nothing })
 
 export const strategyOperations: Operation[] = [
   get('getStrategyConfigsForApplicationUsingGET', '/applications/{application}/strategyConfigs', {
@@ -53,20 +55,16 @@ export const strategyOperations: Operation[] = [
     on404: { answer: [] },
     answer: z.array(Pipeline),
   }),
-  post('saveStrategyUsingPOST', '/strategies', {
+  change.post('saveStrategyUsingPOST', '/strategies', {
     demands: writesDefinitions,
     summary: 'Save a strategy',
     description: 'Creates a deployment strategy, or replaces the one with the same id.',
     body: { schema: AnyObject, shown: Pipeline, required: true },
-    forward: 'front50',
-    answer: nothing,
   }),
-  post('moveStrategyUsingPOST', '/strategies/move', {
+  change.post('moveStrategyUsingPOST', '/strategies/move', {
     demands: writesApplicationInBody,
     summary: 'Rename a strategy',
     body: { schema: Move, shown: DefinitionMove, required: true },
-    forward: 'front50',
-    answer: nothing,
   }),
   put('updateStrategyUsingPUT', '/strategies/{id}', {
     demands: writesDefinitions,
@@ -75,11 +73,9 @@ export const strategyOperations: Operation[] = [
     forward: 'front50',
     answer: Pipeline,
   }),
-  remove('deleteStrategyUsingDELETE', '/strategies/{application}/{strategyName}', {
+  change.remove('deleteStrategyUsingDELETE', '/strategies/{application}/{strategyName}', {
     demands: writesApplication,
     summary: 'Delete a strategy',
-    forward: 'front50',
-    answer: nothing,
   }),
 ]
 

@@ -3,7 +3,7 @@
 import { z } from 'zod'
 import { GatewayError } from '../../errors.ts'
 import { parseAccept } from '../../http/parse-accept.ts'
-import { get } from '../declare.ts'
+import { get, operationsWith } from '../declare.ts'
 import { aboutGateway, tellsWhoAsks } from '../demands.ts'
 import { DirectAnswer, type Operation, type OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
@@ -25,6 +25,8 @@ const Status = z
 
 /** Open paths of probes and scrapers, which talk to an instance itself: they are answered without the context path, too. */
 export const probePaths: ReadonlySet<string> = new Set(['/health', '/livez', '/readyz', '/spectator/metrics'])
+
+const exposition = operationsWith({ demands: aboutGateway, answer: z.string(), answerType: 'text/plain', handle: answerMetrics })
 
 export const systemOperations: Operation[] = [
   get('getVersionUsingGET', '/version', {
@@ -80,22 +82,14 @@ export const systemOperations: Operation[] = [
       handle: answerReadiness,
     }),
   ),
-  get('metricsUsingGET', '/spectator/metrics', {
-    demands: aboutGateway,
+  exposition.get('metricsUsingGET', '/spectator/metrics', {
     summary: 'Get metrics without login',
     description: 'Metrics in the text format of Prometheus, without login, where Gate has its own.',
     cost: 0,
-    answer: z.string(),
-    answerType: 'text/plain',
-    handle: answerMetrics,
   }),
-  get('prometheusUsingGET', '/metrics', {
-    demands: aboutGateway,
+  exposition.get('prometheusUsingGET', '/metrics', {
     summary: 'Get metrics',
     description: 'The same metrics, for a logged-in user.',
-    answer: z.string(),
-    answerType: 'text/plain',
-    handle: answerMetrics,
   }),
   ...['/openapi.json', '/v3/api-docs', '/v2/api-docs'].map(
     (path, index): Operation => ({

@@ -12,7 +12,7 @@ import { applicationExists } from '../access/access-resources.ts'
 import { requireAdministrator } from '../access/application-access.ts'
 import { learnApplication } from '../access/learn-application.ts'
 import { applicationsCreatedBy } from '../access/subjects.ts'
-import { get, polledByUsers, post, put, remove } from '../declare.ts'
+import { operationsWith, polledByUsers, post } from '../declare.ts'
 import { application, executesTask, readsApplication, readsTask, submitsJobs, writesApplication, writesTask } from '../demands.ts'
 import { CloudOperation, TaskJudgement, TaskModel, TaskRequest } from '../models/executions.ts'
 import type { Operation, OperationRequest } from '../operation.ts'
@@ -30,9 +30,11 @@ const orPlan =
   ' With `"plan": true`, nothing starts and the response is a judgement. With `"dryRun": true`, its stages call and change nothing.'
 const unknownTask = { 404: 'There is no task with this id.' }
 
+const task = operationsWith({ core: true, errors: unknownTask })
+const core = operationsWith({ core: true })
+
 export const taskOperations: Operation[] = [
-  get('getTasksUsingGET', '/applications/{application}/tasks', {
-    core: true,
+  core.get('getTasksUsingGET', '/applications/{application}/tasks', {
     ...polledByUsers,
     demands: readsApplication,
     summary: 'List tasks of an application',
@@ -45,8 +47,7 @@ export const taskOperations: Operation[] = [
     forward: 'orca',
     answer: z.array(TaskModel),
   }),
-  post('taskUsingPOST', '/applications/{application}/tasks', {
-    core: true,
+  core.post('taskUsingPOST', '/applications/{application}/tasks', {
     demands: [...writesApplication, ...submitsJobs],
     summary: 'Submit a task to an application',
     description: `Submits a task for an application, whatever application its body names.${orPlan}`,
@@ -72,35 +73,29 @@ export const taskOperations: Operation[] = [
     },
     answer: TaskJudgement,
   }),
-  get('getTaskUsingGET', '/applications/{application}/tasks/{id}', {
-    core: true,
+  task.get('getTaskUsingGET', '/applications/{application}/tasks/{id}', {
     ...polledByUsers,
     demands: readsTask,
     summary: 'Get a task (older address)',
     description: 'One task; the older address. The application is ignored.',
     forward: { service: 'orca', path: '/tasks/{id}' },
     answer: TaskModel,
-    errors: unknownTask,
   }),
-  put('cancelTaskUsingPUT', '/applications/{application}/tasks/{id}/cancel', {
-    core: true,
+  task.put('cancelTaskUsingPUT', '/applications/{application}/tasks/{id}/cancel', {
     demands: executesTask,
     summary: 'Cancel a task (older address)',
     description: 'Cancels a task; the older address.',
     handle: (request) => change(request, 'PUT', pathTo`/tasks/${request.path['id'] as string}/cancel`),
     answer: nothing,
-    errors: unknownTask,
   }),
-  get('getTaskDetailsUsingGET', '/applications/{application}/tasks/{id}/details/{taskDetailsId}', {
-    core: true,
+  core.get('getTaskDetailsUsingGET', '/applications/{application}/tasks/{id}/details/{taskDetailsId}', {
     demands: readsTask,
     summary: 'Get a cloud operation (older address)',
     description: 'The cloud operation behind a step of a task; the older address.',
     forward: { service: 'clouddriver', path: '/task/{taskDetailsId}' },
     answer: CloudOperation,
   }),
-  post('taskUsingPOST1', '/tasks', {
-    core: true,
+  core.post('taskUsingPOST1', '/tasks', {
     demands: submitsJobs,
     summary: 'Submit a task',
     description: `Submits a task and does not wait for it. Applications and projects are created, changed and deleted this way.${orPlan}`,
@@ -112,35 +107,28 @@ export const taskOperations: Operation[] = [
     },
     answer: Ref,
   }),
-  get('getTaskUsingGET1', '/tasks/{id}', {
-    core: true,
+  task.get('getTaskUsingGET1', '/tasks/{id}', {
     ...polledByUsers,
     demands: readsTask,
     summary: 'Get a task',
     forward: 'orca',
     answer: TaskModel,
-    errors: unknownTask,
   }),
-  remove('deleteTaskUsingDELETE', '/tasks/{id}', {
-    core: true,
+  task.remove('deleteTaskUsingDELETE', '/tasks/{id}', {
     demands: writesTask,
     summary: 'Delete a task',
     description: 'Deletes the record of a task that has ended.',
     handle: (request) => change(request, 'DELETE', pathTo`/tasks/${request.path['id'] as string}`),
     answer: nothing,
-    errors: unknownTask,
   }),
-  put('cancelTaskUsingPUT1', '/tasks/{id}/cancel', {
-    core: true,
+  task.put('cancelTaskUsingPUT1', '/tasks/{id}/cancel', {
     demands: executesTask,
     summary: 'Cancel a task',
     description: 'Cancels a task; it reaches CANCELED a little later.',
     handle: (request) => change(request, 'PUT', pathTo`/tasks/${request.path['id'] as string}/cancel`),
     answer: nothing,
-    errors: unknownTask,
   }),
-  put('cancelTasksUsingPUT', '/tasks/cancel', {
-    core: true,
+  core.put('cancelTasksUsingPUT', '/tasks/cancel', {
     demands: application('EXECUTE', 'task', 'ids'),
     summary: 'Cancel several tasks',
     description:
@@ -150,8 +138,7 @@ export const taskOperations: Operation[] = [
     handle: cancelSeveral,
     answer: nothing,
   }),
-  get('getTaskDetailsUsingGET1', '/tasks/{id}/details/{taskDetailsId}', {
-    core: true,
+  core.get('getTaskDetailsUsingGET1', '/tasks/{id}/details/{taskDetailsId}', {
     demands: readsTask,
     summary: 'Get a cloud operation',
     description: 'The cloud operation behind a step of a task.',

@@ -2,7 +2,7 @@
 
 import { z } from 'zod'
 import { GatewayError } from '../../errors.ts'
-import { get, post, remove } from '../declare.ts'
+import { get, operationsWith, post, remove } from '../declare.ts'
 import {
   application,
   createsTemplate,
@@ -35,22 +35,27 @@ const digest = textModel.optional().describe('SHA-256 of one saved state; not to
 const skipPlanDependents = flagModel.default(false).describe('Saves without checking that the pipelines built on it still work.')
 const taskFailures = { 400: 'The task that makes the change failed or did not finish in time.' }
 
+const templates = operationsWith({ demands: filteredByScopes, query: { scopes }, forward: 'front50' })
+const template = operationsWith({ demands: readsTemplate, forward: 'front50', answer: PipelineTemplate })
+const dependents = operationsWith({
+  demands: [...readsTemplate, ...filteredByApplication],
+  pick: toDependents,
+  answer: Dependents,
+})
+const change = operationsWith({ success: 202, answer: TaskModel, errors: taskFailures })
+const submission = operationsWith({ body: templateBody, ...submitted })
+
 /** Version 1: changes are submitted, and the caller follows the task. */
 const firstVersion: Operation[] = [
-  get('listPipelineTemplatesUsingGET', '/pipelineTemplates', {
-    demands: filteredByScopes,
+  templates.get('listPipelineTemplatesUsingGET', '/pipelineTemplates', {
     summary: 'List version-1 templates',
-    query: { scopes },
-    forward: 'front50',
     answer: z.array(PipelineTemplate),
   }),
-  post('createPipelineTemplateUsingPOST', '/pipelineTemplates', {
+  submission.post('createPipelineTemplateUsingPOST', '/pipelineTemplates', {
     demands: createsTemplate,
     summary: 'Create a version-1 template',
     description: 'Submits the creation of a version-1 template.',
-    body: templateBody,
     handle: (request) => submitTask(request, createTemplate(request, 'createPipelineTemplate')),
-    ...submitted,
   }),
   get('resolveTemplatesUsingGET', '/pipelineTemplates/resolve', {
     demands: [...readsTemplateSource, ...application('READ', 'execution', 'executionId'), ...readsDefinition],
@@ -64,20 +69,15 @@ const firstVersion: Operation[] = [
     forward: { service: 'orca', path: '/pipelineTemplate' },
     answer: PipelineTemplate,
   }),
-  get('getPipelineTemplateUsingGET', '/pipelineTemplates/{id}', {
-    demands: readsTemplate,
+  template.get('getPipelineTemplateUsingGET', '/pipelineTemplates/{id}', {
     summary: 'Get a version-1 template',
-    forward: 'front50',
-    answer: PipelineTemplate,
   }),
-  post('updatePipelineTemplateUsingPOST', '/pipelineTemplates/{id}', {
+  submission.post('updatePipelineTemplateUsingPOST', '/pipelineTemplates/{id}', {
     demands: updatesTemplate,
     summary: 'Update a version-1 template',
     description: 'Submits a change of a version-1 template.',
     query: { skipPlanDependents },
-    body: templateBody,
     handle: (request) => submitTask(request, updateTemplate(request, 'updatePipelineTemplate')),
-    ...submitted,
   }),
   remove('deletePipelineTemplateUsingDELETE', '/pipelineTemplates/{id}', {
     demands: deletesFiledTemplate,
@@ -87,32 +87,23 @@ const firstVersion: Operation[] = [
     handle: (request) => submitTask(request, deleteTemplate(request, 'deletePipelineTemplate')),
     ...submitted,
   }),
-  get('listPipelineTemplateDependentsUsingGET', '/pipelineTemplates/{id}/dependents', {
-    demands: [...readsTemplate, ...filteredByApplication],
+  dependents.get('listPipelineTemplateDependentsUsingGET', '/pipelineTemplates/{id}/dependents', {
     summary: 'List pipelines of a version-1 template',
     query: { recursive: flagModel.default(false).describe('Also those built on templates that are built on it.') },
     forward: { service: 'front50', path: '/pipelineTemplates/{id}/dependentPipelines' },
-    pick: toDependents,
-    answer: Dependents,
   }),
 ]
 
 /** Version 2: changes are awaited, and the finished task is the answer. */
 const secondVersion: Operation[] = [
-  get('listV2PipelineTemplatesUsingGET', '/v2/pipelineTemplates', {
-    demands: filteredByScopes,
+  templates.get('listV2PipelineTemplatesUsingGET', '/v2/pipelineTemplates', {
     summary: 'List templates',
     description: 'Version-2 templates.',
-    query: { scopes },
-    forward: 'front50',
     answer: z.array(PipelineTemplate),
   }),
-  get('listV2PipelineTemplateVersionsUsingGET', '/v2/pipelineTemplates/versions', {
-    demands: filteredByScopes,
+  templates.get('listV2PipelineTemplateVersionsUsingGET', '/v2/pipelineTemplates/versions', {
     summary: 'List versions of templates',
     description: 'Version-2 templates by id, each with all its saved versions.',
-    query: { scopes },
-    forward: 'front50',
     answer: z.record(z.string(), z.array(PipelineTemplate)),
   }),
   post('planV2PipelineTemplateUsingPOST', '/v2/pipelineTemplates/plan', {
@@ -124,52 +115,37 @@ const secondVersion: Operation[] = [
     forward: 'orca',
     answer: PlannedPipeline,
   }),
-  post('createV2PipelineTemplateUsingPOST', '/v2/pipelineTemplates/create', {
+  change.post('createV2PipelineTemplateUsingPOST', '/v2/pipelineTemplates/create', {
     demands: createsTemplate,
     summary: 'Create a template',
     description: 'Creates a version-2 template, and returns when it is stored.',
     query: { tag },
     body: templateBody,
     handle: (request, platform) => changeTemplate(request, platform, createTemplate(request, 'createV2PipelineTemplate')),
-    success: 202,
-    answer: TaskModel,
-    errors: taskFailures,
   }),
-  post('updateV2PipelineTemplateUsingPOST', '/v2/pipelineTemplates/update/{id}', {
+  change.post('updateV2PipelineTemplateUsingPOST', '/v2/pipelineTemplates/update/{id}', {
     demands: updatesTemplate,
     summary: 'Update a template',
     description: 'Changes a version-2 template, and returns when it is stored.',
     query: { tag, skipPlanDependents },
     body: templateBody,
     handle: (request, platform) => changeTemplate(request, platform, updateTemplate(request, 'updateV2PipelineTemplate')),
-    success: 202,
-    answer: TaskModel,
-    errors: taskFailures,
   }),
-  get('getV2PipelineTemplateUsingGET', '/v2/pipelineTemplates/{id}', {
-    demands: readsTemplate,
+  template.get('getV2PipelineTemplateUsingGET', '/v2/pipelineTemplates/{id}', {
     summary: 'Get a template',
     description: 'One version-2 template, as it is now or as it was under a tag or digest.',
     query: { tag, digest },
-    forward: 'front50',
-    answer: PipelineTemplate,
   }),
-  remove('deleteV2PipelineTemplateUsingDELETE', '/v2/pipelineTemplates/{id}', {
+  change.remove('deleteV2PipelineTemplateUsingDELETE', '/v2/pipelineTemplates/{id}', {
     demands: deletesFiledTemplate,
     summary: 'Delete a template',
     description: 'Deletes a version-2 template or one of its versions, and returns when it is deleted.',
     query: { tag, digest, application: textModel.default('spinnaker') },
     handle: (request, platform) => runTask(request, platform, deleteTemplate(request, 'deleteV2PipelineTemplate')),
-    success: 202,
-    answer: TaskModel,
-    errors: taskFailures,
   }),
-  get('listV2PipelineTemplateDependentsUsingGET', '/v2/pipelineTemplates/{id}/dependents', {
-    demands: [...readsTemplate, ...filteredByApplication],
+  dependents.get('listV2PipelineTemplateDependentsUsingGET', '/v2/pipelineTemplates/{id}/dependents', {
     summary: 'List pipelines of a template',
     forward: { service: 'front50', path: '/v2/pipelineTemplates/{id}/dependentPipelines' },
-    pick: toDependents,
-    answer: Dependents,
   }),
 ]
 

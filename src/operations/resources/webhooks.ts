@@ -5,7 +5,7 @@ import { GatewayError } from '../../errors.ts'
 import { pathTo } from '../../http/encode-path.ts'
 import { formatJson, parseJson } from '../../json/json.ts'
 import { isObject } from '../../json/values.ts'
-import { get, post } from '../declare.ts'
+import { operationsWith } from '../declare.ts'
 import { provedBySender, sharedKnowledge } from '../demands.ts'
 import { type Operation, type OperationRequest, StreamedAnswer } from '../operation.ts'
 import { AnyObject, optionalTextsModel } from '../schemas.ts'
@@ -43,14 +43,14 @@ const eventHeaders = [
 /** The missing user is intended. */
 const withoutUser = { 'X-SPINNAKER-ANONYMOUS': 'anonymous', 'content-type': 'application/json; charset=UTF-8' }
 
+const event = operationsWith({ demands: provedBySender, body: rawBody, answer: WebhookAnswer })
+const preconfigured = operationsWith({ demands: sharedKnowledge, forward: 'orca', answer: z.array(PreconfiguredStage) })
+
 export const webhookOperations: Operation[] = [
-  post('webhooksUsingPOST', '/webhooks/{type}/{source}', {
-    demands: provedBySender,
+  event.post('webhooksUsingPOST', '/webhooks/{type}/{source}', {
     summary: 'Receive a webhook',
     description: 'Receives an event from outside, which may start pipelines. Open unless `security.webhooks` closes it.',
-    body: rawBody,
     handle: receiveWebhook,
-    answer: WebhookAnswer,
     errors: {
       400: 'The body is not JSON, or the source is not known.',
       403: 'With permissions, the embedded event service takes builds, images and packages from logged-in users only.',
@@ -58,28 +58,19 @@ export const webhookOperations: Operation[] = [
       422: 'Matching the event with the patterns of all triggers takes too long.',
     },
   }),
-  post('webhooksUsingPOST1', '/webhooks/cdevents/{source}', {
-    demands: provedBySender,
+  event.post('webhooksUsingPOST1', '/webhooks/cdevents/{source}', {
     summary: 'Receive a CloudEvent',
     description: 'Receives a CloudEvent, with its attributes in headers or in the body.',
-    body: rawBody,
     handle: receiveCloudEvent,
-    answer: WebhookAnswer,
     errors: { 400: 'The body is not JSON, or holds no event.' },
   }),
-  get('preconfiguredWebhooksUsingGET', '/webhooks/preconfigured', {
-    demands: sharedKnowledge,
+  preconfigured.get('preconfiguredWebhooksUsingGET', '/webhooks/preconfigured', {
     summary: 'List preconfigured webhook stages',
     description: 'Webhook stages that the orchestrator offers by configuration.',
-    forward: 'orca',
-    answer: z.array(PreconfiguredStage),
   }),
-  get('preconfiguredJobsUsingGET', '/jobs/preconfigured', {
-    demands: sharedKnowledge,
+  preconfigured.get('preconfiguredJobsUsingGET', '/jobs/preconfigured', {
     summary: 'List preconfigured job stages',
     description: 'Job stages that the orchestrator offers by configuration.',
-    forward: 'orca',
-    answer: z.array(PreconfiguredStage),
   }),
 ]
 
