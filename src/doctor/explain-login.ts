@@ -11,7 +11,7 @@ import { openTlsFiles } from '../http/tls/tls-files.ts'
 import type { LoginMethod } from '../login/login-method.ts'
 import { type LoginMethods, openMethods } from '../login/open-login.ts'
 import { joinNames, type LoginCredentials, type StepVerdict, type Trace } from '../login/trace.ts'
-import { createAccountCache } from '../operations/account-cache.ts'
+import { AccountCache } from '../operations/account-cache.ts'
 import { openPermissions } from '../permissions/fiat-permissions.ts'
 import type { PermissionAnswer, Permissions } from '../permissions/permissions.ts'
 import { loadServiceAccountNames } from '../permissions/service-accounts.ts'
@@ -129,7 +129,7 @@ async function openAll(surroundings: Surroundings, { config, command, now, keep 
   const { upstreams, permissions, log, dataDir } = surroundings
   const tls = config.http.tls && keep(openTlsFiles(config.http.tls, log))
   const redis = config.redis && keep(await openRedis(config.redis, log))
-  const accounts = keep(createAccountCache(upstreams, timeoutMs, log))
+  const accounts = keep(new AccountCache(upstreams, timeoutMs, log))
   return openMethods({
     settings: config.login,
     permissions,

@@ -2,8 +2,8 @@
 import { openAuditLog } from '../audit/audit-log.ts'
 import { openAuditSink } from '../audit/open-sink.ts'
 import { openLogin } from '../login/open-login.ts'
-import { createAccountCache } from '../operations/account-cache.ts'
-import { createApplicationCache } from '../operations/application-cache.ts'
+import { AccountCache } from '../operations/account-cache.ts'
+import { ApplicationCache } from '../operations/application-cache.ts'
 import { openPermissions } from '../permissions/fiat-permissions.ts'
 import { loadServiceAccountNames } from '../permissions/service-accounts.ts'
 import { openSwitches } from '../permissions/switches.ts'
@@ -74,8 +74,8 @@ export async function openAccess(parts: GatewayContext & Services & Stores) {
       now,
     }),
   )
-  const accounts = keep(createAccountCache(upstreams, accountRefreshMs, log))
-  const applications = keep(createApplicationCache(upstreams, config.applicationCache, log))
+  const accounts = keep(new AccountCache(upstreams, accountRefreshMs, log))
+  const applications = keep(new ApplicationCache(upstreams, config.applicationCache, log))
   const login = await openLogin({
     settings: config.login,
     sessions,

@@ -99,8 +99,8 @@ export function openServing(parts: ServingParts): Omit<Gateway, 'close'> {
     await embedded?.ready
     if (closing) return listening
     start?.ready(toBrowserAddress(listening, origin))
-    applications.start()
-    accounts.start()
+    void applications.start()
+    void accounts.start()
     platform.health.start()
     return listening
   }

@@ -1,5 +1,6 @@
 /** The accounts that the infrastructure knows, kept fresh in the background. */
 import type { FastifyBaseLogger } from 'fastify'
+import type { JsonObject } from '../json/values.ts'
 import { anonymousIdentity } from '../upstreams/identity.ts'
 import { readJson } from '../upstreams/read-answer.ts'
 import type { Upstreams } from '../upstreams/upstreams.ts'
@@ -9,61 +10,63 @@ import { checkList } from './upstream-shape.ts'
 /** One account as clouddriver reports it; names of roles in `permissions` are lower case. */
 export type AccountRecord = Readonly<Record<string, unknown>> & { readonly name: string }
 
-export interface AccountCache {
-  /** All accounts as of the last good refresh, `[]` before the first. Never changed in place. */
-  list(): readonly AccountRecord[]
-  readonly freshness: Freshness
-  /** Refreshes at once; a failure keeps the old list. */
-  refresh(): Promise<void>
-  start(): void
-  close(): void
-}
-
 /** @see docs/reference/operations.md, getAccountsUsingGET */
-export function createAccountCache(upstreams: Upstreams, refreshMs: number, log: FastifyBaseLogger): AccountCache {
-  const freshness = new Freshness('clouddriver', refreshMs)
-  let accounts: readonly AccountRecord[] = []
-  let timer: NodeJS.Timeout | undefined
-  let closed = false
-  let lastStarted = 0
+export class AccountCache {
+  readonly freshness: Freshness
+  readonly #upstreams: Upstreams
+  readonly #refreshMs: number
+  readonly #log: FastifyBaseLogger
+  #accounts: readonly AccountRecord[] = []
+  #timer: NodeJS.Timeout | undefined
+  #closed = false
+  #lastStarted = 0
   /** The refresh that the list comes from. */
-  let lastRead = 0
+  #lastRead = 0
 
-  async function refresh(): Promise<void> {
-    if (!upstreams.isEnabled('clouddriver')) return
-    const number = ++lastStarted
+  constructor(upstreams: Upstreams, refreshMs: number, log: FastifyBaseLogger) {
+    this.freshness = new Freshness('clouddriver', refreshMs)
+    this.#upstreams = upstreams
+    this.#refreshMs = refreshMs
+    this.#log = log
+  }
+
+  /** All accounts as of the last good refresh, `[]` before the first. Never changed in place. */
+  list(): readonly AccountRecord[] {
+    return this.#accounts
+  }
+
+  /** Refreshes at once; a failure keeps the old list. */
+  async refresh(): Promise<void> {
+    if (!this.#upstreams.isEnabled('clouddriver')) return
+    const number = ++this.#lastStarted
     try {
-      const answer = await upstreams.call('clouddriver', { path: '/credentials', query: { expand: 'true' } }, anonymousIdentity)
+      const call = { path: '/credentials', query: { expand: 'true' } }
+      const answer = await this.#upstreams.call('clouddriver', call, anonymousIdentity)
       const read = checkList(readJson(answer, 'clouddriver'), 'clouddriver').filter(isAccount)
       // A slow answer may be from before a change that a later refresh has read.
-      if (number < lastRead) return
-      lastRead = number
-      accounts = read
-      if (freshness.loaded()) log.info({ service: 'clouddriver' }, 'the account list is refreshed again')
+      if (number < this.#lastRead) return
+      this.#lastRead = number
+      this.#accounts = read
+      if (this.freshness.loaded()) this.#log.info({ service: 'clouddriver' }, 'the account list is refreshed again')
     } catch (error) {
-      if (number < lastRead) return
-      const isNew = freshness.failed(error)
-      if (isNew && !closed) log.warn({ err: error, service: 'clouddriver' }, 'the account list cannot be refreshed')
+      if (number < this.#lastRead) return
+      const isNew = this.freshness.failed(error)
+      if (isNew && !this.#closed) this.#log.warn({ err: error, service: 'clouddriver' }, 'the account list cannot be refreshed')
     }
   }
 
-  async function loop(): Promise<void> {
-    await refresh()
-    if (!closed) timer = setTimeout(loop, refreshMs).unref()
+  /** Resolves after the first refresh; the others follow in the background. */
+  async start(): Promise<void> {
+    await this.refresh()
+    if (!this.#closed) this.#timer = setTimeout(() => void this.start(), this.#refreshMs).unref()
   }
 
-  return {
-    freshness,
-    list: () => accounts,
-    refresh,
-    start: () => void loop(),
-    close: () => {
-      closed = true
-      clearTimeout(timer)
-    },
+  close(): void {
+    this.#closed = true
+    clearTimeout(this.#timer)
   }
 }
 
-function isAccount(entry: unknown): entry is AccountRecord {
-  return typeof entry === 'object' && entry !== null && typeof (entry as { name?: unknown }).name === 'string'
+function isAccount(entry: JsonObject): entry is AccountRecord {
+  return typeof entry['name'] === 'string'
 }

@@ -24,23 +24,6 @@ export interface ApplicationCacheSettings {
   includedAccounts: readonly string[] | undefined
 }
 
-export interface ApplicationCache {
-  /** Whether applications that only the infrastructure knows are left out. */
-  readonly definitionsOnly: boolean
-  /** The merged list as of the last refresh, `[]` before the first. Frozen, and the same object until something in it changes. */
-  list(): readonly CachedAttributes[]
-  /** How fresh the two halves of the list are. */
-  readonly freshness: readonly Freshness[]
-  /** The cached attributes of one application, by name without case. */
-  find(name: string): CachedAttributes | undefined
-  /** Adds an application that was just read from the definition store and is too new for the list, until the next refresh. */
-  learn(attributes: CachedAttributes): void
-  /** Resolves when everything is in the list that was stored before the call. Never fails. */
-  refresh(): Promise<void>
-  start(): void
-  close(): void
-}
-
 type Source = Extract<ServiceName, 'front50' | 'clouddriver'>
 
 /** An application as one of the services lists it. */
@@ -67,105 +50,127 @@ interface Merged {
   readonly attributes: CachedAttributes
 }
 
-/** @see docs/reference/operations.md, getAllApplicationsUsingGET */
-export function createApplicationCache(
-  upstreams: Upstreams,
-  settings: ApplicationCacheSettings,
-  log: FastifyBaseLogger,
-): ApplicationCache {
-  const unread: Half = { entries: new Map(), digest: undefined, tag: undefined }
-  const halves: Record<Source, Half> = { front50: unread, clouddriver: unread }
-  const freshness: Record<Source, Freshness> = {
-    front50: new Freshness('front50', settings.refreshMs),
-    clouddriver: new Freshness('clouddriver', settings.refreshMs),
-  }
-  let list: readonly CachedAttributes[] = Object.freeze([])
-  /** Differs from what the halves say. */
-  let isOutdated = false
-  let merged: ReadonlyMap<string, Merged> = new Map()
-  let byName = new Map<string, CachedAttributes>()
-  let running: Promise<void> | undefined
-  let next: Promise<void> | undefined
-  let timer: NodeJS.Timeout | undefined
-  let closed = false
+const unread: Half = { entries: new Map(), digest: undefined, tag: undefined }
 
-  async function load(source: Source, path: string, query: Record<string, string>): Promise<void> {
-    if (!upstreams.isEnabled(source)) return
+/** @see docs/reference/operations.md, getAllApplicationsUsingGET */
+export class ApplicationCache {
+  /** How fresh the two halves of the list are. */
+  readonly freshness: readonly Freshness[]
+  readonly #upstreams: Upstreams
+  readonly #settings: ApplicationCacheSettings
+  readonly #log: FastifyBaseLogger
+  readonly #halves: Record<Source, Half> = { front50: unread, clouddriver: unread }
+  readonly #freshness: Record<Source, Freshness>
+  #list: readonly CachedAttributes[] = Object.freeze([])
+  /** The list differs from what the halves say. */
+  #isOutdated = false
+  #merged: ReadonlyMap<string, Merged> = new Map()
+  #byName = new Map<string, CachedAttributes>()
+  #running: Promise<void> | undefined
+  #next: Promise<void> | undefined
+  #timer: NodeJS.Timeout | undefined
+  #closed = false
+
+  constructor(upstreams: Upstreams, settings: ApplicationCacheSettings, log: FastifyBaseLogger) {
+    this.#upstreams = upstreams
+    this.#settings = settings
+    this.#log = log
+    const { refreshMs } = settings
+    this.#freshness = { front50: new Freshness('front50', refreshMs), clouddriver: new Freshness('clouddriver', refreshMs) }
+    this.freshness = Object.values(this.#freshness)
+  }
+
+  /** Whether applications that only the infrastructure knows are left out. */
+  get definitionsOnly(): boolean {
+    return this.#settings.definitionsOnly
+  }
+
+  /** The merged list as of the last refresh, `[]` before the first. Frozen, and the same object until something in it changes. */
+  list(): readonly CachedAttributes[] {
+    return this.#list
+  }
+
+  /** The cached attributes of one application, by name without case. */
+  find(name: string): CachedAttributes | undefined {
+    return this.#byName.get(name.toLowerCase())
+  }
+
+  /** Adds an application that was just read from the definition store and is too new for the list, until the next refresh. */
+  learn(attributes: CachedAttributes): void {
+    if (this.#byName.has(attributes.name) || !isIncluded(attributes, this.#settings)) return
+    this.#isOutdated = true
+    this.#list = Object.freeze([...this.#list, attributes])
+    this.#byName.set(attributes.name, attributes)
+  }
+
+  /**
+   * Resolves when everything is in the list that was stored before the call. Never fails. A refresh that runs may have asked before
+   * the latest change; one that follows it serves all who wait.
+   */
+  refresh(): Promise<void> {
+    if (this.#running === undefined) return this.#refreshOnce()
+    this.#next ??= this.#running.then(() => {
+      this.#next = undefined
+      return this.#refreshOnce()
+    })
+    return this.#next
+  }
+
+  /** Resolves after the first refresh; the others follow in the background. */
+  async start(): Promise<void> {
+    await this.#refreshOnce()
+    if (!this.#closed) this.#timer = setTimeout(() => void this.start(), this.#settings.refreshMs).unref()
+  }
+
+  close(): void {
+    this.#closed = true
+    clearTimeout(this.#timer)
+  }
+
+  #refreshOnce(): Promise<void> {
+    this.#running ??= this.#load().finally(() => {
+      this.#running = undefined
+    })
+    return this.#running
+  }
+
+  async #load(): Promise<void> {
+    await Promise.all([
+      this.#loadHalf('front50', '/v2/applications', { restricted: 'false' }),
+      this.#loadHalf('clouddriver', '/applications', { restricted: 'false', expand: 'true' }),
+    ])
+    if (!this.#isOutdated) return
+    this.#isOutdated = false
+    const { front50, clouddriver } = this.#halves
+    this.#merged = mergeApplications(applicationsIn(front50), applicationsIn(clouddriver), this.#settings, this.#merged)
+    const all = [...this.#merged.values()].map(({ attributes }) => attributes)
+    const now = all.filter((attributes) => isIncluded(attributes, this.#settings))
+    if (areSame(now, this.#list)) return
+    this.#list = Object.freeze(now)
+    this.#byName = new Map(now.map((attributes) => [attributes.name, attributes]))
+  }
+
+  async #loadHalf(source: Source, path: string, query: Record<string, string>): Promise<void> {
+    if (!this.#upstreams.isEnabled(source)) return
+    const freshness = this.#freshness[source]
     try {
-      const before = halves[source]
+      const before = this.#halves[source]
       const headers: Record<string, string> = before.tag === undefined ? {} : { 'if-none-match': before.tag }
-      const answer = await upstreams.call(source, { path, query, headers }, anonymousIdentity)
+      const answer = await this.#upstreams.call(source, { path, query, headers }, anonymousIdentity)
       if (answer.status !== 304 || before.tag === undefined) {
         const digest = `${answer.status} ${hash('sha1', answer.text)}`
         const tag = parseEntityTag([answer.headers['etag']].flat()[0])
         const isSame = before.digest === digest
         const entries = isSame ? before.entries : await readEntries(answer, source, before.entries)
-        halves[source] = { entries, digest, tag }
-        if (!isSame) isOutdated = true
+        this.#halves[source] = { entries, digest, tag }
+        if (!isSame) this.#isOutdated = true
       }
-      if (freshness[source].loaded()) log.info({ service: source }, 'the application list is refreshed again')
+      if (freshness.loaded()) this.#log.info({ service: source }, 'the application list is refreshed again')
     } catch (error) {
       // A failed refresh keeps the old half: a stale list serves the page, an empty one looks like lost data.
-      const isNew = freshness[source].failed(error)
-      if (isNew && !closed) log.warn({ err: error, service: source }, 'the application list cannot be refreshed')
+      const isNew = freshness.failed(error)
+      if (isNew && !this.#closed) this.#log.warn({ err: error, service: source }, 'the application list cannot be refreshed')
     }
-  }
-
-  async function refresh(): Promise<void> {
-    await Promise.all([
-      load('front50', '/v2/applications', { restricted: 'false' }),
-      load('clouddriver', '/applications', { restricted: 'false', expand: 'true' }),
-    ])
-    if (!isOutdated) return
-    isOutdated = false
-    merged = mergeApplications(applicationsIn(halves.front50), applicationsIn(halves.clouddriver), settings, merged)
-    const now = [...merged.values()].map(({ attributes }) => attributes).filter((attributes) => isIncluded(attributes, settings))
-    if (now.length === list.length && now.every((attributes, index) => attributes === list[index])) return
-    list = Object.freeze(now)
-    byName = new Map(list.map((attributes) => [attributes.name, attributes]))
-  }
-
-  function refreshOnce(): Promise<void> {
-    running ??= refresh().finally(() => {
-      running = undefined
-    })
-    return running
-  }
-
-  /** A refresh that runs may have asked before the latest change; one that follows it serves all who wait. */
-  function refreshAfresh(): Promise<void> {
-    if (running === undefined) return refreshOnce()
-    next ??= running.then(() => {
-      next = undefined
-      return refreshOnce()
-    })
-    return next
-  }
-
-  async function loop(): Promise<void> {
-    await refreshOnce()
-    if (!closed) timer = setTimeout(loop, settings.refreshMs).unref()
-  }
-
-  function learn(attributes: CachedAttributes): void {
-    if (byName.has(attributes.name) || !isIncluded(attributes, settings)) return
-    isOutdated = true
-    list = Object.freeze([...list, attributes])
-    byName.set(attributes.name, attributes)
-  }
-
-  return {
-    definitionsOnly: settings.definitionsOnly,
-    freshness: Object.values(freshness),
-    list: () => list,
-    find: (name) => byName.get(name.toLowerCase()),
-    learn,
-    refresh: refreshAfresh,
-    start: () => void loop(),
-    close: () => {
-      closed = true
-      clearTimeout(timer)
-    },
   }
 }
 

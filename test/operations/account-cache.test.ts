@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import pino from 'pino'
-import { createAccountCache } from '../../src/operations/account-cache.ts'
+import { AccountCache } from '../../src/operations/account-cache.ts'
 import { Upstreams } from '../../src/upstreams/upstreams.ts'
 import { InTurn, silence, startUpstream } from '../support/upstream.ts'
 import { waitUntil } from '../support/wait-until.ts'
@@ -17,7 +17,7 @@ test('a slow refresh does not replace the list of a later one', async (t) => {
     maxAnswerBytes: 1_000_000,
   })
   t.after(() => upstreams.close())
-  const cache = createAccountCache(upstreams, 30_000, pino({ level: 'silent' }))
+  const cache = new AccountCache(upstreams, 30_000, pino({ level: 'silent' }))
 
   const before = cache.refresh()
   await waitUntil(() => clouddriver.background.length === 1, 'the first call')

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import pino from 'pino'
-import { createApplicationCache } from '../../src/operations/application-cache.ts'
+import { ApplicationCache } from '../../src/operations/application-cache.ts'
 import { Upstreams } from '../../src/upstreams/upstreams.ts'
 import { Reply, startUpstream } from '../support/upstream.ts'
 
@@ -21,7 +21,7 @@ async function openCache(t: test.TestContext, included?: string[]) {
   })
   t.after(() => upstreams.close())
   const settings = { refreshMs: 5000, definitionsOnly: false, includedAccounts: included }
-  const cache = createApplicationCache(upstreams, settings, log)
+  const cache = new ApplicationCache(upstreams, settings, log)
   const list = async (stored: unknown, running: unknown = []) => {
     front50.answer({ 'GET /v2/applications': stored })
     clouddriver.answer({ 'GET /applications': running })

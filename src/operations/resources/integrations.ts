@@ -1,7 +1,7 @@
 /** CI services and package repositories, as the build service knows them. */
 
 import { z } from 'zod'
-import { get, post } from '../declare.ts'
+import { get, operationsWith, post } from '../declare.ts'
 import { decidedByService, filteredByBuildService, provedBySender, readsBuildService, sharedKnowledge } from '../demands.ts'
 import { Build } from '../models/builds.ts'
 import type { Operation } from '../operation.ts'
@@ -11,94 +11,48 @@ const teamsPath = '/concourse/{buildMaster}/teams'
 const concoursePipelinesPath = `${teamsPath}/{team}/pipelines`
 
 /** A list that is empty while the build service, or the integration within it, is off. */
-const optionalList = { method: 'GET', whenDisabled: [], on404: { answer: [] }, answer: TextList } as const
+const list = operationsWith({ forward: 'igor', whenDisabled: [], on404: { answer: [] }, answer: TextList })
 
 export const integrationOperations: Operation[] = [
-  {
-    ...optionalList,
-    id: 'getArtifactoryNamesUsingGET',
-    path: '/artifactory/names',
+  list.get('getArtifactoryNamesUsingGET', '/artifactory/names', {
     demands: sharedKnowledge,
     summary: 'List Artifactory servers',
-    forward: 'igor',
-  },
-  {
-    ...optionalList,
-    id: 'getNexusNamesUsingGET',
-    path: '/nexus/names',
-    demands: sharedKnowledge,
-    summary: 'List Nexus servers',
-    forward: 'igor',
-  },
-  {
-    ...optionalList,
-    id: 'getCodeBuildAccountsUsingGET',
-    path: '/codebuild/accounts',
+  }),
+  list.get('getNexusNamesUsingGET', '/nexus/names', { demands: sharedKnowledge, summary: 'List Nexus servers' }),
+  list.get('getCodeBuildAccountsUsingGET', '/codebuild/accounts', {
     demands: filteredByBuildService,
     summary: 'List CodeBuild accounts',
-    forward: 'igor',
-  },
-  {
-    ...optionalList,
-    id: 'getCodeBuildProjectsUsingGET',
-    path: '/codebuild/projects/{account}',
+  }),
+  list.get('getCodeBuildProjectsUsingGET', '/codebuild/projects/{account}', {
     demands: readsBuildService('account'),
     summary: 'List CodeBuild projects',
-    forward: 'igor',
-  },
-  {
-    ...optionalList,
-    id: 'getGoogleCloudBuildAccountsUsingGET',
-    path: '/gcb/accounts',
+  }),
+  list.get('getGoogleCloudBuildAccountsUsingGET', '/gcb/accounts', {
     demands: filteredByBuildService,
     summary: 'List Cloud Build accounts',
-    forward: 'igor',
-  },
-  {
-    ...optionalList,
-    id: 'getGoogleCloudBuildTriggersUsingGET',
-    path: '/gcb/triggers/{account}',
+  }),
+  list.get('getGoogleCloudBuildTriggersUsingGET', '/gcb/triggers/{account}', {
     demands: readsBuildService('account'),
     summary: 'List Cloud Build triggers',
-    forward: 'igor',
     answer: z.array(described('CloudBuildTrigger', 'id', 'name', 'description')),
-  },
-  {
-    ...optionalList,
-    id: 'getConcourseTeamsUsingGET',
-    path: teamsPath,
+  }),
+  list.get('getConcourseTeamsUsingGET', teamsPath, {
     demands: readsBuildService('buildMaster'),
     summary: 'List Concourse teams',
-    forward: 'igor',
-  },
-  {
-    ...optionalList,
-    id: 'getConcoursePipelinesUsingGET',
-    path: concoursePipelinesPath,
+  }),
+  list.get('getConcoursePipelinesUsingGET', concoursePipelinesPath, {
     demands: readsBuildService('buildMaster'),
     summary: 'List Concourse pipelines',
-    forward: 'igor',
-  },
-  {
-    ...optionalList,
-    id: 'getConcourseJobsUsingGET',
-    path: `${concoursePipelinesPath}/{pipeline}/jobs`,
+  }),
+  list.get('getConcourseJobsUsingGET', `${concoursePipelinesPath}/{pipeline}/jobs`, {
     demands: readsBuildService('buildMaster'),
     summary: 'List Concourse jobs',
-    forward: 'igor',
-  },
-  {
-    ...optionalList,
-    id: 'getConcourseResourcesUsingGET',
-    path: `${concoursePipelinesPath}/{pipeline}/resources`,
+  }),
+  list.get('getConcourseResourcesUsingGET', `${concoursePipelinesPath}/{pipeline}/resources`, {
     demands: readsBuildService('buildMaster'),
     summary: 'List Concourse resources',
-    forward: 'igor',
-  },
-  {
-    ...optionalList,
-    id: 'getCiBuildsUsingGET',
-    path: '/ci/builds',
+  }),
+  list.get('getCiBuildsUsingGET', '/ci/builds', {
     demands: decidedByService,
     summary: 'List builds of a repository',
     query: {
@@ -108,9 +62,8 @@ export const integrationOperations: Operation[] = [
       buildNumber: textModel.optional(),
       commitId: textModel.optional(),
     },
-    forward: 'igor',
     answer: z.array(Build),
-  },
+  }),
   get('getCiBuildOutputUsingGET', '/ci/builds/{buildId}/output', {
     demands: decidedByService,
     summary: 'Get the log of a build',
