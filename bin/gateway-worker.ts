@@ -3,7 +3,8 @@
 import { Socket } from 'node:net'
 import type { Gateway } from '../src/gateway/context.ts'
 import { createGateway } from '../src/gateway.ts'
-import { growWithLoad } from '../src/runtime/v8-options.ts'
+import { keepTickShape } from '../src/runtime/ticks.ts'
+import { growWithLoad, shrinkLate } from '../src/runtime/v8-options.ts'
 import { openLog } from '../src/telemetry/log.ts'
 import { keepMemorySmall } from '../src/telemetry/memory.ts'
 import { fromWorkerConfig, type HandedConnection, type WorkerStart, wordsMark } from '../src/workers/protocol.ts'
@@ -11,7 +12,9 @@ import { linkToPrimary } from '../src/workers/remote-parts.ts'
 import { explainFailure } from './failure.ts'
 import { readConfig } from './read-config.ts'
 
+keepTickShape()
 growWithLoad()
+shrinkLate()
 
 /** Where `fork` has put the stream of the channel. */
 const channelDescriptor = 4

@@ -4,6 +4,7 @@ import { gzip as gzipCallback } from 'node:zlib'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { GatewayError } from '../errors.ts'
 import { formatJson, parseJson } from '../json/json.ts'
+import { prepareHead } from '../runtime/response-head.ts'
 import { isNavigation } from './caller.ts'
 import { formatYamlAside } from './documents-aside.ts'
 import { type ErrorAnswer, toErrorAnswer } from './error-answer.ts'
@@ -25,6 +26,7 @@ const securityHeaders = {
   'x-frame-options': 'DENY',
   'x-xss-protection': '0',
 } as const
+const encryptedHeaders = { ...securityHeaders, 'strict-transport-security': 'max-age=31536000 ; includeSubDomains' } as const
 /**
  * A 304 has what may differ from the stored response, and what scripts of other origins need to read it. Everything else of the
  * stored response stays as it is.
@@ -34,58 +36,74 @@ const securityHeaders = {
 const unchangedHeaders = { 'cache-control': securityHeaders['cache-control'], expires: securityHeaders.expires } as const
 const forPreflightsOnly = new Set(['access-control-allow-methods', 'access-control-allow-headers', 'access-control-max-age'])
 const requestIdHeader = 'x-spinnaker-request-id'
-const strictTransport = 'max-age=31536000 ; includeSubDomains'
 
 /** Lower-case names of the request headers that are echoed, `interceptors.responseHeader.fields`; only the request id by default. */
 export type EchoedHeaders = readonly string[]
+
+type AnswerHeaders = Record<string, string | string[]>
 
 /**
  * Headers of every answer, streamed ones included: security, request id, and what steps decided.
  *
  * @see docs/contracts/http.md#headers-of-responses
  */
-export function commonHeaders({ state, headers: sent }: FastifyRequest, echoed: EchoedHeaders, status?: number): AnswerHeaders {
-  const isUnchanged = status === 304
-  const headers: AnswerHeaders = isUnchanged
-    ? { ...unchangedHeaders, ...state.answerHeaders }
-    : { ...securityHeaders, ...state.corsHeaders, ...state.answerHeaders }
-  if (isUnchanged) for (const name of forPreflightsOnly) delete headers[name]
-  else if (state.scheme === 'https') headers['strict-transport-security'] = strictTransport
-  for (const name of echoed) {
-    const value = name === requestIdHeader ? state.requestId : sent[name]
-    if (typeof value === 'string') headers[name] = value
-  }
-  return headers
+export function commonHeaders(request: FastifyRequest, echoed: EchoedHeaders, status?: number): AnswerHeaders {
+  const { shared, own } = partHeaders(request, echoed, status === 304)
+  return Object.assign({}, ...shared, own)
 }
 
-type AnswerHeaders = Record<string, string | string[]>
+/** Those that are the same objects for many answers, and those of this one, which win over them. */
+function partHeaders(
+  { state, headers: sent }: FastifyRequest,
+  echoed: EchoedHeaders,
+  isUnchanged: boolean,
+): { shared: readonly Readonly<Record<string, string>>[]; own: AnswerHeaders } {
+  const security = state.scheme === 'https' ? encryptedHeaders : securityHeaders
+  const shared = isUnchanged ? [unchangedHeaders] : state.corsHeaders === undefined ? [security] : [security, state.corsHeaders]
+  const own = { ...state.answerHeaders }
+  if (isUnchanged) for (const name of forPreflightsOnly) delete own[name]
+  for (const name of echoed) {
+    const value = name === requestIdHeader ? state.requestId : sent[name]
+    if (typeof value === 'string') own[name] = value
+  }
+  return { shared, own }
+}
 
 /**
- * The same for answers that are written past the framework.
+ * The same for answers that are written past the framework: what is shared is prepared, the others are returned.
  *
  * @param vary What else the answer depends on.
  * @param validation Its tag is missing in a 304 of a service that has sent none.
  * @returns names and values in turn, for `writeHead`
  */
-export function listValidatedHeaders(
-  { request }: FastifyReply,
+export function prepareHeaders(
+  { request, raw }: FastifyReply,
   echoed: EchoedHeaders,
   vary: string | undefined,
   { tag, browserCache, isUnchanged }: Validation & { isUnchanged: boolean },
 ): string[] {
-  const headers = commonHeaders(request, echoed, isUnchanged ? 304 : undefined)
+  const { shared, own } = partHeaders(request, echoed, isUnchanged)
   const isKept = browserCache && tag !== undefined
   const names = isKept ? varying : vary
-  if (isKept) headers['cache-control'] = keptByBrowser
-  if (names !== undefined) headers['vary'] = addVary(request.state.answerHeaders['vary'], names)
-  if (tag !== undefined) headers['etag'] = tag
+  if (isKept) own['cache-control'] = keptByBrowser
+  if (names !== undefined) own['vary'] = addVary(request.state.answerHeaders['vary'], names)
+  if (tag !== undefined) own['etag'] = tag
   const list: string[] = []
-  for (const name in headers) {
-    const value = headers[name] as string | string[]
+  for (const headers of shared) {
+    if (!overlaps(own, headers)) prepareHead(raw, headers)
+    else for (const name in headers) if (!(name in own)) list.push(name, headers[name] as string)
+  }
+  for (const name in own) {
+    const value = own[name] as string | string[]
     if (typeof value === 'string') list.push(name, value)
     else for (const one of value) list.push(name, one)
   }
   return list
+}
+
+function overlaps(own: AnswerHeaders, shared: Readonly<Record<string, string>>): boolean {
+  for (const name in own) if (name in shared) return true
+  return false
 }
 
 export interface Validation {

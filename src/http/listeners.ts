@@ -6,6 +6,7 @@ import type { TLSSocket } from 'node:tls'
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
 import { http } from '../runtime/node-http.ts'
 import { https } from '../runtime/node-https.ts'
+import { responseOptions } from '../runtime/response-head.ts'
 import { carrierOf, startChecks } from '../runtime/sockets.ts'
 import { type Connections, maxUnaccepted } from './connections.ts'
 import type { ListenerKind, PortKind } from './request-state.ts'
@@ -22,7 +23,7 @@ export interface ServerOptions {
 }
 
 /** A request without a body has none that would have to be read to its end: that costs several turns of the tick queue. */
-const requestOptions = { requireHostHeader: false, optimizeEmptyRequests: true }
+const requestOptions = { ...responseOptions, requireHostHeader: false, optimizeEmptyRequests: true }
 
 /** Connections that another process has accepted. */
 export interface ConnectionSource {

@@ -4,9 +4,12 @@
 export const switches = [
   'undici-client',
   'undici-timers',
+  'prepared-head',
   'http-module',
   'young-allocation',
   'growth',
+  'shrinking',
+  'ticks',
   'collection',
   'malloc-trim',
   'start-options',

@@ -55,7 +55,7 @@ export function openLog(level: string, format: LogFormat = 'json', fields?: Read
       formatters: { level: (label) => ({ level: label }) },
       hooks: {
         logMethod(given, method, level) {
-          const message = String(given.find((part) => typeof part === 'string'))
+          const message = String(typeof given[0] === 'string' ? given[0] : given[1])
           if (level < infoLevel || message === accessMessage || repeated.allows(message)) method.apply(this, given)
         },
       },

@@ -100,15 +100,15 @@ export function createMetrics(version: string): Metrics {
 }
 
 function countRequests(set: MetricSet): Pick<Metrics, 'requestStarted' | 'requestAnswered'> {
-  const requests = set.counter('fairlead_requests_total', 'Requests answered.', 'operation', 'method', 'status')
-  const durations = set.histogram(
+  const requests = set.quickCounter('fairlead_requests_total', 'Requests answered.', 'operation', 'method', 'status')
+  const durations = set.quickHistogram(
     'fairlead_request_duration_seconds',
     'From the request line to the last byte of the response.',
     secondsBuckets,
     'operation',
   )
   const inFlight = set.gauge('fairlead_requests_in_flight', 'Requests received and not yet answered.')
-  const sizes = set.counter(
+  const sizes = set.quickCounter(
     'fairlead_response_bytes_total',
     'Bytes of responses, before compression where streamed.',
     'operation',
@@ -121,28 +121,28 @@ function countRequests(set: MetricSet): Pick<Metrics, 'requestStarted' | 'reques
     },
     requestAnswered({ operation, method, status, seconds, bytes }) {
       running--
-      requests.inc({ operation, method: methodLabel(method), status })
-      durations.observe({ operation }, seconds)
-      if (bytes > 0) sizes.inc({ operation }, bytes)
+      requests.add(1, operation, methodLabel(method), status)
+      durations.observe(seconds, operation)
+      if (bytes > 0) sizes.add(bytes, operation)
     },
   }
 }
 
 function countCalls(set: MetricSet): Pick<Metrics, 'upstreamAnswered' | 'callRetried' | 'readShared' | 'circuitOpened'> {
-  const calls = set.counter(
+  const calls = set.quickCounter(
     'fairlead_upstream_requests_total',
     'Calls to services; status is "none" without a response.',
     'service',
     'method',
     'status',
   )
-  const durations = set.histogram(
+  const durations = set.quickHistogram(
     'fairlead_upstream_duration_seconds',
     'Duration of calls to services.',
     secondsBuckets,
     'service',
   )
-  const sizes = set.counter('fairlead_upstream_response_bytes_total', 'Bytes received from services.', 'service')
+  const sizes = set.quickCounter('fairlead_upstream_response_bytes_total', 'Bytes received from services.', 'service')
   const retries = set.counter(
     'fairlead_upstream_retries_total',
     'Calls to services that failed and were retried, or were not because the budget was spent (over-budget).',
@@ -157,9 +157,9 @@ function countCalls(set: MetricSet): Pick<Metrics, 'upstreamAnswered' | 'callRet
   const circuits = set.counter('fairlead_upstream_circuit_opened_total', 'Circuits that opened, by service.', 'service')
   return {
     upstreamAnswered({ service, method, status = 'none', durationMs, bytes }) {
-      calls.inc({ service, method: methodLabel(method), status })
-      durations.observe({ service }, durationMs / 1000)
-      if (bytes > 0) sizes.inc({ service }, bytes)
+      calls.add(1, service, methodLabel(method), status)
+      durations.observe(durationMs / 1000, service)
+      if (bytes > 0) sizes.add(bytes, service)
     },
     callRetried: (service, result) => retries.inc({ service, result }),
     readShared: (service) => sharedReads.inc({ service }),

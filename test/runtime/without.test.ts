@@ -10,22 +10,36 @@ import { switches } from '../../src/runtime/without.ts'
 
 const urlOf = (file: string) => JSON.stringify(new URL(`../../src/${file}`, import.meta.url).href)
 
-/** Reads twice on one client with a pause beyond the keep-alive of the service, and does what is done for memory. */
+/** Reads twice on one client with a pause beyond the keep-alive of the service, answers with a prepared head, and does what is done for memory. */
 const program = `
   import { setTimeout as sleep } from 'node:timers/promises'
   import { SingleClient } from ${urlOf('runtime/undici-client.ts')}
   import { http } from ${urlOf('runtime/node-http.ts')}
   import { collectGarbage, trimMalloc } from ${urlOf('runtime/memory.ts')}
-  import { allocateYoung, growWithLoad } from ${urlOf('runtime/v8-options.ts')}
+  import { prepareHead, responseOptions } from ${urlOf('runtime/response-head.ts')}
+  import { keepTickShape } from ${urlOf('runtime/ticks.ts')}
+  import { allocateYoung, growWithLoad, shrinkLate } from ${urlOf('runtime/v8-options.ts')}
   allocateYoung()
+  keepTickShape()
   growWithLoad()
+  shrinkLate()
+  const server = http.createServer(responseOptions, (_request, response) => {
+    prepareHead(response, { pragma: 'no-cache', expires: '0' })
+    prepareHead(response, { 'x-frame-options': 'DENY' })
+    response.writeHead(201, ['vary', 'Origin', 'vary', 'Accept-Encoding', 'content-length', '0']).end()
+  })
+  await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { status, headers } = await fetch('http://127.0.0.1:' + server.address().port)
+  const head = [status, ...[...headers].filter(([name]) => !['date', 'connection', 'keep-alive'].includes(name)).flat()]
+  server.close()
+  server.closeAllConnections()
   const client = new SingleClient(process.argv[1], {})
   const read = async () => (await client.request({ path: '/', method: 'GET' })).body.text()
   const first = await read()
   collectGarbage()
   trimMalloc()
   await sleep(1200)
-  console.log(JSON.stringify([first, await read(), typeof http.createServer, client.maxIdleMs]))
+  console.log(JSON.stringify([first, await read(), head, client.maxIdleMs]))
   await client.close()`
 
 async function run(without: string): Promise<unknown[]> {
@@ -46,14 +60,28 @@ async function run(without: string): Promise<unknown[]> {
   }
 }
 
+const fields = [
+  'content-length',
+  '0',
+  'expires',
+  '0',
+  'pragma',
+  'no-cache',
+  'vary',
+  'Origin, Accept-Encoding',
+  'x-frame-options',
+  'DENY',
+]
+const answers = ['answer', 'answer', [201, ...fields]]
+
 test('with everything on, the owner of a client learns how long it may idle', async () => {
-  const [first, second, created, maxIdleMs] = await run('')
-  assert.deepEqual([first, second, created], ['answer', 'answer', 'function'])
+  const [first, second, head, maxIdleMs] = await run('')
+  assert.deepEqual([first, second, head], answers)
   assert.ok(typeof maxIdleMs === 'number' && maxIdleMs < 5000)
 })
 
 for (const name of [...switches, switches.join(',')]) {
   test(`answers are the same without ${name}`, async () => {
-    assert.deepEqual((await run(name)).slice(0, 3), ['answer', 'answer', 'function'])
+    assert.deepEqual((await run(name)).slice(0, 3), answers)
   })
 }

@@ -1,6 +1,6 @@
 /** Forwards requests to services: the call, and the answer as it comes unless something has to be looked into. */
 import { GatewayError } from '../../errors.ts'
-import { listValidatedHeaders, sendValue } from '../../http/answer.ts'
+import { prepareHeaders, sendValue } from '../../http/answer.ts'
 import { formatQuery, type QueryValue } from '../../http/encode-path.ts'
 import { acceptsGzip, yamlType } from '../../http/parse-accept.ts'
 import { isReadMethod } from '../../telemetry/methods.ts'
@@ -132,7 +132,7 @@ class StreamReceiver implements AnswerReceiver {
     reply.hijack()
     const { echoedHeaders, browserCache } = parts.settings
     const isUnchanged = this.#record.call.status === 304
-    return listValidatedHeaders(reply, echoedHeaders, vary, { tag, browserCache, isUnchanged })
+    return prepareHeaders(reply, echoedHeaders, vary, { tag, browserCache, isUnchanged })
   }
 
   progress(status: number, bytes: number): void {
