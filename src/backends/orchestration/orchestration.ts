@@ -32,7 +32,7 @@ import { taskRoutes } from './routes/tasks.ts'
 import { templatePlanRoutes } from './routes/templates.ts'
 import { orchestrationMigrations } from './schema.ts'
 import { createStageTypes } from './stages/registry.ts'
-import { openExecutionStore } from './store.ts'
+import { ExecutionStore } from './store.ts'
 import { preparePipeline, recordFailure } from './submission/prepare-pipeline.ts'
 import type { SubmissionSources } from './submission/sources.ts'
 
@@ -47,7 +47,7 @@ export const orchestrationBackend: Backend = {
 
 function openOrchestration(context: BackendContext): OpenBackend {
   const { db, now, steady, log, call } = context
-  const store = openExecutionStore(db)
+  const store = new ExecutionStore(db)
   const nextId = createUlids(now)
   const accessOf = (user: string | undefined) => requireAccess(context, user || 'anonymous')
   const judges = context.settings.authorization === true
@@ -69,7 +69,7 @@ function openOrchestration(context: BackendContext): OpenBackend {
       return newest === undefined ? undefined : store.load(newest.id)
     },
   }
-  const publish = createLifeCyclePublisher(call, log, store.sizeOf)
+  const publish = createLifeCyclePublisher(call, log, (execution) => store.sizeOf(execution))
   const engine = new Engine({
     db,
     store,

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { orchestrationMigrations } from '../../../src/backends/orchestration/schema.ts'
-import { openExecutionStore, type SearchQuery } from '../../../src/backends/orchestration/store.ts'
+import { ExecutionStore, type SearchQuery } from '../../../src/backends/orchestration/store.ts'
 
 const count = 50
 
@@ -22,7 +22,7 @@ function open() {
     prepared.push(sql)
     return prepare(sql)
   }
-  const store = openExecutionStore(db)
+  const store = new ExecutionStore(db)
   const plansOf = (sql: string) =>
     prepare(`EXPLAIN QUERY PLAN ${sql}`)
       .all()
