@@ -14,6 +14,7 @@ import { executionView } from './execution-view.ts'
 import { identityHeaders } from './identity.ts'
 import type { Execution } from './model.ts'
 import { completionWord } from './statuses.ts'
+import { callerAs, prepareChild, recordFailure } from './submission/prepare-pipeline.ts'
 
 export interface Dependents {
   /** Not stored yet: runs, and failed executions of those that cannot run. */
@@ -75,10 +76,10 @@ async function prepareDependent(
   if (starter === undefined) return undefined
   const child = childDefinition(definition, trigger, parent, position, starter.user)
   try {
-    return await engine.options.prepareExecution(child, parent, starter.headers)
+    return await prepareChild(child, parent, starter.headers, engine.options)
   } catch (error) {
     if (!(error instanceof BackendError) || error.status >= 500) throw error
-    return engine.options.failedExecution(child, error.message, parent, starter.headers)
+    return recordFailure(child, error.message, callerAs(starter.headers, parent), engine.options)
   }
 }
 
@@ -91,7 +92,7 @@ function failedDependent(
   { message }: Error,
 ): Execution {
   const child = { ...definition, trigger: { type: 'pipeline', pipeline, status } }
-  return options.failedExecution(child, message, parent, { 'x-spinnaker-user': 'anonymous' })
+  return recordFailure(child, message, callerAs({ 'x-spinnaker-user': 'anonymous' }, parent), options)
 }
 
 interface Starter {

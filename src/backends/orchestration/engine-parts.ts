@@ -1,7 +1,6 @@
 /** Dependencies of the engine, and the part of it that its helpers use. */
 import type { DatabaseSync } from 'node:sqlite'
 import type { FastifyBaseLogger } from 'fastify'
-import type { JsonObject } from '../../json/values.ts'
 import type { ServiceName } from '../../upstreams/services.ts'
 import type { CallService } from '../backend.ts'
 import type { PipelineLimits } from '../limits.ts'
@@ -10,7 +9,6 @@ import type { EffectivePipelines } from '../pipelines/effective-pipelines.ts'
 import type { Access } from '../rights/access.ts'
 import type { ExpressionAnswers } from './expressions/answers.ts'
 import type { LifeCycleEvent } from './machine/turn.ts'
-import type { Execution } from './model.ts'
 import type { StageTypes } from './stages/stage-type.ts'
 import type { ExecutionStore } from './store.ts'
 import type { UnitOfWork } from './unit-of-work.ts'
@@ -40,10 +38,6 @@ export interface EngineOptions {
   accessOf: (user: string | undefined) => Promise<Access>
   /** The name of a service in messages. */
   nameOf: (service: ServiceName) => string
-  /** Builds a run that `parent` starts; `headers` are the identity to use. */
-  prepareExecution: (definition: JsonObject, parent: Execution, headers: Record<string, string>) => Promise<Execution>
-  /** A run that `parent` should have started and could not, kept so that people see why. */
-  failedExecution: (definition: JsonObject, message: string, parent: Execution, headers: Record<string, string>) => Execution
   /** Called after the transaction in which the events happened. */
   publish: (events: readonly LifeCycleEvent[]) => void
 }

@@ -2,11 +2,10 @@
 
 import type { FastifyError, FastifyInstance } from 'fastify'
 import { maxStoredJsonDepth } from '../../json/json.ts'
-import type { JsonObject } from '../../json/values.ts'
 import { http } from '../../runtime/node-http.ts'
 import { createUlids } from '../../storage/ulid.ts'
 import { nameOfService } from '../../upstreams/services.ts'
-import { type Backend, type BackendContext, BackendError, type Caller, type OpenBackend } from '../backend.ts'
+import { type Backend, type BackendContext, BackendError, type OpenBackend } from '../backend.ts'
 import { pipelineLimitsOf } from '../limits.ts'
 import { createOutsideCalls } from '../outside/call-outside.ts'
 import { defaultOutsideSettings } from '../outside/settings.ts'
@@ -17,7 +16,6 @@ import { toStorageError } from '../stores/storage-error.ts'
 import { judgeControl } from './authorization.ts'
 import { Engine } from './engine.ts'
 import { createLifeCyclePublisher } from './life-cycle-events.ts'
-import type { Execution } from './model.ts'
 import { adminRoutes } from './routes/admin.ts'
 import { changeRoutes } from './routes/changes.ts'
 import { executionRoutes } from './routes/executions.ts'
@@ -33,8 +31,6 @@ import { templatePlanRoutes } from './routes/templates.ts'
 import { orchestrationMigrations } from './schema.ts'
 import { createStageTypes } from './stages/registry.ts'
 import { ExecutionStore } from './store.ts'
-import { preparePipeline, recordFailure } from './submission/prepare-pipeline.ts'
-import type { SubmissionSources } from './submission/sources.ts'
 
 /** Calls have shorter bounds of their own. */
 const defaultAttemptMs = 15 * 60_000
@@ -46,50 +42,27 @@ export const orchestrationBackend: Backend = {
 }
 
 function openOrchestration(context: BackendContext): OpenBackend {
-  const { db, now, steady, log, call } = context
+  const { db, now, steady, log, call, settings } = context
   const store = new ExecutionStore(db)
-  const nextId = createUlids(now)
-  const accessOf = (user: string | undefined) => requireAccess(context, user || 'anonymous')
-  const judges = context.settings.authorization === true
-  const limits = pipelineLimitsOf(context.settings)
-  const outside = context.settings.outside ?? defaultOutsideSettings
-  const stageTypes = createStageTypes(outside)
-  const sources: SubmissionSources = {
-    judges,
-    accessOf,
-    now,
-    nextId,
-    limits,
-    stageTypes,
-    call,
-    log,
-    findExecution: (id) => store.load(id),
-    newestRun: (configId) => {
-      const newest = store.newestOfConfig(configId, 1, undefined)[0]
-      return newest === undefined ? undefined : store.load(newest.id)
-    },
-  }
+  const outside = settings.outside ?? defaultOutsideSettings
   const publish = createLifeCyclePublisher(call, log, (execution) => store.sizeOf(execution))
   const engine = new Engine({
     db,
     store,
-    stageTypes,
-    limits,
-    timeZone: context.settings.timeZone,
+    stageTypes: createStageTypes(outside),
+    limits: pipelineLimitsOf(settings),
+    timeZone: settings.timeZone,
     now,
     steady,
-    nextId,
+    nextId: createUlids(now),
     call,
     callOutside: createOutsideCalls(outside),
-    attemptMs: context.settings.attemptMs ?? defaultAttemptMs,
+    attemptMs: settings.attemptMs ?? defaultAttemptMs,
     log,
     pipelines: new EffectivePipelines(context),
-    judges,
-    accessOf,
+    judges: settings.authorization === true,
+    accessOf: (user) => requireAccess(context, user || 'anonymous'),
     nameOf: (service) => nameOfService(service, context.isEmbedded(service)),
-    prepareExecution: (definition, parent, headers) => prepareChild(definition, callerAs(headers, parent), sources),
-    failedExecution: (definition, message, parent, headers) =>
-      recordFailure(definition, message, callerAs(headers, parent), sources),
     publish: (events) => {
       // The embedded event service sends no notifications, and no trigger waits for these events.
       if (!context.isEmbedded('echo')) publish(events)
@@ -103,8 +76,8 @@ function openOrchestration(context: BackendContext): OpenBackend {
       acceptJson(app, context.settings, maxStoredJsonDepth)
       app.addHook('onRequest', async () => engine.drain())
       judgeControl(app, engine)
-      submitRoutes(app, engine, sources)
-      templatePlanRoutes(app, sources)
+      submitRoutes(app, engine)
+      templatePlanRoutes(app, engine.options)
       taskRoutes(app, engine, context, texts)
       listRoutes(app, engine, context, texts)
       adminRoutes(app, engine)
@@ -119,18 +92,6 @@ function openOrchestration(context: BackendContext): OpenBackend {
     observe: () => engine.observe(),
     close: () => engine.stop(),
   }
-}
-
-/** Whom a run acts for that another one starts. */
-function callerAs(headers: Record<string, string>, { origin }: Execution): Caller {
-  const accounts = (headers['x-spinnaker-accounts'] ?? '').split(',').filter((account) => account !== '')
-  return { user: headers['x-spinnaker-user'], accounts, origin, identity: headers }
-}
-
-async function prepareChild(definition: JsonObject, caller: Caller, sources: SubmissionSources): Promise<Execution> {
-  const prepared = await preparePipeline(definition, caller, sources)
-  if (prepared.kind === 'run') return prepared.execution
-  throw new BackendError(400, prepared.kind === 'failed' ? prepared.message : 'A plan cannot be started.')
 }
 
 /** The error body of this service: its time is in milliseconds (docs/contracts/orchestration.md#errors). */

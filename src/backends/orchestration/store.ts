@@ -182,6 +182,11 @@ export class ExecutionStore {
     return rows.map((row) => ({ id: row['id'] as string, startTime: (row['start_time'] ?? undefined) as number | undefined }))
   }
 
+  newestRun(configId: string): Execution | undefined {
+    const [newest] = this.newestOfConfig(configId, 1, undefined)
+    return newest && this.load(newest.id)
+  }
+
   /** Ids of tasks started at or after `startedSince` or not started: not-started first, then newest start first. */
   tasks({ application, startedSince, statuses, limit, offset }: TaskQuery): string[] {
     const rows = this.#db

@@ -11,6 +11,7 @@ import { graphOf } from './machine/graph.ts'
 import { cancelExecution } from './machine/operations.ts'
 import type { StagePlace } from './model.ts'
 import type { CollaboratorRequest, TaskContext } from './stages/stage-type.ts'
+import { prepareChild } from './submission/prepare-pipeline.ts'
 
 export function createTaskContext(engine: EngineParts, { execution, stage }: StagePlace): TaskContext {
   const { options } = engine
@@ -30,7 +31,7 @@ export function createTaskContext(engine: EngineParts, { execution, stage }: Sta
     evaluate: (text) => evaluateForStage(place, text),
     require: (authorization, application) => requireRight(engine, headersOf()['x-spinnaker-user'], authorization, application),
     findExecution: (id) => options.store.load(id),
-    prepareExecution: (definition) => options.prepareExecution(definition, execution, headersOf()),
+    prepareExecution: (definition) => prepareChild(definition, execution, headersOf(), options),
     cancelExecution: (id, canceledBy, reason) =>
       engine.transact((unit) => {
         const other = unit.load(id)

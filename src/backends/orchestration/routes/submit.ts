@@ -6,30 +6,31 @@ import { isObject, isTrue, type JsonObject, objectOf } from '../../../json/value
 import { BackendError, type Caller, trustedCallerOf } from '../../backend.ts'
 import { shownTo } from '../../pipelines/trigger-secrets.ts'
 import type { Engine } from '../engine.ts'
+import type { EngineOptions } from '../engine-parts.ts'
 import { definitionWarnings } from '../submission/definition-warnings.ts'
 import { judgeTask } from '../submission/judge-task.ts'
 import { preparePipeline, recordFailure } from '../submission/prepare-pipeline.ts'
 import { prepareTask } from '../submission/prepare-task.ts'
-import type { SubmissionSources } from '../submission/sources.ts'
 import { checkParentReadable } from '../submission/trigger.ts'
 import { sendRecord } from './answers.ts'
 
-export function submitRoutes(app: FastifyInstance, engine: Engine, sources: SubmissionSources): void {
-  const start = (request: FastifyRequest, body: unknown) => startPipeline(request, body, { engine, sources })
+export function submitRoutes(app: FastifyInstance, engine: Engine): void {
+  const { options } = engine
+  const start = (request: FastifyRequest, body: unknown) => startPipeline(request, body, engine)
 
   app.post('/orchestrate', (request) => start(request, request.body))
 
   app.post('/ops', async (request) => {
-    const task = await prepareTask(request.body, trustedCallerOf(request), sources)
+    const task = await prepareTask(request.body, trustedCallerOf(request), options)
     return { ref: `/tasks/${engine.transact((unit) => unit.submit(task)).id}` }
   })
 
   app.post('/ops/judge', async (request, reply) =>
-    sendRecord(reply, await judgeTask(request.body, trustedCallerOf(request), engine, sources)),
+    sendRecord(reply, await judgeTask(request.body, trustedCallerOf(request), engine)),
   )
 
   app.post('/definitions/warnings', (request) =>
-    definitionWarnings(bodyOf(request.body), sources, trustedCallerOf(request).identity),
+    definitionWarnings(bodyOf(request.body), options, trustedCallerOf(request).identity),
   )
 
   app.post('/v2/pipelineTemplates/plan', (request) => {
@@ -39,37 +40,34 @@ export function submitRoutes(app: FastifyInstance, engine: Engine, sources: Subm
   app.post('/plan', (request) => start(request, { ...bodyOf(request.body), plan: true }))
 
   app.post<{ Params: { configId: string } }>('/orchestrate/:configId', async (request) => {
-    const definition = await storedDefinition(request.params.configId, trustedCallerOf(request), sources)
+    const definition = await storedDefinition(request.params.configId, trustedCallerOf(request), options)
     return start(request, { ...definition, trigger: bodyOf(request.body) })
   })
 
   app.post<{ Params: { configId: string } }>('/plan/:configId', async (request) => {
-    const definition = await storedDefinition(request.params.configId, trustedCallerOf(request), sources)
+    const definition = await storedDefinition(request.params.configId, trustedCallerOf(request), options)
     return start(request, { ...definition, trigger: bodyOf(request.body), plan: true })
   })
 
   app.post('/fail', async (request, reply) => {
     const body = bodyOf(request.body)
     const caller = trustedCallerOf(request)
-    await checkParentReadable(body['trigger'], caller, sources)
-    const execution = recordFailure(body, String(body['errorMessage'] ?? ''), caller, sources)
+    await checkParentReadable(body['trigger'], caller, options)
+    const execution = recordFailure(body, String(body['errorMessage'] ?? ''), caller, options)
     engine.transact((unit) => unit.record(execution))
     return reply.send()
   })
 }
 
-async function startPipeline(
-  request: FastifyRequest,
-  body: unknown,
-  { engine, sources }: { engine: Engine; sources: SubmissionSources },
-): Promise<JsonObject> {
+async function startPipeline(request: FastifyRequest, body: unknown, engine: Engine): Promise<JsonObject> {
+  const { options } = engine
   const caller = trustedCallerOf(request)
   const { executionId, application, trigger } = objectOf(body)
-  const known = typeof executionId === 'string' ? sources.findExecution(executionId) : undefined
+  const known = typeof executionId === 'string' ? options.store.load(executionId) : undefined
   if (known?.type === 'PIPELINE' && known.application === application) return { ref: `/pipelines/${known.id}` }
   if (known !== undefined) throw new BackendError(400, '"executionId" is taken. Leave it out, and the engine makes one.')
-  await checkParentReadable(trigger, caller, sources)
-  const prepared = await preparePipeline(body, caller, sources)
+  await checkParentReadable(trigger, caller, options)
+  const prepared = await preparePipeline(body, caller, options)
   if (prepared.kind === 'plan') return shownTo(request)(prepared.definition)
   if (prepared.kind === 'failed') {
     if (!isPlan(body)) engine.transact((unit) => unit.record(prepared.execution))
@@ -89,9 +87,9 @@ function bodyOf(body: unknown): JsonObject {
   return body
 }
 
-async function storedDefinition(configId: string, caller: Caller, sources: SubmissionSources): Promise<JsonObject> {
+async function storedDefinition(configId: string, { identity }: Caller, { call }: EngineOptions): Promise<JsonObject> {
   const path = pathTo`/pipelines/${configId}/get`
-  const answer = await sources.call('front50', { method: 'GET', path, headers: caller.identity })
+  const answer = await call('front50', { method: 'GET', path, headers: identity })
   if (answer.status === 200 && isObject(answer.body)) return answer.body
   throw new BackendError(answer.status === 404 ? 404 : 500, `There is no stored pipeline with the id ${configId}.`)
 }

@@ -4,12 +4,12 @@ import { fieldOf, isObject, type JsonObject } from '../../../json/values.ts'
 import { storedTemplate } from '../../../pipeline-templates/inheritance.ts'
 import { BackendError, trustedCallerOf } from '../../backend.ts'
 import { shownTo } from '../../pipelines/trigger-secrets.ts'
-import type { SubmissionSources } from '../submission/sources.ts'
+import type { EngineOptions } from '../engine-parts.ts'
 
 /** Templates of the first schema may extend each other; more levels than this are taken for a circle. */
 const mostLevels = 20
 
-export function templatePlanRoutes(app: FastifyInstance, sources: SubmissionSources): void {
+export function templatePlanRoutes(app: FastifyInstance, sources: EngineOptions): void {
   // Sources without expressions do not depend on the execution that the query may name.
   app.get<{ Querystring: { source?: unknown } }>('/pipelineTemplate', async (request) =>
     shownTo(request)(await resolveTemplate(request.query.source, trustedCallerOf(request).identity, sources)),
@@ -21,11 +21,7 @@ export function templatePlanRoutes(app: FastifyInstance, sources: SubmissionSour
  *
  * @throws {BackendError} 400 when there is none; 403 when the caller may not read it; 502 when the definition store fails
  */
-async function resolveTemplate(
-  source: unknown,
-  headers: Record<string, string>,
-  sources: SubmissionSources,
-): Promise<JsonObject> {
+async function resolveTemplate(source: unknown, headers: Record<string, string>, sources: EngineOptions): Promise<JsonObject> {
   let resolved: JsonObject = {}
   let next = source
   for (let level = 0; level < mostLevels; level++) {
@@ -37,7 +33,7 @@ async function resolveTemplate(
   throw new BackendError(400, `The template extends more than ${mostLevels} others, or itself in a circle.`)
 }
 
-async function loadTemplate(source: unknown, headers: Record<string, string>, { call }: SubmissionSources): Promise<JsonObject> {
+async function loadTemplate(source: unknown, headers: Record<string, string>, { call }: EngineOptions): Promise<JsonObject> {
   const stored = storedTemplate(source)
   if (stored === undefined || /\{\{|\{%/.test(String(source))) {
     throw new BackendError(

@@ -16,7 +16,6 @@ import { type Step, type Submission, stageTypeOf, type TaskContext, typeNameOf }
 import { describeMissingType } from '../stages/unknown-types.ts'
 import { createTaskContext } from '../task-context.ts'
 import { prepareTask } from './prepare-task.ts'
-import type { SubmissionSources } from './sources.ts'
 
 /** Stages that are looked into; each may take several calls. */
 const mostStages = 100
@@ -63,14 +62,9 @@ export interface TaskVerdict {
  *
  * @throws {BackendError} 403 and 503 as a submission; what it refuses with 400 is an objection
  */
-export async function judgeTask(
-  body: unknown,
-  caller: Caller,
-  engine: EngineParts,
-  sources: SubmissionSources,
-): Promise<TaskVerdict> {
+export async function judgeTask(body: unknown, caller: Caller, engine: EngineParts): Promise<TaskVerdict> {
   try {
-    return await new TaskJudge(engine, await prepareTask(body, caller, sources)).judge()
+    return await new TaskJudge(engine, await prepareTask(body, caller, engine.options)).judge()
   } catch (error) {
     if (!(error instanceof BackendError) || error.status !== 400) throw error
     return conclude({ objections: [{ message: error.message }], open: [], effects: [] })

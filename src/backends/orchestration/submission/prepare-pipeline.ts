@@ -8,6 +8,7 @@ import { describeLongList, describeOversize, executionFactor, type PipelineLimit
 import { checkOnApplication } from '../../rights/access.ts'
 import { foldName } from '../../stores/document-store.ts'
 import { artifactsOfExecution } from '../artifacts-at-hand.ts'
+import type { EngineOptions } from '../engine-parts.ts'
 import { evaluateDefinition, evaluateExpectedArtifacts } from '../expressions/definition-evaluation.ts'
 import type { Execution, Trigger } from '../model.ts'
 import { secretsToNote } from '../secrets.ts'
@@ -16,7 +17,6 @@ import { describeUnknownTypes } from '../stages/unknown-types.ts'
 import { ArtifactError, resolveArtifacts } from './artifacts.ts'
 import { commonParts } from './prepare-task.ts'
 import { checkGraph, checkStageList, referencedStages, stageFrom } from './references.ts'
-import type { SubmissionSources } from './sources.ts'
 import { expandTemplate } from './template-instance.ts'
 import { normaliseTrigger, withDefaultParameters } from './trigger.ts'
 
@@ -28,9 +28,9 @@ type PreparedPipeline =
   | { kind: 'failed'; execution: Execution; message: string }
 
 /** @throws {BackendError} 400 when the body is refused without a trace. */
-export async function preparePipeline(body: unknown, caller: Caller, sources: SubmissionSources): Promise<PreparedPipeline> {
+export async function preparePipeline(body: unknown, caller: Caller, sources: EngineOptions): Promise<PreparedPipeline> {
   const submitted = checkDefinition(body, sources.limits)
-  const normalised = normaliseTrigger(submitted['trigger'], { user: caller.user, findExecution: sources.findExecution })
+  const normalised = normaliseTrigger(submitted['trigger'], caller, sources)
   const failed = (definition: JsonObject, error: unknown): PreparedPipeline => {
     if (!(error instanceof ArtifactError)) throw error
     const { message } = error
@@ -90,10 +90,10 @@ function checkDefinition(body: unknown, limits: PipelineLimits): JsonObject {
  *
  * @throws {BackendError} 403; 503 while the store or the permission service cannot be asked
  */
-async function checkOwner(submitted: JsonObject, caller: Caller, sources: SubmissionSources): Promise<void> {
+async function checkOwner(submitted: JsonObject, caller: Caller, sources: EngineOptions): Promise<void> {
   const id = textOf(submitted['id'])
   if (!sources.judges || id === undefined) return
-  const owner = (await ownerOf(id, caller, sources)) ?? sources.newestRun(id)?.application
+  const owner = (await ownerOf(id, caller, sources)) ?? sources.store.newestRun(id)?.application
   if (owner === undefined || foldName(owner) === foldName(String(submitted['application'] ?? ''))) return
   checkOnApplication(await sources.accessOf(caller.user), owner, 'EXECUTE')
 }
@@ -109,7 +109,7 @@ function checkUnchanged(given: JsonObject, evaluated: JsonObject): void {
   if (changed !== undefined) throw new BackendError(400, `"${changed}" of a pipeline cannot be an expression.`)
 }
 
-async function ownerOf(id: string, { identity }: Caller, { call }: SubmissionSources): Promise<string | undefined> {
+async function ownerOf(id: string, { identity }: Caller, { call }: EngineOptions): Promise<string | undefined> {
   const request = { method: 'GET', path: pathTo`/pipelines/${id}/get`, headers: identity }
   const { status, body } = await call('front50', request).catch(() => ({ status: 503, body: undefined }))
   if (status >= 500)
@@ -118,7 +118,7 @@ async function ownerOf(id: string, { identity }: Caller, { call }: SubmissionSou
 }
 
 /** @throws {ArtifactError} */
-function withArtifacts(trigger: Trigger, given: JsonObject, sources: SubmissionSources): Trigger {
+function withArtifacts(trigger: Trigger, given: JsonObject, sources: EngineOptions): Trigger {
   const received = [...listOf(given['receivedArtifacts']), ...trigger.artifacts]
   const { artifacts, resolved } = resolveArtifacts({
     expected: listOf(evaluateExpectedArtifacts({ ...given, trigger }, sources.now())),
@@ -129,9 +129,9 @@ function withArtifacts(trigger: Trigger, given: JsonObject, sources: SubmissionS
   return { ...trigger, artifacts, expectedArtifacts: resolved, resolvedExpectedArtifacts: resolved }
 }
 
-function priorArtifacts(given: JsonObject, sources: SubmissionSources): unknown[] {
+function priorArtifacts(given: JsonObject, sources: EngineOptions): unknown[] {
   const configId = textOf(given['id'])
-  const newest = configId === undefined ? undefined : sources.newestRun(configId)
+  const newest = configId === undefined ? undefined : sources.store.newestRun(configId)
   return newest === undefined ? [] : artifactsOfExecution(newest)
 }
 
@@ -154,26 +154,26 @@ function checkRunnable(given: JsonObject): void {
 }
 
 /** @throws {ArtifactError} naming stages and fields whose values the engine could not use; what is missing may come to be set */
-function checkFields(stages: readonly JsonObject[], { stageTypes }: SubmissionSources): void {
+function checkFields(stages: readonly JsonObject[], { stageTypes }: EngineOptions): void {
   const problems = describeFieldProblems(stages, stageTypes, 'start')
   if (problems.length > 0) throw new ArtifactError(problems.join(' '))
 }
 
 /** The id that was handed out before the engine has seen the start. @throws {BackendError} 400 */
-function givenId(given: unknown, { now }: SubmissionSources): string | undefined {
+function givenId(given: unknown, { now }: EngineOptions): string | undefined {
   const id = textOf(given)
   if (id === undefined) return undefined
   if (isExecutionId(id, now())) return id
   throw new BackendError(400, '"executionId" must be a ULID made within the last day. Leave it out, and the engine makes one.')
 }
 
-function executionFrom(definition: JsonObject, caller: Caller, sources: SubmissionSources): Execution {
+function executionFrom(definition: JsonObject, caller: Caller, sources: EngineOptions): Execution {
   const trigger = definition['trigger'] as Trigger
   const id = givenId(definition['executionId'], sources) ?? sources.nextId()
   const parent = isObject(trigger['parentExecution']) ? trigger['parentExecution'] : undefined
   const common = commonParts(definition, caller, sources)
   const parentId = textOf(parent?.['id'])
-  const secrets = secretsToNote(definition, parentId === undefined ? undefined : sources.findExecution(parentId))
+  const secrets = secretsToNote(definition, parentId === undefined ? undefined : sources.store.load(parentId))
   return {
     type: 'PIPELINE',
     id,
@@ -199,9 +199,32 @@ function wholeNumber(value: unknown): number {
   return Number.isInteger(number) && number > 0 ? number : 0
 }
 
+/**
+ * A run that another one starts.
+ *
+ * @param headers Identity to use
+ * @throws {BackendError} 400 when the definition cannot be run
+ */
+export async function prepareChild(
+  definition: JsonObject,
+  parent: Execution,
+  headers: Record<string, string>,
+  sources: EngineOptions,
+): Promise<Execution> {
+  const prepared = await preparePipeline(definition, callerAs(headers, parent), sources)
+  if (prepared.kind === 'run') return prepared.execution
+  throw new BackendError(400, prepared.kind === 'failed' ? prepared.message : 'A plan cannot be started.')
+}
+
+/** Whom a run acts for that another one starts. */
+export function callerAs(headers: Record<string, string>, { origin }: Execution): Caller {
+  const accounts = (headers['x-spinnaker-accounts'] ?? '').split(',').filter((account) => account !== '')
+  return { user: headers['x-spinnaker-user'], accounts, origin, identity: headers }
+}
+
 /** The failed execution of an unchecked definition; stages that cannot be read are left out. */
-export function recordFailure(definition: JsonObject, message: string, caller: Caller, sources: SubmissionSources): Execution {
-  const trigger = normaliseTrigger(definition['trigger'], { user: caller.user, findExecution: sources.findExecution })
+export function recordFailure(definition: JsonObject, message: string, caller: Caller, sources: EngineOptions): Execution {
+  const trigger = normaliseTrigger(definition['trigger'], caller, sources)
   const stages = readableStages(definition['stages'], sources.limits)
   return asFailed(executionFrom({ ...definition, stages, trigger }, caller, sources), message)
 }
@@ -229,7 +252,7 @@ export function asFailed(execution: Execution, message: string): Execution {
 async function checkStoredDefinition(
   execution: Execution,
   headers: Record<string, string>,
-  sources: SubmissionSources,
+  sources: EngineOptions,
 ): Promise<void> {
   if (execution.pipelineConfigId === undefined || isTrue(execution.initialConfig['enabled'])) return
   const path = pathTo`/pipelines/${execution.pipelineConfigId}/get`

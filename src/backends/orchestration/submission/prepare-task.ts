@@ -2,14 +2,14 @@
 import { isObject, type JsonObject, listOf, objectOf, textOf } from '../../../json/values.ts'
 import { BackendError, type Caller } from '../../backend.ts'
 import { describeOversize, executionFactor } from '../../limits.ts'
+import type { EngineOptions } from '../engine-parts.ts'
 import type { Execution, Stage } from '../model.ts'
 import { describeLargeJob } from './job-bounds.ts'
 import { checkGraph, checkStageList, referencedStages, stageFrom } from './references.ts'
-import type { SubmissionSources } from './sources.ts'
 import { checkParentReadable, normaliseTrigger } from './trigger.ts'
 
 /** @throws {BackendError} 400 when the body is not a task. */
-export async function prepareTask(body: unknown, caller: Caller, sources: SubmissionSources): Promise<Execution> {
+export async function prepareTask(body: unknown, caller: Caller, sources: EngineOptions): Promise<Execution> {
   const task = Array.isArray(body) ? { job: body } : body
   if (!isObject(task)) throw new BackendError(400, 'The body must be an object with "application", "description" and "job".')
   const given = checkStageList(task['job'] ?? task['stages'], 'job', sources.limits)
@@ -20,7 +20,7 @@ export async function prepareTask(body: unknown, caller: Caller, sources: Submis
   const jobs = referencedStages(given)
   checkGraph(jobs)
   await checkParentReadable(task['trigger'], caller, sources)
-  const trigger = normaliseTrigger(task['trigger'], { user: caller.user, findExecution: sources.findExecution })
+  const trigger = normaliseTrigger(task['trigger'], caller, sources)
   const id = sources.nextId()
   return {
     type: 'ORCHESTRATION',
@@ -45,7 +45,7 @@ function stageOfJob(job: JsonObject, nextId: () => string): Stage {
 }
 
 /** What tasks and pipelines take alike from the body and its sender. */
-export function commonParts(body: JsonObject, caller: Caller, sources: SubmissionSources) {
+export function commonParts(body: JsonObject, caller: Caller, sources: EngineOptions) {
   const expiry = Number(body['startTimeExpiry'] ?? Number.NaN)
   return {
     status: 'NOT_STARTED' as const,

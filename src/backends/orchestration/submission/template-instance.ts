@@ -8,8 +8,8 @@ import {
   storedTemplate,
 } from '../../../pipeline-templates/inheritance.ts'
 import { BackendError } from '../../backend.ts'
+import type { EngineOptions } from '../engine-parts.ts'
 import { ArtifactError } from './artifacts.ts'
-import type { SubmissionSources } from './sources.ts'
 
 /** What only an instance has. */
 const instanceFields = ['type', 'schema', 'template', 'variables', 'exclude', 'stages', ...inheritedFields]
@@ -24,7 +24,7 @@ const instanceFields = ['type', 'schema', 'template', 'variables', 'exclude', 's
 export async function expandTemplate(
   instance: JsonObject,
   identity: Record<string, string>,
-  sources: SubmissionSources,
+  sources: EngineOptions,
 ): Promise<JsonObject> {
   if (listOf(instance['stages']).length > 0) {
     throw new ArtifactError('An instance of a pipeline template has no stages of its own; put them into the template.')
@@ -50,7 +50,7 @@ interface LoadedTemplate {
 async function loadTemplate(
   instance: JsonObject,
   headers: Record<string, string>,
-  { call }: SubmissionSources,
+  { call }: EngineOptions,
 ): Promise<LoadedTemplate> {
   const stored = storedTemplate(referenceOf(instance))
   if (stored === undefined) {

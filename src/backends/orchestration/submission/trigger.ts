@@ -3,22 +3,18 @@ import { fieldOf, isObject, isTrue, type JsonObject, listOf, objectOf, textOf } 
 import type { Caller } from '../../backend.ts'
 import { checkOnApplication } from '../../rights/access.ts'
 import { artifactsOfExecution } from '../artifacts-at-hand.ts'
+import type { EngineOptions } from '../engine-parts.ts'
 import { executionView } from '../execution-view.ts'
-import type { Execution, Trigger } from '../model.ts'
-import type { SubmissionSources } from './sources.ts'
+import type { Trigger } from '../model.ts'
+import type { ExecutionStore } from '../store.ts'
 
-interface TriggerSources {
-  /** The caller, when the trigger names no user. */
-  user: string | undefined
-  findExecution: (id: string) => Execution | undefined
-}
-
-export function normaliseTrigger(given: unknown, sources: TriggerSources): Trigger {
-  const trigger = withParent(objectOf(given), sources)
+/** @param caller Counts when the trigger names no user. */
+export function normaliseTrigger(given: unknown, { user }: Caller, { store }: EngineOptions): Trigger {
+  const trigger = withParent(objectOf(given), store)
   return {
     ...trigger,
     type: textOr(trigger['type'], 'manual'),
-    user: textOr(trigger['user'], sources.user ?? '[anonymous]'),
+    user: textOr(trigger['user'], user ?? '[anonymous]'),
     parameters: objectOf(trigger['parameters']),
     artifacts: listOf(trigger['artifacts']),
     notifications: listOf(trigger['notifications']),
@@ -36,24 +32,20 @@ export function normaliseTrigger(given: unknown, sources: TriggerSources): Trigg
  *
  * @throws {BackendError} 403, 503
  */
-export async function checkParentReadable(
-  given: unknown,
-  caller: Caller,
-  { findExecution, accessOf }: SubmissionSources,
-): Promise<void> {
+export async function checkParentReadable(given: unknown, caller: Caller, { store, accessOf }: EngineOptions): Promise<void> {
   const trigger = objectOf(given)
   const ids = new Set([textOf(trigger['parentPipelineId']), textOf(objectOf(trigger['parentExecution'])['id'])])
   for (const id of ids) {
-    const parent = id === undefined ? undefined : findExecution(id)
+    const parent = id === undefined ? undefined : store.load(id)
     if (parent !== undefined) checkOnApplication(await accessOf(caller.user), parent.application, 'READ')
   }
 }
 
 /** A trigger that only names its parent gets the whole of it; an unknown parent is ignored. */
-function withParent(trigger: JsonObject, sources: TriggerSources): JsonObject {
+function withParent(trigger: JsonObject, store: ExecutionStore): JsonObject {
   const parentId = trigger['parentPipelineId']
   if (typeof parentId !== 'string' || isObject(trigger['parentExecution'])) return trigger
-  const parent = sources.findExecution(parentId)
+  const parent = store.load(parentId)
   if (parent === undefined || parent.type !== 'PIPELINE') return trigger
   return {
     ...trigger,
