@@ -31,30 +31,30 @@ export function resetForRestart({ execution, stage, turn }: StageRun, restartedB
 /** So many former runs of a stage are kept. */
 const maxAttempts = 10
 
+const outcomeKeys = [
+  'exception',
+  'beforeStagePlanningFailed',
+  'afterStagePlanningFailed',
+  'onFailureStagePlanningFailed',
+  'expressionEvaluationSummary',
+]
+
 function resetStage(stage: Stage, turn: Turn): void {
   const attempts = Array.isArray(stage.context['previousAttempts']) ? stage.context['previousAttempts'] : []
   const { startTime, endTime, status } = stage
   const previousAttempts =
     startTime === undefined ? attempts : [...attempts, { startTime, endTime: endTime ?? turn.now, status }].slice(-maxAttempts)
-  const {
-    exception: _exception,
-    beforeStagePlanningFailed: _before,
-    afterStagePlanningFailed: _after,
-    onFailureStagePlanningFailed: _onFailure,
-    ...context
-  } = stage.context
-  stage.context = {
-    ...context,
-    expressionEvaluationSummary: undefined,
-    ...(previousAttempts.length > 0 && { previousAttempts }),
-  }
+  stage.engine = { changedBy: stage.engine.changedBy }
+  const type = stageTypeOf(turn.stageTypes, stage)
+  const forgotten = [...outcomeKeys, ...(type?.forgets ?? [])]
+  const kept = Object.entries(stage.context).filter(([key]) => !forgotten.includes(key))
+  stage.context = { ...Object.fromEntries(kept), ...(previousAttempts.length > 0 && { previousAttempts }) }
   stage.status = 'NOT_STARTED'
   stage.startTime = undefined
   stage.endTime = undefined
   stage.scheduledTime = undefined
   stage.tasks = []
-  stage.engine = { changedBy: stage.engine.changedBy }
-  stageTypeOf(turn.stageTypes, stage)?.prepareRestart?.(stage)
+  type?.prepareRestart?.(stage)
 }
 
 /** Lets a reset execution run again. */

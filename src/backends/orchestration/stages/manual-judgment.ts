@@ -25,9 +25,8 @@ export const manualJudgmentStage: StageType = {
     },
   ],
   finalKeys: ['judgmentStatus', 'judgmentInput'],
+  forgets: ['judgmentStatus', 'judgmentInput', 'lastModifiedBy'],
   prepareRestart(stage) {
-    const { judgmentStatus: _status, judgmentInput: _input, lastModifiedBy: _by, ...context } = stage.context
-    stage.context = context
     stage.lastModified = undefined
   },
 }

@@ -29,10 +29,7 @@ export const pipelineStage: StageType = {
   ],
   chooseSteps: (stage) => (isFalse(stage.context['waitForCompletion']) ? pipelineStage.steps.slice(0, 1) : pipelineStage.steps),
   isSkippable: (stage) => isTrue(stage.context['skippable']),
-  prepareRestart(stage) {
-    const { status: _status, executionId: _id, executionName: _name, ...context } = stage.context
-    stage.context = context
-  },
+  forgets: ['status', 'executionId', 'executionName'],
   async onCancel(context) {
     const child = childOf(context)
     if (child !== undefined) context.cancelExecution(child.id, 'parent pipeline', undefined)

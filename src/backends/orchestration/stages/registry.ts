@@ -2,24 +2,27 @@
 
 import { stageDescriptions } from '../../../stage-types/all.ts'
 import type { OutsideSettings } from '../../outside/settings.ts'
+import { deleteApplicationStage, upsertApplicationStages } from './applications.ts'
 import { checkPreconditionsStage } from './check-preconditions.ts'
-import { deleteApplicationStage } from './delete-application.ts'
-import { deletePipelineStage } from './delete-pipeline.ts'
-import { dependsOnExecutionStage } from './depends-on-execution.ts'
 import { evaluateVariablesStage } from './evaluate-variables.ts'
 import { executionWindowStage } from './execution-window.ts'
-import { runCommandStage } from './infrastructure/jobs.ts'
-import { infrastructureStageTypes } from './infrastructure/stages.ts'
+import { bakeStage } from './infrastructure/bake.ts'
+import { clusterStages } from './infrastructure/cluster-stages.ts'
+import { cloneServerGroupStages, createServerGroupStage, deployStage } from './infrastructure/deploy.ts'
+import { findImageFromTagsStage, findImageStages } from './infrastructure/find-image.ts'
+import { instanceStages } from './infrastructure/instances.ts'
+import { destroyJobStage, runCommandStage, runJobStage } from './infrastructure/jobs.ts'
+import { rollbackClusterStage, rollbackServerGroupStage } from './infrastructure/rollback.ts'
+import { serverGroupStages, withoutNotes } from './infrastructure/server-group-operations.ts'
+import { simpleOperationStages } from './infrastructure/simple-operations.ts'
+import { determineTargetStage } from './infrastructure/targets.ts'
 import { manualJudgmentStage } from './manual-judgment.ts'
-import { monitorPipelineStage } from './monitor-pipeline.ts'
+import { dependsOnExecutionStage, monitorPipelineStage } from './other-executions.ts'
 import { pipelineStage } from './pipeline.ts'
 import { pipelineTemplateStages } from './pipeline-templates.ts'
 import { deleteProjectStage, upsertProjectStage } from './projects.ts'
-import { reorderPipelinesStage } from './reorder-pipelines.ts'
-import { savePipelineStage } from './save-pipeline.ts'
 import type { StageType, StageTypes } from './stage-type.ts'
-import { updatePipelineStage } from './update-pipeline.ts'
-import { upsertApplicationStages } from './upsert-application.ts'
+import { deletePipelineStage, reorderPipelinesStage, savePipelineStage, updatePipelineStage } from './stored-pipelines.ts'
 import { waitStage, waitUntilStage } from './wait.ts'
 import { preconfiguredWebhookStage, webhookStage } from './webhook.ts'
 
@@ -46,10 +49,41 @@ const types: readonly StageType[] = [
   upsertProjectStage,
   ...upsertApplicationStages,
   ...pipelineTemplateStages,
-  ...infrastructureStageTypes,
 ]
 
-const described = types.map((type): StageType => ({ ...type, description: stageDescriptions.get(type.type) }))
+/** Types of deployments, over the contract of the infrastructure service, embedded or external. */
+const infrastructureTypes: readonly StageType[] = [
+  bakeStage,
+  deployStage,
+  createServerGroupStage,
+  ...cloneServerGroupStages,
+  ...serverGroupStages,
+  determineTargetStage,
+  ...clusterStages,
+  rollbackServerGroupStage,
+  rollbackClusterStage,
+  ...instanceStages,
+  ...simpleOperationStages,
+  runJobStage,
+  destroyJobStage,
+  ...findImageStages,
+  findImageFromTagsStage,
+]
+
+/** A restarted stage looks at everything again: what its last run has noted is gone. */
+function forgetful(type: StageType): StageType {
+  return {
+    ...type,
+    prepareRestart(stage) {
+      type.prepareRestart?.(stage)
+      stage.context = withoutNotes(stage.context)
+    },
+  }
+}
+
+const described = [...types, ...infrastructureTypes.map(forgetful)].map(
+  (type): StageType => ({ ...type, description: stageDescriptions.get(type.type) }),
+)
 
 /** With the types that the configuration adds. */
 export function createStageTypes({ preconfigured }: Pick<OutsideSettings, 'preconfigured'> = { preconfigured: [] }): StageTypes {

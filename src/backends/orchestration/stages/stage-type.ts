@@ -1,7 +1,7 @@
 /**
  * Stage types as data and small functions: their steps, their synthetic stages and their peculiarities.
  *
- * To add a type, export a `StageType` from a file of this folder (`wait.ts` decides, `delete-pipeline.ts` calls a service,
+ * To add a type, export a `StageType` from a file of this folder (`wait.ts` decides, `projects.ts` calls a service,
  * `pipeline.ts` polls, restarts and cancels), list it in `registry.ts`, describe its fields in `src/stage-types/`, and delete its name
  * from `unknown-types.ts`. A step reads the stage by its `TaskContext`, acts by `call`, and returns a `TaskResult`: `RUNNING` runs it
  * again after its pause, an error fails the task, `RetryableError` repeats it. `StageError` gives the texts that users see.
@@ -32,7 +32,9 @@ export interface StageType {
   afterStages?(stage: Stage, execution: Execution): NewStage[]
   /** Injected, one after another, when the stage has failed; it then ends with its failure. */
   onFailureStages?(stage: Stage, execution: Execution): NewStage[]
-  /** Deletes what must not outlive a restart; tasks, times, status and errors are already reset. */
+  /** Context keys that a restart deletes. */
+  readonly forgets?: readonly string[]
+  /** Deletes what else must not outlive a restart; tasks, times, status and errors are already reset. */
   prepareRestart?(stage: Stage): void
   /** Called after the stage was cancelled; repeated until it succeeds, so it must be idempotent. */
   onCancel?(context: TaskContext): Promise<void>

@@ -11,7 +11,6 @@ import type { PreconfiguredWebhook } from '../../outside/settings.ts'
 import { valueAt } from '../../pipelines/json-path.ts'
 import { failureRecord, StageError } from '../machine/failure.ts'
 import { passedMs } from '../machine/timeout.ts'
-import type { Stage } from '../model.ts'
 import { maskCopies, secretsOfSettings } from '../secrets.ts'
 import { resolveArtifacts } from '../submission/artifacts.ts'
 import type { StageType, Step, TaskContext, TaskResult } from './stage-type.ts'
@@ -103,10 +102,7 @@ function webhookType(type: string, preconfigured: PreconfiguredWebhook | undefin
         ...(Array.isArray(settings['expectedArtifacts']) && settings['expectedArtifacts'].length > 0 ? [bindStep] : []),
       ]
     },
-    prepareRestart: (stage: Stage) => {
-      const { webhook: _webhook, statusEndpoint: _endpoint, waitBeforeMonitorSince: _since, ...context } = stage.context
-      stage.context = context
-    },
+    forgets: ['webhook', 'statusEndpoint', 'waitBeforeMonitorSince'],
     onCancel: (context) => cancelWebhook({ ...context, stage: { ...context.stage, context: complete(context.stage.context) } }),
   }
 }

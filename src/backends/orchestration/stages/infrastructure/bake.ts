@@ -39,10 +39,7 @@ export const bakeStage: StageType = {
     const regions = regionsOf(stage.context)
     return regions.map((region) => ({ type: stage.type, name: `Bake in ${region}`, context: { ...settings, type, region } }))
   },
-  prepareRestart(stage) {
-    const { status: _status, ami: _ami, imageId: _id, imageName: _name, artifacts: _artifacts, ...context } = stage.context
-    stage.context = Object.fromEntries(Object.entries(context).filter(([key]) => !key.startsWith('bake.')))
-  },
+  forgets: ['status', 'ami', 'imageId', 'imageName', 'artifacts', 'bake.requests'],
   /** What is baked for nobody any more must not go on. */
   async onCancel(context) {
     const id = statusIdOf(context)

@@ -1,4 +1,4 @@
-/** `savePipeline`: stores one pipeline, or several at once (docs/contracts/orchestration.md#jobs). */
+/** Jobs that store, replace, remove and reorder pipelines (docs/contracts/orchestration.md#jobs). */
 
 import { createHash } from 'node:crypto'
 import { pathTo } from '../../../http/encode-path.ts'
@@ -10,6 +10,7 @@ import type { StageType, TaskContext, TaskResult } from './stage-type.ts'
 
 const halfMinuteMs = 30_000
 
+/** Stores one pipeline, or several at once. */
 export const savePipelineStage: StageType = {
   type: 'savePipeline',
   steps: [
@@ -79,4 +80,66 @@ async function saveMany(context: TaskContext): Promise<TaskResult> {
 /** The store has answered with what it saved, so there is nothing left to wait for. */
 function waitForPipelineSave(): TaskResult {
   return { status: 'SUCCEEDED' }
+}
+
+/** Replaces a stored pipeline. */
+export const updatePipelineStage: StageType = {
+  type: 'updatePipeline',
+  steps: [{ name: 'updatePipeline', execute: updatePipeline, timeoutMs: halfMinuteMs }],
+  unevaluatedKeys: () => ['pipeline'],
+}
+
+async function updatePipeline(context: TaskContext): Promise<TaskResult> {
+  const pipeline = decodeObject(context.stage.context['pipeline'], 'pipeline')
+  const { id } = pipeline
+  if (typeof id !== 'string' || id === '') throw new StageError(['The pipeline has no id; save it first.'])
+  const staleCheck = isTrue(context.stage.context['staleCheck'])
+  const path = `${pathTo`/pipelines/${id}`}?staleCheck=${staleCheck}`
+  await context.call('front50', { method: 'PUT', path, body: pipeline })
+  return {
+    status: 'SUCCEEDED',
+    context: {
+      'notification.type': 'updatepipeline',
+      application: pipeline['application'],
+      'pipeline.name': pipeline['name'],
+      'pipeline.id': id,
+    },
+  }
+}
+
+/** Removes a stored pipeline by application and name. */
+export const deletePipelineStage: StageType = {
+  type: 'deletePipeline',
+  steps: [{ name: 'deletePipeline', execute: deletePipeline, timeoutMs: halfMinuteMs }],
+  unevaluatedKeys: () => ['pipeline'],
+}
+
+async function deletePipeline(context: TaskContext): Promise<TaskResult> {
+  const { application, name, id } = decodeObject(context.stage.context['pipeline'], 'pipeline')
+  if (typeof application !== 'string' || typeof name !== 'string') {
+    throw new StageError(['The pipeline to delete needs an application and a name.'])
+  }
+  const path = pathTo`/pipelines/${application}/${name}`
+  await context.call('front50', { method: 'DELETE', path })
+  return {
+    status: 'SUCCEEDED',
+    context: { 'notification.type': 'deletepipeline', application, 'pipeline.name': name, 'pipeline.id': id },
+  }
+}
+
+/** Gives pipelines or strategies of an application their places in the list. */
+export const reorderPipelinesStage: StageType = {
+  type: 'reorderPipelines',
+  steps: [{ name: 'reorderPipelines', execute: reorderPipelines, timeoutMs: halfMinuteMs }],
+}
+
+async function reorderPipelines(context: TaskContext): Promise<TaskResult> {
+  const settings = context.stage.context
+  const idsToIndices = decodeObject(settings['idsToIndices'], 'idsToIndices')
+  const application = decodePayload(settings['application'], 'application')
+  if (typeof application !== 'string' || application === '') throw new StageError(['The job does not name an application.'])
+  const kind = isTrue(decodePayload(settings['isStrategy'], 'isStrategy')) ? 'strategies' : 'pipelines'
+  const body = { application, idsToIndices }
+  await context.call('front50', { method: 'POST', path: `/actions/${kind}/reorder`, body })
+  return { status: 'SUCCEEDED', context: { 'notification.type': 'reorderpipelines', application } }
 }

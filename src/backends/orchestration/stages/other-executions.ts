@@ -1,18 +1,36 @@
-/** `monitorPipeline`: watches executions that another client has started. */
+/** Stages that wait for executions that another client has started. */
+
 import type { JsonObject } from '../../../json/values.ts'
 import { errorTexts, StageError } from '../machine/failure.ts'
 import type { Execution } from '../model.ts'
 import { isComplete, isHalt } from '../statuses.ts'
 import type { StageType, TaskContext, TaskResult } from './stage-type.ts'
 
-const pollMs = 15_000
+const hourMs = 3600 * 1000
+
+/** Waits for the end of one execution. */
+export const dependsOnExecutionStage: StageType = {
+  type: 'dependsOnExecution',
+  steps: [{ name: 'dependsOnExecution', execute: dependOn, pollMs: 10_000, timeoutMs: 2 * hourMs, timeoutFollowsStage: true }],
+}
+
+async function dependOn(context: TaskContext): Promise<TaskResult> {
+  const id = String(context.stage.context['executionId'] ?? '')
+  const other = context.findExecution(id)
+  if (other === undefined) throw new StageError([`There is no execution with the id "${id}".`])
+  await context.require('READ', other.application)
+  if (!isComplete(other.status)) return { status: 'RUNNING' }
+  if (other.status === 'SUCCEEDED') return { status: 'SUCCEEDED' }
+  return { status: 'CANCELED', context: { reason: `The execution ${id}, on which this one depends, ended ${other.status}.` } }
+}
+
 /** Each of them is read at every look. */
 const mostWatched = 100
-const twelveHoursMs = 12 * 3600 * 1000
 
+/** Watches several executions, and fails with them. */
 export const monitorPipelineStage: StageType = {
   type: 'monitorPipeline',
-  steps: [{ name: 'monitorPipelines', execute: monitor, pollMs, timeoutMs: twelveHoursMs, timeoutFollowsStage: true }],
+  steps: [{ name: 'monitorPipelines', execute: monitor, pollMs: 15_000, timeoutMs: 12 * hourMs, timeoutFollowsStage: true }],
 }
 
 async function monitor(context: TaskContext): Promise<TaskResult> {
