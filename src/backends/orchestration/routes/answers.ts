@@ -11,6 +11,9 @@ export function sendRecord(reply: FastifyReply, value: unknown): FastifyReply {
   return reply.type('application/json; charset=utf-8').send(formatStored(value))
 }
 
+/** How far back lists reach. */
+export const historyMs = 14 * 24 * 3600 * 1000
+
 /** For so long records are read before others have their turn. */
 const sliceMs = 10
 const chunkCharacters = 64 * 1024

@@ -1,19 +1,18 @@
 /**
- * Executions of pipelines: reading, cancel, pause, resume, delete; which run here, and what a correlation id or a failure belongs to.
+ * Executions of pipelines: reading, control, deleting; which run here, and what a correlation id or a failure belongs to.
  * @see docs/contracts/orchestration.md#lists-of-executions, #control-of-an-execution
  */
 import { hostname } from 'node:os'
 import type { FastifyInstance } from 'fastify'
 import { BackendError, userOf } from '../../backend.ts'
-import { isUnchanged } from '../../requests/unchanged.ts'
 import type { Engine } from '../engine.ts'
 import { executionView } from '../execution-view.ts'
 import { failedLeaves } from '../failed-stages.ts'
-import { cancelExecution, pauseExecution, resumeExecution } from '../machine/operations.ts'
+import { pauseExecution, resumeExecution } from '../machine/operations.ts'
 import { maskExecution } from '../secrets.ts'
-import { isComplete } from '../statuses.ts'
 import { sendRecord, wholeNumber } from './answers.ts'
 import { toExecutionLog } from './execution-log.ts'
+import { recordRoutes } from './records.ts'
 
 interface ExecutionPath {
   Params: { id: string }
@@ -28,22 +27,11 @@ interface FailedStagesQuery {
 export function executionRoutes(app: FastifyInstance, engine: Engine): void {
   const { store } = engine.options
 
-  app.get<ExecutionPath>('/pipelines/:id', (request, reply) => {
-    const { id } = request.params
-    if (store.typeOf(id) === 'PIPELINE' && isUnchanged(request, reply, engine.changes.versionOf(id))) return reply
-    const execution = engine.read(id, 'PIPELINE')
-    return sendRecord(reply, executionView(execution))
-  })
+  recordRoutes(app, engine, { path: '/pipelines/:id', type: 'PIPELINE', word: 'execution', view: executionView })
 
   app.get<ExecutionPath>('/pipelines/:id/logs', (request, reply) =>
     sendRecord(reply, toExecutionLog(maskExecution(engine.read(request.params.id, 'PIPELINE')))),
   )
-
-  app.put<ExecutionPath & { Querystring: { reason?: string } }>('/pipelines/:id/cancel', (request, reply) => {
-    const user = userOf(request)
-    engine.transact((unit) => cancelExecution(unit.require(request.params.id, 'PIPELINE'), user, request.query.reason, unit.turn))
-    return reply.code(202).send()
-  })
 
   app.put<ExecutionPath>('/pipelines/:id/pause', (request, reply) => {
     const user = userOf(request)
@@ -55,15 +43,6 @@ export function executionRoutes(app: FastifyInstance, engine: Engine): void {
     const user = userOf(request)
     engine.transact((unit) => resumeExecution(unit.require(request.params.id, 'PIPELINE'), user, unit.turn))
     return reply.code(202).send()
-  })
-
-  app.delete<ExecutionPath>('/pipelines/:id', (request, reply) => {
-    engine.transact((unit) => {
-      const execution = unit.require(request.params.id, 'PIPELINE')
-      if (!isComplete(execution.status)) throw new BackendError(409, 'The execution is still running; cancel it first.')
-      unit.remove(execution.id)
-    })
-    return reply.send()
   })
 
   app.get<{ Params: { correlationId: string } }>('/executions/correlated/:correlationId', (request) =>

@@ -7,52 +7,27 @@ import { setImmediate } from 'node:timers/promises'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { BoundedMap } from '../../../caches/bounded-map.ts'
 import { pathTo } from '../../../http/encode-path.ts'
-import { isObject, type JsonObject, textOf } from '../../../json/values.ts'
+import { fieldAt, type JsonObject, objectsOf, textOf, textsOf } from '../../../json/values.ts'
 import { type BackendContext, BackendError, type Caller, trustedCallerOf } from '../../backend.ts'
 import { createRegexMeter } from '../../regex/bounded-regex.ts'
 import { isUnchanged } from '../../requests/unchanged.ts'
 import { StoredLists } from '../../stores/stored-lists.ts'
 import type { Engine } from '../engine.ts'
 import { executionView, unexpandedView } from '../execution-view.ts'
-import { byStartTime, withinHistory } from '../history.ts'
 import type { Execution, Trigger } from '../model.ts'
 import { maskExecution } from '../secrets.ts'
 import type { Status } from '../statuses.ts'
-import { formatStored } from '../store.ts'
+import { type ExecutionKey, formatStored } from '../store.ts'
 import { matchesTrigger, parseTriggerPattern } from '../trigger-match.ts'
-import { sendRecord, sendRecords, textList, wantedStatuses, wholeNumber } from './answers.ts'
+import { historyMs, sendRecord, sendRecords, textList, wantedStatuses, wholeNumber } from './answers.ts'
 import type { KeptTexts } from './kept-texts.ts'
 
-interface ListQuery {
-  limit?: string
-  statuses?: string
-  expand?: string
-}
-
-interface ApplicationQuery extends ListQuery {
-  pipelineNameFilter?: string
-  pipelineLimit?: string
-}
-
-interface ConfigQuery extends ListQuery {
-  pipelineConfigIds?: string
-  executionIds?: string
-}
-
-interface SearchQuery {
-  triggerTypes?: string
-  pipelineName?: string
-  eventId?: string
-  trigger?: string
-  user?: string
-  triggerTimeStartBoundary?: string
-  triggerTimeEndBoundary?: string
-  statuses?: string
-  startIndex?: string
-  size?: string
-  reverse?: string
-  expand?: string
-}
+type Query<Name extends string> = Partial<Record<Name, string>>
+type ListQuery = Query<'limit' | 'statuses' | 'expand'>
+type ApplicationQuery = ListQuery & Query<'pipelineNameFilter' | 'pipelineLimit'>
+type ConfigQuery = ListQuery & Query<'pipelineConfigIds' | 'executionIds'>
+type TriggerQuery = Query<'triggerTypes' | 'eventId' | 'trigger' | 'triggerTimeStartBoundary' | 'triggerTimeEndBoundary'>
+type SearchQuery = TriggerQuery & Query<'pipelineName' | 'user' | 'statuses' | 'startIndex' | 'size' | 'reverse' | 'expand'>
 
 const maxKept = 1000
 
@@ -140,6 +115,22 @@ export function listRoutes(app: FastifyInstance, engine: Engine, context: Backen
   )
 }
 
+/** What is shown of a pipeline that has not run for longer. */
+const oldOnesShown = 2
+
+/** @param executions Those of one pipeline, newest first. */
+function withinHistory(executions: readonly ExecutionKey[], now: number): ExecutionKey[] {
+  const recent = executions.filter(({ startTime }) => startTime === undefined || startTime >= now - historyMs)
+  return recent.length > 0 ? recent : executions.slice(0, oldOnesShown)
+}
+
+/** Not-started first, then by start time; ties by id, newest first. */
+function byStartTime(one: ExecutionKey, other: ExecutionKey): number {
+  const difference = (one.startTime ?? 0) - (other.startTime ?? 0)
+  if (difference !== 0) return difference
+  return one.id < other.id ? 1 : one.id > other.id ? -1 : 0
+}
+
 function viewFor(expand: string | undefined, otherwise: boolean): (execution: Execution) => JsonObject {
   const isExpanded = expand === undefined || expand === '' ? otherwise : expand.toLowerCase() === 'true'
   return isExpanded ? executionView : unexpandedView
@@ -179,21 +170,14 @@ function momentOf({ changes }: Engine, { versionOf, now }: BackendContext): stri
 }
 
 /** What lists of executions need of a pipeline or strategy. */
-interface Stored {
-  readonly id: string | undefined
-  readonly name: string
-}
+type Stored = ReturnType<typeof toStored>
 
-function toStored({ id, name }: JsonObject): Stored {
+function toStored({ id, name }: JsonObject) {
   return { id: typeof id === 'string' ? id : undefined, name: String(name ?? '') }
 }
 
 function projectConfigIds(project: unknown): string[] {
-  const config = isObject(project) ? project['config'] : undefined
-  const entries = isObject(config) && Array.isArray(config['pipelineConfigs']) ? config['pipelineConfigs'] : []
-  return entries.flatMap((each: unknown) =>
-    isObject(each) && typeof each['pipelineConfigId'] === 'string' ? [each['pipelineConfigId']] : [],
-  )
+  return textsOf(objectsOf(fieldAt(project, 'config', 'pipelineConfigs')).map((each) => each['pipelineConfigId']))
 }
 
 /** Rows that are looked at before others have their turn; the trigger of each may hold a whole execution. */

@@ -39,15 +39,15 @@ export function submitRoutes(app: FastifyInstance, engine: Engine): void {
 
   app.post('/plan', (request) => start(request, { ...bodyOf(request.body), plan: true }))
 
-  app.post<{ Params: { configId: string } }>('/orchestrate/:configId', async (request) => {
-    const definition = await storedDefinition(request.params.configId, trustedCallerOf(request), options)
-    return start(request, { ...definition, trigger: bodyOf(request.body) })
-  })
-
-  app.post<{ Params: { configId: string } }>('/plan/:configId', async (request) => {
-    const definition = await storedDefinition(request.params.configId, trustedCallerOf(request), options)
-    return start(request, { ...definition, trigger: bodyOf(request.body), plan: true })
-  })
+  for (const [path, plan] of [
+    ['/orchestrate', undefined],
+    ['/plan', true],
+  ] as const) {
+    app.post<{ Params: { configId: string } }>(`${path}/:configId`, async (request) => {
+      const definition = await storedDefinition(request.params.configId, trustedCallerOf(request), options)
+      return start(request, { ...definition, trigger: bodyOf(request.body), ...(plan && { plan }) })
+    })
+  }
 
   app.post('/fail', async (request, reply) => {
     const body = bodyOf(request.body)

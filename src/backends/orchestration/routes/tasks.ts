@@ -1,21 +1,16 @@
 /** Ad-hoc tasks: reading, cancelling, deleting (docs/contracts/orchestration.md#tasks). */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { type BackendContext, BackendError, trustedCallerOf } from '../../backend.ts'
+import { type BackendContext, BackendError, userOf } from '../../backend.ts'
 import { isUnchanged } from '../../requests/unchanged.ts'
 import type { Engine } from '../engine.ts'
 import { taskView } from '../execution-view.ts'
-import { historyMs } from '../history.ts'
 import { cancelExecution } from '../machine/operations.ts'
-import { isComplete } from '../statuses.ts'
 import { formatStored } from '../store.ts'
-import { sendRecord, sendRecords, wantedStatuses, wholeNumber } from './answers.ts'
+import { historyMs, sendRecords, wantedStatuses, wholeNumber } from './answers.ts'
 import type { KeptTexts } from './kept-texts.ts'
+import { recordRoutes } from './records.ts'
 
-interface TaskListQuery {
-  page?: string
-  limit?: string
-  statuses?: string
-}
+type TaskListQuery = Partial<Record<'page' | 'limit' | 'statuses', string>>
 
 const defaultLimit = 3500
 
@@ -35,12 +30,7 @@ export function taskRoutes(app: FastifyInstance, engine: Engine, { now }: Backen
     return sendRecords(reply, ids, (id) => texts.get(`task ${id}`, engine.changes.versionOf(id), () => write(id)))
   }
 
-  app.get<{ Params: { id: string } }>('/tasks/:id', (request, reply) => {
-    const { id } = request.params
-    if (store.typeOf(id) === 'ORCHESTRATION' && isUnchanged(request, reply, engine.changes.versionOf(id))) return reply
-    const task = engine.read(id, 'ORCHESTRATION')
-    return sendRecord(reply, taskView(task))
-  })
+  recordRoutes(app, engine, { path: '/tasks/:id', type: 'ORCHESTRATION', word: 'task', view: taskView })
 
   app.get<{ Querystring: TaskListQuery }>('/tasks', (request, reply) => list(request, reply, undefined, request.query))
 
@@ -48,25 +38,10 @@ export function taskRoutes(app: FastifyInstance, engine: Engine, { now }: Backen
     list(request, reply, request.params.application, request.query),
   )
 
-  app.delete<{ Params: { id: string } }>('/tasks/:id', (request, reply) => {
-    engine.transact((unit) => {
-      const task = unit.require(request.params.id, 'ORCHESTRATION')
-      if (!isComplete(task.status)) throw new BackendError(409, 'The task is still running; cancel it first.')
-      unit.remove(task.id)
-    })
-    return reply.send()
-  })
-
-  app.put<{ Params: { id: string } }>('/tasks/:id/cancel', (request, reply) => {
-    const canceledBy = trustedCallerOf(request).user ?? 'anonymous'
-    engine.transact((unit) => cancelExecution(unit.require(request.params.id, 'ORCHESTRATION'), canceledBy, undefined, unit.turn))
-    return reply.code(202).send()
-  })
-
   app.put('/tasks/cancel', (request, reply) => {
     const ids = request.body
     if (!Array.isArray(ids)) throw new BackendError(400, 'The body must be an array of task ids.')
-    const canceledBy = trustedCallerOf(request).user ?? 'anonymous'
+    const canceledBy = userOf(request)
     engine.transact((unit) => {
       const tasks = ids.map((id) => unit.require(String(id), 'ORCHESTRATION'))
       for (const task of tasks) cancelExecution(task, canceledBy, undefined, unit.turn)

@@ -2,7 +2,7 @@
 import { isTrue } from '../../../json/values.ts'
 import { StageError } from '../machine/failure.ts'
 import { passedMs } from '../machine/timeout.ts'
-import type { StageType, TaskContext, TaskResult } from './stage-type.ts'
+import type { NewStage, StageType, TaskContext, TaskResult } from './stage-type.ts'
 
 export const waitStage: StageType = {
   type: 'wait',
@@ -17,6 +17,11 @@ function wait(context: TaskContext): TaskResult {
   const { execution, stage, now } = context
   const remainingMs = seconds * 1000 - passedMs(execution, stage.startTime ?? now, now)
   return remainingMs <= 0 ? { status: 'SUCCEEDED' } : { status: 'RUNNING', pollMs: remainingMs }
+}
+
+/** The stage of a plan that waits for so long, if at all. */
+export function pauseOf(seconds: number): NewStage[] {
+  return seconds > 0 ? [{ type: 'wait', name: `Wait ${seconds} s`, context: { waitTime: seconds } }] : []
 }
 
 const longestWaitMs = 2 ** 31 - 1

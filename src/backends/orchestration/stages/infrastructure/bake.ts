@@ -129,35 +129,10 @@ async function requestBake(context: TaskContext, isRebake: boolean): Promise<Jso
 
 /** Fields of the stage that become fields of the request in snake case. */
 const requestFields = [
-  'package',
-  'baseOs',
-  'baseLabel',
-  'baseAmi',
-  'baseName',
-  'vmType',
-  'storeType',
-  'amiName',
-  'amiSuffix',
-  'enhancedNetworking',
-  'upgrade',
-  'instanceType',
-  'accountName',
-  'organization',
-  'templateFileName',
-  'varFileName',
-  'extendedAttributes',
-  'publisher',
-  'offer',
-  'sku',
-  'osType',
-  'packageType',
-  'customManagedImageName',
-  'buildHost',
-  'job',
-  'buildNumber',
-  'commitHash',
-  'buildInfoUrl',
-]
+  'package baseOs baseLabel baseAmi baseName vmType storeType amiName amiSuffix enhancedNetworking upgrade',
+  'instanceType accountName organization templateFileName varFileName extendedAttributes publisher offer sku osType',
+  'packageType customManagedImageName buildHost job buildNumber commitHash buildInfoUrl',
+].flatMap((line) => line.split(' '))
 
 function toRequest({ stage, execution }: TaskContext): JsonObject {
   const given = requestFields.flatMap((name) => {
@@ -197,17 +172,13 @@ function artifactsOf({ stage, execution }: StagePlace): JsonObject[] {
   const { context } = stage
   const { trigger } = execution
   const ids = textsOf(context['packageArtifactIds'])
-  const resolved = [
-    ...graphOf(execution)
-      .ancestorsOf(stage)
-      .map(({ outputs }) => outputs),
-    trigger,
-  ]
-  const bound = resolved
-    .flatMap((each) => objectsOf(each['resolvedExpectedArtifacts']))
-    .filter(({ id }) => ids.includes(String(id)))
-  const received = objectsOf(trigger['artifacts']).filter(({ id }) => ids.includes(String(id)))
-  return [...objectsOf(context['packageArtifacts']), ...bound.map((expected) => objectOf(expected['boundArtifact'])), ...received]
+  const named = (list: unknown) => objectsOf(list).filter(({ id }) => ids.includes(String(id)))
+  const outputs = graphOf(execution)
+    .ancestorsOf(stage)
+    .map((each) => each.outputs)
+  const expected = [...outputs, trigger].flatMap((each) => named(each['resolvedExpectedArtifacts']))
+  const bound = expected.map((each) => objectOf(each['boundArtifact']))
+  return [...objectsOf(context['packageArtifacts']), ...bound, ...named(trigger['artifacts'])]
 }
 
 async function monitorBake(context: TaskContext): Promise<TaskResult> {
@@ -223,11 +194,8 @@ async function monitorBake(context: TaskContext): Promise<TaskResult> {
   // A bake that never ran was pushed out of the queue of its bakery.
   const wasPending = fieldOf(context.stage.context['status'], 'state') === 'PENDING'
   if (wasPending && state !== 'COMPLETED') return { ...again, context: { status: await requestBake(context, false) } }
-  const error = await describeFailure(context, id)
-  return {
-    status: 'TERMINAL',
-    context: { status, exception: failureRecord('BakeFailed', [error]) },
-  }
+  const exception = failureRecord('BakeFailed', [await describeFailure(context, id)])
+  return { status: 'TERMINAL', context: { status, exception } }
 }
 
 /** The end of the log says most; without it the stage still fails in words. */
@@ -244,35 +212,18 @@ async function readDetails(context: TaskContext): Promise<TaskResult> {
   const id = textOf(fieldOf(status, 'resource_id')) ?? textOf(fieldOf(status, 'id'))
   if (id === undefined) throw new StageError(['The stage has lost the id of its bake.'])
   const { body } = await ask(context, 'GET', 'bake', id)
-  const ami = textOf(fieldOf(body, 'ami'))
   const imageName = textOf(fieldOf(body, 'image_name'))
-  const artifact = fieldOf(body, 'artifact')
-  const found = {
-    ami: ami ?? imageName,
-    imageId: ami ?? imageName,
-    imageName,
-    baseAmiId: textOf(fieldOf(body, 'base_ami')),
-    artifacts: objectsOf([artifact]),
-  }
+  const imageId = textOf(fieldOf(body, 'ami')) ?? imageName
+  const baseAmiId = textOf(fieldOf(body, 'base_ami'))
+  const found = { ami: imageId, imageId, imageName, baseAmiId, artifacts: objectsOf([fieldOf(body, 'artifact')]) }
   return { status: 'SUCCEEDED', context: found, outputs: found }
 }
 
 /** Keys of the child that later stages and the web UI read. */
 const detailKeys = [
-  'ami',
-  'imageId',
-  'imageName',
-  'amiSuffix',
-  'baseLabel',
-  'baseOs',
-  'baseAmiId',
-  'storeType',
-  'vmType',
-  'region',
-  'package',
-  'cloudProvider',
+  'ami imageId imageName amiSuffix baseLabel baseOs baseAmiId storeType vmType region package cloudProvider',
   'cloudProviderType',
-]
+].flatMap((line) => line.split(' '))
 
 function collect({ stage, execution }: TaskContext): TaskResult {
   const children = execution.stages.filter(
@@ -282,15 +233,11 @@ function collect({ stage, execution }: TaskContext): TaskResult {
     ...Object.fromEntries(detailKeys.filter((key) => context[key] !== undefined).map((key) => [key, context[key]])),
     refId: stage.refId,
   }))
-  const [only] = children
+  const { ami, imageId, imageName } = objectOf(children[0]?.context)
   const found = {
     deploymentDetails,
     artifacts: children.flatMap(({ context }) => objectsOf(context['artifacts'])),
-    ...(children.length === 1 && {
-      ami: only?.context['ami'],
-      imageId: only?.context['imageId'],
-      imageName: only?.context['imageName'],
-    }),
+    ...(children.length === 1 && { ami, imageId, imageName }),
   }
   const previouslyBaked = children.length > 0 && children.every((child) => fieldAt(child.context, 'previouslyBaked') === true)
   return { status: 'SUCCEEDED', context: { ...found, previouslyBaked }, outputs: found }

@@ -90,6 +90,11 @@ export function targetOf(context: TaskContext): ServerGroupTarget {
   return { ...place, name: foundName }
 }
 
+/** The fields by which a stage says where it works. */
+export function placeFields({ provider, account, region }: Partial<CloudLocation>): JsonObject {
+  return { cloudProvider: provider, credentials: account, account, region, regions: [region] }
+}
+
 /** The fields of an operation that name a server group. */
 export function stageTargetFields({ provider, account, region, name }: ServerGroupTarget): JsonObject {
   return {

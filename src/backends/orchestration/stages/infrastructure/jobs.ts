@@ -5,7 +5,7 @@ import { standalone } from '../../../../settings/standalone.ts'
 import { failureRecord, StageError } from '../../machine/failure.ts'
 import { isFalse } from '../../model.ts'
 import { inheritedContext, type StageType, type Step, type TaskContext } from '../stage-type.ts'
-import { placesOf, requireAccount, requirePlaces, stageAccountOf, stageProviderOf } from './cloud-context.ts'
+import { placeFields, placesOf, requireAccount, requirePlaces, stageAccountOf, stageProviderOf } from './cloud-context.ts'
 import { hourMs, monitorStep, pauseFor, refreshStep, submitStep } from './cloud-task.ts'
 import { withoutNotes } from './server-group-operations.ts'
 
@@ -29,7 +29,7 @@ export const runJobStage: StageType = {
   async onCancel(context) {
     const job = jobOf(context)
     if (job === undefined) return
-    await context.call('clouddriver', { method: 'DELETE', path: pathOf(job) }, [404])
+    await context.call('clouddriver', { method: 'DELETE', path: job.path }, [404])
   },
 }
 
@@ -41,7 +41,7 @@ export const runCommandStage: StageType = {
     const settings = inheritedContext(stage)
     const account = stageAccountOf(settings) ?? standalone.account
     const [region = standalone.region] = placesOf(settings)
-    const place = { cloudProvider: standalone.provider, credentials: account, account, region, regions: [region] }
+    const place = placeFields({ provider: standalone.provider, account, region })
     return [{ type: 'runJob', name: stage.name, context: { ...settings, ...place } }]
   },
 }
@@ -70,24 +70,13 @@ function readJobs(results: readonly JsonObject[]): JsonObject {
   return { 'deploy.jobs': jobs }
 }
 
-interface JobPlace {
-  readonly application: string
-  readonly account: string
-  readonly location: string
-  readonly name: string
-}
-
-function pathOf({ application, account, location, name }: JobPlace): string {
-  return pathTo`/applications/${application}/jobs/${account}/${location}/${name}`
-}
-
 /** The job that the stage has started. */
-function jobOf({ stage, execution }: TaskContext): JobPlace | undefined {
-  const [first] = Object.entries(objectOf(stage.context['deploy.jobs']))
-  const name = first === undefined ? undefined : textsOf(first[1])[0]
-  if (first === undefined || name === undefined) return undefined
+function jobOf({ stage, execution }: TaskContext): { name: string; path: string } | undefined {
+  const [[location, names] = ['', []]] = Object.entries(objectOf(stage.context['deploy.jobs']))
+  const [name] = textsOf(names)
+  if (name === undefined) return undefined
   const application = textOf(stage.context['application']) ?? execution.application
-  return { application, account: requireAccount(stage.context), location: first[0], name }
+  return { name, path: pathTo`/applications/${application}/jobs/${requireAccount(stage.context)}/${location}/${name}` }
 }
 
 async function waitForJob(context: TaskContext): ReturnType<Extract<Step, { execute: unknown }>['execute']> {
@@ -96,14 +85,13 @@ async function waitForJob(context: TaskContext): ReturnType<Extract<Step, { exec
     throw new StageError([
       `${stageProviderOf(context.stage.context)} started no job in ${requirePlaces(context.stage.context)[0]}.`,
     ])
-  const place = pathOf(job)
-  const answer = await context.call('clouddriver', { method: 'GET', path: place })
+  const answer = await context.call('clouddriver', { method: 'GET', path: job.path })
   const status = objectOf(answer.body)
   const shown = { jobStatus: status, completionDetails: status['completionDetails'] }
   const state = textOf(status['jobState'])
   if (state === 'Failed') return { status: 'TERMINAL', context: { ...shown, exception: failureOf(job.name, status) } }
   if (state !== 'Succeeded') return { status: 'RUNNING', context: shown, pollMs: pauseFor(context) }
-  const properties = await loadProperties(context, place)
+  const properties = await loadProperties(context, job.path)
   return { status: 'SUCCEEDED', context: { ...shown, ...properties }, outputs: { jobStatus: status, ...properties } }
 }
 
@@ -122,11 +110,6 @@ function failureOf(name: string, status: JsonObject): JsonObject {
   const details = objectOf(status['completionDetails'])
   const reason = textOf(details['message']) ?? textOf(details['reason']) ?? textOf(fieldOf(status['failureDetails'], 'message'))
   const code = details['exitCode']
-  const text = [
-    `The job ${name} failed`,
-    code === undefined || code === null ? '' : ` with exit code ${String(code)}`,
-    '.',
-    reason === undefined ? '' : ` ${reason}`,
-  ]
-  return failureRecord('JobFailed', [text.join('')])
+  const how = code === undefined || code === null ? '' : ` with exit code ${String(code)}`
+  return failureRecord('JobFailed', [`The job ${name} failed${how}.${reason === undefined ? '' : ` ${reason}`}`])
 }

@@ -9,7 +9,7 @@ import {
   clusterPlaceOf,
   inPlace,
   loadCluster,
-  loadServerGroup,
+  requireServerGroup,
   toCapacity,
 } from './server-groups.ts'
 
@@ -90,9 +90,7 @@ async function sourceCapacity(context: TaskContext, target: ServerGroupTarget): 
   const name = textOf(source['serverGroupName']) ?? textOf(source['asgName'])
   if (name === undefined) throw new StageError(['scale_to_server_group needs "source" with "serverGroupName".'])
   const region = textOf(source['region']) ?? target.region
-  const group = await loadServerGroup(context, { ...target, region, name })
-  if (group === undefined) throw new StageError([`The server group ${name} was not found in ${target.account}/${region}.`])
-  return group.capacity
+  return (await requireServerGroup(context, { ...target, region, name })).capacity
 }
 
 function pinned(settings: JsonObject, capacity: CloudCapacity, current: CloudCapacity): CloudCapacity {

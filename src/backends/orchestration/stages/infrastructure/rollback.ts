@@ -3,14 +3,16 @@ import { isTrue, type JsonObject, numberOf, objectOf, objectsOf, textOf } from '
 import { parseMoniker } from '../../../../names/moniker.ts'
 import { StageError } from '../../machine/failure.ts'
 import { inSequence, type NewStage, type StageType, type TaskContext, type TaskResult } from '../stage-type.ts'
-import { locationOf, placesOf, requirePlaces } from './cloud-context.ts'
+import { pauseOf } from '../wait.ts'
+import { locationOf, placeFields, placesOf, requirePlaces } from './cloud-context.ts'
 import {
   type CloudServerGroup,
   inPlace,
   loadCluster,
-  loadServerGroup,
   newestFirst,
   requireClusterPlace,
+  requireServerGroup,
+  toCapacity,
 } from './server-groups.ts'
 
 export const rollbackServerGroupStage: StageType = {
@@ -27,7 +29,7 @@ export const rollbackClusterStage: StageType = {
     const rollbacks = objectsOf(context['rollbacks'])
     return inSequence(
       rollbacks.flatMap((rollback, index): NewStage[] => [
-        ...(index > 0 && pause > 0 ? [{ type: 'wait', name: `Wait ${pause} s`, context: { waitTime: pause } }] : []),
+        ...(index > 0 ? pauseOf(pause) : []),
         { type: 'rollbackServerGroup', name: `Roll back in ${rollback['region']}`, context: rollback },
       ]),
     )
@@ -41,10 +43,7 @@ async function planRollback(context: TaskContext): Promise<TaskResult> {
   const place = locationOf(settings)
   const read = async (key: string): Promise<CloudServerGroup | undefined> => {
     const name = textOf(rollback[key])
-    if (name === undefined) return undefined
-    const group = await loadServerGroup(context, { ...place, name })
-    if (group === undefined) throw new StageError([`The server group ${name} was not found in ${place.account}/${place.region}.`])
-    return group
+    return name === undefined ? undefined : requireServerGroup(context, { ...place, name })
   }
   const rolledBack = await read('rollbackServerGroupName')
   if (rolledBack === undefined)
@@ -81,8 +80,8 @@ function rollbackStages(settings: JsonObject): NewStage[] {
   const enable = stageFor('enableServerGroup', 'Enable', restored, settings, share)
   const disable = stageFor('disableServerGroup', 'Disable', rolledBack, settings)
   if (isTrue(rollback['enableAndDisableOnly'])) return [enable, disable]
-  const from = toSizes(settings['rollback.capacity'])
-  const to = toSizes(settings['restore.capacity'])
+  const from = toCapacity(objectOf(settings['rollback.capacity']))
+  const to = toCapacity(objectOf(settings['restore.capacity']))
   const desired = Math.max(from.desired, to.desired)
   const max = Math.max(from.max, to.max, desired)
   const isUnchanged = to.desired === desired && to.max === max && to.min === desired
@@ -92,7 +91,7 @@ function rollbackStages(settings: JsonObject): NewStage[] {
     ...(isUnchanged
       ? []
       : [stageFor('resizeServerGroup', 'Resize', restored, settings, { capacity: { min: desired, max, desired }, ...share })]),
-    ...(delay > 0 ? [{ type: 'wait', name: `Wait ${delay} s`, context: { waitTime: delay } }] : []),
+    ...pauseOf(delay),
     disable,
     ...(isUnchanged || to.min === desired
       ? []
@@ -104,25 +103,18 @@ function rollbackStages(settings: JsonObject): NewStage[] {
   ]
 }
 
-function toSizes(value: unknown): { min: number; max: number; desired: number } {
-  const { min, max, desired } = objectOf(value)
-  return { min: numberOf(min) ?? 0, max: numberOf(max) ?? 0, desired: numberOf(desired) ?? 0 }
-}
-
 function stageFor(type: string, verb: string, name: string, settings: JsonObject, more: JsonObject = {}): NewStage {
   const { cloudProvider, credentials, account, region, regions, interestingHealthProviderNames } = settings
-  const place = {
-    cloudProvider,
-    credentials: credentials ?? account,
-    account: account ?? credentials,
-    region: region ?? placesOf({ regions })[0],
-  }
+  const place = region ?? placesOf({ regions })[0]
   return {
     type,
     name: `${verb} ${name}`,
     context: {
-      ...place,
-      regions: [place.region],
+      cloudProvider,
+      credentials: credentials ?? account,
+      account: account ?? credentials,
+      region: place,
+      regions: [place],
       ...(interestingHealthProviderNames !== undefined && { interestingHealthProviderNames }),
       serverGroupName: name,
       asgName: name,
@@ -134,18 +126,14 @@ function stageFor(type: string, verb: string, name: string, settings: JsonObject
 /** The image that ran before, deployed in place of the one that is rolled back. */
 function cloneOf(settings: JsonObject, rolledBack: string, rollback: JsonObject): NewStage {
   const { app, stack, detail } = parseMoniker(rolledBack)
-  const { provider, account, region } = locationOf(settings)
+  const place = locationOf(settings)
   const imageId = textOf(rollback['imageId'])
   const amiName = textOf(rollback['imageName']) ?? imageId
   return {
     type: 'cloneServerGroup',
     name: 'Deploy the previous image',
     context: {
-      cloudProvider: provider,
-      credentials: account,
-      account,
-      region,
-      regions: [region],
+      ...placeFields(place),
       application: app,
       ...(stack !== null && { stack }),
       ...(detail !== null && { freeFormDetails: detail }),
@@ -154,8 +142,8 @@ function cloneOf(settings: JsonObject, rolledBack: string, rollback: JsonObject)
       amiName,
       useSourceCapacity: true,
       source: {
-        account,
-        region,
+        account: place.account,
+        region: place.region,
         serverGroupName: rolledBack,
         asgName: rolledBack,
         useSourceCapacity: true,
@@ -182,11 +170,7 @@ async function determineCandidates(context: TaskContext): Promise<TaskResult> {
     const plan = await planFor(context, rolledBack, here)
     if (plan === undefined) continue
     rollbacks.push({
-      cloudProvider: provider,
-      credentials: account,
-      account,
-      region,
-      regions: [region],
+      ...placeFields({ provider, account, region }),
       rollbackType: plan.rollbackType,
       rollbackContext: {
         ...plan.rollbackContext,
@@ -202,21 +186,14 @@ async function determineCandidates(context: TaskContext): Promise<TaskResult> {
   return { status: 'SUCCEEDED', context: { rollbacks } }
 }
 
-interface RollbackPlan {
-  readonly rollbackType: 'EXPLICIT' | 'PREVIOUS_IMAGE'
-  readonly rollbackContext: JsonObject
-}
-
 /** The named server group, else one with the image that was there before, else that image, else the next newest server group. */
 async function planFor(
   context: TaskContext,
   rolledBack: CloudServerGroup,
   groups: readonly CloudServerGroup[],
-): Promise<RollbackPlan | undefined> {
-  const explicit = (name: string): RollbackPlan => ({
-    rollbackType: 'EXPLICIT',
-    rollbackContext: { restoreServerGroupName: name },
-  })
+): Promise<{ rollbackType: 'EXPLICIT' | 'PREVIOUS_IMAGE'; rollbackContext: JsonObject } | undefined> {
+  const explicit = (restoreServerGroupName: string) =>
+    ({ rollbackType: 'EXPLICIT', rollbackContext: { restoreServerGroupName } }) as const
   const named = textOf(context.stage.context['originalServerGroup'])
   if (named !== undefined && groups.some(({ name }) => name === named)) return explicit(named)
   const others = groups.filter(({ name }) => name !== rolledBack.name)

@@ -1,12 +1,12 @@
 /** Stages that change a server group: enable, disable, destroy, resize, pin; or destroy several. */
-import { isTrue, type JsonObject, textsOf } from '../../../../json/values.ts'
+import { isTrue, type JsonObject, objectOf, textsOf } from '../../../../json/values.ts'
 import { StageError } from '../../machine/failure.ts'
 import { conditionKey, type Stage } from '../../model.ts'
-import { inheritedContext, type StageType, type Step, type TaskContext } from '../stage-type.ts'
+import { inheritedContext, type NewStage, type StageType, type Step, type TaskContext } from '../stage-type.ts'
 import { locationOf, type ServerGroupTarget, stageTargetFields, targetContext, targetOf } from './cloud-context.ts'
 import { monitorStep, refreshStep, submitStep } from './cloud-task.ts'
 import { resizedCapacity } from './resize.ts'
-import { loadServerGroup } from './server-groups.ts'
+import { requireServerGroup } from './server-groups.ts'
 import { splitByRegion } from './targets.ts'
 import { checkTrafficGuards, isWhole } from './traffic-guard.ts'
 import { type TargetsOf, waitCapacityStep, waitDisabledStep, waitDownStep, waitEnabledStep, waitGoneStep } from './waits.ts'
@@ -16,41 +16,36 @@ export const refreshServerGroups = (targets: TargetsOf = (context) => [targetOf(
     targets(context).map(({ account, region, name: group }) => ({ serverGroupName: group, asgName: group, region, account })),
   )
 
-const enable = submitStep('enableServerGroup', 'enableservergroup', (context) => {
-  const target = targetOf(context)
-  return {
-    operations: [{ enableServerGroup: operationFields(context, target) }],
-    context: trafficContext('enableServerGroup', target),
-  }
-})
+const enable = targetStep('enableServerGroup', async () => undefined)
 
-const disable = submitStep('disableServerGroup', 'disableservergroup', async (context) => {
-  const target = targetOf(context)
+const disable = targetStep('disableServerGroup', async (context, target) => {
   if (isWhole(context.stage.context)) await checkTrafficGuards(context, { targets: [target], doing: 'disabling' })
-  return {
-    operations: [{ disableServerGroup: operationFields(context, target) }],
-    context: trafficContext('disableServerGroup', target),
-  }
 })
 
-const destroy = submitStep('destroyServerGroup', 'destroyservergroup', async (context) => {
-  const target = targetOf(context)
-  await checkTrafficGuards(context, { targets: [target], doing: 'destroying' })
-  return { operations: [{ destroyServerGroup: operationFields(context, target) }], context: targetContext(target) }
-})
+const destroy = targetStep('destroyServerGroup', (context, target) =>
+  checkTrafficGuards(context, { targets: [target], doing: 'destroying' }),
+)
 
-const resize = submitStep('resizeServerGroup', 'resizeservergroup', async (context) => {
-  const target = targetOf(context)
-  const group = await loadServerGroup(context, target)
-  if (group === undefined)
-    throw new StageError([`The server group ${target.name} was not found in ${target.account}/${target.region}.`])
-  const capacity = await resizedCapacity(context, group, target)
+const resize = targetStep('resizeServerGroup', async (context, target) => {
+  const capacity = await resizedCapacity(context, await requireServerGroup(context, target), target)
   if (capacity.desired === 0) await checkTrafficGuards(context, { targets: [target], doing: 'resizing to 0' })
-  return {
-    operations: [{ resizeServerGroup: { ...operationFields(context, target), capacity } }],
-    context: { ...targetContext(target), capacity },
-  }
+  return { capacity }
 })
+
+/** Submits an operation on the stage's target. @param prepare Refuses it, or returns fields that it has besides */
+function targetStep(
+  operation: string,
+  prepare: (context: TaskContext, target: ServerGroupTarget) => Promise<unknown>,
+): Step {
+  return submitStep(operation, operation.toLowerCase(), async (context) => {
+    const target = targetOf(context)
+    const changes = objectOf(await prepare(context, target))
+    return {
+      operations: [{ [operation]: { ...operationFields(context, target), ...changes } }],
+      context: { ...targetContext(target), ...trafficContext(operation, target), ...changes },
+    }
+  })
+}
 
 /** Which instances a partial disable takes out is in its result. */
 const readDisabledIds = (results: readonly JsonObject[]): JsonObject => {
@@ -69,26 +64,20 @@ export const serverGroupStages: readonly StageType[] = [
   ]),
   perServerGroup('resizeServerGroup', [resize, monitorStep(), refreshServerGroups(), waitCapacityStep()]),
   perServerGroup('pinServerGroup', [resize, monitorStep(), refreshServerGroups()]),
-  destroyStage(),
+  perServerGroup('destroyServerGroup', [destroy, monitorStep(), refreshServerGroups(), waitGoneStep()], disableAhead),
   bulkDestroyStage(),
 ]
 
 /** A stage of one server group per region; the steps belong to the stages of the regions. */
-function perServerGroup(type: string, steps: readonly Step[]): StageType {
-  const { isSplit, ...split } = splitByRegion(type)
-  return { type, steps, ...split, chooseSteps: (stage) => (isSplit(stage) ? [] : steps) }
+function perServerGroup(type: string, steps: readonly Step[], ahead?: (stage: Stage) => NewStage[]): StageType {
+  const { isSplit, beforeStages } = splitByRegion(type, ahead)
+  return { type, steps, beforeStages, chooseSteps: (stage) => (isSplit(stage) ? [] : steps) }
 }
 
 /** Traffic goes first, so running requests end before their instances do. */
-function destroyStage(): StageType {
-  const type = 'destroyServerGroup'
-  const steps = [destroy, monitorStep(), refreshServerGroups(), waitGoneStep()]
-  const disableAhead = (stage: Stage) => {
-    if (isTrue(stage.context['skipDisableBeforeDestroy'])) return []
-    return [{ type: 'disableServerGroup', name: 'Disable server group', context: inheritedContext(stage) }]
-  }
-  const { isSplit, ...split } = splitByRegion(type, { ahead: disableAhead })
-  return { type, steps, ...split, chooseSteps: (stage) => (isSplit(stage) ? [] : steps) }
+function disableAhead(stage: Stage): NewStage[] {
+  if (isTrue(stage.context['skipDisableBeforeDestroy'])) return []
+  return [{ type: 'disableServerGroup', name: 'Disable server group', context: inheritedContext(stage) }]
 }
 
 function bulkDestroyStage(): StageType {
@@ -142,10 +131,7 @@ export function withoutNotes(context: JsonObject): JsonObject {
 }
 
 /** What rollbacks and clients read about a change of traffic. */
-function trafficContext(operation: string, target: ServerGroupTarget): JsonObject {
-  return {
-    ...targetContext(target),
-    [`targetop.asg.${operation}.name`]: target.name,
-    [`targetop.asg.${operation}.regions`]: [target.region],
-  }
+function trafficContext(operation: string, { name, region }: ServerGroupTarget): JsonObject {
+  if (operation !== 'enableServerGroup' && operation !== 'disableServerGroup') return {}
+  return { [`targetop.asg.${operation}.name`]: name, [`targetop.asg.${operation}.regions`]: [region] }
 }

@@ -2,6 +2,7 @@
 import { pathTo } from '../../../../http/encode-path.ts'
 import { isTrue, type JsonObject, numberOf, objectOf, objectsOf, textOf, textsOf } from '../../../../json/values.ts'
 import { parseMoniker } from '../../../../names/moniker.ts'
+import { StageError } from '../../machine/failure.ts'
 import type { TaskContext } from '../stage-type.ts'
 import { requireAccount, requireCluster, type ServerGroupTarget, stageProviderOf } from './cloud-context.ts'
 
@@ -79,6 +80,13 @@ export async function loadServerGroup(
   const path = pathTo`/serverGroups/${account}/${region}/${name}`
   const answer = await context.call('clouddriver', { method: 'GET', path }, [404])
   return answer.status === 404 ? undefined : toCloudServerGroup(objectOf(answer.body), account)
+}
+
+/** @throws {StageError} when the service does not have it */
+export async function requireServerGroup(context: TaskContext, target: ServerGroupTarget): Promise<CloudServerGroup> {
+  const group = await loadServerGroup(context, target)
+  if (group !== undefined) return group
+  throw new StageError([`The server group ${target.name} was not found in ${target.account}/${target.region}.`])
 }
 
 export interface InstancePlace {

@@ -18,11 +18,13 @@ export const determineTargetStage: StageType = {
 /**
  * A stage at the top level only injects one of the same type per region, after the one that looks up a dynamic target; those have the
  * steps.
+ *
+ * @param ahead Stages ahead of the steps of one region
  */
 export function splitByRegion(
   type: string,
-  { ahead = () => [] }: SplitOptions = {},
-): Pick<StageType, 'beforeStages' | 'chooseSteps'> & { isSplit: (stage: Stage) => boolean } {
+  ahead: (stage: Stage) => NewStage[] = () => [],
+): Required<Pick<StageType, 'beforeStages'>> & { isSplit: (stage: Stage) => boolean } {
   const isSplit = (stage: Stage) => isTopLevel(stage) && placesOf(stage.context).length > 0
   return {
     isSplit,
@@ -43,11 +45,6 @@ export function splitByRegion(
       return [...lookup, ...parts]
     },
   }
-}
-
-interface SplitOptions {
-  /** Stages ahead of the steps of one region. */
-  readonly ahead?: (stage: Stage) => NewStage[]
 }
 
 async function determineTargets(context: TaskContext): Promise<TaskResult> {
