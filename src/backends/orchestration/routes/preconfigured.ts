@@ -1,8 +1,12 @@
-/** Additions to the engine, for the forms of the web UI: webhooks of the configuration, and none of the other kinds. */
+/** For the forms of clients: stage types with their fields, and additions to the engine: webhooks of the configuration alone. */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { describeRefusal } from '../../../settings/standalone.ts'
+import { toStageTypesAnswer } from '../../../stage-types/answer.ts'
 import { type BackendContext, trustedCallerOf } from '../../backend.ts'
 import type { OutsideSettings, PreconfiguredWebhook } from '../../outside/settings.ts'
 import { requireAccess } from '../../rights/access.ts'
+import { runCommandStage } from '../stages/infrastructure/jobs.ts'
+import { createStageTypes } from '../stages/registry.ts'
 
 /** Fields that a stage cannot change when the configuration has set them. */
 const fixable = [
@@ -31,8 +35,19 @@ export function preconfiguredRoutes(app: FastifyInstance, context: BackendContex
   for (const path of emptyLists) app.get(path, () => [])
 }
 
+export function stageTypeRoutes(app: FastifyInstance, context: BackendContext, outside: OutsideSettings): void {
+  const refusals = new Map(
+    context.settings.bakery?.allowsCommands === true ? [] : [[runCommandStage.type, describeRefusal('The stage')]],
+  )
+  app.get('/capabilities/stageTypes', async (request) => {
+    const preconfigured = await readablePreconfigured(request, context, outside)
+    const descriptions = [...createStageTypes({ preconfigured }).values()].flatMap(({ description }) => description ?? [])
+    return toStageTypesAnswer(descriptions, 'embedded', refusals)
+  })
+}
+
 /** Those that the caller may read. */
-export async function readablePreconfigured(
+async function readablePreconfigured(
   request: FastifyRequest,
   context: BackendContext,
   { preconfigured }: OutsideSettings,

@@ -51,20 +51,24 @@ export function submitStep(
         ...added,
       }
       if (operations.length === 0) return { status: 'SUCCEEDED', context: { ...shown, 'kato.last.task.id': undefined } }
-      const provider = stageProviderOf(stage.context)
-      const requestId = `${stage.id}-${stage.startTime ?? 0}-${name}`
-      const answer = await context.call('clouddriver', {
-        method: 'POST',
-        path: pathTo`/${provider}/ops` + formatQuery({ clientRequestId: requestId }),
-        body: operations,
-        isRecognized: true,
-      })
-      const id = textOf(fieldOf(answer.body, 'id'))
+      const body = await postOperations(context, name, operations, pathTo`/${stageProviderOf(stage.context)}/ops`)
+      const id = textOf(fieldOf(body, 'id'))
       if (id === undefined) throw new StageError(['clouddriver accepted the operation and named no task.'])
-      const reference = { id, resourceUri: textOf(fieldOf(answer.body, 'resourceUri')) ?? `/task/${id}` }
+      const reference = { id, resourceUri: textOf(fieldOf(body, 'resourceUri')) ?? `/task/${id}` }
       return { status: 'SUCCEEDED', context: { ...shown, 'kato.last.task.id': reference } }
     },
   }
+}
+
+/** @param name Together with the start of the stage, it names the request. @param path By default for what belongs to no provider */
+export async function postOperations(
+  { call, stage }: TaskContext,
+  name: string,
+  body: Submission['operations'],
+  path = '/ops',
+): Promise<unknown> {
+  const query = formatQuery({ clientRequestId: `${stage.id}-${stage.startTime ?? 0}-${name}` })
+  return (await call('clouddriver', { method: 'POST', path: path + query, body, isRecognized: true })).body
 }
 
 /**

@@ -40,12 +40,8 @@ async function findImage(context: TaskContext): Promise<TaskResult> {
           `${onlyEnabled ? '. Set onlyEnabled to false to accept disabled ones' : ''}.`,
       ])
     }
-    details.push(
-      detailOf(
-        { ...objectOf(group['launchConfig']), ...objectOf(group['image']) },
-        { region, provider, stage: stage.refId, group },
-      ),
-    )
+    const image = { ...objectOf(group['launchConfig']), ...objectOf(group['image']) }
+    details.push(detailOf(image, { region, provider, stage: stage.refId, group }))
   }
   return found(details)
 }
@@ -92,21 +88,14 @@ async function findByTags(context: TaskContext): Promise<TaskResult> {
   for (const region of requirePlaces(stage.context)) {
     const query = new URLSearchParams({ q: name, region })
     for (const [tag, value] of tags) query.set(`tag:${tag}`, String(value))
-    const answer = await context.call(
-      'clouddriver',
-      { method: 'GET', path: `${pathTo`/${provider}/images/find`}?${query}` },
-      [404],
-    )
+    const path = `${pathTo`/${provider}/images/find`}?${query}`
+    const answer = await context.call('clouddriver', { method: 'GET', path }, [404])
     const [newest] = objectsOf(answer.body).toSorted((one, other) => createdAt(other) - createdAt(one))
     if (newest === undefined) throw new StageError([`There is no image of "${name}" with these tags in ${region}.`])
     const ids = objectOf(newest['amis'])[region]
     const imageId = Array.isArray(ids) ? textOf(ids[0]) : textOf(newest['imageId'])
-    details.push(
-      detailOf(
-        { imageId: imageId ?? newest['imageName'], imageName: newest['imageName'] },
-        { region, provider, stage: stage.refId },
-      ),
-    )
+    const { imageName } = newest
+    details.push(detailOf({ imageId: imageId ?? imageName, imageName }, { region, provider, stage: stage.refId }))
   }
   return found(details)
 }

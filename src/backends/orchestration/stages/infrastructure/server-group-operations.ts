@@ -33,10 +33,7 @@ const resize = targetStep('resizeServerGroup', async (context, target) => {
 })
 
 /** Submits an operation on the stage's target. @param prepare Refuses it, or returns fields that it has besides */
-function targetStep(
-  operation: string,
-  prepare: (context: TaskContext, target: ServerGroupTarget) => Promise<unknown>,
-): Step {
+function targetStep(operation: string, prepare: (context: TaskContext, target: ServerGroupTarget) => Promise<unknown>): Step {
   return submitStep(operation, operation.toLowerCase(), async (context) => {
     const target = targetOf(context)
     const changes = objectOf(await prepare(context, target))

@@ -1,20 +1,26 @@
 /** Stages of one operation without further waiting: load balancers, security groups, images, snapshots, tags. */
-import { formatQuery, pathTo } from '../../../../http/encode-path.ts'
+import { pathTo } from '../../../../http/encode-path.ts'
 import { fieldOf, type JsonObject, objectOf, objectsOf, textOf } from '../../../../json/values.ts'
 import { StageError } from '../../machine/failure.ts'
 import type { StageType, Step, TaskContext } from '../stage-type.ts'
 import { locationOf, placesOf, stageAccountOf } from './cloud-context.ts'
-import { monitorStep, refreshStep, submitStep } from './cloud-task.ts'
+import { monitorStep, postOperations, refreshStep, submitStep } from './cloud-task.ts'
 import { withoutNotes } from './server-group-operations.ts'
+
+const refreshLoadBalancers = refreshNamed('LoadBalancer', 'loadBalancerName')
+const refreshSecurityGroups = refreshNamed('SecurityGroup', 'securityGroupName')
+const monitorUpsert = monitorStep('monitorUpsert', { expectsResult: true, read: readLoadBalancers })
+
+/** Those without steps of their own. */
+const plainOperations = [
+  ...['mapLoadBalancers', 'unmapLoadBalancers', 'updateSecurityGroupsForServerGroup', 'upsertImageTags', 'deleteImage'],
+  ...['saveSnapshot', 'restoreSnapshot', 'deleteSnapshot', 'upsertScalingPolicy', 'deleteScalingPolicy', 'upsertServerGroupTags'],
+]
 
 export const simpleOperationStages: readonly StageType[] = [
   {
     type: 'upsertLoadBalancer',
-    steps: [
-      submit('upsertLoadBalancer'),
-      monitorStep('monitorUpsert', { expectsResult: true, read: readLoadBalancers }),
-      refreshLoadBalancers(),
-    ],
+    steps: [submit('upsertLoadBalancer'), monitorUpsert, refreshLoadBalancers],
   },
   {
     type: 'upsertLoadBalancers',
@@ -24,33 +30,19 @@ export const simpleOperationStages: readonly StageType[] = [
           upsertLoadBalancer: { ...withoutNotes(stage.context), ...each, loadBalancers: undefined },
         })),
       })),
-      monitorStep('monitorUpsert', { expectsResult: true, read: readLoadBalancers }),
-      refreshLoadBalancers(),
+      monitorUpsert,
+      refreshLoadBalancers,
     ],
   },
-  { type: 'deleteLoadBalancer', steps: [submit('deleteLoadBalancer'), refreshLoadBalancers(), monitorStep()] },
-  operationStage('mapLoadBalancers'),
-  operationStage('unmapLoadBalancers'),
+  { type: 'deleteLoadBalancer', steps: [submit('deleteLoadBalancer'), refreshLoadBalancers, monitorStep()] },
   {
     type: 'upsertSecurityGroup',
-    steps: [submit('upsertSecurityGroup', perRegion), monitorStep(), refreshSecurityGroups(), waitSecurityGroup()],
+    steps: [submit('upsertSecurityGroup', perRegion), monitorStep(), refreshSecurityGroups, waitSecurityGroup()],
   },
-  { type: 'deleteSecurityGroup', steps: [submit('deleteSecurityGroup'), monitorStep(), refreshSecurityGroups()] },
-  operationStage('updateSecurityGroupsForServerGroup'),
-  operationStage('upsertImageTags'),
-  operationStage('deleteImage'),
-  operationStage('saveSnapshot'),
-  operationStage('restoreSnapshot'),
-  operationStage('deleteSnapshot'),
-  operationStage('upsertScalingPolicy'),
-  operationStage('deleteScalingPolicy'),
-  operationStage('upsertServerGroupTags'),
+  { type: 'deleteSecurityGroup', steps: [submit('deleteSecurityGroup'), monitorStep(), refreshSecurityGroups] },
+  ...plainOperations.map((type) => ({ type, steps: [submit(type), monitorStep()] })),
   ...['upsertEntityTags', 'deleteEntityTags', 'bulkUpsertEntityTags'].map(entityTagsStage),
 ]
-
-function operationStage(type: string): StageType {
-  return { type, steps: [submit(type), monitorStep()] }
-}
 
 /** The stage's whole context is the description: services take what they know. */
 function submit(type: string, describe: (context: JsonObject) => JsonObject[] = (context) => [context]): Step {
@@ -74,14 +66,8 @@ function entityTagsStage(type: string): StageType {
         name: type,
         timeoutMs: 90_000,
         execute: async (context) => {
-          const { stage } = context
-          const answer = await context.call('clouddriver', {
-            method: 'POST',
-            path: `/ops${formatQuery({ clientRequestId: `${stage.id}-${stage.startTime ?? 0}-${type}` })}`,
-            body: [{ [type]: withoutNotes(stage.context) }],
-            isRecognized: true,
-          })
-          const id = textOf(fieldOf(answer.body, 'id'))
+          const body = await postOperations(context, type, [{ [type]: withoutNotes(context.stage.context) }])
+          const id = textOf(fieldOf(body, 'id'))
           return { status: 'SUCCEEDED', context: { 'notification.type': type.toLowerCase(), 'kato.last.task.id': { id } } }
         },
       },
@@ -96,25 +82,12 @@ function readLoadBalancers(results: readonly JsonObject[]): JsonObject {
   return { loadBalancers: byRegion, ...(first?.['dnsName'] !== undefined && { dnsName: first['dnsName'] }) }
 }
 
-function refreshLoadBalancers(): Step {
-  return refreshStep('forceCacheRefresh', 'LoadBalancer', ({ stage }) => {
-    const name = textOf(stage.context['loadBalancerName']) ?? textOf(stage.context['name'])
-    return placesOf(stage.context).map((region) => ({ loadBalancerName: name, region, account: stageAccountOf(stage.context) }))
+/** @param nameKey Field of the name, for which "name" stands in */
+function refreshNamed(type: string, nameKey: string): Step {
+  return refreshStep('forceCacheRefresh', type, ({ stage: { context } }) => {
+    const name = textOf(context[nameKey]) ?? textOf(context['name'])
+    return placesOf(context).map((region) => ({ [nameKey]: name, region, account: stageAccountOf(context) }))
   })
-}
-
-function refreshSecurityGroups(): Step {
-  return refreshStep('forceCacheRefresh', 'SecurityGroup', ({ stage }) =>
-    placesOf(stage.context).map((region) => ({
-      securityGroupName: securityGroupName(stage.context),
-      region,
-      account: stageAccountOf(stage.context),
-    })),
-  )
-}
-
-function securityGroupName(context: JsonObject): string | undefined {
-  return textOf(context['securityGroupName']) ?? textOf(context['name'])
 }
 
 /** Waits until the rules can be read back. */
@@ -124,7 +97,7 @@ function waitSecurityGroup(): Step {
     timeoutMs: 10 * 60_000,
     execute: async (context: TaskContext) => {
       const settings = context.stage.context
-      const name = securityGroupName(settings)
+      const name = textOf(settings['securityGroupName']) ?? textOf(settings['name'])
       if (name === undefined) throw new StageError(['The stage names no security group: set "name".'])
       const { account, provider, region } = locationOf(settings)
       const path = pathTo`/securityGroups/${account}/${provider}/${region}/${name}`

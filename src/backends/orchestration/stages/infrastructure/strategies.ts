@@ -3,7 +3,8 @@ import { isObject, isTrue, type JsonObject, numberOf, objectOf, textOf, textsOf 
 import { clusterName } from '../../../../names/moniker.ts'
 import type { Execution, Stage } from '../../model.ts'
 import { inSequence, type NewStage } from '../stage-type.ts'
-import { placesOf, stageAccountOf, stageProviderOf } from './cloud-context.ts'
+import { pauseOf } from '../wait.ts'
+import { placeFields, placesOf, stageAccountOf, stageProviderOf } from './cloud-context.ts'
 import { capacityOf, shareOf } from './resize.ts'
 import { type CloudCapacity, toCapacity } from './server-groups.ts'
 
@@ -25,15 +26,8 @@ export function strategyStages(stage: Stage, execution: Execution): NewStage[] {
       return []
     case 'highlander':
       return inSequence([
-        clusterStage('disableCluster', 'Disable cluster', place, {
-          remainingEnabledServerGroups: 1,
-          preferLargerOverNewer: false,
-        }),
-        clusterStage('shrinkCluster', 'Shrink cluster', place, {
-          shrinkToSize: 1,
-          allowDeleteActive: true,
-          retainLargerOverNewer: false,
-        }),
+        disableOthers(place),
+        clusterStage('shrinkCluster', 'Shrink cluster', place, { shrinkToSize: 1, allowDeleteActive: true, ...newerFirst }),
       ])
     case 'redblack':
       return sourceOf(stage) === undefined ? [] : inSequence(redBlack(stage, place))
@@ -51,22 +45,17 @@ export function failureStages(stage: Stage, execution: Execution): NewStage[] {
   const source = sourceOf(stage)
   const place = placeOf(stage, execution)
   const deployed = newGroup(stage)
-  const stages: NewStage[] = []
-  if (strategy === 'rollingredblack' && source !== undefined) {
-    stages.push(serverGroupStage('resizeServerGroup', `Unpin ${source.name}`, place, source.name, unpinned(source)))
-  }
-  if (isTrue(rollback['onFailure']) && deployed !== undefined) {
-    if (source !== undefined && !source.isDisabled && strategy !== 'none') {
-      stages.push(serverGroupStage('enableServerGroup', `Enable ${source.name}`, place, source.name, {}))
-    }
-    stages.push(serverGroupStage('disableServerGroup', `Disable ${deployed}`, place, deployed, {}))
-    if (isTrue(rollback['destroyLatest'])) {
-      stages.push(
-        serverGroupStage('destroyServerGroup', `Destroy ${deployed}`, place, deployed, { skipDisableBeforeDestroy: true }),
-      )
-    }
-  }
-  return inSequence(stages)
+  const isRollback = isTrue(rollback['onFailure']) && deployed !== undefined
+  return inSequence([
+    ...(strategy === 'rollingredblack' && source !== undefined ? [unpin(source, place)] : []),
+    ...(isRollback && source !== undefined && !source.isDisabled && strategy !== 'none'
+      ? [serverGroupStage('enableServerGroup', 'Enable', place, source.name)]
+      : []),
+    ...(isRollback ? [serverGroupStage('disableServerGroup', 'Disable', place, deployed)] : []),
+    ...(isRollback && isTrue(rollback['destroyLatest'])
+      ? [serverGroupStage('destroyServerGroup', 'Destroy', place, deployed, { skipDisableBeforeDestroy: true })]
+      : []),
+  ])
 }
 
 interface Place {
@@ -91,11 +80,7 @@ function placeOf({ context }: Stage, execution: Execution): Place {
     application,
     cluster,
     common: {
-      cloudProvider: stageProviderOf(context),
-      credentials: account,
-      account,
-      region,
-      regions: [region],
+      ...placeFields({ provider: stageProviderOf(context), account, region }),
       application,
       ...(interestingHealthProviderNames !== undefined && { interestingHealthProviderNames }),
     },
@@ -120,28 +105,13 @@ function newGroup({ context }: Stage): string | undefined {
 
 function redBlack({ context }: Stage, place: Place): NewStage[] {
   const most = numberOf(context['maxRemainingAsgs']) ?? 0
-  const delay = numberOf(context['delayBeforeCleanup']) ?? numberOf(context['delayBeforeDisableSec']) ?? 0
-  const scaleDownDelay = numberOf(context['delayBeforeScaleDownSec']) ?? 0
-  const stages: NewStage[] = []
-  if (most > 0) {
-    const allowDeleteActive = isTrue(context['allowDeleteActive'])
-    stages.push(
-      clusterStage('shrinkCluster', 'Shrink cluster', place, {
-        shrinkToSize: most,
-        allowDeleteActive,
-        retainLargerOverNewer: false,
-      }),
-    )
-  }
-  if (delay > 0) stages.push(wait(delay))
-  stages.push(
-    clusterStage('disableCluster', 'Disable cluster', place, { remainingEnabledServerGroups: 1, preferLargerOverNewer: false }),
-  )
-  if (isTrue(context['scaleDown'])) {
-    if (scaleDownDelay > 0) stages.push(wait(scaleDownDelay))
-    stages.push(scaleDown(context, place))
-  }
-  return stages
+  const shrink = { shrinkToSize: most, allowDeleteActive: isTrue(context['allowDeleteActive']), ...newerFirst }
+  return [
+    ...(most > 0 ? [clusterStage('shrinkCluster', 'Shrink cluster', place, shrink)] : []),
+    ...pauseOf(numberOf(context['delayBeforeCleanup']) ?? numberOf(context['delayBeforeDisableSec']) ?? 0),
+    disableOthers(place),
+    ...(isTrue(context['scaleDown']) ? scaleDown(context, place) : []),
+  ]
 }
 
 function rollingRedBlack(stage: Stage, place: Place): NewStage[] {
@@ -150,43 +120,39 @@ function rollingRedBlack(stage: Stage, place: Place): NewStage[] {
   if (deployed === undefined) return []
   const source = sourceOf(stage)
   const goal = source?.capacity ?? capacityOf(context['capacity']) ?? { min: 1, max: 1, desired: 1 }
-  const wanted =
-    isTrue(objectOf(context['source'])['useSourceCapacity']) || source === undefined
-      ? goal
-      : (capacityOf(context['capacity']) ?? goal)
-  const base = source?.capacity ?? wanted
-  const stages: NewStage[] = []
-  if (source !== undefined) {
-    const { max, desired } = source.capacity
-    stages.push(
-      serverGroupStage('resizeServerGroup', `Pin ${source.name}`, place, source.name, {
-        capacity: { min: desired, max, desired },
-      }),
-    )
-  }
-  for (const percentage of percentagesOf(context)) {
-    const share = shareOf(base, percentage)
-    const last = { min: Math.min(wanted.min, share.desired), max: Math.max(wanted.max, share.desired), desired: share.desired }
-    const capacity = percentage < 100 ? { min: share.desired, max: share.desired, desired: share.desired } : last
-    stages.push(serverGroupStage('resizeServerGroup', `Grow to ${percentage} %`, place, deployed, { capacity }))
-    const delay = numberOf(context['delayBeforeCleanup']) ?? 0
-    if (delay > 0) stages.push(wait(delay))
-    const validation = objectOf(context['pipelineBeforeCleanup'])
-    if (textOf(validation['pipelineId']) !== undefined)
-      stages.push(validationPipeline(validation, { deployed, source, percentage, place }))
-    if (source !== undefined) {
-      stages.push(
-        serverGroupStage('disableServerGroup', `Disable ${percentage} % of ${source.name}`, place, source.name, {
-          ...(percentage < 100 && { desiredPercentage: percentage }),
-        }),
-      )
-    }
-  }
-  if (source === undefined) return stages
-  if (!isTrue(context['scaleDown']))
-    return [...stages, serverGroupStage('resizeServerGroup', `Unpin ${source.name}`, place, source.name, unpinned(source))]
-  const scaleDownDelay = numberOf(context['delayBeforeScaleDownSec']) ?? 0
-  return [...stages, ...(scaleDownDelay > 0 ? [wait(scaleDownDelay)] : []), scaleDown(context, place)]
+  const takesGoal = isTrue(objectOf(context['source'])['useSourceCapacity']) || source === undefined
+  const wanted = takesGoal ? goal : (capacityOf(context['capacity']) ?? goal)
+  const grown = percentagesOf(context).flatMap((percentage) => growth(context, { deployed, source, percentage, place, wanted }))
+  if (source === undefined) return grown
+  const { max, desired } = source.capacity
+  const pin = resizeStage('Pin', place, source.name, { min: desired, max, desired })
+  return [pin, ...grown, ...(isTrue(context['scaleDown']) ? scaleDown(context, place) : [unpin(source, place)])]
+}
+
+interface Growth {
+  readonly deployed: string
+  readonly source: Source | undefined
+  readonly percentage: number
+  readonly place: Place
+  readonly wanted: CloudCapacity
+}
+
+/** One step: the new server group grows, is validated, and the source gives up as much. */
+function growth(context: JsonObject, step: Growth): NewStage[] {
+  const { deployed, source, percentage, place, wanted } = step
+  const { desired } = shareOf(source?.capacity ?? wanted, percentage)
+  const last = { min: Math.min(wanted.min, desired), max: Math.max(wanted.max, desired), desired }
+  const capacity = percentage < 100 ? { min: desired, max: desired, desired } : last
+  const validation = objectOf(context['pipelineBeforeCleanup'])
+  const share = percentage < 100 ? { desiredPercentage: percentage } : {}
+  return [
+    { ...resizeStage('Grow', place, deployed, capacity), name: `Grow to ${percentage} %` },
+    ...pauseOf(numberOf(context['delayBeforeCleanup']) ?? 0),
+    ...(textOf(validation['pipelineId']) === undefined ? [] : [validationPipeline(validation, step)]),
+    ...(source === undefined
+      ? []
+      : [serverGroupStage('disableServerGroup', `Disable ${percentage} % of`, place, source.name, share)]),
+  ]
 }
 
 /** In order; 100 is appended where it is missing. */
@@ -197,13 +163,13 @@ function percentagesOf(context: JsonObject): number[] {
 }
 
 /** Restores the minimum that the source had before the deployment. */
-function unpinned({ capacity: { min, max, desired } }: Source): JsonObject {
-  return { capacity: { min, max, desired } }
+function unpin({ name, capacity: { min, max, desired } }: Source, place: Place): NewStage {
+  return resizeStage('Unpin', place, name, { min, max, desired })
 }
 
 function validationPipeline(
   { application, pipelineId, pipelineParameters }: JsonObject,
-  { deployed, source, percentage, place }: { deployed: string; source: Source | undefined; percentage: number; place: Place },
+  { deployed, source, percentage, place }: Growth,
 ): NewStage {
   return {
     type: 'pipeline',
@@ -247,22 +213,33 @@ function strategyPipeline({ context, id }: Stage, execution: Execution): NewStag
   }
 }
 
-function scaleDown(context: JsonObject, place: Place): NewStage {
-  return clusterStage('scaleDownCluster', 'Scale down cluster', place, {
+function scaleDown(context: JsonObject, place: Place): NewStage[] {
+  const settings = {
     remainingFullSizeServerGroups: 1,
     allowScaleDownActive: isTrue(context['allowScaleDownActive']),
     preferLargerOverNewer: false,
-  })
+  }
+  return [
+    ...pauseOf(numberOf(context['delayBeforeScaleDownSec']) ?? 0),
+    clusterStage('scaleDownCluster', 'Scale down cluster', place, settings),
+  ]
+}
+
+const newerFirst = { retainLargerOverNewer: false }
+
+function disableOthers(place: Place): NewStage {
+  const settings = { remainingEnabledServerGroups: 1, preferLargerOverNewer: false }
+  return clusterStage('disableCluster', 'Disable cluster', place, settings)
 }
 
 function clusterStage(type: string, name: string, { cluster, common }: Place, settings: JsonObject): NewStage {
   return { type, name, context: { ...common, cluster, ...settings } }
 }
 
-function serverGroupStage(type: string, name: string, { common }: Place, serverGroup: string, settings: JsonObject): NewStage {
-  return { type, name, context: { ...common, serverGroupName: serverGroup, asgName: serverGroup, ...settings } }
+function resizeStage(verb: string, place: Place, serverGroup: string, capacity: CloudCapacity): NewStage {
+  return serverGroupStage('resizeServerGroup', verb, place, serverGroup, { capacity })
 }
 
-function wait(seconds: number): NewStage {
-  return { type: 'wait', name: `Wait ${seconds} s`, context: { waitTime: seconds } }
+function serverGroupStage(type: string, verb: string, { common }: Place, name: string, settings: JsonObject = {}): NewStage {
+  return { type, name: `${verb} ${name}`, context: { ...common, serverGroupName: name, asgName: name, ...settings } }
 }
