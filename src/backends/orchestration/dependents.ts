@@ -41,14 +41,15 @@ export async function prepareDependents(
   for (const pipeline of await loadDependents(engine, parent, word)) {
     const { definition } = pipeline
     for (const [position, trigger] of matchingTriggers(pipeline, parent, word).entries()) {
+      const dependent = { parent, definition, trigger, position }
       const key = `${definition['id']}:${position}`
       if (open?.includes(key) === false) continue
       try {
-        const child = await prepareDependent(engine, parent, definition, trigger, position)
+        const child = await prepareDependent(engine, dependent)
         if (child !== undefined) dependents.prepared.push(child)
       } catch (error) {
         engine.options.log.warn({ err: error, dependent: key, parent: parent.id }, 'a dependent pipeline could not be started')
-        if (isLast) dependents.prepared.push(failedDependent(engine, parent, definition, trigger, error as Error))
+        if (isLast) dependents.prepared.push(failedDependent(engine, dependent, error as Error))
         else dependents.postponed.push(key)
       }
     }
@@ -64,17 +65,21 @@ async function loadDependents({ options }: EngineParts, parent: Execution, word:
   return options.pipelines.complete(objectsOf(answer.body))
 }
 
+/** A pipeline that one of its triggers starts. */
+interface Dependent {
+  readonly parent: Execution
+  readonly definition: JsonObject
+  readonly trigger: JsonObject
+  /** Of the trigger among those that match. */
+  readonly position: number
+}
+
 /** @throws {Error} what may pass; a definition that can never be run becomes a failed execution. */
-async function prepareDependent(
-  engine: EngineParts,
-  parent: Execution,
-  definition: JsonObject,
-  trigger: JsonObject,
-  position: number,
-): Promise<Execution | undefined> {
-  const starter = await starterOf(engine, parent, definition, trigger)
+async function prepareDependent(engine: EngineParts, dependent: Dependent): Promise<Execution | undefined> {
+  const { parent } = dependent
+  const starter = await starterOf(engine, dependent)
   if (starter === undefined) return undefined
-  const child = childDefinition(definition, trigger, parent, position, starter.user)
+  const child = childDefinition(dependent, starter.user)
   try {
     return await prepareChild(child, parent, starter.headers, engine.options)
   } catch (error) {
@@ -84,13 +89,8 @@ async function prepareDependent(
 }
 
 /** It is unknown whether its user may read the parent, so it gets nothing of it. */
-function failedDependent(
-  { options }: EngineParts,
-  parent: Execution,
-  definition: JsonObject,
-  { pipeline, status }: JsonObject,
-  { message }: Error,
-): Execution {
+function failedDependent({ options }: EngineParts, { parent, definition, trigger }: Dependent, { message }: Error): Execution {
+  const { pipeline, status } = trigger
   const child = { ...definition, trigger: { type: 'pipeline', pipeline, status } }
   return recordFailure(child, message, callerAs({ 'x-spinnaker-user': 'anonymous' }, parent), options)
 }
@@ -109,12 +109,7 @@ interface Starter {
  * @throws {BackendError} 503 while the permission service cannot be asked
  * @see docs/contracts/events.md#user-of-a-run, docs/contracts/permissions.md#anonymous
  */
-async function starterOf(
-  engine: EngineParts,
-  parent: Execution,
-  definition: JsonObject,
-  trigger: JsonObject,
-): Promise<Starter | undefined> {
+async function starterOf(engine: EngineParts, { parent, definition, trigger }: Dependent): Promise<Starter | undefined> {
   const { judges, accessOf, log } = engine.options
   const headers = identityHeaders({ execution: parent })
   if (!judges) return { user: parent.trigger.user, headers }
@@ -149,13 +144,7 @@ function matchingTriggers({ definition, triggers }: EffectivePipeline, parent: E
   )
 }
 
-function childDefinition(
-  definition: JsonObject,
-  trigger: JsonObject,
-  parent: Execution,
-  position: number,
-  user: string,
-): JsonObject {
+function childDefinition({ parent, definition, trigger, position }: Dependent, user: string): JsonObject {
   const parts = [parent.id, null, definition['id'], parent.startTime ?? null]
   return {
     ...definition,

@@ -30,9 +30,6 @@ export function createLifeCyclePublisher(
   sizeOf: (execution: Execution) => number,
 ): (events: readonly LifeCycleEvent[]) => void {
   let waiting: LifeCycleEvent[] = []
-  /** Events of one step share their execution. */
-  const held = new Map<Execution, number>()
-  let characters = 0
   let sending = 0
   const views = new WeakMap<Execution, JsonObject>()
 
@@ -42,23 +39,10 @@ export function createLifeCyclePublisher(
     return view
   }
 
-  const hold = ({ execution }: LifeCycleEvent): void => {
-    const count = held.get(execution) ?? 0
-    if (count === 0) characters += sizeOf(execution)
-    held.set(execution, count + 1)
-  }
-
-  const release = ({ execution }: LifeCycleEvent): void => {
-    const count = held.get(execution) ?? 0
-    if (count > 1) held.set(execution, count - 1)
-    else if (held.delete(execution)) characters -= sizeOf(execution)
-  }
-
   const sendNext = (): void => {
     const event = sending < mostAtOnce ? waiting.shift() : undefined
     if (event === undefined) return
     sending++
-    release(event)
     post(event, call, viewInStage)
       .catch((error: unknown) => log.debug({ err: error, execution: event.execution.id }, 'an event could not be sent'))
       .finally(() => {
@@ -69,20 +53,25 @@ export function createLifeCyclePublisher(
   }
 
   return (events) => {
-    waiting = waiting.concat(events)
-    events.forEach(hold)
-    let dropped = 0
-    for (const event of waiting) {
-      if (waiting.length - dropped <= mostWaiting && characters <= mostCharacters) break
-      release(event)
-      dropped++
-    }
-    if (dropped > 0) {
-      waiting = waiting.slice(dropped)
-      log.warn({ dropped }, 'the event service is too slow; events were dropped')
-    }
+    const all = waiting.concat(events)
+    waiting = newestOf(all, sizeOf)
+    const dropped = all.length - waiting.length
+    if (dropped > 0) log.warn({ dropped }, 'the event service is too slow; events were dropped')
     sendNext()
   }
+}
+
+/** As many of the newest as may wait. Events of one step share their execution. */
+function newestOf(events: readonly LifeCycleEvent[], sizeOf: (execution: Execution) => number): LifeCycleEvent[] {
+  const executions = new Set<Execution>()
+  let characters = 0
+  const latest = events.slice(-mostWaiting)
+  const tooOld = latest.findLastIndex(({ execution }) => {
+    if (!executions.has(execution)) characters += sizeOf(execution)
+    executions.add(execution)
+    return characters > mostCharacters
+  })
+  return latest.slice(tooOld + 1)
 }
 
 async function post(event: LifeCycleEvent, call: CallService, viewInStage: (execution: Execution) => JsonObject): Promise<void> {

@@ -234,28 +234,21 @@ class Evaluation {
     if (operator === 'or') return toBoolean(left) || toBoolean(this.evaluate(rightNode))
     if (operator === 'instanceof') throw new ExpressionError('"instanceof" is not allowed in expressions.')
     const right = this.evaluate(rightNode)
-    switch (operator) {
-      case '==':
-        return areEqual(left, right, this.#meter)
-      case '!=':
-        return !areEqual(left, right, this.#meter)
-      case '<':
-        return compare(left, right, this.#meter) < 0
-      case '<=':
-        return compare(left, right, this.#meter) <= 0
-      case '>':
-        return compare(left, right, this.#meter) > 0
-      case '>=':
-        return compare(left, right, this.#meter) >= 0
-      case 'between':
-        return isBetween(left, right, this.#meter)
-      case 'matches':
-        return isMatch(left, right, this.#meter)
-      default:
-        return this.#weighed(calculate(operator satisfies ArithmeticOperator, left, right, this.#meter))
-    }
+    if (Object.hasOwn(tests, operator)) return tests[operator as keyof typeof tests](left, right, this.#meter)
+    return this.#weighed(calculate(operator as ArithmeticOperator, left, right, this.#meter))
   }
 }
+
+const tests = {
+  '==': areEqual,
+  '!=': (left, right, meter) => !areEqual(left, right, meter),
+  '<': (left, right, meter) => compare(left, right, meter) < 0,
+  '<=': (left, right, meter) => compare(left, right, meter) <= 0,
+  '>': (left, right, meter) => compare(left, right, meter) > 0,
+  '>=': (left, right, meter) => compare(left, right, meter) >= 0,
+  between: isBetween,
+  matches: isMatch,
+} as const satisfies Partial<Record<BinaryOperator, (left: unknown, right: unknown, meter: Meter) => boolean>>
 
 type Link = Extract<ExpressionNode, { kind: 'member' | 'index' | 'method' | 'select' | 'project' }>
 

@@ -5,7 +5,7 @@
  */
 
 import { formatJson } from '../../../json/json.ts'
-import { isObject, type JsonObject } from '../../../json/values.ts'
+import { fieldOf, isObject, type JsonObject } from '../../../json/values.ts'
 import type { StageRun } from '../machine/turn.ts'
 import { conditionKey } from '../model.ts'
 import { createExpressionMeter, evaluateNode, type Scope } from './evaluator.ts'
@@ -148,31 +148,23 @@ function literalOf(node: ExpressionNode): string {
   return typeof node.value === 'string' ? `'${node.value.slice(0, longestShown)}'` : String(node.value)
 }
 
-/** Parts that stand in the scope of the expression, not of an element. */
+/** Members of a node whose parts stand in the scope of the expression, not of an element. */
+const partKeys: Readonly<Partial<Record<ExpressionNode['kind'], readonly string[]>>> = {
+  function: ['args'],
+  new: ['args'],
+  member: ['target'],
+  select: ['target'],
+  project: ['target'],
+  index: ['target', 'index'],
+  method: ['target', 'args'],
+  list: ['items'],
+  unary: ['operand'],
+  binary: ['left', 'right'],
+  choice: ['condition', 'whenTrue', 'whenFalse'],
+  elvis: ['value', 'otherwise'],
+}
+
 function partsOf(node: ExpressionNode): readonly ExpressionNode[] {
-  switch (node.kind) {
-    case 'function':
-    case 'new':
-      return node.args
-    case 'member':
-    case 'select':
-    case 'project':
-      return [node.target]
-    case 'index':
-      return [node.target, node.index]
-    case 'method':
-      return [...(node.target === undefined ? [] : [node.target]), ...node.args]
-    case 'list':
-      return node.items
-    case 'unary':
-      return [node.operand]
-    case 'binary':
-      return [node.left, node.right]
-    case 'choice':
-      return [node.condition, node.whenTrue, node.whenFalse]
-    case 'elvis':
-      return [node.value, node.otherwise]
-    default:
-      return []
-  }
+  const parts = (partKeys[node.kind] ?? []).flatMap((key) => fieldOf(node, key) as ExpressionNode | ExpressionNode[] | undefined)
+  return parts.filter((part) => part !== undefined)
 }

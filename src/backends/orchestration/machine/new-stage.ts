@@ -1,5 +1,4 @@
 /** Records of new stages and tasks. */
-import type { JsonObject } from '../../../json/values.ts'
 import { executionFactor } from '../../limits.ts'
 import type { Stage, Task } from '../model.ts'
 import type { NewStage, Step } from '../stages/stage-type.ts'
@@ -7,25 +6,12 @@ import { StageError } from './failure.ts'
 import { graphOf } from './graph.ts'
 import type { StageRun } from './turn.ts'
 
-interface StageParts {
-  id: string
-  refId: string
-  type: string
+type StageParts = Pick<Stage, 'id' | 'refId' | 'type' | 'requisiteStageRefIds' | 'context' | 'startTimeExpiry'> & {
   name?: string
-  requisiteStageRefIds: string[]
-  context: JsonObject
-  startTimeExpiry?: number
 }
 
 export function createStage(parts: StageParts): Stage {
-  return {
-    ...parts,
-    name: parts.name ?? parts.type,
-    status: 'NOT_STARTED',
-    outputs: {},
-    tasks: [],
-    engine: {},
-  }
+  return { ...parts, name: parts.name ?? parts.type, status: 'NOT_STARTED', outputs: {}, tasks: [], engine: {} }
 }
 
 /**

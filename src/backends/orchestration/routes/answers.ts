@@ -1,5 +1,6 @@
 /** Responses with records, and list parameters, for all routes. */
 import type { FastifyBaseLogger, FastifyReply } from 'fastify'
+import { isObject, type JsonObject } from '../../../json/values.ts'
 import { describeChoice } from '../../../names/edit-distance.ts'
 import { BackendError } from '../../backend.ts'
 import { type Slice, sendSlices } from '../../requests/slices.ts'
@@ -9,6 +10,12 @@ import { formatStored } from '../store.ts'
 /** Sends JSON in which members that are null are left out. */
 export function sendRecord(reply: FastifyReply, value: unknown): FastifyReply {
   return reply.type('application/json; charset=utf-8').send(formatStored(value))
+}
+
+/** @throws {BackendError} 400 for any other body */
+export function checkObject(body: unknown): JsonObject {
+  if (!isObject(body)) throw new BackendError(400, 'The body must be a JSON object.')
+  return body
 }
 
 /** How far back lists reach. */

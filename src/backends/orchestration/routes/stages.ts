@@ -1,7 +1,7 @@
 /** One stage of an execution: changing its context, restarting it (docs/contracts/orchestration.md#stage-operations). */
 import type { FastifyInstance } from 'fastify'
 import { parseJson } from '../../../json/json.ts'
-import { isObject, isTrue, type JsonObject, objectsOf, textOf } from '../../../json/values.ts'
+import { isTrue, type JsonObject, objectsOf, textOf } from '../../../json/values.ts'
 import { describeChoice, nearestName } from '../../../names/edit-distance.ts'
 import { BackendError, trustedCallerOf, userOf } from '../../backend.ts'
 import { executionFactor } from '../../limits.ts'
@@ -15,7 +15,7 @@ import { isJudgment, judgments, mayJudge, requiredRoles } from '../stages/manual
 import { typeNameOf } from '../stages/stage-type.ts'
 import { isComplete } from '../statuses.ts'
 import { formatStored } from '../store.ts'
-import { sendRecord } from './answers.ts'
+import { checkObject, sendRecord } from './answers.ts'
 
 interface StagePath {
   Params: { id: string; stageId: string }
@@ -102,11 +102,6 @@ function checkRoom(execution: Execution, changes: JsonObject, { options: { store
     413,
     `The record of the execution would have ${size} characters. Send less, or raise pipelines.max-size.`,
   )
-}
-
-function checkObject(body: unknown): JsonObject {
-  if (!isObject(body)) throw new BackendError(400, 'The body must be a JSON object.')
-  return body
 }
 
 /** Stages that a message names. */

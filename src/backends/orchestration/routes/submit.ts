@@ -2,7 +2,7 @@
 
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { pathTo } from '../../../http/encode-path.ts'
-import { isObject, isTrue, type JsonObject, objectOf } from '../../../json/values.ts'
+import { fieldOf, isObject, isTrue, type JsonObject, objectOf } from '../../../json/values.ts'
 import { BackendError, type Caller, trustedCallerOf } from '../../backend.ts'
 import { shownTo } from '../../pipelines/trigger-secrets.ts'
 import type { Engine } from '../engine.ts'
@@ -12,7 +12,7 @@ import { judgeTask } from '../submission/judge-task.ts'
 import { preparePipeline, recordFailure } from '../submission/prepare-pipeline.ts'
 import { prepareTask } from '../submission/prepare-task.ts'
 import { checkParentReadable } from '../submission/trigger.ts'
-import { sendRecord } from './answers.ts'
+import { checkObject, sendRecord } from './answers.ts'
 
 export function submitRoutes(app: FastifyInstance, engine: Engine): void {
   const { options } = engine
@@ -70,21 +70,15 @@ async function startPipeline(request: FastifyRequest, body: unknown, engine: Eng
   const prepared = await preparePipeline(body, caller, options)
   if (prepared.kind === 'plan') return shownTo(request)(prepared.definition)
   if (prepared.kind === 'failed') {
-    if (!isPlan(body)) engine.transact((unit) => unit.record(prepared.execution))
+    // Of a plan, no run was requested that could be shown as failed.
+    if (!isTrue(fieldOf(body, 'plan'))) engine.transact((unit) => unit.record(prepared.execution))
     throw new BackendError(400, prepared.message)
   }
   return { ref: `/pipelines/${engine.transact((unit) => unit.submit(prepared.execution)).id}` }
 }
 
-/** No run was requested that could be shown as failed. */
-function isPlan(body: unknown): boolean {
-  return isObject(body) && isTrue(body['plan'])
-}
-
 function bodyOf(body: unknown): JsonObject {
-  if (body === undefined || body === null) return {}
-  if (!isObject(body)) throw new BackendError(400, 'The body must be a JSON object.')
-  return body
+  return body === undefined || body === null ? {} : checkObject(body)
 }
 
 async function storedDefinition(configId: string, { identity }: Caller, { call }: EngineOptions): Promise<JsonObject> {

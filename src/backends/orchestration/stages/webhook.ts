@@ -11,6 +11,7 @@ import type { PreconfiguredWebhook } from '../../outside/settings.ts'
 import { valueAt } from '../../pipelines/json-path.ts'
 import { failureRecord, StageError } from '../machine/failure.ts'
 import { passedMs } from '../machine/timeout.ts'
+import type { Stage } from '../model.ts'
 import { maskCopies, secretsOfSettings } from '../secrets.ts'
 import { resolveArtifacts } from '../submission/artifacts.ts'
 import type { StageType, Step, TaskContext, TaskResult } from './stage-type.ts'
@@ -68,7 +69,11 @@ function describePreconfigured(webhook: PreconfiguredWebhook): StageDescription 
 }
 
 function webhookType(type: string, preconfigured: PreconfiguredWebhook | undefined): StageType {
-  const complete = (context: JsonObject) => (preconfigured === undefined ? context : withPreconfigured(context, preconfigured))
+  const complete = (stage: Stage): Stage =>
+    preconfigured === undefined
+      ? stage
+      : { ...stage, context: { ...stage.context, ...fixedSettings(stage.context, preconfigured) } }
+  const given = (context: TaskContext): TaskContext => ({ ...context, stage: complete(context.stage) })
   /** The server may repeat in its response what the configuration holds and no stage shows. An address in it stays: it is called. */
   const withoutFixed = (result: TaskResult, { stage }: TaskContext): TaskResult => {
     if (preconfigured === undefined) return result
@@ -78,40 +83,33 @@ function webhookType(type: string, preconfigured: PreconfiguredWebhook | undefin
     if (endpoint === undefined || callsOwnAddress(settings)) return shown
     return { ...shown, context: { ...shown.context, statusEndpoint: endpoint } }
   }
-  const withSettings = (step: Step): Step => {
-    const given = (context: TaskContext): TaskContext => ({
-      ...context,
-      stage: { ...context.stage, context: complete(context.stage.context) },
-    })
-    return 'execute' in step
-      ? { ...step, execute: async (context) => withoutFixed(await step.execute(given(context)), context) }
-      : { ...step, decide: (context) => step.decide(given(context)) }
-  }
-  const steps = [create, pause, monitor, bind].map(withSettings)
-  const [createStep, pauseStep, monitorStep, bindStep] = steps as [Step, Step, Step, Step]
+  const steps = [create, pause, monitor, bind].map(
+    (step): Step =>
+      'execute' in step
+        ? { ...step, execute: async (context) => withoutFixed(await step.execute(given(context)), context) }
+        : { ...step, decide: (context) => step.decide(given(context)) },
+  )
   return {
     type,
     steps,
     chooseSteps: (stage) => {
-      const settings = complete(stage.context)
+      const { context: settings } = complete(stage)
       const waits = isTrue(settings['waitForCompletion'])
-      return [
-        ...(isTrue(settings['monitorOnly']) ? [] : [createStep]),
-        ...(waits && (numberOf(settings['waitBeforeMonitor']) ?? 0) > 0 ? [pauseStep] : []),
-        ...(waits || isTrue(settings['monitorOnly']) ? [monitorStep] : []),
-        ...(Array.isArray(settings['expectedArtifacts']) && settings['expectedArtifacts'].length > 0 ? [bindStep] : []),
+      const monitorsOnly = isTrue(settings['monitorOnly'])
+      const isChosen = [
+        !monitorsOnly,
+        waits && (numberOf(settings['waitBeforeMonitor']) ?? 0) > 0,
+        waits || monitorsOnly,
+        listOf(settings['expectedArtifacts']).length > 0,
       ]
+      return steps.filter((_step, position) => isChosen[position])
     },
     forgets: ['webhook', 'statusEndpoint', 'waitBeforeMonitorSince'],
-    onCancel: (context) => cancelWebhook({ ...context, stage: { ...context.stage, context: complete(context.stage.context) } }),
+    onCancel: (context) => cancelWebhook(given(context)),
   }
 }
 
 /** `${parameterValues.name}` in the fixed texts takes what the stage gives, else the default. */
-function withPreconfigured(context: JsonObject, preconfigured: PreconfiguredWebhook): JsonObject {
-  return { ...context, ...fixedSettings(context, preconfigured) }
-}
-
 function fixedSettings(
   context: JsonObject,
   { parameters, type: _type, label: _label, ...fixed }: PreconfiguredWebhook,
@@ -150,11 +148,8 @@ async function callWebhook(context: TaskContext): Promise<TaskResult> {
   if (outcome === 'failed') return failed(webhook, `The webhook answered with status ${answer.status}.`)
   if (!isTrue(settings['waitForCompletion'])) return { status: 'SUCCEEDED', context: { webhook }, outputs: { webhook } }
   const endpoint = statusEndpointOf(settings, { url, answer, body })
-  if (endpoint === undefined)
-    return failed(
-      webhook,
-      'The response of the webhook names no status address; check statusUrlResolution and statusUrlJsonPath.',
-    )
+  const unknown = 'The response of the webhook names no status address; check statusUrlResolution and statusUrlJsonPath.'
+  if (endpoint === undefined) return failed(webhook, unknown)
   return { status: 'SUCCEEDED', context: { webhook: { ...webhook, statusEndpoint: endpoint }, statusEndpoint: endpoint } }
 }
 
@@ -176,13 +171,8 @@ function callFailed(method: string, error: OutsideError): TaskResult {
 }
 
 function failed(webhook: JsonObject, message: string): TaskResult {
-  return {
-    status: 'TERMINAL',
-    context: {
-      webhook: { ...webhook, error: message },
-      exception: failureRecord('WebhookFailed', [message]),
-    },
-  }
+  const exception = failureRecord('WebhookFailed', [message])
+  return { status: 'TERMINAL', context: { webhook: { ...webhook, error: message }, exception } }
 }
 
 /** Headers that would speak for the engine are left out. */
@@ -226,12 +216,9 @@ function statusEndpointOf(
   { url, answer, body }: { url: string; answer: OutsideAnswer; body: unknown },
 ): string | undefined {
   if (callsOwnAddress(settings)) return url
-  if (settings['statusUrlResolution'] === 'locationHeader') {
-    const { location } = answer.headers
-    return typeof location === 'string' && URL.canParse(location, url) ? new URL(location, url).href : undefined
-  }
-  const found = textOf(jsonAt(body, settings['statusUrlJsonPath']))
-  return found !== undefined && URL.canParse(found, url) ? new URL(found, url).href : undefined
+  const isHeader = settings['statusUrlResolution'] === 'locationHeader'
+  const found = isHeader ? answer.headers['location'] : textOf(jsonAt(body, settings['statusUrlJsonPath']))
+  return typeof found === 'string' ? URL.parse(found, url)?.href : undefined
 }
 
 function waitBeforeMonitor({ execution, stage, now }: TaskContext): TaskResult {
@@ -293,10 +280,13 @@ function ended(status: 'SUCCEEDED' | 'CANCELED' | 'TERMINAL', webhook: JsonObjec
 }
 
 function statusOf(settings: JsonObject, value: unknown): 'SUCCEEDED' | 'CANCELED' | 'TERMINAL' | 'RUNNING' {
+  const wanted = String(value).trim().toLowerCase()
   const isIn = (list: unknown) =>
+    wanted !== '' &&
     String(list ?? '')
+      .toLowerCase()
       .split(',')
-      .some((each) => each.trim().toLowerCase() === String(value).trim().toLowerCase() && each.trim() !== '')
+      .some((each) => each.trim() === wanted)
   if (isIn(settings['successStatuses'])) return 'SUCCEEDED'
   if (isIn(settings['canceledStatuses'])) return 'CANCELED'
   return isIn(settings['terminalStatuses']) ? 'TERMINAL' : 'RUNNING'
@@ -330,14 +320,11 @@ function bindArtifacts({ stage }: TaskContext): TaskResult {
   const webhook = objectOf(stage.context['webhook'])
   const bodies = [fieldOf(webhook['monitor'], 'body'), webhook['body']]
   const received = bodies.map((body) => fieldOf(body, 'artifacts')).find(Array.isArray) ?? []
-  const expected = Array.isArray(stage.context['expectedArtifacts']) ? stage.context['expectedArtifacts'] : []
+  const expected = listOf(stage.context['expectedArtifacts'])
   const wantedIds = expected.map((each) => fieldOf(each, 'id'))
   const { artifacts, resolved } = resolveArtifacts({ expected, wantedIds, received, prior: () => [] })
-  return {
-    status: 'SUCCEEDED',
-    context: { artifacts, resolvedExpectedArtifacts: resolved },
-    outputs: { artifacts, resolvedExpectedArtifacts: resolved },
-  }
+  const bound = { artifacts, resolvedExpectedArtifacts: resolved }
+  return { status: 'SUCCEEDED', context: bound, outputs: bound }
 }
 
 function shownAnswer({ status, headers }: OutsideAnswer, body: unknown): JsonObject {
