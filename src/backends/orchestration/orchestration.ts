@@ -1,7 +1,6 @@
 /** The embedded orchestration engine, which replaces `orca`. */
 
 import type { FastifyError, FastifyInstance } from 'fastify'
-import { maxStoredJsonDepth } from '../../json/json.ts'
 import { http } from '../../runtime/node-http.ts'
 import { createUlids } from '../../storage/ulid.ts'
 import { nameOfService } from '../../upstreams/services.ts'
@@ -10,7 +9,6 @@ import { pipelineLimitsOf } from '../limits.ts'
 import { createOutsideCalls } from '../outside/call-outside.ts'
 import { defaultOutsideSettings } from '../outside/settings.ts'
 import { EffectivePipelines } from '../pipelines/effective-pipelines.ts'
-import { acceptJson } from '../requests/accept-bodies.ts'
 import { requireAccess } from '../rights/access.ts'
 import { toStorageError } from '../stores/storage-error.ts'
 import { judgeControl } from './authorization.ts'
@@ -72,7 +70,6 @@ function openOrchestration(context: BackendContext): OpenBackend {
   return {
     routes(app) {
       answerErrors(app, context)
-      acceptJson(app, context.settings, maxStoredJsonDepth)
       app.addHook('onRequest', async () => engine.drain())
       judgeControl(app, engine)
       submitRoutes(app, engine)
