@@ -1,4 +1,4 @@
-/** Versions of executions and of their applications, for validators, and the feed of changes for event streams. */
+/** Versions of executions, for validators, and the feed of changes for event streams. */
 import { hash, randomUUID } from 'node:crypto'
 import { BoundedMap } from '../../caches/bounded-map.ts'
 import { summarizeExecution, summarizeTask } from '../../live/summary.ts'
@@ -25,20 +25,13 @@ export class ExecutionChanges {
   readonly epoch = randomUUID().slice(0, 8)
   /** Newest last. */
   readonly #executions = new BoundedMap<string, ExecutionVersion>(maxKept)
-  readonly #applications = new BoundedMap<string, number>(maxKept)
   readonly #listeners = new Set<(change: ExecutionChange) => void>()
   #sequence = 0
-
-  /** The number of the newest change. */
-  get sequence(): number {
-    return this.#sequence
-  }
 
   /** Called after the transaction that has changed or removed it. */
   note({ id, type, application }: Pick<Execution, 'id' | 'type' | 'application'>, summary: ExecutionChange['summary']): void {
     const version = { sequence: ++this.#sequence, id, type, application }
     this.#executions.set(id, version)
-    this.#applications.set(application, version.sequence)
     for (const listen of this.#listeners) listen({ ...version, summary })
   }
 
@@ -51,12 +44,6 @@ export class ExecutionChanges {
   versionOfAll(ids: readonly string[], form = ''): string {
     const versions = ids.map((id) => `${id} ${this.#executions.get(id)?.sequence ?? this.#floor()}`)
     return `${this.epoch}.${hash('sha1', [form, ...versions].join('\n'), 'base64url')}`
-  }
-
-  /** Changes with every execution and task of the application. */
-  versionOfApplication(application: string): string {
-    const oldest = this.#applications.size < maxKept ? 0 : (this.#applications.values().next().value ?? 0)
-    return this.#format(this.#applications.get(application) ?? oldest)
   }
 
   /** Changes with every execution and task. */

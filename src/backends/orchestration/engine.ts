@@ -243,10 +243,8 @@ export class Engine implements EngineParts {
     const { store } = this.options
     const bytes = store.storedBytes(id)
     if (bytes > this.#mostBytes()) {
-      this.#abandon(
-        id,
-        `Its record has ${bytes} bytes, more than the engine reads. Raise pipelines.max-size to run such pipelines.`,
-      )
+      const reason = `Its record has ${bytes} bytes, more than the engine reads. Raise pipelines.max-size to run such pipelines.`
+      this.#abandon(id, reason)
       return true
     }
     if (!this.#suspects.delete(id)) return false
@@ -264,7 +262,6 @@ export class Engine implements EngineParts {
   #run(id: string): void {
     if (this.#isHopeless(id)) return
     const begun = performance.now()
-    const { store, now } = this.options
     const due = this.transact((unit) => {
       const execution = unit.load(id)
       if (execution === undefined) return undefined
@@ -280,12 +277,10 @@ export class Engine implements EngineParts {
     if (due === undefined) return
     const { execution, launches, followUps } = due
     for (const run of launches) this.#launch(run)
-    for (const followUp of followUps) this.#launchFollowUp(execution, followUp)
+    for (const followUp of followUps) void this.#launchFollowUp(execution, followUp)
     if (launches.length === 0) this.#acquit(id)
-    const effort = due.steps + store.sizeOf(execution) / charactersPerEffort
-    const restMs = effort > effortWithoutRest ? effort / effortPerRestMs : 0
-    const next = nextDue(execution, this.isInFlight)
-    this.#queue.set(id, next === undefined ? undefined : Math.max(next, now() + restMs), now())
+    const effort = due.steps + this.options.store.sizeOf(execution) / charactersPerEffort
+    this.#requeue(id, execution, effort > effortWithoutRest ? effort / effortPerRestMs : 0)
   }
 
   /** Moves the execution on until it waits for something, or others should have their turn. Returns what has to be handed out. */
@@ -331,10 +326,9 @@ export class Engine implements EngineParts {
     if (!('execute' in step)) return
     this.#inFlight.add(run.run)
     const { attemptMs } = this.options
+    const text = `The step "${step.name}" gave no result within ${attemptMs / 1000} s; check its effect, then restart the stage.`
     const late = () => {
-      throw new StageError([
-        `The step "${step.name}" gave no result within ${attemptMs / 1000} s; check its effect, then restart the stage.`,
-      ])
+      throw new StageError([text])
     }
     const attempt = Promise.try(() => step.execute(createTaskContext(this, run)))
     within(attemptMs, attempt, late, { unref: true }).then(
@@ -393,31 +387,30 @@ export class Engine implements EngineParts {
     applyResult(run, { ...result, context })
   }
 
-  #launchFollowUp(execution: Execution, followUp: FollowUp): void {
+  async #launchFollowUp(execution: Execution, followUp: FollowUp): Promise<void> {
+    const { store, log } = this.options
+    const { id } = execution
+    let pauseMs = 0
     this.#inFlight.add(followUp.id)
-    runFollowUp(this, execution, followUp)
-      .then(
-        () => 0,
-        (error: unknown) => {
-          this.options.log.error({ err: error, execution: execution.id }, 'a follow-up could not be recorded and is tried again')
-          return storeRetryMs
-        },
-      )
-      .then((pauseMs) => {
-        this.#inFlight.delete(followUp.id)
-        if (!this.#isRunning) return
-        this.#guard(execution.id, () => this.#requeue(execution.id, pauseMs))
-        this.#arm()
-      })
+    try {
+      await runFollowUp(this, execution, followUp)
+    } catch (error) {
+      log.error({ err: error, execution: id }, 'a follow-up could not be recorded and is tried again')
+      pauseMs = storeRetryMs
+    }
+    this.#inFlight.delete(followUp.id)
+    if (!this.#isRunning) return
+    this.#guard(id, () => {
+      this.#requeue(id, store.load(id), pauseMs)
+      this.#acquit(id)
+    })
+    this.#arm()
   }
 
-  /** A follow-up that was put off is due again. */
-  #requeue(id: string, pauseMs: number): void {
+  #requeue(id: string, execution: Execution | undefined, pauseMs: number): void {
     const now = this.options.now()
-    const execution = this.options.store.load(id)
-    const next = execution === undefined ? undefined : nextDue(execution, this.isInFlight)
+    const next = execution && nextDue(execution, this.isInFlight)
     this.#queue.set(id, next === undefined ? undefined : Math.max(next, now + pauseMs), now)
-    this.#acquit(id)
   }
 
   #arm(): void {

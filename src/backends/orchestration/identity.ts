@@ -16,22 +16,16 @@ export interface Identity {
 export function executionIdentityOf({ execution, stage }: ExecutionPlace): Identity {
   const changed = changerOf({ execution, stage })
   if (changed !== undefined) return changed
-  const judgment =
-    stage === undefined
-      ? undefined
-      : graphOf(execution)
-          .ancestorsOf(stage)
-          .find(
-            (each) =>
-              typeNameOf(each) === 'manualJudgment' &&
-              each.status === 'SUCCEEDED' &&
-              each.lastModified !== undefined &&
-              isTrue(each.context['propagateAuthenticationContext']),
-          )
-  if (judgment?.lastModified !== undefined) {
-    return { user: judgment.lastModified.user, allowedAccounts: judgment.lastModified.allowedAccounts }
-  }
-  return { user: execution.authentication.user, allowedAccounts: execution.authentication.allowedAccounts }
+  const before = stage === undefined ? [] : graphOf(execution).ancestorsOf(stage)
+  const judgment = before.find(
+    (each) =>
+      typeNameOf(each) === 'manualJudgment' &&
+      each.status === 'SUCCEEDED' &&
+      each.lastModified !== undefined &&
+      isTrue(each.context['propagateAuthenticationContext']),
+  )
+  const { user, allowedAccounts } = judgment?.lastModified ?? execution.authentication
+  return { user, allowedAccounts }
 }
 
 /** Synthetic stages follow the stage that they belong to. */
@@ -46,14 +40,13 @@ function changerOf({ execution, stage }: ExecutionPlace): Identity | undefined {
 export function identityHeaders(place: ExecutionPlace): Record<string, string> {
   const { execution } = place
   const { user, allowedAccounts } = executionIdentityOf(place)
-  const headers: Record<string, string> = {
+  return {
     ...execution.engine.headers,
     'x-spinnaker-accounts': allowedAccounts.join(','),
     'x-spinnaker-execution-id': execution.id,
     'x-spinnaker-execution-type': execution.type.toLowerCase(),
     'x-spinnaker-application': execution.application,
+    // Without a user a call would pass for one of the engine itself.
+    'x-spinnaker-user': user || 'anonymous',
   }
-  // Without a user a call would pass for one of the engine itself.
-  headers['x-spinnaker-user'] = user || 'anonymous'
-  return headers
 }

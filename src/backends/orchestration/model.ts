@@ -80,7 +80,6 @@ export interface Stage {
   parentStageId?: string
   syntheticStageOwner?: 'STAGE_BEFORE' | 'STAGE_AFTER'
   lastModified?: { user: string; allowedAccounts: string[]; lastModifiedTime: number }
-  additionalMetricTags?: JsonObject
   engine: StageNotes
 }
 
@@ -154,7 +153,6 @@ interface StageNotes {
   afterStagesPlanned?: boolean
   /** Ids of the stages that run because this one has failed. */
   failureStages?: string[]
-  planningFailed?: boolean
   /** The execution is a dry run, and the stage only pretends to do its work. */
   isDry?: boolean
   /** Who, other than the user of the execution, has changed what the stage does. */
@@ -166,8 +164,6 @@ interface TaskNotes {
   run?: string
   /** When to look at it (again), milliseconds since the epoch. */
   dueAt?: number
-  /** It was handed to a task that must not be repeated blindly. */
-  begun?: boolean
 }
 
 export function isTopLevel(stage: Stage): boolean {

@@ -24,7 +24,6 @@ export function createTaskContext(engine: EngineParts, { execution, stage }: Sta
   const place = { execution, stage, now: options.now(), meter: createExpressionMeter(), answers }
   return {
     ...place,
-    newId: options.nextId,
     timeZone: options.timeZone,
     callOutside: options.callOutside,
     read: (key) => graphOf(execution).readKey(stage, key),

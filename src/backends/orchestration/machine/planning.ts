@@ -91,7 +91,6 @@ function failPlan(run: StageRun, key: string, error: unknown, status: Status): v
   const { stage, turn } = run
   stage.context['exception'] = errorRecord(error, stage.name, turn.now)
   stage.context[key] = true
-  stage.engine.planningFailed = true
   completeStage(run, status)
 }
 

@@ -57,18 +57,12 @@ function takeTask(taskRun: TaskRun, run: string): StepRun | undefined {
     failTask(taskRun, new StageError([`This version does not know the step "${task.name}" of "${typeNameOf(stage)}".`]))
     return undefined
   }
-  if (task.engine.begun) {
-    const text = `The step "${task.name}" was interrupted and cannot be repeated safely; check its effect, then restart the stage.`
-    failTask(taskRun, new StageError([text]))
-    return undefined
-  }
   const taken = { ...taskRun, run, step }
   if (remainingMs(taken) < 0) {
     timeOut(taken)
     return undefined
   }
   evaluateStageContext(taken)
-  if (step.runsOnce) task.engine.begun = true
   return taken
 }
 
@@ -97,7 +91,6 @@ function timeOut(run: StepRun): void {
 /** Records what a task answered. `undefined` results of abandoned runs never get here: see the caller. */
 export function applyResult(run: StepRun, result: TaskResult): void {
   const { execution, stage, task, turn } = run
-  task.engine.begun = undefined
   const size = formatStored([result.context, result.outputs]).length
   if (size > turn.limits.bytes) {
     const text = `The step "${task.name}" has ${size} characters to record; ${turn.limits.bytes} are allowed. Raise pipelines.max-size.`
@@ -135,7 +128,6 @@ function statusFor(stage: Stage, status: Status): Status {
 /** Records that a task threw. */
 export function applyFailure(run: StepRun, error: unknown): void {
   const { execution, stage, task, turn } = run
-  task.engine.begun = undefined
   if (error instanceof RetryableError) {
     task.engine.dueAt = nextLook(run, pauseOf(run, longestRetryMs))
     return

@@ -5,7 +5,7 @@ import { isObject, isTrue, type JsonObject, objectOf, objectsOf } from '../../..
 import { artifactsSeenBy } from '../artifacts-at-hand.ts'
 import { executionView } from '../execution-view.ts'
 import { errorTexts, StageError } from '../machine/failure.ts'
-import type { Execution, Stage } from '../model.ts'
+import type { Execution } from '../model.ts'
 import { isFalse, isStartedBy, isTopLevel } from '../model.ts'
 import { executionSecretsOf } from '../secrets.ts'
 import { isComplete, isHalt } from '../statuses.ts'
@@ -44,10 +44,8 @@ async function startPipeline(context: TaskContext): Promise<TaskResult> {
   const definition = await storedPipeline(context, pipeline)
   if (isTrue(definition['disabled'])) throw new StageError([`The pipeline "${definition['name'] ?? pipeline}" is disabled.`])
   await context.require('EXECUTE', String(definition['application'] ?? ''))
-  const start = await context.prepareExecution({
-    ...definition,
-    trigger: childTrigger(context, objectOf(pipelineParameters)),
-  })
+  const trigger = childTrigger(context, objectOf(pipelineParameters))
+  const start = await context.prepareExecution({ ...definition, trigger })
   return { status: 'SUCCEEDED', start }
 }
 
@@ -129,7 +127,9 @@ function childFailure(child: Execution): JsonObject {
   const failed = child.stages.filter((stage) => isHalt(stage.status))
   const texts = failed.flatMap((stage) => {
     const own = errorTexts(stage.context['exception'])
-    return (own.length > 0 ? own : [`ended ${stage.status}`]).map((text) => failureText(child, stage, text))
+    return (own.length > 0 ? own : [`ended ${stage.status}`]).map(
+      (text) => `Exception in child pipeline stage (${child.name}: ${stage.name}): ${text}`,
+    )
   })
   const errors = texts.length > 0 ? texts : [child.cancellationReason ?? `Pipeline '${child.name}' ended ${child.status}`]
   const first = failed[0]
@@ -138,8 +138,4 @@ function childFailure(child: Execution): JsonObject {
     details: { errors },
     source: { executionId: child.id, stageId: first?.id, stageName: first?.name, stageIndex },
   }
-}
-
-function failureText(child: Execution, stage: Stage, text: string): string {
-  return `Exception in child pipeline stage (${child.name}: ${stage.name}): ${text}`
 }

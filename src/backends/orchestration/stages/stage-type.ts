@@ -46,7 +46,7 @@ export interface StageType {
   unevaluatedKeys?(stage: Stage, execution: Execution): readonly string[]
 }
 
-/** One task of a stage. It runs at least once, again after a crash, unless it has `runsOnce`. */
+/** One task of a stage. It runs at least once, again after a crash. */
 export type Step = StepOptions & (DecidingStep | CallingStep)
 
 /** A step without calls: it is decided in the transaction that moves the execution on. */
@@ -83,8 +83,6 @@ interface StepOptions {
   readonly timeoutMs?: number
   /** The stage's `stageTimeoutMs` replaces `timeoutMs`. */
   readonly timeoutFollowsStage?: boolean
-  /** After a crash in the middle of it the step fails instead of being repeated. */
-  readonly runsOnce?: boolean
 }
 
 /** The state of the moment, calls in the name of the stage's user, and other executions. */
@@ -124,7 +122,6 @@ export interface TaskContext {
   /** Builds a run of a stored pipeline, not yet started: hand it to `TaskResult.start`. */
   prepareExecution(definition: JsonObject): Promise<Execution>
   cancelExecution(id: string, canceledBy: string, reason: string | undefined): void
-  readonly newId: () => string
   /** Zone of execution windows, an IANA name. */
   readonly timeZone: string
 }

@@ -179,7 +179,7 @@ class TaskJudge {
       const errors = textsOf(known['errors'])
       if (errors.length > 0) throw new StageError(errors)
     } else {
-      this.#open.push({ job, stage: stage.name, message: 'clouddriver checks the operation once it arrives.' })
+      this.#noteOpen(stage, job, 'clouddriver checks the operation once it arrives.')
     }
     for (const operation of operations) {
       for (const [name, description] of Object.entries(operation))
@@ -197,24 +197,24 @@ class TaskJudge {
   }
 
   #noteFailure(error: StageError, stage: Stage, job: number): void {
-    const place = { job, stage: stage.name }
-    if (error instanceof RetryableError) {
-      throw this.#unknowable(stage, job, `It cannot be judged now. ${error.errors.join(' ')}`)
-    }
+    const text = error.errors.join(' ')
+    if (error instanceof RetryableError) throw this.#unknowable(stage, job, `It cannot be judged now. ${text}`)
     if (this.#isChanged) {
-      const message = `Known only once it runs, because what runs before it has an effect on it. As things are now: ${error.errors.join(' ')}`
-      this.#open.push({ ...place, message })
-      return
+      const why = 'Known only once it runs, because what runs before it has an effect on it.'
+      this.#noteOpen(stage, job, `${why} As things are now: ${text}`)
+    } else if (failureStatus(stage) !== 'TERMINAL') {
+      this.#noteOpen(stage, job, `The stage would fail, and the task would go on. ${text}`)
+    } else {
+      for (const message of error.errors) this.#objections.push({ job, stage: stage.name, message })
     }
-    if (failureStatus(stage) !== 'TERMINAL') {
-      this.#open.push({ ...place, message: `The stage would fail, and the task would go on. ${error.errors.join(' ')}` })
-      return
-    }
-    for (const message of error.errors) this.#objections.push({ ...place, message })
+  }
+
+  #noteOpen(stage: Stage, job: number, message: string): void {
+    this.#open.push({ job, stage: stage.name, message })
   }
 
   #unknowable(stage: Stage, job: number, message: string): Unknowable {
-    this.#open.push({ job, stage: stage.name, message })
+    this.#noteOpen(stage, job, message)
     return new Unknowable(message)
   }
 }
