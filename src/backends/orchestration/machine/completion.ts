@@ -27,6 +27,7 @@ export function completeStage(run: StageRun, status?: Status): void {
   stage.status = isRefused ? 'TERMINAL' : (status ?? stageResult(run))
   stage.endTime = turn.now
   if (isHalt(stage.status)) inheritError(run)
+  graph.noteEnd(stage)
   for (const child of graph.descendantsOf(stage)) cancelStage({ execution, stage: child, turn })
   recordEvent(turn, { phase: isHalt(stage.status) ? 'failed' : 'complete', execution, stage })
   checkCompletion(run)
@@ -77,6 +78,7 @@ function cancelStage({ execution, stage, turn }: StageRun): void {
   if (!isActive(stage.status)) return
   stage.status = 'CANCELED'
   stage.endTime = turn.now
+  graphOf(execution).noteEnd(stage)
   for (const task of stage.tasks) {
     if (isActive(task.status)) endTask({ execution, stage, task, turn }, 'CANCELED')
   }

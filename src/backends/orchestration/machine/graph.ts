@@ -20,6 +20,10 @@ class StageGraph {
   /** By the reference that they require. */
   readonly #successors = new Map<string, Stage[]>()
   readonly #requisites = new Map<Stage, Stage[]>()
+  /** How many of a stage's requisites, from the first one on, are known to be fine: they stay so until a restart. */
+  readonly #finished = new Map<Stage, number>()
+  /** Whether any stage has halted: none continues without a restart. Computed on demand. */
+  #hasHalted: boolean | undefined
   /** Only the last answer is kept: questions about one stage come in a row. */
   #ancestors: { stage: Stage; found: Stage[] } | undefined
   #positions: Map<Stage, number> | undefined
@@ -41,10 +45,11 @@ class StageGraph {
     this.#ancestors = undefined
   }
 
-  /** For restarts: takes stages out of the list, and forgets what was found. */
+  /** For restarts: takes stages out of the list, and forgets which ones were fine. */
   remove(removed: ReadonlySet<Stage>): void {
     this.#execution.stages = this.#execution.stages.filter((each) => !removed.has(each))
-    for (const map of [this.#byId, this.#byRef, this.#children, this.#successors, this.#requisites]) map.clear()
+    for (const map of [this.#byId, this.#byRef, this.#children, this.#successors, this.#requisites, this.#finished]) map.clear()
+    this.#hasHalted = undefined
     this.#ancestors = undefined
     this.#positions = undefined
     for (const stage of this.#execution.stages) this.#add(stage)
@@ -55,6 +60,11 @@ class StageGraph {
     this.#byRef.getOrInsertComputed(stage.refId, () => []).push(stage)
     if (stage.parentStageId !== undefined) this.#children.getOrInsertComputed(stage.parentStageId, () => []).push(stage)
     for (const refId of stage.requisiteStageRefIds) this.#successors.getOrInsertComputed(refId, () => []).push(stage)
+  }
+
+  /** Called when a stage ends. */
+  noteEnd(stage: Stage): void {
+    if (isHalt(stage.status)) this.#hasHalted = true
   }
 
   find(id: string): Stage | undefined {
@@ -115,12 +125,17 @@ class StageGraph {
   }
 
   areRequisitesFine(stage: Stage): boolean {
-    return this.#requisitesOf(stage).every((each) => isFine(each.status))
+    const requisites = this.#requisitesOf(stage)
+    let count = this.#finished.get(stage) ?? 0
+    for (let next = requisites[count]; next !== undefined && isFine(next.status); next = requisites[count]) count++
+    this.#finished.set(stage, count)
+    return count === requisites.length
   }
 
   /** A requisite of one of the stages has halted, directly or further up through stages that have not started. */
   hasHaltedUpstream(stages: readonly Stage[]): boolean {
-    if (!this.#execution.stages.some((each) => isHalt(each.status))) return false
+    this.#hasHalted ??= this.#execution.stages.some((each) => isHalt(each.status))
+    if (!this.#hasHalted) return false
     const seen = new Set<Stage>()
     const open = [...stages]
     for (let next = open.pop(); next !== undefined; next = open.pop()) {
