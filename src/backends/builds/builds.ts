@@ -105,11 +105,10 @@ function mountJobs(app: FastifyInstance, servers: Servers): void {
     const started = await server.start(jobOf(request), { parameters: request.query as Record<string, string>, id })
     return reply.code(started === undefined ? 202 : 200).send(started)
   })
-  app.patch('/masters/:host/jobs/*', async (request, reply) => {
+  app.patch('/masters/:host/jobs/*', async (request) => {
     const server = serverOf(request, servers)
     const [, job = '', number] = /^(.+)\/update\/(\d+)$/.exec(jobOf(request)) ?? []
     await server.describe(job, Number(number), String(fieldOf(JSON.parse(String(request.body)), 'description')))
-    return reply.send()
   })
 }
 

@@ -16,7 +16,7 @@ import { checkAdministrator, checkWriter, writerAccessOf } from './authorization
 import type { Definitions } from './collections.ts'
 import { applicationKey } from './notifications.ts'
 import { isRestricted, removedRestrictions } from './permissions.ts'
-import { removePipeline } from './pipeline-removal.ts'
+import { removePipeline } from './pipeline-set.ts'
 import {
   checkArray,
   checkBody,
@@ -105,14 +105,13 @@ export function applicationDefinitionRoutes(app: FastifyInstance, definitions: D
     sendHistory(request, reply, applications, foldName(pathValue(request, 'name'))),
   )
 
-  app.post('/v2/applications/batch/applications', (request, reply) => {
+  app.post('/v2/applications/batch/applications', async (request) => {
     checkAdministrator(request)
     const bodies = checkArray(request.body).map((body) => checkBody(ApplicationFields, body))
     if (bodies.some((body) => foldName(body.name ?? '') === '')) throw refusal('Every application needs a name.')
     definitions.write(() => {
       for (const body of bodies) save(definitions, toApplication(body, {}), body, request)
     })
-    return reply.send()
   })
 }
 

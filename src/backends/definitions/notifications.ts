@@ -25,36 +25,32 @@ export function notificationRoutes(app: FastifyInstance, definitions: Definition
   app.get('/notifications', (_request, reply) => sendAll(reply, notifications))
 
   app.get('/notifications/global', () => notifications.get(globalKey) ?? {})
-  app.post('/notifications/global', (request, reply) => {
+  app.post('/notifications/global', async (request) => {
     checkAdministrator(request)
     put(globalKey, checkRecord(request.body), userOf(request))
-    return reply.send()
   })
 
   app.get('/notifications/:type/:name', (request) => notifications.get(keyOf(request)) ?? {})
-  app.post('/notifications/:type/:name', (request, reply) => {
+  app.post('/notifications/:type/:name', async (request) => {
     const key = keyOf(request)
     checkChanger(request, key)
     const body = checkRecord(request.body)
     if (key !== globalKey) checkApplicationName(definitions, pathValue(request, 'name'), notifications.get(key)?.['application'])
     put(key, key === globalKey ? body : { ...body, application: pathValue(request, 'name') }, userOf(request))
-    return reply.send()
   })
-  app.delete('/notifications/:type/:name', (request, reply) => {
+  app.delete('/notifications/:type/:name', async (request) => {
     const key = keyOf(request)
     checkChanger(request, key)
     write(() => notifications.remove(key))
-    return reply.send()
   })
 
-  app.post('/notifications/batchUpdate', (request, reply) => {
+  app.post('/notifications/batchUpdate', async (request) => {
     checkAdministrator(request)
     const records = checkArray(request.body).map(checkRecord)
     if (records.some((record) => !record.application?.trim())) throw refusal('Every record needs the field "application".')
     write(() => {
       for (const record of records) notifications.put(applicationKey(record.application as string), record, userOf(request))
     })
-    return reply.send()
   })
 }
 

@@ -1,5 +1,5 @@
 /** Permissions of applications: which roles may do what. The application itself need not exist yet. */
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { formatJson } from '../../json/json.ts'
 import type { JsonObject } from '../../json/values.ts'
 import { userOf } from '../backend.ts'
@@ -66,13 +66,12 @@ export function permissionRoutes(app: FastifyInstance, definitions: Definitions)
   for (const method of ['POST', 'PUT'])
     app.route({ method, url: '/permissions/applications/:name', handler: (request) => save(request, pathValue(request, 'name')) })
 
-  app.delete('/permissions/applications/:name', async (request: FastifyRequest, reply: FastifyReply) => {
+  app.delete('/permissions/applications/:name', async (request) => {
     const key = foldName(pathValue(request, 'name'))
     checkWriter(request, key)
     const before = permissions.get(key)
     definitions.write(() => permissions.remove(key))
     if (before !== undefined) await refreshRoles(definitions, rolesOf(before))
-    return reply.send()
   })
 }
 

@@ -9,20 +9,21 @@ import { sendList } from '../requests/slices.ts'
 import { isUnchanged } from '../requests/unchanged.ts'
 import { foldName, parseDocument } from '../stores/document-store.ts'
 import { flatMapInTurns } from '../stores/in-turns.ts'
-import { checkSaver, checkWriter } from './authorization.ts'
+import { checkSaver } from './authorization.ts'
 import type { Definitions } from './collections.ts'
 import { createTriggersOf } from './effective-triggers.ts'
 import { saveBatch } from './pipeline-batch.ts'
 import { isEnabled, isFiltering, passes, type TriggerFilter, triggeredBy } from './pipeline-filters.ts'
-import { inOrder, move, reindexed, reorder } from './pipeline-order.ts'
-import { namedByPath, removePipeline } from './pipeline-removal.ts'
+import { inOrder, reindexed } from './pipeline-order.ts'
 import { checkBatch, checkPipeline, checkPipelineTypes } from './pipeline-rules.ts'
-import { missingDefinition, refusal, sendAll, sendHistory, sendText } from './requests.ts'
+import { namedByPath, pipelineSetRoutes } from './pipeline-set.ts'
+import { missingDefinition, refusal, sendAll, sendText } from './requests.ts'
 import { checkPatterns } from './trigger-patterns.ts'
 
 export function pipelineRoutes(app: FastifyInstance, definitions: Definitions): void {
   pipelineReads(app, definitions)
   pipelineWrites(app, definitions)
+  pipelineSetRoutes(app, definitions, 'pipelines')
 }
 
 function pipelineReads(app: FastifyInstance, definitions: Definitions): void {
@@ -49,10 +50,6 @@ function pipelineReads(app: FastifyInstance, definitions: Definitions): void {
 
   app.get('/pipelines/:id/get', (request, reply) =>
     sendText(reply, pipelines.text(foldName(pathValue(request, 'id'))), `pipeline with the id "${pathValue(request, 'id')}"`),
-  )
-
-  app.get('/pipelines/:id/history', (request, reply) =>
-    sendHistory(request, reply, pipelines, foldName(pathValue(request, 'id'))),
   )
 
   app.get('/pipelines/triggeredBy/:id/:status', (request) =>
@@ -96,15 +93,6 @@ function pipelineWrites(app: FastifyInstance, definitions: Definitions): void {
     })
   })
 
-  app.delete('/pipelines/:application/:name', (request, reply) => {
-    write(() => {
-      const pipeline = namedByPath(request, pipelines)
-      checkWriter(request, pipeline['application'])
-      removePipeline(definitions, pipelines, pipeline)
-    })
-    return reply.send()
-  })
-
   app.post('/pipelines/batchUpdate', (request) =>
     saveBatch(definitions, checkBatch(definitions, request.body), {
       staleCheck: staleCheckOf(request),
@@ -112,16 +100,6 @@ function pipelineWrites(app: FastifyInstance, definitions: Definitions): void {
       checkSaver: (body) => checkSaver(request, pipelines, body),
     }),
   )
-
-  app.post('/pipelines/move', (request, reply) => {
-    move(definitions, pipelines, request)
-    return reply.send()
-  })
-
-  app.post('/actions/pipelines/reorder', (request, reply) => {
-    reorder(definitions, pipelines, request)
-    return reply.send()
-  })
 }
 
 /** @throws {BackendError} 400 when the id in the body is not that of the path. */

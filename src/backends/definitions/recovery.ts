@@ -10,7 +10,7 @@ import { checkBody, missingDefinition, refusal } from './requests.ts'
 const RecoverFields = z.looseObject({ objectType: z.string(), objectId: z.string() })
 
 export function recoveryRoutes(app: FastifyInstance, definitions: Definitions): void {
-  app.post('/admin/recover', (request, reply) => {
+  app.post('/admin/recover', async (request) => {
     checkAdministrator(request)
     const { objectType, objectId } = checkBody(RecoverFields, request.body)
     const collection = collectionOfKind(objectType)
@@ -27,6 +27,5 @@ export function recoveryRoutes(app: FastifyInstance, definitions: Definitions): 
       const namesakes = store.named(name ?? '', application)
       if (namesakes.length > 1) throw refusal(`The name "${name}" is taken: rename the other ${objectType} first.`)
     })
-    return reply.send()
   })
 }

@@ -35,14 +35,13 @@ export function serviceAccountRoutes(app: FastifyInstance, definitions: Definiti
     return stored
   })
 
-  app.delete('/serviceAccounts/:name', async (request, reply) => {
+  app.delete('/serviceAccounts/:name', async (request) => {
     checkAdministrator(request)
     const key = foldName(pathValue(request, 'name'))
     const before = serviceAccounts.get(key)
     if (before === undefined) throw missingDefinition(`service account "${pathValue(request, 'name')}"`)
     definitions.write(() => serviceAccounts.remove(key))
     await refreshRoles(definitions, rolesOf(before))
-    return reply.send()
   })
 }
 

@@ -46,7 +46,7 @@ export function snapshotRoutes(app: FastifyInstance, definitions: Definitions): 
     return found
   })
 
-  app.post('/snapshots', (request, reply) => {
+  app.post('/snapshots', async (request) => {
     const body = checkBody(SnapshotFields, request.body)
     const { application, account } = body
     if (!application?.trim() || !account?.trim()) throw incomplete('A snapshot needs "application" and "account".')
@@ -62,6 +62,5 @@ export function snapshotRoutes(app: FastifyInstance, definitions: Definitions): 
       }
       snapshots.put(foldName(id), { ...body, id }, userOf(request))
     })
-    return reply.send()
   })
 }

@@ -8,10 +8,9 @@ import { sendList } from '../requests/slices.ts'
 import { isUnchanged } from '../requests/unchanged.ts'
 import { foldName, parseDocument } from '../stores/document-store.ts'
 import { flatMapInTurns } from '../stores/in-turns.ts'
-import { checkAdministrator, checkSaver, checkWriter } from './authorization.ts'
+import { checkAdministrator, checkSaver } from './authorization.ts'
 import type { Definitions } from './collections.ts'
-import { inOrder, move, reorder } from './pipeline-order.ts'
-import { namedByPath, removePipeline } from './pipeline-removal.ts'
+import { inOrder } from './pipeline-order.ts'
 import {
   checkBatch,
   checkBounds,
@@ -23,12 +22,14 @@ import {
   toDocument,
   withStoredSecrets,
 } from './pipeline-rules.ts'
+import { pipelineSetRoutes } from './pipeline-set.ts'
 import { checkIdOfPath } from './pipelines.ts'
-import { missingDefinition, sendAll, sendHistory } from './requests.ts'
+import { missingDefinition, sendAll } from './requests.ts'
 import { checkStages } from './runnable-stages.ts'
 
 export function strategyRoutes(app: FastifyInstance, definitions: Definitions): void {
   const { strategies, write } = definitions
+  pipelineSetRoutes(app, definitions, 'strategies')
 
   app.get('/strategies', (_request, reply) => sendAll(reply, strategies))
   app.get('/strategies/:application', async (request, reply) => {
@@ -37,9 +38,6 @@ export function strategyRoutes(app: FastifyInstance, definitions: Definitions): 
     const show = shownTo(request)
     return sendList(reply, inOrder(await flatMapInTurns(texts, (text) => [show(parseDocument(text))])))
   })
-  app.get('/strategies/:id/history', (request, reply) =>
-    sendHistory(request, reply, strategies, foldName(pathValue(request, 'id'))),
-  )
 
   const save = (sent: PipelineBody, user: string) => {
     checkPlace(definitions, strategies, sent)
@@ -50,15 +48,14 @@ export function strategyRoutes(app: FastifyInstance, definitions: Definitions): 
     return strategies.put(foldName(String(strategy['id'])), strategy, user)
   }
 
-  app.post('/strategies', (request, reply) => {
+  app.post('/strategies', async (request) =>
     write(() => {
       const body = checkPipelineTypes(request.body)
       checkSaver(request, strategies, body)
       if (!body.id) checkExactNameIsFree(definitions, body)
       save(body, userOf(request))
-    })
-    return reply.send()
-  })
+    }),
+  )
 
   app.put('/strategies/:id', (request) =>
     write(() => {
@@ -73,32 +70,12 @@ export function strategyRoutes(app: FastifyInstance, definitions: Definitions): 
     }),
   )
 
-  app.delete('/strategies/:application/:name', (request, reply) => {
-    write(() => {
-      const strategy = namedByPath(request, strategies)
-      checkWriter(request, strategy['application'])
-      removePipeline(definitions, strategies, strategy)
-    })
-    return reply.send()
-  })
-
-  app.post('/strategies/batchUpdate', (request, reply) => {
+  app.post('/strategies/batchUpdate', async (request) => {
     checkAdministrator(request)
     const bodies = checkBatch(definitions, request.body).map(checkPipelineTypes)
     write(() => {
       for (const body of bodies) save(body, userOf(request))
     })
-    return reply.send()
-  })
-
-  app.post('/strategies/move', (request, reply) => {
-    move(definitions, strategies, request)
-    return reply.send()
-  })
-
-  app.post('/actions/strategies/reorder', (request, reply) => {
-    reorder(definitions, strategies, request)
-    return reply.send()
   })
 }
 

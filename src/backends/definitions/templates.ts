@@ -33,7 +33,7 @@ export function templateRoutes(app: FastifyInstance, definitions: Definitions): 
     return pipelinesUsing(definitions, ids)
   })
 
-  app.post('/pipelineTemplates', (request, reply) => {
+  app.post('/pipelineTemplates', async (request) => {
     const body = withSecretsOf(definitions, checkBody(TemplateFields, request.body), [])
     const id = checkTemplateId(body)
     checkTemplateWriter(request, [body])
@@ -43,7 +43,6 @@ export function templateRoutes(app: FastifyInstance, definitions: Definitions): 
       if (templates.has(foldName(id))) throw refusal(`A pipeline template with the id "${id}" exists already.`)
       templates.put(foldName(id), body, userOf(request))
     })
-    return reply.send()
   })
 
   app.put('/pipelineTemplates/:id', (request) => {
@@ -63,7 +62,7 @@ export function templateRoutes(app: FastifyInstance, definitions: Definitions): 
     })
   })
 
-  app.delete('/pipelineTemplates/:id', (request, reply) => {
+  app.delete('/pipelineTemplates/:id', async (request) => {
     const id = pathValue(request, 'id')
     write(() => {
       checkTemplateWriter(request, [templates.get(foldName(id))])
@@ -72,7 +71,6 @@ export function templateRoutes(app: FastifyInstance, definitions: Definitions): 
       if (heirs.length > 0) throw refusal(`The template "${id}" is extended by: ${heirs.join(', ')}.`)
       if (!templates.remove(foldName(id))) throw missingDefinition(`pipeline template "${id}"`)
     })
-    return reply.send()
   })
 }
 

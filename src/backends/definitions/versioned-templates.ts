@@ -57,7 +57,7 @@ export function versionedTemplateRoutes(app: FastifyInstance, definitions: Defin
     return pipelinesUsing(definitions, [id], undecorated(id) === id ? undecorated : undefined)
   })
 
-  app.post('/v2/pipelineTemplates', async (request, reply) => {
+  app.post('/v2/pipelineTemplates', async (request) => {
     const sent = checkBody(TemplateFields, request.body)
     const id = undecorated(checkTemplateId(sent))
     // A version of another tag comes from one that was read.
@@ -71,7 +71,6 @@ export function versionedTemplateRoutes(app: FastifyInstance, definitions: Defin
       checkTemplateTriggers(request, body)
       saveVersion(definitions, { ...body, id }, tag, userOf(request))
     })
-    return reply.send()
   })
 
   app.put('/v2/pipelineTemplates/:id', async (request) => {
@@ -93,14 +92,13 @@ export function versionedTemplateRoutes(app: FastifyInstance, definitions: Defin
     })
   })
 
-  app.delete('/v2/pipelineTemplates/:id', (request, reply) => {
+  app.delete('/v2/pipelineTemplates/:id', async (request) => {
     const id = versionOf(request)
     write(() => {
       checkTemplateWriter(request, [templates.get(foldName(id))])
       checkUnused(definitions, [id])
       if (!templates.remove(foldName(id))) throw missingDefinition(`pipeline template "${id}"`)
     })
-    return reply.send()
   })
 }
 

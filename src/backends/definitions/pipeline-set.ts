@@ -1,11 +1,28 @@
-/** Removal of a pipeline or strategy together with its service account. */
-import type { FastifyRequest } from 'fastify'
+/** Routes that pipelines and strategies share: versions, removal, rename and order. */
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { JsonObject } from '../../json/values.ts'
 import { pathValue } from '../requests/request-values.ts'
 import { type DocumentStore, foldName } from '../stores/document-store.ts'
+import { checkWriter } from './authorization.ts'
 import type { Definitions } from './collections.ts'
-import { missingDefinition } from './requests.ts'
+import { move, reorder } from './pipeline-order.ts'
+import { missingDefinition, sendHistory } from './requests.ts'
 import { removeManagedAccount } from './service-accounts.ts'
+
+export function pipelineSetRoutes(app: FastifyInstance, definitions: Definitions, name: 'pipelines' | 'strategies'): void {
+  const store = definitions[name]
+
+  app.get(`/${name}/:id/history`, (request, reply) => sendHistory(request, reply, store, foldName(pathValue(request, 'id'))))
+  app.delete(`/${name}/:application/:name`, async (request) =>
+    definitions.write(() => {
+      const found = namedByPath(request, store)
+      checkWriter(request, found['application'])
+      removePipeline(definitions, store, found)
+    }),
+  )
+  app.post(`/${name}/move`, async (request) => move(definitions, store, request))
+  app.post(`/actions/${name}/reorder`, async (request) => reorder(definitions, store, request))
+}
 
 /** Belongs into the caller's transaction. */
 export function removePipeline(definitions: Definitions, store: DocumentStore, pipeline: JsonObject): void {
