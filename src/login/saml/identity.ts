@@ -6,17 +6,9 @@ import { findNameObjection } from '../../names/user-name.ts'
 import { joinNames, type Trace } from '../trace.ts'
 import { refuseUnless } from './refusal.ts'
 import type { AcceptedAssertion } from './response.ts'
+import type { SamlSettings } from './settings.ts'
 
-/** @see docs/contracts/authentication.md#saml: common keys */
-export interface IdentityMapping {
-  attributes: { firstName: string; lastName: string; roles: string; username: string | undefined; email: string | undefined }
-  /** With the flag `g`. */
-  rolesDelimiter: RegExp
-  lowercaseRoles: boolean
-  sortRoles: boolean
-  /** At least one of them, unless there are none. */
-  requiredRoles: readonly string[]
-}
+type IdentityMapping = SamlSettings['mapping']
 
 /** What an operator should know about the values of the roles attribute. */
 export interface RoleNotes {
@@ -77,7 +69,7 @@ function toRoles(values: readonly string[], mapping: IdentityMapping, notes: Rol
       notes.skipped(value)
       continue
     }
-    const parts = splitRoles(value, mapping.rolesDelimiter)
+    const parts = splitRoles(value, mapping.attributes.rolesDelimiter)
     if (values.length > 1 && parts.length > 1) notes.split(value)
     for (const part of parts) {
       const name = part.includes('CN=') ? firstCommonName(part) : part

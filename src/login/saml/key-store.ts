@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { loadKeyStoreIdentity } from '../../http/tls/key-material.ts'
 import { certificateLabel, pemBlocks } from '../../http/tls/pem.ts'
 import { explainUnreadable } from '../../storage/file-fault.ts'
+import type { SamlSettings } from './settings.ts'
 
 export interface KeyPair {
   readonly key: crypto.KeyObject
@@ -31,15 +32,8 @@ function toFile(location: string): string {
   return /^file:\/\//i.test(location) ? fileURLToPath(location) : location.replace(/^file:/i, '')
 }
 
-export interface KeyStoreLocation {
-  readonly location: string
-  readonly password: string
-  /** Name of the entry, where there are several. */
-  readonly alias: string | undefined
-}
-
 /** @throws {Error} the message says what to do */
-export function readKeyStore({ location, password, alias }: KeyStoreLocation): KeyPair {
+export function readKeyStore({ location, password, alias }: NonNullable<SamlSettings['keyStore']>): KeyPair {
   const { key, leaf } = loadKeyStoreIdentity({ key: 'saml.keyStore', file: toFile(location), password }, alias)
   return { key: crypto.createPrivateKey(key), certificate: leaf.toString() }
 }

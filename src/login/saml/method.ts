@@ -1,14 +1,13 @@
 /** Login by SAML 2.0. */
 import { type LoginMethodType, withOthers } from '../method-type.ts'
 import { samlAddresses } from './addresses.ts'
-import { SamlKeys } from './setting-keys.ts'
-import { isAddress, type SamlSettings, toSamlSettings } from './settings.ts'
+import { isAddress, type SamlSettings, samlKeys, toSamlSettings } from './settings.ts'
 
-export const samlMethod: LoginMethodType<SamlSettings, SamlKeys> = {
+export const samlMethod: LoginMethodType<SamlSettings> = {
   name: 'saml',
   title: 'SAML',
   kind: 'page',
-  keys: SamlKeys,
+  keys: samlKeys.keys,
   toSettings: toSamlSettings,
   describe: ({ registrations }) => `SAML (${registrations.map(({ id }) => id).join(', ')})`,
   async open(settings, context) {

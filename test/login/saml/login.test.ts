@@ -220,8 +220,7 @@ const roleRows: [what: string, delimiter: RegExp, values: string[], roles: strin
 for (const [what, rolesDelimiter, values, roles] of roleRows) {
   test(`auth-scenario 122: roles are read from ${what}`, () => {
     const mapping = {
-      attributes: { firstName: 'f', lastName: 'l', roles: 'r', username: undefined, email: undefined },
-      rolesDelimiter,
+      attributes: { firstName: 'f', lastName: 'l', roles: 'r', rolesDelimiter, username: undefined, email: undefined },
       lowercaseRoles: true,
       sortRoles: false,
       requiredRoles: [],
