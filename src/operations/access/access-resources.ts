@@ -16,22 +16,29 @@ export interface ResourcePermissions {
 
 type Call = (service: ServiceName, call: { path: string; query?: Record<string, string> }) => Promise<UpstreamAnswer>
 
+interface Place {
+  readonly kind: ResourcePermissions['kind']
+  readonly service: ServiceName
+  readonly path: string
+  readonly query?: Record<string, string>
+}
+
+const places = {
+  account: { kind: 'account', service: 'clouddriver', path: '/credentials', query: { expand: 'true' } },
+  buildService: { kind: 'build service', service: 'igor', path: '/buildServices' },
+  serviceAccount: { kind: 'service account', service: 'front50', path: '/serviceAccounts' },
+} as const satisfies Readonly<Record<Exclude<keyof AccessSubject, 'application'>, Place>>
+
 /** What cannot be read is left out: the decision does not need it. */
 export async function loadResourcePermissions(call: Call, subject: AccessSubject): Promise<ResourcePermissions[]> {
   const { application, account, buildService, serviceAccount } = subject
   const found = await Promise.all([
-    application === undefined ? undefined : ofApplication(call, application),
-    account === undefined
-      ? undefined
-      : ofEntry(call, { kind: 'account', service: 'clouddriver', path: '/credentials', query: { expand: 'true' } }, account),
-    buildService === undefined
-      ? undefined
-      : ofEntry(call, { kind: 'build service', service: 'igor', path: '/buildServices' }, buildService),
-    serviceAccount === undefined
-      ? undefined
-      : ofEntry(call, { kind: 'service account', service: 'front50', path: '/serviceAccounts' }, serviceAccount),
+    application && ofApplication(call, application),
+    account && ofEntry(call, places.account, account),
+    buildService && ofEntry(call, places.buildService, buildService),
+    serviceAccount && ofEntry(call, places.serviceAccount, serviceAccount),
   ])
-  return found.filter((one) => one !== undefined)
+  return found.filter((one) => typeof one === 'object')
 }
 
 /** Undefined when unknown. */
@@ -49,13 +56,6 @@ export async function applicationExists(call: Call, application: string): Promis
 async function ofApplication(call: Call, name: string): Promise<ResourcePermissions | undefined> {
   const found = await read(call, 'front50', { path: pathTo`/permissions/applications/${name}` })
   return isObject(found) ? { kind: 'application', name, permissions: permissionsIn(found) } : undefined
-}
-
-interface Place {
-  readonly kind: ResourcePermissions['kind']
-  readonly service: ServiceName
-  readonly path: string
-  readonly query?: Record<string, string>
 }
 
 async function ofEntry(call: Call, place: Place, wanted: string): Promise<ResourcePermissions | undefined> {

@@ -4,6 +4,7 @@ import { z } from 'zod'
 import type { User } from '../../http/request-state.ts'
 import { toUserKey } from '../../names/user-name.ts'
 import type { Permissions, PermissionView } from '../../permissions/permissions.ts'
+import { get, post } from '../declare.ts'
 import { formatDemands, tellsWhoAsks } from '../demands.ts'
 import type { Operation, OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
@@ -76,10 +77,7 @@ const errors = {
 /** @param operations What is served, this operation included once the list is complete */
 export function createAccessOperations(operations: () => readonly Operation[]): Operation[] {
   return [
-    {
-      id: 'explainAccessUsingGET',
-      method: 'GET',
-      path: '/auth/explain',
+    get('explainAccessUsingGET', '/auth/explain', {
       demands: tellsWhoAsks,
       summary: 'Explain access to an operation',
       description: 'Whether the caller may call an operation, and which rule decides. Nothing is executed.',
@@ -87,11 +85,8 @@ export function createAccessOperations(operations: () => readonly Operation[]): 
       handle: (request, platform) => explainAccess(request, request.query, platform, operations()),
       answer: AccessExplanation,
       errors,
-    },
-    {
-      id: 'explainAccessesUsingPOST',
-      method: 'POST',
-      path: '/auth/explain',
+    }),
+    post('explainAccessesUsingPOST', '/auth/explain', {
       demands: tellsWhoAsks,
       changesNothing: true,
       summary: 'Explain access to several operations',
@@ -105,7 +100,7 @@ export function createAccessOperations(operations: () => readonly Operation[]): 
       },
       answer: z.object({ explanations: z.array(AccessExplanation) }).meta({ id: 'AccessExplanations' }),
       errors,
-    },
+    }),
   ]
 }
 

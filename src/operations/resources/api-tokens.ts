@@ -11,7 +11,7 @@ import { requireAdministrator } from '../access/application-access.ts'
 import { mayMintTokens } from '../access/token-minting.ts'
 import { get, operationsWith, post } from '../declare.ts'
 import { adminOnly, demandsNothing, ownAffair } from '../demands.ts'
-import { DirectAnswer, type Operation, type OperationRequest } from '../operation.ts'
+import type { Operation, OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
 import { nothing } from '../schemas.ts'
 import { checkList } from '../upstream-shape.ts'
@@ -95,7 +95,6 @@ export const apiTokenOperations: Operation[] = [
   token.get('listAllUserTokensUsingGET', '/auth/apiTokens/admin/users', {
     demands: adminOnly,
     summary: 'List API tokens of all users',
-    description: 'The API tokens of all users. For administrators.',
     handle: async (_request, platform) => (await tokensOf(platform).listAll('USER')).map(toToken),
     answer: z.array(Token),
   }),
@@ -125,7 +124,6 @@ export const apiTokenOperations: Operation[] = [
     handle: async (request, platform) => {
       const { token, tokens, by } = await findManaged(request, platform)
       await tokens.revoke(token.id, by)
-      return new DirectAnswer(204)
     },
     success: 204,
     answer: nothing,

@@ -22,7 +22,6 @@ export const artifactOperations: Operation[] = [
   put('getArtifactUsingPUT', '/artifacts/fetch', {
     demands: sharedKnowledge,
     summary: 'Fetch an artifact',
-    description: 'The content of an artifact.',
     body: { schema: AnyObject, shown: Artifact, required: true },
     handle: async ({ body }) =>
       new StreamedAnswer('clouddriver', { method: 'PUT', path: '/artifacts/fetch', body, headers: { accept: '*/*' } }),

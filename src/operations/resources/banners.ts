@@ -49,7 +49,6 @@ export const bannerOperations: Operation[] = [
   }),
   get('getBannerUsingGET', onePath, {
     summary: 'Get an announcement',
-    description: 'One banner.',
     handle: (request, { banners }) => banners.find(idOf(request)),
     answer: Banner,
     errors: unknown,
@@ -64,11 +63,7 @@ export const bannerOperations: Operation[] = [
   }),
   remove('deleteBannerUsingDELETE', onePath, {
     summary: 'Delete an announcement',
-    description: 'Deletes one banner.',
-    handle: async (request, { banners }) => {
-      await banners.remove(idOf(request))
-      return new DirectAnswer(204)
-    },
+    handle: (request, { banners }) => banners.remove(idOf(request)),
     success: 204,
     answer: nothing,
     errors: unknown,

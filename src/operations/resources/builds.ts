@@ -43,7 +43,6 @@ const byPath: Operation[] = [
   get('getJobConfigUsingGET', '/v2/builds/{buildMaster}/jobs/**', {
     core: true,
     summary: 'Get a build job',
-    description: 'Configuration of a job.',
     forward: { service: 'igor', path: '/jobs/{buildMaster}/{rest}' },
     on404: { message: (request) => `There is no ${jobOf(request)}.` },
     whenDisabled: {},

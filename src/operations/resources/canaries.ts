@@ -95,7 +95,6 @@ const configurations: Operation[] = ofOptionalService('kayenta', '/v2', [
 const surroundings: Operation[] = ofOptionalService('kayenta', '/v2/canaries', [
   decided.get('listCredentialsUsingGET', '/v2/canaries/credentials', {
     summary: 'List canary accounts',
-    description: 'Accounts of kayenta.',
     whenDisabled: [],
     answer: z.array(CanaryAccount),
   }),
@@ -178,13 +177,9 @@ const historyPath = '/canaryDeployments/{canaryDeploymentId}/canaryAnalysisHisto
 
 /** Canary analysis of the first generation (mine). */
 const firstGeneration: Operation[] = ofOptionalService('mine', '', [
-  decided.get('showCanaryUsingGET', '/canaries/{id}', {
-    summary: 'Get a first-generation canary',
-    answer: Canary,
-  }),
+  decided.get('showCanaryUsingGET', '/canaries/{id}', { summary: 'Get a first-generation canary', answer: Canary }),
   decided.post('generateCanaryResultUsingPOST', '/canaries/{id}/generateCanaryResult', {
     summary: 'Compute the result of a canary',
-    description: 'Has the result of a canary computed now.',
     body: { schema: z.looseObject({ duration: integer.optional(), durationUnit: textModel.optional() }), required: false },
     handle: async (request, platform) => void (await order(request, platform, 'POST', 'generateCanaryResult')),
     success: 201,
@@ -198,13 +193,11 @@ const firstGeneration: Operation[] = ofOptionalService('mine', '', [
   }),
   decided.get('showCanaryAnalysisHistoryUsingGET', historyPath, {
     summary: 'List analyses of a canary deployment',
-    description: 'Analyses of one deployment of a canary.',
     answer: z.array(CanaryAnalysis),
   }),
   get('canaryConfigNamesForApplicationUsingGET', '/canaryConfig/names', {
     demands: application('READ', 'query'),
     summary: 'List names of canary configurations',
-    description: 'Names of the canary configurations of an application.',
     query: { application: nonEmpty },
     whenDisabled: [],
     answer: TextList,

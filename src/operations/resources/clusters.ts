@@ -22,7 +22,6 @@ export const clusterOperations: Operation[] = [
   }),
   get('getClustersUsingGET1', '/applications/{application}/clusters/{account}', {
     summary: 'List clusters in an account',
-    description: 'Clusters of an application in one account.',
     answer: z.array(Cluster),
   }),
   get('getClustersUsingGET', clusterPath, {

@@ -19,38 +19,34 @@ const Order = z
 const taskFailures = { 400: 'The task that makes the change failed or did not finish in time.' }
 
 export const orderOperations: Operation[] = [
-  post('reorderPipelinesUsingPOST', '/actions/pipelines/reorder', {
-    demands: writesDefinitions,
-    summary: 'Reorder pipelines',
-    description: 'Stores the order of the pipelines of an application, and returns when it is stored.',
-    body: { schema: Order, required: true },
-    handle: (request, platform) => reorder(request, platform, false),
-    answer: TaskModel,
-    errors: taskFailures,
-  }),
-  post('reorderStrategiesUsingPOST', '/actions/strategies/reorder', {
-    demands: writesDefinitions,
-    summary: 'Reorder strategies',
-    description: 'Stores the order of the deployment strategies of an application, and returns when it is stored.',
-    body: { schema: Order, required: true },
-    handle: (request, platform) => reorder(request, platform, true),
-    answer: TaskModel,
-    errors: taskFailures,
-  }),
+  reorders('reorderPipelinesUsingPOST', 'pipelines', 'pipelines'),
+  reorders('reorderStrategiesUsingPOST', 'strategies', 'deployment strategies'),
 ]
 
+function reorders(id: string, kind: 'pipelines' | 'strategies', what: string): Operation {
+  return post(id, `/actions/${kind}/reorder`, {
+    demands: writesDefinitions,
+    summary: `Reorder ${kind}`,
+    description: `Stores the order of the ${what} of an application, and returns when it is stored.`,
+    body: { schema: Order, required: true },
+    handle: (request, platform) => reorder(request, platform, kind),
+    answer: TaskModel,
+    errors: taskFailures,
+  })
+}
+
 /** @see docs/contracts/orchestration.md#jobs: each field is base64 of its own JSON. */
-function reorder(request: OperationRequest, platform: Platform, isStrategy: boolean): Promise<FinishedTask> {
+function reorder(request: OperationRequest, platform: Platform, kind: 'pipelines' | 'strategies'): Promise<FinishedTask> {
   const { application, idsToIndices } = request.body as z.infer<typeof Order>
   return runTask(request, platform, {
     application,
-    description: `Reorder ${isStrategy ? 'strategies' : 'pipelines'}`,
+    description: `Reorder ${kind}`,
     job: [
       {
         type: 'reorderPipelines',
         application: toBase64Json(application),
         idsToIndices: toBase64Json(idsToIndices),
-        isStrategy: toBase64Json(isStrategy),
+        isStrategy: toBase64Json(kind === 'strategies'),
         user: usernameOf(request),
       },
     ],

@@ -41,7 +41,6 @@ export const deliveryConfigOperations: Operation[] = ofOptionalService('keel', '
   }),
   decided.remove('deleteDeliveryConfigUsingDELETE', `${configsPath}/{name}`, {
     summary: 'Delete a delivery configuration by name',
-    description: 'Deletes a delivery configuration.',
     answer: DeliveryConfig.optional(),
   }),
   checking.post('validateDeliveryConfigUsingPOST', `${configsPath}/validate`, {

@@ -2,7 +2,8 @@
 import { z } from 'zod'
 import { eventStreamType } from '../../live/event-stream.ts'
 import type { LiveSubject } from '../../live/source.ts'
-import { type Demands, streamsApplication, streamsExecution, streamsTask } from '../demands.ts'
+import { get } from '../declare.ts'
+import { streamsApplication, streamsExecution, streamsTask } from '../demands.ts'
 import { LiveAnswer, type Operation } from '../operation.ts'
 
 const common =
@@ -15,62 +16,45 @@ const tooMany = {
   503: 'The replica serves as many event streams as it may, or is stopping.',
 }
 
-interface Stream {
-  id: string
-  path: string
-  demands: Demands
-  summary: string
-  description: string
-  unknown?: string
-  subject: (path: Readonly<Record<string, string>>) => LiveSubject
-}
+type Stream = Pick<Operation, 'demands' | 'summary'> & { description: string; kind: LiveSubject['kind']; unknown?: string }
 
-function stream({ id, path, demands, summary, description, unknown, subject }: Stream): Operation {
-  return {
-    id,
-    method: 'GET',
-    path,
+function stream(id: string, path: string, { demands, summary, description, kind, unknown }: Stream): Operation {
+  return get(id, path, {
     demands,
     summary,
     description: `${description} ${common}`,
-    handle: async (request) => new LiveAnswer(subject(request.path)),
+    handle: async (request) => new LiveAnswer({ kind, name: request.path[kind === 'application' ? kind : 'id'] ?? '' }),
     answer: z.string(),
     answerType: eventStreamType,
     errors: unknown === undefined ? tooMany : { 404: unknown, ...tooMany },
-  }
+  })
 }
 
 export const executionStreamOperations: Operation[] = [
-  stream({
-    id: 'streamExecutionUsingGET',
-    path: '/executions/{id}/events',
+  stream('streamExecutionUsingGET', '/executions/{id}/events', {
     demands: streamsExecution,
     summary: 'Follow an execution',
     description:
       'Streams the changes of an execution. Each event `execution` has the whole summary: its state and that of its stages, without contexts and outputs. The first comes at once.',
     unknown: 'There is no execution with this id.',
-    subject: ({ id = '' }) => ({ kind: 'execution', name: id }),
+    kind: 'execution',
   }),
-  stream({
-    id: 'streamExecutionsUsingGET',
-    path: '/applications/{application}/executions/events',
+  stream('streamExecutionsUsingGET', '/applications/{application}/executions/events', {
     demands: streamsApplication,
     summary: 'Follow executions of an application',
     description:
       'Streams the changes of an application. Begins with `ready`, which names the parts that are reported. Each event `execution` has the summary of an execution that has changed or is new; `removed` has the id of one that was deleted; `changed` names a part to read again: `tasks`, `infrastructure` or `definitions`, where its service is embedded.',
-    subject: ({ application = '' }) => ({ kind: 'application', name: application }),
+    kind: 'application',
   }),
 ]
 
 export const taskStreamOperations: Operation[] = [
-  stream({
-    id: 'streamTaskUsingGET',
-    path: '/tasks/{id}/events',
+  stream('streamTaskUsingGET', '/tasks/{id}/events', {
     demands: streamsTask,
     summary: 'Follow a task',
     description:
       'Streams the changes of a task. Each event `task` has the whole summary: its state and that of its steps. The first comes at once.',
     unknown: 'There is no task with this id.',
-    subject: ({ id = '' }) => ({ kind: 'task', name: id }),
+    kind: 'task',
   }),
 ]

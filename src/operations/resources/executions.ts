@@ -134,7 +134,6 @@ export const executionOperations: Operation[] = [
   }),
   control.put('resumePipelineUsingPUT', '/pipelines/{id}/resume', {
     summary: 'Resume an execution',
-    description: 'Resumes a paused execution.',
     handle: (request) => change(request, 'PUT', pathTo`/pipelines/${request.path['id'] as string}/resume`),
   }),
   execution.put('restartStageUsingPUT', '/pipelines/{id}/stages/{stageId}/restart', {

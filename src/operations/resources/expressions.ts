@@ -22,25 +22,24 @@ const methods: readonly Method[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELE
 const expression = textModel.describe('In the expression language of pipelines, percent-encoded.')
 const ExpressionRequest = z.looseObject({ expression }).meta({ id: 'ExpressionRequest' })
 
-const shared = {
+/** Gate offers the address under seven methods; all evaluate. */
+const ofExecution: Operation[] = methods.map((method) => ({
+  id: `evaluateExpressionForExecutionUsing${method}`,
   core: true,
+  method,
   path,
+  demands: readsExecution,
   summary: 'Evaluate an expression',
   changesNothing: true,
+  ...formOf(method),
   answer: Evaluation,
   errors: { 404: 'There is no execution with this id.' },
-} satisfies Partial<Operation>
+}))
 
-/** Gate offers the address under seven methods; all evaluate. */
-const ofExecution: Operation[] = methods.map((method) => {
-  const id = `evaluateExpressionForExecutionUsing${method}`
+function formOf(method: Method): Partial<Operation> {
   switch (method) {
     case 'POST':
       return {
-        ...shared,
-        id,
-        method,
-        demands: readsExecution,
         description: 'Evaluates an expression: the body as text, the field `expression` of a JSON body, or the query parameter.',
         query: { expression: expression.optional() },
         body: { schema: z.union([z.string(), AnyObject]), shown: ExpressionRequest, required: false, text: true },
@@ -48,10 +47,6 @@ const ofExecution: Operation[] = methods.map((method) => {
       }
     case 'OPTIONS':
       return {
-        ...shared,
-        id,
-        method,
-        demands: readsExecution,
         description: 'With an expression: evaluates it. Without: lists the methods. Answers to preflights never come from here.',
         query: { expression: expression.optional() },
         handle: async (request) =>
@@ -60,17 +55,9 @@ const ofExecution: Operation[] = methods.map((method) => {
             : evaluate(request, request.query['expression']),
       }
     default:
-      return {
-        ...shared,
-        id,
-        method,
-        demands: readsExecution,
-        query: { expression },
-        forward: { service: 'orca', method: 'GET' },
-        on404: { message: unknownExecution },
-      }
+      return { query: { expression }, forward: { service: 'orca', method: 'GET' }, on404: { message: unknownExecution } }
   }
-})
+}
 
 const ofStages: Operation[] = [
   get('evaluateExpressionForExecutionAtStageUsingGET', '/pipelines/{id}/{stageId}/evaluateExpression', {

@@ -4,9 +4,9 @@ import { z } from 'zod'
 import { GatewayError } from '../../errors.ts'
 import type { FormUser, FormUsers } from '../../login/form/form-users.ts'
 import { toUserKey } from '../../names/user-name.ts'
-import { operationsWith, post, put } from '../declare.ts'
+import { operationsWith } from '../declare.ts'
 import { adminInPerson } from '../demands.ts'
-import { DirectAnswer, type Operation, type OperationRequest } from '../operation.ts'
+import type { Operation, OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
 import { nothing } from '../schemas.ts'
 
@@ -59,8 +59,7 @@ export const formUserOperations: Operation[] = [
     },
     answer: z.array(KnownUser),
   }),
-  post('addFormUserUsingPOST', '/auth/users', {
-    demands: adminInPerson,
+  user.post('addFormUserUsingPOST', '/auth/users', {
     summary: 'Add a user',
     description: 'Adds a user of the login form. Only this response contains a generated password.',
     body: { schema: NewUser, required: true },
@@ -82,8 +81,7 @@ export const formUserOperations: Operation[] = [
     handle: setPassword,
     answer: ShownPassword,
   }),
-  put('setFormUserRolesUsingPUT', `${path}/roles`, {
-    demands: adminInPerson,
+  user.put('setFormUserRolesUsingPUT', `${path}/roles`, {
     summary: 'Replace roles',
     description: 'Replaces the roles of a user of the login form, whose sessions end. The next login has the new ones.',
     body: { schema: NewRoles, required: true },
@@ -102,16 +100,11 @@ export const formUserOperations: Operation[] = [
     handle: async (request, platform) => {
       const { name } = administered(platform).find(request.path['username'] as string)
       await platform.login.unlock(name)
-      return new DirectAnswer(204)
     },
     success: 204,
     answer: nothing,
   }),
-  {
-    id: 'removeFormUserUsingDELETE',
-    method: 'DELETE',
-    path,
-    demands: adminInPerson,
+  user.remove('removeFormUserUsingDELETE', path, {
     summary: 'Remove a user',
     description: 'Removes a user of the login form, with sessions and API tokens.',
     handle: async (request, platform) => {
@@ -122,7 +115,7 @@ export const formUserOperations: Operation[] = [
     },
     answer: Removed,
     errors: { ...none, 409: 'The user is the only administrator.' },
-  },
+  }),
 ]
 
 /** @throws {GatewayError} NOT_FOUND */

@@ -22,7 +22,6 @@ export const loadBalancerOperations: Operation[] = [
   ofProvider.get('getAllUsingGET', '/loadBalancers', {
     demands: filteredByAccounts,
     summary: 'List load balancers',
-    description: 'Load balancers of a cloud provider.',
     forward: { service: 'clouddriver', path: '/{provider}/loadBalancers' },
     cost: 5,
     answer: z.array(LoadBalancerItem),

@@ -52,7 +52,6 @@ export const loginSessionOperations: Operation[] = [
       const username = await whose(request, platform)
       const current = platform.login.sessionKeyOf(request.state)
       if (username !== undefined) await platform.login.endOtherSessionsOf(username, current)
-      return new DirectAnswer(204)
     },
     errors,
   }),
@@ -63,7 +62,6 @@ export const loginSessionOperations: Operation[] = [
       const username = await whose(request, platform)
       const ended = username !== undefined && (await platform.login.endSessionOf(username, id))
       if (!ended) throw new GatewayError('NOT_FOUND', 'There is no such session, or it has ended already.')
-      return new DirectAnswer(204)
     },
     errors: { ...errors, 404: 'There is no such session.' },
   }),

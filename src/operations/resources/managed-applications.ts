@@ -42,17 +42,14 @@ const applications: Operation[] = ofOptionalService('keel', '/managed', [
   }),
   remove('deleteManifestByAppUsingDELETE', `${applicationPath}/config`, {
     summary: 'Delete the delivery configuration',
-    description: 'Deletes the delivery configuration of an application.',
     answer: DeliveryConfig.optional(),
   }),
   post('pauseApplicationUsingPOST', `${applicationPath}/pause`, {
     summary: 'Pause management of an application',
-    description: 'Stops managing an application.',
     answer: nothing,
   }),
   remove('resumeApplicationUsingDELETE', `${applicationPath}/pause`, {
     summary: 'Resume management of an application',
-    description: 'Resumes the management of an application.',
     answer: nothing,
   }),
   change.post('createPinUsingPOST', `${applicationPath}/pin`, {
@@ -110,7 +107,6 @@ const environments: Operation[] = ofOptionalService('keel', '/managed', [
   }),
   change.post('retryVerificationUsingPOST', '/managed/{application}/environment/{environment}/verifications/retry', {
     summary: 'Retry a verification',
-    description: 'Runs a verification again.',
     forward: { service: 'keel', path: `${verificationsPath}/retry` },
   }),
 ])

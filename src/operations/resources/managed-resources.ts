@@ -27,18 +27,15 @@ export const managedResourceOperations: Operation[] = ofOptionalService('keel', 
   }),
   get('getResourceStatusUsingGET', '/managed/resources/{resourceId}/status', {
     summary: 'Get the state of a resource',
-    description: 'State of a managed resource.',
     handle: resourceStatus,
     answer: z.object({ status: z.string() }),
   }),
   post('pauseResourceUsingPOST', '/managed/resources/{resourceId}/pause', {
     summary: 'Pause management of a resource',
-    description: 'Stops managing a resource.',
     answer: nothing,
   }),
   remove('resumeResourceUsingDELETE', '/managed/resources/{resourceId}/pause', {
     summary: 'Resume management of a resource',
-    description: 'Resumes the management of a resource.',
     answer: nothing,
   }),
   post('diffResourceUsingPOST', '/managed/resources/diff', {

@@ -36,7 +36,6 @@ export const managedOperations: Operation[] = ofOptionalService('keel', '/manage
   post('graphqlUsingPOST', '/managed/graphql', {
     demands: decidedByService,
     summary: 'Query managed delivery with GraphQL',
-    description: 'A GraphQL query about managed delivery.',
     body: { schema: AnyObject, shown: GraphqlRequest, required: true },
     answer: GraphqlAnswer,
   }),

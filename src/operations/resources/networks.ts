@@ -30,10 +30,7 @@ export const networkOperations: Operation[] = [
     description: 'Subnets of one cloud provider; an unknown provider has none.',
     answer: z.array(Subnet),
   }),
-  get('allUsingGET', '/networks', {
-    summary: 'List networks by provider',
-    answer: z.record(z.string(), z.array(Network)),
-  }),
+  get('allUsingGET', '/networks', { summary: 'List networks by provider', answer: z.record(z.string(), z.array(Network)) }),
   get('allByCloudProviderUsingGET', '/networks/{cloudProvider}', {
     summary: 'List networks of a provider',
     answer: z.array(Network),

@@ -65,7 +65,6 @@ const firewalls: Operation[] = [
   get('allFirewallsByAccountAndRegionUsingGET', '/firewalls/{account}/{region}', {
     demands: readsAccount,
     summary: 'List firewalls of a region',
-    description: 'Security groups of a region.',
     query: { provider },
     forward: { service: 'clouddriver', path: '/securityGroups/{account}/{provider}', fromPath: ['region'] },
     answer: z.array(SecurityGroupSummary),

@@ -15,7 +15,6 @@ export const snapshotOperations: Operation[] = [
     core: true,
     demands: readsApplicationOnAccount,
     summary: 'Get the latest snapshot',
-    description: 'The latest snapshot of an application in an account.',
     forward: { service: 'front50', path: '/snapshots/{application}-{account}' },
     pick: checkOwn,
     answer: SnapshotModel,

@@ -32,7 +32,6 @@ export const systemOperations: Operation[] = [
   get('getVersionUsingGET', '/version', {
     demands: tellsWhoAsks,
     summary: 'Get the version',
-    description: 'The version of this gateway.',
     handle: async (_request, platform) => ({ version: platform.version }),
     answer: z.object({ version: z.string() }),
   }),
@@ -51,11 +50,8 @@ export const systemOperations: Operation[] = [
     handle: answerHealth,
   }),
   // Below /health everything needs a login, as in Gate; probes, which cannot log in, have paths of their own.
-  ...['/livez', '/health/liveness'].map(
-    (path, index): Operation => ({
-      id: `livenessUsingGET${index === 0 ? '' : index}`,
-      method: 'GET',
-      path,
+  ...['/livez', '/health/liveness'].map((path, index) =>
+    get(`livenessUsingGET${index || ''}`, path, {
       demands: aboutGateway,
       summary: index === 0 ? 'Check liveness' : 'Check liveness (older address)',
       description: `Whether the process runs: always UP when it can answer.${index === 0 ? ' Without login.' : ''}`,
@@ -64,11 +60,8 @@ export const systemOperations: Operation[] = [
       handle: async () => ({ status: 'UP' }),
     }),
   ),
-  ...['/readyz', '/health/readiness'].map(
-    (path, index): Operation => ({
-      id: `readinessUsingGET${index === 0 ? '' : index}`,
-      method: 'GET',
-      path,
+  ...['/readyz', '/health/readiness'].map((path, index) =>
+    get(`readinessUsingGET${index || ''}`, path, {
       demands: aboutGateway,
       summary: index === 0 ? 'Check readiness' : 'Check readiness (older address)',
       description:
@@ -91,11 +84,8 @@ export const systemOperations: Operation[] = [
     summary: 'Get metrics',
     description: 'The same metrics, for a logged-in user.',
   }),
-  ...['/openapi.json', '/v3/api-docs', '/v2/api-docs'].map(
-    (path, index): Operation => ({
-      id: `apiDocumentUsingGET${index === 0 ? '' : index}`,
-      method: 'GET',
-      path,
+  ...['/openapi.json', '/v3/api-docs', '/v2/api-docs'].map((path, index) =>
+    get(`apiDocumentUsingGET${index || ''}`, path, {
       demands: aboutGateway,
       summary: 'Get the API document',
       description: 'This document: OpenAPI 3.1 of everything that is served.',
@@ -103,14 +93,10 @@ export const systemOperations: Operation[] = [
       handle: answerApiDocument,
     }),
   ),
-  ...['/swagger-ui/index.html', '/swagger-ui.html', '/reference'].map(
-    (path, index): Operation => ({
-      id: `apiReferenceUsingGET${index === 0 ? '' : index}`,
-      method: 'GET',
-      path,
+  ...['/swagger-ui/index.html', '/swagger-ui.html', '/reference'].map((path, index) =>
+    get(`apiReferenceUsingGET${index || ''}`, path, {
       demands: aboutGateway,
       summary: 'Browse the API',
-      description: 'A page to browse the API.',
       answer: z.string(),
       answerType: 'text/html',
       handle: async (request) => referencePage(request.state.baseUrl),
@@ -119,7 +105,6 @@ export const systemOperations: Operation[] = [
   get('apiReferenceScriptUsingGET', '/swagger-ui/{file}', {
     demands: aboutGateway,
     summary: 'Get the reference script',
-    description: 'The script of the page to browse the API.',
     answer: textModel,
     answerType: 'text/javascript',
     errors: { 404: 'There is no such file.' },

@@ -52,10 +52,7 @@ export const taskOperations: Operation[] = [
     summary: 'Submit a task to an application',
     description: `Submits a task for an application, whatever application its body names.${orPlan}`,
     body: { schema: AnyObject, shown: TaskRequest, required: true },
-    handle: (request, platform) => {
-      const task = { ...(request.body as JsonObject), application: request.path['application'] }
-      return submit(request, platform, task)
-    },
+    handle: (request, platform) => submit(request, platform, taskOfPath(request)),
     answer: Ref,
   }),
   post('judgeTaskUsingPOST', '/applications/{application}/tasks/judge', {
@@ -67,10 +64,7 @@ export const taskOperations: Operation[] = [
       'Why a task would be rejected and what it would do, as things are now: stage types, fields, accounts, the requirements of its ' +
       'operations, traffic guards. Nothing is stored and nothing changes. With an external Orca, Fairlead judges the rights and the form alone.',
     body: { schema: AnyObject, shown: TaskRequest, required: true },
-    handle: (request, platform) => {
-      const task = { ...(request.body as JsonObject), application: request.path['application'] }
-      return judge(request, platform, task)
-    },
+    handle: (request, platform) => judge(request, platform, taskOfPath(request)),
     answer: TaskJudgement,
   }),
   task.get('getTaskUsingGET', '/applications/{application}/tasks/{id}', {
@@ -84,7 +78,6 @@ export const taskOperations: Operation[] = [
   task.put('cancelTaskUsingPUT', '/applications/{application}/tasks/{id}/cancel', {
     demands: executesTask,
     summary: 'Cancel a task (older address)',
-    description: 'Cancels a task; the older address.',
     handle: (request) => change(request, 'PUT', pathTo`/tasks/${request.path['id'] as string}/cancel`),
     answer: nothing,
   }),
@@ -146,6 +139,10 @@ export const taskOperations: Operation[] = [
     answer: CloudOperation,
   }),
 ]
+
+function taskOfPath({ body, path }: OperationRequest): JsonObject {
+  return { ...(body as JsonObject), application: path['application'] }
+}
 
 async function submit(request: OperationRequest, platform: Platform, given: JsonObject): Promise<JsonObject> {
   const { plan, body: task } = startModeOf(given)

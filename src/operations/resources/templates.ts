@@ -69,9 +69,7 @@ const firstVersion: Operation[] = [
     forward: { service: 'orca', path: '/pipelineTemplate' },
     answer: PipelineTemplate,
   }),
-  template.get('getPipelineTemplateUsingGET', '/pipelineTemplates/{id}', {
-    summary: 'Get a version-1 template',
-  }),
+  template.get('getPipelineTemplateUsingGET', '/pipelineTemplates/{id}', { summary: 'Get a version-1 template' }),
   submission.post('updatePipelineTemplateUsingPOST', '/pipelineTemplates/{id}', {
     demands: updatesTemplate,
     summary: 'Update a version-1 template',
