@@ -1,44 +1,44 @@
 /** Lists of Slack, PagerDuty and Gremlin, as the web UI shows them. */
 import { GatewayError } from '../errors.ts'
-import { listOf } from '../json/values.ts'
-import { type ConfiguredCall, readConfigured } from './call-configured.ts'
+import { fieldOf, listOf } from '../json/values.ts'
+import { readConfigured } from './call-configured.ts'
 import type { IntegrationSettings } from './settings.ts'
 
 type Entry = Readonly<Record<string, unknown>>
-
-export interface IntegrationLists {
-  /** @throws {GatewayError} NOT_FOUND where it is not configured; UPSTREAM_… as the others */
-  slackChannels(): Promise<unknown[]>
-  pagerDutyServices(): Promise<Entry[]>
-  /** By escalation policy, those of the first level first. */
-  pagerDutyOnCalls(): Promise<Record<string, Entry[]>>
-  /** @param apiKey The key of the user. */
-  gremlinTemplates(kind: 'command' | 'target', apiKey: string): Promise<unknown[]>
-}
 
 const idleMs = 20_000
 const pagerDutyKeptMs = 300_000
 /** Against a list that never ends. */
 const maxPages = 200
 
-export function createIntegrationLists({ slack, pagerDuty, gremlin }: IntegrationSettings, now: () => number): IntegrationLists {
-  const call = (name: string, url: string, headers: Record<string, string>): ConfiguredCall => ({
-    name,
-    method: 'GET',
-    url: new URL(url),
-    headers: { accept: 'application/json', ...headers },
-    idleMs,
-  })
+/** Each list throws NOT_FOUND where its service is not configured, and UPSTREAM_… as other calls. */
+export class IntegrationLists {
+  readonly slackChannels: () => Promise<unknown[]>
+  readonly pagerDutyServices: () => Promise<Entry[]>
+  /** By escalation policy, those of the first level first. */
+  readonly pagerDutyOnCalls: () => Promise<Record<string, Entry[]>>
+  readonly #settings: IntegrationSettings
 
-  async function readChannels(): Promise<unknown[]> {
-    const { baseUrl, token } = configured(slack, 'Slack', 'slack.token')
+  constructor(settings: IntegrationSettings, now: () => number) {
+    this.#settings = settings
+    this.slackChannels = keep(() => this.#readChannels(), settings.slack?.keptMs ?? 0, now)
+    this.pagerDutyServices = keep(() => this.#readServices(), pagerDutyKeptMs, now)
+    this.pagerDutyOnCalls = keep(() => this.#readOnCalls(), pagerDutyKeptMs, now)
+  }
+
+  /** @param apiKey The key of the user. */
+  async gremlinTemplates(kind: 'command' | 'target', apiKey: string): Promise<unknown[]> {
+    const { baseUrl } = configured(this.#settings.gremlin, 'Gremlin', 'integrations.gremlin.enabled')
+    return listOf(await read('Gremlin', `${baseUrl}/templates/${kind}`, { authorization: `Key ${apiKey}` }))
+  }
+
+  async #readChannels(): Promise<unknown[]> {
+    const { baseUrl, token } = configured(this.#settings.slack, 'Slack', 'slack.token')
     const channels: unknown[] = []
     let cursor = ''
     for (let page = 0; page < maxPages; page++) {
       const query = new URLSearchParams({ limit: '1000', exclude_archived: 'true', ...(cursor && { cursor }) })
-      const answer = await readConfigured(
-        call('Slack', `${baseUrl}/conversations.list?${query}`, { authorization: `Bearer ${token}` }),
-      )
+      const answer = await read('Slack', `${baseUrl}/conversations.list?${query}`, { authorization: `Bearer ${token}` })
       const { ok, error, channels: found, response_metadata: more } = answer as SlackAnswer
       if (ok !== true) throw new GatewayError('UPSTREAM_UNREADABLE', `Slack rejected the request: ${String(error)}.`)
       channels.push(...listOf(found))
@@ -48,36 +48,31 @@ export function createIntegrationLists({ slack, pagerDuty, gremlin }: Integratio
     return channels
   }
 
-  async function readPagerDuty(path: string, list: 'services' | 'oncalls'): Promise<Entry[]> {
-    const { baseUrl, token } = configured(pagerDuty, 'PagerDuty', 'pager-duty.token')
+  async #readServices(): Promise<Entry[]> {
+    const services = await this.#readPagerDuty('/services?include%5B%5D=integrations&total=true&limit=100', 'services')
+    return services.map(toService)
+  }
+
+  async #readOnCalls(): Promise<Record<string, Entry[]>> {
+    return groupByPolicy(await this.#readPagerDuty('/oncalls?limit=100', 'oncalls'))
+  }
+
+  async #readPagerDuty(path: string, list: 'services' | 'oncalls'): Promise<Entry[]> {
+    const { baseUrl, token } = configured(this.#settings.pagerDuty, 'PagerDuty', 'pager-duty.token')
+    const headers = { accept: 'application/vnd.pagerduty+json;version=2', authorization: `Token token=${token}` }
     const entries: Entry[] = []
     for (let page = 0; page < maxPages; page++) {
-      const answer = await readConfigured(
-        call('PagerDuty', `${baseUrl}${path}&offset=${entries.length}`, {
-          accept: 'application/vnd.pagerduty+json;version=2',
-          authorization: `Token token=${token}`,
-        }),
-      )
-      const found = listOf((answer as Record<string, unknown> | null)?.[list]) as Entry[]
+      const answer = await read('PagerDuty', `${baseUrl}${path}&offset=${entries.length}`, headers)
+      const found = listOf(fieldOf(answer, list)) as Entry[]
       entries.push(...found)
-      if ((answer as { more?: unknown }).more !== true || found.length === 0) break
+      if (fieldOf(answer, 'more') !== true || found.length === 0) break
     }
     return entries
   }
+}
 
-  return {
-    slackChannels: keep(readChannels, slack?.keptMs ?? 0, now),
-    pagerDutyServices: keep(
-      async () => (await readPagerDuty('/services?include%5B%5D=integrations&total=true&limit=100', 'services')).map(toService),
-      pagerDutyKeptMs,
-      now,
-    ),
-    pagerDutyOnCalls: keep(async () => groupByPolicy(await readPagerDuty('/oncalls?limit=100', 'oncalls')), pagerDutyKeptMs, now),
-    gremlinTemplates: async (kind, apiKey) => {
-      const { baseUrl } = configured(gremlin, 'Gremlin', 'integrations.gremlin.enabled')
-      return listOf(await readConfigured(call('Gremlin', `${baseUrl}/templates/${kind}`, { authorization: `Key ${apiKey}` })))
-    },
-  }
+function read(name: string, url: string, headers: Record<string, string>): Promise<unknown> {
+  return readConfigured({ name, method: 'GET', url: new URL(url), headers: { accept: 'application/json', ...headers }, idleMs })
 }
 
 interface SlackAnswer {

@@ -97,7 +97,8 @@ function describeStatus(status: number): string {
   return `The request failed with status ${status}${status < 500 ? '.' : '; the log has the reason.'}`
 }
 
-function parseErrorBody(text: string): Record<string, unknown> | undefined {
+/** The object in the text of an error; undefined where there is none. */
+export function parseErrorBody(text: string): Record<string, unknown> | undefined {
   try {
     const body: unknown = JSON.parse(text)
     return isObject(body) ? body : undefined

@@ -93,23 +93,16 @@ export const auditOperations: Operation[] = [
   }),
 ]
 
-async function listEvents(request: OperationRequest, platform: Platform): Promise<{ events: AuditRecord[]; next?: string }> {
-  const { query } = request
-  const named = (name: string) => query[name] as string | undefined
-  const audit = auditOf(platform)
+async function listEvents({ query }: OperationRequest, platform: Platform): Promise<{ events: AuditRecord[]; next?: string }> {
+  const { from, to, cursor, limit, ...texts } = query
   const wanted = {
-    kind: named('kind'),
-    user: named('user'),
-    address: named('address'),
-    operation: named('operation'),
-    application: named('application'),
-    decision: named('decision'),
-    fromMs: parseMoment('from', named('from')),
-    toMs: parseMoment('to', named('to')),
-    before: parseCursor(named('cursor')),
-    limit: query['limit'] as number,
+    ...(texts as Partial<Record<'kind' | 'user' | 'address' | 'operation' | 'application' | 'decision', string>>),
+    fromMs: parseMoment('from', from as string | undefined),
+    toMs: parseMoment('to', to as string | undefined),
+    before: parseCursor(cursor as string | undefined),
+    limit: limit as number,
   }
-  const { records, next } = await reading(() => audit.find(wanted))
+  const { records, next } = await reading(() => auditOf(platform).find(wanted))
   return { events: records, ...(next !== undefined && { next: String(next) }) }
 }
 

@@ -17,7 +17,7 @@ import {
 import type { Method, Operation, OperationRequest } from '../operation.ts'
 import { checkServicePresent, ofOptionalService } from '../optional-service.ts'
 import type { Platform } from '../platform.ts'
-import { AnyObject, described, integer, nonEmpty, nothing, TextList, textModel } from '../schemas.ts'
+import { AnyObject, alike, described, integer, nonEmpty, nothing, TextList, textModel } from '../schemas.ts'
 
 const CanaryConfig = z
   .looseObject({
@@ -121,9 +121,7 @@ const startsAnalysis = [
 
 const resultQuery = { storageAccountName }
 const startQuery = {
-  application: textModel.optional(),
-  parentPipelineExecutionId: textModel.optional(),
-  metricsAccountName: textModel.optional(),
+  ...alike(textModel.optional(), 'application', 'parentPipelineExecutionId', 'metricsAccountName'),
   configurationAccountName,
   storageAccountName,
 }

@@ -5,7 +5,7 @@ import { toStageTypesAnswer } from '../../stage-types/answer.ts'
 import { get } from '../declare.ts'
 import { aboutGateway, sharedKnowledge } from '../demands.ts'
 import { type Operation, StreamedAnswer } from '../operation.ts'
-import { AnyObject, described, millisecondsModel } from '../schemas.ts'
+import { AnyObject, alike, described, millisecondsModel } from '../schemas.ts'
 
 const Described = { name: z.string(), description: z.string().nullish() }
 
@@ -41,10 +41,7 @@ const StageTypes = z
     commonFields: z.array(StageField).describe('Fields of every stage.'),
     stageTypes: z.array(
       z.looseObject({
-        type: z.string(),
-        label: z.string(),
-        group: z.string(),
-        description: z.string(),
+        ...alike(z.string(), 'type', 'label', 'group', 'description'),
         use: z
           .enum(['pipeline', 'task', 'both'])
           .describe('Where it is meant to run: as a stage of pipelines, or as a job of tasks.'),

@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { get } from '../declare.ts'
 import { readsSharedOfAccount, sharedKnowledge } from '../demands.ts'
 import type { Operation } from '../operation.ts'
-import { described, integer, textModel } from '../schemas.ts'
+import { alike, described, integer, textModel } from '../schemas.ts'
 
 const provider = textModel.default('aws').describe('Cloud provider whose registries are asked.')
 
@@ -17,9 +17,7 @@ export const chartOperations: Operation[] = [
     description: 'Charts whose name contains a text; every other query parameter is a filter.',
     query: {
       provider,
-      q: textModel.optional(),
-      region: textModel.optional(),
-      account: textModel.optional(),
+      ...alike(textModel.optional(), 'q', 'region', 'account'),
       count: integer.optional().describe('Longest list that is wanted.'),
     },
     forward: { service: 'clouddriver', path: '/{provider}/charts/find', otherQuery: true },

@@ -1,7 +1,8 @@
 /** Checks cron expressions while users type them. */
 
 import { z } from 'zod'
-import { readJson } from '../../upstreams/read-answer.ts'
+import { textOf } from '../../json/values.ts'
+import { parseErrorBody, readJson } from '../../upstreams/read-answer.ts'
 import { get } from '../declare.ts'
 import { aboutGateway } from '../demands.ts'
 import type { Operation, OperationRequest } from '../operation.ts'
@@ -47,15 +48,5 @@ async function validate(request: OperationRequest, platform: Platform): Promise<
 }
 
 function messageOf(body: string): string {
-  const { message } = parseObject(body)
-  return typeof message === 'string' ? message : 'The expression is not valid.'
-}
-
-function parseObject(body: string): Record<string, unknown> {
-  try {
-    const parsed: unknown = JSON.parse(body)
-    return typeof parsed === 'object' && parsed !== null ? (parsed as Record<string, unknown>) : {}
-  } catch {
-    return {}
-  }
+  return textOf(parseErrorBody(body)?.['message']) ?? 'The expression is not valid.'
 }

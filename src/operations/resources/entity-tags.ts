@@ -9,7 +9,7 @@ import { application, demandsNothing, filteredByEntity } from '../demands.ts'
 import { EntityTag, EntityTags } from '../models/infrastructure.ts'
 import { type Operation, type OperationRequest, StreamedAnswer } from '../operation.ts'
 import type { Platform } from '../platform.ts'
-import { flagModel, submitted, textModel } from '../schemas.ts'
+import { alike, flagModel, submitted, textModel } from '../schemas.ts'
 import { checkPlain, submitTask } from './task-polling.ts'
 
 export const entityTagOperations: Operation[] = [
@@ -32,12 +32,8 @@ export const entityTagOperations: Operation[] = [
     summary: 'Tag an entity',
     description: 'Submits tags for one entity.',
     query: {
-      entityId: textModel,
-      entityType: textModel,
-      cloudProvider: textModel,
-      application: textModel.optional(),
-      account: textModel.optional(),
-      region: textModel.optional(),
+      ...alike(textModel, 'entityId', 'entityType', 'cloudProvider'),
+      ...alike(textModel.optional(), 'application', 'account', 'region'),
       isPartial: flagModel.default(true).describe('Keeps other tags of the entity.'),
     },
     body: { schema: z.array(EntityTag), required: true },

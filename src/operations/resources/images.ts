@@ -7,7 +7,7 @@ import { get, put, remove } from '../declare.ts'
 import { decidedByService, readsSharedOfAccount, sharedKnowledge } from '../demands.ts'
 import { ImageModel } from '../models/infrastructure.ts'
 import { type Operation, type OperationRequest, StreamedAnswer } from '../operation.ts'
-import { integer, nothing, TextList, textModel } from '../schemas.ts'
+import { alike, integer, nothing, TextList, textModel } from '../schemas.ts'
 
 const provider = textModel.default('aws')
 const { imagesPath, provider: ownProvider } = standalone
@@ -21,9 +21,7 @@ export const imageOperations: Operation[] = [
     description: 'Searches images. Every other query parameter is a filter of the cloud provider, such as `tag:stage`.',
     query: {
       provider,
-      q: textModel.optional(),
-      region: textModel.optional(),
-      account: textModel.optional(),
+      ...alike(textModel.optional(), 'q', 'region', 'account'),
       count: integer.optional(),
     },
     handle: findImages,

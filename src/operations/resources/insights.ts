@@ -1,4 +1,5 @@
 /** Links from resources to the operator's tools, from the templates `insights.*`. */
+import { fieldAt } from '../../json/values.ts'
 import type { InsightLink } from '../settings.ts'
 
 interface InsightAction {
@@ -43,13 +44,7 @@ function fill(template: string, values: ReadonlyMap<string, unknown>): string {
 
 function find(path: string, values: ReadonlyMap<string, unknown>): unknown {
   const [first = '', ...rest] = path.split('.')
-  return rest.reduce<unknown>(
-    (value, name) =>
-      typeof value === 'object' && value !== null && Object.hasOwn(value, name)
-        ? (value as Record<string, unknown>)[name]
-        : undefined,
-    values.get(first),
-  )
+  return fieldAt(values.get(first), ...rest)
 }
 
 function toText(value: unknown): string {

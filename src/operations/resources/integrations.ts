@@ -5,7 +5,7 @@ import { get, operationsWith, post } from '../declare.ts'
 import { decidedByService, filteredByBuildService, provedBySender, readsBuildService, sharedKnowledge } from '../demands.ts'
 import { Build } from '../models/builds.ts'
 import type { Operation } from '../operation.ts'
-import { described, nothing, TextList, textModel } from '../schemas.ts'
+import { alike, described, nothing, TextList, textModel } from '../schemas.ts'
 
 const teamsPath = '/concourse/{buildMaster}/teams'
 const concoursePipelinesPath = `${teamsPath}/{team}/pipelines`
@@ -56,11 +56,7 @@ export const integrationOperations: Operation[] = [
     demands: decidedByService,
     summary: 'List builds of a repository',
     query: {
-      projectKey: textModel.optional(),
-      repoSlug: textModel.optional(),
-      completionStatus: textModel.optional(),
-      buildNumber: textModel.optional(),
-      commitId: textModel.optional(),
+      ...alike(textModel.optional(), 'projectKey', 'repoSlug', 'completionStatus', 'buildNumber', 'commitId'),
     },
     answer: z.array(Build),
   }),

@@ -7,7 +7,7 @@ import { isObject, type JsonObject, listOf, objectOf } from '../../json/values.t
 import { describeIssue } from '../../settings/describe-issue.ts'
 import { describeParameterProblem } from '../../stage-types/check-parameters.ts'
 import { createUlid } from '../../storage/ulid.ts'
-import { readJson, type UpstreamAnswer, upstreamFailed } from '../../upstreams/read-answer.ts'
+import { parseErrorBody, readJson, type UpstreamAnswer, upstreamFailed } from '../../upstreams/read-answer.ts'
 import { checkMayExecute, isDecided } from '../access/application-access.ts'
 import { findDefinition } from '../access/find-definition.ts'
 import { operationsWith, post } from '../declare.ts'
@@ -167,13 +167,8 @@ async function checkMayStart(request: OperationRequest, platform: Platform, defi
 /** Everything that the orchestrator says about a template is for its author, who reads it from the error itself. */
 function templateRefused(answer: UpstreamAnswer): GatewayError {
   const { code, message, details } = upstreamFailed('orca', answer)
-  let fields: unknown
-  try {
-    fields = JSON.parse(answer.text)
-  } catch {
-    fields = undefined
-  }
-  return new GatewayError(code, message, isObject(fields) ? { ...details, fields } : details)
+  const fields = parseErrorBody(answer.text)
+  return new GatewayError(code, message, fields === undefined ? details : { ...details, fields })
 }
 
 /**
