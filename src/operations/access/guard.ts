@@ -30,7 +30,7 @@ import {
   templateNeeds,
 } from './owners.ts'
 import { accountParameters, applicationsInPath, valuesOf } from './parameters.ts'
-import type { DemandSubject } from './subject.ts'
+import type { DemandSubject, OwnedKind } from './subject.ts'
 import {
   checkTokenNeeds,
   checkTokenUse,
@@ -250,17 +250,9 @@ export class Guard {
   async #needsOf(demand: Demand, request: OperationRequest): Promise<Needs> {
     const addressed = addressedNeeds(demand, request)
     if (addressed !== undefined) return addressed
-    switch (demand.kind) {
-      case 'template':
-        return this.#ownedNeeds(request, 'template', templateIdsOf(demand, request), demand.authorization)
-      case 'application':
-        return this.#applicationNeeds(demand, request)
-      default:
-        return joinNeeds([])
-    }
-  }
-
-  #applicationNeeds(demand: Extract<Demand, { kind: 'application' }>, request: OperationRequest): Promise<Needs> | Needs {
+    if (demand.kind === 'template')
+      return this.#ownedNeeds(request, 'template', templateIdsOf(demand, request), demand.authorization)
+    if (demand.kind !== 'application') return joinNeeds([])
     const { of, authorization, parameter = 'id' } = demand
     switch (of) {
       case 'execution':
@@ -276,7 +268,7 @@ export class Guard {
 
   async #ownedNeeds(
     request: OperationRequest,
-    what: Extract<DemandSubject, { kind: 'owned' }>['what'],
+    what: OwnedKind,
     ids: readonly string[],
     authorization: Authorization,
   ): Promise<Needs> {

@@ -22,8 +22,8 @@ const listsAccounts = demandsNothing('users see the accounts that they may read,
 const account = operationsWith({ core: true, demands: listsAccounts })
 const definition = operationsWith({ body: { schema: AccountDefinition, required: true }, answer: AccountDefinition })
 
-/** Those that the caller may read, each with a flag that says whether the caller may write to it. */
-const accounts: Operation[] = [
+export const accountOperations: Operation[] = [
+  // Those that the caller may read, each with a flag that says whether the caller may write to it.
   account.get('getAccountsUsingGET', '/credentials', {
     summary: 'List accounts',
     description: 'Accounts that the caller may read, with `authorized`. Served from a list that is refreshed every half minute.',
@@ -38,10 +38,7 @@ const accounts: Operation[] = [
     answer: AccountModel,
     errors: { 404: 'There is no account of that name that the caller may read.' },
   }),
-]
-
-/** Account definitions in the store of the infrastructure service, which may change while it runs. */
-const definitions: Operation[] = [
+  // Account definitions in the store of the infrastructure service, which may change while it runs.
   get('getAccountsByTypeUsingGET', '/credentials/type/{accountType}', {
     demands: filteredByAccount,
     summary: 'List account definitions',
@@ -71,8 +68,6 @@ const definitions: Operation[] = [
     answer: nothing,
   }),
 ]
-
-export const accountOperations: Operation[] = [...accounts, ...definitions]
 
 async function listAccounts(request: OperationRequest, platform: Platform): Promise<JsonObject[]> {
   noteAge(request.state, [platform.accounts.freshness], platform.upstreams)

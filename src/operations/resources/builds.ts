@@ -18,8 +18,8 @@ const missing = (what: string) => ({
 
 const { get } = operationsWith({ demands: readsBuildService('buildMaster') })
 
-/** The job is the rest of the path, slashes included. */
-const byPath: Operation[] = [
+export const buildOperations: Operation[] = [
+  // The job is the rest of the path, slashes included.
   get('getBuildMastersUsingGET', '/v2/builds', {
     core: true,
     demands: filteredByBuildService,
@@ -68,10 +68,7 @@ const byPath: Operation[] = [
     answer: Build,
     errors: unknownJob,
   }),
-]
-
-/** The job is a query parameter. */
-const byQuery: Operation[] = [
+  // The job is a query parameter.
   get('getBuildMastersUsingGET1', '/v3/builds', {
     demands: filteredByBuildService,
     summary: 'List build hosts',
@@ -113,8 +110,6 @@ const byQuery: Operation[] = [
     answer: Build,
   }),
 ]
-
-export const buildOperations: Operation[] = [...byPath, ...byQuery]
 
 function jobOf({ path }: OperationRequest): string {
   return `job "${path['rest']}" on the build server "${path['buildMaster']}"`

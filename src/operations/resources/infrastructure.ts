@@ -29,7 +29,7 @@ const MetricStatistics = z.looseObject({ unit: z.string().nullish(), datapoints:
 
 const { get } = operationsWith({ forward: 'clouddriver' })
 
-const ofApplications: Operation[] = [
+export const infrastructureOperations: Operation[] = [
   get('getServerGroupManagersForApplicationUsingGET', '/applications/{application}/serverGroupManagers', {
     demands: readsApplication,
     summary: 'List server group managers',
@@ -54,9 +54,6 @@ const ofApplications: Operation[] = [
     query: { region: textModel, provider: textModel },
     answer: z.array(ServerGroupEvent),
   }),
-]
-
-const ofAccounts: Operation[] = [
   get('getFunctionsUsingGET', '/functions', {
     demands: filteredByAccount,
     summary: 'List serverless functions',
@@ -129,8 +126,6 @@ const ofAccounts: Operation[] = [
     answer: TextList,
   }),
 ]
-
-export const infrastructureOperations: Operation[] = [...ofApplications, ...ofAccounts]
 
 /** @throws {GatewayError} BAD_ARGUMENT */
 async function findServerGroups({ query }: OperationRequest): Promise<StreamedAnswer> {

@@ -22,7 +22,7 @@ const { get, post, remove } = operationsWith({ demands: writesApplication })
 
 const change = operationsWith({ demands: writesApplication, body: { schema: AnyObject, required: true }, answer: nothing })
 
-const applications: Operation[] = ofOptionalService('keel', '/managed', [
+export const managedApplicationOperations: Operation[] = ofOptionalService('keel', '/managed', [
   get('getApplicationDetailsUsingGET', applicationPath, {
     demands: readsApplication,
     summary: 'Get the management of an application',
@@ -79,9 +79,6 @@ const applications: Operation[] = ofOptionalService('keel', '/managed', [
     summary: 'Mark a version as good',
     description: 'Takes the mark of a bad version back.',
   }),
-])
-
-const environments: Operation[] = ofOptionalService('keel', '/managed', [
   get('getEnvironmentsUsingGET', '/managed/environments/{application}', {
     demands: readsApplication,
     summary: 'List environments of an application',
@@ -110,5 +107,3 @@ const environments: Operation[] = ofOptionalService('keel', '/managed', [
     forward: { service: 'keel', path: `${verificationsPath}/retry` },
   }),
 ])
-
-export const managedApplicationOperations: Operation[] = [...applications, ...environments]

@@ -45,8 +45,8 @@ const dependents = operationsWith({
 const change = operationsWith({ success: 202, answer: TaskModel, errors: taskFailures })
 const submission = operationsWith({ body: templateBody, ...submitted })
 
-/** Version 1: changes are submitted, and the caller follows the task. */
-const firstVersion: Operation[] = [
+export const templateOperations: Operation[] = [
+  // Version 1: changes are submitted, and the caller follows the task.
   templates.get('listPipelineTemplatesUsingGET', '/pipelineTemplates', {
     summary: 'List version-1 templates',
     answer: z.array(PipelineTemplate),
@@ -90,10 +90,7 @@ const firstVersion: Operation[] = [
     query: { recursive: flagModel.default(false).describe('Also those built on templates that are built on it.') },
     forward: { service: 'front50', path: '/pipelineTemplates/{id}/dependentPipelines' },
   }),
-]
-
-/** Version 2: changes are awaited, and the finished task is the answer. */
-const secondVersion: Operation[] = [
+  // Version 2: changes are awaited, and the finished task is the answer.
   templates.get('listV2PipelineTemplatesUsingGET', '/v2/pipelineTemplates', {
     summary: 'List templates',
     description: 'Version-2 templates.',
@@ -146,8 +143,6 @@ const secondVersion: Operation[] = [
     forward: { service: 'front50', path: '/v2/pipelineTemplates/{id}/dependentPipelines' },
   }),
 ]
-
-export const templateOperations: Operation[] = [...firstVersion, ...secondVersion]
 
 /** @throws {GatewayError} BAD_ARGUMENT when the template is of another version */
 function changeTemplate(request: OperationRequest, platform: Platform, submission: TaskSubmission): Promise<FinishedTask> {

@@ -88,49 +88,34 @@ const execution = {
   ],
 }
 
-const createApplication = {
-  application: 'shop',
-  description: 'Create application: shop',
-  job: [{ type: 'createApplication', application: { name: 'shop', email: 'shop@example.com', permissions }, user: 'alice' }],
+function taskOf(description: string, job: object, application = 'shop') {
+  return { application, description, job: [job] }
 }
-const restrictApplication = {
-  application: 'shop',
-  description: 'Restrict shop',
-  job: [{ type: 'updateApplication', application: { name: 'shop', email: 'shop@example.com', permissions } }],
-}
-const deleteApplication = {
-  application: 'shop',
-  description: 'Delete application: shop',
-  job: [{ type: 'deleteApplication', application: { name: 'shop' } }],
-}
-const saveProject = {
-  application: 'spinnaker',
-  description: 'Create project: storefront',
-  job: [
-    {
-      type: 'upsertProject',
-      project: {
-        name: 'storefront',
-        email: 'shop@example.com',
-        config: { applications: ['shop'], clusters: [], pipelineConfigs: [] },
-      },
+
+const owned = { name: 'shop', email: 'shop@example.com', permissions }
+const createApplication = taskOf('Create application: shop', { type: 'createApplication', application: owned, user: 'alice' })
+const restrictApplication = taskOf('Restrict shop', { type: 'updateApplication', application: owned })
+const deleteApplication = taskOf('Delete application: shop', { type: 'deleteApplication', application: { name: 'shop' } })
+const saveProject = taskOf(
+  'Create project: storefront',
+  {
+    type: 'upsertProject',
+    project: {
+      name: 'storefront',
+      email: 'shop@example.com',
+      config: { applications: ['shop'], clusters: [], pipelineConfigs: [] },
     },
-  ],
-}
-const resize = {
-  application: 'shop',
-  description: 'Resize shop-main-v012',
-  job: [
-    {
-      type: 'resizeServerGroup',
-      cloudProvider: 'kubernetes',
-      credentials: 'prod',
-      region: 'default',
-      serverGroupName: 'shop-main-v012',
-      capacity: { min: 3, max: 3, desired: 3 },
-    },
-  ],
-}
+  },
+  'spinnaker',
+)
+const resize = taskOf('Resize shop-main-v012', {
+  type: 'resizeServerGroup',
+  cloudProvider: 'kubernetes',
+  credentials: 'prod',
+  region: 'default',
+  serverGroupName: 'shop-main-v012',
+  capacity: { min: 3, max: 3, desired: 3 },
+})
 const task = {
   id: taskId,
   name: createApplication.description,
