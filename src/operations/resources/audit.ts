@@ -94,6 +94,7 @@ export const auditOperations: Operation[] = [
 ]
 
 async function listEvents({ query }: OperationRequest, platform: Platform): Promise<{ events: AuditRecord[]; next?: string }> {
+  const audit = auditOf(platform)
   const { from, to, cursor, limit, ...texts } = query
   const wanted = {
     ...(texts as Partial<Record<'kind' | 'user' | 'address' | 'operation' | 'application' | 'decision', string>>),
@@ -102,7 +103,7 @@ async function listEvents({ query }: OperationRequest, platform: Platform): Prom
     before: parseCursor(cursor as string | undefined),
     limit: limit as number,
   }
-  const { records, next } = await reading(() => auditOf(platform).find(wanted))
+  const { records, next } = await reading(() => audit.find(wanted))
   return { events: records, ...(next !== undefined && { next: String(next) }) }
 }
 
