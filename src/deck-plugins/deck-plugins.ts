@@ -1,7 +1,7 @@
 /** Plug-ins of Deck: those that Fairlead brings itself, and those of repositories. */
 import { readdir, readFile } from 'node:fs/promises'
 import { extname } from 'node:path'
-import type { DeckPlugin } from './releases.ts'
+import type { DeckPlugin, DeckPluginAsset, DeckPlugins } from '../operations/deck-plugins.ts'
 import type { RepositoryPlugins } from './repository-plugins.ts'
 
 /** Listed in the manifest beside the plug-ins of repositories. */
@@ -21,32 +21,19 @@ const types: Readonly<Record<string, string>> = {
   '.svg': 'image/svg+xml',
 }
 
-export class DeckPlugins {
-  readonly #builtIn: readonly BuiltInPlugin[]
-  readonly #repositories: RepositoryPlugins | undefined
-
-  /** @param repositories Undefined where none of their plug-ins is enabled. */
-  constructor(builtIn: readonly BuiltInPlugin[], repositories: RepositoryPlugins | undefined) {
-    this.#builtIn = builtIn
-    this.#repositories = repositories
+/** @param repositories Undefined where none of their plug-ins is enabled. */
+export function createDeckPlugins(builtIn: readonly BuiltInPlugin[], repositories: RepositoryPlugins | undefined): DeckPlugins {
+  function manifest(): readonly DeckPlugin[] {
+    return [...builtIn.map(({ id, name, version }) => ({ id, name, version })), ...(repositories?.manifest() ?? [])]
   }
 
-  /** Deck loads the asset `index.js` of each. @throws {GatewayError} PLUGINS_UNAVAILABLE before the lists have been read once */
-  manifest(): readonly DeckPlugin[] {
-    const builtIn = this.#builtIn.map(({ id, name, version }) => ({ id, name, version }))
-    return [...builtIn, ...(this.#repositories?.manifest() ?? [])]
-  }
-
-  /**
-   * @param name A file name, without folders.
-   * @returns bytes and media type; undefined where there is no such plug-in, version or file
-   * @throws {GatewayError} PLUGINS_UNAVAILABLE
-   */
-  async asset(id: string, version: string, name: string): Promise<{ bytes: Buffer; type: string } | undefined> {
-    const own = this.#builtIn.find((plugin) => plugin.id === id && plugin.version === version)
-    const bytes = await (own === undefined ? this.#repositories?.asset(id, version, name) : readBuiltInAsset(own, name))
+  async function asset(id: string, version: string, name: string): Promise<DeckPluginAsset | undefined> {
+    const own = builtIn.find((plugin) => plugin.id === id && plugin.version === version)
+    const bytes = await (own === undefined ? repositories?.asset(id, version, name) : readBuiltInAsset(own, name))
     return bytes && { bytes, type: types[extname(name).toLowerCase()] ?? 'text/plain' }
   }
+
+  return { manifest, asset }
 }
 
 /** Only names that lie in the folder are read. */

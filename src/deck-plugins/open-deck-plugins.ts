@@ -2,9 +2,10 @@
 import type { FastifyBaseLogger } from 'fastify'
 import { defaultOutsideSettings, type OutsideSettings } from '../backends/outside/settings.ts'
 import type { Keep } from '../concurrency/open-parts.ts'
+import type { DeckPlugins } from '../operations/deck-plugins.ts'
 import type { ConfiguredUpstreams } from '../upstreams/settings.ts'
 import type { Upstreams } from '../upstreams/upstreams.ts'
-import { type BuiltInPlugin, DeckPlugins } from './deck-plugins.ts'
+import { type BuiltInPlugin, createDeckPlugins } from './deck-plugins.ts'
 import { findProviderPlugins } from './provider-plugins.ts'
 import type { DeckPluginSettings } from './settings.ts'
 
@@ -27,7 +28,7 @@ export async function openDeckPlugins(parts: DeckPluginParts): Promise<DeckPlugi
   const { settings, configured, upstreams, log, keep } = parts
   const { enabled, lists, served } = settings
   const builtInPlugins = served ? (parts.builtInPlugins ?? (await findBuiltInPlugins(parts))) : []
-  if (enabled.size === 0) return new DeckPlugins(builtInPlugins, undefined)
+  if (enabled.size === 0) return createDeckPlugins(builtInPlugins, undefined)
   const { RepositoryPlugins } = await import('./repository-plugins.ts')
   const { front50 } = configured.services
   const repositories = keep(
@@ -44,7 +45,7 @@ export async function openDeckPlugins(parts: DeckPluginParts): Promise<DeckPlugi
     }),
   )
   repositories.start()
-  return new DeckPlugins(builtInPlugins, repositories)
+  return createDeckPlugins(builtInPlugins, repositories)
 }
 
 /** Deck does not know every provider of the embedded infrastructure. */

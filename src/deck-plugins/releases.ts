@@ -25,9 +25,6 @@ export interface PluginRelease {
   readonly isForDeck: boolean
 }
 
-/** An entry of the manifest of Deck. */
-export type DeckPlugin = Pick<PluginRelease, 'id' | 'name' | 'version'>
-
 /** Entries that are not understood are left out. */
 export function readReleases(list: unknown): PluginRelease[] {
   if (!Array.isArray(list)) return []
