@@ -2,14 +2,14 @@
 import { pathTo } from '../../http/encode-path.ts'
 import { type LoginMethodType, withOthers } from '../method-type.ts'
 import { fillRedirectUri } from './redirect-uri.ts'
-import { OAuth2Keys } from './setting-keys.ts'
+import { oauth2Keys } from './setting-keys.ts'
 import { type OAuth2Settings, toOAuth2Settings } from './settings.ts'
 
-export const oauth2Method: LoginMethodType<OAuth2Settings, OAuth2Keys> = {
+export const oauth2Method: LoginMethodType<OAuth2Settings> = {
   name: 'oauth2',
   title: 'OAuth 2.0',
   kind: 'page',
-  keys: OAuth2Keys,
+  keys: oauth2Keys.keys,
   toSettings: toOAuth2Settings,
   describe: ({ registrations }) => `OAuth 2.0 (${registrations.map(({ id }) => id).join(', ')})`,
   async open(settings, context) {

@@ -1,20 +1,10 @@
 /** The one registration of early releases and of installers: `security.oauth2.*`, `security.authn.oauth2.*`. */
 import type { SettingsReport } from '../../settings/setting.ts'
-import { nameCaseOfProvider } from './name-case.ts'
-import { type ClientAuthentication, type Endpoints, findPreset, type Preset, presetProfiles, type Tenants } from './presets.ts'
-import {
-  addressesOf,
-  checkEndpoints,
-  mergeEndpoints,
-  type Registration,
-  splitScopes,
-  toMapping,
-  toRequirements,
-  toTokenPlace,
-} from './registration.ts'
-import type { OAuth2Keys, OlderKeys } from './setting-keys.ts'
+import { type ClientAuthentication, findPreset, type Preset, presetProfiles } from './presets.ts'
+import { type Registration, toRegistration } from './registration.ts'
+import type { OAuth2Values, OlderKeys } from './setting-keys.ts'
 
-export interface OlderRegistration {
+interface OlderRegistration {
   /** Where it is written. */
   readonly key: string
   readonly registration: Registration
@@ -22,7 +12,6 @@ export interface OlderRegistration {
 }
 
 interface OlderSurroundings {
-  tenants: Tenants
   profiles: readonly string[]
   /** Something else is used, so that mistakes here do not matter. */
   ignored: boolean
@@ -30,20 +19,24 @@ interface OlderSurroundings {
 
 const prefixes = ['security.oauth2', 'security.authn.oauth2', 'spring.oauth2'] as const
 
-type Client = NonNullable<OlderKeys['client']>
-
 /** The first spelling that names a client and is not switched off. */
 export function toOlderRegistration(
-  keys: OAuth2Keys,
+  values: OAuth2Values,
   report: SettingsReport,
-  surroundings: OlderSurroundings,
+  { profiles, ignored }: OlderSurroundings,
 ): OlderRegistration | undefined {
   for (const key of prefixes) {
-    const written = keys[key]
+    const written = values[key]
     if (written === undefined || written.enabled === false) continue
     const { client } = written
-    if (client?.clientId !== undefined) return convert({ key, clientId: client.clientId, client, written }, report, surroundings)
-    if (written.enabled === true && !surroundings.ignored) {
+    if (client?.clientId !== undefined) {
+      const reported: SettingsReport = ignored ? { ...report, problem: () => {} } : report
+      const name = presetName(written, profiles)
+      const preset = name === undefined ? undefined : findPreset(name, true, values.tenants)
+      const from = { key, clientId: client.clientId, client, written, name, preset }
+      return { key, entryAddress: client.preEstablishedRedirectUri, registration: convert(from, reported) }
+    }
+    if (written.enabled === true && !ignored) {
       report.problem(`${key}.client.clientId`, `is missing, although ${key}.enabled switches this login on`)
     }
   }
@@ -53,49 +46,58 @@ export function toOlderRegistration(
 interface Written {
   key: string
   clientId: string
-  client: Client
+  client: NonNullable<OlderKeys['client']>
   written: OlderKeys
+  name: string | undefined
+  preset: Preset | undefined
 }
 
-function convert(from: Written, report: SettingsReport, surroundings: OlderSurroundings): OlderRegistration {
-  const { key, clientId, client, written } = from
-  const { tenants, profiles, ignored } = surroundings
-  const reported: SettingsReport = ignored ? { ...report, problem: () => {} } : report
-  const name = presetName(written, profiles)
-  const preset = name === undefined ? undefined : findPreset(name, true, tenants)
-  const endpoints = toEndpoints(from, preset)
-  const scopes = splitScopes(client.scope) ?? preset?.scopes ?? []
-  checkEndpoints(endpoints, scopes, key, reported, {
-    authorizationUri: 'client.userAuthorizationUri',
-    tokenUri: 'client.accessTokenUri',
-    userInfoUri: 'resource.userInfoUri',
-  })
-  const loginPath = written.sso?.loginPath
-  if (loginPath !== undefined && loginPath !== '/login') reported.problem(`${key}.sso.loginPath`, 'must be /login')
-  return {
-    key,
-    entryAddress: client.preEstablishedRedirectUri,
-    registration: {
+function convert({ key, clientId, client, written, name, preset }: Written, report: SettingsReport): Registration {
+  const { resource, sso } = written
+  if (sso?.loginPath !== undefined && sso.loginPath !== '/login') report.problem(`${key}.sso.loginPath`, 'must be /login')
+  const registration = toRegistration(
+    {
       id: name ?? 'oauth2',
       label: preset?.label ?? name ?? 'OAuth 2.0',
       clientId,
       clientSecret: client.clientSecret,
       privateKey: undefined,
-      clientAuthentication: toClientAuthentication(client, preset, key, reported),
-      scopes,
+      clientAuthentication: client.clientAuthenticationScheme,
+      scope: client.scope,
       pkce: client.pkce,
       redirectUri: client.preEstablishedRedirectUri ?? '{baseUrl}/login',
+      provider: name,
+      preset,
       issuerUri: undefined,
-      endpoints,
-      tokenPlace: toTokenPlace(client.authenticationScheme ?? preset?.tokenPlace, `${key}.client.authenticationScheme`, reported),
+      endpoints: {
+        authorizationUri: client.userAuthorizationUri,
+        tokenUri: client.accessTokenUri,
+        userInfoUri: resource?.userInfoUri,
+      },
+      tokenPlace: client.authenticationScheme,
       tokenName: client.tokenName,
-      tokenWord: written.resource?.tokenType ?? 'Bearer',
-      mapping: toMapping(written.userInfoMapping, preset),
-      nameCase: nameCaseOfProvider({ name, addresses: addressesOf(endpoints) }),
-      requirements: toRequirements(written.userInfoRequirements, `${key}.userInfoRequirements`, reported),
+      tokenWord: resource?.tokenType ?? 'Bearer',
+      mapping: written.userInfoMapping,
+      requirements: written.userInfoRequirements,
       organization: written.providerRequirements?.organization,
     },
+    {
+      endpoints: {
+        authorizationUri: `${key}.client.userAuthorizationUri`,
+        tokenUri: `${key}.client.accessTokenUri`,
+        userInfoUri: `${key}.resource.userInfoUri`,
+      },
+      clientAuthentication: `${key}.client.clientAuthenticationScheme`,
+      tokenPlace: `${key}.client.authenticationScheme`,
+      requirements: `${key}.userInfoRequirements`,
+    },
+    schemes,
+    report,
+  )
+  if (registration.clientAuthentication !== 'none' && client.clientSecret === undefined) {
+    report.problem(`${key}.client.clientSecret`, 'is missing; set it, or clientAuthenticationScheme: none')
   }
+  return registration
 }
 
 /** As the provider is called in the file, or by the profile that Gate has for it. */
@@ -103,17 +105,6 @@ function presetName({ provider }: OlderKeys, profiles: readonly string[]): strin
   if (provider !== undefined) return provider.toLowerCase() === 'other' ? undefined : provider.toLowerCase()
   const profile = profiles.findLast((name) => Object.hasOwn(presetProfiles, name))
   return profile === undefined ? undefined : presetProfiles[profile]
-}
-
-function toEndpoints({ client, written }: Written, preset: Preset | undefined): Endpoints {
-  return mergeEndpoints(
-    {
-      authorizationUri: client.userAuthorizationUri,
-      tokenUri: client.accessTokenUri,
-      userInfoUri: written.resource?.userInfoUri,
-    },
-    preset,
-  )
 }
 
 const schemes = new Map<string, ClientAuthentication>([
@@ -124,21 +115,3 @@ const schemes = new Map<string, ClientAuthentication>([
   ['query', 'query'],
   ['none', 'none'],
 ])
-
-function toClientAuthentication(
-  { clientAuthenticationScheme: scheme, clientSecret }: Client,
-  preset: Preset | undefined,
-  key: string,
-  report: SettingsReport,
-): ClientAuthentication {
-  const byDefault = clientSecret === undefined ? 'none' : (preset?.clientAuthentication ?? 'client_secret_basic')
-  const method = scheme === undefined ? byDefault : schemes.get(scheme.toLowerCase())
-  if (method === undefined) {
-    report.problem(`${key}.client.clientAuthenticationScheme`, `must be one of ${[...schemes.keys()].join(', ')}`)
-    return 'none'
-  }
-  if (method !== 'none' && clientSecret === undefined) {
-    report.problem(`${key}.client.clientSecret`, 'is missing; set it, or clientAuthenticationScheme: none')
-  }
-  return method
-}

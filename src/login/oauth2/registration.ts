@@ -1,6 +1,7 @@
 /** A client registration at a provider. */
 import type { SettingsReport } from '../../settings/setting.ts'
 import type { NameCase } from '../login-method.ts'
+import { nameCaseOfProvider } from './name-case.ts'
 import {
   type ClientAuthentication,
   defaultMapping,
@@ -10,51 +11,98 @@ import {
   type UserMapping,
 } from './presets.ts'
 import { parseRequirement, type Requirement } from './requirements.ts'
-import type { MappingKeys } from './setting-keys.ts'
+import type { WrittenMapping } from './setting-keys.ts'
 
-/** The gateway as a client of one provider. */
-export interface Registration {
+/** What a configuration says as it is. */
+interface OwnValues {
   readonly id: string
   readonly label: string
   readonly clientId: string
   readonly clientSecret: string | undefined
   readonly privateKey: { readonly file: string; readonly id: string | undefined } | undefined
-  readonly clientAuthentication: ClientAuthentication
-  readonly scopes: readonly string[]
   readonly pkce: boolean
   /** Redirect address; may contain `{baseUrl}` and its parts. */
   readonly redirectUri: string
   /** Published by the issuer; what is missing in `endpoints` comes from there. */
   readonly issuerUri: string | undefined
   readonly endpoints: Endpoints
-  readonly tokenPlace: TokenPlace
   /** Name of the access token in a form or query, and the word before it in a header. */
   readonly tokenName: string
   readonly tokenWord: string
+  /** GitHub organisation of which a user has to be a member. */
+  readonly organization: string | undefined
+}
+
+/** The gateway as a client of one provider. */
+export interface Registration extends OwnValues {
+  readonly clientAuthentication: ClientAuthentication
+  readonly scopes: readonly string[]
+  readonly tokenPlace: TokenPlace
   readonly mapping: UserMapping
   /** Whether the provider ignores case in user names. */
   readonly nameCase: NameCase
   readonly requirements: readonly Requirement[]
-  /** GitHub organisation of which a user has to be a member. */
-  readonly organization: string | undefined
+}
+
+/** A registration in the keys of one generation. */
+export interface WrittenRegistration extends OwnValues {
+  /** Value of `provider`, or what stands for it. */
+  readonly provider: string | undefined
+  readonly preset: Preset | undefined
+  readonly scope: readonly string[] | undefined
+  readonly clientAuthentication: string | undefined
+  readonly tokenPlace: string | undefined
+  readonly mapping: WrittenMapping | undefined
+  readonly requirements: Readonly<Record<string, string>>
+}
+
+/** What messages call the settings of one generation. */
+export interface SettingNames extends Record<'clientAuthentication' | 'tokenPlace' | 'requirements', string> {
+  readonly endpoints: Readonly<Record<'authorizationUri' | 'tokenUri' | 'userInfoUri', string>>
+}
+
+/** @param methods Ways to authenticate the client, by the names that the generation has for them */
+export function toRegistration(
+  { provider, preset, scope, ...written }: WrittenRegistration,
+  names: SettingNames,
+  methods: ReadonlyMap<string, ClientAuthentication>,
+  report: SettingsReport,
+): Registration {
+  const { issuerUri } = written
+  const scopes = splitScopes(scope) ?? preset?.scopes ?? []
+  const endpoints = mergeEndpoints(written.endpoints, preset)
+  if (issuerUri === undefined) checkEndpoints(endpoints, scopes, names.endpoints, report)
+  const byDefault = written.clientSecret === undefined ? 'none' : (preset?.clientAuthentication ?? 'client_secret_basic')
+  const wanted = written.clientAuthentication
+  const clientAuthentication = wanted === undefined ? byDefault : methods.get(wanted.toLowerCase())
+  if (clientAuthentication === undefined) {
+    report.problem(names.clientAuthentication, `must be one of ${[...methods.keys()].join(', ')}`)
+  }
+  return {
+    ...written,
+    clientAuthentication: clientAuthentication ?? 'none',
+    scopes,
+    endpoints,
+    tokenPlace: toTokenPlace(written.tokenPlace ?? preset?.tokenPlace, names.tokenPlace, report),
+    mapping: toMapping(written.mapping, preset),
+    nameCase: nameCaseOfProvider({
+      name: provider,
+      addresses: [...Object.values(endpoints), issuerUri].filter((uri) => uri !== undefined),
+    }),
+    requirements: toRequirements(written.requirements, names.requirements, report),
+  }
 }
 
 /**
  * What is written, completed by the preset as long as it means the same servers: an installation of one's own must not
  * send its tokens to those of the preset.
  */
-export function mergeEndpoints(written: Endpoints, preset: Preset | undefined): Endpoints {
+function mergeEndpoints(written: Endpoints, preset: Preset | undefined): Endpoints {
   if (preset === undefined) return written
   const hosts = new Set(Object.values(preset.endpoints).map(hostOf))
-  const all = Object.values(written).filter((uri) => uri !== undefined)
-  if (!all.every((uri) => hosts.has(hostOf(uri)))) return written
   const chosen = Object.entries(written).filter(([, uri]) => uri !== undefined)
+  if (!chosen.every(([, uri]) => hosts.has(hostOf(uri)))) return written
   return { ...preset.endpoints, ...Object.fromEntries(chosen) }
-}
-
-/** Every configured address. */
-export function addressesOf(endpoints: Endpoints, issuerUri?: string): string[] {
-  return [...Object.values(endpoints), issuerUri].filter((uri) => uri !== undefined)
 }
 
 function hostOf(uri: string): string {
@@ -62,31 +110,26 @@ function hostOf(uri: string): string {
 }
 
 /** Blanks and commas separate scopes, in a text as in a list. */
-export function splitScopes(scopes: readonly string[] | undefined): string[] | undefined {
+function splitScopes(scopes: readonly string[] | undefined): string[] | undefined {
   return scopes?.flatMap((scope) => scope.split(/[\s,]+/)).filter((scope) => scope !== '')
 }
 
 /** Without an issuer to ask, everything has to be written down. */
-export function checkEndpoints(
+function checkEndpoints(
   endpoints: Endpoints,
   scopes: readonly string[],
-  provider: string,
+  names: SettingNames['endpoints'],
   report: SettingsReport,
-  names: Readonly<Record<'authorizationUri' | 'tokenUri' | 'userInfoUri', string>> = {
-    authorizationUri: 'authorization-uri',
-    tokenUri: 'token-uri',
-    userInfoUri: 'user-info-uri',
-  },
 ): void {
   const hasIdToken = scopes.includes('openid') && endpoints.jwkSetUri !== undefined
   for (const [endpoint, name] of Object.entries(names)) {
     const optional = endpoint === 'userInfoUri' && hasIdToken
     if (endpoints[endpoint as keyof Endpoints] !== undefined || optional) continue
-    report.problem(`${provider}.${name}`, 'is missing; set it, or the issuer-uri of a provider that publishes its addresses')
+    report.problem(name, 'is missing; set it, or the issuer-uri of a provider that publishes its addresses')
   }
 }
 
-export function toTokenPlace(name: string | undefined, key: string, report: SettingsReport): TokenPlace {
+function toTokenPlace(name: string | undefined, key: string, report: SettingsReport): TokenPlace {
   const place = (name ?? 'header').toLowerCase()
   if (place === 'header' || place === 'form' || place === 'query') return place
   report.problem(key, 'must be header, form or query')
@@ -94,13 +137,13 @@ export function toTokenPlace(name: string | undefined, key: string, report: Sett
 }
 
 /** Each field as written, else as in the preset, else as usual; an empty text says that the field is not mapped. */
-export function toMapping(written: MappingKeys | undefined, preset: Preset | undefined): UserMapping {
+function toMapping(written: WrittenMapping | undefined, preset: Preset | undefined): UserMapping {
   const chosen = Object.entries(written ?? {}).filter(([, name]) => name !== undefined)
   const named = chosen.map(([field, name]) => [field, name === '' ? undefined : name] as const)
   return { ...defaultMapping, ...preset?.mapping, ...Object.fromEntries(named) }
 }
 
-export function toRequirements(written: Readonly<Record<string, string>>, key: string, report: SettingsReport): Requirement[] {
+function toRequirements(written: Readonly<Record<string, string>>, key: string, report: SettingsReport): Requirement[] {
   return Object.entries(written).flatMap(([attribute, text]) => {
     try {
       return [parseRequirement(attribute, text)]

@@ -1,12 +1,15 @@
 /** Keys of OAuth 2.0 and OpenID Connect, in both generations of Gate. */
 import { z } from 'zod'
 import {
+  boundedTimeout,
   milliseconds,
   on,
   optionalFlag,
   optionalText,
   optionalTexts,
-  type SettingNotes,
+  type SettingsOf,
+  setting,
+  settings,
   texts,
   withoutEffect,
 } from '../../settings/setting.ts'
@@ -27,15 +30,14 @@ const words = optionalTexts
 
 /** A name in the provider's answer. Unlike elsewhere, an empty text says something: the field is not mapped. */
 function attribute(description: string) {
-  const notes: SettingNotes = { description, type: 'text' }
   return z
     .unknown()
     .transform((value) => (value === undefined || value === null ? undefined : String(value)))
     .optional()
-    .meta({ ...notes })
+    .meta({ description, type: 'text' })
 }
 
-export const MappingKeys = z.strictObject({
+const MappingKeys = z.strictObject({
   username: attribute('Attribute with the user name. Default: `email`. Nested attributes are written with dots.'),
   email: attribute('Attribute with the e-mail address. Default: `email`. An empty text: none.'),
   firstName: attribute('Attribute with the first name. Default: `given_name`.'),
@@ -43,7 +45,7 @@ export const MappingKeys = z.strictObject({
   serviceAccountEmail: attribute('Attribute with the name of a service account. Default: `client_email`.'),
   roles: attribute('Attribute with the roles: a list, or a text separated by commas or blanks. Default: none.'),
 })
-export type MappingKeys = z.infer<typeof MappingKeys>
+export type WrittenMapping = z.infer<typeof MappingKeys>
 
 const RequirementKeys = z
   .record(z.string(), z.string())
@@ -90,7 +92,7 @@ const ProviderKeys = z.strictObject({
 export type ProviderKeys = z.infer<typeof ProviderKeys>
 
 /** What stood below `security.oauth2` in early releases, and still does below `security.authn.oauth2` in installers' files. */
-export const OlderKeys = z.strictObject({
+const OlderKeys = z.strictObject({
   enabled: optionalFlag.describe('`false` switches this section off.'),
   provider: text.describe('Preset: GOOGLE, GITHUB, AZURE, ORACLE, or OTHER without preset.'),
   client: z
@@ -135,36 +137,46 @@ export const OlderKeys = z.strictObject({
 })
 export type OlderKeys = z.infer<typeof OlderKeys>
 
-const sameParts = 'The same parts as `security.oauth2`, as installers and the earliest releases write them.'
-const older = 'Login by OAuth 2.0 or OpenID Connect in the spelling of early releases.'
-
-export const OAuth2Keys = z.strictObject({
-  'spring.security.oauth2.client.registration': z
-    .record(z.string(), RegistrationKeys)
-    .default({})
-    .describe('Login by OAuth 2.0 or OpenID Connect: the gateway as a client, by a name of your choice.'),
-  'spring.security.oauth2.client.registration.userInfoMapping': MappingKeys.optional().describe(
-    'Which attributes of the provider become which fields of a user.',
-  ),
-  'spring.security.oauth2.client.registration.userInfoRequirements': RequirementKeys,
-  'spring.security.oauth2.client.provider': z
-    .record(z.string(), ProviderKeys)
-    .default({})
-    .describe('Providers by name; a preset needs only what differs.'),
-  'spring.security.oauth2.resourceserver': withoutEffect('Bearer tokens are checked by the first registration.'),
-  'security.oauth2': OlderKeys.optional().describe(older),
-  'security.oauth2.external-auth-token-filter.connect-timeout-ms': milliseconds
-    .default(5000)
-    .describe('Milliseconds to wait for a connection to the provider; 0: a minute.'),
-  'security.oauth2.external-auth-token-filter.read-timeout-ms': milliseconds
-    .default(5000)
-    .describe('Milliseconds to wait for a response of the provider; 0: a minute.'),
-  'security.oauth2.external-auth-token-filter.audience': texts.describe(
-    'A bearer token must be a JWT of the issuer for one of these audiences. Default: any token that the user-info endpoint accepts.',
-  ),
-  'security.authn.oauth2': OlderKeys.optional().meta({ description: sameParts, sameAs: 'security.oauth2' }),
-  'spring.oauth2': OlderKeys.optional().meta({ description: sameParts, sameAs: 'security.oauth2' }),
-  azureTenantId: text.describe('Tenant of the preset AZURE of early releases.'),
-  idcsTenantId: text.describe('Tenant of the preset ORACLE.'),
+const SameKeys = OlderKeys.optional().meta({
+  description: 'The same parts as `security.oauth2`, as installers and the earliest releases write them.',
+  sameAs: 'security.oauth2',
 })
-export type OAuth2Keys = z.infer<typeof OAuth2Keys>
+
+export const registrationKey = 'spring.security.oauth2.client.registration'
+export const audienceKey = 'security.oauth2.external-auth-token-filter.audience'
+const timeout = milliseconds.default(5000).transform(boundedTimeout)
+
+export const oauth2Keys = settings(
+  {
+    registrations: setting(registrationKey, z.record(z.string(), RegistrationKeys).default({})).describe(
+      'Login by OAuth 2.0 or OpenID Connect: the gateway as a client, by a name of your choice.',
+    ),
+    mapping: setting(`${registrationKey}.userInfoMapping`, MappingKeys.optional()).describe(
+      'Which attributes of the provider become which fields of a user.',
+    ),
+    requirements: setting(`${registrationKey}.userInfoRequirements`, RequirementKeys),
+    providers: setting('spring.security.oauth2.client.provider', z.record(z.string(), ProviderKeys).default({})).describe(
+      'Providers by name; a preset needs only what differs.',
+    ),
+    'security.oauth2': setting('security.oauth2', OlderKeys.optional()).describe(
+      'Login by OAuth 2.0 or OpenID Connect in the spelling of early releases.',
+    ),
+    connectTimeoutMs: setting('security.oauth2.external-auth-token-filter.connect-timeout-ms', timeout).describe(
+      'Milliseconds to wait for a connection to the provider; 0: a minute.',
+    ),
+    readTimeoutMs: setting('security.oauth2.external-auth-token-filter.read-timeout-ms', timeout).describe(
+      'Milliseconds to wait for a response of the provider; 0: a minute.',
+    ),
+    audiences: setting(audienceKey, texts).describe(
+      'A bearer token must be a JWT of the issuer for one of these audiences. Default: any token that the user-info endpoint accepts.',
+    ),
+    'security.authn.oauth2': setting('security.authn.oauth2', SameKeys),
+    'spring.oauth2': setting('spring.oauth2', SameKeys),
+    tenants: {
+      azureTenantId: setting('azureTenantId', text).describe('Tenant of the preset AZURE of early releases.'),
+      idcsTenantId: setting('idcsTenantId', text).describe('Tenant of the preset ORACLE.'),
+    },
+  },
+  { 'spring.security.oauth2.resourceserver': 'Bearer tokens are checked by the first registration.' },
+)
+export type OAuth2Values = SettingsOf<typeof oauth2Keys>

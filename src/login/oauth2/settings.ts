@@ -1,150 +1,120 @@
 /** Client registrations from the keys of both generations, with all errors. */
-import { boundedTimeout, type SettingsReport } from '../../settings/setting.ts'
+import type { SettingsReport } from '../../settings/setting.ts'
 import type { LoginSurroundings } from '../method-type.ts'
-import { nameCaseOfProvider } from './name-case.ts'
-import { type OlderRegistration, toOlderRegistration } from './older-settings.ts'
-import { type ClientAuthentication, type Endpoints, findPreset, type Preset, type Tenants } from './presets.ts'
+import { toOlderRegistration } from './older-settings.ts'
+import { type ClientAuthentication, findPreset } from './presets.ts'
 import { loadPrivateKey } from './private-key.ts'
-import {
-  addressesOf,
-  checkEndpoints,
-  mergeEndpoints,
-  type Registration,
-  splitScopes,
-  toMapping,
-  toRequirements,
-  toTokenPlace,
-} from './registration.ts'
-import type { OAuth2Keys, ProviderKeys, RegistrationKeys } from './setting-keys.ts'
+import { type Registration, toRegistration } from './registration.ts'
+import { audienceKey, type OAuth2Values, oauth2Keys, type RegistrationKeys, registrationKey } from './setting-keys.ts'
 
-export interface OAuth2Settings {
-  /** Where the configuration stands. */
-  readonly key: string
-  /** At least one; the first also judges bearer tokens. */
-  readonly registrations: readonly Registration[]
-  /** A fixed address of the login page, where a configuration of early releases names one. */
-  readonly entryAddress: string | undefined
-  readonly connectTimeoutMs: number
-  readonly readTimeoutMs: number
-  /** Audiences of bearer tokens; empty: whatever the user-info address accepts. */
-  readonly audiences: readonly string[]
-}
+export type OAuth2Settings = NonNullable<ReturnType<typeof toOAuth2Settings>>
 
-const registrationKey = 'spring.security.oauth2.client.registration'
 const providerKey = 'spring.security.oauth2.client.provider'
 /** They stand beside the registrations and are none. */
 const besideRegistrations = new Set(['userinfomapping', 'userinforequirements'])
 
 /** Undefined when no client is configured. @see docs/contracts/authentication.md#oauth-20-and-openid-connect */
-export function toOAuth2Settings(
-  keys: OAuth2Keys,
-  report: SettingsReport,
-  { profiles }: Pick<LoginSurroundings, 'profiles'>,
-): OAuth2Settings | undefined {
-  const tenants: Tenants = { azureTenantId: keys.azureTenantId, idcsTenantId: keys.idcsTenantId }
-  const current = toRegistrations(keys, report, tenants)
-  const older = toOlderRegistration(keys, report, { tenants, profiles, ignored: current.length > 0 })
+export function toOAuth2Settings(keys: object, report: SettingsReport, { profiles }: Pick<LoginSurroundings, 'profiles'>) {
+  const values = oauth2Keys.read(keys)
+  const { connectTimeoutMs, readTimeoutMs, audiences } = values
+  const current = toRegistrations(values, report)
+  const older = toOlderRegistration(values, report, { profiles, ignored: current.length > 0 })
   if (current.length > 0 && older !== undefined) {
     report.notice(
       `Warning: ${older.key} and ${registrationKey} both configure a login; ${registrationKey} is used, the other is ignored.`,
     )
   }
-  const used: OlderRegistration | undefined = current.length > 0 ? undefined : older
+  const used = current.length > 0 ? undefined : older
   const registrations = used === undefined ? current : [used.registration]
   if (registrations.length === 0) return undefined
-  const audiences = keys['security.oauth2.external-auth-token-filter.audience']
   if (audiences.length > 0) checkAudience(registrations[0] as Registration, report)
   for (const registration of registrations) warn(registration, report)
   return {
+    /** Where the configuration stands. */
     key: used?.key ?? registrationKey,
+    /** At least one; the first also judges bearer tokens. */
     registrations,
+    /** A fixed address of the login page, where a configuration of early releases names one. */
     entryAddress: used?.entryAddress,
-    connectTimeoutMs: boundedTimeout(keys['security.oauth2.external-auth-token-filter.connect-timeout-ms']),
-    readTimeoutMs: boundedTimeout(keys['security.oauth2.external-auth-token-filter.read-timeout-ms']),
+    connectTimeoutMs,
+    readTimeoutMs,
+    /** Audiences of bearer tokens; empty: whatever the user-info address accepts. */
     audiences,
   }
 }
 
-function toRegistrations(keys: OAuth2Keys, report: SettingsReport, tenants: Tenants): Registration[] {
-  return Object.entries(keys[registrationKey]).flatMap(([id, registration]) => {
+function toRegistrations(values: OAuth2Values, report: SettingsReport): Registration[] {
+  return Object.entries(values.registrations).flatMap(([id, written]) => {
     if (besideRegistrations.has(id.replaceAll(/[-_]/g, '').toLowerCase())) return []
-    const clientId = registration['client-id']
-    if (clientId === undefined) {
-      if (report.isSet(`${registrationKey}.${id}.client-secret`)) {
-        report.notice(`${registrationKey}.${id} has no client-id and is not used.`)
-      }
-      return []
+    const clientId = written['client-id']
+    if (clientId !== undefined) return [toCurrentRegistration(id, clientId, written, values, report)]
+    if (report.isSet(`${registrationKey}.${id}.client-secret`)) {
+      report.notice(`${registrationKey}.${id} has no client-id and is not used.`)
     }
-    return [toRegistration({ id, clientId, keys, report, tenants }, registration)]
+    return []
   })
 }
 
-interface Context {
-  id: string
-  clientId: string
-  keys: OAuth2Keys
-  report: SettingsReport
-  tenants: Tenants
-}
-
-function toRegistration(context: Context, registration: RegistrationKeys): Registration {
-  const { id, clientId, keys, report, tenants } = context
+function toCurrentRegistration(
+  id: string,
+  clientId: string,
+  written: RegistrationKeys,
+  { providers, tenants, mapping, requirements }: OAuth2Values,
+  report: SettingsReport,
+): Registration {
+  const name = written.provider ?? id
+  const provider = Object.hasOwn(providers, name) ? providers[name] : undefined
+  const preset = findPreset(name, false, tenants)
   const key = `${registrationKey}.${id}`
-  const providerName = registration.provider ?? id
-  const provider = ownEntry(keys[providerKey], providerName)
-  const preset = findPreset(providerName, false, tenants)
-  const endpoints = toEndpoints(provider, preset)
+  const place = `${providerKey}.${name}`
   const issuerUri = provider?.['issuer-uri']
-  const scopes = splitScopes(registration.scope) ?? preset?.scopes ?? []
-  if ((registration['authorization-grant-type'] ?? 'authorization_code') !== 'authorization_code') {
+  const redirectUri = written['redirect-uri'] ?? written['redirect-uri-template']
+  if ((written['authorization-grant-type'] ?? 'authorization_code') !== 'authorization_code') {
     report.problem(`${key}.authorization-grant-type`, 'must be authorization_code: people log in with their browser')
   }
-  if (issuerUri === undefined) checkEndpoints(endpoints, scopes, `${providerKey}.${providerName}`, report)
-  return {
-    id,
-    label: registration['client-name'] ?? preset?.label ?? id,
-    clientId,
-    clientSecret: registration['client-secret'],
-    privateKey: toPrivateKey(registration, key, report),
-    clientAuthentication: toClientAuthentication(registration, preset, key, report),
-    scopes,
-    pkce: registration.pkce,
-    redirectUri:
-      registration['redirect-uri'] ?? registration['redirect-uri-template'] ?? '{baseUrl}/login/oauth2/code/{registrationId}',
-    issuerUri,
-    endpoints,
-    tokenPlace: toTokenPlace(
-      provider?.['user-info-authentication-method'] ?? preset?.tokenPlace,
-      `${providerKey}.${providerName}.user-info-authentication-method`,
-      report,
-    ),
-    tokenName: 'access_token',
-    tokenWord: 'Bearer',
-    mapping: toMapping(keys[`${registrationKey}.userInfoMapping`], preset),
-    nameCase: nameCaseOfProvider({ name: providerName, addresses: addressesOf(endpoints, issuerUri) }),
-    requirements: toRequirements(
-      keys[`${registrationKey}.userInfoRequirements`],
-      `${registrationKey}.userInfoRequirements`,
-      report,
-    ),
-    organization: registration['provider-requirements']?.organization,
-  }
-}
-
-/** An entry by a name that an operator chose. */
-function ownEntry<Entry>(entries: Readonly<Record<string, Entry>>, name: string): Entry | undefined {
-  return Object.hasOwn(entries, name) ? entries[name] : undefined
-}
-
-function toEndpoints(provider: ProviderKeys | undefined, preset: Preset | undefined): Endpoints {
-  const written: Endpoints = {
-    authorizationUri: provider?.['authorization-uri'],
-    tokenUri: provider?.['token-uri'],
-    userInfoUri: provider?.['user-info-uri'],
-    jwkSetUri: provider?.['jwk-set-uri'],
-    issuer: provider?.['issuer-uri'],
-  }
-  return mergeEndpoints(written, preset)
+  const registration = toRegistration(
+    {
+      id,
+      label: written['client-name'] ?? preset?.label ?? id,
+      clientId,
+      clientSecret: written['client-secret'],
+      privateKey: toPrivateKey(written, key, report),
+      clientAuthentication: written['client-authentication-method'],
+      scope: written.scope,
+      pkce: written.pkce,
+      redirectUri: redirectUri ?? '{baseUrl}/login/oauth2/code/{registrationId}',
+      provider: name,
+      preset,
+      issuerUri,
+      endpoints: {
+        authorizationUri: provider?.['authorization-uri'],
+        tokenUri: provider?.['token-uri'],
+        userInfoUri: provider?.['user-info-uri'],
+        jwkSetUri: provider?.['jwk-set-uri'],
+        issuer: issuerUri,
+      },
+      tokenPlace: provider?.['user-info-authentication-method'],
+      tokenName: 'access_token',
+      tokenWord: 'Bearer',
+      mapping,
+      requirements,
+      organization: written['provider-requirements']?.organization,
+    },
+    {
+      endpoints: {
+        authorizationUri: `${place}.authorization-uri`,
+        tokenUri: `${place}.token-uri`,
+        userInfoUri: `${place}.user-info-uri`,
+      },
+      clientAuthentication: `${key}.client-authentication-method`,
+      tokenPlace: `${place}.user-info-authentication-method`,
+      requirements: `${registrationKey}.userInfoRequirements`,
+    },
+    clientAuthentications,
+    report,
+  )
+  checkCredentials(registration, key, report)
+  return registration
 }
 
 function toPrivateKey(registration: RegistrationKeys, key: string, report: SettingsReport): Registration['privateKey'] {
@@ -168,35 +138,22 @@ const clientAuthentications = new Map<string, ClientAuthentication>([
   ['none', 'none'],
 ])
 
-function toClientAuthentication(
-  registration: RegistrationKeys,
-  preset: Preset | undefined,
+function checkCredentials(
+  { clientAuthentication: method, clientSecret, privateKey }: Registration,
   key: string,
   report: SettingsReport,
-): ClientAuthentication {
-  const name = registration['client-authentication-method']
-  const secret = registration['client-secret']
-  const byDefault = secret === undefined ? 'none' : (preset?.clientAuthentication ?? 'client_secret_basic')
-  const method = name === undefined ? byDefault : clientAuthentications.get(name.toLowerCase())
-  if (method === undefined) {
-    report.problem(`${key}.client-authentication-method`, `must be one of ${[...clientAuthentications.keys()].join(', ')}`)
-    return 'none'
-  }
-  if (method.startsWith('client_secret') && secret === undefined) {
+): void {
+  if (method.startsWith('client_secret') && clientSecret === undefined) {
     report.problem(`${key}.client-secret`, `is missing; ${method} needs it`)
   }
-  if (method === 'private_key_jwt' && registration['private-key-location'] === undefined) {
+  if (method === 'private_key_jwt' && privateKey === undefined) {
     report.problem(`${key}.private-key-location`, 'is missing; private_key_jwt needs it')
   }
-  return method
 }
 
 function checkAudience({ issuerUri, endpoints }: Registration, report: SettingsReport): void {
   if (issuerUri !== undefined || (endpoints.issuer !== undefined && endpoints.jwkSetUri !== undefined)) return
-  report.problem(
-    'security.oauth2.external-auth-token-filter.audience',
-    'can only be checked with an issuer: set the issuer-uri of the provider of the first registration',
-  )
+  report.problem(audienceKey, 'can only be checked with an issuer: set the issuer-uri of the provider of the first registration')
 }
 
 /** What works and may surprise. */
