@@ -1,6 +1,7 @@
 /** Names and ids in query and body that identify the resource of a change. */
 import { isObject, objectsOf } from '../json/values.ts'
 import { concealSecrets } from '../telemetry/conceal-secrets.ts'
+import { queryOf } from './query.ts'
 
 const maxLength = 300
 /** Who searches for an application must find what was done to it, also where many were changed at once. */
@@ -28,10 +29,8 @@ const namedByBody = ['id', 'name'] as const
 
 /** @param url With its query */
 export function namesInQuery(url: string): Record<string, string> {
-  const mark = url.indexOf('?')
-  if (mark === -1) return {}
   const found: Record<string, string> = {}
-  for (const [name, value] of new URLSearchParams(url.slice(mark))) {
+  for (const [name, value] of queryOf(url)) {
     if (namedByQuery.has(name)) found[name] = found[name] === undefined ? value : `${found[name]}, ${value}`
   }
   return toShown(found)

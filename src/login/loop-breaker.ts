@@ -5,6 +5,7 @@
 import { createHash } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
 import { setCookie } from '../http/cookies.ts'
+import { queryOf } from '../http/query.ts'
 import { elapsedMs } from '../settings/time-span.ts'
 
 /**
@@ -54,7 +55,7 @@ export class LoopBreaker {
   /** To be asked when a login is about to begin; undefined when it may. */
   check(request: FastifyRequest): Loop | undefined {
     if (!startPath.test(request.state.path)) return undefined
-    const query = new URLSearchParams(queryOf(request.url))
+    const query = queryOf(request.url)
     if (answerParameters.some((name) => query.has(name))) return undefined
     if (query.has('again')) {
       this.#forgive(request)
@@ -147,9 +148,4 @@ function toClient({ state, headers }: FastifyRequest): string {
     .update(`${state.clientAddress} ${headers['user-agent'] ?? ''}`)
     .digest('base64url')
     .slice(0, 22)
-}
-
-function queryOf(url: string): string {
-  const mark = url.indexOf('?')
-  return mark === -1 ? '' : url.slice(mark)
 }

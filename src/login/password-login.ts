@@ -1,6 +1,7 @@
 /** Login with user name and password, by form or HTTP Basic. */
 import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { GatewayError } from '../errors.ts'
+import { queryOf } from '../http/query.ts'
 import { readForm } from '../http/read-form.ts'
 import type { User } from '../http/request-state.ts'
 import { findNameObjection } from '../names/user-name.ts'
@@ -185,7 +186,7 @@ export class PasswordLogin implements LoginMethod {
   async #showForm(request: FastifyRequest, reply: FastifyReply, ending: LoginEnding): Promise<FastifyReply> {
     const { page, typedName } = this.#options
     const { html, headers } = createLoginPage(page, {
-      notice: noticeOf(new URLSearchParams(queryOf(request.url))),
+      notice: noticeOf(queryOf(request.url)),
       username: request.method === 'GET' ? await typedName.take(request.state, request.headers.cookie) : undefined,
       destination: await ending.destinationOf(request),
     })
@@ -314,9 +315,4 @@ function noticeOf(query: URLSearchParams): PageNotice | undefined {
 
 function minutesOf(text: string | null): number | undefined {
   return /^[1-9]\d?$/.test(text ?? '') ? Number(text) : undefined
-}
-
-function queryOf(url: string): string {
-  const mark = url.indexOf('?')
-  return mark === -1 ? '' : url.slice(mark)
 }

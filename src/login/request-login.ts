@@ -109,77 +109,41 @@ export class RequestLogin {
   }
 
   /** @throws {GatewayError} SESSIONS_UNAVAILABLE, and what a method throws whose provider cannot be asked */
-  #findUser(request: FastifyRequest): Promise<void> | undefined {
+  async #findUser(request: FastifyRequest): Promise<void> {
     const { state } = request
     const guard = this.#guards[state.listener]
     const findings: Findings = { open: guard.openPaths.find(request.method, state.path) }
     state.loginFindings = findings
     if (guard.isOpen) {
       state.user = this.#options.anonymous()
-      return undefined
+      return
     }
-    if (findings.open?.identity === 'none') return undefined
-    const asked = this.#askMethods(request, findings, guard.beforeSession)
-    return asked === undefined ? this.#askSession(request, findings) : asked.then(() => this.#askSession(request, findings))
+    if (findings.open?.identity === 'none') return
+    if (await askMethods(request, findings, guard.beforeSession)) return
+    if (guard.usesSessions && (await this.#findSession(request, findings, guard))) return
+    await askMethods(request, findings, guard.afterSession)
   }
 
-  #askMethods(request: FastifyRequest, findings: Findings, methods: readonly LoginMethod[], from = 0): Promise<void> | undefined {
-    for (let index = from; index < methods.length; index++) {
-      const method = methods[index] as LoginMethod
-      const outcome = authenticate(method, request)
-      if (outcome instanceof Promise) {
-        return outcome.then((known) =>
-          takeOutcome(request, findings, method, known) ? undefined : this.#askMethods(request, findings, methods, index + 1),
-        )
-      }
-      if (takeOutcome(request, findings, method, outcome)) return undefined
-    }
-    return undefined
-  }
-
-  /** The session, and then those credentials that it wins over. */
-  #askSession(request: FastifyRequest, findings: Findings): Promise<void> | undefined {
-    const { state, headers } = request
-    if (state.user !== undefined || findings.refused !== undefined) return undefined
-    const guard = this.#guards[state.listener]
-    if (!guard.usesSessions) return this.#askMethods(request, findings, guard.afterSession)
-    const session = this.#options.sessions.find(headers.cookie)
-    if (session instanceof Promise) return this.#awaitSession(request, findings, session)
-    const method = session && this.#methodOf(session, guard)
-    if (session === undefined || method === undefined) return this.#awaitSession(request, findings, session)
-    const { credentialStamp, user } = session.content
-    if (method.stillValid !== undefined && method.stillValid(user, credentialStamp) !== true) {
-      return this.#awaitSession(request, findings, session)
-    }
-    takeSession(request, findings, session, method)
-    return undefined
-  }
-
-  async #awaitSession(
-    request: FastifyRequest,
-    findings: Findings,
-    searched: Session | undefined | Promise<Session | undefined>,
-  ): Promise<void> {
+  /** Whether there is a session that counts. */
+  async #findSession(request: FastifyRequest, findings: Findings, guard: Guard): Promise<boolean> {
     const { sessions } = this.#options
-    const guard = this.#guards[request.state.listener]
-    const session = await searched
+    const { cookie } = request.headers
+    const session = await sessions.find(cookie)
     if (session === undefined) {
-      findings.endedSession = parseSessionCookie(request.headers.cookie, sessions.cookieRules.settings.name).length > 0
-    } else {
-      const { credentialStamp, user } = session.content
-      const method = this.#methodOf(session, guard)
-      if (method !== undefined && (await method.stillValid?.(user, credentialStamp)) !== false) {
-        takeSession(request, findings, session, method)
-        return
-      }
-      await sessions.end(session)
-      findings.endedSession = true
+      findings.endedSession = parseSessionCookie(cookie, sessions.cookieRules.settings.name).length > 0
+      return false
     }
-    await this.#askMethods(request, findings, guard.afterSession)
-  }
-
-  #methodOf({ content }: Session, { methods }: Guard): LoginMethod | undefined {
-    return methods.find(({ name }) => name === content.user.method)
+    const { credentialStamp, user } = session.content
+    const method = guard.methods.find(({ name }) => name === user.method)
+    if (method !== undefined && (await method.stillValid?.(user, credentialStamp)) !== false) {
+      findings.session = session
+      findings.method = method
+      request.state.user = user
+      return true
+    }
+    await sessions.end(session)
+    findings.endedSession = true
+    return false
   }
 
   /**
@@ -189,25 +153,11 @@ export class RequestLogin {
    * @throws {GatewayError} PERMISSIONS_UNAVAILABLE
    * @see docs/contracts/permissions.md#failure-of-the-permission-service, #session-filter
    */
-  #askPermissionService(request: FastifyRequest): Promise<void> | undefined {
-    const { permissions } = this.#options
-    const { state } = request
+  async #askPermissionService({ state }: FastifyRequest): Promise<void> {
+    const { permissions, sessions } = this.#options
     const { user, loginFindings: findings } = state
-    if (user === undefined || findings?.method?.filtered !== true || !permissions.enabled || !permissions.sessionFilter)
-      return undefined
-    const answer = permissions.lookUp(user)
-    if (!(answer instanceof Promise) && answer.kind === 'view') return undefined
-    return this.#awaitPermissions(state, user, findings, answer)
-  }
-
-  async #awaitPermissions(
-    state: RequestState,
-    user: User,
-    findings: Findings,
-    asked: PermissionAnswer | Promise<PermissionAnswer>,
-  ): Promise<void> {
-    const { sessions } = this.#options
-    const answer = await this.#reportOnce(user, findings, await asked)
+    if (user === undefined || findings?.method?.filtered !== true || !permissions.enabled || !permissions.sessionFilter) return
+    const answer = await this.#reportOnce(user, findings, await permissions.lookUp(user))
     if (answer.kind === 'view') return
     if (answer.kind === 'unknown') {
       if (findings.session !== undefined) await sessions.end(findings.session)
@@ -216,8 +166,7 @@ export class RequestLogin {
       state.user = undefined
       return
     }
-    if (findings.open !== undefined) return
-    throw permissionsUnavailable(answer.cause)
+    if (findings.open === undefined) throw permissionsUnavailable(answer.cause)
   }
 
   /** Credentials that come with each request cannot be sent to a login page: the login is reported once more instead. */
@@ -315,19 +264,22 @@ export class RequestLogin {
   }
 }
 
-/** A user whose name is rejected is anonymous, on open paths too. */
-function authenticate(method: LoginMethod, request: FastifyRequest): LoginOutcome | Promise<LoginOutcome> {
-  try {
-    const outcome = method.authenticate(request)
-    return outcome instanceof Promise ? outcome.catch(toRefusedName) : outcome
-  } catch (error) {
-    return toRefusedName(error)
+/** Whether one of the methods takes or refuses the credentials of the request. */
+async function askMethods(request: FastifyRequest, findings: Findings, methods: readonly LoginMethod[]): Promise<boolean> {
+  for (const method of methods) {
+    if (takeOutcome(request, findings, method, await authenticate(method, request))) return true
   }
+  return false
 }
 
-function toRefusedName(error: unknown): LoginOutcome {
-  if (!(error instanceof GatewayError) || error.code !== 'USER_NAME_REFUSED') throw error
-  return { kind: 'refused', reason: error.message, error }
+/** A user whose name is rejected is anonymous, on open paths too. */
+async function authenticate(method: LoginMethod, request: FastifyRequest): Promise<LoginOutcome> {
+  try {
+    return await method.authenticate(request)
+  } catch (error) {
+    if (!(error instanceof GatewayError) || error.code !== 'USER_NAME_REFUSED') throw error
+    return { kind: 'refused', reason: error.message, error }
+  }
 }
 
 /** Whether the credentials of a request that goes on would let it in again. */
@@ -354,12 +306,6 @@ function takeOutcome(request: FastifyRequest, findings: Findings, method: LoginM
     request.log.info({ requestId, method: method.name, reason: outcome.reason }, 'credentials were refused')
   }
   return true
-}
-
-function takeSession({ state }: FastifyRequest, findings: Findings, session: Session, method: LoginMethod): void {
-  findings.session = session
-  findings.method = method
-  state.user = session.content.user
 }
 
 /** Load balancers probe the root without credentials, and take the redirect that Gate sends for an instance that is up. */

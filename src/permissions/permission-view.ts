@@ -1,51 +1,56 @@
 /** Parses the permissions of a user. */
 import { hash } from 'node:crypto'
 import { z } from 'zod'
-import type { Authorization, PermissionView, ResourceView } from './permissions.ts'
+import type { Authorization, PermissionView } from './permissions.ts'
+
+const flag = z
+  .boolean()
+  .nullish()
+  .transform((value) => value === true)
+const words = z
+  .array(z.string())
+  .nullish()
+  .transform((listed) => listed ?? [])
+const name = z.string()
+
+const Resource = z.object({
+  name,
+  authorizations: words.transform((listed) => listed.map((word) => word.toUpperCase() as Authorization)),
+})
 
 /** Words and fields that this version does not know are tolerated; entries without a name are left out. */
-const Resource = z.looseObject({ name: z.string(), authorizations: z.array(z.string()).nullish() })
-const Named = z.looseObject({ name: z.string() })
-
-const View = z.looseObject({
-  name: z.string().nullish(),
-  admin: z.boolean().nullish(),
-  accountManager: z.boolean().nullish(),
+const View = z.object({
+  name: name.nullish(),
+  admin: flag,
+  accountManager: flag,
   accounts: listOf(Resource),
   applications: listOf(Resource),
   buildServices: listOf(Resource),
-  serviceAccounts: listOf(Named.extend({ memberOf: z.array(z.string()).nullish() })),
-  roles: listOf(Named.extend({ source: z.string().nullish() })),
-  legacyFallback: z.boolean().nullish(),
-  allowAccessToUnknownApplications: z.boolean().nullish(),
+  serviceAccounts: listOf(z.object({ name, memberOf: words })),
+  roles: listOf(
+    z.object({
+      name,
+      source: z
+        .string()
+        .nullish()
+        .transform((source) => source ?? undefined),
+    }),
+  ),
+  legacyFallback: flag,
+  allowAccessToUnknownApplications: flag,
 })
 
-function listOf<T extends z.ZodType>(entry: T): z.ZodType<z.infer<T>[]> {
+function listOf<T extends z.ZodType>(entry: T) {
   return z
     .array(z.unknown())
     .nullish()
-    .transform((entries) => (entries ?? []).flatMap((one) => entry.safeParse(one).data ?? []) as z.infer<T>[])
+    .transform((entries) => (entries ?? []).flatMap<z.output<T>>((one) => entry.safeParse(one).data ?? []))
 }
 
 /** @throws {z.ZodError} when the body is not a permission view at all */
 export function parsePermissionView(body: unknown, username: string): PermissionView {
   const view = View.parse(body)
-  return {
-    name: view.name ?? username,
-    admin: view.admin === true,
-    accountManager: view.accountManager === true,
-    accounts: view.accounts.map(toResource),
-    applications: view.applications.map(toResource),
-    buildServices: view.buildServices.map(toResource),
-    serviceAccounts: view.serviceAccounts.map(({ name, memberOf }) => ({ name, memberOf: memberOf ?? [] })),
-    roles: view.roles.map(({ name, source }) => ({ name, source: source ?? undefined })),
-    legacyFallback: view.legacyFallback === true,
-    allowAccessToUnknownApplications: view.allowAccessToUnknownApplications === true,
-  }
-}
-
-function toResource({ name, authorizations }: z.infer<typeof Resource>): ResourceView {
-  return { name, authorizations: (authorizations ?? []).map((word) => word.toUpperCase() as Authorization) }
+  return { ...view, name: view.name ?? username }
 }
 
 /**

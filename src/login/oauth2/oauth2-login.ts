@@ -4,6 +4,7 @@ import { GatewayError } from '../../errors.ts'
 import { callerOf } from '../../http/caller.ts'
 import { pathTo } from '../../http/encode-path.ts'
 import type { Page, Site } from '../../http/page.ts'
+import { queryOf } from '../../http/query.ts'
 import type { RequestState, User } from '../../http/request-state.ts'
 import type { LoginReport } from '../../permissions/permissions.ts'
 import { VerifiedCredentials } from '../basic-credentials.ts'
@@ -119,7 +120,7 @@ export class OAuth2Login implements LoginMethod {
 
   /** Start page, callback of early releases, and the place where a bearer token becomes a session. The web UI's scripts get a page. */
   async #answerLogin(request: FastifyRequest, reply: FastifyReply, ending: LoginEnding): Promise<FastifyReply> {
-    const parameters = queryOf(request)
+    const parameters = queryOf(request.url)
     if (['code', 'state', 'error'].some((name) => parameters.has(name))) {
       return this.#complete(request, reply, ending, undefined)
     }
@@ -142,7 +143,7 @@ export class OAuth2Login implements LoginMethod {
   }
 
   async #answerCallback(request: FastifyRequest, reply: FastifyReply, ending: LoginEnding, id: string): Promise<FastifyReply> {
-    if (queryOf(request).size === 0) {
+    if (queryOf(request.url).size === 0) {
       const known = await this.#welcome(request, reply, ending)
       if (known !== undefined) return known
     }
@@ -193,7 +194,7 @@ export class OAuth2Login implements LoginMethod {
 
   /** @throws {LoginFailure} */
   async #judgeCallback(request: FastifyRequest, ending: LoginEnding, id: string | undefined): Promise<ProviderUser> {
-    const parameters = queryOf(request)
+    const parameters = queryOf(request.url)
     const [state = '', ...more] = parameters.getAll('state')
     if (more.length > 0 || !stateForm.test(state)) throw new LoginFailure('refused', 'the answer carries no readable state')
     const pending = await ending.take(request, state)
@@ -249,12 +250,6 @@ export class OAuth2Login implements LoginMethod {
     )
     throw error
   }
-}
-
-/** The query, which the framework may have read differently. */
-function queryOf({ url }: FastifyRequest): URLSearchParams {
-  const mark = url.indexOf('?')
-  return new URLSearchParams(mark === -1 ? '' : url.slice(mark))
 }
 
 function toError({ kind, message }: LoginFailure): GatewayError {

@@ -4,6 +4,7 @@ import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest }
 import { GatewayError } from '../../errors.ts'
 import { callerOf } from '../../http/caller.ts'
 import type { Page, Site } from '../../http/page.ts'
+import { queryOf } from '../../http/query.ts'
 import { readForm } from '../../http/read-form.ts'
 import type { RequestState, User } from '../../http/request-state.ts'
 import type { LoginReport } from '../../permissions/permissions.ts'
@@ -126,7 +127,7 @@ export class SamlLogin implements LoginMethod {
   mount(server: FastifyInstance, ending: LoginEnding): void {
     server.get('/login', (request, reply) => this.#showStart(request, reply, ending))
     server.get(startPath, (request, reply) => {
-      const id = new URLSearchParams(queryOf(request.url)).get('registrationId')
+      const id = queryOf(request.url).get('registrationId')
       return id === null ? this.#showStart(request, reply, ending) : this.#start(this.#find(id), request, reply, ending)
     })
     for (const registration of this.#options.registrations) {
@@ -137,7 +138,7 @@ export class SamlLogin implements LoginMethod {
     }
     for (const path of metadataPaths) {
       server.get(path, (request, reply) => {
-        const id = new URLSearchParams(queryOf(request.url)).get('registrationId')
+        const id = queryOf(request.url).get('registrationId')
         return showMetadata(id === null ? this.#first : this.#find(id), request, reply)
       })
     }
@@ -339,9 +340,4 @@ function showMetadata(registration: RelyingParty, request: FastifyRequest, reply
 
 function sendPage(reply: FastifyReply, status: number, { html, headers }: Page): FastifyReply {
   return reply.code(status).headers(headers).send(html)
-}
-
-function queryOf(url: string): string {
-  const mark = url.indexOf('?')
-  return mark === -1 ? '' : url.slice(mark)
 }

@@ -1,6 +1,7 @@
 /** A request for an operation: its declarations, the values that the client sent, and the calls to services. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { EchoedHeaders, Validation } from '../../http/answer.ts'
+import { queryOf } from '../../http/query.ts'
 import { isReadMethod } from '../../telemetry/methods.ts'
 import type { AnswerForm } from '../../upstreams/answer-form.ts'
 import type { CallClass } from '../../upstreams/endpoint.ts'
@@ -110,11 +111,7 @@ export class OperationExchange implements OperationRequest {
   }
 
   get search(): URLSearchParams {
-    if (this.#search === undefined) {
-      const { url } = this.request
-      const mark = url.indexOf('?')
-      this.#search = new URLSearchParams(mark === -1 ? '' : url.slice(mark))
-    }
+    this.#search ??= queryOf(this.request.url)
     return this.#search
   }
 
