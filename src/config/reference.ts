@@ -84,7 +84,7 @@ function partsOf(core: z.core.$ZodType, key: string): [z.core.$ZodType, string] 
 function variableOf(key: string, schema: z.core.$ZodType): string {
   const core = coreOf(schema)
   const isMap = core instanceof z.ZodObject || core instanceof z.ZodRecord
-  if (isMap || (core instanceof z.ZodArray && core.element instanceof z.ZodObject)) return ''
+  if (isMap || (core instanceof z.ZodArray && coreOf(core.element) instanceof z.ZodObject)) return ''
   return `\`${notesOf(schema).env ?? toVariable(key.replaceAll('[]', '[0]'))}\``
 }
 

@@ -44,7 +44,8 @@ export function typeOf(schema: z.core.$ZodType): string {
   if (core instanceof z.ZodNumber) return 'number'
   if (core instanceof z.ZodBoolean) return 'true or false'
   if (core instanceof z.ZodEnum) return core.options.join(', ')
-  if (core instanceof z.ZodArray) return core.element instanceof z.ZodObject ? 'list of maps' : `list of ${typeOf(core.element)}`
+  if (core instanceof z.ZodArray)
+    return coreOf(core.element) instanceof z.ZodObject ? 'list of maps' : `list of ${typeOf(core.element)}`
   if (core instanceof z.ZodRecord || core instanceof z.ZodObject) return 'map'
   return 'anything'
 }

@@ -9,15 +9,15 @@ import { BakeKeys, toBakeSettings } from './bakes/settings.ts'
 import type { BakeSettings } from './bakes/template.ts'
 import { desiredMigrations } from './desired.ts'
 import { openLocalProvider } from './local.ts'
-import { LocalKeys, type LocalSettings, toLocalSettings } from './settings.ts'
+import { type LocalSettings, localKeys, toLocalSettings } from './settings.ts'
 
 /** Opens the client of the agent, which runs what is deployed to this machine. */
 export type OpenAgent = (options: Pick<AgentClientOptions, 'dataDir' | 'log' | 'version'>) => AgentClient
 
 export function createLocalProvider(open: OpenAgent, times: BakeTimes): ProviderType {
-  const type: ProviderType<typeof LocalKeys, LocalSettings> = {
+  const type: ProviderType<typeof localKeys.keys, LocalSettings> = {
     id: 'local',
-    keys: LocalKeys,
+    keys: localKeys.keys,
     toSettings: toLocalSettings,
     migrations: [...desiredMigrations, ...imageMigrations],
     sharesMigrations: true,

@@ -1,10 +1,10 @@
 /** Settings of the provider `local`. */
 import { z } from 'zod'
 import { loadCertificate } from '../../../../agent/balancer/certificate.ts'
-import { byteCount, type SettingsReport } from '../../../../settings/setting.ts'
+import { byteCount, inSeconds, on, type SettingsReport, setting, settings } from '../../../../settings/setting.ts'
 import { lookUpUser } from '../../../../storage/directory-trees.ts'
 import type { ProviderSurroundings } from '../provider-type.ts'
-import { type PortRange, parsePortRange } from './port-range.ts'
+import { parsePortRange } from './port-range.ts'
 import { StartLimits, usualStartLimits } from './start-limits.ts'
 
 const names = z.array(z.string())
@@ -19,12 +19,18 @@ const portRange = z
   })
   .meta({ type: 'range of ports' })
 
-const Region = z.strictObject({
-  name: name.describe('Name of the region.'),
-  zones: z.array(name).min(1).optional().describe('Its zones; instances are spread over them. Default: one, named `<region>-a`.'),
-})
+const Region = z
+  .strictObject({
+    name: name.describe('Name of the region.'),
+    zones: z
+      .array(name)
+      .min(1)
+      .optional()
+      .describe('Its zones; instances are spread over them. Default: one, named `<region>-a`.'),
+  })
+  .transform((region) => ({ name: region.name, zones: region.zones ?? [`${region.name}-a`] }))
 
-const LocalAccount = z.strictObject({
+const AccountKeys = z.strictObject({
   name: name.describe('Name of the account; users choose it by that name.'),
   environment: z.string().optional().describe('Such as `test` or `prod`. Default: the name of the account.'),
   accountType: z.string().optional().describe('A name that related accounts share. Default: the name of the account.'),
@@ -34,8 +40,13 @@ const LocalAccount = z.strictObject({
       WRITE: names.optional().describe('Roles that may change it.'),
     })
     .prefault({})
+    .transform(toPermissions)
     .describe('Roles by authorization; without any, the account is open to all users.'),
-  regions: z.array(Region).default([]).describe('Parts of the account, for users to tell apart. Default: one, named `local`.'),
+  regions: z
+    .array(Region)
+    .default([])
+    .transform((regions) => (regions.length === 0 ? [{ name: 'local', zones: ['local-a'] }] : regions))
+    .describe('Parts of the account, for users to tell apart. Default: one, named `local`.'),
   ports: portRange
     .prefault('20000-29999')
     .describe('Ports that instances listen on. Accounts must not share any; two accounts need this setting.'),
@@ -58,168 +69,116 @@ const LocalAccount = z.strictObject({
     .describe('When a stage fails that waits for instances to be up; `startLimits` of a server group takes precedence.'),
 })
 
-const InstanceType = z.strictObject({
-  name: name.describe('Name of the instance type.'),
-  memory: byteCount.optional().describe('Memory of an instance.'),
-  processes: z.int().min(1).optional().describe('Number of processes and threads.'),
-  'open-files': z.int().min(16).optional().describe('Number of open files of each process.'),
-  disk: byteCount.optional().describe('Size of the working directory; each entry counts for 4 KiB at least.'),
-  console: byteCount.optional().describe('Console output that is kept. Default: 10MB.'),
-})
+const LocalAccount = AccountKeys.transform(
+  ({ 'load-balancer-ports': loadBalancerPorts, 'instance-types': instanceTypes, 'start-limits': startLimits, ...account }) => ({
+    ...account,
+    environment: account.environment ?? account.name,
+    accountType: account.accountType ?? account.name,
+    loadBalancerPorts,
+    instanceTypes,
+    startLimits,
+  }),
+)
 
-const Certificate = z.strictObject({
-  name: name.describe('Name by which a listener of a load balancer refers to it (`sslCertificateId`).'),
-  'certificate-file': z.string().min(1).describe('PEM file with the certificate and its chain.'),
-  'key-file': z.string().min(1).describe('PEM file with the private key.'),
-})
+function toPermissions(
+  roles: Readonly<Record<string, readonly string[] | undefined>>,
+): Readonly<Record<string, readonly string[]>> {
+  const named = Object.entries(roles).flatMap(([verb, listed = []]) => (listed.length > 0 ? [[verb, listed] as const] : []))
+  return Object.fromEntries(named.map(([verb, listed]) => [verb, listed.map((role) => role.trim().toLowerCase())]))
+}
 
-export const LocalKeys = z.strictObject({
-  'local.enabled': z.boolean().default(true).describe('Whether the embedded infrastructure deploys to this machine.'),
-  'local.accounts': z
-    .array(LocalAccount)
-    .default([])
-    .describe('Accounts of the provider `local`. Default: one, named `local`, open to all users.'),
-  'local.instance-types': z
-    .array(InstanceType)
-    .default([])
-    .describe('Named limits of instances. Default: `small` (256 MB), `medium` (1 GB), `large` (4 GB) and `unlimited`.'),
-  'local.default-instance-type': z
-    .string()
-    .optional()
-    .describe('Instance type where a deployment names none. Default: `unlimited` where it exists, else the first.'),
-  'local.certificates': z.array(Certificate).default([]).describe('Certificates that listeners of load balancers can use.'),
-  'local.images.max-size': byteCount.prefault('2GB').describe('Maximum size of an image, unpacked.'),
-  'local.images.max-files': z.int().min(1).default(100_000).describe('Maximum number of files of an image.'),
-  'local.drain-seconds': z
-    .number()
-    .min(0)
-    .max(3600)
-    .default(30)
-    .describe(
-      'Seconds that an instance has for its last requests after load balancers stop sending new ones, before it is stopped.',
+const InstanceType = z
+  .strictObject({
+    name: name.describe('Name of the instance type.'),
+    memory: byteCount.optional().describe('Memory of an instance.'),
+    processes: z.int().min(1).optional().describe('Number of processes and threads.'),
+    'open-files': z.int().min(16).optional().describe('Number of open files of each process.'),
+    disk: byteCount.optional().describe('Size of the working directory; each entry counts for 4 KiB at least.'),
+    console: byteCount.optional().describe('Console output that is kept. Default: 10MB.'),
+  })
+  .transform(({ memory, processes, 'open-files': openFiles, disk, console, ...type }) => ({
+    ...type,
+    memoryBytes: memory,
+    processes,
+    openFiles,
+    diskBytes: disk,
+    consoleBytes: console ?? 10 * 1024 ** 2,
+  }))
+export type LocalInstanceType = z.output<typeof InstanceType>
+
+const Certificate = z
+  .strictObject({
+    name: name.describe('Name by which a listener of a load balancer refers to it (`sslCertificateId`).'),
+    'certificate-file': z.string().min(1).describe('PEM file with the certificate and its chain.'),
+    'key-file': z.string().min(1).describe('PEM file with the private key.'),
+  })
+  .transform(({ 'certificate-file': certificateFile, 'key-file': keyFile, ...named }) => ({ ...named, certificateFile, keyFile }))
+
+export const localKeys = settings({
+  enabled: setting('local.enabled', on).describe('Whether the embedded infrastructure deploys to this machine.'),
+  accounts: setting('local.accounts', z.array(LocalAccount).default([])).describe(
+    'Accounts of the provider `local`. Default: one, named `local`, open to all users.',
+  ),
+  instanceTypes: setting('local.instance-types', z.array(InstanceType).default([])).describe(
+    'Named limits of instances. Default: `small` (256 MB), `medium` (1 GB), `large` (4 GB) and `unlimited`.',
+  ),
+  defaultInstanceType: setting('local.default-instance-type', z.string().optional()).describe(
+    'Instance type where a deployment names none. Default: `unlimited` where it exists, else the first.',
+  ),
+  certificates: setting('local.certificates', z.array(Certificate).default([])).describe(
+    'Certificates that listeners of load balancers can use.',
+  ),
+  images: {
+    maxBytes: setting('local.images.max-size', byteCount.prefault('2GB')).describe('Maximum size of an image, unpacked.'),
+    maxEntries: setting('local.images.max-files', z.int().min(1).default(100_000)).describe(
+      'Maximum number of files of an image.',
     ),
+  },
+  drainMs: setting('local.drain-seconds', inSeconds(z.number().min(0).max(3600).default(30))).describe(
+    'Seconds that an instance has for its last requests after load balancers stop sending new ones, before it is stopped.',
+  ),
 })
-type LocalKeys = z.infer<typeof LocalKeys>
 
 /** Plain data. */
-export interface LocalSettings {
-  readonly accounts: readonly LocalAccountSettings[]
-  readonly instanceTypes: readonly LocalInstanceType[]
-  readonly defaultInstanceType: string | undefined
-  readonly certificates: readonly LocalCertificate[]
-  readonly images: { readonly maxBytes: number; readonly maxEntries: number }
-  readonly drainMs: number
-  /** Fairlead's own; also while it is stopped, no load balancer and no instance gets them. */
-  readonly ownPorts: readonly number[]
-}
-
-export interface LocalAccountSettings {
-  readonly name: string
-  readonly environment: string
-  readonly accountType: string
-  readonly permissions: Readonly<Record<string, readonly string[]>>
-  readonly regions: readonly { readonly name: string; readonly zones: readonly string[] }[]
-  readonly ports: PortRange
-  readonly loadBalancerPorts: PortRange
-  readonly address: string
-  readonly user: string | undefined
-  readonly instanceTypes: readonly string[]
-  readonly startLimits: StartLimits
-}
-
-export interface LocalInstanceType {
-  readonly name: string
-  readonly memoryBytes: number | undefined
-  readonly processes: number | undefined
-  readonly openFiles: number | undefined
-  readonly diskBytes: number | undefined
-  readonly consoleBytes: number
-}
-
-export interface LocalCertificate {
-  readonly name: string
-  readonly certificateFile: string
-  readonly keyFile: string
-}
-
-const megabyte = 1024 ** 2
-const consoleBytes = 10 * megabyte
-const noLimits = { memoryBytes: undefined, processes: undefined, openFiles: undefined, diskBytes: undefined, consoleBytes }
+export type LocalSettings = NonNullable<ReturnType<typeof toLocalSettings>>
+export type LocalAccountSettings = LocalSettings['accounts'][number]
 
 const usualInstanceTypes: readonly LocalInstanceType[] = [
-  { ...noLimits, name: 'small', memoryBytes: 256 * megabyte },
-  { ...noLimits, name: 'medium', memoryBytes: 1024 * megabyte },
-  { ...noLimits, name: 'large', memoryBytes: 4096 * megabyte },
-  { ...noLimits, name: 'unlimited' },
-]
+  { name: 'small', memory: '256MB' },
+  { name: 'medium', memory: '1GB' },
+  { name: 'large', memory: '4GB' },
+  { name: 'unlimited' },
+].map((type) => InstanceType.parse(type))
 
 const usualAccount = LocalAccount.parse({ name: 'local' })
 
 /** Undefined where it is switched off; what is wrong is reported nevertheless. */
-export function toLocalSettings(
-  keys: LocalKeys,
-  report: SettingsReport,
-  { ownPorts }: ProviderSurroundings,
-): LocalSettings | undefined {
-  const listedTypes = keys['local.instance-types'].map(toInstanceType)
+export function toLocalSettings(keys: object, report: SettingsReport, { ownPorts }: ProviderSurroundings) {
+  const { enabled, accounts: listed, instanceTypes: listedTypes, ...settings } = localKeys.read(keys)
+  const { defaultInstanceType, certificates } = settings
   const instanceTypes = listedTypes.length === 0 ? usualInstanceTypes : listedTypes
-  const listed = keys['local.accounts']
-  const accounts = (listed.length === 0 ? [usualAccount] : listed).map((account) => toAccount(account, instanceTypes))
-  reportClashes(accounts, instanceTypes, report)
-  const defaultInstanceType = keys['local.default-instance-type']
-  if (defaultInstanceType !== undefined && !instanceTypes.some(({ name }) => name === defaultInstanceType)) {
+  const allTypes = instanceTypes.map((type) => type.name)
+  const accounts = (listed.length === 0 ? [usualAccount] : listed).map((account) => ({
+    ...account,
+    instanceTypes: account.instanceTypes ?? allTypes,
+  }))
+  reportClashes(accounts, allTypes, report)
+  if (defaultInstanceType !== undefined && !allTypes.includes(defaultInstanceType)) {
     report.problem('local.default-instance-type', `there is no instance type "${defaultInstanceType}"`)
   }
-  if (!keys['local.enabled']) return undefined
+  if (!enabled) return undefined
   reportUnknownUsers(accounts, report)
-  return {
-    accounts,
-    instanceTypes,
-    defaultInstanceType,
-    certificates: keys['local.certificates'].map((certificate) => toCertificate(certificate, report)),
-    images: { maxBytes: keys['local.images.max-size'], maxEntries: keys['local.images.max-files'] },
-    drainMs: keys['local.drain-seconds'] * 1000,
-    ownPorts,
-  }
+  for (const certificate of certificates) checkCertificate(certificate, report)
+  /** No load balancer and no instance gets Fairlead's own ports, also while it is stopped. */
+  return { ...settings, accounts, instanceTypes, ownPorts }
 }
 
 /** Loads the files, so that an error is known before a load balancer needs them. */
-function toCertificate(certificate: z.infer<typeof Certificate>, report: SettingsReport): LocalCertificate {
-  const { name, 'certificate-file': certificateFile, 'key-file': keyFile } = certificate
+function checkCertificate(certificate: z.output<typeof Certificate>, report: SettingsReport): void {
   try {
-    loadCertificate({ certificateFile, keyFile })
+    loadCertificate(certificate)
   } catch (error) {
-    report.problem('local.certificates', `the certificate "${name}": ${(error as Error).message}`)
-  }
-  return { name, certificateFile, keyFile }
-}
-
-function toInstanceType(type: z.infer<typeof InstanceType>): LocalInstanceType {
-  return {
-    name: type.name,
-    memoryBytes: type.memory,
-    processes: type.processes,
-    openFiles: type['open-files'],
-    diskBytes: type.disk,
-    consoleBytes: type.console ?? consoleBytes,
-  }
-}
-
-function toAccount(account: z.infer<typeof LocalAccount>, types: readonly LocalInstanceType[]): LocalAccountSettings {
-  const regions = account.regions.length === 0 ? [{ name: 'local', zones: undefined }] : account.regions
-  const permissions = Object.entries(account.permissions).filter(([, roles]) => roles !== undefined && roles.length > 0)
-  return {
-    name: account.name,
-    environment: account.environment ?? account.name,
-    accountType: account.accountType ?? account.name,
-    permissions: Object.fromEntries(permissions.map(([verb, roles]) => [verb, roles.map((role) => role.trim().toLowerCase())])),
-    regions: regions.map((region) => ({ name: region.name, zones: region.zones ?? [`${region.name}-a`] })),
-    ports: account.ports,
-    loadBalancerPorts: account['load-balancer-ports'],
-    address: account.address,
-    user: account.user,
-    instanceTypes: account['instance-types'] ?? types.map(({ name }) => name),
-    startLimits: account['start-limits'],
+    report.problem('local.certificates', `the certificate "${certificate.name}": ${(error as Error).message}`)
   }
 }
 
@@ -234,11 +193,7 @@ function reportUnknownUsers(accounts: readonly LocalAccountSettings[], report: S
   }
 }
 
-function reportClashes(
-  accounts: readonly LocalAccountSettings[],
-  types: readonly LocalInstanceType[],
-  report: SettingsReport,
-): void {
+function reportClashes(accounts: readonly LocalAccountSettings[], types: readonly string[], report: SettingsReport): void {
   const key = 'local.accounts'
   accounts.forEach((account, index) => {
     for (const other of accounts.slice(0, index)) {
@@ -252,7 +207,7 @@ function reportClashes(
       }
     }
     for (const type of account.instanceTypes) {
-      if (!types.some(({ name }) => name === type)) {
+      if (!types.includes(type)) {
         report.problem(key, `the account "${account.name}" names the instance type "${type}", which does not exist`)
       }
     }
