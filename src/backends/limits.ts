@@ -1,73 +1,43 @@
 /** Limits of pipelines and of starts by one another, for the embedded store and engine. */
-import { z } from 'zod'
 import { formatJson } from '../json/json.ts'
 import type { JsonObject } from '../json/values.ts'
-import { byteCount, whole } from '../settings/setting.ts'
-
-export const PipelineLimitKeys = z.strictObject({
-  'pipelines.max-stages': whole(1)
-    .default(1000)
-    .describe(
-      'Maximum number of stages of a pipeline in the embedded store and engine. With the stages that stages add, an execution may ' +
-        'have four times as many.',
-    ),
-  'pipelines.max-requisites': whole(1)
-    .default(10_000)
-    .describe('Maximum number of dependencies among the stages of a pipeline: the entries of every `requisiteStageRefIds`.'),
-  'pipelines.max-entries': whole(1)
-    .default(1000)
-    .describe(
-      'Maximum number of entries of each other list in a pipeline, strategy, template, project or record of notifications: triggers, ' +
-        'parameters, applications and so on; also of definitions that one request saves.',
-    ),
-  'pipelines.max-size': byteCount
-    .prefault('4MB')
-    .describe(
-      'Maximum size of a pipeline as JSON, of a list of them that one request saves, and of the result of one step of a stage. An execution may have four times as much; a ' +
-        'larger one is ended.',
-    ),
-  'pipelines.max-versions': whole(1)
-    .default(500)
-    .describe(
-      'Maximum number of versions in the history of each pipeline, strategy, application, project, template and other definition of ' +
-        'the embedded store. A save deletes the oldest ones. Snapshots are kept without limit.',
-    ),
-  'pipelines.max-depth': whole(0)
-    .default(20)
-    .describe('Maximum depth of pipelines that start one another, by stages or by triggers.'),
-  'pipelines.max-descendants': whole(0)
-    .default(500)
-    .describe('Maximum number of executions that one execution may start, directly or indirectly.'),
-})
+import { byteCount, type SettingsOf, setting, settings, whole } from '../settings/setting.ts'
 
 /** Bounds within which the embedded store and engine accept work. */
-export interface PipelineLimits {
-  readonly stages: number
+export const pipelineLimitKeys = settings({
+  stages: setting('pipelines.max-stages', whole(1).default(1000)).describe(
+    'Maximum number of stages of a pipeline in the embedded store and engine. With the stages that stages add, an execution may ' +
+      'have four times as many.',
+  ),
   /** Entries of all `requisiteStageRefIds`. */
-  readonly requisites: number
+  requisites: setting('pipelines.max-requisites', whole(1).default(10_000)).describe(
+    'Maximum number of dependencies among the stages of a pipeline: the entries of every `requisiteStageRefIds`.',
+  ),
   /** Entries of each list but the stages. */
-  readonly entries: number
+  entries: setting('pipelines.max-entries', whole(1).default(1000)).describe(
+    'Maximum number of entries of each other list in a pipeline, strategy, template, project or record of notifications: triggers, ' +
+      'parameters, applications and so on; also of definitions that one request saves.',
+  ),
   /** Bytes of a definition as JSON. */
-  readonly bytes: number
+  bytes: setting('pipelines.max-size', byteCount.prefault('4MB')).describe(
+    'Maximum size of a pipeline as JSON, of a list of them that one request saves, and of the result of one step of a stage. An execution may have four times as much; a ' +
+      'larger one is ended.',
+  ),
   /** In the history of each definition. */
-  readonly versions: number
-  readonly depth: number
-  readonly descendants: number
-}
+  versions: setting('pipelines.max-versions', whole(1).default(500)).describe(
+    'Maximum number of versions in the history of each pipeline, strategy, application, project, template and other definition of ' +
+      'the embedded store. A save deletes the oldest ones. Snapshots are kept without limit.',
+  ),
+  depth: setting('pipelines.max-depth', whole(0).default(20)).describe(
+    'Maximum depth of pipelines that start one another, by stages or by triggers.',
+  ),
+  descendants: setting('pipelines.max-descendants', whole(0).default(500)).describe(
+    'Maximum number of executions that one execution may start, directly or indirectly.',
+  ),
+})
+export type PipelineLimits = Readonly<SettingsOf<typeof pipelineLimitKeys>>
 
-export function toPipelineLimits(keys: z.infer<typeof PipelineLimitKeys>): PipelineLimits {
-  return {
-    stages: keys['pipelines.max-stages'],
-    requisites: keys['pipelines.max-requisites'],
-    entries: keys['pipelines.max-entries'],
-    bytes: keys['pipelines.max-size'],
-    versions: keys['pipelines.max-versions'],
-    depth: keys['pipelines.max-depth'],
-    descendants: keys['pipelines.max-descendants'],
-  }
-}
-
-export const defaultPipelineLimits: PipelineLimits = toPipelineLimits(PipelineLimitKeys.parse({}))
+export const defaultPipelineLimits: PipelineLimits = pipelineLimitKeys.read(pipelineLimitKeys.keys.parse({}))
 
 export function pipelineLimitsOf({ limits }: { readonly limits?: PipelineLimits | undefined }): PipelineLimits {
   return limits ?? defaultPipelineLimits

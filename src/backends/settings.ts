@@ -1,13 +1,13 @@
 /** Settings of the embedded back ends. */
 import { resolve } from 'node:path'
 import { z } from 'zod'
-import { type SettingsReport, texts } from '../settings/setting.ts'
+import { type SettingsReport, setting, settings, texts } from '../settings/setting.ts'
 import type { BackendSettings } from './backend.ts'
 import type { BakerySettings } from './bakery/settings.ts'
 import { BuildServerKeys, toBuildServerSettings } from './builds/build-servers.ts'
-import { QuietPeriodKeys, toQuietPeriod } from './events/quiet-period.ts'
+import { quietPeriodKeys, toQuietPeriod } from './events/quiet-period.ts'
 import type { InfrastructureSettings } from './infrastructure/settings.ts'
-import { PipelineLimitKeys, toPipelineLimits } from './limits.ts'
+import { pipelineLimitKeys } from './limits.ts'
 import { outsideKeys, toOutsideSettings } from './outside/settings.ts'
 import type { PermissionServiceSettings } from './permissions/settings.ts'
 
@@ -16,28 +16,35 @@ const ServiceAccount = z.strictObject({
   memberOf: texts.describe('Its roles.'),
 })
 
-const timeZone = z.string().refine(isTimeZone, 'must be a time zone such as Europe/Berlin')
+const timeZone = z.string().refine(isTimeZone, 'must be a time zone such as Europe/Berlin').optional()
+
+const ownKeys = settings({
+  dataDir: setting('data.dir', z.string().min(1).default('.fairlead').meta({ env: 'FAIRLEAD_DATA_DIR' })).describe(
+    'Directory for all persistent state; relative to the working directory.',
+  ),
+  timeZone: setting('default.timezone', timeZone).describe(
+    'Time zone of cron triggers and execution windows. Default: `global.spinnaker.timezone`, else UTC.',
+  ),
+  installersTimeZone: setting('global.spinnaker.timezone', timeZone).describe('The same, as installers write it.'),
+  adminRoles: setting(
+    'fiat.admin.roles',
+    z
+      .array(z.string())
+      .default(['admins'])
+      .transform((roles) => roles.map((role) => role.trim().toLowerCase()).filter((role) => role !== '')),
+  ).describe('Roles whose members are administrators.'),
+  serviceAccounts: setting('service-accounts', z.array(ServiceAccount).default([])).describe(
+    'Service accounts of the embedded permission service, written to its store at start.',
+  ),
+})
 
 export const BackendKeys = z.strictObject({
-  'data.dir': z.string().min(1).default('.fairlead').meta({
-    description: 'Directory for all persistent state; relative to the working directory.',
-    env: 'FAIRLEAD_DATA_DIR',
-  }),
-  'default.timezone': timeZone
-    .optional()
-    .describe('Time zone of cron triggers and execution windows. Default: `global.spinnaker.timezone`, else UTC.'),
-  'global.spinnaker.timezone': timeZone.optional().describe('The same, as installers write it.'),
-  'fiat.admin.roles': z.array(z.string()).default(['admins']).describe('Roles whose members are administrators.'),
-  'service-accounts': z
-    .array(ServiceAccount)
-    .default([])
-    .describe('Service accounts of the embedded permission service, written to its store at start.'),
-  ...QuietPeriodKeys.shape,
-  ...PipelineLimitKeys.shape,
+  ...ownKeys.keys.shape,
+  ...quietPeriodKeys.keys.shape,
+  ...pipelineLimitKeys.keys.shape,
   ...outsideKeys.keys.shape,
   ...BuildServerKeys.shape,
 })
-export type BackendKeys = z.infer<typeof BackendKeys>
 
 /** Settings of the embedded back ends, and the directory that the whole process keeps its state in. */
 export interface EmbeddedSettings extends BackendSettings {
@@ -51,19 +58,19 @@ export interface EmbeddedSettings extends BackendSettings {
 }
 
 /** @param cwd The directory that a relative `data.dir` starts from. */
-export function toBackendSettings(keys: BackendKeys, report: SettingsReport, cwd: string): EmbeddedSettings {
+export function toBackendSettings(keys: object, report: SettingsReport, cwd: string): EmbeddedSettings {
+  const { dataDir, timeZone, installersTimeZone, ...own } = ownKeys.read(keys)
   const names = new Set<string>()
-  for (const { name } of keys['service-accounts']) {
+  for (const { name } of own.serviceAccounts) {
     if (names.has(name.toLowerCase())) report.problem('service-accounts', `the account "${name}" is listed twice`)
     names.add(name.toLowerCase())
   }
   return {
-    dataDir: resolve(cwd, keys['data.dir']),
-    adminRoles: keys['fiat.admin.roles'].map((role) => role.trim().toLowerCase()).filter((role) => role !== ''),
-    timeZone: keys['default.timezone'] ?? keys['global.spinnaker.timezone'] ?? 'UTC',
-    serviceAccounts: keys['service-accounts'],
+    ...own,
+    dataDir: resolve(cwd, dataDir),
+    timeZone: timeZone ?? installersTimeZone ?? 'UTC',
     quietPeriod: toQuietPeriod(keys, report),
-    limits: toPipelineLimits(keys),
+    limits: pipelineLimitKeys.read(keys),
     outside: toOutsideSettings(outsideKeys.read(keys), report),
     buildServers: toBuildServerSettings(keys, report),
   }

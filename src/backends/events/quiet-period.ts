@@ -6,44 +6,40 @@
 import type { FastifyBaseLogger } from 'fastify'
 import { z } from 'zod'
 import { isTrue, type JsonObject } from '../../json/values.ts'
-import { off, type SettingsReport, texts } from '../../settings/setting.ts'
+import { off, type SettingsOf, type SettingsReport, setting, settings, texts } from '../../settings/setting.ts'
 import type { Start } from './start.ts'
 
+/** In milliseconds since the epoch. */
 const moment = z
   .string()
   .refine(
     (text) => /^\d{4}-\d\d-\d\dT.*(Z|[+-]\d\d:\d\d)$/.test(text) && !Number.isNaN(Date.parse(text)),
     'must be a moment such as 2026-12-24T12:00:00Z',
   )
+  .transform((text) => Date.parse(text))
+  .optional()
 
-export const QuietPeriodKeys = z.strictObject({
-  'quiet-period.enabled': off.describe(
+export const quietPeriodKeys = settings({
+  enabled: setting('quiet-period.enabled', off).describe(
     'Whether the embedded event service starts nothing by some types of triggers for a span of time.',
   ),
-  'quiet-period.start-iso': moment.optional().describe('Its first moment, such as `2026-12-24T12:00:00Z`.'),
-  'quiet-period.end-iso': moment.optional().describe('Its last moment.'),
-  'quiet-period.suppressed-trigger-types': texts.describe(
-    'Types of triggers that start nothing then, such as `cron`, of pipelines with `respectQuietPeriod`.',
-  ),
-})
-
-/** Plain data. */
-export interface QuietPeriod {
-  readonly enabled: boolean
-  /** Milliseconds since the epoch, both inclusive. */
-  readonly startMs: number | undefined
-  readonly endMs: number | undefined
+  startMs: setting('quiet-period.start-iso', moment).describe('Its first moment, such as `2026-12-24T12:00:00Z`.'),
+  endMs: setting('quiet-period.end-iso', moment).describe('Its last moment.'),
   /** Lower case. */
-  readonly triggerTypes: readonly string[]
-}
+  triggerTypes: setting(
+    'quiet-period.suppressed-trigger-types',
+    texts.transform((types) => types.map((type) => type.trim().toLowerCase())),
+  ).describe('Types of triggers that start nothing then, such as `cron`, of pipelines with `respectQuietPeriod`.'),
+})
+/** Plain data. */
+export type QuietPeriod = SettingsOf<typeof quietPeriodKeys>
 
-export function toQuietPeriod(keys: z.infer<typeof QuietPeriodKeys>, report: Pick<SettingsReport, 'problem'>): QuietPeriod {
-  const toMs = (text: string | undefined) => (text === undefined ? undefined : Date.parse(text))
-  const [startMs, endMs] = [toMs(keys['quiet-period.start-iso']), toMs(keys['quiet-period.end-iso'])]
+export function toQuietPeriod(keys: object, report: Pick<SettingsReport, 'problem'>): QuietPeriod {
+  const period = quietPeriodKeys.read(keys)
+  const { startMs, endMs } = period
   if (startMs !== undefined && endMs !== undefined && endMs < startMs)
     report.problem('quiet-period.end-iso', 'it is before quiet-period.start-iso; exchange them')
-  const triggerTypes = keys['quiet-period.suppressed-trigger-types'].map((type) => type.trim().toLowerCase())
-  return { enabled: keys['quiet-period.enabled'], startMs, endMs, triggerTypes }
+  return period
 }
 
 const never: QuietPeriod = { enabled: false, startMs: undefined, endMs: undefined, triggerTypes: [] }

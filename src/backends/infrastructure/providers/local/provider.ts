@@ -5,8 +5,7 @@ import { imageMigrations } from '../../../images/image-store.ts'
 import type { BakeryType, ProviderType } from '../provider-type.ts'
 import { bakeMigrations } from './bakes/bake-store.ts'
 import { Bakes, type BakeTimes, bakeTimes } from './bakes/bakes.ts'
-import { BakeKeys, toBakeSettings } from './bakes/settings.ts'
-import type { BakeSettings } from './bakes/template.ts'
+import { type BakeSettings, bakeKeys, toBakeSettings } from './bakes/settings.ts'
 import { desiredMigrations } from './desired.ts'
 import { openLocalProvider } from './local.ts'
 import { type LocalSettings, localKeys, toLocalSettings } from './settings.ts'
@@ -43,8 +42,8 @@ export function createLocalProvider(open: OpenAgent, times: BakeTimes): Provider
 }
 
 function bakeryOf(times: BakeTimes): BakeryType<LocalSettings> {
-  const type: BakeryType<LocalSettings, typeof BakeKeys, BakeSettings> = {
-    keys: BakeKeys,
+  const type: BakeryType<LocalSettings, typeof bakeKeys.keys, BakeSettings> = {
+    keys: bakeKeys.keys,
     toSettings: toBakeSettings,
     migrations: bakeMigrations,
     open: (parts) => new Bakes({ ...parts, times }),

@@ -29,7 +29,8 @@ import {
   sourcesOf,
   variablesOf,
 } from './request.ts'
-import type { BakeSettings, BakeTemplate } from './template.ts'
+import type { BakeSettings } from './settings.ts'
+import type { BakeTemplate } from './template.ts'
 
 export interface BakeTimes {
   /** Longest wait for a builder to start. */

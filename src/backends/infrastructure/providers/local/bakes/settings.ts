@@ -3,11 +3,11 @@ import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { z } from 'zod'
 import { formatJson } from '../../../../../json/json.ts'
-import type { SettingsReport } from '../../../../../settings/setting.ts'
+import { type SettingsReport, setting, settings } from '../../../../../settings/setting.ts'
 import { ImageFile, isProgram, programProblem } from '../../../../images/image-file.ts'
 import { parseImageId } from '../../../../images/image-store.ts'
 import type { BakerySurroundings } from '../../provider-type.ts'
-import type { BakeSettings, BakeTemplate, TemplateStep } from './template.ts'
+import type { BakeTemplate, TemplateStep } from './template.ts'
 
 const inside = z
   .string()
@@ -62,43 +62,39 @@ const Template = z.strictObject({
   image: ImageFile.optional().describe('`fairlead-image.yml` of images that have none.'),
 })
 
-export const BakeKeys = z.strictObject({
-  'bakery.local.templates': z
-    .array(Template)
-    .default([])
-    .describe('Templates of images, offered as base images. `directory`, `node`, `python` and `go` are built in.'),
-  'bakery.local.packages': z
-    .string()
-    .min(1)
-    .default('packages')
-    .describe('Directory with packages: directories, or archives `.tar`, `.tar.gz` and `.tgz`. Relative to the data directory.'),
-  'bakery.local.time-limit-minutes': z.number().min(0.01).max(1440).default(30).describe('Minutes that a bake may take.'),
-  'bakery.local.memory-mb': z.int().min(16).default(4096).describe('Memory that one bake may take, in MiB.'),
-  'bakery.local.disk-mb': z
-    .int()
-    .min(16)
-    .default(16_384)
-    .describe('Disk space that one bake may take for its source, its image and temporary files, in MiB.'),
-  'bakery.local.cache-mb': z
-    .int()
-    .min(0)
-    .default(2048)
-    .describe(
-      'Size of the cache for packages of npm, pip, uv and Go that an account keeps between bakes, in MiB. After a bake, a larger one ' +
-        'is removed. 0: no cache.',
-    ),
-  'bakery.local.max-running': z
-    .int()
-    .min(1)
-    .default(8)
-    .describe('Bakes that may run at the same time; more are answered with 503.'),
-  'bakery.local.max-running-per-user': z
-    .int()
-    .min(1)
-    .default(4)
-    .describe('Bakes that one user may have running; more are answered with 429.'),
+export const bakeKeys = settings({
+  templates: setting('bakery.local.templates', z.array(Template).default([])).describe(
+    'Templates of images, offered as base images. `directory`, `node`, `python` and `go` are built in.',
+  ),
+  packages: setting('bakery.local.packages', z.string().min(1).default('packages')).describe(
+    'Directory with packages: directories, or archives `.tar`, `.tar.gz` and `.tgz`. Relative to the data directory.',
+  ),
+  timeLimitMs: setting(
+    'bakery.local.time-limit-minutes',
+    z
+      .number()
+      .min(0.01)
+      .max(1440)
+      .default(30)
+      .transform((minutes) => Math.round(minutes * 60_000)),
+  ).describe('Minutes that a bake may take.'),
+  memoryMb: setting('bakery.local.memory-mb', z.int().min(16).default(4096)).describe('Memory that one bake may take, in MiB.'),
+  diskMb: setting('bakery.local.disk-mb', z.int().min(16).default(16_384)).describe(
+    'Disk space that one bake may take for its source, its image and temporary files, in MiB.',
+  ),
+  cacheMb: setting('bakery.local.cache-mb', z.int().min(0).default(2048)).describe(
+    'Size of the cache for packages of npm, pip, uv and Go that an account keeps between bakes, in MiB. After a bake, a larger one ' +
+      'is removed. 0: no cache.',
+  ),
+  maxRunning: setting('bakery.local.max-running', z.int().min(1).default(8)).describe(
+    'Bakes that may run at the same time; more are answered with 503.',
+  ),
+  maxRunningPerUser: setting('bakery.local.max-running-per-user', z.int().min(1).default(4)).describe(
+    'Bakes that one user may have running; more are answered with 429.',
+  ),
 })
-type BakeKeys = z.infer<typeof BakeKeys>
+/** Plain data. */
+export type BakeSettings = ReturnType<typeof toBakeSettings>
 
 const everything: TemplateStep = { kind: 'copy', from: '.', to: '.', ifExists: undefined }
 
@@ -213,31 +209,19 @@ const builtIn: readonly BakeTemplate[] = [
   },
 ]
 
-export function toBakeSettings(
-  keys: BakeKeys,
-  report: Pick<SettingsReport, 'problem'>,
-  { dataDir }: BakerySurroundings,
-): BakeSettings {
-  const templates = keys['bakery.local.templates'].map(toTemplate)
+export function toBakeSettings(keys: object, report: Pick<SettingsReport, 'problem'>, { dataDir }: BakerySurroundings) {
+  const { templates: listed, packages: folder, ...bounds } = bakeKeys.read(keys)
+  const templates = listed.map(toTemplate)
   const ids = new Set<string>()
   for (const { id } of templates) {
     if (ids.has(id)) report.problem('bakery.local.templates', `the template "${id}" is listed twice`)
     ids.add(id)
   }
-  const packages = resolve(dataDir, keys['bakery.local.packages'])
+  const packages = resolve(dataDir, folder)
   if (isOtherThanDirectory(packages)) {
     report.problem('bakery.local.packages', `${packages} is no directory; name one that has the packages in it`)
   }
-  return {
-    templates: [...templates, ...builtIn.filter(({ id }) => !ids.has(id))],
-    packages,
-    timeLimitMs: Math.round(keys['bakery.local.time-limit-minutes'] * 60_000),
-    memoryMb: keys['bakery.local.memory-mb'],
-    diskMb: keys['bakery.local.disk-mb'],
-    cacheMb: keys['bakery.local.cache-mb'],
-    maxRunning: keys['bakery.local.max-running'],
-    maxRunningPerUser: keys['bakery.local.max-running-per-user'],
-  }
+  return { ...bounds, templates: [...templates, ...builtIn.filter(({ id }) => !ids.has(id))], packages }
 }
 
 /** False for a path that does not exist yet, or that this user cannot look at: `fairlead check` may run as another user. */

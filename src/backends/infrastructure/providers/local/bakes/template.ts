@@ -26,19 +26,3 @@ export interface BakeTemplate {
   /** `fairlead-image.yml` of images without one, as text. */
   readonly image: string | undefined
 }
-
-/** Plain data. */
-export interface BakeSettings {
-  readonly templates: readonly BakeTemplate[]
-  /** Absolute path. */
-  readonly packages: string
-  readonly timeLimitMs: number
-  /** Limit of one bake. */
-  readonly memoryMb: number
-  /** Limit of one bake. */
-  readonly diskMb: number
-  /** Limit for one account; 0: no caches. */
-  readonly cacheMb: number
-  readonly maxRunning: number
-  readonly maxRunningPerUser: number
-}
