@@ -8,7 +8,7 @@ import { BakeryKeys, toBakerySettings } from '../backends/bakery/setting-keys.ts
 import { providerTypes } from '../backends/infrastructure/providers/all.ts'
 import { InfrastructureKeys, toInfrastructureSettings } from '../backends/infrastructure/setting-keys.ts'
 import { checkRoleSource } from '../backends/permissions/check-role-source.ts'
-import { PermissionServiceKeys, toPermissionServiceSettings } from '../backends/permissions/settings.ts'
+import { permissionServiceKeys, toPermissionServiceSettings } from '../backends/permissions/settings.ts'
 import { BackendKeys, type EmbeddedSettings, toBackendSettings } from '../backends/settings.ts'
 import type { BannerSettings } from '../banners/banners.ts'
 import { type ConsoleSettings, consoleSettings } from '../console/settings.ts'
@@ -109,7 +109,7 @@ export const settingGroups = {
   'Services outside the platform': integrationKeys.keys,
   'Event streams': liveSettings.keys,
   'Embedded back ends': BackendKeys,
-  'Embedded permission service': PermissionServiceKeys,
+  'Embedded permission service': permissionServiceKeys.keys,
   'Embedded infrastructure': InfrastructureKeys,
   'Embedded bakery': BakeryKeys,
   'Log, health and traces': telemetryKeys.keys.extend(TracingKeys.shape),
@@ -300,7 +300,7 @@ function toConfig(context: BindContext, notices: string[], { cwd, profiles, ...s
   })
   const backends = toBackendSettings(bindKeys(BackendKeys, context), report, cwd)
   if (upstreams.services.fiat.kind === 'embedded') {
-    backends.permissions = toPermissionServiceSettings(bindKeys(PermissionServiceKeys, context), report, cwd)
+    backends.permissions = toPermissionServiceSettings(bindSettings(permissionServiceKeys, context), report, cwd)
   } else if (report.isSet('auth.group-membership') || report.isSet('auth.permissions')) {
     report.notice('Ignored, because fiat is not embedded: auth.group-membership, auth.permissions.')
   }

@@ -4,115 +4,95 @@ import { X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
 import { certificateLabel, pemBlocks } from '../http/tls/pem.ts'
-import { boundedTimeout, duration, off, optionalText, type SettingsReport } from '../settings/setting.ts'
+import { boundedTimeout, duration, off, optionalText, type SettingsReport, setting, type ValuesOf } from '../settings/setting.ts'
 import { explainUnreadable } from '../storage/file-fault.ts'
 
 const attribute = z.string().regex(/^[A-Za-z][\w-]*$/, 'must be the name of an attribute, such as memberOf')
 
-/** By the last part of their names; each capability that asks a directory has them below a prefix of its own. */
-export const directoryKeys = {
-  url: optionalText.describe(
-    'Server and root: `ldaps://host/dc=example,dc=org`. Several servers are separated by blanks and tried in this order.',
-  ),
-  managerDn: optionalText.describe('User for searches. Default: searches are anonymous.'),
-  managerPassword: optionalText.describe('Password of the manager.'),
-  userDnPattern: optionalText.describe(
-    'Name of the entry of a user below the root, such as `uid={0},ou=users`; `{0}` is the user name.',
-  ),
-  userSearchBase: z.string().default('').describe('Base of searches for users, below the root. Default: the root.'),
-  userSearchFilter: optionalText.describe('Finds the entry of a user, such as `(sAMAccountName={0})`.'),
-  groupSearchBase: optionalText.describe(
-    "Base of searches for groups, below the root; `''` is the root. Default: groups are not searched.",
-  ),
-  groupSearchFilter: z
-    .string()
-    .default('(uniqueMember={0})')
-    .describe('Finds the groups of a user: `{0}` is the name of the entry, `{1}` the user name.'),
-  groupRoleAttributes: z.string().min(1).default('cn').describe('Attribute of a group that names the role.'),
-  nestedGroups: z
-    .enum(['none', 'recursive', 'active-directory'])
-    .default('none')
-    .describe(
+/** Each capability that asks a directory has these settings below a prefix of its own, and may describe some otherwise. */
+export function directoryKeys(prefix: string, descriptions: { managerDn?: string; userSearchFilter?: string } = {}) {
+  return {
+    url: setting(`${prefix}.url`, optionalText).describe(
+      'Server and root: `ldaps://host/dc=example,dc=org`. Several servers are separated by blanks and tried in this order.',
+    ),
+    managerDn: setting(`${prefix}.managerDn`, optionalText).describe(
+      descriptions.managerDn ?? 'User for searches. Default: searches are anonymous.',
+    ),
+    managerPassword: setting(`${prefix}.managerPassword`, optionalText).describe('Password of the manager.'),
+    userDnPattern: setting(`${prefix}.userDnPattern`, optionalText).describe(
+      'Name of the entry of a user below the root, such as `uid={0},ou=users`; `{0}` is the user name.',
+    ),
+    userSearchBase: setting(`${prefix}.userSearchBase`, z.string().default('')).describe(
+      'Base of searches for users, below the root. Default: the root.',
+    ),
+    userSearchFilter: setting(`${prefix}.userSearchFilter`, optionalText).describe(
+      descriptions.userSearchFilter ?? 'Finds the entry of a user, such as `(sAMAccountName={0})`.',
+    ),
+    groupSearchBase: setting(`${prefix}.groupSearchBase`, optionalText).describe(
+      "Base of searches for groups, below the root; `''` is the root. Default: groups are not searched.",
+    ),
+    groupSearchFilter: setting(`${prefix}.groupSearchFilter`, z.string().default('(uniqueMember={0})')).describe(
+      'Finds the groups of a user: `{0}` is the name of the entry, `{1}` the user name.',
+    ),
+    groupRoleAttribute: setting(`${prefix}.groupRoleAttributes`, z.string().min(1).default('cn')).describe(
+      'Attribute of a group that names the role.',
+    ),
+    nestedGroups: setting(`${prefix}.nestedGroups`, z.enum(['none', 'recursive', 'active-directory']).default('none')).describe(
       'Groups within groups: ignored; by a search for each level, up to 10; or by the matching rule of Active Directory.',
     ),
-  memberOfAttribute: attribute
-    .optional()
-    .describe('Attribute of a user that lists groups, such as `memberOf`; in addition to the search, or instead of it.'),
-  startTls: off.describe('Upgrade connections to `ldap://` to TLS before anything is sent.'),
-  caFile: optionalText.describe(
-    'PEM file with the authorities that sign the certificates of the servers. Default: public authorities.',
-  ),
-  connectTimeout: duration('ms').prefault('5s').describe('Connect timeout; 0: a minute.'),
-  readTimeout: duration('ms').prefault('10s').describe('Read timeout; 0: a minute.'),
-} as const
-type DirectoryKeys = z.infer<z.ZodObject<typeof directoryKeys>>
-
-export interface LdapServer {
-  readonly secure: boolean
-  readonly host: string
-  readonly port: number
-  /** `ldaps://host:636`, for the log. */
-  readonly url: string
+    memberOfAttribute: setting(`${prefix}.memberOfAttribute`, attribute.optional()).describe(
+      'Attribute of a user that lists groups, such as `memberOf`; in addition to the search, or instead of it.',
+    ),
+    startTls: setting(`${prefix}.startTls`, off).describe('Upgrade connections to `ldap://` to TLS before anything is sent.'),
+    caFile: setting(`${prefix}.caFile`, optionalText).describe(
+      'PEM file with the authorities that sign the certificates of the servers. Default: public authorities.',
+    ),
+    connectTimeoutMs: setting(`${prefix}.connectTimeout`, duration('ms').prefault('5s').transform(boundedTimeout)).describe(
+      'Connect timeout; 0: a minute.',
+    ),
+    readTimeoutMs: setting(`${prefix}.readTimeout`, duration('ms').prefault('10s').transform(boundedTimeout)).describe(
+      'Read timeout; 0: a minute.',
+    ),
+  }
 }
+export type DirectoryValues = ValuesOf<ReturnType<typeof directoryKeys>>
 
 /** Plain data. */
-export interface DirectorySettings {
-  /** At least one, in the order in which they are tried. */
-  servers: readonly LdapServer[]
-  startTls: boolean
-  /** PEM. */
-  authorities: string | undefined
-  connectTimeoutMs: number
-  readTimeoutMs: number
-  manager: { dn: string; password: string } | undefined
-  /** Complete names, the root included. */
-  userDnPattern: string | undefined
-  userSearch: { base: string; filter: string } | undefined
-  groupSearch: { base: string; filter: string; roleAttribute: string; nested: DirectoryKeys['nestedGroups'] } | undefined
-  memberOfAttribute: string | undefined
-}
+export type DirectorySettings = ReturnType<typeof toDirectorySettings>
 
-/** The keys, or their values, as they stand below a prefix: `ldap.url`. */
-export function belowPrefix<P extends string, T extends object>(
-  prefix: P,
-  keys: T,
-): { [K in keyof T & string as `${P}.${K}`]: T[K] } {
-  const entries = Object.entries(keys).map(([name, value]) => [`${prefix}.${name}`, value])
-  return Object.fromEntries(entries) as { [K in keyof T & string as `${P}.${K}`]: T[K] }
-}
+export type LdapServer = Omit<NonNullable<ReturnType<typeof parseServer>>, 'root'>
 
-/** @param values By full name, as an operator writes them */
-export function toDirectorySettings(
-  prefix: string,
-  values: Readonly<Record<string, unknown>>,
-  report: SettingsReport,
-): DirectorySettings {
-  const keys = Object.fromEntries(Object.keys(directoryKeys).map((name) => [name, values[`${prefix}.${name}`]])) as DirectoryKeys
-  const { servers, root } = parseServers(keys.url, prefix, report)
-  checkTransport(keys, servers, prefix, report)
-  checkUserSettings(keys, prefix, report)
-  checkFilter(keys.groupSearchFilter, `${prefix}.groupSearchFilter`, /\{[01]\}/, report)
+/** @param prefix Of the keys, for messages */
+export function toDirectorySettings(prefix: string, values: DirectoryValues, report: SettingsReport) {
+  const { startTls, connectTimeoutMs, readTimeoutMs, memberOfAttribute, groupSearchFilter } = values
+  const { servers, root } = parseServers(values.url, prefix, report)
+  checkTransport(values, servers, prefix, report)
+  checkUserSettings(values, prefix, report)
+  checkFilter(groupSearchFilter, `${prefix}.groupSearchFilter`, /\{[01]\}/, report)
   const below = (name: string) => [name, root].filter((part) => part !== '').join(',')
-  const groupSearchBase = keys.groupSearchBase ?? (report.isSet(`${prefix}.groupSearchBase`) ? '' : undefined)
+  const groupSearchBase = values.groupSearchBase ?? (report.isSet(`${prefix}.groupSearchBase`) ? '' : undefined)
   return {
+    /** At least one, in the order in which they are tried. */
     servers,
-    startTls: keys.startTls,
-    authorities: readAuthorities(keys.caFile, prefix, report),
-    connectTimeoutMs: boundedTimeout(keys.connectTimeout),
-    readTimeoutMs: boundedTimeout(keys.readTimeout),
-    manager: toManager(keys, prefix, report),
-    userDnPattern: keys.userDnPattern && below(keys.userDnPattern),
-    userSearch: keys.userSearchFilter ? { base: below(keys.userSearchBase), filter: keys.userSearchFilter } : undefined,
+    startTls,
+    /** PEM. */
+    authorities: readAuthorities(values.caFile, prefix, report),
+    connectTimeoutMs,
+    readTimeoutMs,
+    manager: toManager(values, prefix, report),
+    /** Complete names, the root included. */
+    userDnPattern: values.userDnPattern && below(values.userDnPattern),
+    userSearch: values.userSearchFilter ? { base: below(values.userSearchBase), filter: values.userSearchFilter } : undefined,
     groupSearch:
       groupSearchBase === undefined
         ? undefined
         : {
             base: below(groupSearchBase),
-            filter: keys.groupSearchFilter,
-            roleAttribute: keys.groupRoleAttributes,
-            nested: keys.nestedGroups,
+            filter: groupSearchFilter,
+            roleAttribute: values.groupRoleAttribute,
+            nested: values.nestedGroups,
           },
-    memberOfAttribute: keys.memberOfAttribute,
+    memberOfAttribute,
   }
 }
 
@@ -130,7 +110,7 @@ function parseServers(text: string | undefined, prefix: string, report: Settings
   return { servers, root: servers[0]?.root ?? '' }
 }
 
-function parseServer(text: string): (LdapServer & { root: string }) | undefined {
+function parseServer(text: string) {
   const url = URL.parse(text)
   if (url === null || !/^ldaps?:$/.test(url.protocol) || url.hostname === '') return undefined
   if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '') return undefined
@@ -138,13 +118,20 @@ function parseServer(text: string): (LdapServer & { root: string }) | undefined 
   const port = url.port === '' ? (secure ? 636 : 389) : Number(url.port)
   try {
     const root = decodeURIComponent(url.pathname.replace(/^\//, '')).trim()
-    return { secure, host: url.hostname.replace(/^\[|\]$/g, ''), port, url: `${url.protocol}//${url.hostname}:${port}`, root }
+    return {
+      secure,
+      host: url.hostname.replace(/^\[|\]$/g, ''),
+      port,
+      /** `ldaps://host:636`, for the log. */
+      url: `${url.protocol}//${url.hostname}:${port}`,
+      root,
+    }
   } catch {
     return undefined
   }
 }
 
-function checkTransport(keys: DirectoryKeys, servers: readonly LdapServer[], prefix: string, report: SettingsReport): void {
+function checkTransport(keys: DirectoryValues, servers: readonly LdapServer[], prefix: string, report: SettingsReport): void {
   const plain = servers.filter(({ secure }) => !secure)
   if (keys.startTls && plain.length < servers.length) {
     report.problem(`${prefix}.startTls`, 'an address with ldaps:// is TLS already; leave the key out, or write ldap://')
@@ -158,7 +145,7 @@ function checkTransport(keys: DirectoryKeys, servers: readonly LdapServer[], pre
   }
 }
 
-function checkUserSettings(keys: DirectoryKeys, prefix: string, report: SettingsReport): void {
+function checkUserSettings(keys: DirectoryValues, prefix: string, report: SettingsReport): void {
   const { userDnPattern: pattern, userSearchFilter: filter } = keys
   if (pattern === undefined && filter === undefined) {
     report.problem(
@@ -187,7 +174,7 @@ function checkFilter(filter: string, key: string, needed: RegExp, report: Settin
   else if (!needed.test(filter)) report.problem(key, 'must contain {0} in the place of what is searched')
 }
 
-function toManager(keys: DirectoryKeys, prefix: string, report: SettingsReport): DirectorySettings['manager'] {
+function toManager(keys: DirectoryValues, prefix: string, report: SettingsReport): { dn: string; password: string } | undefined {
   const { managerDn: dn, managerPassword: password } = keys
   if (dn !== undefined && password === undefined) {
     report.problem(

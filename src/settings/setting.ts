@@ -61,7 +61,8 @@ interface SettingTree {
   readonly [name: string]: Setting<z.ZodType> | SettingTree
 }
 
-type ValuesOf<Tree> = {
+/** What settings in a tree amount to. */
+export type ValuesOf<Tree> = {
   [Name in keyof Tree]: Tree[Name] extends Setting<infer Schema> ? z.output<Schema> : ValuesOf<Tree[Name]>
 }
 

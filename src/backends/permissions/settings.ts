@@ -1,7 +1,7 @@
 /** Settings of the embedded permission service, under the keys of Fiat. */
 import { resolve } from 'node:path'
 import { z } from 'zod'
-import { belowPrefix, type DirectorySettings, directoryKeys, toDirectorySettings } from '../../directory/settings.ts'
+import { type DirectorySettings, type DirectoryValues, directoryKeys, toDirectorySettings } from '../../directory/settings.ts'
 import type { Authorization } from '../../permissions/permissions.ts'
 import {
   milliseconds,
@@ -14,7 +14,6 @@ import {
   settings,
   texts,
   whole,
-  withoutEffect,
 } from '../../settings/setting.ts'
 import { type ApplicationRules, toApplicationRule } from './application-rules.ts'
 import { authorizations, type RolesByAuthorization } from './authorizations.ts'
@@ -22,6 +21,14 @@ import { toRoleNames } from './roles.ts'
 
 const ldap = 'auth.group-membership.ldap'
 const prefixes = 'auth.permissions.source.application.prefix'
+const bulkKeys = [
+  'groupUserAttributes',
+  'userIdAttribute',
+  'enableDnBasedMultiLoad',
+  'thresholdToUseGroupMembership',
+  'thresholdToUseGroupFilter',
+  'loadUserDNsBatchSize',
+]
 
 const roles = texts
 
@@ -38,7 +45,7 @@ const Rule = z.strictObject({
     .describe('Roles by authorization.'),
 })
 
-export const serviceKeys = settings(
+export const permissionServiceKeys = settings(
   {
     roleSource: {
       service: setting(
@@ -90,6 +97,7 @@ export const serviceKeys = settings(
         oneOf('AGGREGATE', 'MOST_SPECIFIC').default('AGGREGATE'),
       ).describe('Of several rules that match a name, whether all apply or only the longest.'),
     },
+    directory: directoryKeys(ldap),
   },
   {
     'auth.permissions.source.application.chaos-monkey': 'Rights of a service that is not offered.',
@@ -101,54 +109,38 @@ export const serviceKeys = settings(
     'auth.group-membership.file.roleProviderType': 'Written by installers.',
     'fiat.write-mode': 'Other switches of the synchronisation of an external fiat.',
     'fiat.getAllEnabled': 'A rule of an external fiat.',
+    [`${ldap}.roleProviderType`]: 'Written by installers.',
+    ...Object.fromEntries(bulkKeys.map((name) => [`${ldap}.${name}`, 'The groups of each user are asked for.'])),
+    [`${ldap}.enablePagingForGroupMembershipQueries`]: 'Answers of a directory are always read page by page.',
+    [`${ldap}.pageSizeForGroupMembershipQueries`]: 'Answers of a directory are always read page by page.',
   },
 )
-type ServiceValues = SettingsOf<typeof serviceKeys>
-
-const RoleDirectoryKeys = z.strictObject({
-  ...belowPrefix(ldap, directoryKeys),
-  ...belowPrefix(ldap, {
-    roleProviderType: withoutEffect('Written by installers.'),
-    groupUserAttributes: withoutEffect('The groups of each user are asked for.'),
-    userIdAttribute: withoutEffect('The groups of each user are asked for.'),
-    enableDnBasedMultiLoad: withoutEffect('The groups of each user are asked for.'),
-    thresholdToUseGroupMembership: withoutEffect('The groups of each user are asked for.'),
-    thresholdToUseGroupFilter: withoutEffect('The groups of each user are asked for.'),
-    loadUserDNsBatchSize: withoutEffect('The groups of each user are asked for.'),
-    enablePagingForGroupMembershipQueries: withoutEffect('Answers of a directory are always read page by page.'),
-    pageSizeForGroupMembershipQueries: withoutEffect('Answers of a directory are always read page by page.'),
-  }),
-})
-type RoleDirectoryKeys = z.infer<typeof RoleDirectoryKeys>
+type ServiceValues = SettingsOf<typeof permissionServiceKeys>
 
 /** Plain data. */
 export type RoleSourceSettings = { kind: 'file'; path: string } | { kind: 'ldap'; directory: DirectorySettings }
-
-export const PermissionServiceKeys = z.strictObject({ ...serviceKeys.keys.shape, ...RoleDirectoryKeys.shape })
 
 /** Plain data. */
 export type PermissionServiceSettings = ReturnType<typeof toPermissionServiceSettings>
 
 /** @param cwd The directory that a relative path starts from */
-export function toPermissionServiceSettings(keys: RoleDirectoryKeys, report: SettingsReport, cwd: string) {
-  const values = serviceKeys.read(keys)
+export function toPermissionServiceSettings(values: ServiceValues, report: SettingsReport, cwd: string) {
   return {
     ...values.service,
-    roleSource: toRoleSource(values, keys, report, cwd),
+    roleSource: toRoleSource(values, report, cwd),
     applicationRules: toApplicationRules(values, report),
   }
 }
 
 /** What holds where nothing is set. */
 export const defaultPermissionService: PermissionServiceSettings = toPermissionServiceSettings(
-  PermissionServiceKeys.parse({}) as RoleDirectoryKeys,
+  permissionServiceKeys.read(permissionServiceKeys.keys.parse({})),
   { problem: () => {}, notice: () => {}, isSet: () => false },
   '/',
 )
 
 function toRoleSource(
-  { roleSource: { service, path } }: ServiceValues,
-  keys: RoleDirectoryKeys,
+  { roleSource: { service, path }, directory }: ServiceValues,
   report: SettingsReport,
   cwd: string,
 ): RoleSourceSettings | undefined {
@@ -160,7 +152,7 @@ function toRoleSource(
         report.problem('auth.group-membership.file.path', 'names no file; write the path of the file with the roles')
       return path === undefined ? undefined : { kind: 'file', path: resolve(cwd, path) }
     case 'ldap':
-      return toDirectory(keys, report)
+      return toDirectory(directory, report)
     default:
       report.problem(
         'auth.group-membership.service',
@@ -172,10 +164,9 @@ function toRoleSource(
 }
 
 /** As Fiat does, users are searched with the filter if there is one, and found by a pattern otherwise. */
-function toDirectory(keys: RoleDirectoryKeys, report: SettingsReport): RoleSourceSettings {
-  const pattern =
-    keys[`${ldap}.userSearchFilter`] === undefined ? (keys[`${ldap}.userDnPattern`] ?? 'uid={0},ou=users') : undefined
-  const directory = toDirectorySettings(ldap, { ...keys, [`${ldap}.userDnPattern`]: pattern }, report)
+function toDirectory(values: DirectoryValues, report: SettingsReport): RoleSourceSettings {
+  const userDnPattern = values.userSearchFilter === undefined ? (values.userDnPattern ?? 'uid={0},ou=users') : undefined
+  const directory = toDirectorySettings(ldap, { ...values, userDnPattern }, report)
   if (directory.groupSearch === undefined && directory.memberOfAttribute === undefined) {
     report.problem(`${ldap}.groupSearchBase`, "is missing; set the place of groups below the root, or '' for the root")
   }

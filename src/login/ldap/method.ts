@@ -1,13 +1,13 @@
 /** Login against a directory (LDAP, Active Directory). */
 import type { LoginMethodType } from '../method-type.ts'
-import { LdapKeys, type LdapSettings, toLdapSettings } from './settings.ts'
+import { type LdapSettings, ldapKeys, toLdapSettings } from './settings.ts'
 
-export const ldapMethod: LoginMethodType<LdapSettings, LdapKeys> = {
+export const ldapMethod: LoginMethodType<LdapSettings> = {
   name: 'ldap',
   title: 'LDAP',
   kind: 'page',
   checksPasswords: true,
-  keys: LdapKeys,
+  keys: ldapKeys.keys,
   toSettings: toLdapSettings,
   describe: ({ servers }) => `LDAP, form and HTTP Basic (${servers.map(({ url }) => url).join(', ')})`,
   async open(settings, context) {

@@ -5,7 +5,7 @@ import { resolve } from 'node:path'
 import { test } from 'node:test'
 import { parse, stringify } from 'yaml'
 import type { z } from 'zod'
-import { PermissionServiceKeys } from '../../../src/backends/permissions/settings.ts'
+import { permissionServiceKeys } from '../../../src/backends/permissions/settings.ts'
 import { BackendKeys } from '../../../src/backends/settings.ts'
 import { permissionSettings } from '../../../src/permissions/settings.ts'
 import { userDn } from '../../fixtures/directory-entries.ts'
@@ -19,7 +19,7 @@ const blocks = [...guide.matchAll(/```(yaml|yml)\n(.*?)```/gs)].map(([, kind, te
 const [byFile = '', byDirectory = '', byRules = ''] = blocks.filter(({ kind }) => kind === 'yaml').map(({ text }) => text)
 const [roleFile = ''] = blocks.filter(({ kind }) => kind === 'yml').map(({ text }) => text)
 
-const documented = { ...BackendKeys.shape, ...PermissionServiceKeys.shape, ...permissionSettings.keys.shape } as Record<
+const documented = { ...BackendKeys.shape, ...permissionServiceKeys.keys.shape, ...permissionSettings.keys.shape } as Record<
   string,
   z.ZodType
 >
