@@ -29,7 +29,7 @@ import { type SessionSettings, sessionKeys, toSessionSettings } from '../session
 import type { SettingsReport } from '../settings/setting.ts'
 import { type TelemetrySettings, telemetryKeys, toTelemetrySettings } from '../telemetry/settings.ts'
 import { TracingKeys } from '../telemetry/tracing-settings.ts'
-import { type ConfiguredUpstreams, clientKeys, toConfiguredUpstreams, UpstreamKeys } from '../upstreams/settings.ts'
+import { type ConfiguredUpstreams, toConfiguredUpstreams, upstreamKeys } from '../upstreams/settings.ts'
 import { type BindContext, bindKeys, bindSettings } from './bind.ts'
 import { type CombinedSources, combineSources } from './combine.ts'
 import { foreignKeys } from './foreign-keys.ts'
@@ -96,7 +96,7 @@ export interface LoadedConfig {
 
 /** Every key that is not merely passed over, by capability. */
 export const settingGroups = {
-  'Services and the calls to them': UpstreamKeys.extend(clientKeys.keys.shape),
+  'Services and the calls to them': upstreamKeys.keys,
   'Listener, addresses, cross-origin rules': httpKeys.keys.extend(TlsKeys.shape),
   'Rate limits': limitKeys.keys,
   Sessions: sessionKeys.keys,
@@ -273,7 +273,7 @@ interface Surroundings {
 function toConfig(context: BindContext, notices: string[], { cwd, profiles, ...surroundings }: Surroundings): Config {
   bindKeys(SourceKeys, context)
   const report = createReport(context, notices)
-  const upstreams = toConfiguredUpstreams(bindKeys(UpstreamKeys, context), bindSettings(clientKeys, context), report)
+  const upstreams = toConfiguredUpstreams(bindSettings(upstreamKeys, context), report)
   const uiUrl = upstreams.uiBaseUrl
   const http = toHttpSettings(bindSettings(httpKeys, context), bindKeys(TlsKeys, context), report, {
     standalone: upstreams.standalone,

@@ -15,7 +15,6 @@ import {
   settings,
   texts,
   whole,
-  withoutEffect,
 } from '../settings/setting.ts'
 import { type CircuitSettings, usualCircuit } from './circuit.ts'
 import type { CallBounds } from './endpoint.ts'
@@ -38,88 +37,112 @@ const ServiceConfig = z.looseObject({
     .describe('Other addresses: of clouddriver by origin (`deck`, `api`), of fiat for `login`.'),
   includedAccounts: optionalTexts.describe('For front50: keep only applications that use one of these accounts.'),
 })
-type ServiceConfig = z.infer<typeof ServiceConfig>
 
-/** The keys that every service has; one schema, so that the reference prints them once. */
-const service = {
-  baseUrl: z
-    .string()
-    .transform((text, context) => {
-      if (text === 'embedded') return text
-      const parsed = httpAddress.safeParse(text)
-      if (parsed.success) return parsed.data
-      context.addIssue('must be an absolute address such as http://orca.example:8083, or the word embedded')
-      return z.NEVER
-    })
-    .optional()
-    .meta({
-      description:
-        'Address of the service, or `embedded` for the embedded back end. Without address, clouddriver, echo, fiat, front50, ' +
+const protocol = z.enum(['http', 'https'])
+const optionalMs = milliseconds.optional()
+
+const baseUrl = z
+  .string()
+  .transform((text, context) => {
+    if (text === 'embedded') return text
+    const parsed = httpAddress.safeParse(text)
+    if (parsed.success) return parsed.data
+    context.addIssue('must be an absolute address such as http://orca.example:8083, or the word embedded')
+    return z.NEVER
+  })
+  .optional()
+  .meta({ type: 'address or `embedded`' })
+
+/** The settings that every service has. */
+function serviceKeys(name: ServiceName) {
+  return {
+    baseUrl: setting(`services.${name}.baseUrl`, baseUrl).describe(
+      'Address of the service, or `embedded` for the embedded back end. Without address, clouddriver, echo, fiat, front50, ' +
         'igor, orca and rosco are embedded, the others disabled.',
-      type: 'address or `embedded`',
-    }),
-  baseUrls: z
-    .array(httpAddress)
-    .default([])
-    .describe(
+    ),
+    baseUrls: setting(`services.${name}.baseUrls`, z.array(httpAddress).default([])).describe(
       'Several addresses of the service, instead of `baseUrl`. Each call goes to the least busy one that answers; a read that ' +
         'fails is retried at another.',
     ),
-  enabled: optionalFlag.describe(
-    '`false` switches the service off; most operations that need it then return 503. Default: on if it has an address.',
-  ),
-  host: optionalText.describe('Host of the service; used when `baseUrl` is not set.'),
-  port: port.optional().describe('Port of the service; used when `baseUrl` is not set.'),
-  protocol: z
-    .enum(['http', 'https'])
-    .optional()
-    .describe('Protocol for `host` and `port`. Default: `services.default.protocol`.'),
-  connectTimeoutMs: milliseconds
-    .optional()
-    .describe('Milliseconds to establish a connection to this service; 0: no limit. Default: `okHttpClient.connectTimeoutMs`.'),
-  readTimeoutMs: milliseconds
-    .optional()
-    .describe('Milliseconds without a byte from this service; 0: no limit. Default: `okHttpClient.readTimeoutMs`.'),
-  changeTimeoutMs: milliseconds
-    .optional()
-    .describe(
+    enabled: setting(`services.${name}.enabled`, optionalFlag).describe(
+      '`false` switches the service off; most operations that need it then return 503. Default: on if it has an address.',
+    ),
+    host: setting(`services.${name}.host`, optionalText).describe('Host of the service; used when `baseUrl` is not set.'),
+    port: setting(`services.${name}.port`, port.optional()).describe('Port of the service; used when `baseUrl` is not set.'),
+    protocol: setting(`services.${name}.protocol`, protocol.optional()).describe(
+      'Protocol for `host` and `port`. Default: `services.default.protocol`.',
+    ),
+    connectTimeoutMs: setting(`services.${name}.connectTimeoutMs`, optionalMs).describe(
+      'Milliseconds to establish a connection to this service; 0: no limit. Default: `okHttpClient.connectTimeoutMs`.',
+    ),
+    readTimeoutMs: setting(`services.${name}.readTimeoutMs`, optionalMs).describe(
+      'Milliseconds without a byte from this service; 0: no limit. Default: `okHttpClient.readTimeoutMs`.',
+    ),
+    changeTimeoutMs: setting(`services.${name}.changeTimeoutMs`, optionalMs).describe(
       'The same for answers to POST, PUT, PATCH and DELETE, and for what these operations have to read first. Default: ' +
         '`services.default.changeTimeoutMs`.',
     ),
-  listTimeoutMs: milliseconds
-    .optional()
-    .describe('The same for lists over everything, those that cost five requests. Default: `services.default.listTimeoutMs`.'),
-  maxRequests: whole(1)
-    .optional()
-    .describe('Concurrent requests to each address of this service; more wait. Default: `okHttpClient.maxRequestsPerHost`.'),
-  maxWaitingRequests: whole(0)
-    .optional()
-    .describe(
+    listTimeoutMs: setting(`services.${name}.listTimeoutMs`, optionalMs).describe(
+      'The same for lists over everything, those that cost five requests. Default: `services.default.listTimeoutMs`.',
+    ),
+    maxRequests: setting(`services.${name}.maxRequests`, whole(1).optional()).describe(
+      'Concurrent requests to each address of this service; more wait. Default: `okHttpClient.maxRequestsPerHost`.',
+    ),
+    maxWaitingRequests: setting(`services.${name}.maxWaitingRequests`, whole(0).optional()).describe(
       'Requests that may wait for each address of this service; more are answered with 503. A request waits no longer ' +
         'than its timeout. Default: 19 for each concurrent one.',
     ),
-  'shards.baseUrl': httpAddress.optional().describe('Address, where a service is configured through its shards only.'),
-  'shards.baseUrls': z
-    .array(Shard)
-    .default([])
-    .describe('Several instances of orca, clouddriver or rosco, and when each is used.'),
-  config: ServiceConfig.default({}).describe('Settings for routing and filtering; further keys are kept.'),
-  vipAddress: withoutEffect('Name in a service registry; Fairlead uses addresses.'),
-} as const
-
-type ServiceField = keyof typeof service
-type ServiceShape = { [K in `services.${ServiceName}.${ServiceField}`]: (typeof service)[LastField<K>] }
-type LastField<K extends string> = K extends `services.${ServiceName}.${infer F extends ServiceField}` ? F : never
-
-function serviceKeys(): ServiceShape {
-  const entries = serviceNames.flatMap((name) =>
-    Object.entries(service).map(([field, schema]) => [`services.${name}.${field}`, schema] as const),
-  )
-  return Object.fromEntries(entries) as unknown as ServiceShape
+    shardAddress: setting(`services.${name}.shards.baseUrl`, httpAddress.optional()).describe(
+      'Address, where a service is configured through its shards only.',
+    ),
+    shards: setting(`services.${name}.shards.baseUrls`, z.array(Shard).default([])).describe(
+      'Several instances of orca, clouddriver or rosco, and when each is used.',
+    ),
+    config: setting(`services.${name}.config`, ServiceConfig.default({})).describe(
+      'Settings for routing and filtering; further keys are kept.',
+    ),
+  }
 }
 
-export const clientKeys = settings(
+function ofServices<Value>(create: (name: ServiceName) => Value): Record<ServiceName, Value> {
+  return Object.fromEntries(serviceNames.map((name) => [name, create(name)])) as Record<ServiceName, Value>
+}
+
+export const upstreamKeys = settings(
   {
+    services: ofServices(serviceKeys),
+    byDefault: {
+      protocol: setting('services.default.protocol', protocol.default('http')).describe(
+        'Protocol of services that are given by host and port.',
+      ),
+      changeTimeoutMs: setting('services.default.changeTimeoutMs', optionalMs).describe(
+        'Milliseconds without a byte from a service that makes a change; 0: no limit. Default: its read timeout.',
+      ),
+      listTimeoutMs: setting('services.default.listTimeoutMs', optionalMs).describe(
+        'Milliseconds without a byte from a service that lists everything, such as all executions; 0: no limit. Default: its read timeout.',
+      ),
+    },
+    circuit: {
+      enabled: setting('services.default.circuitBreaker.enabled', on).describe(
+        'Suspend calls to an address of an external service that fails repeatedly, until it answers a probe (`GET /health`). ' +
+          'Requests that need it are answered with 503 and `Retry-After` meanwhile.',
+      ),
+      failures: setting('services.default.circuitBreaker.failures', whole(1).default(usualCircuit.failures)).describe(
+        'Calls that have to fail within ten seconds, at least half of all; responses with an error status are no failures.',
+      ),
+      openMs: setting('services.default.circuitBreaker.openMs', milliseconds.default(usualCircuit.openMs)).describe(
+        'Milliseconds until the first probe; doubled after each failed one, up to `maxOpenMs`.',
+      ),
+      maxOpenMs: setting('services.default.circuitBreaker.maxOpenMs', milliseconds.default(usualCircuit.maxOpenMs)).describe(
+        'Most milliseconds between two probes.',
+      ),
+    },
+    uiBaseUrl: setting('services.deck.baseUrl', httpAddress.prefault('http://localhost:9000')).describe(
+      'Address of the web UI: target of redirects, and the origin that may use cookies.',
+    ),
+    identityTokens: setting('authz.enabled', off).describe(
+      'Identity tokens between services, signed by Gate. Not supported: switch it off in all services.',
+    ),
     client: {
       connectTimeoutMs: setting(
         ['okHttpClient.connectTimeoutMs', 'okHttpClient.connectTimoutMs'],
@@ -165,6 +188,9 @@ export const clientKeys = settings(
     },
   },
   {
+    ...Object.fromEntries(
+      serviceNames.map((name) => [`services.${name}.vipAddress`, 'Name in a service registry; Fairlead uses addresses.']),
+    ),
     'okHttpClient.writeTimeoutMs': 'Fairlead stops writing when the service stops reading.',
     'okHttpClient.connectionPool.maxIdleConnections': 'How long an idle connection is kept is what counts.',
     'okHttpClient.maxRequests': 'Each service has a limit of its own.',
@@ -180,85 +206,13 @@ export const clientKeys = settings(
     'okHttpClient.skipLogging': 'Wire logging of the Java client.',
   },
 )
-type ClientValues = SettingsOf<typeof clientKeys>
+type UpstreamValues = SettingsOf<typeof upstreamKeys>
 
-export const UpstreamKeys = z.strictObject({
-  ...serviceKeys(),
-  'services.default.protocol': z
-    .enum(['http', 'https'])
-    .default('http')
-    .describe('Protocol of services that are given by host and port.'),
-  'services.default.changeTimeoutMs': milliseconds
-    .optional()
-    .describe('Milliseconds without a byte from a service that makes a change; 0: no limit. Default: its read timeout.'),
-  'services.default.listTimeoutMs': milliseconds
-    .optional()
-    .describe(
-      'Milliseconds without a byte from a service that lists everything, such as all executions; 0: no limit. Default: its read timeout.',
-    ),
-  'services.default.circuitBreaker.enabled': on.describe(
-    'Suspend calls to an address of an external service that fails repeatedly, until it answers a probe (`GET /health`). ' +
-      'Requests that need it are answered with 503 and `Retry-After` meanwhile.',
-  ),
-  'services.default.circuitBreaker.failures': whole(1)
-    .default(usualCircuit.failures)
-    .describe(
-      'Calls that have to fail within ten seconds, at least half of all; responses with an error status are no failures.',
-    ),
-  'services.default.circuitBreaker.openMs': milliseconds
-    .default(usualCircuit.openMs)
-    .describe('Milliseconds until the first probe; doubled after each failed one, up to `maxOpenMs`.'),
-  'services.default.circuitBreaker.maxOpenMs': milliseconds
-    .default(usualCircuit.maxOpenMs)
-    .describe('Most milliseconds between two probes.'),
-  'services.deck.baseUrl': httpAddress
-    .prefault('http://localhost:9000')
-    .describe('Address of the web UI: target of redirects, and the origin that may use cookies.'),
-  'authz.enabled': off.describe(
-    'Identity tokens between services, signed by Gate. Not supported: switch it off in all services.',
-  ),
-})
-export type UpstreamKeys = z.infer<typeof UpstreamKeys>
-
-interface ServiceShard {
-  baseUrl: string
-  priority: number
-  config: Record<string, unknown>
-}
-
-/** One service. `kind` says where it is; the other fields have a meaning only where it is enabled. */
-interface ServiceSettings {
-  kind: 'embedded' | 'external' | 'disabled'
-  /** Address of an external service without trailing slash, also known for a disabled one; else undefined. */
-  baseUrl: string | undefined
-  /** All addresses without trailing slash, `baseUrl` first. */
-  baseUrls: readonly string[]
-  /** Instances besides `baseUrl`, empty in most installations. */
-  shards: ServiceShard[]
-  config: ServiceConfig
-  bounds: CallBounds
-}
-
-type ServicesSettings = Record<ServiceName, ServiceSettings>
-
-export interface ConfiguredUpstreams {
-  services: ServicesSettings
-  okHttpClient: ReturnType<typeof toOkHttpClient>
-  /** Address of the web UI, without trailing slash. */
-  uiBaseUrl: string
-  /** Every enabled service is embedded. */
-  standalone: boolean
-}
+export type ConfiguredUpstreams = ReturnType<typeof toConfiguredUpstreams>
 
 /** Keys to settings: an address makes a service external, `enabled: false` switches it off, otherwise it is embedded. */
-export function toConfiguredUpstreams(
-  keys: UpstreamKeys,
-  clientValues: ClientValues,
-  report: SettingsReport,
-): ConfiguredUpstreams {
-  const services = Object.fromEntries(
-    serviceNames.map((name) => [name, toService(name, keys, clientValues, report)]),
-  ) as ServicesSettings
+export function toConfiguredUpstreams(values: UpstreamValues, report: SettingsReport) {
+  const services = ofServices((name) => toService(name, values, report))
   const external = serviceNames.filter((name) => services[name].kind === 'external')
   const embedded = serviceNames.filter((name) => services[name].kind === 'embedded')
   if (external.length > 0 && embedded.length > 0) {
@@ -268,95 +222,91 @@ export function toConfiguredUpstreams(
         'services.<name>.enabled: false to switch one off.',
     )
   }
-  if (keys['authz.enabled']) {
+  if (values.identityTokens) {
     report.problem(
       'authz.enabled',
       'this version signs no identity tokens, so services that demand them would refuse every call; ' +
         'set authz.enabled: false for all services',
     )
   }
+  const { client, tls, routing, uiBaseUrl } = values
   return {
     services,
-    okHttpClient: toOkHttpClient(keys, clientValues, report),
-    uiBaseUrl: keys['services.deck.baseUrl'],
+    okHttpClient: {
+      ...client,
+      tls: toServiceTls(tls, report),
+      circuit: toCircuit(values.circuit),
+      routeClouddriver: routing.isOn && routing.forClouddriver,
+    },
+    /** Address of the web UI, without trailing slash. */
+    uiBaseUrl,
+    /** Every enabled service is embedded. */
     standalone: external.length === 0,
   }
 }
 
-function toService(name: ServiceName, keys: UpstreamKeys, client: ClientValues, report: SettingsReport): ServiceSettings {
-  const shards = keys[`services.${name}.shards.baseUrls`]
-  const several = keys[`services.${name}.baseUrls`]
-  const address =
-    keys[`services.${name}.baseUrl`] ?? several[0] ?? composeAddress(name, keys) ?? keys[`services.${name}.shards.baseUrl`]
+/** One service. `kind` says where it is; the other fields have a meaning only where it is enabled. */
+function toService(name: ServiceName, values: UpstreamValues, report: SettingsReport) {
+  const { baseUrl: written, baseUrls: several, enabled, shards, config, ...own } = values.services[name]
+  const address = written ?? several[0] ?? composeAddress(own, values.byDefault) ?? own.shardAddress
   const baseUrl = address === 'embedded' ? undefined : (address ?? shards[0]?.baseUrl)
-  if (several.length > 0 && keys[`services.${name}.baseUrl`] !== undefined) {
+  const baseUrls = several.length > 0 ? [...new Set(several)] : [baseUrl].filter((known) => known !== undefined)
+  if (several.length > 0 && written !== undefined) {
     report.problem(`services.${name}.baseUrls`, `set either this or services.${name}.baseUrl`)
   }
-  const settings: ServiceSettings = {
-    kind: 'disabled',
-    baseUrl,
-    baseUrls: several.length > 0 ? [...new Set(several)] : [baseUrl].filter((known) => known !== undefined),
-    shards,
-    config: keys[`services.${name}.config`],
-    bounds: toBounds(name, keys, client),
-  }
-  const enabled = keys[`services.${name}.enabled`]
-  for (const known of [...settings.baseUrls, ...shards.map((shard) => shard.baseUrl)]) {
+  for (const known of [...baseUrls, ...shards.map((shard) => shard.baseUrl)]) {
     if (new URL(known).username + new URL(known).password === '') continue
     report.notice(`Warning: the user and password in the address of ${name} are not sent to it, as in Gate. Remove them.`)
     break
   }
   if (address === 'embedded' && !isEmbeddable(name)) {
     report.problem(`services.${name}.baseUrl`, `must be an address: there is no embedded ${name}`)
-  }
-  if (enabled === false) return settings
-  if (baseUrl !== undefined) return { ...settings, kind: 'external' }
-  if (isEmbeddable(name)) return { ...settings, kind: 'embedded' }
-  if (enabled === true && address === undefined) {
+  } else if (enabled === true && address === undefined && baseUrl === undefined && !isEmbeddable(name)) {
     report.problem(
       `services.${name}.enabled`,
       `there is no embedded ${name}: set services.${name}.baseUrl, or services.${name}.enabled: false`,
     )
   }
-  return settings
+  return {
+    kind: enabled === false ? 'disabled' : kindOf(name, baseUrl),
+    /** Address of an external service without trailing slash, also known for a disabled one; else undefined. */
+    baseUrl,
+    /** All addresses without trailing slash, `baseUrl` first. */
+    baseUrls,
+    /** Instances besides `baseUrl`, empty in most installations. */
+    shards,
+    config,
+    bounds: toBounds(own, values),
+  }
 }
 
-function toBounds(name: ServiceName, keys: UpstreamKeys, { client }: ClientValues): CallBounds {
-  const maxConnections = keys[`services.${name}.maxRequests`] ?? client.maxRequestsPerHost
+function kindOf(name: ServiceName, baseUrl: string | undefined): 'embedded' | 'external' | 'disabled' {
+  if (baseUrl !== undefined) return 'external'
+  return isEmbeddable(name) ? 'embedded' : 'disabled'
+}
+
+type OwnValues = Omit<UpstreamValues['services'][ServiceName], 'baseUrl' | 'baseUrls' | 'enabled' | 'shards' | 'config'>
+
+function toBounds(own: OwnValues, { client, byDefault }: UpstreamValues): CallBounds {
+  const maxConnections = own.maxRequests ?? client.maxRequestsPerHost
   return {
-    connectTimeoutMs: keys[`services.${name}.connectTimeoutMs`] ?? client.connectTimeoutMs,
-    readTimeoutMs: keys[`services.${name}.readTimeoutMs`] ?? client.readTimeoutMs,
-    changeTimeoutMs: keys[`services.${name}.changeTimeoutMs`] ?? keys['services.default.changeTimeoutMs'],
-    listTimeoutMs: keys[`services.${name}.listTimeoutMs`] ?? keys['services.default.listTimeoutMs'],
+    connectTimeoutMs: own.connectTimeoutMs ?? client.connectTimeoutMs,
+    readTimeoutMs: own.readTimeoutMs ?? client.readTimeoutMs,
+    changeTimeoutMs: own.changeTimeoutMs ?? byDefault.changeTimeoutMs,
+    listTimeoutMs: own.listTimeoutMs ?? byDefault.listTimeoutMs,
     maxConnections,
-    maxWaiting: keys[`services.${name}.maxWaitingRequests`] ?? maxConnections * waitingPerConnection,
+    maxWaiting: own.maxWaitingRequests ?? maxConnections * waitingPerConnection,
   }
 }
 
-function toCircuit(keys: UpstreamKeys): CircuitSettings | false {
-  if (!keys['services.default.circuitBreaker.enabled']) return false
-  const openMs = keys['services.default.circuitBreaker.openMs']
-  return {
-    ...usualCircuit,
-    failures: keys['services.default.circuitBreaker.failures'],
-    openMs,
-    maxOpenMs: Math.max(openMs, keys['services.default.circuitBreaker.maxOpenMs']),
-  }
+function toCircuit({ enabled, failures, openMs, maxOpenMs }: UpstreamValues['circuit']): CircuitSettings | false {
+  return enabled && { ...usualCircuit, failures, openMs, maxOpenMs: Math.max(openMs, maxOpenMs) }
 }
 
-function composeAddress(name: ServiceName, keys: UpstreamKeys): string | undefined {
-  const host = keys[`services.${name}.host`]
-  const portNumber = keys[`services.${name}.port`]
+function composeAddress(
+  { host, port: portNumber, protocol: own }: OwnValues,
+  byDefault: UpstreamValues['byDefault'],
+): string | undefined {
   if (!host && portNumber === undefined) return undefined
-  const protocol = keys[`services.${name}.protocol`] ?? keys['services.default.protocol']
-  return `${protocol}://${host || 'localhost'}${portNumber === undefined ? '' : `:${portNumber}`}`
-}
-
-function toOkHttpClient(keys: UpstreamKeys, { client, tls, routing }: ClientValues, report: SettingsReport) {
-  return {
-    ...client,
-    tls: toServiceTls(tls, report),
-    circuit: toCircuit(keys),
-    routeClouddriver: routing.isOn && routing.forClouddriver,
-  }
+  return `${own ?? byDefault.protocol}://${host || 'localhost'}${portNumber === undefined ? '' : `:${portNumber}`}`
 }
