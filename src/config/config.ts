@@ -12,7 +12,7 @@ import { permissionServiceKeys, toPermissionServiceSettings } from '../backends/
 import { BackendKeys, type EmbeddedSettings, toBackendSettings } from '../backends/settings.ts'
 import type { BannerSettings } from '../banners/banners.ts'
 import { type ConsoleSettings, consoleSettings } from '../console/settings.ts'
-import { DeckPluginKeys, type DeckPluginSettings, toDeckPluginSettings } from '../deck-plugins/settings.ts'
+import { type DeckPluginSettings, deckPluginKeys, toDeckPluginSettings } from '../deck-plugins/settings.ts'
 import { portSettings } from '../http/listening-fault.ts'
 import { type HttpSettings, httpKeys, toHttpSettings } from '../http/settings.ts'
 import { TlsKeys } from '../http/tls/settings.ts'
@@ -20,7 +20,7 @@ import { type IntegrationSettings, integrationKeys, toIntegrationSettings } from
 import { limitKeys, type RateLimitSettings, toRateLimit } from '../limits/settings.ts'
 import { type LiveSettings, liveSettings } from '../live/settings.ts'
 import { LoginKeys, type LoginSettings, toLoginSettings } from '../login/settings.ts'
-import { hasCertificateHeader, X509Keys } from '../login/x509/settings.ts'
+import { hasCertificateHeader, x509Keys } from '../login/x509/settings.ts'
 import type { ApplicationCacheSettings } from '../operations/application-cache.ts'
 import { type OperationSettings, operationKeys, toOperationSettings } from '../operations/settings.ts'
 import { type PermissionSettings, permissionSettings } from '../permissions/settings.ts'
@@ -105,7 +105,7 @@ export const settingGroups = {
   Permissions: permissionSettings.keys,
   'Operations and integrations': operationKeys.keys,
   'Web console': consoleSettings.keys,
-  'Plugins of Deck': DeckPluginKeys,
+  'Plugins of Deck': deckPluginKeys.keys,
   'Services outside the platform': integrationKeys.keys,
   'Event streams': liveSettings.keys,
   'Embedded back ends': BackendKeys,
@@ -279,7 +279,7 @@ function toConfig(context: BindContext, notices: string[], { cwd, profiles, ...s
     standalone: upstreams.standalone,
     ...surroundings,
     uiUrl,
-    headerCertificates: hasCertificateHeader(bindKeys(X509Keys, context)),
+    headerCertificates: hasCertificateHeader(bindSettings(x509Keys, context)),
   })
   const permissions = bindSettings(permissionSettings, context)
   const operations = bindSettings(operationKeys, context)
@@ -331,7 +331,7 @@ function toConfig(context: BindContext, notices: string[], { cwd, profiles, ...s
     },
     banners: operations.banners,
     console,
-    deckPlugins: toDeckPluginSettings(bindKeys(DeckPluginKeys, context), report),
+    deckPlugins: toDeckPluginSettings(bindSettings(deckPluginKeys, context), report),
     integrations: toIntegrationSettings(bindSettings(integrationKeys, context), report),
     live: bindSettings(liveSettings, context),
     backends,

@@ -1,57 +1,34 @@
 /** Settings of the plug-ins of Deck. */
 import { z } from 'zod'
 import { isObject, isTrue, objectOf } from '../json/values.ts'
-import { milliseconds, on, type SettingsReport, withoutSlash } from '../settings/setting.ts'
+import { milliseconds, on, type SettingsOf, type SettingsReport, setting, settings, withoutSlash } from '../settings/setting.ts'
 
 const prefix = 'spinnaker.extensibility'
+const map = z.unknown().transform(objectOf).meta({ type: 'map' })
 
-export const DeckPluginKeys = z.strictObject({
-  [`${prefix}.deck-proxy.enabled`]: on.describe('Serves plugins to Deck, below `/plugins/deck`.'),
-  [`${prefix}.deck-proxy.plugins`]: z
-    .unknown()
-    .optional()
-    .meta({
-      type: 'map',
-      description:
-        'Plugins of repositories by their id, each with `enabled: true` and perhaps a `version`; default: the highest version whose ' +
-        '`requires` names deck.',
-    }),
-  [`${prefix}.deck-proxy.cache-refresh-interval-ms`]: milliseconds
-    .min(1000)
-    .default(60_000)
-    .describe('Milliseconds between two reads of the lists of plugins.'),
-  [`${prefix}.repositories`]: z
-    .unknown()
-    .optional()
-    .meta({
-      type: 'map',
-      description:
-        'Lists of plugins by name, each with its `url`: a file in JSON, or a folder that holds `plugins.json`. `front50` needs no ' +
-        'address and is used unless `front50.enabled` is `false`.',
-    }),
-})
-export type DeckPluginKeys = z.infer<typeof DeckPluginKeys>
-
-export interface DeckPluginSettings {
-  /** By id; undefined as version: the latest. Empty where Deck loads none. */
-  readonly enabled: ReadonlyMap<string, string | undefined>
-  /** Addresses of lists, besides that of front50. */
-  readonly lists: readonly string[]
-  readonly asksFront50: boolean
-  readonly refreshMs: number
+export const deckPluginKeys = settings({
   /** Whether built-in plug-ins are served. */
-  readonly served: boolean
-}
+  served: setting(`${prefix}.deck-proxy.enabled`, on).describe('Serves plugins to Deck, below `/plugins/deck`.'),
+  plugins: setting(`${prefix}.deck-proxy.plugins`, map).describe(
+    'Plugins of repositories by their id, each with `enabled: true` and perhaps a `version`; default: the highest version whose ' +
+      '`requires` names deck.',
+  ),
+  refreshMs: setting(`${prefix}.deck-proxy.cache-refresh-interval-ms`, milliseconds.min(1000).default(60_000)).describe(
+    'Milliseconds between two reads of the lists of plugins.',
+  ),
+  repositories: setting(`${prefix}.repositories`, map).describe(
+    'Lists of plugins by name, each with its `url`: a file in JSON, or a folder that holds `plugins.json`. `front50` needs no ' +
+      'address and is used unless `front50.enabled` is `false`.',
+  ),
+})
 
-export function toDeckPluginSettings(keys: DeckPluginKeys, report: SettingsReport): DeckPluginSettings {
-  const served = keys[`${prefix}.deck-proxy.enabled`] as boolean
-  const repositories = Object.entries(objectOf(keys[`${prefix}.repositories`])).map(([name, value]) => ({
-    name,
-    ...objectOf(value),
-  }))
-  const lists = repositories.flatMap(({ name, ...repository }) => {
-    const { url, enabled } = repository as { url?: unknown; enabled?: unknown }
-    if (url === undefined || url === '' || !isTrue(enabled ?? true)) return []
+export type DeckPluginSettings = ReturnType<typeof toDeckPluginSettings>
+
+export function toDeckPluginSettings(values: SettingsOf<typeof deckPluginKeys>, report: SettingsReport) {
+  const { served, plugins, refreshMs, repositories } = values
+  const lists = Object.entries(repositories).flatMap(([name, repository]) => {
+    const { url, enabled = true } = objectOf(repository)
+    if (url === undefined || url === '' || !isTrue(enabled)) return []
     const address = toListAddress(String(url))
     if (address !== undefined) return [address]
     report.problem(
@@ -60,12 +37,13 @@ export function toDeckPluginSettings(keys: DeckPluginKeys, report: SettingsRepor
     )
     return []
   })
-  const front50 = repositories.find(({ name }) => name === 'front50') as { enabled?: unknown } | undefined
   return {
-    enabled: served ? new Map(findPlugins(objectOf(keys[`${prefix}.deck-proxy.plugins`]), [])) : new Map(),
+    /** By id; undefined as version: the latest. Empty where Deck loads none. */
+    enabled: new Map(served ? findPlugins(plugins, []) : []),
+    /** Addresses of lists, besides that of front50. */
     lists,
-    asksFront50: isTrue(front50?.enabled ?? true),
-    refreshMs: keys[`${prefix}.deck-proxy.cache-refresh-interval-ms`] as number,
+    asksFront50: isTrue(objectOf(repositories['front50'])['enabled'] ?? true),
+    refreshMs,
     served,
   }
 }

@@ -21,7 +21,7 @@ import type { PageOptions } from './login-page.ts'
 import type { ObjectionTo, PrepareUser } from './prepare-user.ts'
 import type { CertificateTrust } from './x509/judge-certificate.ts'
 
-export interface LoginMethodType<Settings extends MethodSettings = MethodSettings, Keys = object> {
+export interface LoginMethodType<Settings extends MethodSettings = MethodSettings> {
   /** As in `LoginMethod.name`. */
   readonly name: string
   /** As messages call it: `LDAP`, `a trusted header`. */
@@ -32,7 +32,7 @@ export interface LoginMethodType<Settings extends MethodSettings = MethodSetting
   readonly checksPasswords?: true
   readonly keys: z.ZodObject
   /** Undefined while the method is off. */
-  toSettings(keys: Keys, report: SettingsReport, surroundings: LoginSurroundings): Settings | undefined
+  toSettings(keys: object, report: SettingsReport, surroundings: LoginSurroundings): Settings | undefined
   /** In a few words, for `fairlead check`. */
   describe(settings: Settings): string
   open(settings: Settings, context: MethodContext): Promise<LoginMethod>
@@ -65,6 +65,8 @@ export interface LoginSurroundings {
   readonly origin: OriginSettings
   readonly sharesRedis: boolean
   readonly anonymous: boolean
+  /** See `LoginSettings`. */
+  readonly caseInsensitiveNames: boolean | undefined
   /** A method is active that stands before this one in the list. */
   readonly isFollower: boolean
 }

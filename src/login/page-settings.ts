@@ -2,30 +2,24 @@
 import { readFileSync, statSync } from 'node:fs'
 import { z } from 'zod'
 import { type Brand, fairleadBrand } from '../http/page.ts'
-import { optionalText, type SettingsReport } from '../settings/setting.ts'
+import { optionalText, type SettingsReport, setting, type ValuesOf } from '../settings/setting.ts'
 import { explainUnreadable } from '../storage/file-fault.ts'
 
 /** The logo is part of every page that shows it. */
 const maxLogoBytes = 100 * 1024
 const pngStart = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a])
 
-export const LoginPageKeys = z.strictObject({
-  'ui.name': z
-    .string()
-    .max(60)
-    .optional()
-    .describe('Name of this installation on the login page and all other pages, such as `Acme production`. Default: Fairlead.'),
-  'ui.loginText': z
-    .string()
-    .max(600)
-    .optional()
-    .describe('Text above the login form, such as a help contact; line breaks are kept.'),
-  'ui.logo': optionalText.describe('SVG or PNG file, up to 100 KB, shown instead of the Fairlead logo.'),
-})
-export type LoginPageKeys = z.infer<typeof LoginPageKeys>
+export const pageKeys = {
+  title: setting('ui.name', z.string().max(60).optional()).describe(
+    'Name of this installation on the login page and all other pages, such as `Acme production`. Default: Fairlead.',
+  ),
+  text: setting('ui.loginText', z.string().max(600).optional()).describe(
+    'Text above the login form, such as a help contact; line breaks are kept.',
+  ),
+  logo: setting('ui.logo', optionalText).describe('SVG or PNG file, up to 100 KB, shown instead of the Fairlead logo.'),
+}
 
-export function toBrand(keys: LoginPageKeys, report: SettingsReport): Brand {
-  const { 'ui.name': title, 'ui.loginText': text, 'ui.logo': logo } = keys
+export function toBrand({ title, text, logo }: ValuesOf<typeof pageKeys>, report: SettingsReport): Brand {
   return {
     title: title?.trim() || fairleadBrand.title,
     lead: title === undefined ? fairleadBrand.lead : `to ${title.trim()}`,

@@ -1,31 +1,35 @@
 /** Settings of the login: its methods, and what is common to them. */
 import { z } from 'zod'
-import { off, optionalFlag, type SettingsReport, withoutEffect } from '../settings/setting.ts'
+import { off, optionalFlag, type SettingsReport, setting, settings } from '../settings/setting.ts'
 import type { LoginMethodType, LoginSurroundings, MethodSettings, Peer, PublicPlace, RegisteredAddress } from './method-type.ts'
 import { loginMethods } from './methods.ts'
-import { LoginPageKeys, toBrand } from './page-settings.ts'
+import { pageKeys, toBrand } from './page-settings.ts'
 import { tokenKeys, toTokenSettings } from './tokens/settings.ts'
 
-const CommonKeys = z.strictObject({
-  ...LoginPageKeys.shape,
-  'anonymous.enabled': off.describe(
-    'Serve all clients without login as the user `anonymous`, as Gate does when no login method is configured.',
-  ),
-  'login.caseInsensitiveNames': optionalFlag.describe(
-    'Whether `mark` and `MARK` are one user (true), or names with upper-case letters are rejected (false). Default: one user at ' +
-      'providers that are known to ignore case, rejected at others.',
-  ),
-  'security.authn.enabled': withoutEffect('Switch of installers.'),
-  'security.authz': withoutEffect('Settings of installers; `services.fiat.enabled` decides.'),
-  'security.webhooks.defaultAuthEnabled': off.describe('Webhooks need a login too.'),
-  'security.basic.enabled': withoutEffect('Switch of early releases.'),
-  'security.filter-order': withoutEffect('Order of filters in the Java framework.'),
-  'security.debug': withoutEffect('Tracing of the Java framework.'),
-})
+const commonKeys = settings(
+  {
+    page: pageKeys,
+    anonymous: setting('anonymous.enabled', off).describe(
+      'Serve all clients without login as the user `anonymous`, as Gate does when no login method is configured.',
+    ),
+    /** Undefined: true for identity providers that are known to ignore case, false for others. */
+    caseInsensitiveNames: setting('login.caseInsensitiveNames', optionalFlag).describe(
+      'Whether `mark` and `MARK` are one user (true), or names with upper-case letters are rejected (false). Default: one user at ' +
+        'providers that are known to ignore case, rejected at others.',
+    ),
+    webhooksNeedLogin: setting('security.webhooks.defaultAuthEnabled', off).describe('Webhooks need a login too.'),
+  },
+  {
+    'security.authn.enabled': 'Switch of installers.',
+    'security.authz': 'Settings of installers; `services.fiat.enabled` decides.',
+    'security.basic.enabled': 'Switch of early releases.',
+    'security.filter-order': 'Order of filters in the Java framework.',
+    'security.debug': 'Tracing of the Java framework.',
+  },
+)
 
 const methodKeys: z.ZodRawShape = Object.assign({}, ...loginMethods.map(({ keys }) => keys.shape))
-export const LoginKeys = z.strictObject({ ...methodKeys, ...tokenKeys.keys.shape, ...CommonKeys.shape })
-type LoginKeys = z.infer<typeof CommonKeys>
+export const LoginKeys = z.strictObject({ ...methodKeys, ...tokenKeys.keys.shape, ...commonKeys.keys.shape })
 
 /** A login method that the configuration switches on. */
 export interface ActiveMethod {
@@ -36,37 +40,36 @@ export interface ActiveMethod {
 export type LoginSettings = ReturnType<typeof toLoginSettings>
 
 export function toLoginSettings(
-  keys: LoginKeys,
+  keys: object,
   report: SettingsReport,
-  surroundings: Omit<LoginSurroundings, 'anonymous' | 'isFollower'>,
+  surroundings: Omit<LoginSurroundings, 'anonymous' | 'caseInsensitiveNames' | 'isFollower'>,
 ) {
-  const anonymous = keys['anonymous.enabled']
+  const { page, ...common } = commonKeys.read(keys)
+  const { anonymous, caseInsensitiveNames } = common
   const { standalone, listeners } = surroundings
   if (anonymous) report.notice('Warning: anonymous.enabled serves every client that reaches the listener, without login.')
   const methods: ActiveMethod[] = []
   for (const type of loginMethods) {
-    const settings = type.toSettings(keys, report, { ...surroundings, anonymous, isFollower: methods.length > 0 })
+    const isFollower = methods.length > 0
+    const settings = type.toSettings(keys, report, { ...surroundings, anonymous, caseInsensitiveNames, isFollower })
     if (settings !== undefined) methods.push({ type, settings })
   }
   refuseSeveral(methods, anonymous, report)
   if (!anonymous && !methods.some(({ type }) => type.kind === 'certificate')) refuseUnguardedPorts(listeners, report)
   return {
-    anonymous,
-    /** Undefined: true for identity providers that are known to ignore case, false for others. */
-    caseInsensitiveNames: keys['login.caseInsensitiveNames'],
+    ...common,
     methods,
-    page: toBrand(keys, report),
+    page: toBrand(page, report),
     tokens: toTokenSettings(tokenKeys.read(keys), report, { standalone, anonymous }),
     /** Whether the extra port without TLS is guarded like the main one. */
     legacyPortLogin: listeners.legacyLogin,
-    webhooksNeedLogin: keys['security.webhooks.defaultAuthEnabled'],
   }
 }
 
 /** The settings of a method; undefined while it is off. */
 export function settingsOf<Settings extends MethodSettings>(
   { methods }: Pick<LoginSettings, 'methods'>,
-  type: LoginMethodType<Settings, never>,
+  type: LoginMethodType<Settings>,
 ): Settings | undefined {
   return methods.find(({ type: { name } }) => name === type.name)?.settings as Settings | undefined
 }

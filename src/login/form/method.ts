@@ -1,13 +1,13 @@
 /** Login with a form or HTTP Basic, for users whom Fairlead keeps or the configuration names. */
 import type { LoginMethodType } from '../method-type.ts'
-import { FormKeys, type FormSettings, toFormSettings } from './settings.ts'
+import { type FormSettings, formKeys, toFormSettings } from './settings.ts'
 
-export const formMethod: LoginMethodType<FormSettings, FormKeys> = {
+export const formMethod: LoginMethodType<FormSettings> = {
   name: 'form',
   title: 'form',
   kind: 'page',
   checksPasswords: true,
-  keys: FormKeys,
+  keys: formKeys.keys,
   toSettings: toFormSettings,
   describe: () => 'form and HTTP Basic',
   async open(settings, context) {

@@ -1,7 +1,7 @@
 /** Settings of the login with a form, for users whom Fairlead keeps or the configuration names. */
 import { z } from 'zod'
 import { findNameObjection, toUserKey } from '../../names/user-name.ts'
-import { optionalFlag, optionalText, type SettingsReport, withoutEffect } from '../../settings/setting.ts'
+import { optionalFlag, optionalText, type SettingsOf, type SettingsReport, setting, settings } from '../../settings/setting.ts'
 import type { LoginSurroundings } from '../method-type.ts'
 
 /** A user who is refused at every login would be an error that is hard to find. */
@@ -12,32 +12,47 @@ const userName = z.string().check(({ value, issues }) => {
 
 const formKey = 'security.basicform.enabled'
 
-export const FormKeys = z.strictObject({
-  [formKey]: optionalFlag.describe(
-    'Login with a form or HTTP Basic. Default: on, unless another login or `anonymous.enabled` is configured.',
-  ),
-  'fairlead.admin.user': z.string().min(1).default('admin').describe('Name of the administrator that the first start creates.'),
-  'fairlead.admin.password': optionalText.describe(
-    'Password of that administrator; best set in the environment. Default: generated and printed once.',
-  ),
-  'spring.security.user.name': userName.default('user').describe('Name of the configured user.'),
-  'spring.security.user.password': optionalText.describe('Password of the configured user. Default: there is no such user.'),
-  'spring.security.user.roles': withoutEffect('The configured user has the role USER.'),
-  'security.user.name': userName.optional().describe('Older name of `spring.security.user.name`.'),
-  'security.user.password': optionalText.describe('Older name of `spring.security.user.password`.'),
-  'security.user.roles': withoutEffect('The configured user has the role USER.'),
-  'security.user.role': withoutEffect('The configured user has the role USER.'),
-})
-/** The rule for names is of all methods, and the configured user has to meet it. */
-export type FormKeys = z.infer<typeof FormKeys> & { 'login.caseInsensitiveNames'?: boolean | undefined }
+export const formKeys = settings(
+  {
+    wanted: setting(formKey, optionalFlag).describe(
+      'Login with a form or HTTP Basic. Default: on, unless another login or `anonymous.enabled` is configured.',
+    ),
+    firstAdmin: {
+      name: setting('fairlead.admin.user', z.string().min(1).default('admin')).describe(
+        'Name of the administrator that the first start creates.',
+      ),
+      password: setting('fairlead.admin.password', optionalText).describe(
+        'Password of that administrator; best set in the environment. Default: generated and printed once.',
+      ),
+    },
+    user: {
+      name: setting('spring.security.user.name', userName.default('user')).describe('Name of the configured user.'),
+      password: setting('spring.security.user.password', optionalText).describe(
+        'Password of the configured user. Default: there is no such user.',
+      ),
+    },
+    olderUser: {
+      name: setting('security.user.name', userName.optional()).describe('Older name of `spring.security.user.name`.'),
+      password: setting('security.user.password', optionalText).describe('Older name of `spring.security.user.password`.'),
+    },
+  },
+  {
+    'spring.security.user.roles': 'The configured user has the role USER.',
+    'security.user.roles': 'The configured user has the role USER.',
+    'security.user.role': 'The configured user has the role USER.',
+  },
+)
+type FormValues = SettingsOf<typeof formKeys>
 
 export type FormSettings = NonNullable<ReturnType<typeof toFormSettings>>
 
 /** Undefined while the method is off. */
-export function toFormSettings(keys: FormKeys, report: SettingsReport, surroundings: LoginSurroundings) {
-  const isEnabled = judgeSwitch(keys, report, surroundings)
-  const configuredUser = toConfiguredUser(keys, report)
-  if (keys['fairlead.admin.password'] !== undefined && (!isEnabled || configuredUser !== undefined)) {
+export function toFormSettings(keys: object, report: SettingsReport, surroundings: LoginSurroundings) {
+  const values = formKeys.read(keys)
+  const { firstAdmin } = values
+  const isEnabled = judgeSwitch(values, report, surroundings)
+  const configuredUser = toConfiguredUser(values, report, surroundings)
+  if (firstAdmin.password !== undefined && (!isEnabled || configuredUser !== undefined)) {
     const reason = configuredUser === undefined ? 'there is no login form' : 'spring.security.user is the one user'
     report.notice(`Ignored, because ${reason}: fairlead.admin.password.`)
   }
@@ -53,12 +68,11 @@ export function toFormSettings(keys: FormKeys, report: SettingsReport, surroundi
     /** The one user of the configuration file, besides those of the user store. */
     configuredUser,
     /** The administrator that a start on an empty data directory creates; without password, one is generated. */
-    firstAdmin: { name: keys['fairlead.admin.user'], password: keys['fairlead.admin.password'] },
+    firstAdmin,
   }
 }
 
-function judgeSwitch(keys: FormKeys, report: SettingsReport, surroundings: LoginSurroundings): boolean {
-  const { [formKey]: wanted } = keys
+function judgeSwitch({ wanted }: FormValues, report: SettingsReport, surroundings: LoginSurroundings): boolean {
   const isNeeded = !surroundings.isFollower && !surroundings.anonymous
   if (isNeeded && wanted === false) {
     report.problem(
@@ -75,12 +89,16 @@ function judgeSwitch(keys: FormKeys, report: SettingsReport, surroundings: Login
   return wanted ?? isNeeded
 }
 
-function toConfiguredUser(keys: FormKeys, report: SettingsReport): { name: string; password: string } | undefined {
-  const password = keys['spring.security.user.password'] ?? keys['security.user.password']
+function toConfiguredUser(
+  { user, olderUser }: FormValues,
+  report: SettingsReport,
+  { caseInsensitiveNames }: LoginSurroundings,
+): { name: string; password: string } | undefined {
+  const password = user.password ?? olderUser.password
   if (password === undefined) return undefined
-  const name = keys['security.user.name'] ?? keys['spring.security.user.name']
-  if (keys['login.caseInsensitiveNames'] === false && toUserKey(name) !== name) {
-    const key = keys['security.user.name'] === undefined ? 'spring.security.user.name' : 'security.user.name'
+  const name = olderUser.name ?? user.name
+  if (caseInsensitiveNames === false && toUserKey(name) !== name) {
+    const key = olderUser.name === undefined ? 'spring.security.user.name' : 'security.user.name'
     report.problem(key, 'has upper-case letters, which login.caseInsensitiveNames: false refuses')
   }
   return { name, password }

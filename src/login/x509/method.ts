@@ -2,13 +2,13 @@
 import { createCheck } from '../../findings/finding.ts'
 import { judgeNames } from '../judge-names.ts'
 import type { LoginMethodType } from '../method-type.ts'
-import { toX509Settings, X509Keys, type X509Settings } from './settings.ts'
+import { toX509Settings, type X509Settings, x509Keys } from './settings.ts'
 
-export const x509Method: LoginMethodType<X509Settings, X509Keys> = {
+export const x509Method: LoginMethodType<X509Settings> = {
   name: 'x509',
   title: 'client certificates',
   kind: 'certificate',
-  keys: X509Keys,
+  keys: x509Keys.keys,
   toSettings: toX509Settings,
   describe: () => 'client certificates',
   async open(settings, context) {

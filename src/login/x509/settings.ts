@@ -2,7 +2,17 @@
 import { z } from 'zod'
 import type { OriginSettings } from '../../http/origin.ts'
 import type { ListenerKind } from '../../http/request-state.ts'
-import { off, parseJavaSearch, type SettingsReport, texts, whole, withoutEffect } from '../../settings/setting.ts'
+import {
+  inSeconds,
+  off,
+  parseJavaSearch,
+  type SettingsOf,
+  type SettingsReport,
+  setting,
+  settings,
+  texts,
+  whole,
+} from '../../settings/setting.ts'
 import type { LoginSurroundings } from '../method-type.ts'
 
 const searchPattern = z
@@ -20,68 +30,73 @@ const searchPattern = z
   })
   .meta({ type: 'regular expression' })
 
-export const X509Keys = z.strictObject({
-  'x509.enabled': off.describe('Login by client certificate.'),
-  'security.authn.x509.enabled': off.describe('The same, as installers write it.'),
-  'security.authn.x509': withoutEffect('`x509` decides.'),
-  'x509.subject-principal-regex': searchPattern
-    .optional()
-    .describe(
+export const x509Keys = settings(
+  {
+    enabled: setting('x509.enabled', off).describe('Login by client certificate.'),
+    olderForm: setting('security.authn.x509.enabled', off).describe('The same, as installers write it.'),
+    principalPattern: setting('x509.subject-principal-regex', searchPattern.optional()).describe(
       'Regular expression whose group finds the user name in the subject, written as in `EMAILADDRESS=a@example.com, CN=a, ' +
         'O=Acme`. Default: the common name. An e-mail address among the alternative names always takes precedence.',
     ),
-  'x509.role-oid': z
-    .string()
-    .regex(/^[0-2](?:\.\d+)+$/, 'must be dotted numbers such as 1.2.840.10070.8.1')
-    .optional()
-    .describe('Identifier of the certificate extension with roles, one per line.'),
-  'x509.required-roles': texts.describe('Users need at least one of these roles.'),
-  'x509.loginDebounce.enabled': off.describe('Report users to the permission service periodically instead of with each request.'),
-  'x509.loginDebounce.debounceWindowSeconds': whole(1, 86_400).default(300).describe('Seconds between two reports of a user.'),
-  'x509.certificateHeader': z
-    .string()
-    .regex(/^[A-Za-z0-9-]+$/, 'must be the name of a header')
-    .optional()
-    .describe('Header in which trusted proxies forward the client certificate, as PEM, base64 or X-Forwarded-Client-Cert.'),
-})
-export type X509Keys = z.infer<typeof X509Keys>
-
-function isX509Enabled(keys: X509Keys): boolean {
-  return keys['x509.enabled'] || keys['security.authn.x509.enabled']
-}
+    roleOid: setting(
+      'x509.role-oid',
+      z
+        .string()
+        .regex(/^[0-2](?:\.\d+)+$/, 'must be dotted numbers such as 1.2.840.10070.8.1')
+        .optional(),
+    ).describe('Identifier of the certificate extension with roles, one per line.'),
+    requiredRoles: setting(
+      'x509.required-roles',
+      texts.transform((roles) => roles.map((role) => role.trim().toLowerCase()).filter((role) => role !== '')),
+    ).describe('Users need at least one of these roles.'),
+    debounces: setting('x509.loginDebounce.enabled', off).describe(
+      'Report users to the permission service periodically instead of with each request.',
+    ),
+    debounceMs: setting('x509.loginDebounce.debounceWindowSeconds', inSeconds(whole(1, 86_400).default(300))).describe(
+      'Seconds between two reports of a user.',
+    ),
+    header: setting(
+      'x509.certificateHeader',
+      z
+        .string()
+        .regex(/^[A-Za-z0-9-]+$/, 'must be the name of a header')
+        .transform((name) => name.toLowerCase())
+        .optional(),
+    ).describe('Header in which trusted proxies forward the client certificate, as PEM, base64 or X-Forwarded-Client-Cert.'),
+  },
+  { 'security.authn.x509': '`x509` decides.' },
+)
+type X509Values = SettingsOf<typeof x509Keys>
 
 /** Whether certificates are expected from proxies. */
-export function hasCertificateHeader(keys: X509Keys): boolean {
-  return isX509Enabled(keys) && keys['x509.certificateHeader'] !== undefined
+export function hasCertificateHeader({ enabled, olderForm, header }: X509Values): boolean {
+  return (enabled || olderForm) && header !== undefined
 }
 
 export type X509Settings = NonNullable<ReturnType<typeof toX509Settings>>
 
 /** Undefined while the method is off. */
-export function toX509Settings(keys: X509Keys, report: SettingsReport, { listeners, origin }: LoginSurroundings) {
-  if (!isX509Enabled(keys)) return undefined
-  const key = keys['x509.enabled'] ? 'x509.enabled' : 'security.authn.x509.enabled'
-  const header = keys['x509.certificateHeader']
+export function toX509Settings(keys: object, report: SettingsReport, { listeners, origin }: LoginSurroundings) {
+  const { enabled, olderForm, debounces, debounceMs, ...settings } = x509Keys.read(keys)
+  if (!enabled && !olderForm) return undefined
+  const key = enabled ? 'x509.enabled' : 'security.authn.x509.enabled'
   const asked = listeners.clientCertificates !== 'none'
-  if (!asked && listeners.apiPort === undefined && header === undefined) {
+  if (!asked && listeners.apiPort === undefined && settings.header === undefined) {
     report.problem(
       key,
       'nothing asks for client certificates: set server.ssl.client-auth: want, or default.apiPort for a port of their own',
     )
   }
-  if (header !== undefined) checkProxies(origin, report)
+  if (settings.header !== undefined) checkProxies(origin, report)
   return {
+    ...settings,
     key,
     /** The main port asks for certificates. */
     asksOnMain: asked,
     hasOwnPort: listeners.apiPort !== undefined,
     /** Whether the extra port without TLS is guarded like the main one. */
     legacyLogin: listeners.legacyLogin,
-    header: header?.toLowerCase(),
-    principalPattern: keys['x509.subject-principal-regex'],
-    roleOid: keys['x509.role-oid'],
-    requiredRoles: keys['x509.required-roles'].map((role) => role.trim().toLowerCase()).filter((role) => role !== ''),
-    debounceMs: keys['x509.loginDebounce.enabled'] ? keys['x509.loginDebounce.debounceWindowSeconds'] * 1000 : undefined,
+    debounceMs: debounces ? debounceMs : undefined,
   }
 }
 
