@@ -15,7 +15,7 @@ import { type ConsoleSettings, consoleSettings } from '../console/settings.ts'
 import { type DeckPluginSettings, deckPluginKeys, toDeckPluginSettings } from '../deck-plugins/settings.ts'
 import { portSettings } from '../http/listening-fault.ts'
 import { type HttpSettings, httpKeys, toHttpSettings } from '../http/settings.ts'
-import { TlsKeys } from '../http/tls/settings.ts'
+import { tlsKeys } from '../http/tls/settings.ts'
 import { type IntegrationSettings, integrationKeys, toIntegrationSettings } from '../integrations/settings.ts'
 import { limitKeys, type RateLimitSettings, toRateLimit } from '../limits/settings.ts'
 import { type LiveSettings, liveSettings } from '../live/settings.ts'
@@ -28,7 +28,7 @@ import { type RedisSettings, redisKeys, toRedisSettings } from '../redis/setting
 import { type SessionSettings, sessionKeys, toSessionSettings } from '../sessions/settings.ts'
 import type { SettingsReport } from '../settings/setting.ts'
 import { type TelemetrySettings, telemetryKeys, toTelemetrySettings } from '../telemetry/settings.ts'
-import { TracingKeys } from '../telemetry/tracing-settings.ts'
+import { tracingKeys } from '../telemetry/tracing-settings.ts'
 import { type ConfiguredUpstreams, toConfiguredUpstreams, upstreamKeys } from '../upstreams/settings.ts'
 import { type BindContext, bindKeys, bindSettings } from './bind.ts'
 import { type CombinedSources, combineSources } from './combine.ts'
@@ -97,7 +97,7 @@ export interface LoadedConfig {
 /** Every key that is not merely passed over, by capability. */
 export const settingGroups = {
   'Services and the calls to them': upstreamKeys.keys,
-  'Listener, addresses, cross-origin rules': httpKeys.keys.extend(TlsKeys.shape),
+  'Listener, addresses, cross-origin rules': httpKeys.keys.extend(tlsKeys.keys.shape),
   'Rate limits': limitKeys.keys,
   Sessions: sessionKeys.keys,
   'Redis or Valkey': redisKeys.keys,
@@ -112,7 +112,7 @@ export const settingGroups = {
   'Embedded permission service': permissionServiceKeys.keys,
   'Embedded infrastructure': InfrastructureKeys,
   'Embedded bakery': BakeryKeys,
-  'Log, health and traces': telemetryKeys.keys.extend(TracingKeys.shape),
+  'Log, health and traces': telemetryKeys.keys.extend(tracingKeys.keys.shape),
   'Audit log': auditKeys.keys,
   'Choice of files': SourceKeys,
 } as const satisfies Record<string, z.ZodObject>
@@ -275,7 +275,7 @@ function toConfig(context: BindContext, notices: string[], { cwd, profiles, ...s
   const report = createReport(context, notices)
   const upstreams = toConfiguredUpstreams(bindSettings(upstreamKeys, context), report)
   const uiUrl = upstreams.uiBaseUrl
-  const http = toHttpSettings(bindSettings(httpKeys, context), bindKeys(TlsKeys, context), report, {
+  const http = toHttpSettings(bindSettings(httpKeys, context), bindSettings(tlsKeys, context), report, {
     standalone: upstreams.standalone,
     ...surroundings,
     uiUrl,
@@ -335,7 +335,7 @@ function toConfig(context: BindContext, notices: string[], { cwd, profiles, ...s
     integrations: toIntegrationSettings(bindSettings(integrationKeys, context), report),
     live: bindSettings(liveSettings, context),
     backends,
-    telemetry: toTelemetrySettings(bindSettings(telemetryKeys, context), bindKeys(TracingKeys, context), report),
+    telemetry: toTelemetrySettings(bindSettings(telemetryKeys, context), bindSettings(tracingKeys, context), report),
     audit: toAuditSettings(bindSettings(auditKeys, context), report, {
       dataDir: backends.dataDir,
       cwd,

@@ -21,7 +21,7 @@ import {
 } from '../settings/setting.ts'
 import type { BodySettings } from './body-bounds.ts'
 import type { OriginSettings } from './origin.ts'
-import { type TlsKeys, toTls } from './tls/settings.ts'
+import { type TlsValues, toTls } from './tls/settings.ts'
 
 /** Peers whose forwarded headers are trusted: private IPv4 ranges, link-local, loopback, unique local IPv6. */
 const privateAddresses = [
@@ -232,7 +232,7 @@ interface HttpSurroundings {
 
 export type HttpSettings = ReturnType<typeof toHttpSettings>
 
-export function toHttpSettings(values: HttpValues, tls: TlsKeys, report: SettingsReport, surroundings: HttpSurroundings) {
+export function toHttpSettings(values: HttpValues, tls: TlsValues, report: SettingsReport, surroundings: HttpSurroundings) {
   const { limits, shedding, shutdown, overload, port, reload, ignoreTrailingSlash } = values
   const origin = toOrigin(values, report, surroundings)
   return {

@@ -1,7 +1,7 @@
 /** Settings of the log, of health checks and of traces. */
 import { z } from 'zod'
 import { type SettingsOf, type SettingsReport, setting, settings, whole } from '../settings/setting.ts'
-import { type TracingKeys, toTracingSettings } from './tracing-settings.ts'
+import { toTracingSettings, type tracingKeys } from './tracing-settings.ts'
 
 /** YAML reads the word `off` as false. */
 const logLevel = z
@@ -41,6 +41,10 @@ export const telemetryKeys = settings(
 )
 export type TelemetrySettings = ReturnType<typeof toTelemetrySettings>
 
-export function toTelemetrySettings(values: SettingsOf<typeof telemetryKeys>, tracing: TracingKeys, report: SettingsReport) {
+export function toTelemetrySettings(
+  values: SettingsOf<typeof telemetryKeys>,
+  tracing: SettingsOf<typeof tracingKeys>,
+  report: SettingsReport,
+) {
   return { ...values, tracing: toTracingSettings(tracing, report) }
 }

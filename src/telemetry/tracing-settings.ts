@@ -1,6 +1,16 @@
 /** Settings of traces; environment variables are the standard `OTEL_*`. */
 import { z } from 'zod'
-import { boundedTimeout, duration, httpAddress, off, optionalText, type SettingsReport } from '../settings/setting.ts'
+import {
+  boundedTimeout,
+  duration,
+  httpAddress,
+  off,
+  optionalText,
+  type SettingsOf,
+  type SettingsReport,
+  setting,
+  settings,
+} from '../settings/setting.ts'
 
 const samplers = [
   'always_on',
@@ -16,8 +26,8 @@ const exporters = ['otlp', 'none'] as const
 
 type Propagator = Exclude<(typeof propagators)[number], 'none'>
 
-/** An empty variable means the same as none. */
-const text = optionalText
+/** Pairs of names and values. An empty variable means the same as none. */
+const list = z.string().default('')
 
 /**
  * One of several words, checked only where traces are on: the variables may be meant for other programs, or be left over from the
@@ -27,92 +37,89 @@ function choice(words: readonly string[]): z.ZodString {
   return z.string().meta({ type: words.join(', ') })
 }
 
-export const TracingKeys = z.strictObject({
-  'otel.exporter.otlp.endpoint': httpAddress
-    .optional()
-    .describe(
-      'Base address of an OpenTelemetry collector, such as `http://collector:4318`; `/v1/traces` is added. Switches traces on.',
-    ),
-  'otel.exporter.otlp.traces.endpoint': httpAddress
-    .optional()
-    .describe('Whole address for traces; overrides `otel.exporter.otlp.endpoint`. Switches traces on.'),
-  'otel.exporter.otlp.headers': text.describe('Headers for the collector: `name=value,name=value`, values percent-encoded.'),
-  'otel.exporter.otlp.traces.headers': text.describe('The same; overrides single headers of `otel.exporter.otlp.headers`.'),
-  'otel.exporter.otlp.protocol': choice(protocols).default(protocols[0]).describe('Protocol for spans; gRPC is not supported.'),
-  'otel.exporter.otlp.traces.protocol': choice(protocols).optional().describe('The same as `otel.exporter.otlp.protocol`.'),
-  'otel.exporter.otlp.timeout': duration('ms').prefault('10s').describe('Timeout of one transmission of spans; 0: a minute.'),
-  'otel.exporter.otlp.compression': z.enum(['none', 'gzip']).default('none').describe('Compression of spans.'),
-  'otel.service.name': text.describe(
+const headersKey = 'otel.exporter.otlp.headers'
+const tracesHeadersKey = 'otel.exporter.otlp.traces.headers'
+const resourceKey = 'otel.resource.attributes'
+
+export const tracingKeys = settings({
+  base: setting('otel.exporter.otlp.endpoint', httpAddress.optional()).describe(
+    'Base address of an OpenTelemetry collector, such as `http://collector:4318`; `/v1/traces` is added. Switches traces on.',
+  ),
+  endpoint: setting('otel.exporter.otlp.traces.endpoint', httpAddress.optional()).describe(
+    'Whole address for traces; overrides `otel.exporter.otlp.endpoint`. Switches traces on.',
+  ),
+  headers: setting(headersKey, list).describe('Headers for the collector: `name=value,name=value`, values percent-encoded.'),
+  tracesHeaders: setting(tracesHeadersKey, list).describe('The same; overrides single headers of `otel.exporter.otlp.headers`.'),
+  protocol: setting('otel.exporter.otlp.protocol', choice(protocols).default(protocols[0])).describe(
+    'Protocol for spans; gRPC is not supported.',
+  ),
+  tracesProtocol: setting('otel.exporter.otlp.traces.protocol', choice(protocols).optional()).describe(
+    'The same as `otel.exporter.otlp.protocol`.',
+  ),
+  timeoutMs: setting('otel.exporter.otlp.timeout', duration('ms').prefault('10s').transform(boundedTimeout)).describe(
+    'Timeout of one transmission of spans; 0: a minute.',
+  ),
+  compression: setting('otel.exporter.otlp.compression', z.enum(['none', 'gzip']).default('none')).describe(
+    'Compression of spans.',
+  ),
+  serviceName: setting('otel.service.name', optionalText).describe(
     'Name of the service in traces. Default: that of `otel.resource.attributes`, else `fairlead`.',
   ),
-  'otel.resource.attributes': text.describe('Attributes of this instance: `key=value,key=value`, values percent-encoded.'),
-  'otel.traces.sampler': choice(samplers)
-    .default('parentbased_always_on')
-    .describe('Sampling of requests; `parentbased_…` follows the `traceparent` header of the client, if present.'),
-  'otel.traces.sampler-arg': z
-    .string()
-    .default('1')
-    .describe('Share of the requests that `traceidratio` traces, 0 to 1.')
-    .meta({ type: 'number', env: 'OTEL_TRACES_SAMPLER_ARG' }),
-  'otel.propagators': z
-    .string()
-    .default('tracecontext')
-    .describe(
-      'Headers that are read from clients and sent to services: `tracecontext` (`traceparent`, `tracestate`), `baggage`, both ' +
-        'with a comma, or `none`. Baggage is off by default: it would let clients send any text to services.',
-    ),
-  'otel.bsp.schedule.delay': duration('ms').prefault('5s').describe('Maximum delay before spans are sent.'),
-  'otel.traces.exporter': choice(exporters).default('otlp').describe('`none` switches traces off.'),
-  'otel.sdk.disabled': off.describe('`true` switches traces off.'),
+  resource: setting(resourceKey, list).describe('Attributes of this instance: `key=value,key=value`, values percent-encoded.'),
+  sampler: setting('otel.traces.sampler', choice(samplers).default('parentbased_always_on')).describe(
+    'Sampling of requests; `parentbased_…` follows the `traceparent` header of the client, if present.',
+  ),
+  samplerArg: setting(
+    'otel.traces.sampler-arg',
+    z.string().default('1').meta({ type: 'number', env: 'OTEL_TRACES_SAMPLER_ARG' }),
+  ).describe('Share of the requests that `traceidratio` traces, 0 to 1.'),
+  propagators: setting('otel.propagators', z.string().default('tracecontext')).describe(
+    'Headers that are read from clients and sent to services: `tracecontext` (`traceparent`, `tracestate`), `baggage`, both ' +
+      'with a comma, or `none`. Baggage is off by default: it would let clients send any text to services.',
+  ),
+  delayMs: setting('otel.bsp.schedule.delay', duration('ms').prefault('5s')).describe('Maximum delay before spans are sent.'),
+  exporter: setting('otel.traces.exporter', choice(exporters).default('otlp')).describe('`none` switches traces off.'),
+  isDisabled: setting('otel.sdk.disabled', off).describe('`true` switches traces off.'),
 })
-export type TracingKeys = z.infer<typeof TracingKeys>
-
-interface Sampling {
-  kind: 'on' | 'off' | 'ratio'
-  ratio: number
-  followsParent: boolean
-}
+type TracingValues = SettingsOf<typeof tracingKeys>
 
 export type TracingSettings = NonNullable<ReturnType<typeof toTracingSettings>>
 
 /** Undefined unless an endpoint is set. */
-export function toTracingSettings(keys: TracingKeys, report: SettingsReport) {
-  const base = keys['otel.exporter.otlp.endpoint']
-  const url = keys['otel.exporter.otlp.traces.endpoint'] ?? (base && `${base}/v1/traces`)
-  if (url === undefined || keys['otel.sdk.disabled'] || keys['otel.traces.exporter'] === 'none') return undefined
-  const pairs = (key: 'otel.exporter.otlp.headers' | 'otel.exporter.otlp.traces.headers' | 'otel.resource.attributes') => {
-    const parsed = parsePairs(keys[key] ?? '')
+export function toTracingSettings(values: TracingValues, report: SettingsReport) {
+  const { base, endpoint, protocol, tracesProtocol, timeoutMs, compression, serviceName, exporter, sampler, delayMs } = values
+  const url = endpoint ?? (base && `${base}/v1/traces`)
+  if (url === undefined || values.isDisabled || exporter === 'none') return undefined
+  const pairs = (key: string, text: string) => {
+    const parsed = parsePairs(text)
     if (parsed === undefined) report.problem(key, 'must be a list such as name=value,other=value, with percent-encoded values')
     return parsed ?? {}
   }
-  const check = (key: keyof TracingKeys, offered: readonly string[], advice = '') => {
-    const unknown = String(keys[key] ?? offered[0])
-    if (!offered.includes(unknown)) report.problem(key, `"${unknown}" is not supported; use ${offered.join(', ')}${advice}`)
+  const check = (key: string, word: string, offered: readonly string[], advice = '') => {
+    if (!offered.includes(word)) report.problem(key, `"${word}" is not supported; use ${offered.join(', ')}${advice}`)
   }
-  const port = ', usually port 4318 of the collector'
-  check('otel.exporter.otlp.traces.protocol', protocols, port)
-  if (keys['otel.exporter.otlp.traces.protocol'] === undefined) check('otel.exporter.otlp.protocol', protocols, port)
-  check('otel.traces.exporter', exporters)
-  check('otel.traces.sampler', samplers)
-  const resource = pairs('otel.resource.attributes')
+  const protocolKey = `otel.exporter.otlp.${tracesProtocol === undefined ? '' : 'traces.'}protocol`
+  check(protocolKey, tracesProtocol ?? protocol, protocols, ', usually port 4318 of the collector')
+  check('otel.traces.exporter', exporter, exporters)
+  check('otel.traces.sampler', sampler, samplers)
+  const resource = pairs(resourceKey, values.resource)
   return {
     url,
-    headers: { ...pairs('otel.exporter.otlp.headers'), ...pairs('otel.exporter.otlp.traces.headers') },
-    timeoutMs: boundedTimeout(keys['otel.exporter.otlp.timeout']),
-    compression: keys['otel.exporter.otlp.compression'],
-    resource: { ...resource, 'service.name': keys['otel.service.name'] || resource['service.name'] || 'fairlead' },
-    sampler: toSampler(keys, report),
-    propagators: toPropagators(keys['otel.propagators'], report),
-    delayMs: keys['otel.bsp.schedule.delay'],
+    headers: { ...pairs(headersKey, values.headers), ...pairs(tracesHeadersKey, values.tracesHeaders) },
+    timeoutMs,
+    compression,
+    resource: { ...resource, 'service.name': serviceName || resource['service.name'] || 'fairlead' },
+    sampler: toSampler(values, report),
+    propagators: toPropagators(values.propagators, report),
+    delayMs,
   }
 }
 
-function toSampler(keys: TracingKeys, report: SettingsReport): Sampling {
-  const name = keys['otel.traces.sampler']
+function toSampler({ sampler: name, samplerArg }: TracingValues, report: SettingsReport) {
   const kind = name.endsWith('traceidratio') ? 'ratio' : name.endsWith('on') ? 'on' : 'off'
-  const ratio = kind === 'ratio' ? Number(keys['otel.traces.sampler-arg'].trim() || Number.NaN) : 1
+  const ratio = kind === 'ratio' ? Number(samplerArg.trim() || Number.NaN) : 1
   if (!(ratio >= 0 && ratio <= 1)) report.problem('otel.traces.sampler-arg', 'must be a number from 0 to 1, such as 0.1')
-  return { kind, ratio, followsParent: name.startsWith('parentbased_') }
+  return { kind, ratio, followsParent: name.startsWith('parentbased_') } as const
 }
 
 function toPropagators(list: string, report: SettingsReport): Propagator[] {
