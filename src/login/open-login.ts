@@ -11,14 +11,12 @@ import type { ListenerKind, RequestState, RequestStep } from '../http/request-st
 import { toUserKey } from '../names/user-name.ts'
 import type { Permissions } from '../permissions/permissions.ts'
 import type { Redis } from '../redis/redis.ts'
-import type { SessionRange } from '../sessions/session-store.ts'
 import { askStore } from '../sessions/session-store.ts'
-import type { Sessions, UserSession } from '../sessions/sessions.ts'
+import type { Sessions } from '../sessions/sessions.ts'
 import { createAnonymousUser } from './anonymous.ts'
 import { CompletedLogins, type LoginRegister } from './completed-logins.ts'
 import type { FormUsers } from './form/form-users.ts'
 import type { Guesses } from './form/guess-limit.ts'
-import type { Login } from './login.ts'
 import { LoginCookies, type PendingLogin } from './login-cookies.ts'
 import { createFileKeys, createRedisKeys, type LoginSecrets } from './login-keys.ts'
 import type { CompletedLogin, LoginEnding, LoginMethod, StartSteps } from './login-method.ts'
@@ -86,7 +84,7 @@ export interface LoginMethods {
 
 export async function openLogin(options: LoginOptions): Promise<Login> {
   const secrets = createLoginSecrets(options)
-  return new OpenLogin(options, await openMethods(options, secrets), secrets)
+  return new Login(options, await openMethods(options, secrets), secrets)
 }
 
 function createLoginSecrets({ redis, dataDir, now = Date.now }: MethodOptions): LoginSecrets {
@@ -162,8 +160,14 @@ function createServiceAccountCheck({ permissions, serviceAccounts, log }: Method
   }
 }
 
-class OpenLogin implements Login, LoginEnding {
+/** The login as other parts use it: request steps and `/auth` operations. */
+export class Login implements LoginEnding {
+  /**
+   * Steps, in order, that find the user of a request and refuse protected paths without one. A step that answers the
+   * request itself, with a redirect to the login, has sent the reply when it returns.
+   */
   readonly steps: readonly RequestStep[]
+  readonly sessions: Sessions
   readonly #options: LoginOptions
   readonly #methods: readonly LoginMethod[]
   readonly #prepareUser: PrepareUser
@@ -173,11 +177,13 @@ class OpenLogin implements Login, LoginEnding {
   readonly #completed: LoginRegister
   /** What the answers of identity providers in these requests belong to. */
   readonly #returned = new WeakMap<RequestState, { id: string; target: string | undefined }>()
+  /** API tokens; undefined while they are switched off. */
   readonly tokens: Tokens | undefined
 
   constructor(options: LoginOptions, { methods, prepareUser, tokens }: LoginMethods, keys: LoginSecrets) {
     const { sessions, permissions, accounts, settings, redis, shared, now = Date.now } = options
     this.#options = options
+    this.sessions = sessions
     this.tokens = tokens
     this.#methods = methods
     this.#prepareUser = prepareUser
@@ -201,14 +207,21 @@ class OpenLogin implements Login, LoginEnding {
     this.steps = this.#requests.steps
   }
 
+  /** False when all requests are served as the user anonymous. */
   get active(): boolean {
     return this.#methods.length > 0
   }
 
+  /** Users of the login form that Fairlead keeps; undefined where users come from elsewhere. */
   get users(): FormUsers | undefined {
     return this.#methods.find(({ users }) => users !== undefined)?.users
   }
 
+  /**
+   * Forgets the wrong passwords of a user, who need not wait any more.
+   *
+   * @throws {GatewayError} NOT_FOUND without a login with passwords, SESSIONS_UNAVAILABLE
+   */
   async unlock(username: string): Promise<void> {
     const method = this.#methods.find(({ unlock }) => unlock !== undefined)
     if (method?.unlock === undefined)
@@ -220,18 +233,26 @@ class OpenLogin implements Login, LoginEnding {
     }
   }
 
+  /** Names of the methods that guard a port, for the start-up line; none: all requests are served as the user anonymous. */
   methodsOf(listener: ListenerKind): readonly string[] {
     return this.#requests.methodsOf(listener).map(({ name }) => name)
   }
 
-  get routes(): Login['routes'] {
+  /** What `mount` adds, for the index of methods. */
+  get routes(): { method: string; path: string; login: string }[] {
     return this.#methods.flatMap(({ routes, name }) => routes.map((route) => ({ ...route, login: name })))
   }
 
+  /** Adds the login page and callbacks, as routes below the context path. */
   mount(server: FastifyInstance): void {
     for (const method of this.#methods) method.mount?.(server, this)
   }
 
+  /**
+   * Ends the session that the headers name, tells the permission service, and has the answer clear the cookie.
+   *
+   * @throws {GatewayError} SESSIONS_UNAVAILABLE
+   */
   async logout(state: RequestState, headers: IncomingHttpHeaders): Promise<void> {
     const { sessions, permissions } = this.#options
     if (!this.#requests.usesSessions(state)) return
@@ -247,7 +268,7 @@ class OpenLogin implements Login, LoginEnding {
   /** Other sessions and API tokens of the user need what the permission service knows. */
   async #isStillPresent(username: string): Promise<boolean> {
     try {
-      const { sessions } = await this.#options.sessions.listOf(username, { offset: 0, limit: 1 })
+      const { sessions } = await this.sessions.listOf(username, { offset: 0, limit: 1 })
       if (sessions.length > 0) return true
       return ((await this.tokens?.listOf({ type: 'USER', id: username })) ?? []).length > 0
     } catch {
@@ -256,38 +277,31 @@ class OpenLogin implements Login, LoginEnding {
     }
   }
 
-  sessionsOf(username: string, range: SessionRange): Promise<{ sessions: UserSession[]; next?: number }> {
-    return this.#options.sessions.listOf(username, range)
-  }
-
-  endSessionOf(username: string, id: string): Promise<boolean> {
-    return this.#options.sessions.endOne(username, id)
-  }
-
-  endOtherSessionsOf(username: string, exceptKey: string | undefined): Promise<number> {
-    return this.#options.sessions.endOthers(username, exceptKey)
-  }
-
+  /** The session that a request belongs to, by its key; undefined for credentials that need none. */
   sessionKeyOf(state: RequestState): string | undefined {
     return this.#requests.sessionOf(state)?.key
   }
 
+  /**
+   * Whether the login of a request that goes on still counts. A session is not prolonged by that. Credentials that every request
+   * brings anew, other than tokens, count until the request ends.
+   *
+   * @throws {GatewayError} SESSIONS_UNAVAILABLE, TOKENS_UNAVAILABLE
+   */
   stillCounts(state: RequestState): Promise<boolean> {
     return this.#requests.stillCounts(state)
   }
 
+  /** Changes whenever sessions or tokens end by a request to this process, or to one that shares its data directory. */
   version(): number {
     const ofMethods = this.#methods.reduce((sum, method) => sum + (method.changes?.() ?? 0), 0)
-    return this.#options.sessions.endings + (this.tokens?.endings ?? 0) + ofMethods
-  }
-
-  endAllSessions(): Promise<number> {
-    return this.#options.sessions.endAll()
+    return this.sessions.endings + (this.tokens?.endings ?? 0) + ofMethods
   }
 
   /** @see docs/contracts/authentication.md#order-of-a-login, steps 3 and 4 */
   async complete(request: FastifyRequest, reply: FastifyReply, login: CompletedLogin): Promise<void> {
-    const { sessions, now = Date.now } = this.#options
+    const { now = Date.now } = this.#options
+    const { sessions } = this
     const { state } = request
     const report = this.#methods.find(({ name }) => name === login.user.method)?.reportOf(login.user)
     const user = await this.#prepareUser(login.user, report, login.nameCase).catch((error: unknown) => {
@@ -337,6 +351,7 @@ class OpenLogin implements Login, LoginEnding {
     throw new GatewayError('CREDENTIALS_REFUSED', 'This login has been completed already. Start again.')
   }
 
+  /** Before the gateway listens. @throws {GatewayError} BAD_ARGUMENT for the first administrator */
   async prepareStart(): Promise<Required<StartSteps>> {
     const prepared = await Promise.all(this.#methods.map((method) => method.prepareStart?.()))
     return {

@@ -186,7 +186,7 @@ export async function judgeCreation(question: CreationQuestion): Promise<boolean
 
 /** The login method of the session used last; undefined when there is none, or it is unknown. */
 async function lastMethodOf(username: string, { login }: Platform): Promise<string | undefined> {
-  const newest = await login.sessionsOf(username, { offset: 0, limit: 1 }).catch(() => undefined)
+  const newest = await login.sessions.listOf(username, { offset: 0, limit: 1 }).catch(() => undefined)
   return newest?.sessions[0]?.content.user?.method
 }
 

@@ -103,7 +103,7 @@ export const authOperations: Operation[] = [
     summary: 'End all sessions',
     description: 'Ends all sessions, the caller’s included. For administrators.',
     handle: async (_request, platform) => {
-      await platform.login.endAllSessions()
+      await platform.login.sessions.endAll()
     },
   }),
   get('root', '/', {

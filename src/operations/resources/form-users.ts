@@ -148,7 +148,7 @@ function toShownPassword(username: string, given: string | undefined, set: strin
 }
 
 async function toKnownUser({ name, roles: held, isAdmin, createdAtMs }: FormUser, { login }: Platform) {
-  const newest = await login.sessionsOf(name, { offset: 0, limit: 1 })
+  const newest = await login.sessions.listOf(name, { offset: 0, limit: 1 })
   const last = newest.sessions[0]
   const tokens = await login.tokens?.listOf({ type: 'USER', id: name })
   return {

@@ -51,7 +51,7 @@ export const loginSessionOperations: Operation[] = [
     handle: async (request, platform) => {
       const username = await whose(request, platform)
       const current = platform.login.sessionKeyOf(request.state)
-      if (username !== undefined) await platform.login.endOtherSessionsOf(username, current)
+      if (username !== undefined) await platform.login.sessions.endOthers(username, current)
     },
     errors,
   }),
@@ -60,7 +60,7 @@ export const loginSessionOperations: Operation[] = [
     handle: async (request, platform) => {
       const { id = '' } = request.path
       const username = await whose(request, platform)
-      const ended = username !== undefined && (await platform.login.endSessionOf(username, id))
+      const ended = username !== undefined && (await platform.login.sessions.endOne(username, id))
       if (!ended) throw new GatewayError('NOT_FOUND', 'There is no such session, or it has ended already.')
     },
     errors: { ...errors, 404: 'There is no such session.' },
@@ -71,7 +71,7 @@ async function list(request: OperationRequest, platform: Platform): Promise<Logi
   const username = await whose(request, platform)
   if (username === undefined) return []
   const [limit, offset] = [request.query['limit'] as number, request.query['offset'] as number]
-  const { sessions, next } = await platform.login.sessionsOf(username, { offset, limit })
+  const { sessions, next } = await platform.login.sessions.listOf(username, { offset, limit })
   const current = platform.login.sessionKeyOf(request.state)
   const shown = sessions.map((session) => toLoginSession(session, current))
   if (next === undefined) return shown
