@@ -26,7 +26,7 @@ import { type OperationSettings, operationKeys, toOperationSettings } from '../o
 import { type PermissionSettings, permissionSettings } from '../permissions/settings.ts'
 import { type RedisSettings, redisKeys, toRedisSettings } from '../redis/settings.ts'
 import { type SessionSettings, sessionKeys, toSessionSettings } from '../sessions/settings.ts'
-import type { SettingsReport } from '../settings/setting.ts'
+import type { SettingGroup, SettingsReport } from '../settings/setting.ts'
 import { type TelemetrySettings, telemetryKeys, toTelemetrySettings } from '../telemetry/settings.ts'
 import { tracingKeys } from '../telemetry/tracing-settings.ts'
 import { type ConfiguredUpstreams, toConfiguredUpstreams, upstreamKeys } from '../upstreams/settings.ts'
@@ -271,43 +271,68 @@ interface Surroundings {
 }
 
 function toConfig(context: BindContext, notices: string[], { cwd, profiles, ...surroundings }: Surroundings): Config {
+  const bind = <Values>(group: SettingGroup<Values>) => bindSettings(group, context)
   bindKeys(SourceKeys, context)
   const report = createReport(context, notices)
-  const upstreams = toConfiguredUpstreams(bindSettings(upstreamKeys, context), report)
-  const uiUrl = upstreams.uiBaseUrl
-  const http = toHttpSettings(bindSettings(httpKeys, context), bindSettings(tlsKeys, context), report, {
-    standalone: upstreams.standalone,
-    ...surroundings,
-    uiUrl,
-    headerCertificates: hasCertificateHeader(bindSettings(x509Keys, context)),
-  })
-  const permissions = bindSettings(permissionSettings, context)
-  const operations = bindSettings(operationKeys, context)
-  const console = bindSettings(consoleSettings, context)
-  const operationSurroundings = {
-    uiUrl,
-    uiUnknown: upstreams.standalone && !report.isSet('services.deck'),
-    uiHostPattern: http.cors.uiHostPattern,
-    servesConsole: console.enabled,
+  const upstreams = toConfiguredUpstreams(bind(upstreamKeys), report)
+  const { standalone, uiBaseUrl: uiUrl } = upstreams
+  const headerCertificates = hasCertificateHeader(bind(x509Keys))
+  const http = toHttpSettings(bind(httpKeys), bind(tlsKeys), report, { standalone, ...surroundings, uiUrl, headerCertificates })
+  const permissions = bind(permissionSettings)
+  const operations = bind(operationKeys)
+  const console = bind(consoleSettings)
+  const redis = toRedisSettings(bind(redisKeys), report)
+  const sharesRedis = redis !== undefined
+  const { listeners, origin } = http
+  const loginSurroundings = { standalone, profiles, listeners, origin, sharesRedis }
+  const login = toLoginSettings(bindKeys(LoginKeys, context), report, loginSurroundings)
+  const backends = toBackends(context, report, { upstreams, http, cwd })
+  const { applicationCache, banners } = operations
+  return {
+    upstreams,
+    http,
+    rateLimit: toRateLimit(bind(limitKeys), report),
+    sessions: toSessionSettings(bind(sessionKeys), report),
+    redis,
+    login,
+    permissions,
+    operations: toOperationSettings(
+      operations,
+      {
+        uiUrl,
+        uiUnknown: standalone && !report.isSet('services.deck'),
+        uiHostPattern: http.cors.uiHostPattern,
+        servesConsole: console.enabled,
+      },
+      report,
+    ),
+    applicationCache: { ...applicationCache, includedAccounts: upstreams.services.front50.config.includedAccounts },
+    banners,
+    console,
+    deckPlugins: toDeckPluginSettings(bind(deckPluginKeys), report),
+    integrations: toIntegrationSettings(bind(integrationKeys), report),
+    live: bind(liveSettings),
+    backends,
+    telemetry: toTelemetrySettings(bind(telemetryKeys), bind(tracingKeys), report),
+    audit: toAuditSettings(bind(auditKeys), report, { dataDir: backends.dataDir, cwd, sharesRedis }),
   }
-  const redis = toRedisSettings(bindSettings(redisKeys, context), report)
-  const login = toLoginSettings(bindKeys(LoginKeys, context), report, {
-    standalone: upstreams.standalone,
-    profiles,
-    listeners: http.listeners,
-    origin: http.origin,
-    sharesRedis: redis !== undefined,
-  })
+}
+
+function toBackends(
+  context: BindContext,
+  report: SettingsReport,
+  { upstreams, http, cwd }: Pick<Config, 'upstreams' | 'http'> & Pick<Surroundings, 'cwd'>,
+): EmbeddedSettings {
+  const { fiat, clouddriver } = upstreams.services
   const backends = toBackendSettings(bindKeys(BackendKeys, context), report, cwd)
-  if (upstreams.services.fiat.kind === 'embedded') {
+  if (fiat.kind === 'embedded') {
     backends.permissions = toPermissionServiceSettings(bindSettings(permissionServiceKeys, context), report, cwd)
   } else if (report.isSet('auth.group-membership') || report.isSet('auth.permissions')) {
     report.notice('Ignored, because fiat is not embedded: auth.group-membership, auth.permissions.')
   }
-  if (upstreams.services.clouddriver.kind === 'embedded') {
-    backends.infrastructure = toInfrastructureSettings(bindKeys(InfrastructureKeys, context), report, {
-      ownPorts: portSettings(http).map(([, port]) => port),
-    })
+  if (clouddriver.kind === 'embedded') {
+    const ownPorts = portSettings(http).map(([, port]) => port)
+    backends.infrastructure = toInfrastructureSettings(bindKeys(InfrastructureKeys, context), report, { ownPorts })
   } else {
     const ignored = providerTypes.map(({ id }) => id).filter((id) => report.isSet(id))
     if (ignored.length > 0) report.notice(`Ignored, because clouddriver is not embedded: ${ignored.join(', ')}.`)
@@ -316,32 +341,7 @@ function toConfig(context: BindContext, notices: string[], { cwd, profiles, ...s
     isPrivate: upstreams.standalone && isLoopback(http.address),
     dataDir: backends.dataDir,
   })
-  return {
-    upstreams,
-    http,
-    rateLimit: toRateLimit(bindSettings(limitKeys, context), report),
-    sessions: toSessionSettings(bindSettings(sessionKeys, context), report),
-    redis,
-    login,
-    permissions,
-    operations: toOperationSettings(operations, operationSurroundings, report),
-    applicationCache: {
-      ...operations.applicationCache,
-      includedAccounts: upstreams.services.front50.config.includedAccounts,
-    },
-    banners: operations.banners,
-    console,
-    deckPlugins: toDeckPluginSettings(bindSettings(deckPluginKeys, context), report),
-    integrations: toIntegrationSettings(bindSettings(integrationKeys, context), report),
-    live: bindSettings(liveSettings, context),
-    backends,
-    telemetry: toTelemetrySettings(bindSettings(telemetryKeys, context), bindSettings(tracingKeys, context), report),
-    audit: toAuditSettings(bindSettings(auditKeys, context), report, {
-      dataDir: backends.dataDir,
-      cwd,
-      sharesRedis: redis !== undefined,
-    }),
-  }
+  return backends
 }
 
 /** Only programs of this machine can connect. */
