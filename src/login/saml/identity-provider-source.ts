@@ -34,36 +34,33 @@ export async function openIdentityProviderSource(
     return { current: () => configured, close: () => {} }
   }
   const { location, entityId } = identityProvider
-  const copy = new MetadataCopy(options.dataDir, id, location)
+  const { dataDir, refreshMs, log } = options
+  const copy = isAddress(location) ? new MetadataCopy(dataDir, id, location) : undefined
   const read = async () => {
     const text = await readMetadata(location)
     const parsed = parse(text, entityId, location)
-    if (isAddress(location)) copy.keep(text)
+    copy?.keep(text)
     return parsed
   }
-  let current: IdentityProvider
-  try {
-    current = await read()
-  } catch (error) {
-    const kept = isAddress(location) ? copy.read() : undefined
-    if (kept === undefined) throw error
-    current = parse(kept, entityId, location)
-    options.log.warn(
-      { err: error, registration: id },
-      'the metadata of the identity provider cannot be read; the last good copy is used',
+  const warn = (err: unknown, again: string) =>
+    log.warn(
+      { err, registration: id },
+      `the metadata of the identity provider cannot be read${again}; the last good copy is used`,
     )
-  }
+  let current = await read().catch((error: unknown) => {
+    const kept = copy?.read()
+    if (kept === undefined) throw error
+    const parsed = parse(kept, entityId, location)
+    warn(error, '')
+    return parsed
+  })
   const refresh = async () => {
-    try {
-      current = await read()
-    } catch (error) {
-      options.log.warn(
-        { err: error, registration: id },
-        'the metadata of the identity provider cannot be read again; the last good copy is used',
-      )
-    }
+    current = await read().catch((error: unknown) => {
+      warn(error, ' again')
+      return current
+    })
   }
-  const timer = isInline(location) ? undefined : setInterval(() => void refresh(), options.refreshMs).unref()
+  const timer = isInline(location) ? undefined : setInterval(() => void refresh(), refreshMs).unref()
   return { current: () => current, close: () => clearInterval(timer) }
 }
 
