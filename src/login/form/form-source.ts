@@ -4,6 +4,7 @@ import type { User } from '../../http/request-state.ts'
 import type { MethodContext } from '../method-type.ts'
 import type { PasswordSource } from '../password-login.ts'
 import { joinNames } from '../trace.ts'
+import { createUser } from '../user.ts'
 import { prepareFirstAdministrator } from './first-administrator.ts'
 import { FormUsers } from './form-users.ts'
 import { derivePasswordKey } from './password-hash.ts'
@@ -88,15 +89,7 @@ function isUnstored(user: User): boolean {
 }
 
 function toUser({ name, roles }: StoredUser): User {
-  return {
-    username: name,
-    email: name.includes('@') ? name : null,
-    firstName: null,
-    lastName: null,
-    roles: [...roles],
-    allowedAccounts: [],
-    method: 'form',
-  }
+  return createUser('form', name, { email: name.includes('@') ? name : null, roles: [...roles] })
 }
 
 /** Compared as hashes, so that neither content nor length shows in the time that it takes. */
@@ -116,7 +109,7 @@ async function configuredStamp({ name, password }: ConfiguredUser): Promise<stri
 
 /** @see docs/contracts/authentication.md#configured-user */
 function toConfiguredUser({ name }: ConfiguredUser): User {
-  return { username: name, email: name, firstName: null, lastName: null, roles: ['USER'], allowedAccounts: [], method: 'form' }
+  return createUser('form', name, { email: name, roles: ['USER'] })
 }
 
 function digest(text: string): Buffer {

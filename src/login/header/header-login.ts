@@ -11,6 +11,7 @@ import type { EntryPoint, LoginMethod, LoginOutcome } from '../login-method.ts'
 import type { PrepareUser } from '../prepare-user.ts'
 import { PreparedUsers } from '../prepared-users.ts'
 import type { LoginCredentials, Trace } from '../trace.ts'
+import { createUser } from '../user.ts'
 import type { HeaderSettings } from './settings.ts'
 
 interface HeaderLoginOptions {
@@ -82,9 +83,10 @@ export class HeaderLogin implements LoginMethod {
     return { kind: 'refusal', error: new GatewayError('LOGIN_REQUIRED', message) }
   }
 
+  /** @see docs/contracts/authentication.md#trusted-header */
   async #prepare(name: string): Promise<User> {
     const report = (await this.#isServiceAccount(name)) ? undefined : this.reportOf()
-    return this.#options.prepareUser(toUser(name), report)
+    return this.#options.prepareUser(createUser('header', name, { email: name }), report)
   }
 
   /** An answer counts for a while; that there was none does not. */
@@ -107,11 +109,6 @@ function findObjection(name: string): string | undefined {
 
 function refusal(reason: string, message: string): LoginOutcome {
   return { kind: 'refused', reason, error: new GatewayError('CREDENTIALS_REFUSED', message) }
-}
-
-/** @see docs/contracts/authentication.md#trusted-header */
-function toUser(name: string): User {
-  return { username: name, email: name, firstName: null, lastName: null, roles: [], allowedAccounts: [], method: 'header' }
 }
 
 /** As they were sent: among the parsed headers this one has been dropped, because it would be a forgery everywhere else. */

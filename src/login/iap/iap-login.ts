@@ -11,6 +11,7 @@ import { createProviderCalls } from '../oauth2/provider-http.ts'
 import type { PrepareUser } from '../prepare-user.ts'
 import { PreparedUsers } from '../prepared-users.ts'
 import type { LoginCredentials, Trace } from '../trace.ts'
+import { createUser } from '../user.ts'
 import type { IapSettings } from './settings.ts'
 
 interface IapLoginOptions {
@@ -118,5 +119,5 @@ function refuse(problem: string): never {
 
 /** @see docs/contracts/authentication.md#google-iap */
 function toUser(email: string): User {
-  return { username: email, email, firstName: null, lastName: null, roles: [], allowedAccounts: [], method: 'iap' }
+  return createUser('iap', email, { email })
 }

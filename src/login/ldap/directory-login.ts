@@ -9,6 +9,7 @@ import type { User } from '../../http/request-state.ts'
 import { fillDnPattern, isSameDn } from '../../names/distinguished-name.ts'
 import type { Credentials } from '../basic-credentials.ts'
 import { joinNames, type Trace } from '../trace.ts'
+import { createUser } from '../user.ts'
 import { accountStateAttributes, isDisabled } from './account-states.ts'
 import { explainRefusal, hasToChangePassword, mustChange, type Refusal } from './refusal.ts'
 import type { LdapSettings } from './settings.ts'
@@ -71,7 +72,7 @@ export class DirectoryLogin {
     if (found === undefined || typeof found === 'string') return { kind: 'refused', reason: found || 'the user is unknown' }
     if (this.#settings.manager === undefined) {
       trace('note', `attributes and groups of ${found.dn} are read as the user, so they are seen with the password only`)
-      return { kind: 'user', user: unreadUser(username) }
+      return { kind: 'user', user: createUser('ldap', username) }
     }
     const search: Search = (request) => this.#directory.search(request)
     return { kind: 'user', user: await this.#toUser(found.dn, username, this.#userFilter && (found as Entry), search, trace) }
@@ -174,15 +175,8 @@ export class DirectoryLogin {
     const as = manager?.dn ?? 'the user'
     const { roles, cut } = await this.#groups.load({ dn, username: typed, memberOf }, traced(search, 'groups', as, trace))
     if (cut) this.#log.warn({ method: 'ldap', user: typed }, 'the user has more groups, or levels of them, than are read')
-    return {
-      username: renamed || typed,
-      email: first('mail'),
-      firstName: first('givenName'),
-      lastName: first('sn'),
-      roles,
-      allowedAccounts: [],
-      method: 'ldap',
-    }
+    const names = { firstName: first('givenName'), lastName: first('sn') }
+    return createUser('ldap', renamed || typed, { email: first('mail'), ...names, roles })
   }
 
   /** As the user; where users may not read themselves, as the manager. */
@@ -204,10 +198,6 @@ export class DirectoryLogin {
     })
     return entry
   }
-}
-
-function unreadUser(username: string): User {
-  return { username, email: null, firstName: null, lastName: null, roles: [], allowedAccounts: [], method: 'ldap' }
 }
 
 /** The directory took the password, and the user may not log in. */

@@ -4,6 +4,7 @@ import type { User } from '../../http/request-state.ts'
 import { isDistinguishedName } from '../../names/distinguished-name.ts'
 import { findNameObjection } from '../../names/user-name.ts'
 import { joinNames, type Trace } from '../trace.ts'
+import { createUser } from '../user.ts'
 import { LoginFailure } from './login-failure.ts'
 import type { UserMapping } from './presets.ts'
 import { findAttribute, hasTwoDomains, toText, type UserAttributes } from './requirements.ts'
@@ -38,15 +39,8 @@ export function claimsToUser(attributes: UserAttributes, mapping: UserMapping, t
   if (email !== null && hasTwoDomains(email)) {
     throw new LoginFailure('refused', 'the provider gives an e-mail address with more than one @')
   }
-  return {
-    username,
-    email,
-    firstName: field(mapping.firstName),
-    lastName: field(mapping.lastName),
-    roles,
-    allowedAccounts: [],
-    method: methodName,
-  }
+  const names = { firstName: field(mapping.firstName), lastName: field(mapping.lastName) }
+  return createUser(methodName, username, { email, ...names, roles })
 }
 
 /**

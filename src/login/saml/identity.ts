@@ -4,6 +4,7 @@ import type { User } from '../../http/request-state.ts'
 import { commonNameOf, isDistinguishedName, maskEscapes, parseName } from '../../names/distinguished-name.ts'
 import { findNameObjection } from '../../names/user-name.ts'
 import { joinNames, type Trace } from '../trace.ts'
+import { createUser, hasRequiredRole } from '../user.ts'
 import { refuseUnless } from './refusal.ts'
 import type { AcceptedAssertion } from './response.ts'
 import type { SamlSettings } from './settings.ts'
@@ -35,28 +36,12 @@ export function assertionToUser(assertion: AcceptedAssertion, mapping: IdentityM
   refuseUnless(objection === undefined, `the user name ${objection}`)
   const values = attributes.get(mapping.attributes.roles) ?? []
   const roles = toRoles(values, mapping, notes)
-  const { requiredRoles } = mapping
   trace?.('note', `roles ${joinNames(roles)}, from ${values.length} values of the attribute ${mapping.attributes.roles}`)
-  if (requiredRoles.length > 0) {
-    const held = requiredRoles.filter((role) => roles.includes(role))
-    trace?.(
-      held.length > 0 ? 'yes' : 'no',
-      `one of the roles in saml.requiredRoles (${joinNames(requiredRoles)}): ${joinNames(held)}`,
-    )
-  }
-  refuseUnless(
-    requiredRoles.length === 0 || requiredRoles.some((role) => roles.includes(role)),
-    'the user has none of the roles in saml.requiredRoles',
-  )
-  return {
-    username,
-    email,
-    firstName: first(mapping.attributes.firstName) ?? null,
-    lastName: first(mapping.attributes.lastName) ?? null,
-    roles,
-    allowedAccounts: [],
-    method: 'saml',
-  }
+  const isAdmitted = hasRequiredRole(mapping.requiredRoles, roles, 'saml.requiredRoles', trace)
+  refuseUnless(isAdmitted, 'the user has none of the roles in saml.requiredRoles')
+  const firstName = first(mapping.attributes.firstName) ?? null
+  const lastName = first(mapping.attributes.lastName) ?? null
+  return createUser('saml', username, { email, firstName, lastName, roles })
 }
 
 /** Longer values are no lists of groups, and a pattern of an operator may take its time with them. */

@@ -10,6 +10,7 @@ import { parseBasic } from '../basic-credentials.ts'
 import type { CurrentUser, EntryPoint, LoginMethod, LoginOutcome } from '../login-method.ts'
 import type { PrepareUser } from '../prepare-user.ts'
 import { joinNames, type LoginCredentials, type Trace } from '../trace.ts'
+import { createUser } from '../user.ts'
 import type { StoredToken } from './token-store.ts'
 import { isTokenText } from './token-text.ts'
 import type { Tokens } from './tokens.ts'
@@ -197,6 +198,5 @@ function unavailable({ cause }: { cause: unknown }): GatewayError {
 
 /** Roles stay out: whatever the user held when the token was created may be history. */
 function toUser(username: string): User {
-  const email = username.includes('@') ? username : null
-  return { username, email, firstName: null, lastName: null, roles: [], allowedAccounts: [], method: 'token' }
+  return createUser('token', username, { email: username.includes('@') ? username : null })
 }

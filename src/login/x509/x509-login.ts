@@ -15,6 +15,7 @@ import type { LoginReport, Permissions } from '../../permissions/permissions.ts'
 import type { EntryPoint, LoginMethod, LoginOutcome } from '../login-method.ts'
 import type { ObjectionTo, PrepareUser } from '../prepare-user.ts'
 import { joinNames, type LoginCredentials, type Trace } from '../trace.ts'
+import { createUser, hasRequiredRole } from '../user.ts'
 import { certificateIdentity, rolesOf } from './identity.ts'
 import { type CertificateTrust, findObjection } from './judge-certificate.ts'
 import { LoginReports } from './login-reports.ts'
@@ -133,31 +134,16 @@ export class X509Login implements LoginMethod {
     const view = await permissions.viewOf(user)
     const known = view?.roles.map(({ name }) => name.toLowerCase()) ?? []
     const roles = [...new Set([...user.roles, ...known])]
-    const { requiredRoles } = settings
     trace?.('note', `roles ${joinNames(known)}, from the permission service`)
-    if (requiredRoles.length > 0) {
-      const held = requiredRoles.filter((role) => roles.includes(role))
-      trace?.(
-        held.length > 0 ? 'yes' : 'no',
-        `one of the roles in x509.required-roles (${joinNames(requiredRoles)}): ${joinNames(held)}`,
-      )
-    }
-    if (requiredRoles.length > 0 && !requiredRoles.some((role) => roles.includes(role))) return `${identity} has no required role`
+    const isAdmitted = hasRequiredRole(settings.requiredRoles, roles, 'x509.required-roles', trace)
+    if (!isAdmitted) return `${identity} has no required role`
     return prepareUser({ ...user, roles }, undefined)
   }
 
   #toUser(identity: string, certificate: Certificate): User | string {
     try {
       const roles = [identity.toLowerCase(), ...rolesOf(certificate, this.#options.settings.roleOid)]
-      return {
-        username: identity,
-        email: identity,
-        firstName: null,
-        lastName: null,
-        roles: [...new Set(roles)],
-        allowedAccounts: [],
-        method: this.name,
-      }
+      return createUser(this.name, identity, { email: identity, roles: [...new Set(roles)] })
     } catch (error) {
       if (!(error instanceof DerError)) throw error
       return error.message
