@@ -1,5 +1,6 @@
 /** Requests to a running agent over its Unix socket. */
 import type { IncomingMessage } from 'node:http'
+import { text as readText } from 'node:stream/consumers'
 import { readJsonLines } from '../json/json-lines.ts'
 import { http } from '../runtime/node-http.ts'
 
@@ -46,10 +47,4 @@ export async function* readAgentLines(request: AgentRequest): AsyncGenerator<unk
 /** Whether a failed request means that no agent listens. */
 export function isAbsent(error: unknown): boolean {
   return ['ENOENT', 'ECONNREFUSED'].includes((error as NodeJS.ErrnoException).code ?? '')
-}
-
-async function readText(answer: IncomingMessage): Promise<string> {
-  const pieces: Buffer[] = []
-  for await (const piece of answer as AsyncIterable<Buffer>) pieces.push(piece)
-  return Buffer.concat(pieces).toString()
 }

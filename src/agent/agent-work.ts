@@ -6,7 +6,8 @@ import type { FileLock } from '../storage/file-lock.ts'
 import { keepSocket } from '../storage/kept-socket.ts'
 import { socketPathFor } from '../storage/socket-path.ts'
 import type { Balancers } from './balancer/balancers.ts'
-import { type Control, createControl } from './control.ts'
+import type { ConsolePart, ConsoleWish } from './console.ts'
+import { Control } from './control.ts'
 import { type AgentLog, boundLog } from './log.ts'
 import type { ObservedHead } from './observed-lines.ts'
 import { agentLockName, agentLogName } from './places.ts'
@@ -55,15 +56,7 @@ export class AgentWork {
     const { dataDir, version, log, balancers } = options
     this.#options = options
     this.#socketPath = socketPathFor(dataDir, 'agent.sock')
-    this.#control = createControl({
-      apply: (state) => this.#apply(state),
-      head: () => this.#head(),
-      observe: () => this.#observe(),
-      console: (id, tailBytes) => this.#supervisor.console(id, tailBytes),
-      consolePart: (id, wish, maxBytes) => this.#supervisor.consolePart(id, wish, maxBytes),
-      stop: () => this.#stop(),
-      handOver: (successor) => this.#handOver(successor),
-    })
+    this.#control = new Control(this)
     this.#supervisor = new Supervisor({ dataDir, log, onChange: () => this.onTraffic() })
     this.#standby = new Standby({
       program: toAgentProgram(dataDir, version, ownAgentFile()),
@@ -98,7 +91,7 @@ export class AgentWork {
     return this.#supervisor.isDown(instanceId)
   }
 
-  #head(): ObservedHead {
+  head(): ObservedHead {
     return {
       protocol: agentProtocol,
       version: this.#options.version,
@@ -109,9 +102,9 @@ export class AgentWork {
     }
   }
 
-  #observe(): ObservedState {
+  observe(): ObservedState {
     return {
-      ...this.#head(),
+      ...this.head(),
       instances: this.#supervisor.observe(),
       loadBalancers: this.#options.balancers.observe(),
     }
@@ -126,7 +119,7 @@ export class AgentWork {
     this.#standby.refreshSoon()
   }
 
-  #apply(state: DesiredState): boolean {
+  apply(state: DesiredState): boolean {
     if (state.revision < this.#revision || this.#isStopping) return false
     if (state.revision > this.#revision) {
       // First, so that no request goes to an instance that is about to be stopped.
@@ -138,7 +131,11 @@ export class AgentWork {
     return true
   }
 
-  async #stop(): Promise<void> {
+  consolePart(instanceId: string, wish: ConsoleWish, maxBytes: number): ConsolePart | undefined {
+    return this.#supervisor.consolePart(instanceId, wish, maxBytes)
+  }
+
+  async stop(): Promise<void> {
     this.#isStopping = true
     this.#applyTraffic([])
     await this.#supervisor.stop()
@@ -149,7 +146,7 @@ export class AgentWork {
     const { dataDir, log } = this.#options
     if (this.#isOver || this.#isStopping) return
     log.warn({ dataDir }, 'the data directory is gone: everything is stopped')
-    this.#stop().catch((err: unknown) => {
+    this.stop().catch((err: unknown) => {
       log.error({ err }, 'not everything could be stopped')
       this.#end('the data directory is gone')
     })
@@ -172,7 +169,7 @@ export class AgentWork {
   }
 
   /** Connections that are open stay with this process, which ends with the last of them. */
-  #handOver(program: AgentProgram | undefined): number | undefined {
+  handOver(program: AgentProgram | undefined): number | undefined {
     const { log, balancers, lock } = this.#options
     const { server } = this.#control
     const successor = program && startAgent(program, balancers.descriptors()).pid

@@ -11,7 +11,7 @@ import { ObservedCopy, type ObservedLine } from './observed-lines.ts'
 import { agentLogName, instancesFolderName } from './places.ts'
 import { agentProtocol, type DesiredState, type ObservedState } from './protocol.ts'
 import { agentPauseMs, stableMs } from './restart-pause.ts'
-import { ownAgentFile, startAgent, toAgentProgram } from './start-agent.ts'
+import { type AgentProgram, ownAgentFile, startAgent, toAgentProgram } from './start-agent.ts'
 
 export interface AgentClientOptions {
   readonly dataDir: string
@@ -20,23 +20,6 @@ export interface AgentClientOptions {
   readonly version: string
   /** The agent's program, unless it is the one beside this file. */
   readonly agentFile?: URL | undefined
-}
-
-export interface AgentClient {
-  /** Replaces the desired state. It is sent now, and again to every agent that takes the place of this one. */
-  setDesired(state: DesiredState): void
-  /** The latest state that an agent reported; undefined before the first. */
-  observed(): ObservedState | undefined
-  /** Why the agent cannot be reached at the moment, for people. */
-  problem(): string | undefined
-  /** Calls the listener after each change of `observed` or `problem`. @returns ends the calls */
-  onChange(listener: () => void): () => void
-  /** The newest bytes of what an instance wrote; undefined when there is no such console, or no agent. */
-  console(instanceId: string, tailBytes: number): Promise<string | undefined>
-  /** A part of it, in at most `maxBytes`; undefined as for `console`. */
-  consolePart(instanceId: string, wish: ConsoleWish, maxBytes: number): Promise<ConsolePart | undefined>
-  /** Leaves the agent running. */
-  close(): Promise<void>
 }
 
 /** A long poll for the observed state. */
@@ -51,166 +34,204 @@ const successorMs = 10_000
 /** Until then a connection is tried often: a successor may be starting. */
 const quickPauseMs = 50
 
-export function openAgent({ dataDir: folder, log, version, agentFile = ownAgentFile() }: AgentClientOptions): AgentClient {
-  const dataDir = resolve(folder)
-  const socketPath = socketPathFor(dataDir, 'agent.sock')
-  const closing = new AbortController()
-  const listeners = new Set<() => void>()
-  let desired: DesiredState | undefined
-  let desiredChanged = Promise.withResolvers<void>()
-  let latest: ObservedState | undefined
-  let problem: string | undefined
-  let starting: ChildProcess | undefined
+export function openAgent(options: AgentClientOptions): AgentClient {
+  const client = new AgentClient(options)
+  client.start()
+  return client
+}
+
+interface AskOptions {
+  readonly body?: string
+  /** Ends the request; by default the end of this client. */
+  readonly end?: AbortSignal
+}
+
+export class AgentClient {
+  readonly #dataDir: string
+  readonly #log: AgentLog
+  readonly #version: string
+  readonly #program: AgentProgram
+  readonly #socketPath: string
+  readonly #closing = new AbortController()
+  readonly #listeners = new Set<() => void>()
+  #running: Promise<void> = Promise.resolve()
+  #desired: DesiredState | undefined
+  #changed = Promise.withResolvers<void>()
+  #observed: ObservedState | undefined
+  #problem: string | undefined
+  #starting: ChildProcess | undefined
   /** The latest start of an agent, and how many in a row did not live long. */
-  let startedMs = Number.NEGATIVE_INFINITY
-  let quickEnds = 0
+  #startedMs = Number.NEGATIVE_INFINITY
+  #quickEnds = 0
   /** Process id of the agent that takes over from another one, as long as it may take to start. */
-  let successor: number | undefined
-  let successorUntilMs = 0
+  #successor: number | undefined
+  #successorUntilMs = 0
+  /** When the connection to the last agent ended. */
+  #lostMs = performance.now()
+  #pauseMs = firstPauseMs
 
-  type Ask = (method: AgentRequest['method'], path: string, body?: string) => Promise<AgentAnswer>
-
-  /** Requests that end with the signal. */
-  function askUntil(end: AbortSignal, withinMs = answerMs): Ask {
-    return (method, path, body) =>
-      within(withinMs, end, (signal) => askAgent({ socketPath, method, path, signal, ...(body !== undefined && { body }) }))
+  constructor({ dataDir, log, version, agentFile = ownAgentFile() }: AgentClientOptions) {
+    this.#dataDir = resolve(dataDir)
+    this.#log = log
+    this.#version = version
+    this.#program = toAgentProgram(this.#dataDir, version, agentFile)
+    this.#socketPath = socketPathFor(this.#dataDir, 'agent.sock')
   }
 
-  const ask = askUntil(closing.signal)
+  start(): void {
+    this.#running = this.#run()
+  }
 
-  async function askConsole(path: string): Promise<string | undefined> {
-    try {
-      const { status, text } = await ask('GET', path)
-      return status === 200 ? text : undefined
-    } catch (error) {
-      if (isAbsent(error)) return undefined
-      throw new Error(explainAbsence(error), { cause: error })
+  /** Replaces the desired state. It is sent now, and again to every agent that takes the place of this one. */
+  setDesired(state: DesiredState): void {
+    this.#desired = state
+    this.#changed.resolve()
+    this.#changed = Promise.withResolvers()
+  }
+
+  /** The latest state that an agent reported; undefined before the first. */
+  observed(): ObservedState | undefined {
+    return this.#observed
+  }
+
+  /** Why the agent cannot be reached at the moment, for people. */
+  problem(): string | undefined {
+    return this.#problem
+  }
+
+  /** Calls the listener after each change of `observed` or `problem`. */
+  onChange(listener: () => void): void {
+    this.#listeners.add(listener)
+  }
+
+  /** The newest bytes of what an instance wrote; undefined when there is no such console, or no agent. */
+  async console(instanceId: string, tailBytes: number): Promise<string | undefined> {
+    return (await this.consolePart(instanceId, { tail: Number.MAX_SAFE_INTEGER }, tailBytes))?.output
+  }
+
+  /** A part of it, in at most `maxBytes`; undefined as for `console`. */
+  async consolePart(instanceId: string, wish: ConsoleWish, maxBytes: number): Promise<ConsolePart | undefined> {
+    const wanted = 'tail' in wish ? `tail=${wish.tail}` : `offset=${wish.offset}`
+    const name = encodeURIComponent(instanceId.toWellFormed())
+    const answer = await this.#find(`/console-part/${name}?${wanted}&maxBytes=${maxBytes}`).catch((cause: unknown) => {
+      throw new Error(this.#explainAbsence(cause), { cause })
+    })
+    return answer?.status === 200 ? (JSON.parse(answer.text) as ConsolePart) : undefined
+  }
+
+  /** Leaves the agent running. */
+  async close(): Promise<void> {
+    this.#closing.abort()
+    this.#changed.resolve()
+    this.#listeners.clear()
+    await this.#running
+  }
+
+  async #run(): Promise<void> {
+    const { signal } = this.#closing
+    while (!signal.aborted) {
+      const fault = await this.#follow().catch((error: unknown) => error)
+      if (signal.aborted) return
+      if (!this.#isNeeded() && fault === undefined) {
+        await this.#changed.promise
+        // Nothing was lost while no agent was needed.
+        this.#lostMs = performance.now()
+      } else if (performance.now() - this.#lostMs > reconnectGraceMs) this.#setProblem(this.#explainAbsence(fault))
+      await sleep(this.#pauseMs, undefined, { signal }).catch(() => {})
+      const isRecent = performance.now() - this.#lostMs < reconnectGraceMs
+      this.#pauseMs = Math.min(this.#pauseMs * 2, isRecent ? quickPauseMs : longestPauseMs)
     }
   }
 
-  function tell(): void {
-    for (const listener of [...listeners]) listener()
-  }
-
-  function setProblem(text: string | undefined): void {
-    if (problem === text) return
-    problem = text
-    if (text !== undefined) log.warn({ dataDir }, text)
-    tell()
-  }
-
-  async function run(): Promise<void> {
-    let lostMs = performance.now()
-    for (let pauseMs = firstPauseMs; !closing.signal.aborted; ) {
-      let fault: unknown
-      try {
-        if (await connect()) {
-          setProblem(undefined)
-          pauseMs = firstPauseMs
-          await follow().finally(() => {
-            lostMs = performance.now()
-            // It starts by itself.
-            if (successor === undefined) expect(latest?.standby)
-          })
-        }
-      } catch (error) {
-        fault = error
-      }
-      if (closing.signal.aborted) return
-      if (!isNeeded() && fault === undefined) {
-        await Promise.race([desiredChanged.promise, aborted(closing.signal)])
-        // Nothing was lost while no agent was needed.
-        lostMs = performance.now()
-      } else if (performance.now() - lostMs > reconnectGraceMs) setProblem(explainAbsence(fault))
-      await sleep(pauseMs, undefined, { signal: closing.signal }).catch(() => {})
-      const isRecent = performance.now() - lostMs < reconnectGraceMs
-      pauseMs = Math.min(pauseMs * 2, isRecent ? quickPauseMs : longestPauseMs)
+  /** Works with one agent until it fails or this client is closed. Resolves at once when there is none yet. */
+  async #follow(): Promise<void> {
+    if (!(await this.#connect())) return
+    this.#setProblem(undefined)
+    this.#pauseMs = firstPauseMs
+    const session = new AbortController()
+    const end = AbortSignal.any([session.signal, this.#closing.signal])
+    try {
+      await Promise.race([this.#watchObserved(end), this.#keepSending(end)])
+    } finally {
+      session.abort()
+      this.#lostMs = performance.now()
+      // It starts by itself.
+      if (this.#successor === undefined) this.#expect(this.#observed?.standby)
     }
   }
 
   /** @returns whether an agent runs with which this client can speak */
-  async function connect(): Promise<boolean> {
-    const agent = await greet(ask)
-    if (agent === undefined) {
-      if (isNeeded() && !isStarting()) start()
+  async #connect(): Promise<boolean> {
+    const greeting = await this.#find('/')
+    if (greeting === undefined) {
+      if (this.#isNeeded() && !this.#isStarting()) this.#startAgent()
       return false
     }
-    successor = undefined
-    if (agent.protocol === agentProtocol && agent.version === version) return true
-    log.info(agent, 'an agent of another version is asked to hand over its processes and ports')
-    const { status, text } = await ask('POST', '/hand-over', JSON.stringify(toAgentProgram(dataDir, version, agentFile)))
+    this.#successor = undefined
+    const agent = JSON.parse(greeting.text) as Pick<ObservedState, 'protocol' | 'version' | 'pid'>
+    if (agent.protocol === agentProtocol && agent.version === this.#version) return true
+    this.#log.info(agent, 'an agent of another version is asked to hand over its processes and ports')
+    const { status, text } = await this.#ask('POST', '/hand-over', { body: JSON.stringify(this.#program) })
     if (status === 200) {
-      expect((JSON.parse(text) as { successor?: number }).successor)
+      this.#expect((JSON.parse(text) as { successor?: number }).successor)
       return false
     }
     throw new Error(`the agent of version ${agent.version} (process ${agent.pid}) does not hand over; run fairlead stop --all`)
   }
 
   /** One that ends time and again is started after growing pauses. */
-  function start(): void {
-    const ageMs = performance.now() - startedMs
-    const ends = ageMs < stableMs ? quickEnds + 1 : 0
+  #startAgent(): void {
+    const ageMs = performance.now() - this.#startedMs
+    const ends = ageMs < stableMs ? this.#quickEnds + 1 : 0
     if (ageMs < agentPauseMs(ends)) return
-    quickEnds = ends
-    startedMs = performance.now()
-    log.info({ dataDir }, 'the agent is started')
-    starting = startAgent(toAgentProgram(dataDir, version, agentFile))
+    this.#quickEnds = ends
+    this.#startedMs = performance.now()
+    this.#log.info({ dataDir: this.#dataDir }, 'the agent is started')
+    this.#starting = startAgent(this.#program)
   }
 
-  function expect(pid: number | undefined): void {
-    successor = pid
-    successorUntilMs = performance.now() + successorMs
+  #expect(pid: number | undefined): void {
+    this.#successor = pid
+    this.#successorUntilMs = performance.now() + successorMs
   }
 
-  function isStarting(): boolean {
-    if (successor !== undefined && performance.now() < successorUntilMs && isAlive(successor)) return true
-    return starting !== undefined && !hasEnded(starting)
+  #isStarting(): boolean {
+    if (this.#successor !== undefined && performance.now() < this.#successorUntilMs && isAlive(this.#successor)) return true
+    return this.#starting !== undefined && !hasEnded(this.#starting)
   }
 
   /** Without an agent there may be processes of one that has died. */
-  function isNeeded(): boolean {
-    if (desired === undefined) return false
-    if (desired.instances.length + desired.loadBalancers.length > 0) return true
-    const instances = join(dataDir, instancesFolderName)
+  #isNeeded(): boolean {
+    if (this.#desired === undefined) return false
+    if (this.#desired.instances.length + this.#desired.loadBalancers.length > 0) return true
     try {
-      return readdirSync(instances).length > 0
+      return readdirSync(join(this.#dataDir, instancesFolderName)).length > 0
     } catch (error) {
       // A folder that cannot be read may hold something.
       return (error as NodeJS.ErrnoException).code !== 'ENOENT'
     }
   }
 
-  /** Works with one agent until it fails or this client is closed. */
-  async function follow(): Promise<never> {
-    const session = new AbortController()
-    const end = AbortSignal.any([session.signal, closing.signal])
-    try {
-      return await Promise.race([watchObserved(end), keepSending(end)])
-    } finally {
-      session.abort()
-    }
-  }
-
-  async function watchObserved(end: AbortSignal): Promise<never> {
+  async #watchObserved(end: AbortSignal): Promise<never> {
     const copy = new ObservedCopy()
     for (let before: ObservedState | undefined; ; ) {
-      const state = await receiveChanges(copy, before, end)
+      const state = await this.#receiveChanges(copy, before, end)
       end.throwIfAborted()
       // A new agent knows of no instance until it has the desired state; what was known before is closer to the truth.
-      const isMeaningful = state.revision > 0 || desired === undefined
+      const isMeaningful = state.revision > 0 || this.#desired === undefined
       if (isMeaningful && (state.sequence !== before?.sequence || state.pid !== before.pid)) {
-        latest = state
-        tell()
+        this.#observed = state
+        this.#tell()
       }
       before = state
     }
   }
 
   /** Line by line, as it arrives: a whole state may be megabytes. @throws {Error} when the answer breaks off */
-  async function receiveChanges(copy: ObservedCopy, before: ObservedState | undefined, end: AbortSignal): Promise<ObservedState> {
+  #receiveChanges(copy: ObservedCopy, before: ObservedState | undefined, end: AbortSignal): Promise<ObservedState> {
     const path = `/observed-changes?pid=${before?.pid ?? 0}&after=${before?.sequence ?? 0}&waitMs=${waitMs}`
     return within(waitMs + answerMs, end, async (signal) => {
-      for await (const line of readAgentLines({ socketPath, method: 'GET', path, signal })) {
+      for await (const line of readAgentLines({ socketPath: this.#socketPath, method: 'GET', path, signal })) {
         const state = copy.receive(line as ObservedLine)
         if (state !== undefined) return state
       }
@@ -218,50 +239,52 @@ export function openAgent({ dataDir: folder, log, version, agentFile = ownAgentF
     })
   }
 
-  async function keepSending(end: AbortSignal): Promise<never> {
-    const put = askUntil(end)
-    let sent: DesiredState | undefined
-    for (;;) {
-      const { promise: changed } = desiredChanged
-      if (desired === sent) await changed
+  async #keepSending(end: AbortSignal): Promise<never> {
+    for (let sent: DesiredState | undefined; ; ) {
+      const { promise: changed } = this.#changed
+      if (this.#desired === sent) await changed
       end.throwIfAborted()
-      sent = desired
+      sent = this.#desired
       if (sent === undefined) continue
-      const answer = await put('PUT', '/desired', JSON.stringify(sent))
+      const answer = await this.#ask('PUT', '/desired', { body: JSON.stringify(sent), end })
       if (answer.status >= 500) throw new Error(`it failed at revision ${sent.revision} of the desired state: ${answer.text}`)
-      setProblem(explainRefusal(sent, answer))
+      this.#setProblem(explainRefusal(sent, answer))
     }
   }
 
-  function explainAbsence(fault: unknown): string {
-    const cause = fault === undefined ? 'it does not answer' : (fault as Error).message
-    return `The agent, which runs the deployed programs, cannot be reached: ${cause}. Its log is ${join(dataDir, agentLogName)}.`
+  #ask(
+    method: AgentRequest['method'],
+    path: string,
+    { body, end = this.#closing.signal }: AskOptions = {},
+  ): Promise<AgentAnswer> {
+    return within(answerMs, end, (signal) => askAgent({ socketPath: this.#socketPath, method, path, body, signal }))
   }
 
-  const running = run()
-  return {
-    setDesired(state) {
-      desired = state
-      desiredChanged.resolve()
-      desiredChanged = Promise.withResolvers()
-    },
-    observed: () => latest,
-    problem: () => problem,
-    onChange(listener) {
-      listeners.add(listener)
-      return () => void listeners.delete(listener)
-    },
-    console: (instanceId, tailBytes) => askConsole(`/console/${toSegment(instanceId)}?tailBytes=${tailBytes}`),
-    async consolePart(instanceId, wish, maxBytes) {
-      const wanted = 'tail' in wish ? `tail=${wish.tail}` : `offset=${wish.offset}`
-      const text = await askConsole(`/console-part/${toSegment(instanceId)}?${wanted}&maxBytes=${maxBytes}`)
-      return text === undefined ? undefined : (JSON.parse(text) as ConsolePart)
-    },
-    async close() {
-      closing.abort()
-      listeners.clear()
-      await running
-    },
+  /** Undefined when no agent runs. */
+  async #find(path: string): Promise<AgentAnswer | undefined> {
+    try {
+      return await this.#ask('GET', path)
+    } catch (error) {
+      if (isAbsent(error)) return undefined
+      throw error
+    }
+  }
+
+  #tell(): void {
+    for (const listener of this.#listeners) listener()
+  }
+
+  #setProblem(text: string | undefined): void {
+    if (this.#problem === text) return
+    this.#problem = text
+    if (text !== undefined) this.#log.warn({ dataDir: this.#dataDir }, text)
+    this.#tell()
+  }
+
+  #explainAbsence(fault: unknown): string {
+    const cause = fault === undefined ? 'it does not answer' : (fault as Error).message
+    const log = join(this.#dataDir, agentLogName)
+    return `The agent, which runs the deployed programs, cannot be reached: ${cause}. Its log is ${log}.`
   }
 }
 
@@ -272,22 +295,6 @@ async function within<T>(limitMs: number, end: AbortSignal, run: (signal: AbortS
     return await run(AbortSignal.any([end, limit]))
   } catch (cause) {
     throw limit.aborted && !end.aborted ? new Error(`it did not answer within ${limitMs / 1000} s`, { cause }) : cause
-  }
-}
-
-interface Greeting {
-  readonly protocol: number
-  readonly version: string
-  readonly pid: number
-}
-
-/** Undefined when no agent runs. */
-async function greet(ask: (method: 'GET', path: string) => Promise<AgentAnswer>): Promise<Greeting | undefined> {
-  try {
-    return JSON.parse((await ask('GET', '/')).text) as Greeting
-  } catch (error) {
-    if (isAbsent(error)) return undefined
-    throw error
   }
 }
 
@@ -310,15 +317,4 @@ function explainRefusal({ revision }: DesiredState, { status, text }: AgentAnswe
   if (status !== 409) return `The agent rejects revision ${revision} of the desired state: ${answer.error}`
   const advice = 'Was an older copy of the data directory put back? Run fairlead stop --all, then start Fairlead again.'
   return `The agent already works on revision ${answer.revision} of the desired state, newer than ${revision}. ${advice}`
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  const { promise, resolve: end } = Promise.withResolvers<void>()
-  if (signal.aborted) end()
-  else signal.addEventListener('abort', () => end(), { once: true })
-  return promise
-}
-
-function toSegment(id: string): string {
-  return encodeURIComponent(id.toWellFormed())
 }

@@ -142,12 +142,6 @@ function attemptList(folder: string): string[] {
   }
 }
 
-/** The newest bytes as text; undefined when nothing was ever started. */
-export function readConsole(file: string, tailBytes: number): string | undefined {
-  const kept = keptOutput(file)
-  return kept && withoutCutStart(kept.read(Math.max(kept.start, kept.end - tailBytes), kept.end)).toString()
-}
-
 /** What a reader wants of a console: its last lines, or what came after an offset. */
 export type ConsoleWish = { readonly tail: number } | { readonly offset: number }
 

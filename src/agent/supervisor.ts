@@ -1,7 +1,7 @@
 /** Brings processes in line with the desired state; adopts those of an earlier agent. */
 import { mkdirSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { type ConsolePart, type ConsoleWish, readConsole, readConsolePart } from './console.ts'
+import { type ConsolePart, type ConsoleWish, readConsolePart } from './console.ts'
 import { listGroups, openControlGroups, removeGroup } from './control-groups.ts'
 import { type InstanceContext, ProgramInstance } from './instance.ts'
 import type { AgentLog } from './log.ts'
@@ -63,13 +63,7 @@ export class Supervisor {
     return this.#instances.get(id)?.isDown === true
   }
 
-  /** The newest bytes of what an instance wrote; undefined when there is no such instance, or it was never started. */
-  console(id: string, tailBytes: number): string | undefined {
-    const instance = this.#instances.get(id)
-    return instance && readConsole(instance.consoleFile, tailBytes)
-  }
-
-  /** A part of it; undefined as for `console`. */
+  /** A part of what an instance wrote; undefined when there is no such instance, or it was never started. */
   consolePart(id: string, wish: ConsoleWish, maxBytes: number): ConsolePart | undefined {
     const instance = this.#instances.get(id)
     return instance && readConsolePart(instance.consoleFile, wish, maxBytes)

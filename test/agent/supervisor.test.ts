@@ -64,7 +64,7 @@ test('ports of a program that is never ready are looked for more and more rarely
   const readiness = { ...probe, kind: 'http', path: '/', port } as const
   const { supervisor, searches } = startSupervisor(t, () => false)
   supervisor.apply([toInstance('never', [process.execPath, '-e', server], { readiness })])
-  const probes = () => supervisor.console('never', 10_000)?.split('\n').length ?? 0
+  const probes = () => supervisor.consolePart('never', { tail: 1000 }, 10_000)?.output.split('\n').length ?? 0
   await waitUntil(
     () => probes() > 100,
     () => `${probes()} probes`,
