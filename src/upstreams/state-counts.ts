@@ -5,17 +5,24 @@ import type { ServiceName } from './services.ts'
 /** Parts of what embedded services store: definitions and everything else, executions and tasks, infrastructure. */
 export type StatePart = 'definitions' | 'executions' | 'infrastructure'
 
-const places = { definitions: 0, executions: 1, infrastructure: 2 } as const satisfies Record<StatePart, number>
+const places = { definitions: 0, executions: 1, infrastructure: 2, permissions: 3 } as const satisfies Record<
+  StatePart | 'permissions',
+  number
+>
 
 /** Each number grows with every change, so that equal numbers mean equal state. */
 export type StateCounts = readonly [definitions: number, executions: number, infrastructure: number]
 
 export function createStateCounts(): SharedArrayBuffer {
-  return new SharedArrayBuffer(3 * Int32Array.BYTES_PER_ELEMENT)
+  return new SharedArrayBuffer(Object.keys(places).length * Int32Array.BYTES_PER_ELEMENT)
 }
 
-export function countStateChange(memory: SharedArrayBuffer, part: StatePart): void {
+export function countStateChange(memory: SharedArrayBuffer, part: keyof typeof places): void {
   Atomics.add(new Int32Array(memory), places[part], 1)
+}
+
+export function readStateCount(memory: SharedArrayBuffer, part: keyof typeof places): number {
+  return Atomics.load(new Int32Array(memory), places[part])
 }
 
 export function readStateCounts(memory: SharedArrayBuffer): StateCounts {

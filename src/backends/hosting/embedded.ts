@@ -5,29 +5,24 @@ import { Worker, type WorkerOptions } from 'node:worker_threads'
 import type { FastifyBaseLogger } from 'fastify'
 import type { Level } from 'pino'
 import { BackOff } from '../../concurrency/back-off.ts'
+import { within } from '../../concurrency/within.ts'
 import type { EngineState } from '../../telemetry/metrics.ts'
-import type { ServiceTls } from '../../upstreams/service-tls.ts'
-import type { EmbeddableService, ServiceAddress, ServiceName } from '../../upstreams/services.ts'
-import { countStateChange, createStateCounts, readStateCounts, type StateCounts } from '../../upstreams/state-counts.ts'
-import type { BackendSettings } from '../backend.ts'
-import { createPermissionVersion, readPermissionVersion } from './permission-version.ts'
+import {
+  countStateChange,
+  createStateCounts,
+  readStateCount,
+  readStateCounts,
+  type StateCounts,
+} from '../../upstreams/state-counts.ts'
 import type { WorkerInput, WorkerMessage, WorkerOrder } from './worker.ts'
 
-interface EmbeddedOptions {
-  dataDir: string
-  socketPath: string
-  embedded: readonly EmbeddableService[]
-  services: Partial<Record<ServiceName, ServiceAddress>>
-  serviceTls?: ServiceTls | undefined
-  settings: BackendSettings
-  /** Whether traces are on. */
-  traces: boolean
-  log: FastifyBaseLogger
-  startThread?: StartThread | undefined
+interface EmbeddedOptions extends Omit<WorkerInput, 'logLevel' | 'stateCounts'> {
+  readonly log: FastifyBaseLogger
+  readonly startThread?: StartThread | undefined
   /** The back ends listen, or do no more. */
-  onChanged?: (() => void) | undefined
+  readonly onChanged?: (() => void) | undefined
   /** Rights may have changed. A request that changed them is answered when this has resolved. Never fails. */
-  onPermissionsChanged?: ((version: number) => Promise<void>) | undefined
+  readonly onPermissionsChanged?: ((version: number) => Promise<void>) | undefined
 }
 
 /** Starts the thread of the back ends; by default a worker with the program beside this file. */
@@ -60,112 +55,125 @@ const stopMs = 5_000
 const observeMs = 3_000
 
 export function startEmbedded(options: EmbeddedOptions): Embedded {
-  const input: WorkerInput = {
-    dataDir: options.dataDir,
-    socketPath: options.socketPath,
-    embedded: options.embedded,
-    services: options.services,
-    serviceTls: options.serviceTls,
-    settings: options.settings,
-    traces: options.traces,
-    logLevel: options.log.level ?? 'info',
-    permissionVersion: createPermissionVersion(),
-    stateCounts: createStateCounts(),
-    announcesPermissions: options.onPermissionsChanged !== undefined,
-  }
-  const startThread = options.startThread ?? startWorker
-  // The worker has serialized its errors already.
-  const workerLog = options.log.child({}, { serializers: { err: (error: unknown) => error } })
-  const first = Promise.withResolvers<void>()
-  first.promise.catch(() => {})
-  let worker: BackendThread
-  let listening = false
-  let everListened = false
-  let closing = false
-  const backOff = new BackOff(restartPauses)
-  const observers = new Set<(state: EngineState | undefined) => void>()
-  /** The worker has been asked for its state and has not answered. */
-  let isAsked = false
+  const embedded = new EmbeddedThread(options)
+  embedded.start()
+  return embedded
+}
 
-  function start(): void {
-    worker = startThread(input, { name: 'backends', resourceLimits: { maxYoungGenerationSizeMb } })
+class EmbeddedThread implements Embedded {
+  readonly #options: EmbeddedOptions
+  readonly #input: WorkerInput
+  /** The worker has serialized its errors already. */
+  readonly #workerLog: FastifyBaseLogger
+  readonly #backOff = new BackOff(restartPauses)
+  readonly #first = Promise.withResolvers<void>()
+  #worker: BackendThread | undefined
+  #isListening = false
+  #hasListened = false
+  #isClosing = false
+  /** The state that the worker was asked for and has not told yet. */
+  #asked: PromiseWithResolvers<EngineState | undefined> | undefined
+
+  constructor(options: EmbeddedOptions) {
+    const { log, startThread: _start, onChanged: _onChanged, onPermissionsChanged: _onPermissions, ...input } = options
+    this.#options = options
+    this.#input = { ...input, logLevel: log.level ?? 'info', stateCounts: createStateCounts() }
+    this.#workerLog = log.child({}, { serializers: { err: (error: unknown) => error } })
+    this.#first.promise.catch(() => {})
+  }
+
+  get ready(): Promise<void> {
+    return this.#first.promise
+  }
+
+  start(): void {
+    const { startThread = startWorker } = this.#options
+    const worker = startThread(this.#input, { name: 'backends', resourceLimits: { maxYoungGenerationSizeMb } })
     let failure: unknown
-    worker.on('message', (message: WorkerMessage) => {
-      if (message.kind === 'log') return writeLog(workerLog, message.line)
-      if (message.kind === 'observed') return answerObservers(message.state)
-      if (message.kind === 'permissions') return void announce(message.id)
-      listening = true
-      everListened = true
-      backOff.reset()
-      first.resolve()
-      options.onChanged?.()
-    })
+    worker.on('message', (message: WorkerMessage) => this.#take(message))
     worker.on('error', (error: unknown) => {
       failure = error
     })
-    worker.once('exit', () => {
-      listening = false
-      // Validators may begin anew with the next one.
-      countStateChange(input.stateCounts, 'definitions')
-      options.onChanged?.()
-      answerObservers(undefined)
-      if (closing) return
-      if (!everListened) return first.reject(failure)
-      const pauseMs = backOff.startLater(start)
-      options.log.error({ err: failure, pauseMs }, 'the embedded back ends stopped and are started again')
-    })
+    worker.once('exit', () => this.#noteExit(failure))
+    this.#worker = worker
   }
 
-  const order = (what: WorkerOrder) => worker.postMessage(what)
-
-  async function announce(id: number): Promise<void> {
-    await options.onPermissionsChanged?.(readPermissionVersion(input.permissionVersion))
-    order({ announced: id })
+  isListening(): boolean {
+    return this.#isListening
   }
 
-  function answerObservers(state: EngineState | undefined): void {
-    isAsked = false
-    for (const answer of [...observers]) answer(state)
+  permissionVersion(): number {
+    return readStateCount(this.#input.stateCounts, 'permissions')
   }
 
-  function observe(): Promise<EngineState | undefined> {
-    const { promise, resolve } = Promise.withResolvers<EngineState | undefined>()
-    if (!listening || closing) return Promise.resolve(undefined)
-    const answer = (state: EngineState | undefined) => {
-      clearTimeout(limit)
-      observers.delete(answer)
-      resolve(state)
-    }
-    const limit = setTimeout(answer, observeMs, undefined)
-    observers.add(answer)
+  stateCounts(): StateCounts | undefined {
+    return this.#isListening ? readStateCounts(this.#input.stateCounts) : undefined
+  }
+
+  async observe(): Promise<EngineState | undefined> {
+    if (!this.#isListening || this.#isClosing) return undefined
     // A worker that hangs would have to answer every question once it goes on.
-    if (!isAsked) order('observe')
-    isAsked = true
-    return promise
+    if (this.#asked === undefined) {
+      this.#asked = Promise.withResolvers()
+      this.#order('observe')
+    }
+    return within(observeMs, this.#asked.promise)
   }
 
-  async function close(): Promise<void> {
-    closing = true
-    backOff.cancel()
-    const exited = new Promise<void>((resolve) => {
-      worker.once('exit', () => resolve())
-    })
-    if (worker.threadId === -1) return
-    order('stop')
+  async close(): Promise<void> {
+    this.#isClosing = true
+    this.#backOff.cancel()
+    const worker = this.#worker
+    if (worker === undefined || worker.threadId === -1) return
+    const { promise: exited, resolve } = Promise.withResolvers<void>()
+    worker.once('exit', () => resolve())
+    this.#order('stop')
     const limit = setTimeout(() => void worker.terminate(), stopMs)
     await exited
     clearTimeout(limit)
-    rmSync(options.socketPath, { force: true })
+    rmSync(this.#options.socketPath, { force: true })
   }
 
-  start()
-  return {
-    isListening: () => listening,
-    ready: first.promise,
-    permissionVersion: () => readPermissionVersion(input.permissionVersion),
-    stateCounts: () => (listening ? readStateCounts(input.stateCounts) : undefined),
-    observe,
-    close,
+  #order(order: WorkerOrder): void {
+    this.#worker?.postMessage(order)
+  }
+
+  #take(message: WorkerMessage): void {
+    if (message.kind === 'log') writeLog(this.#workerLog, message.line)
+    else if (message.kind === 'observed') this.#answer(message.state)
+    else if (message.kind === 'permissions') void this.#announce(message.id)
+    else this.#noteListening()
+  }
+
+  #noteListening(): void {
+    this.#isListening = true
+    this.#hasListened = true
+    this.#backOff.reset()
+    this.#first.resolve()
+    this.#options.onChanged?.()
+  }
+
+  #answer(state: EngineState | undefined): void {
+    this.#asked?.resolve(state)
+    this.#asked = undefined
+  }
+
+  async #announce(id: number): Promise<void> {
+    await this.#options.onPermissionsChanged?.(this.permissionVersion())
+    this.#order({ announced: id })
+  }
+
+  #noteExit(failure: unknown): void {
+    const { log, onChanged } = this.#options
+    this.#isListening = false
+    // Validators may begin anew with the next one.
+    countStateChange(this.#input.stateCounts, 'definitions')
+    onChanged?.()
+    this.#answer(undefined)
+    if (this.#isClosing) return
+    if (!this.#hasListened) return void this.#first.reject(failure)
+    const pauseMs = this.#backOff.startLater(() => this.start())
+    log.error({ err: failure, pauseMs }, 'the embedded back ends stopped and are started again')
   }
 }
 

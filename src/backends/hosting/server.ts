@@ -47,64 +47,11 @@ interface BackendServer {
  * Closing the Fastify instance stops the back ends; the database stays open, its owner closes it.
  */
 export function createBackendServer(options: BackendServerOptions): BackendServer {
-  const server = Fastify({
-    loggerInstance: options.log,
-    schemaController: withoutSchemas,
-    logController: new LogController({ disableRequestLogging: true }),
-    // Expressions to evaluate arrive in the query.
-    http: { maxHeaderSize: maxHeaderBytes },
-    // A name that is too long is one that does not exist.
-    routerOptions: { ignoreTrailingSlash: true, maxParamLength: maxHeaderBytes },
-    // The gateway asks with GET for the HEAD of its clients; twice the routes would be a quarter of the start.
-    exposeHeadRoutes: false,
-    forceCloseConnections: true,
-  })
-  acceptJson(server, options.settings, maxStoredJsonDepth)
-  server.setReplySerializer(formatJson)
-  server.setErrorHandler<FastifyError>((thrown, _request, reply) => {
-    const error = toStorageError(thrown)
-    const status = error instanceof BackendError || error instanceof GatewayError ? error.status : (error.statusCode ?? 500)
-    // An error of a back end itself, such as an unavailable directory, goes to the caller, who logs it as a failure.
-    if (thrown instanceof BackendError) {
-      if (status >= 500) options.log.info({ status, problem: thrown.message }, 'an embedded back end refused what it was asked')
-    } else if (status >= 500) {
-      options.log.error({ err: thrown }, 'an embedded back end failed')
-    }
-    return reply
-      .code(status)
-      .send(errorBody(status, error.message, { exception: error.name, ...(error instanceof BackendError ? error.fields : {}) }))
-  })
-  server.setNotFoundHandler((request, reply) => {
-    reply.code(404).send(errorBody(404, `No ${request.method} operation has this path.`, { exception: 'NotFound' }))
-  })
-
+  const server = createServer(options)
   const opened = new Map<ServiceName, OpenBackend>()
-  const isEmbedded = (service: ServiceName) => options.backends.some((each) => each.service === service)
-  const call: CallService = (service, request) =>
-    options.call(
-      service,
-      isEmbedded(service) ? { ...request, headers: { ...request.headers, [backendHeader]: 'true' } } : request,
-    )
   for (const backend of options.backends) {
-    migrate(options.db, backend.service, backend.migrations)
-    for (const [part, migrations] of Object.entries(backend.partMigrations ?? {})) {
-      migrate(options.db, `${backend.service}/${part}`, migrations)
-    }
-    const context: BackendContext = {
-      db: options.db,
-      now: options.now ?? Date.now,
-      steady: options.steady ?? options.now ?? (() => performance.now()),
-      log: options.log.child({ service: backend.service }),
-      call,
-      isEmbedded,
-      versionOf: (service) => opened.get(service)?.version?.(),
-      buildersOf: (provider) => opened.get('clouddriver')?.builders?.(provider),
-      settings: options.settings,
-      stateChanged: () => options.onStateChanged?.(backend.service),
-      permissionsChanged: options.onPermissionsChanged ?? (() => {}),
-      permissionVersion: options.permissionVersion,
-    }
-    const open = backend.open(context)
+    migrateAll(options.db, backend)
+    const open = backend.open(toContext(backend.service, opened, options))
     opened.set(backend.service, open)
     server.register(
       (app, _options, done) => {
@@ -118,14 +65,73 @@ export function createBackendServer(options: BackendServerOptions): BackendServe
   server.addHook('onClose', async () => {
     for (const backend of opened.values()) await backend.close?.()
   })
+  const observing = opened.values().find((backend) => backend.observe !== undefined)
   return {
     server,
     start: () => opened.values().forEach((backend) => void backend.start?.()),
-    observe: () =>
-      opened
-        .values()
-        .find((backend) => backend.observe !== undefined)
-        ?.observe?.(),
+    observe: () => observing?.observe?.(),
+  }
+}
+
+function createServer({ log, settings }: BackendServerOptions): FastifyInstance {
+  const server = Fastify({
+    loggerInstance: log,
+    schemaController: withoutSchemas,
+    logController: new LogController({ disableRequestLogging: true }),
+    // Expressions to evaluate arrive in the query.
+    http: { maxHeaderSize: maxHeaderBytes },
+    // A name that is too long is one that does not exist.
+    routerOptions: { ignoreTrailingSlash: true, maxParamLength: maxHeaderBytes },
+    // The gateway asks with GET for the HEAD of its clients; twice the routes would be a quarter of the start.
+    exposeHeadRoutes: false,
+    forceCloseConnections: true,
+  })
+  acceptJson(server, settings, maxStoredJsonDepth)
+  server.setReplySerializer(formatJson)
+  server.setErrorHandler<FastifyError>((thrown, _request, reply) => {
+    const error = toStorageError(thrown)
+    const status = error instanceof BackendError || error instanceof GatewayError ? error.status : (error.statusCode ?? 500)
+    // An error of a back end itself, such as an unavailable directory, goes to the caller, who logs it as a failure.
+    if (thrown instanceof BackendError) {
+      if (status >= 500) log.info({ status, problem: thrown.message }, 'an embedded back end refused what it was asked')
+    } else if (status >= 500) {
+      log.error({ err: thrown }, 'an embedded back end failed')
+    }
+    const fields = error instanceof BackendError ? error.fields : {}
+    return reply.code(status).send(errorBody(status, error.message, { exception: error.name, ...fields }))
+  })
+  server.setNotFoundHandler((request, reply) => {
+    reply.code(404).send(errorBody(404, `No ${request.method} operation has this path.`, { exception: 'NotFound' }))
+  })
+  return server
+}
+
+function migrateAll(db: DatabaseSync, { service, migrations, partMigrations = {} }: Backend): void {
+  migrate(db, service, migrations)
+  for (const [part, ofPart] of Object.entries(partMigrations)) migrate(db, `${service}/${part}`, ofPart)
+}
+
+/** @param opened The back ends so far, and later all of them */
+function toContext(
+  service: ServiceName,
+  opened: ReadonlyMap<ServiceName, OpenBackend>,
+  { backends, db, call, settings, log, ...options }: BackendServerOptions,
+): BackendContext {
+  const isEmbedded = (other: ServiceName) => backends.some((each) => each.service === other)
+  return {
+    db,
+    now: options.now ?? Date.now,
+    steady: options.steady ?? options.now ?? (() => performance.now()),
+    log: log.child({ service }),
+    call: (other, request) =>
+      call(other, isEmbedded(other) ? { ...request, headers: { ...request.headers, [backendHeader]: 'true' } } : request),
+    isEmbedded,
+    versionOf: (other) => opened.get(other)?.version?.(),
+    buildersOf: (provider) => opened.get('clouddriver')?.builders?.(provider),
+    settings,
+    stateChanged: () => options.onStateChanged?.(service),
+    permissionsChanged: options.onPermissionsChanged ?? (() => {}),
+    permissionVersion: options.permissionVersion,
   }
 }
 

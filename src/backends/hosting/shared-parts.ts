@@ -4,6 +4,7 @@
  */
 import { createHash } from 'node:crypto'
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import { LRUCache } from 'lru-cache'
 import { isObject, type JsonObject } from '../../json/values.ts'
 
 interface SplitDocument {
@@ -58,8 +59,7 @@ export class SharedPartStore {
   readonly #use: StatementSync
   readonly #list: StatementSync
   readonly #text: StatementSync
-  readonly #kept = new Map<string, { value: unknown; length: number }>()
-  #keptLength = 0
+  readonly #kept = new LRUCache<string, { value: unknown }>({ maxSize: maxKeptLength })
 
   constructor(db: DatabaseSync, { prefix, parse, format }: SharedPartsOptions) {
     this.#parse = parse
@@ -117,13 +117,7 @@ export class SharedPartStore {
     if (kept !== undefined) return kept.value
     const text = String(this.#text.get(digest)?.['text'])
     const value = this.#parse(text)
-    this.#kept.set(digest, { value, length: text.length })
-    this.#keptLength += text.length
-    for (const [oldest, { length }] of this.#kept) {
-      if (this.#keptLength <= maxKeptLength) break
-      this.#kept.delete(oldest)
-      this.#keptLength -= length
-    }
+    this.#kept.set(digest, { value }, { size: Math.max(1, text.length) })
     return value
   }
 }

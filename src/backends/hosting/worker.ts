@@ -11,11 +11,11 @@ import { keepMemorySmall } from '../../telemetry/memory.ts'
 import type { EngineState } from '../../telemetry/metrics.ts'
 import type { ServiceTls } from '../../upstreams/service-tls.ts'
 import type { ServiceAddress, ServiceName } from '../../upstreams/services.ts'
-import { countStateChange, countWrites, statePartOf } from '../../upstreams/state-counts.ts'
+import { countStateChange, countWrites, readStateCount, statePartOf } from '../../upstreams/state-counts.ts'
 import { embeddedBackends } from '../all.ts'
 import type { BackendSettings } from '../backend.ts'
 import { createServiceCalls } from './call-service.ts'
-import { countPermissionChange, countPermissionWrites, readPermissionVersion } from './permission-version.ts'
+import { countPermissionWrites } from './permission-version.ts'
 import { createBackendServer } from './server.ts'
 import { passTraceOn } from './trace-context.ts'
 
@@ -28,17 +28,13 @@ export interface WorkerInput {
   /** Where every enabled service is, embedded ones included, for calls between services. */
   services: Partial<Record<ServiceName, ServiceAddress>>
   /** For calls to external ones. */
-  serviceTls: ServiceTls | undefined
+  serviceTls?: ServiceTls | undefined
   settings: BackendSettings
   logLevel: string
   /** Whether calls carry the trace context of the request that causes them. */
   traces: boolean
-  /** Counts changes of permissions. */
-  permissionVersion: SharedArrayBuffer
   /** Counts changes of everything. */
   stateCounts: SharedArrayBuffer
-  /** Whether the gateway tells other processes about them. */
-  announcesPermissions: boolean
 }
 
 /** Messages of the worker: it listens, the state that the gateway asked for, a change of permissions, a log record as JSON. */
@@ -76,7 +72,7 @@ interface GatewayPort {
 export async function serveBackends(input: WorkerInput, { tell, onOrder, onClosed }: GatewayPort): Promise<void> {
   const db = openDatabase(join(input.dataDir, 'backends.db'))
   const calls = createServiceCalls({ services: input.services, tls: input.serviceTls, timeoutMs: callTimeoutMs, maxAnswerBytes })
-  const announcements = input.announcesPermissions ? createAnnouncements(tell) : undefined
+  const announcements = createAnnouncements(tell)
   const traced = input.traces ? passTraceOn(calls.call) : undefined
   const { server, start, observe } = createBackendServer({
     backends: embeddedBackends.filter(({ service }) => input.embedded.includes(service)),
@@ -86,14 +82,14 @@ export async function serveBackends(input: WorkerInput, { tell, onOrder, onClose
     log: createWorkerLog(input.logLevel, (line) => tell({ kind: 'log', line })),
     onStateChanged: (service) => countStateChange(input.stateCounts, statePartOf(service)),
     onPermissionsChanged: () => {
-      countPermissionChange(input.permissionVersion)
-      void announcements?.announce()
+      countStateChange(input.stateCounts, 'permissions')
+      void announcements.announce()
     },
-    permissionVersion: () => readPermissionVersion(input.permissionVersion),
+    permissionVersion: () => readStateCount(input.stateCounts, 'permissions'),
   })
   traced?.watch(server)
   countWrites(server, input.stateCounts)
-  countPermissionWrites(server, input.permissionVersion, announcements?.announce)
+  countPermissionWrites(server, input.stateCounts, announcements.announce)
   rmSync(input.socketPath, { force: true })
   await server.listen({ path: input.socketPath, listenTextResolver: () => 'the embedded back ends are ready' })
   chmodSync(input.socketPath, 0o600)
@@ -110,7 +106,7 @@ export async function serveBackends(input: WorkerInput, { tell, onOrder, onClose
   tell({ kind: 'listening' })
   onOrder((order) => {
     if (order === 'observe') return tell({ kind: 'observed', state: observe() })
-    if (order !== 'stop') return announcements?.end(order.announced)
+    if (order !== 'stop') return announcements.end(order.announced)
     void server.close().then(async () => {
       calls.close()
       db.close()

@@ -1,11 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fastify from 'fastify'
-import {
-  countPermissionWrites,
-  createPermissionVersion,
-  readPermissionVersion,
-} from '../../../src/backends/hosting/permission-version.ts'
+import { countPermissionWrites } from '../../../src/backends/hosting/permission-version.ts'
+import { createStateCounts, readStateCount } from '../../../src/upstreams/state-counts.ts'
 
 const requests = [
   ['POST', '/front50/v2/applications', 1],
@@ -21,12 +18,12 @@ for (const [method, url, counted] of requests) {
   test(`${method} ${url} ${counted === 1 ? 'counts' : 'does not count'} as a change of permissions`, async (t) => {
     const server = fastify()
     t.after(() => server.close())
-    const memory = createPermissionVersion()
-    countPermissionWrites(server, memory, undefined)
+    const memory = createStateCounts()
+    countPermissionWrites(server, memory, async () => {})
     server.route({ method, url, handler: async () => ({}) })
 
     await server.inject({ method, url })
 
-    assert.equal(readPermissionVersion(memory), counted)
+    assert.equal(readStateCount(memory, 'permissions'), counted)
   })
 }
