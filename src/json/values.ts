@@ -32,6 +32,13 @@ export function textOf(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined
 }
 
+/** The fields that are not undefined. */
+export function definedOf<T extends object>(value: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
+  return Object.fromEntries(Object.entries(value).filter(([, field]) => field !== undefined)) as Partial<T> as {
+    [K in keyof T]?: Exclude<T[K], undefined>
+  }
+}
+
 /** A field of the object itself, never of its prototype: names may come from strangers. */
 export function fieldOf(value: unknown, name: string): unknown {
   return isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined

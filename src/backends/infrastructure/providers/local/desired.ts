@@ -249,6 +249,16 @@ export class Desired {
     return [...(this.#ofGroup.get(placeKey(group))?.values() ?? [])]
   }
 
+  /** Those that count for the capacity: all but the ones that leave. */
+  stayingInstances(group: Place): LocalInstance[] {
+    return this.instancesOf(group).filter(({ leaving }) => leaving === undefined)
+  }
+
+  /** The server group of an instance, unless it was detached. */
+  groupOf({ account, region, group }: LocalInstance): LocalGroup | undefined {
+    return group === undefined ? undefined : this.groupAt(account, region, group)
+  }
+
   put<K extends keyof Kinds>(kind: K, document: Kinds[K]): void {
     const key = keyOf(kind, document)
     this.#record(kind, key)

@@ -18,15 +18,8 @@ import { Desired } from './desired.ts'
 import { toSecurityGroup } from './firewalls.ts'
 import { createImageReads, imageRoutes } from './local-images.ts'
 import { toNetworkViews, toSubnetViews } from './machine.ts'
-import { creationOperations } from './operations/create.ts'
-import { localImageOperations } from './operations/images.ts'
-import { localInstanceOperations } from './operations/instances.ts'
-import { localJobOperations } from './operations/jobs.ts'
-import { localLoadBalancerOperations } from './operations/load-balancers.ts'
+import { openOperations } from './operations/all.ts'
 import type { OperationParts } from './operations/parts.ts'
-import { localSecurityGroupOperations } from './operations/security-groups.ts'
-import { localServerGroupOperations } from './operations/server-groups.ts'
-import { localSnapshotOperations } from './operations/snapshots.ts'
 import { InstancePorts } from './ports.ts'
 import { toActivityView } from './reading.ts'
 import { isShownJob, Readings } from './readings.ts'
@@ -89,16 +82,7 @@ export function openLocalProvider(
     get version() {
       return `${epoch}.${desired.revision}`
     },
-    operations: {
-      ...creationOperations(parts),
-      ...localServerGroupOperations(parts),
-      ...localInstanceOperations(parts),
-      ...localLoadBalancerOperations(parts),
-      ...localSecurityGroupOperations(parts),
-      ...localJobOperations(parts),
-      ...localImageOperations(parts),
-      ...localSnapshotOperations(parts),
-    },
+    operations: openOperations(parts),
     serverGroups(application) {
       const groups = application === undefined ? desired.all('groups') : desired.groupsOf(application)
       return [...groups].map((group) => readings.serverGroup(group))

@@ -1,18 +1,35 @@
 /** Instances of a server group: as many as desired, spread over its zones. */
-import type { Activity, LocalGroup, LocalInstance } from '../desired.ts'
+import { z } from 'zod'
+import type { Activity, LocalCapacity, LocalGroup, LocalInstance } from '../desired.ts'
 import { loopback } from '../machine.ts'
-import type { OperationParts } from './parts.ts'
+import { countField, type OperationParts, optional } from './parts.ts'
 
 const keptActivities = 100
 
-/** Those that count for the capacity: all but the ones that leave. */
-export function stayingInstances({ desired }: Pick<OperationParts, 'desired'>, group: LocalGroup): LocalInstance[] {
-  return desired.instancesOf(group).filter(({ leaving }) => leaving === undefined)
+const count = optional(countField)
+export const capacityField = optional(z.looseObject({ min: count, max: count, desired: count }))
+export type GivenCapacity = z.output<typeof capacityField>
+
+/** Parts that are not given stay as they are, or follow from the others. */
+export function toCapacity(given: GivenCapacity, current?: LocalCapacity): LocalCapacity {
+  const { min, max, desired } = given ?? {}
+  const others = desired ?? min ?? max ?? 1
+  return {
+    min: min ?? current?.min ?? others,
+    max: max ?? current?.max ?? others,
+    desired: desired ?? current?.desired ?? others,
+  }
+}
+
+/** @returns what is wrong with it */
+export function checkCapacity({ min, max, desired }: LocalCapacity): string | undefined {
+  if (min <= desired && desired <= max) return undefined
+  return `capacity: min ${min}, desired ${desired} and max ${max} do not fit: min ≤ desired ≤ max must hold.`
 }
 
 /** How many instances are missing if so many leave. */
-export function missingCount(parts: OperationParts, group: LocalGroup, leaving = 0): number {
-  return Math.max(0, group.capacity.desired - (stayingInstances(parts, group).length - leaving))
+export function missingCount({ desired }: OperationParts, group: LocalGroup, leaving = 0): number {
+  return Math.max(0, group.capacity.desired - (desired.stayingInstances(group).length - leaving))
 }
 
 /** @throws {Error} when the account has too few free ports, or cannot run programs */
@@ -27,12 +44,12 @@ export async function findPorts(parts: OperationParts, account: string, needed: 
 /**
  * Stores the server group and adds or removes instances until there are as many as desired. Within a change.
  *
- * @param ports One for each instance that is missing
+ * @param ports One for each instance that is missing; those of new instances are taken from the list
  * @param cause For the scaling activities
  */
-export function fit(parts: OperationParts, group: LocalGroup, ports: readonly number[], cause: string): void {
+export function fit(parts: OperationParts, group: LocalGroup, ports: number[], cause: string): void {
   const { desired } = parts
-  const staying = stayingInstances(parts, group)
+  const staying = desired.stayingInstances(group)
   const activities: Activity[] = []
   const note = (description: string, zone: string) => {
     activities.unshift({ id: parts.newId(), atMs: parts.context.now(), description, cause, zone })
@@ -41,10 +58,9 @@ export function fit(parts: OperationParts, group: LocalGroup, ports: readonly nu
     dismiss(parts, instance)
     note(`Terminating instance: ${instance.id}`, instance.zone)
   }
-  const placed = [...staying]
-  for (const port of ports.slice(0, Math.max(0, group.capacity.desired - staying.length))) {
-    const instance = createInstance(parts, group, port, emptiestZone(group.zones, placed))
-    placed.push(instance)
+  for (const port of ports.splice(0, missingCount(parts, group))) {
+    const instance = createInstance(parts, group, port, emptiestZone(group.zones, staying))
+    staying.push(instance)
     desired.put('instances', instance)
     note(`Launching a new instance: ${instance.id}`, instance.zone)
   }
@@ -52,7 +68,7 @@ export function fit(parts: OperationParts, group: LocalGroup, ports: readonly nu
 }
 
 /** No new requests from now on; the reconciler does the rest. Within a change. */
-export function dismiss({ desired, context }: Pick<OperationParts, 'desired' | 'context'>, instance: LocalInstance): void {
+export function dismiss({ desired, context }: OperationParts, instance: LocalInstance): void {
   if (instance.leaving !== undefined) return
   desired.put('instances', { ...instance, leaving: { stage: 'draining', sinceMs: context.now(), revision: undefined } })
 }
@@ -91,18 +107,4 @@ function createInstance({ newId, context }: OperationParts, group: LocalGroup, p
     program: { ...program, digest: image.digest, instanceType, startedFor: name },
     leaving: undefined,
   }
-}
-
-/** Server groups that share a name but for their sequence. */
-export function clusterGroups(
-  { desired }: Pick<OperationParts, 'desired'>,
-  account: string,
-  region: string,
-  cluster: string,
-): LocalGroup[] {
-  const [application = ''] = cluster.split('-', 1)
-  const isOfCluster = ({ name }: LocalGroup) => name.replace(/-v\d{3,6}$/, '') === cluster
-  return [...desired.groupsOf(application)].filter(
-    (group) => group.account === account && group.region === region && isOfCluster(group),
-  )
 }

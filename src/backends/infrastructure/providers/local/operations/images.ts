@@ -2,67 +2,68 @@
 import { z } from 'zod'
 import { type JsonObject, textsOf } from '../../../../../json/values.ts'
 import type { StoredImage } from '../../../../images/image-store.ts'
-import { accountOf, type OperationTypes } from '../../../operation-type.ts'
+import { accountOf } from '../../../operation-type.ts'
 import { findImage, ownersOf, removeImage } from '../local-images.ts'
-import { commitChange, defineOperation, type OperationParts, optionalTextPart, textMap, textsField } from './parts.ts'
+import { defineOperation, type LocalOperations, type OperationParts, optionalTextPart, textMap, textsField } from './parts.ts'
 
-const Names = z.looseObject({
+const Names = z.object({
   imageNames: textsField,
   amiName: optionalTextPart,
   imageName: optionalTextPart,
   imageId: optionalTextPart,
 })
 
-export function localImageOperations(parts: OperationParts): OperationTypes {
-  const { images, desired, settings } = parts
-
-  /** The image as the account in the description has it. */
-  const find = (name: string, description: JsonObject): StoredImage | undefined => {
-    const account = accountOf(description)
-    return account === undefined ? undefined : findImage(images, name, account)
-  }
-  const ownersOfEach = (names: readonly string[], description: JsonObject): string[] =>
-    names.flatMap((name) => {
-      const image = find(name, description)
-      return image === undefined ? [] : ownersOf(image, settings)
+const upsertImageTags = defineOperation({
+  fields: { ...Names.shape, tags: textMap },
+  accounts: (description, parts) => ownersOfEach(namesOf(Names.safeParse(description).data ?? {}), description, parts),
+  check: ({ fields, description, images }) => {
+    const names = namesOf(fields)
+    return [
+      names.length === 0 && 'imageNames: it is missing or empty.',
+      names.map((name) => find(name, description, images) === undefined && `imageNames: the image "${name}" does not exist.`),
+    ]
+  },
+  run: ({ fields, description, images, run, change }) => {
+    change(() => {
+      for (const name of namesOf(fields)) {
+        const image = find(name, description, images)
+        if (image !== undefined) images.setTags(image, fields.tags ?? {})
+        run.note(image === undefined ? `The image ${name} does not exist any more.` : `Tagged ${image.id}.`)
+      }
     })
+  },
+})
 
-  const upsertImageTags = defineOperation({
-    fields: Names.extend({ tags: textMap }),
-    accounts: (description) => ownersOfEach(namesOf(Names.safeParse(description).data ?? {}), description),
-    check: (fields, description) => {
-      const names = namesOf(fields)
-      if (names.length === 0) return ['imageNames: it is missing or empty.']
-      return names
-        .filter((name) => find(name, description) === undefined)
-        .map((name) => `imageNames: the image "${name}" does not exist.`)
-    },
-    run: (fields, run, description) => {
-      commitChange(parts, run, () => {
-        for (const name of namesOf(fields)) {
-          const image = find(name, description)
-          if (image !== undefined) images.setTags(image, fields.tags ?? {})
-          run.note(image === undefined ? `The image ${name} does not exist any more.` : `Tagged ${image.id}.`)
-        }
-      })
-    },
+const deleteImage = defineOperation({
+  fields: { imageId: optionalTextPart },
+  accounts: (description, parts) => ownersOfEach(textsOf([description['imageId']]), description, parts),
+  check: ({ fields }) => [fields.imageId === undefined && 'imageId: it is missing.'],
+  run: ({ fields: { imageId = '' }, description, images, desired, run }) => {
+    const image = find(imageId, description, images)
+    if (image === undefined) return run.note(`The image ${imageId} does not exist: nothing is to be done.`)
+    removeImage(image, images, desired)
+    run.note(`Deleted the image ${image.id}.`)
+  },
+})
+
+/** The image as the account in the description has it. */
+function find(name: string, description: JsonObject, images: OperationParts['images']): StoredImage | undefined {
+  const account = accountOf(description)
+  return account === undefined ? undefined : findImage(images, name, account)
+}
+
+function ownersOfEach(names: readonly string[], description: JsonObject, { images, settings }: OperationParts): string[] {
+  return names.flatMap((name) => {
+    const image = find(name, description, images)
+    return image === undefined ? [] : ownersOf(image, settings)
   })
-
-  const deleteImage = defineOperation({
-    fields: z.looseObject({ imageId: optionalTextPart }),
-    accounts: (description) => ownersOfEach(textsOf([description['imageId']]), description),
-    check: ({ imageId }) => (imageId === undefined ? ['imageId: it is missing.'] : []),
-    run: ({ imageId = '' }, run, description) => {
-      const image = find(imageId, description)
-      if (image === undefined) return run.note(`The image ${imageId} does not exist: nothing is to be done.`)
-      removeImage(image, images, desired)
-      run.note(`Deleted the image ${image.id}.`)
-    },
-  })
-
-  return { upsertImageTags, deleteImage }
 }
 
 function namesOf({ imageNames, imageName, amiName, imageId }: Partial<z.output<typeof Names>>): string[] {
   return imageNames ?? [imageName ?? amiName ?? imageId].filter((name) => name !== undefined)
+}
+
+export const imageOperations: LocalOperations = {
+  upsertImageTags,
+  deleteImage,
 }

@@ -1,220 +1,133 @@
 /** Operations on single instances. */
 import { z } from 'zod'
 import { type JsonObject, listOf } from '../../../../../json/values.ts'
-import type { OperationRun, OperationTypes } from '../../../operation-type.ts'
-import type { LocalGroup, LocalInstance } from '../desired.ts'
+import type { Desired, LocalGroup, LocalInstance } from '../desired.ts'
 import { balancersOf } from '../wanted.ts'
-import { dismiss, findPorts, fit, missingCount, stayingInstances } from './fleet.ts'
-import { commitChange, defineOperation, flagField, type OperationParts, optionalTextPart, placeOf, textsField } from './parts.ts'
-import { findGroup, requireBalancer, targetResources } from './server-groups.ts'
+import { dismiss, findPorts, fit, missingCount } from './fleet.ts'
+import {
+  defineOperation,
+  flagField,
+  type LocalOperation,
+  type LocalOperations,
+  type OperationParts,
+  optional,
+  optionalTextPart,
+  type Problems,
+  placeOf,
+  type Running,
+  type Submission,
+  textsField,
+} from './parts.ts'
+import { findGroup, nameOfTarget, onServerGroup, requireBalancers, target, targetResources } from './server-groups.ts'
 
-const ids = z
-  .array(z.string().trim().min(1, 'it must not be blank'))
-  .nullish()
-  .transform((value) => value ?? [])
-const target = { serverGroupName: optionalTextPart, asgName: optionalTextPart }
+const ids = optional(z.array(z.string().trim().min(1, 'it must not be blank'))).transform((value) => value ?? [])
+const fields = { ...target, instanceIds: ids }
 
-export function localInstanceOperations(parts: OperationParts): OperationTypes {
-  const { desired, settings } = parts
+interface InstanceFields {
+  readonly instanceIds: readonly string[]
+}
 
-  /** Instances belong to applications by their server groups, whatever else the description names; load balancers by their names. */
-  const resources = (description: JsonObject): unknown[] => {
-    const listed = [description['instanceIds'], [description['instance']]].flat(2)
-    const groups = listed.flatMap((id) =>
-      typeof id === 'string' ? (desired.get('instances', id)?.program.startedFor ?? []) : [],
-    )
-    return [...targetResources(description), ...groups, ...listOf(description['loadBalancerNames'])]
-  }
+/** Instances belong to applications by their server groups, whatever else the description names; load balancers by their names. */
+function resources(description: JsonObject, { desired }: OperationParts): unknown[] {
+  const listed = [description['instanceIds'], [description['instance']]].flat(2)
+  const groups = listed.flatMap((id) => (typeof id === 'string' ? (desired.get('instances', id)?.program.startedFor ?? []) : []))
+  return [...targetResources(description), ...groups, ...listOf(description['loadBalancerNames'])]
+}
 
-  const checkIds = ({ instanceIds }: { instanceIds: readonly string[] }, description: JsonObject): string[] => {
-    placeOf(description, settings)
-    return instanceIds.length === 0 ? ['instanceIds: it is missing or empty.'] : []
-  }
+function check(submission: Submission<InstanceFields>): Problems {
+  placeOf(submission)
+  return [submission.fields.instanceIds.length === 0 && 'instanceIds: it is missing or empty.']
+}
 
-  /** Those of the account and region that are not on their way out; others are noted. */
-  function findInstances(instanceIds: readonly string[], description: JsonObject, run: OperationRun): LocalInstance[] {
-    const { account, region } = placeOf(description, settings)
-    return [...new Set(instanceIds)].flatMap((id) => {
-      const found = desired.get('instances', id)
-      const isHere = found?.account === account.name && found.region === region.name && found.leaving === undefined
-      if (!isHere) run.note(`The instance ${id} does not exist in ${account.name}/${region.name}.`)
-      return isHere ? found : []
-    })
-  }
+/** Those of the account and region that are not on their way out; others are noted. */
+function findInstances(running: Running<InstanceFields>): LocalInstance[] {
+  const { account, region } = placeOf(running)
+  return [...new Set(running.fields.instanceIds)].flatMap((id) => {
+    const found = running.desired.get('instances', id)
+    const isHere = found?.account === account.name && found.region === region.name && found.leaving === undefined
+    if (!isHere) running.run.note(`The instance ${id} does not exist in ${account.name}/${region.name}.`)
+    return isHere ? found : []
+  })
+}
 
-  function groupOf({ account, region, group }: LocalInstance): LocalGroup | undefined {
-    return group === undefined ? undefined : desired.groupAt(account, region, group)
-  }
+function namesOf(instances: readonly LocalInstance[]): string {
+  return instances.map(({ id }) => id).join(', ')
+}
 
-  /** Removes instances; their server groups replace them. */
-  async function replace(instances: readonly LocalInstance[], run: OperationRun, cause: string): Promise<void> {
-    const byGroup = Map.groupBy(instances, groupOf)
-    const needed = [...byGroup].map(([group, gone]) => (group === undefined ? 0 : missingCount(parts, group, gone.length)))
-    const [account = ''] = instances.map((instance) => instance.account)
+const terminateInstances = defineOperation({
+  fields,
+  resources,
+  check,
+  run: async (running) => {
+    const { desired, run, change } = running
+    const found = findInstances(running)
+    const [first] = found
+    if (first === undefined) return
+    run.note(`Terminating ${namesOf(found)}.`)
+    const byGroup = Map.groupBy(found, (instance) => desired.groupOf(instance))
+    const needed = [...byGroup].map(([group, gone]) => (group === undefined ? 0 : missingCount(running, group, gone.length)))
     const ports = await findPorts(
-      parts,
-      account,
+      running,
+      first.account,
       needed.reduce((sum, each) => sum + each, 0),
     )
-    commitChange(parts, run, () => {
-      for (const instance of instances) dismiss(parts, instance)
+    change(() => {
+      for (const instance of found) dismiss(running, instance)
       for (const group of byGroup.keys()) {
-        if (group !== undefined) fit(parts, group, ports.splice(0, missingCount(parts, group)), cause)
+        if (group !== undefined) fit(running, group, ports, 'Instances were terminated by a user.')
       }
     })
-  }
+  },
+})
 
-  const terminateInstances = defineOperation({
-    fields: z.looseObject({ instanceIds: ids, ...target }),
-    resources,
-    check: checkIds,
-    run: async ({ instanceIds }, run, description) => {
-      const found = findInstances(instanceIds, description, run)
-      if (found.length === 0) return
-      run.note(`Terminating ${found.map(({ id }) => id).join(', ')}.`)
-      await replace(found, run, 'Instances were terminated by a user.')
-    },
-  })
-
-  const terminateInstanceAndDecrementServerGroup = defineOperation({
-    fields: z.looseObject({
-      ...target,
-      instance: optionalTextPart,
-      adjustMinIfNecessary: flagField,
-      setMaxToNewDesired: flagField,
-    }),
-    resources,
-    check: ({ instance }, description) => {
-      placeOf(description, settings)
-      return instance === undefined ? ['instance: it is missing.'] : []
-    },
-    run: (fields, run, description) => {
-      const group = findGroup(fields, description, parts)
-      const found = group && stayingInstances(parts, group).find(({ id }) => id === fields.instance)
-      if (group === undefined || found === undefined) {
-        throw new Error(
-          `The instance ${fields.instance} is not in the server group ${fields.serverGroupName ?? fields.asgName ?? ''}.`,
-        )
-      }
-      const shrunk = shrink(group, 1, fields)
-      commitChange(parts, run, () => {
-        run.note(`Terminating ${found.id} and shrinking ${group.name} to ${shrunk.capacity.desired}.`)
-        dismiss(parts, found)
-        fit(parts, shrunk, [], `The instance ${found.id} was terminated by a user, without replacement.`)
-      })
-    },
-  })
-
-  const detachInstances = defineOperation({
-    fields: z.looseObject({
-      ...target,
-      instanceIds: ids,
-      decrementDesiredCapacity: flagField,
-      terminateDetachedInstances: flagField,
-      adjustMinIfNecessary: flagField,
-    }),
-    resources,
-    check: checkIds,
-    run: async (fields, run, description) => {
-      const group = findGroup(fields, description, parts, run)
-      if (group === undefined) return
-      const chosen = stayingInstances(parts, group).filter(({ id }) => fields.instanceIds.includes(id))
-      if (chosen.length === 0) return run.note('None of the instances is in the server group: nothing is to be done.')
-      const rest = fields.decrementDesiredCapacity ? shrink(group, chosen.length, fields) : group
-      const ports = await findPorts(parts, group.account, missingCount(parts, rest, chosen.length))
-      commitChange(parts, run, () => {
-        for (const instance of chosen) {
-          if (fields.terminateDetachedInstances) dismiss(parts, instance)
-          else desired.put('instances', { ...instance, group: undefined, isOut: group.isDisabled || instance.isOut })
-        }
-        run.note(`Detached from ${group.name}: ${chosen.map(({ id }) => id).join(', ')}.`)
-        fit(parts, rest, ports, 'Instances were detached by a user.')
-      })
-    },
-  })
-
-  const rebootInstances = defineOperation({
-    fields: z.looseObject({ instanceIds: ids }),
-    resources,
-    check: checkIds,
-    run: ({ instanceIds }, run, description) => {
-      const found = findInstances(instanceIds, description, run)
-      if (found.length === 0) return
-      commitChange(parts, run, () => {
-        for (const instance of found) desired.put('instances', { ...instance, generation: instance.generation + 1 })
-        run.note(`Restarting ${found.map(({ id }) => id).join(', ')} in place.`)
-      })
-    },
-  })
-
-  /** Into or out of load balancers, each instance by itself. */
-  const register = (isRegistered: boolean) =>
-    defineOperation({
-      fields: z.looseObject({ instanceIds: ids, loadBalancerNames: textsField, ...target }),
-      resources,
-      check: checkIds,
-      run: (fields, run, description) => {
-        const found = findInstances(fields.instanceIds, description, run)
-        const { account, region } = placeOf(description, settings)
-        const ofGroup = findGroup(fields, description, parts)?.loadBalancers ?? []
-        const names = fields.loadBalancerNames ?? ofGroup
-        for (const name of names) requireBalancer(parts, account.name, region.name, name)
-        if (names.length === 0 || found.length === 0) return run.note('No load balancer is meant: nothing is to be done.')
-        commitChange(parts, run, () => {
-          for (const instance of found) {
-            desired.put('instances', isRegistered ? registered(instance, names) : deregistered(instance, names))
-          }
-          run.note(
-            `${isRegistered ? 'Registered with' : 'Deregistered from'} ${names.join(', ')}: ${found.map(({ id }) => id).join(', ')}.`,
-          )
-        })
-      },
-    })
-
-  function registered(instance: LocalInstance, names: readonly string[]): LocalInstance {
-    const own = balancersOf(desired, instance)
-    return {
-      ...instance,
-      deregistered: instance.deregistered.filter((name) => !names.includes(name)),
-      registered: [...instance.registered, ...names.filter((name) => !own.includes(name))],
+const terminateInstanceAndDecrementServerGroup = defineOperation({
+  fields: { ...target, instance: optionalTextPart, adjustMinIfNecessary: flagField, setMaxToNewDesired: flagField },
+  resources,
+  check: (submission) => {
+    placeOf(submission)
+    return [submission.fields.instance === undefined && 'instance: it is missing.']
+  },
+  run: (running) => {
+    const { fields, desired, run, change } = running
+    const group = findGroup(running)
+    const found = group && desired.stayingInstances(group).find(({ id }) => id === fields.instance)
+    if (group === undefined || found === undefined) {
+      throw new Error(`The instance ${fields.instance} is not in the server group ${nameOfTarget(fields) ?? ''}.`)
     }
-  }
-
-  /** It stays listed with those of its server group, out of service. */
-  function deregistered(instance: LocalInstance, names: readonly string[]): LocalInstance {
-    const others = instance.registered.filter((name) => !names.includes(name))
-    const own = balancersOf(desired, { ...instance, registered: [] })
-    const left = own.filter((name) => names.includes(name) && !instance.deregistered.includes(name))
-    return { ...instance, registered: others, deregistered: [...instance.deregistered, ...left] }
-  }
-
-  const discover = (isFound: boolean) =>
-    defineOperation({
-      fields: z.looseObject({ instanceIds: ids, ...target }),
-      resources,
-      check: checkIds,
-      run: ({ instanceIds }, run, description) => {
-        const found = findInstances(instanceIds, description, run)
-        if (found.length === 0) return
-        commitChange(parts, run, () => {
-          for (const instance of found) desired.put('instances', { ...instance, isOutOfDiscovery: !isFound })
-          run.note(`${isFound ? 'In' : 'Out of'} service for discovery: ${found.map(({ id }) => id).join(', ')}.`)
-        })
-      },
+    const shrunk = shrink(group, 1, fields)
+    change(() => {
+      run.note(`Terminating ${found.id} and shrinking ${group.name} to ${shrunk.capacity.desired}.`)
+      dismiss(running, found)
+      fit(running, shrunk, [], `The instance ${found.id} was terminated by a user, without replacement.`)
     })
+  },
+})
 
-  return {
-    terminateInstances,
-    terminateInstanceAndDecrementServerGroup,
-    terminateInstanceAndDecrementAsg: terminateInstanceAndDecrementServerGroup,
-    detachInstances,
-    rebootInstances,
-    registerInstancesWithLoadBalancer: register(true),
-    deregisterInstancesFromLoadBalancer: register(false),
-    enableInstancesInDiscovery: discover(true),
-    disableInstancesInDiscovery: discover(false),
-  }
-}
+const detachInstances = onServerGroup({
+  fields: {
+    ...fields,
+    decrementDesiredCapacity: flagField,
+    terminateDetachedInstances: flagField,
+    adjustMinIfNecessary: flagField,
+  },
+  resources,
+  check,
+  run: async (group, running) => {
+    const { fields, desired, run, change } = running
+    const chosen = desired.stayingInstances(group).filter(({ id }) => fields.instanceIds.includes(id))
+    if (chosen.length === 0) return run.note('None of the instances is in the server group: nothing is to be done.')
+    const rest = fields.decrementDesiredCapacity ? shrink(group, chosen.length, fields) : group
+    const ports = await findPorts(running, group.account, missingCount(running, rest, chosen.length))
+    change(() => {
+      for (const instance of chosen) {
+        if (fields.terminateDetachedInstances) dismiss(running, instance)
+        else desired.put('instances', { ...instance, group: undefined, isOut: group.isDisabled || instance.isOut })
+      }
+      run.note(`Detached from ${group.name}: ${namesOf(chosen)}.`)
+      fit(running, rest, ports, 'Instances were detached by a user.')
+    })
+  },
+})
 
 /** @throws {Error} when its minimum forbids it */
 function shrink(
@@ -230,4 +143,84 @@ function shrink(
     )
   }
   return { ...group, capacity: { desired, min: Math.min(min, desired), max: setMaxToNewDesired === true ? desired : max } }
+}
+
+/** Changes each of the instances by itself. */
+function onInstances(change: (instance: LocalInstance) => LocalInstance, words: string): LocalOperation {
+  return defineOperation({
+    fields,
+    resources,
+    check,
+    run: (running) => {
+      const found = findInstances(running)
+      if (found.length === 0) return
+      running.change(() => {
+        for (const instance of found) running.desired.put('instances', change(instance))
+        running.run.note(`${words}: ${namesOf(found)}.`)
+      })
+    },
+  })
+}
+
+const rebootInstances = onInstances((instance) => ({ ...instance, generation: instance.generation + 1 }), 'Restarting in place')
+const enableInstancesInDiscovery = onInstances(
+  (instance) => ({ ...instance, isOutOfDiscovery: false }),
+  'In service for discovery',
+)
+const disableInstancesInDiscovery = onInstances(
+  (instance) => ({ ...instance, isOutOfDiscovery: true }),
+  'Out of service for discovery',
+)
+
+/** Into or out of load balancers, each instance by itself. */
+function registration(
+  words: string,
+  change: (instance: LocalInstance, names: readonly string[], desired: Desired) => LocalInstance,
+): LocalOperation {
+  return defineOperation({
+    fields: { ...fields, loadBalancerNames: textsField },
+    resources,
+    check,
+    run: (running) => {
+      const { fields, desired, run } = running
+      const found = findInstances(running)
+      const { account, region } = placeOf(running)
+      const names = fields.loadBalancerNames ?? findGroup(running)?.loadBalancers ?? []
+      requireBalancers(desired, { account: account.name, region: region.name }, names)
+      if (names.length === 0 || found.length === 0) return run.note('No load balancer is meant: nothing is to be done.')
+      running.change(() => {
+        for (const instance of found) desired.put('instances', change(instance, names, desired))
+        run.note(`${words} ${names.join(', ')}: ${namesOf(found)}.`)
+      })
+    },
+  })
+}
+
+const registerInstancesWithLoadBalancer = registration('Registered with', (instance, names, desired) => {
+  const own = balancersOf(desired, instance)
+  return {
+    ...instance,
+    deregistered: instance.deregistered.filter((name) => !names.includes(name)),
+    registered: [...instance.registered, ...names.filter((name) => !own.includes(name))],
+  }
+})
+
+/** It stays listed with those of its server group, out of service. */
+const deregisterInstancesFromLoadBalancer = registration('Deregistered from', (instance, names, desired) => {
+  const others = instance.registered.filter((name) => !names.includes(name))
+  const own = balancersOf(desired, { ...instance, registered: [] })
+  const left = own.filter((name) => names.includes(name) && !instance.deregistered.includes(name))
+  return { ...instance, registered: others, deregistered: [...instance.deregistered, ...left] }
+})
+
+export const instanceOperations: LocalOperations = {
+  terminateInstances,
+  terminateInstanceAndDecrementServerGroup,
+  detachInstances,
+  rebootInstances,
+  enableInstancesInDiscovery,
+  disableInstancesInDiscovery,
+  registerInstancesWithLoadBalancer,
+  deregisterInstancesFromLoadBalancer,
+  terminateInstanceAndDecrementAsg: terminateInstanceAndDecrementServerGroup,
 }

@@ -1,152 +1,152 @@
 /** runJob and destroyJob: commands that run once. */
 import { z } from 'zod'
-import { type JsonObject, objectOf, textOf } from '../../../../../json/values.ts'
+import { objectOf, textOf } from '../../../../../json/values.ts'
 import { describeNameProblem } from '../../../../../names/moniker.ts'
 import { describeRefusal } from '../../../../../settings/standalone.ts'
-import { Command, ImageFile, ProgramLimitsFile } from '../../../../images/image-file.ts'
-import type { OperationTypes } from '../../../operation-type.ts'
+import { Command, ImageFile } from '../../../../images/image-file.ts'
+import type { StoredImage } from '../../../../images/image-store.ts'
 import type { LocalJob } from '../desired.ts'
 import { hasImage } from '../local-images.ts'
 import { toProgram } from '../program.ts'
-import { defaultInstanceType } from './create.ts'
+import { checkInstanceType, defaultInstanceType } from './create.ts'
 import {
-  commitChange,
   defineOperation,
-  environment,
+  type LocalOperations,
   numeric,
-  type OperationParts,
+  optional,
   optionalTextPart,
+  overridesOf,
   placeOf,
-  seconds,
+  programFields,
+  type Submission,
+  type TargetPlace,
   textMap,
 } from './parts.ts'
 
-const command = z
-  .union([Command, z.string().trim().min(1)])
-  .nullish()
-  .transform((value) => (typeof value === 'string' ? ['sh', '-c', value] : (value ?? undefined)))
+const command = optional(z.union([Command, z.string().trim().min(1)]))
+  .transform((value) => (typeof value === 'string' ? ['sh', '-c', value] : value))
   .pipe(Command.optional())
 
-const JobFields = z.looseObject({
+const JobFields = z.object({
+  ...programFields,
   application: optionalTextPart,
   name: optionalTextPart,
   imageId: optionalTextPart,
   image: z.unknown().optional(),
   command,
   cmd: command,
-  env: environment,
-  environment,
-  secrets: environment,
   labels: textMap,
   instanceType: optionalTextPart,
-  limits: ProgramLimitsFile.nullish(),
-  runtimeLimitSecs: numeric(z.number().min(1)).nullish(),
-  stopSeconds: seconds.nullish(),
+  runtimeLimitSecs: optional(numeric(z.number().min(1))),
 })
 type JobFields = z.output<typeof JobFields>
 
-export function localJobOperations(parts: OperationParts): OperationTypes {
-  const { desired, settings, images, users, context, newId } = parts
-
-  const imageOf = ({ imageId, image }: JobFields, account: string) => {
-    const id = imageId ?? textOf(image) ?? textOf(objectOf(image)['imageId'])
-    return { id, image: id === undefined ? undefined : images.get(id, account) }
-  }
-
-  const runJob = defineOperation({
-    fields: JobFields,
-    resources: ({ application }: JsonObject) => [application],
-    check: (fields, description) => {
-      const { account, region } = placeOf(description, settings)
-      const { id, image } = imageOf(fields, account.name)
-      const problem = users.problemOf(account.name)
-      const name =
-        fields.application === undefined ? 'application: it is missing.' : describeNameProblem({ app: fields.application })
-      return [
-        ...(name === undefined ? [] : [name]),
-        ...(id !== undefined && (image === undefined || !hasImage(image, account.name, region.name, settings))
-          ? [`imageId: the account ${account.name} does not have the image "${id}" in ${region.name}.`]
-          : []),
-        ...(id === undefined && commandOf(fields) === undefined
-          ? ['command: it is missing, and no image says what is to run.']
-          : []),
-        ...(id === undefined && context.settings.bakery?.allowsCommands !== true
-          ? [`command: ${describeRefusal('A job without an image')}`]
-          : []),
-        ...(fields.instanceType !== undefined && !account.instanceTypes.includes(fields.instanceType)
-          ? [`instanceType: "${fields.instanceType}" is none of ${account.instanceTypes.join(', ')}.`]
-          : []),
-        ...(problem === undefined ? [] : [problem]),
-      ]
-    },
-    run: (fields, run, description) => {
-      const place = placeOf(description, settings)
-      const { image } = imageOf(fields, place.account.name)
-      const id = `job-${newId().toLowerCase()}`
-      const region = place.region.name
-      const job: LocalJob = {
-        id,
-        name: fields.name ?? id,
-        account: place.account.name,
-        region,
-        application: fields.application ?? '',
-        createdMs: context.now(),
-        timeLimitMs: fields.runtimeLimitSecs ? fields.runtimeLimitSecs * 1000 : undefined,
-        image: image?.id,
-        program: toProgram(image?.program ?? ImageFile.parse({ command: commandOf(fields) }), {
-          command: commandOf(fields),
-          environment: fields.environment ?? fields.env,
-          secrets: fields.secrets,
-          limits: fields.limits ?? undefined,
-          stopSeconds: fields.stopSeconds ?? undefined,
-        }),
-        digest: image?.digest,
-        instanceType: fields.instanceType ?? defaultInstanceType(place, settings.defaultInstanceType),
-        labels: fields.labels ?? {},
-        end: undefined,
-        leavingRevision: undefined,
-      }
-      commitChange(parts, run, () => {
-        desired.put('jobs', job)
-        run.note(`Starting the job ${id} in ${job.account}/${region}.`)
-        run.report({
-          serverGroupNames: [],
-          serverGroupNameByRegion: {},
-          messages: [],
-          deployedNames: [id],
-          deployedNamesByLocation: { [region]: [id] },
-          createdArtifacts: [],
-          deployments: [],
-        })
+const runJob = defineOperation({
+  fields: JobFields.shape,
+  resources: ({ application }) => [application],
+  check: (submission) => {
+    const { fields, users, context } = submission
+    const place = placeOf(submission)
+    const isCommand = imageIdOf(fields) === undefined
+    return [
+      fields.application === undefined ? 'application: it is missing.' : describeNameProblem({ app: fields.application }),
+      checkImage(submission, place),
+      isCommand && commandOf(fields) === undefined && 'command: it is missing, and no image says what is to run.',
+      isCommand && context.settings.bakery?.allowsCommands !== true && `command: ${describeRefusal('A job without an image')}`,
+      checkInstanceType(fields, place),
+      users.problemOf(place.account.name),
+    ]
+  },
+  run: (running) => {
+    const { desired, run, change } = running
+    const job = toJob(running, placeOf(running))
+    const { id, account, region } = job
+    change(() => {
+      desired.put('jobs', job)
+      run.note(`Starting the job ${id} in ${account}/${region}.`)
+      run.report({
+        serverGroupNames: [],
+        serverGroupNameByRegion: {},
+        messages: [],
+        deployedNames: [id],
+        deployedNamesByLocation: { [region]: [id] },
+        createdArtifacts: [],
+        deployments: [],
       })
-    },
-  })
+    })
+  },
+})
 
-  const destroyJob = defineOperation({
-    fields: z.looseObject({ jobName: optionalTextPart, jobId: optionalTextPart }),
-    resources: ({ jobName, jobId, application }: JsonObject) => {
-      const job = desired.get('jobs', textOf(jobId) ?? textOf(jobName) ?? '')
-      return [application, job?.application]
-    },
-    check: ({ jobName, jobId }, description) => {
-      placeOf(description, settings)
-      return (jobId ?? jobName) === undefined ? ['jobName: it is missing.'] : []
-    },
-    run: ({ jobName, jobId }, run, description) => {
-      const { account, region } = placeOf(description, settings)
-      const job = desired.get('jobs', jobId ?? jobName ?? '')
-      const isHere = job?.account === account.name && job.region === region.name && job.leavingRevision === undefined
-      if (job === undefined || !isHere) return run.note(`The job ${jobId ?? jobName} does not exist: nothing is to be done.`)
-      commitChange(parts, run, () => {
-        desired.put('jobs', { ...job, leavingRevision: desired.revision + 1 })
-        run.note(`Stopping the job ${job.id}.`)
-      })
-    },
-  })
+const destroyJob = defineOperation({
+  fields: { jobName: optionalTextPart, jobId: optionalTextPart },
+  resources: ({ jobName, jobId, application }, { desired }) => {
+    const job = desired.get('jobs', textOf(jobId) ?? textOf(jobName) ?? '')
+    return [application, job?.application]
+  },
+  check: (submission) => {
+    placeOf(submission)
+    return [(submission.fields.jobId ?? submission.fields.jobName) === undefined && 'jobName: it is missing.']
+  },
+  run: (running) => {
+    const { fields, desired, run, change } = running
+    const { account, region } = placeOf(running)
+    const id = fields.jobId ?? fields.jobName ?? ''
+    const job = desired.get('jobs', id)
+    const isHere = job?.account === account.name && job.region === region.name && job.leavingRevision === undefined
+    if (!isHere) return run.note(`The job ${id} does not exist: nothing is to be done.`)
+    change(() => {
+      desired.put('jobs', { ...job, leavingRevision: desired.revision + 1 })
+      run.note(`Stopping the job ${id}.`)
+    })
+  },
+})
 
-  return { runJob, destroyJob }
+function imageIdOf({ imageId, image }: JobFields): string | undefined {
+  return imageId ?? textOf(image) ?? textOf(objectOf(image)['imageId'])
+}
+
+function findImage({ fields, images }: Submission<JobFields>, { account }: TargetPlace): StoredImage | undefined {
+  const id = imageIdOf(fields)
+  return id === undefined ? undefined : images.get(id, account.name)
+}
+
+function checkImage(submission: Submission<JobFields>, place: TargetPlace): string | undefined {
+  const id = imageIdOf(submission.fields)
+  const image = findImage(submission, place)
+  const { account, region } = place
+  if (id === undefined || (image !== undefined && hasImage(image, account.name, region.name, submission.settings)))
+    return undefined
+  return `imageId: the account ${account.name} does not have the image "${id}" in ${region.name}.`
 }
 
 function commandOf({ command: given, cmd }: JobFields): string[] | undefined {
   return given ?? cmd
+}
+
+function toJob(submission: Submission<JobFields>, place: TargetPlace): LocalJob {
+  const { fields, settings, context, newId } = submission
+  const image = findImage(submission, place)
+  const id = `job-${newId().toLowerCase()}`
+  const given = commandOf(fields)
+  return {
+    id,
+    name: fields.name ?? id,
+    account: place.account.name,
+    region: place.region.name,
+    application: fields.application ?? '',
+    createdMs: context.now(),
+    timeLimitMs: fields.runtimeLimitSecs && fields.runtimeLimitSecs * 1000,
+    image: image?.id,
+    program: toProgram(image?.program ?? ImageFile.parse({ command: given }), { ...overridesOf(fields), command: given }),
+    digest: image?.digest,
+    instanceType: fields.instanceType ?? defaultInstanceType(place, settings.defaultInstanceType),
+    labels: fields.labels ?? {},
+    end: undefined,
+    leavingRevision: undefined,
+  }
+}
+
+export const jobOperations: LocalOperations = {
+  runJob,
+  destroyJob,
 }

@@ -4,11 +4,12 @@ import { isObject, type JsonObject, textsOf } from '../../../../../json/values.t
 import { parseMoniker } from '../../../../../names/moniker.ts'
 import { describeIssue } from '../../../../../settings/describe-issue.ts'
 import type { BackendContext } from '../../../../backend.ts'
-import { ImageEnvironment } from '../../../../images/image-file.ts'
+import { ImageEnvironment, ProgramLimitsFile } from '../../../../images/image-file.ts'
 import type { ImageStore } from '../../../../images/image-store.ts'
 import type { OperationRun, OperationType } from '../../../operation-type.ts'
 import type { Desired } from '../desired.ts'
 import type { InstancePorts } from '../ports.ts'
+import type { ProgramOverrides } from '../program.ts'
 import type { Reconciler } from '../reconciler.ts'
 import type { LocalAccountSettings, LocalSettings } from '../settings.ts'
 import type { AccountUsers } from '../users.ts'
@@ -24,40 +25,42 @@ export interface OperationParts {
   readonly newId: () => string
 }
 
-/** Older clients leave fields out or send null; expressions of pipelines make texts of numbers. */
-export const textField = z.string().trim().min(1)
-export const optionalTextPart = z
-  .string()
-  .trim()
-  .nullish()
-  .transform((value) => value || undefined)
-/** An empty text is no number, as an expression without a value leaves one: 0 would stop all instances. */
+/** Older clients leave fields out or send null. */
+export function optional<S extends z.ZodType>(schema: S) {
+  return schema.nullish().transform((value) => value ?? undefined)
+}
+
+export const optionalTextPart = optional(z.string().trim()).transform((value) => value || undefined)
+/** Expressions of pipelines make texts of numbers. An empty one is no number: 0 would stop all instances. */
 export function numeric<S extends z.ZodNumber>(schema: S) {
   return z.preprocess((value) => (typeof value === 'string' && value.trim() !== '' ? Number(value) : value), schema)
 }
 export const countField = numeric(
   z.number('it must be a whole number').int('it must be a whole number').min(0, 'it must not be negative'),
 )
-export const portField = numeric(
-  z.number('it must be a port').int('it must be a port').min(1, 'it must be a port').max(65_535, 'it must be a port'),
-)
-export const seconds = numeric(z.number().min(0).max(3600))
-export const flagField = z
-  .union([z.boolean(), z.stringbool()])
-  .nullish()
-  .transform((value) => value === true)
-export const textsField = z
-  .array(textField)
-  .nullish()
-  .transform((value) => value ?? undefined)
-export const textMap = z
-  .record(z.string(), z.union([z.string(), z.number(), z.boolean()]).transform(String))
-  .nullish()
-  .transform((value) => value ?? undefined)
-export const environment = ImageEnvironment.nullish().transform((value) => value ?? undefined)
+export const flagField = optional(z.union([z.boolean(), z.stringbool()])).transform((value) => value === true)
+export const textsField = optional(z.array(z.string().trim().min(1)))
+export const textMap = optional(z.record(z.string(), z.union([z.string(), z.number(), z.boolean()]).transform(String)))
+
+const environment = optional(ImageEnvironment)
+
+/** What a description may say about the program, beside its command. */
+export const programFields = {
+  environment,
+  env: environment,
+  secrets: environment,
+  limits: optional(ProgramLimitsFile),
+  stopSeconds: optional(numeric(z.number().min(0).max(3600))),
+}
+
+type ProgramFields = { [K in keyof typeof programFields]: z.output<(typeof programFields)[K]> }
+
+export function overridesOf({ env, environment = env, secrets, limits, stopSeconds }: ProgramFields): ProgramOverrides {
+  return { environment, secrets, limits, stopSeconds }
+}
 
 /** Fields that name the account and the region, whichever synonym was used. */
-const placeFields = {
+const PlaceFields = z.looseObject({
   credentials: optionalTextPart,
   account: optionalTextPart,
   accountName: optionalTextPart,
@@ -65,8 +68,7 @@ const placeFields = {
   regions: textsField,
   zone: optionalTextPart,
   availabilityZones: z.record(z.string(), z.array(z.string()).nullish()).nullish(),
-}
-const PlaceFields = z.looseObject(placeFields)
+})
 
 export interface TargetPlace {
   readonly account: LocalAccountSettings
@@ -76,7 +78,7 @@ export interface TargetPlace {
 }
 
 /** @throws {Error} for people */
-export function placeOf(description: JsonObject, settings: LocalSettings): TargetPlace {
+export function placeOf({ description, settings }: Pick<Submission, 'description' | 'settings'>): TargetPlace {
   const { credentials, account, accountName, region, regions, zone, availabilityZones } = PlaceFields.parse(description)
   const name = credentials ?? account ?? accountName
   const found = settings.accounts.find((one) => one.name === name)
@@ -101,41 +103,67 @@ export function placeOf(description: JsonObject, settings: LocalSettings): Targe
   return { account: found, region: place, zones: zones.length === 0 ? place.zones : zones }
 }
 
-type OperationSource<S extends z.ZodObject> = OperationBody<S> & Concerned
-
-/** What it is about beyond the account in its description; every operation says it. */
-type Concerned =
-  /** Names of server groups, load balancers and the like. */
-  { readonly resources: Concern; readonly accounts?: Concern } | { readonly resources?: Concern; readonly accounts: Concern }
-type Concern = (fields: JsonObject) => readonly unknown[]
-
-interface OperationBody<S extends z.ZodObject> {
-  readonly fields: S
-  /** What is wrong beyond the fields, a sentence each. */
-  readonly check?: (fields: z.output<S>, description: JsonObject) => readonly string[]
-  readonly run: (fields: z.output<S>, run: OperationRun, description: JsonObject) => Promise<void> | void
+/** A description that was sent, and what its operation needs. */
+export interface Submission<Fields = unknown> extends OperationParts {
+  readonly fields: Fields
+  readonly description: JsonObject
 }
 
+export interface Running<Fields = unknown> extends Submission<Fields> {
+  readonly run: OperationRun
+  /** The last thing that an operation does: changes the desired state together with the task's progress, and acts on it. */
+  readonly change: (work: () => void) => void
+}
+
+/** Sentences; conditions that do not hold are none. */
+export type Problems = readonly (string | false | undefined | Problems)[]
+
+/** Names in a description whose texts have not been checked yet. */
+type Concern = (description: JsonObject, parts: OperationParts) => readonly unknown[]
+
+export interface OperationSource<S extends z.ZodRawShape> {
+  readonly fields: S
+  /** Names of server groups, load balancers and the like that it is about. */
+  readonly resources?: Concern
+  /** Accounts beyond its own. */
+  readonly accounts?: Concern
+  /** What is wrong beyond the fields. */
+  readonly check?: (submission: Submission<z.output<z.ZodObject<S>>>) => Problems
+  readonly run: (running: Running<z.output<z.ZodObject<S>>>) => Promise<void> | void
+}
+
+export type LocalOperation = (parts: OperationParts) => OperationType
+export type LocalOperations = Readonly<Record<string, LocalOperation>>
+
 /** An operation from a schema of its fields; unknown ones are ignored, since clients send all that they have. */
-export function defineOperation<S extends z.ZodObject>(source: OperationSource<S>): OperationType {
-  return {
+export function defineOperation<S extends z.ZodRawShape>(source: OperationSource<S>): LocalOperation {
+  const schema = z.looseObject(source.fields) as unknown as z.ZodObject<S>
+  return (parts) => ({
     check(description) {
-      const parsed = source.fields.safeParse(description)
-      if (!parsed.success) return parsed.error.issues.map(describeField)
+      const { success, data, error } = schema.safeParse(description)
+      if (!success) return error.issues.map(describeField)
       try {
-        return source.check?.(parsed.data, description) ?? []
-      } catch (error) {
-        return [(error as Error).message]
+        return flatten(source.check?.({ ...parts, fields: data, description }) ?? [])
+      } catch (thrown) {
+        return [(thrown as Error).message]
       }
     },
     // The fields are trimmed when it runs, and permissions are about what it will find then.
     applications: (description) =>
-      textsOf(source.resources?.(trimmed(description) as JsonObject)).flatMap((name) => parseMoniker(name).app ?? []),
-    accounts: (description) => textsOf(source.accounts?.(trimmed(description) as JsonObject)),
+      textsOf(source.resources?.(trimmed(description) as JsonObject, parts)).flatMap((name) => parseMoniker(name).app ?? []),
+    accounts: (description) => textsOf(source.accounts?.(trimmed(description) as JsonObject, parts)),
     async run(description, run) {
-      await source.run(source.fields.parse(description), run, description)
+      const change = (work: () => void) => {
+        parts.desired.within((store) => run.commit(store), work)
+        parts.reconciler.step()
+      }
+      await source.run({ ...parts, fields: schema.parse(description), description, run, change })
     },
-  }
+  })
+}
+
+function flatten(problems: Problems): string[] {
+  return problems.flatMap((problem) => (typeof problem === 'object' ? flatten(problem) : problem || []))
 }
 
 function trimmed(value: unknown): unknown {
@@ -147,10 +175,4 @@ function trimmed(value: unknown): unknown {
 
 function describeField(issue: z.core.$ZodIssue): string {
   return `${issue.path.join('.')}: ${describeIssue(issue)}.`
-}
-
-/** The last thing that an operation does: changes the desired state together with the task's progress, and acts on it. */
-export function commitChange({ desired, reconciler }: OperationParts, run: OperationRun, work: () => void): void {
-  desired.within((change) => run.commit(change), work)
-  reconciler.step()
 }
