@@ -119,7 +119,7 @@ export class RequestLogin {
       return
     }
     if (findings.open?.identity === 'none') return
-    if (await askMethods(request, findings, guard.beforeSession)) return
+    if (guard.beforeSession.length > 0 && (await askMethods(request, findings, guard.beforeSession))) return
     if (guard.usesSessions && (await this.#findSession(request, findings, guard))) return
     await askMethods(request, findings, guard.afterSession)
   }
@@ -128,14 +128,16 @@ export class RequestLogin {
   async #findSession(request: FastifyRequest, findings: Findings, guard: Guard): Promise<boolean> {
     const { sessions } = this.#options
     const { cookie } = request.headers
-    const session = await sessions.find(cookie)
+    const found = sessions.find(cookie)
+    const session = found instanceof Promise ? await found : found
     if (session === undefined) {
       findings.endedSession = parseSessionCookie(cookie, sessions.cookieRules.settings.name).length > 0
       return false
     }
     const { credentialStamp, user } = session.content
     const method = guard.methods.find(({ name }) => name === user.method)
-    if (method !== undefined && (await method.stillValid?.(user, credentialStamp)) !== false) {
+    const validity = method?.stillValid?.(user, credentialStamp)
+    if (method !== undefined && (validity instanceof Promise ? await validity : validity) !== false) {
       findings.session = session
       findings.method = method
       request.state.user = user
@@ -153,11 +155,24 @@ export class RequestLogin {
    * @throws {GatewayError} PERMISSIONS_UNAVAILABLE
    * @see docs/contracts/permissions.md#failure-of-the-permission-service, #session-filter
    */
-  async #askPermissionService({ state }: FastifyRequest): Promise<void> {
-    const { permissions, sessions } = this.#options
+  #askPermissionService({ state }: FastifyRequest): Promise<void> | undefined {
+    const { permissions } = this.#options
     const { user, loginFindings: findings } = state
-    if (user === undefined || findings?.method?.filtered !== true || !permissions.enabled || !permissions.sessionFilter) return
-    const answer = await this.#reportOnce(user, findings, await permissions.lookUp(user))
+    if (user === undefined || findings?.method?.filtered !== true || !permissions.enabled || !permissions.sessionFilter) {
+      return undefined
+    }
+    const known = permissions.lookUp(user)
+    return 'view' in known ? undefined : this.#judgeUser(state, user, findings, known)
+  }
+
+  async #judgeUser(
+    state: RequestState,
+    user: User,
+    findings: Findings,
+    known: PermissionAnswer | Promise<PermissionAnswer>,
+  ): Promise<void> {
+    const { sessions } = this.#options
+    const answer = await this.#reportOnce(user, findings, await known)
     if (answer.kind === 'view') return
     if (answer.kind === 'unknown') {
       if (findings.session !== undefined) await sessions.end(findings.session)

@@ -3,6 +3,7 @@
  * imported as usual. The package is pinned and bundled, so a missing file fails the build, and not a request.
  */
 import request from 'undici/lib/api/api-request.js'
+import constants from 'undici/lib/core/constants.js'
 import symbols from 'undici/lib/core/symbols.js'
 import Client from 'undici/lib/dispatcher/client.js'
 import { isOn } from './without.ts'
@@ -57,3 +58,9 @@ class TimedClient extends Client implements SingleClient {
 export const SingleClient: new (origin: string, options: Client.Options) => SingleClient = isOn('undici-timers')
   ? UntimedClient
   : TimedClient
+
+/** Names that undici need not check and fold for each request; without its table, it does. */
+export function declareHeaders(names: readonly string[]): void {
+  const known = isOn('undici-timers') ? constants.headerNameLowerCasedRecord : undefined
+  if (known !== undefined) for (const name of names) known[name] = name.toLowerCase()
+}

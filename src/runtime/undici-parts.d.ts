@@ -18,3 +18,8 @@ declare module 'undici/lib/core/symbols.js' {
   const symbols: { readonly kBusy: typeof kBusy; readonly kKeepAliveTimeoutValue: typeof kKeepAliveTimeoutValue }
   export default symbols
 }
+
+declare module 'undici/lib/core/constants.js' {
+  const constants: { readonly headerNameLowerCasedRecord?: Record<string, string> }
+  export default constants
+}

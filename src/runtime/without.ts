@@ -5,6 +5,7 @@ export const switches = [
   'undici-client',
   'undici-timers',
   'prepared-head',
+  'log-line',
   'http-module',
   'young-allocation',
   'growth',

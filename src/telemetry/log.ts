@@ -3,6 +3,7 @@ import { styleText } from 'node:util'
 import type { FastifyRequest } from 'fastify'
 import pino, { type Logger } from 'pino'
 import type { GatewayError } from '../errors.ts'
+import { writeLine } from '../runtime/log-line.ts'
 import { concealSecrets } from './conceal-secrets.ts'
 import { formatLine, type Paint } from './format-line.ts'
 import { LineBudget } from './line-budget.ts'
@@ -116,7 +117,7 @@ export function logAccess(
     brokenOff: complete ? undefined : true,
     upstream: upstreamCalls.length === 0 ? undefined : upstreamCalls.map(formatCall),
   }
-  log[level](fields, accessMessage)
+  writeLine(log, level, fields, accessMessage)
 }
 
 function formatCall({ service, status, durationMs }: FastifyRequest['state']['upstreamCalls'][number]): string {

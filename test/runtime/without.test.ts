@@ -13,7 +13,9 @@ const urlOf = (file: string) => JSON.stringify(new URL(`../../src/${file}`, impo
 /** Reads twice on one client with a pause beyond the keep-alive of the service, answers with a prepared head, and does what is done for memory. */
 const program = `
   import { setTimeout as sleep } from 'node:timers/promises'
-  import { SingleClient } from ${urlOf('runtime/undici-client.ts')}
+  import pino from ${JSON.stringify(import.meta.resolve('pino'))}
+  import { declareHeaders, SingleClient } from ${urlOf('runtime/undici-client.ts')}
+  import { writeLine } from ${urlOf('runtime/log-line.ts')}
   import { http } from ${urlOf('runtime/node-http.ts')}
   import { collectGarbage, trimMalloc } from ${urlOf('runtime/memory.ts')}
   import { prepareHead, responseOptions } from ${urlOf('runtime/response-head.ts')}
@@ -34,16 +36,25 @@ const program = `
   server.close()
   server.closeAllConnections()
   const client = new SingleClient(process.argv[1], {})
-  const read = async () => (await client.request({ path: '/', method: 'GET' })).body.text()
+  declareHeaders(['X-NAME'])
+  const read = async () => (await client.request({ path: '/', method: 'GET', headers: ['X-NAME', 'sent'] })).body.text()
+  const lines = []
+  const log = pino({ base: { worker: 2 }, timestamp: () => ',"time":"noon"', level: 'info' }, { write: (line) => lines.push(line) })
+  const fields = { path: '/"quoted"', missing: undefined, status: 200, calls: ['front50 200'] }
+  for (const one of [log, log.child({ replica: 1 })]) {
+    one.info(fields, 'request')
+    writeLine(one, 'info', fields, 'request')
+    writeLine(one, 'debug', fields, 'nobody reads this')
+  }
   const first = await read()
   collectGarbage()
   trimMalloc()
   await sleep(1200)
-  console.log(JSON.stringify([first, await read(), head, client.maxIdleMs]))
+  console.log(JSON.stringify([first, await read(), head, lines, client.maxIdleMs]))
   await client.close()`
 
 async function run(without: string): Promise<unknown[]> {
-  const service = createServer((_request, response) => response.end('answer'))
+  const service = createServer(({ rawHeaders }, response) => response.end(`answer to ${rawHeaders.slice(-2).join(' ')}`))
   service.keepAliveTimeout = 1000
   service.listen(0, '127.0.0.1')
   await once(service, 'listening')
@@ -72,16 +83,18 @@ const fields = [
   'x-frame-options',
   'DENY',
 ]
-const answers = ['answer', 'answer', [201, ...fields]]
+const line = '"path":"/\\"quoted\\"","status":200,"calls":["front50 200"],"msg":"request"}\n'
+const lines = ['"worker":2', '"worker":2,"replica":1'].map((bound) => `{"level":30,"time":"noon",${bound},${line}`)
+const answers = ['answer to X-NAME sent', 'answer to X-NAME sent', [201, ...fields], lines.flatMap((each) => [each, each])]
 
 test('with everything on, the owner of a client learns how long it may idle', async () => {
-  const [first, second, head, maxIdleMs] = await run('')
-  assert.deepEqual([first, second, head], answers)
+  const [first, second, head, written, maxIdleMs] = await run('')
+  assert.deepEqual([first, second, head, written], answers)
   assert.ok(typeof maxIdleMs === 'number' && maxIdleMs < 5000)
 })
 
 for (const name of [...switches, switches.join(',')]) {
   test(`answers are the same without ${name}`, async () => {
-    assert.deepEqual((await run(name)).slice(0, 3), answers)
+    assert.deepEqual((await run(name)).slice(0, 4), answers)
   })
 }

@@ -19,19 +19,21 @@ import { answerParsed, type FilteredCall, takesYaml } from './send-answer.ts'
 export async function answerForward(exchange: OperationExchange, forward: ForwardedCall): Promise<void> {
   const { operation, request, reply, platform, guard } = exchange
   const { service } = forward
-  await platform.audited?.begin(request, undefined)
+  const noting = platform.audited?.begin(request, undefined)
+  if (noting !== undefined) await noting
   if (operation.missingWhenDisabled) checkServicePresent(platform, service)
   if ('whenDisabled' in operation && !platform.upstreams.isEnabled(service)) {
     await sendValue(request, reply, 200, operation.whenDisabled)
     return
   }
   const call = toCall(forward, exchange)
-  const filter = await guard.filterOf(operation, exchange)
+  const filtering = guard.filterOf(operation, exchange)
+  const filter = filtering && (await filtering)
   if (operation.body !== undefined) {
     const readsBody = looksInto(exchange, { service, call, filter }) || guard.readsBody(operation, exchange)
     await attachBody(exchange, call, readsBody)
   }
-  await answerCall(exchange, { service, call, filter })
+  return answerCall(exchange, { service, call, filter })
 }
 
 /** The path has the values that the path and the query of the request have under its names. */
@@ -62,11 +64,13 @@ function toQuery(
 }
 
 /** Answers with what a service says. An error that comes before the first byte becomes an ordinary error answer. */
-export async function answerCall(exchange: OperationExchange, filtered: FilteredCall): Promise<void> {
-  if (!looksInto(exchange, filtered)) {
-    stream(exchange, filtered)
-    return
-  }
+export function answerCall(exchange: OperationExchange, filtered: FilteredCall): Promise<void> | undefined {
+  if (looksInto(exchange, filtered)) return lookInto(exchange, filtered)
+  stream(exchange, filtered)
+  return undefined
+}
+
+async function lookInto(exchange: OperationExchange, filtered: FilteredCall): Promise<void> {
   try {
     await answerParsed(exchange, filtered)
   } catch (error) {

@@ -37,7 +37,8 @@ export function mountOperations(
 /** Checks the caller, then calls, filters and answers. */
 async function answer(exchange: OperationExchange): Promise<void> {
   const { operation, declared, guard } = exchange
-  await guard.check(operation, exchange)
+  const checking = guard.check(operation, exchange)
+  if (checking !== undefined) await checking
   if (declared.forward === undefined) await answerHandled(exchange)
   else await answerForward(exchange, declared.forward)
 }
