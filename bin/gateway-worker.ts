@@ -1,6 +1,7 @@
 /** Program of a worker process: a gateway that serves the connections which the primary accepts. */
 
 import { Socket } from 'node:net'
+import type { Logger } from 'pino'
 import type { Gateway } from '../src/gateway/context.ts'
 import { createGateway } from '../src/gateway.ts'
 import { keepTickShape } from '../src/runtime/ticks.ts'
@@ -8,7 +9,7 @@ import { growWithLoad, shrinkLate } from '../src/runtime/v8-options.ts'
 import { openLog } from '../src/telemetry/log.ts'
 import { keepMemorySmall } from '../src/telemetry/memory.ts'
 import { fromWorkerConfig, type HandedConnection, type WorkerStart, wordsMark } from '../src/workers/protocol.ts'
-import { linkToPrimary } from '../src/workers/remote-parts.ts'
+import { PrimaryLink } from '../src/workers/remote-parts.ts'
 import { explainFailure } from './failure.ts'
 import { readConfig } from './read-config.ts'
 
@@ -26,35 +27,20 @@ process.on('disconnect', () => process.exit(1))
 process.once('message', (start: WorkerStart) => void work(start))
 
 async function work(start: WorkerStart): Promise<void> {
-  const { number } = start
   const config = fromWorkerConfig(start.config)
-  const { log, missing } = openLog(config.telemetry.logLevel, config.telemetry.logFormat, { worker: number })
+  const { log, missing } = openLog(config.telemetry.logLevel, config.telemetry.logFormat, { worker: start.number })
   const hurry = new AbortController()
   let gateway: Gateway | undefined
-  const link = linkToPrimary(
-    {
-      stream: new Socket({ fd: channelDescriptor, readable: true, writable: true }),
-      onConnection: (take) => {
-        process.on('message', (handed, socket) => take(handed as HandedConnection, socket instanceof Socket ? socket : undefined))
-      },
-    },
+  const link = new PrimaryLink(
+    { stream: new Socket({ fd: channelDescriptor, readable: true, writable: true }), onConnection },
     start,
     {
       drain: async () => gateway?.drain(hurry.signal),
       hurry: () => hurry.abort(),
       retire: () => gateway?.retire(),
-      close: () => void close(),
+      close: () => void close(gateway, link, log),
     },
   )
-  const close = async () => {
-    try {
-      await gateway?.close()
-    } catch (error) {
-      log.error({ err: error }, 'a worker process could not close everything')
-    }
-    await link.flush()
-    process.exit(0)
-  }
   try {
     gateway = await createGateway({
       config,
@@ -71,8 +57,21 @@ async function work(start: WorkerStart): Promise<void> {
     link.ready()
     keepMemorySmall()
   } catch (error) {
-    link.fail(explainFailure(error, config.http))
-    await link.flush()
+    await link.fail(explainFailure(error, config.http))
     process.exit(1)
   }
+}
+
+function onConnection(take: (handed: HandedConnection, socket: Socket | undefined) => void): void {
+  process.on('message', (handed, socket) => take(handed as HandedConnection, socket instanceof Socket ? socket : undefined))
+}
+
+async function close(gateway: Gateway | undefined, link: PrimaryLink, log: Logger): Promise<void> {
+  try {
+    await gateway?.close()
+  } catch (error) {
+    log.error({ err: error }, 'a worker process could not close everything')
+  }
+  await link.flush()
+  process.exit(0)
 }

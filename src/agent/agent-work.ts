@@ -159,7 +159,7 @@ export class AgentWork {
     log.info({ pid: process.pid }, `the agent ends: ${reason}`)
     this.#supervisor.close()
     this.#standby.end()
-    void balancers.close()
+    balancers.close()
     rmSync(this.#socketPath, { force: true })
     this.#control.server.close()
     setTimeout(() => {

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { allocateYoung } from '../runtime/v8-options.ts'
 import { type FileLock, LockedError, lockFile } from '../storage/file-lock.ts'
 import type { AgentWork } from './agent-work.ts'
-import { openBalancers, type Traffic } from './balancer/balancers.ts'
+import { Balancers, type Traffic } from './balancer/balancers.ts'
 import type { AgentLog } from './log.ts'
 import { agentLockName, trafficName } from './places.ts'
 
@@ -36,7 +36,7 @@ export async function runAgent({ dataDir: folder, version, log, inherited = new 
   const lock = await waitForLock(join(dataDir, agentLockName))
   let work: AgentWork | undefined
   const isDown = (instanceId: string) => work?.isDown(instanceId) === true
-  const balancers = openBalancers({ log, onChange: () => work?.onTraffic(), isDown, inherited })
+  const balancers = new Balancers({ log, onChange: () => work?.onTraffic(), isDown, inherited })
   const traffic = inherited.size === 0 ? undefined : readTraffic(dataDir)
   if (traffic !== undefined) {
     balancers.resume(traffic)

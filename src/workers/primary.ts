@@ -17,13 +17,12 @@ import { socketPathFor } from '../storage/socket-path.ts'
 import { addEnded, type MetricSnapshot, type PrintedMetrics, printTotals } from '../telemetry/metric-set.ts'
 import { createMetrics, type Metrics } from '../telemetry/metrics.ts'
 import { toAddresses } from '../upstreams/addresses.ts'
-import { createCommonDuties, RunningGuesses } from './common-duties.ts'
+import { createDuties } from './common-duties.ts'
 import { embedServices } from './embed-services.ts'
 import { keepSettings } from './kept-settings.ts'
-import { inTurn } from './ordered-sink.ts'
 import { type AcceptedConnection, Ports } from './ports.ts'
 import { type PrimaryState, toWorkerConfig, type WorkerStart } from './protocol.ts'
-import { type CommonDuties, describeEnd, type ProcessEnd, WorkerProcess } from './worker-process.ts'
+import { describeEnd, type OtherDuties, type ProcessEnd, WorkerProcess } from './worker-process.ts'
 
 export interface PrimaryOptions {
   config: Config
@@ -42,15 +41,6 @@ export interface PrimaryOptions {
   commandLine: string
 }
 
-export interface Primary {
-  listen(): Promise<string>
-  /** Replaces one worker after the other by one with this configuration; a first one that cannot start changes nothing. */
-  reload(next: Config): Promise<void>
-  /** See `Gateway`. */
-  drain(hurry?: AbortSignal): Promise<void>
-  close(): Promise<void>
-}
-
 /** How long a change waits for a worker that does not confirm it. */
 const confirmMs = 1000
 /** How long a scrape waits for a worker, whose last metrics count instead. */
@@ -65,12 +55,12 @@ const maxSilentTurns = 10
 /** Beyond what requests in flight may take. */
 const endGraceMs = 10_000
 
-export async function createPrimary(options: PrimaryOptions): Promise<Primary> {
+export async function createPrimary(options: PrimaryOptions): Promise<WorkerSupervisor & { close(): Promise<void> }> {
   const { result, close } = await openParts((keep) => openPrimary(options, keep))
-  return { ...result, close }
+  return Object.assign(result, { close })
 }
 
-async function openPrimary(options: PrimaryOptions, keep: Keep): Promise<Omit<Primary, 'close'>> {
+async function openPrimary(options: PrimaryOptions, keep: Keep): Promise<WorkerSupervisor> {
   const { config, log, version } = options
   const { dataDir } = config.backends
   const lock = lockDataDir(dataDir)
@@ -97,11 +87,18 @@ async function openPrimary(options: PrimaryOptions, keep: Keep): Promise<Omit<Pr
   )
   const primary = new WorkerSupervisor(options, { metrics, sink, audit, embedded, bannerStore: createFileBannerStore(dataDir) })
   keep({ close: () => primary.end() })
-  return {
-    listen: () => primary.listen(),
-    reload: (next) => primary.reload(next),
-    drain: (hurry) => primary.drain(hurry),
+  return primary
+}
+
+/** Has the sink take the appends of several workers one after the other. */
+function inTurn(sink: AuditSink): AuditSink {
+  const append = sink.append.bind(sink)
+  let last: Promise<void> = Promise.resolve()
+  sink.append = (events) => {
+    last = last.catch(() => {}).then(() => append(events))
+    return last
   }
+  return sink
 }
 
 interface OwnParts {
@@ -130,12 +127,11 @@ function createPlace(number: number): Place {
 class WorkerSupervisor {
   readonly #options: PrimaryOptions
   readonly #parts: OwnParts
-  readonly #duties: CommonDuties
+  readonly #createDuties: ReturnType<typeof createDuties>
   readonly #ports: Ports
   #places: Place[]
   /** Processes that run, those that end included. */
   readonly #workers = new Set<WorkerProcess>()
-  readonly #guesses = new RunningGuesses()
   #addresses: readonly { kind: PortKind; address: string }[] = []
   /** Metrics of the workers that have ended. */
   #ended: Promise<readonly MetricSnapshot[]> = Promise.resolve([])
@@ -148,16 +144,7 @@ class WorkerSupervisor {
     this.#options = options
     this.#parts = parts
     this.#config = options.config
-    const { sink, bannerStore } = parts
-    this.#duties = createCommonDuties(
-      {
-        sink,
-        bannerStore,
-        publish: (change, except) => this.publish(change, except),
-        printMetrics: () => this.#printMetrics(),
-      },
-      this.#guesses,
-    )
+    this.#createDuties = createDuties({ ...parts, printMetrics: () => this.#printMetrics() })
     this.#ports = new Ports(() => [...this.#workers])
     this.#places = Array.from({ length: options.config.http.workers }, (_, index) => createPlace(index + 1))
     const { embedded } = parts
@@ -175,6 +162,7 @@ class WorkerSupervisor {
     return this.#addresses[0]?.address ?? ''
   }
 
+  /** Replaces one worker after the other by one with this configuration; a first one that cannot start changes nothing. */
   async reload(next: Config): Promise<void> {
     const { log } = this.#options
     const former = this.#config
@@ -208,6 +196,7 @@ class WorkerSupervisor {
     log.info({ workers: places.length }, 'the configuration was read again: every worker process has been replaced')
   }
 
+  /** See `Gateway`. */
   async drain(hurry?: AbortSignal): Promise<void> {
     this.#stopping = true
     for (const { backOff } of this.#places) backOff.cancel()
@@ -306,7 +295,8 @@ class WorkerSupervisor {
       state: this.#state(),
     }
     const giveBack = (connection: AcceptedConnection) => this.#ports.give(connection)
-    const worker = new WorkerProcess({ program, start, duties: this.#duties, passOn, giveBack })
+    const duties: OtherDuties = { ...this.#createDuties(), publish: (change) => this.publish(change, worker) }
+    const worker: WorkerProcess = new WorkerProcess({ program, start, duties, passOn, giveBack })
     this.#workers.add(worker)
     void worker.ready.then(
       () => {
@@ -323,7 +313,6 @@ class WorkerSupervisor {
 
   #noteEnd(place: Place, worker: WorkerProcess, end: ProcessEnd): void {
     this.#workers.delete(worker)
-    this.#guesses.forget(worker)
     this.#ended = this.#ended.then((ended) => addEnded(ended, worker.metrics))
     if (place.worker !== worker) return
     place.worker = undefined

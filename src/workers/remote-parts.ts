@@ -10,7 +10,7 @@ import type { Guesses } from '../login/form/guess-limit.ts'
 import type { MetricSnapshot } from '../telemetry/metric-set.ts'
 import { Channel } from './channel.ts'
 import type { HandedConnection, PrimaryDuties, PrimaryState, WorkerDuties, WorkerStart } from './protocol.ts'
-import type { SharedParts } from './shared-parts.ts'
+import type { SharedParts, WorkerGroup } from './shared-parts.ts'
 
 type Toward = Channel<WorkerDuties, PrimaryDuties>
 
@@ -24,72 +24,87 @@ export interface WorkerEnd {
 
 type ProcessDuties = Pick<WorkerDuties, 'drain' | 'hurry' | 'retire' | 'close'>
 
-export interface PrimaryLink {
-  readonly shared: SharedParts
-  /** The worker serves from now on. */
-  ready(): void
-  fail(reason: string): void
-  /** Resolves when everything is said: before the process ends. */
-  flush(): Promise<void>
-}
+export class PrimaryLink {
+  readonly #start: WorkerStart
+  readonly #end: WorkerEnd
+  readonly #channel: Toward
+  readonly #embedded: RemoteEmbedded | undefined
+  readonly #listeners: ((change: Change) => void)[] = []
+  #state: PrimaryState
+  #report: (() => Promise<MetricSnapshot[]>) | undefined
+  #auditProcess: string | undefined
 
-export function linkToPrimary(end: WorkerEnd, start: WorkerStart, duties: ProcessDuties): PrimaryLink {
-  const { config, isFirst } = start
-  const listeners: ((change: Change) => void)[] = []
-  let state = start.state
-  let report: (() => Promise<MetricSnapshot[]>) | undefined
-  let auditProcess: string | undefined
-  const note = (change: Change) => {
-    if (change.kind === 'permissions') embedded?.note(change.version)
-    for (const listener of listeners) listener(change)
+  constructor(end: WorkerEnd, start: WorkerStart, duties: ProcessDuties) {
+    this.#start = start
+    this.#end = end
+    this.#state = start.state
+    this.#embedded = start.state.embedded && new RemoteEmbedded(start.state.embedded)
+    this.#channel = new Channel<WorkerDuties, PrimaryDuties>(end.stream, {
+      ...duties,
+      state: (next) => {
+        this.#state = next
+        this.#embedded?.update(next)
+      },
+      noteChange: (change) => {
+        if (change.kind === 'permissions') this.#embedded?.note(change.version)
+        for (const listener of this.#listeners) listener(change)
+      },
+      snapshot: async () => (await this.#report?.()) ?? [],
+      ping: () => {},
+    })
   }
-  const channel: Toward = new Channel<WorkerDuties, PrimaryDuties>(end.stream, {
-    ...duties,
-    state: (next) => {
-      state = next
-      embedded?.update(next)
-    },
-    noteChange: note,
-    snapshot: async () => (await report?.()) ?? [],
-    ping: () => {},
-  })
-  const embedded = state.embedded && new RemoteEmbedded(state.embedded)
-  const sink = config.audit?.sink
-  return {
-    ready: () => channel.tell('ready', { auditProcess }),
-    fail: (reason) => channel.tell('failed', reason),
-    flush: () => channel.flush(),
-    shared: {
-      embedded,
+
+  /** The worker serves from now on. */
+  ready(): void {
+    this.#channel.tell('ready', { auditProcess: this.#auditProcess })
+  }
+
+  /** Resolves when the primary has been told why the worker cannot serve. */
+  async fail(reason: string): Promise<void> {
+    this.#channel.tell('failed', reason)
+    await this.flush()
+  }
+
+  /** Resolves when everything is said: before the process ends. */
+  flush(): Promise<void> {
+    return this.#channel.flush()
+  }
+
+  get shared(): SharedParts {
+    const channel = this.#channel
+    const sink = this.#start.config.audit?.sink
+    return {
+      embedded: this.#embedded,
       auditSink: sink === undefined || sink.kind === 'redis' ? undefined : createRelaySink(channel, sink),
       counters: { charge: (charge) => channel.ask('charge', charge).catch(() => undefined) },
       guesses: createRemoteGuesses(channel),
-      completedLogins: {
-        begin: (id) => channel.ask('beginLogin', id),
-        complete: (id) => channel.ask('completeLogin', id),
-      },
+      completedLogins: { begin: (id) => channel.ask('beginLogin', id), complete: (id) => channel.ask('completeLogin', id) },
       bannerStore: createRemoteBannerStore(channel),
       changes: {
         publish: (change) => channel.ask('publish', change).catch(() => {}),
-        follow: (listener) => void listeners.push(listener),
+        follow: (listener) => void this.#listeners.push(listener),
       },
       connections: {
-        addresses: start.addresses,
-        start: (take) => end.onConnection((handed, socket) => takeConnection(channel, handed, socket, take)),
+        addresses: this.#start.addresses,
+        start: (take) => this.#end.onConnection((handed, socket) => takeConnection(channel, handed, socket, take)),
       },
-      workers: {
-        isFirst,
-        count: () => state.workers,
-        printMetrics: () => channel.ask('printMetrics', null),
-        reportMetrics: (snapshot) => {
-          report = snapshot
-          return { close: async () => channel.tell('lastMetrics', await snapshot()) }
-        },
-        nameAuditProcess: (name) => {
-          auditProcess = name
-        },
+      workers: this.#workers,
+    }
+  }
+
+  get #workers(): WorkerGroup {
+    return {
+      isFirst: this.#start.isFirst,
+      count: () => this.#state.workers,
+      printMetrics: () => this.#channel.ask('printMetrics', null),
+      reportMetrics: (snapshot) => {
+        this.#report = snapshot
+        return { close: async () => this.#channel.tell('lastMetrics', await snapshot()) }
       },
-    },
+      nameAuditProcess: (name) => {
+        this.#auditProcess = name
+      },
+    }
   }
 }
 
@@ -113,22 +128,23 @@ function takeConnection(
 }
 
 class RemoteEmbedded implements Embedded {
-  readonly ready: Promise<void>
-  #becomesReady: () => void
+  readonly #ready = Promise.withResolvers<void>()
   #state: NonNullable<PrimaryState['embedded']>
 
   constructor(state: NonNullable<PrimaryState['embedded']>) {
     this.#state = state
-    const { promise, resolve } = Promise.withResolvers<void>()
-    this.ready = promise
-    this.#becomesReady = resolve
-    if (state.isListening) resolve()
+    if (state.isListening) this.#ready.resolve()
+  }
+
+  get ready(): Promise<void> {
+    return this.#ready.promise
   }
 
   update({ embedded }: PrimaryState): void {
     if (embedded === undefined) return
-    this.#state = { ...embedded, permissionVersion: Math.max(embedded.permissionVersion, this.#state.permissionVersion) }
-    if (embedded.isListening) this.#becomesReady()
+    this.#state = { ...this.#state, isListening: embedded.isListening }
+    this.note(embedded.permissionVersion)
+    if (embedded.isListening) this.#ready.resolve()
   }
 
   note(permissionVersion: number): void {

@@ -9,21 +9,14 @@ import { Channel } from './channel.ts'
 import type { AcceptedConnection, ConnectionTaker } from './ports.ts'
 import type { HandedConnection, PrimaryDuties, WorkerDuties, WorkerStart } from './protocol.ts'
 
-/** Duties that are the same for every worker. */
-export type CommonDuties = Omit<
-  PrimaryDuties,
-  'ready' | 'failed' | 'taken' | 'closed' | 'lastMetrics' | 'beginGuess' | 'endGuess' | 'publish'
-> & {
-  beginGuess(worker: WorkerProcess, guess: Parameters<PrimaryDuties['beginGuess']>[0]): ReturnType<PrimaryDuties['beginGuess']>
-  endGuess(worker: WorkerProcess, guess: Parameters<PrimaryDuties['endGuess']>[0]): void
-  publish(worker: WorkerProcess, change: Parameters<PrimaryDuties['publish']>[0]): Promise<void>
-}
+/** Duties that do not concern the process itself. */
+export type OtherDuties = Omit<PrimaryDuties, 'ready' | 'failed' | 'taken' | 'closed' | 'lastMetrics'>
 
 interface WorkerProcessOptions {
   /** The program of workers. */
   readonly program: URL
   readonly start: WorkerStart
-  readonly duties: CommonDuties
+  readonly duties: OtherDuties
   /** Writes the lines of its log. */
   readonly passOn: (lines: string) => void
   /** Gets back what the process had not confirmed when it ended. */
@@ -51,8 +44,6 @@ export class WorkerProcess implements ConnectionTaker {
   readonly startedAtMs = performance.now()
   readonly #child: ChildProcess
   readonly channel: Channel<PrimaryDuties, WorkerDuties>
-  /** Resolves when it serves; rejects with the reason why it cannot. */
-  readonly ready: Promise<void>
   readonly ended: Promise<ProcessEnd>
   readonly #unconfirmed = new Map<number, AcceptedConnection & { readonly handedAtMs: number }>()
   #phase: Phase = 'starting'
@@ -66,63 +57,57 @@ export class WorkerProcess implements ConnectionTaker {
   /** Pings in a row without an answer. */
   silentTurns = 0
   #startTurns = 0
-  readonly #fail: (reason: Error) => void
+  readonly #ready = Promise.withResolvers<void>()
 
   constructor({ program, start, duties, passOn, giveBack }: WorkerProcessOptions) {
     this.number = start.number
-    this.#child = fork(program, [], {
-      // An inherited standard error that is the same open file as standard output would make writes to both wait for their reader.
-      stdio: ['ignore', writesToFile() ? 'inherit' : 'pipe', 'pipe', 'ipc', 'pipe'],
-      execArgv: [...process.execArgv, ...youngNodeOptions],
-      // Settings contain more than JSON can express.
-      serialization: 'advanced',
-      env: {
-        ...process.env,
-        ...(mayColor() && { FORCE_COLOR: '1' }),
-        // Compiled code is kept between starts.
-        NODE_COMPILE_CACHE: getCompileCacheDir(),
-      },
-    })
-    const { promise, resolve, reject } = Promise.withResolvers<void>()
-    this.ready = promise
-    this.#fail = reject
-    promise.catch(() => {})
-    this.channel = new Channel<PrimaryDuties, WorkerDuties>(this.#child.stdio[4] as Duplex, {
-      ...duties,
-      beginGuess: (guess) => duties.beginGuess(this, guess),
-      endGuess: (guess) => duties.endGuess(this, guess),
-      publish: (change) => duties.publish(this, change),
-      ready: ({ auditProcess }) => {
-        this.auditProcess = auditProcess
-        if (this.#phase === 'starting') this.#phase = 'serving'
-        resolve()
-      },
-      failed: (reason) => reject(new Error(reason)),
-      taken: (id) => this.#confirm(id),
-      closed: (connections) => {
-        this.#closed += connections
-      },
-      lastMetrics: (snapshot) => {
-        this.metrics = snapshot
-      },
-    })
+    this.#child = startProcess(program)
+    this.#ready.promise.catch(() => {})
+    this.channel = new Channel<PrimaryDuties, WorkerDuties>(this.#child.stdio[4] as Duplex, { ...duties, ...this.#ownDuties() })
     if (this.#child.stdout !== null) readLines(this.#child.stdout, passOn)
     this.#child.stderr?.on('data', (piece: Buffer) => process.stderr.write(piece))
-    this.#child.send(start, (error) => error && reject(error))
+    this.#child.send(start, (error) => error && this.#ready.reject(error))
     this.ended = new Promise((done) => {
       this.#child.once('error', (error) => {
-        reject(error)
+        this.#ready.reject(error)
         done({ code: null, signal: null })
       })
       this.#child.once('exit', (code, signal) => done({ code, signal }))
     })
     void this.ended.then((end) => {
       this.#phase = 'ended'
-      reject(new Error(`it ended at its start, with ${describeEnd(end)}`))
+      this.#ready.reject(new Error(`it ended at its start, with ${describeEnd(end)}`))
       const connections = [...this.#unconfirmed.values()]
       this.#unconfirmed.clear()
       for (const connection of connections) giveBack(connection)
     })
+  }
+
+  #ownDuties(): Omit<PrimaryDuties, keyof OtherDuties> {
+    return {
+      ready: ({ auditProcess }) => {
+        this.auditProcess = auditProcess
+        if (this.#phase === 'starting') this.#phase = 'serving'
+        this.#ready.resolve()
+      },
+      failed: (reason) => this.#ready.reject(new Error(reason)),
+      // The other process has the connection too, so closing it here ends nothing.
+      taken: (id) => {
+        this.#unconfirmed.get(id)?.socket.destroy()
+        this.#unconfirmed.delete(id)
+      },
+      closed: (connections) => {
+        this.#closed += connections
+      },
+      lastMetrics: (snapshot) => {
+        this.metrics = snapshot
+      },
+    }
+  }
+
+  /** Resolves when it serves; rejects with the reason why it cannot. */
+  get ready(): Promise<void> {
+    return this.#ready.promise
   }
 
   get pid(): number | undefined {
@@ -170,7 +155,7 @@ export class WorkerProcess implements ConnectionTaker {
    */
   noteStartTurn(): string | undefined {
     if (++this.#startTurns < maxStartTurns) return undefined
-    this.#fail(new Error(lateStart))
+    this.#ready.reject(new Error(lateStart))
     this.kill()
     return lateStart
   }
@@ -184,12 +169,23 @@ export class WorkerProcess implements ConnectionTaker {
   kill(): void {
     this.#child.kill('SIGKILL')
   }
+}
 
-  /** The other process has the connection too, so closing it here ends nothing. */
-  #confirm(id: number): void {
-    this.#unconfirmed.get(id)?.socket.destroy()
-    this.#unconfirmed.delete(id)
-  }
+function startProcess(program: URL): ChildProcess {
+  return fork(program, [], {
+    // An inherited standard error that is the same open file as standard output would make writes to both wait for their reader.
+    stdio: ['ignore', writesToFile() ? 'inherit' : 'pipe', 'pipe', 'ipc', 'pipe'],
+    execArgv: [...process.execArgv, ...youngNodeOptions],
+    // Settings contain more than JSON can express.
+    serialization: 'advanced',
+    env: {
+      ...process.env,
+      // It writes to a pipe, so it cannot see that its lines end on a terminal.
+      ...(process.stdout.isTTY && process.stdout.hasColors() && { FORCE_COLOR: '1' }),
+      // Compiled code is kept between starts.
+      NODE_COMPILE_CACHE: getCompileCacheDir(),
+    },
+  })
 }
 
 export function describeEnd({ code, signal }: ProcessEnd): string {
@@ -217,9 +213,4 @@ function writesToFile(): boolean {
   } catch {
     return false
   }
-}
-
-/** A worker writes to a pipe, so it cannot see that its lines end on a terminal. */
-function mayColor(): boolean {
-  return process.stdout.isTTY && process.stdout.hasColors()
 }

@@ -7,7 +7,7 @@ import type { TLSSocket } from 'node:tls'
 import { pathToFileURL } from 'node:url'
 import { Agent, request } from 'undici'
 import type { WorkerStart } from '../../src/workers/protocol.ts'
-import { type CommonDuties, WorkerProcess } from '../../src/workers/worker-process.ts'
+import { type OtherDuties, WorkerProcess } from '../../src/workers/worker-process.ts'
 import { createFiles, createIssuers } from '../login/x509/support.ts'
 import { freePort } from '../support/free-port.ts'
 import { openRawConnection } from '../support/raw-connection.ts'
@@ -207,7 +207,7 @@ test('a worker that does not become ready is ended', async (t) => {
   const worker = new WorkerProcess({
     program: pathToFileURL(program),
     start: { number: 1 } as WorkerStart,
-    duties: {} as CommonDuties,
+    duties: {} as OtherDuties,
     passOn: () => {},
     giveBack: () => {},
   })

@@ -15,21 +15,6 @@ export interface Traffic {
   readonly healthy: Readonly<Record<string, readonly string[]>>
 }
 
-export interface Balancers {
-  /** What a former agent has done: its healthy instances get requests before their first health check. */
-  resume(traffic: Traffic): void
-  traffic(): Traffic
-  /** All that shall exist. What is unchanged keeps its connections; ports that are not listed close before this returns. */
-  apply(desired: readonly DesiredLoadBalancer[]): void
-  observe(): ObservedLoadBalancer[]
-  /** Descriptors of the listening sockets, by host and port. */
-  descriptors(): Map<string, number>
-  /** Accepts nothing more. Resolves when the last connection has ended. */
-  yieldPorts(): Promise<void>
-  /** Ends everything at once. */
-  close(): Promise<void>
-}
-
 export interface BalancersOptions {
   readonly log: AgentLog
   /** Something that `observe` tells has changed; not called for each request. */
@@ -41,14 +26,10 @@ export interface BalancersOptions {
   readonly inherited?: ReadonlyMap<string, number>
 }
 
-export function openBalancers(options: BalancersOptions): Balancers {
-  return new OpenBalancers(options)
-}
-
 /** How often an agent that has handed over looks for connections that are left. */
 const yieldCheckMs = 250
 
-class OpenBalancers implements Balancers {
+export class Balancers {
   readonly #balancers = new Map<string, RunningBalancer>()
   readonly #listeners = new Map<string, PortListener>()
   /** Their ports are closed, and requests still run on them. */
@@ -73,6 +54,7 @@ class OpenBalancers implements Balancers {
     this.#members = { bounds, isDown, onHealth, onIdle: onChange, believed: [] }
   }
 
+  /** What a former agent has done: its healthy instances get requests before their first health check. */
   resume({ loadBalancers, healthy }: Traffic): void {
     this.#believed = healthy
     this.apply(loadBalancers)
@@ -87,6 +69,7 @@ class OpenBalancers implements Balancers {
     return { loadBalancers: this.#desired, healthy: Object.fromEntries(healthy) }
   }
 
+  /** All that shall exist. What is unchanged keeps its connections; ports that are not listed close before this returns. */
   apply(desired: readonly DesiredLoadBalancer[]): void {
     this.#desired = desired
     const wanted = new Set(desired.flatMap(({ listeners }) => listeners.map(listenerKeyOf)))
@@ -150,6 +133,7 @@ class OpenBalancers implements Balancers {
     return { port: listener.port, open: false, reason: `Port ${listener.port} belongs to the load balancer ${owner}.` }
   }
 
+  /** Descriptors of the listening sockets, by host and port. */
   descriptors(): Map<string, number> {
     return new Map(
       this.#desired.flatMap(({ listeners }) =>
@@ -161,13 +145,15 @@ class OpenBalancers implements Balancers {
     )
   }
 
+  /** Accepts nothing more. Resolves when the last connection has ended. */
   async yieldPorts(): Promise<void> {
     const listeners = [...this.#listeners.values(), ...this.#retired]
     for (const listener of this.#listeners.values()) listener.yieldPort()
     while (listeners.some(({ isIdle }) => !isIdle)) await sleep(yieldCheckMs)
   }
 
-  async close(): Promise<void> {
+  /** Ends everything at once. */
+  close(): void {
     this.#sweep.close()
     for (const listener of [...this.#listeners.values(), ...this.#retired]) listener.destroy()
     for (const balancer of this.#balancers.values()) balancer.close()

@@ -1,5 +1,5 @@
 /** The health of one instance: probed at intervals, down at once when it refuses connections. */
-
+import { isDeepStrictEqual } from 'node:util'
 import { type ProbeResult, probe } from '../probe.ts'
 import type { HealthCheck, ObservedMember } from '../protocol.ts'
 import type { Bounds } from './bounds.ts'
@@ -20,10 +20,7 @@ export interface HealthWatchOptions {
 export class HealthWatch {
   state: ObservedMember['health'] = 'starting'
   reason: string | undefined = 'no health check has ended yet'
-  readonly #place: { readonly host: string; readonly port: number }
-  readonly #bounds: Bounds
-  readonly #isDown: () => boolean
-  readonly #onChange: () => void
+  readonly #options: HealthWatchOptions
   readonly #closing = new AbortController()
   #check: HealthCheck
   #timer: NodeJS.Timeout | undefined
@@ -37,14 +34,11 @@ export class HealthWatch {
   /** Nothing listens on the port. What listens there next is a new process: its first success counts. */
   #refused = false
 
-  constructor({ place, check, bounds, isDown, isBelieved, onChange }: HealthWatchOptions) {
-    this.#place = place
-    this.#check = check
-    this.#bounds = bounds
-    this.#isDown = isDown
-    this.#quickMs = bounds.quickCheckMs
-    this.#onChange = onChange
-    if (isBelieved) {
+  constructor(options: HealthWatchOptions) {
+    this.#options = options
+    this.#check = options.check
+    this.#quickMs = options.bounds.quickCheckMs
+    if (options.isBelieved) {
       this.state = 'up'
       this.reason = undefined
     }
@@ -58,16 +52,16 @@ export class HealthWatch {
 
   /** Changed rules hold from the next probe on. */
   setCheck(check: HealthCheck): void {
-    if (sameCheck(this.#check, check)) return
+    if (isDeepStrictEqual(this.#check, check)) return
     this.#check = check
     this.probeSoon()
   }
 
   /** A connection was refused: no probe can say otherwise. */
   noteRefused(): void {
-    if (!this.#refused) this.#quickMs = this.#bounds.quickCheckMs
+    if (!this.#refused) this.#quickMs = this.#options.bounds.quickCheckMs
     this.#refused = true
-    this.#set('down', `nothing listens on port ${this.#place.port}`)
+    this.#set('down', `nothing listens on port ${this.#options.place.port}`)
     this.probeSoon()
   }
 
@@ -91,8 +85,8 @@ export class HealthWatch {
     this.#isProbing = true
     this.#again = false
     const { kind, path, timeoutMs } = this.#check
-    const found = await probe({ kind, path, timeoutMs, ...this.#place }, this.#closing.signal)
-    const result = found.kind === 'healthy' && this.#isDown() ? strangerAnswers(this.#place.port) : found
+    const found = await probe({ kind, path, timeoutMs, ...this.#options.place }, this.#closing.signal)
+    const result = found.kind === 'healthy' && this.#options.isDown() ? strangerAnswers(this.#options.place.port) : found
     this.#isProbing = false
     if (result.kind === 'cancelled') return
     this.#judge(result)
@@ -103,7 +97,7 @@ export class HealthWatch {
     const { intervalMs } = this.#check
     if (this.state !== 'starting' && !this.#refused) return intervalMs
     const pauseMs = Math.min(this.#quickMs, intervalMs)
-    this.#quickMs = Math.min(this.#quickMs * quickGrowth, this.#bounds.longestQuickCheckMs)
+    this.#quickMs = Math.min(this.#quickMs * quickGrowth, this.#options.bounds.longestQuickCheckMs)
     return pauseMs
   }
 
@@ -114,7 +108,7 @@ export class HealthWatch {
       this.#successes++
       const isNew = this.state === 'starting' || this.#refused
       this.#refused = false
-      this.#quickMs = this.#bounds.quickCheckMs
+      this.#quickMs = this.#options.bounds.quickCheckMs
       if (isNew || this.state === 'up' || this.#successes >= healthyThreshold) this.#set('up', undefined)
       else this.#set('down', `${this.#successes} of ${healthyThreshold} successful health checks`)
       return
@@ -130,21 +124,10 @@ export class HealthWatch {
     if (this.state === state && this.reason === reason) return
     this.state = state
     this.reason = reason
-    this.#onChange()
+    this.#options.onChange()
   }
 }
 
 function strangerAnswers(port: number): ProbeResult {
   return { kind: 'unhealthy', refused: true, reason: `another program answers on port ${port}` }
-}
-
-function sameCheck(a: HealthCheck, b: HealthCheck): boolean {
-  return (
-    a.kind === b.kind &&
-    a.path === b.path &&
-    a.intervalMs === b.intervalMs &&
-    a.timeoutMs === b.timeoutMs &&
-    a.healthyThreshold === b.healthyThreshold &&
-    a.unhealthyThreshold === b.unhealthyThreshold
-  )
 }

@@ -5,7 +5,7 @@ import { createServer as createHttpServer, type RequestListener, type Server } f
 import { type AddressInfo, createServer as createTcpServer, type Socket, type Server as TcpServer } from 'node:net'
 import { resolve } from 'node:path'
 import type { TestContext } from 'node:test'
-import { type Balancers, openBalancers } from '../../../src/agent/balancer/balancers.ts'
+import { Balancers } from '../../../src/agent/balancer/balancers.ts'
 import type { Bounds } from '../../../src/agent/balancer/bounds.ts'
 import type {
   DesiredListener,
@@ -53,7 +53,7 @@ export async function openRig(t: TestContext, wish: Wish, bounds: Partial<Bounds
   const lines: string[] = []
   let count = 0
   const write = (fields: object, text: string) => void lines.push(`${text} ${JSON.stringify(fields)}`)
-  const balancers = openBalancers({
+  const balancers = new Balancers({
     log: { info: write, warn: write, error: write },
     onChange: () => {
       count++
