@@ -15,7 +15,7 @@ Runs the agent, which owns the deployed programs and load balancers of this mach
 SIGTERM ends the agent alone: programs go on, and the next agent adopts them.
 `
 
-export async function agent(args: readonly string[]): Promise<number | undefined> {
+export async function run(args: readonly string[]): Promise<number | undefined> {
   readArguments(args, { command: 'agent', options: configOption })
   const { config } = await readConfig(args)
   const { dataDir } = config.backends

@@ -30,7 +30,7 @@ const options = {
   ...configOption,
 } as const
 
-export async function audit(args: readonly string[]): Promise<number> {
+export async function run(args: readonly string[]): Promise<number> {
   const { positionals, values } = readArguments(args, { command: 'audit', options, words: Infinity })
   const [action = '', ...files] = positionals
   return choose({ verify }, action, 'audit')(args, files, values)

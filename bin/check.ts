@@ -11,7 +11,7 @@ Reads the configuration, opens every file that it names, and checks the data dir
 gateway may run meanwhile. Exits with 1 if a start would fail; a port or a data directory in use is a note only.
 `
 
-export async function check(args: readonly string[]): Promise<number> {
+export async function run(args: readonly string[]): Promise<number> {
   readArguments(args, { command: 'check', options: configOption, hint: settingsHint })
   const loaded = await readConfig(args)
   const obstacles = await findStartObstacles(loaded.config)

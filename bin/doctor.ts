@@ -24,7 +24,7 @@ const options = {
   ...configOption,
 } as const
 
-export async function doctor(args: readonly string[]): Promise<number> {
+export async function run(args: readonly string[]): Promise<number> {
   const { values } = readArguments(args, { command: 'doctor', options })
   const { 'public-url': publicUrl, proxy: proxyAddress, json } = values
   const mistake = publicUrl === undefined ? undefined : findMistake(publicUrl)

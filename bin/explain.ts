@@ -11,7 +11,7 @@ import { usage as accessUsage, explainAccessCommand } from './explain-access.ts'
 import { configOption, readConfig } from './read-config.ts'
 import { readPassword } from './read-password.ts'
 
-const usage = `Usage: fairlead explain login <credentials> [options]
+const loginUsage = `Usage: fairlead explain login <credentials> [options]
 
   --user NAME              a user of the form, a directory or a trusted header
   --password               with --user: read the password from standard input and try it; without it, only search
@@ -29,11 +29,14 @@ const usage = `Usage: fairlead explain login <credentials> [options]
 The command logs no user in, and credentials stay usable. It exits with 1 if the login would fail.
 `
 
-const explanations = { login: { run: explainLoginCommand, usage }, access: { run: explainAccessCommand, usage: accessUsage } }
+const explanations = {
+  login: { run: explainLoginCommand, usage: loginUsage },
+  access: { run: explainAccessCommand, usage: accessUsage },
+}
 
 /** Of both explanations, unless one is named. */
-export function explainUsage([named = '']: readonly string[]): string {
-  return named === 'login' || named === 'access' ? explanations[named].usage : `${usage}\n${accessUsage}`
+export function usage([named = '']: readonly string[]): string {
+  return named === 'login' || named === 'access' ? explanations[named].usage : `${loginUsage}\n${accessUsage}`
 }
 
 const options = {
@@ -51,7 +54,7 @@ const options = {
   ...configOption,
 } as const
 
-export async function explain(args: readonly string[]): Promise<number> {
+export async function run(args: readonly string[]): Promise<number> {
   const [named = ''] = args
   return choose(explanations, named.startsWith('-') ? '' : named, 'explain').run(args)
 }

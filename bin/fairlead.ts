@@ -38,23 +38,23 @@ type Command = (args: readonly string[]) => Promise<number | undefined>
 
 interface CommandModule {
   readonly run: Command
-  /** @param words What was written after the command. */
-  readonly usageOf: (words: readonly string[]) => string
+  /** Of some commands, it depends on what was written after them. */
+  readonly usage: string | ((words: readonly string[]) => string)
 }
 
 const commands: Readonly<Record<string, () => Promise<CommandModule>>> = {
-  serve: async () => import('./serve.ts').then(({ serve: run, usage }) => ({ run, usageOf: () => usage })),
-  stop: async () => import('./stop.ts').then(({ stop: run, usage }) => ({ run, usageOf: () => usage })),
-  check: async () => import('./check.ts').then(({ check: run, usage }) => ({ run, usageOf: () => usage })),
-  doctor: async () => import('./doctor.ts').then(({ doctor: run, usage }) => ({ run, usageOf: () => usage })),
-  explain: async () => import('./explain.ts').then(({ explain: run, explainUsage: usageOf }) => ({ run, usageOf })),
-  openapi: async () => import('./openapi.ts').then(({ openapi: run, usage }) => ({ run, usageOf: () => usage })),
-  user: async () => import('./user.ts').then(({ user: run, usage }) => ({ run, usageOf: () => usage })),
-  token: async () => import('./token.ts').then(({ token: run, usage }) => ({ run, usageOf: () => usage })),
-  image: async () => import('./image.ts').then(({ image: run, usage }) => ({ run, usageOf: () => usage })),
-  audit: async () => import('./audit.ts').then(({ audit: run, usage }) => ({ run, usageOf: () => usage })),
-  agent: async () => import('./agent.ts').then(({ agent: run, usage }) => ({ run, usageOf: () => usage })),
-  version: async () => import('./version.ts').then(({ version: run, usage }) => ({ run, usageOf: () => usage })),
+  serve: () => import('./serve.ts'),
+  stop: () => import('./stop.ts'),
+  check: () => import('./check.ts'),
+  doctor: () => import('./doctor.ts'),
+  explain: () => import('./explain.ts'),
+  openapi: () => import('./openapi.ts'),
+  user: () => import('./user.ts'),
+  token: () => import('./token.ts'),
+  image: () => import('./image.ts'),
+  audit: () => import('./audit.ts'),
+  agent: () => import('./agent.ts'),
+  version: () => import('./version.ts'),
 }
 
 /** @throws {Error} with the code ERR_MODULE_NOT_FOUND when a package is missing; all other errors are reported here */
@@ -87,9 +87,9 @@ export async function runCommand([first = '', ...args]: readonly string[]): Prom
     return asksForHelp ? 0 : 2
   }
   if (name === 'start' || name === 'run') throw new Misuse('', `There is no command "${name}". Did you mean serve?`)
-  const { run: runChosen, usageOf } = await choose(commands, name, '')()
+  const { run: runChosen, usage: usageOfChosen } = await choose(commands, name, '')()
   if (!asksForHelp && !words.includes('--help') && !words.includes('-h')) return runChosen(words)
-  process.stdout.write(usageOf(words) + callNote())
+  process.stdout.write((typeof usageOfChosen === 'string' ? usageOfChosen : usageOfChosen(words)) + callNote())
   return 0
 }
 

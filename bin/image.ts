@@ -96,7 +96,7 @@ const actions: Readonly<Record<string, (send: Send, input: Input) => Promise<str
   },
 }
 
-export async function image(args: readonly string[]): Promise<number> {
+export async function run(args: readonly string[]): Promise<number> {
   const { positionals, values } = parse(args)
   const [action = '', id = '', path = ''] = positionals
   const act = choose(actions, action, 'image')

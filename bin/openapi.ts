@@ -9,7 +9,7 @@ export const usage = `Usage: fairlead openapi
 Prints the OpenAPI document of all operations, as JSON. It reads no configuration.
 `
 
-export async function openapi(args: readonly string[]): Promise<number> {
+export async function run(args: readonly string[]): Promise<number> {
   readArguments(args, { command: 'openapi', options: {} })
   process.stdout.write(`${JSON.stringify(formatOpenApi(subjects, { version: packageVersion() }), null, 2)}\n`)
   return 0

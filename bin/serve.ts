@@ -27,7 +27,7 @@ const consoleDir = new URL('../dist/console/', import.meta.url)
 
 const workerProgram = new URL(import.meta.url.endsWith('.ts') ? './gateway-worker.ts' : './gateway-worker.js', import.meta.url)
 
-export async function serve(args: readonly string[]): Promise<number | undefined> {
+export async function run(args: readonly string[]): Promise<number | undefined> {
   readArguments(args, { command: 'serve', options: configOption, hint: settingsHint })
   growWithLoad()
   shrinkLate()

@@ -1,19 +1,15 @@
 /** The process of `fairlead serve`, recorded in its data directory so that another command can find it. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import type { ProcessIdentity } from '../src/agent/instance-files.ts'
+import { isSameProcess } from '../src/agent/instance-processes.ts'
 import { openProcessTable } from '../src/agent/processes.ts'
 import { writePrivateFile } from '../src/storage/private-files.ts'
-
-interface ServerRecord {
-  readonly pid: number
-  /** Tells it from a later process with the same id. */
-  readonly start: string
-}
 
 /** For the process that holds the lock of the data directory. */
 export function recordServer(dataDir: string): void {
   const { pid } = process
-  const record: ServerRecord = { pid, start: openProcessTable().find(pid)?.start ?? '' }
+  const record: ProcessIdentity = { pid, start: openProcessTable().find(pid)?.start ?? '' }
   writePrivateFile(fileIn(dataDir), JSON.stringify(record), false)
 }
 
@@ -22,16 +18,13 @@ export function findServer(dataDir: string): { readonly pid: number; isRunning()
   const record = readRecord(dataDir)
   if (record === undefined) return undefined
   const table = openProcessTable()
-  const isRunning = () => {
-    const found = table.find(record.pid)
-    return found !== undefined && found.start === record.start && !found.isZombie
-  }
+  const isRunning = () => isSameProcess(table, record)
   return isRunning() ? { pid: record.pid, isRunning } : undefined
 }
 
-function readRecord(dataDir: string): ServerRecord | undefined {
+function readRecord(dataDir: string): ProcessIdentity | undefined {
   try {
-    return JSON.parse(readFileSync(fileIn(dataDir), 'utf8')) as ServerRecord
+    return JSON.parse(readFileSync(fileIn(dataDir), 'utf8')) as ProcessIdentity
   } catch {
     return undefined
   }

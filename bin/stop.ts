@@ -22,7 +22,7 @@ const options = { all: { type: 'boolean', default: false }, ...configOption } as
 const stopGraceMs = 60_000
 const pauseMs = 50
 
-export async function stop(args: readonly string[]): Promise<number> {
+export async function run(args: readonly string[]): Promise<number> {
   const { values } = readArguments(args, { command: 'stop', options })
   const { config } = await readConfig(args)
   const { dataDir } = config.backends

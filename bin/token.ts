@@ -100,7 +100,7 @@ const actions: Readonly<Record<string, (tokens: Tokens, asked: CommandInput) => 
   },
 }
 
-export async function token(args: readonly string[]): Promise<number> {
+export async function run(args: readonly string[]): Promise<number> {
   const { positionals, values } = parse(args)
   const [action = '', subject = ''] = positionals
   const act = choose(actions, action, 'token')

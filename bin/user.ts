@@ -89,7 +89,7 @@ const options = {
   ...configOption,
 } as const
 
-export async function user(args: readonly string[]): Promise<number> {
+export async function run(args: readonly string[]): Promise<number> {
   const { act, name, roles, revokesTokens } = toOrder(args)
   const { config } = await readConfig(args)
   const { dataDir } = config.backends

@@ -13,7 +13,7 @@ export const usage = `Usage: fairlead version
 Prints the version.
 `
 
-export async function version(args: readonly string[]): Promise<number> {
+export async function run(args: readonly string[]): Promise<number> {
   readArguments(args, { command: 'version', options: {} })
   process.stdout.write(`${packageVersion()}\n`)
   return 0

@@ -2,6 +2,7 @@
 import type { Config } from '../config/config.ts'
 import { type Check, type Finding, findingsOn, type Timeouts } from '../findings/finding.ts'
 import { listPeers } from '../login/settings.ts'
+import { externalServices } from './check-services.ts'
 
 const subject = 'Clock'
 /** A Date header has whole seconds, and the way there and back takes some time. */
@@ -20,11 +21,8 @@ export function checkClock(config: Config, { answerMs }: Timeouts, now: () => nu
 }
 
 function peersOf({ login, upstreams }: Config): ClockPeer[] {
-  const services = Object.values(upstreams.services).flatMap(({ kind, baseUrl }) =>
-    kind === 'external' && baseUrl !== undefined ? [{ url: `${baseUrl}/health`, toleratedMs: 300_000 }] : [],
-  )
-  const peers = [...services, ...listPeers(login)]
-  return peers.flatMap(({ url, toleratedMs }) =>
+  const services = externalServices(upstreams).map((baseUrl) => ({ url: `${baseUrl}/health`, toleratedMs: 300_000 }))
+  return [...services, ...listPeers(login)].flatMap(({ url, toleratedMs }) =>
     toleratedMs === undefined ? [] : [{ url, host: new URL(url).host, toleratedMs }],
   )
 }

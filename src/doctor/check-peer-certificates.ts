@@ -6,6 +6,7 @@ import type { Config } from '../config/config.ts'
 import { judgeExpiry } from '../findings/expiry.ts'
 import { type Check, createCheck, type Timeouts } from '../findings/finding.ts'
 import { listPeers } from '../login/settings.ts'
+import { externalServices } from './check-services.ts'
 
 interface TlsPeer {
   readonly host: string
@@ -26,9 +27,7 @@ export function checkPeerCertificates(config: Config, { answerMs }: Timeouts, no
 }
 
 function peersOf({ login, upstreams }: Config): TlsPeer[] {
-  const services = Object.values(upstreams.services).flatMap(({ kind, baseUrl }) =>
-    kind === 'external' && baseUrl !== undefined ? [{ url: baseUrl }] : [],
-  )
+  const services = externalServices(upstreams).map((url) => ({ url }))
   return [...services, ...listPeers(login)].flatMap(({ url }) => {
     const { protocol, hostname, port } = new URL(url)
     const usualPort = usualPorts[protocol]

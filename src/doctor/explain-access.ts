@@ -45,57 +45,41 @@ const timeoutMs = 3000
 /** @throws {Error} when there is no such operation, or the permission service does not answer; the message says what to do */
 export async function explainAccess(config: Config, question: AccessQuestion): Promise<AccessAnswer> {
   const found = findApiOperation(allOperations, question.operation)
-  const { operation } = found
-  const demands = `${operation.id} (${operation.method} ${operation.path}) demands ${formatDemands(operation.demands)}`
   const services = toAddresses(config.upstreams, socketPathFor(config.backends.dataDir, 'backends.sock'))
   const upstreams = openQuestions(config.upstreams, services, timeoutMs)
   const settings = { ...config.permissions, retry: { ...config.permissions.retry, maxElapsedMs: 0 } }
   const permissions = openPermissions({ settings, upstreams, log: pino({ level: 'silent' }) })
-  const subject = toSubject(found, { ...question })
-  const enforcement = enforcementOf(operation, {
-    enforcement: settings.enforcement,
-    isEmbedded: (service) => upstreams.isEmbedded(service),
-  })
   try {
-    if (config.login.anonymous || !permissions.enabled) {
-      const judged = judgeUndecided(operation, !config.login.anonymous)
-      return {
-        decision: judged.decision,
-        lines: [demands, ...judged.reasons.map(describeReason), `Decision: ${judged.decision}`],
-      }
-    }
-    const { view, mayCreate } = await ask({ permissions, upstreams, operation, username: question.username, subject })
-    const judged = judgeAccess(operation, { view, subject, mayCreate })
-    const call = (service: ServiceName, asked: UpstreamCall) => upstreams.call(service, asked, anonymousIdentity)
-    return {
-      decision: judged.decision,
-      lines: [
-        demands,
-        ...describeUser(question.username, view),
-        ...(await loadResourcePermissions(call, subject)).map(describeResource),
-        ...judged.reasons.map(describeReason),
-        ...judged.open.map((what) => `?   to be added: ${toOption(what)}`),
-        ...judged.optional.map((what) => `    may be added: ${toOption(what)}`),
-        ...(enforcement === undefined ? [] : [`Checked by ${enforcement.by}: ${enforcement.note}`]),
-        `Decision: ${judged.decision}`,
-      ],
-    }
+    const isJudged = permissions.enabled && !config.login.anonymous
+    const { decision, lines } = isJudged
+      ? await explainJudgement(found, question, { permissions, upstreams, enforcement: settings.enforcement })
+      : explainUndecided(found.operation, !config.login.anonymous)
+    return { decision, lines: [describeDemands(found.operation), ...lines, `Decision: ${decision}`] }
   } finally {
     permissions.close()
     await upstreams.close()
   }
 }
 
+function explainUndecided(operation: Operation, hasLogin: boolean): AccessAnswer {
+  const { decision, reasons } = judgeUndecided(operation, hasLogin)
+  return { decision, lines: reasons.map(describeReason) }
+}
+
 interface AccessContext {
   readonly permissions: Permissions
   readonly upstreams: Upstreams
-  readonly operation: Operation
-  readonly username: string
-  readonly subject: AccessSubject
+  readonly enforcement: Config['permissions']['enforcement']
 }
 
 /** @throws {Error} when the permission service does not answer */
-async function ask({ permissions, upstreams, operation, username, subject }: AccessContext) {
+async function explainJudgement(
+  found: ReturnType<typeof findApiOperation>,
+  { username, ...named }: AccessQuestion,
+  { permissions, upstreams, enforcement }: AccessContext,
+): Promise<AccessAnswer> {
+  const { operation } = found
+  const subject = toSubject(found, named)
   const user = toUser(username)
   const answer = await permissions.lookUp(user)
   if (answer.kind === 'unavailable') {
@@ -103,7 +87,22 @@ async function ask({ permissions, upstreams, operation, username, subject }: Acc
   }
   const view = answer.kind === 'view' ? answer.view : undefined
   const call = (service: ServiceName, asked: UpstreamCall) => upstreams.call(service, asked, anonymousIdentity)
-  return { view, mayCreate: await judgeCreation({ call, permissions, operation, user, view, subject }) }
+  const mayCreate = await judgeCreation({ call, permissions, operation, user, view, subject })
+  const judged = judgeAccess(operation, { view, subject, mayCreate })
+  const checked = enforcementOf(operation, { enforcement, isEmbedded: (service) => upstreams.isEmbedded(service) })
+  const lines = [
+    ...describeUser(username, view),
+    ...(await loadResourcePermissions(call, subject)).map(describeResource),
+    ...judged.reasons.map(describeReason),
+    ...judged.open.map((what) => `?   to be added: ${toOption(what)}`),
+    ...judged.optional.map((what) => `    may be added: ${toOption(what)}`),
+    ...(checked === undefined ? [] : [`Checked by ${checked.by}: ${checked.note}`]),
+  ]
+  return { decision: judged.decision, lines }
+}
+
+function describeDemands({ id, method, path, demands }: Operation): string {
+  return `${id} (${method} ${path}) demands ${formatDemands(demands)}`
 }
 
 function describeUser(username: string, view: PermissionView | undefined): string[] {

@@ -16,7 +16,7 @@ import type { Platform } from '../operations/platform.ts'
 import { routeOf } from '../operations/route.ts'
 import { ApiDocument } from '../operations/serving/openapi.ts'
 import type { Redis } from '../redis/redis.ts'
-import { createRoomProbe } from '../storage/room.ts'
+import { openRoomProbe } from '../storage/room.ts'
 import { createHealth, type Health } from '../telemetry/health.ts'
 import { describeCircuits } from '../upstreams/circuit-reports.ts'
 import { askHealth } from '../upstreams/service-health.ts'
@@ -104,9 +104,7 @@ function watchMetrics(parts: PlatformParts, streams: EventStreams): void {
 }
 
 function openHealth({ config, log, keep, upstreams, embedded, redis, audit, shared }: PlatformParts): Health {
-  const room = createRoomProbe(config.backends.dataDir, log)
-  keep(room)
-  room.start()
+  const room = keep(openRoomProbe(config.backends.dataDir, log))
   return createHealth({
     services: upstreams.enabledServices().filter((service) => config.telemetry.healthCheckedServices.includes(service)),
     ask: (service) => askHealth(upstreams, service),

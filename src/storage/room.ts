@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyBaseLogger } from 'fastify'
 
 const intervalMs = 5000
@@ -11,49 +12,40 @@ const probeBytes = 256 * 1024
 /** A directory that does not exist yet, or that this user may not write, is reported at the start. */
 const lackOfRoom: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT', 'EROFS', 'EIO'])
 
-export interface RoomProbe {
-  /** By the last attempt. */
-  hasRoom(): boolean
-  start(): void
-  close(): void
-}
-
 /** Writes a file there every few seconds, and removes it again. */
-export function createRoomProbe(folder: string, log: FastifyBaseLogger): RoomProbe {
+export function openRoomProbe(folder: string, log: FastifyBaseLogger) {
   const file = join(folder, `.room-${process.pid}-${randomUUID()}`)
-  const content = Buffer.alloc(probeBytes, 1)
   let fault: string | undefined
-  let timer: NodeJS.Timeout | undefined
   let isClosed = false
-
-  async function look(): Promise<void> {
-    const found = await attempt()
-    if (found !== undefined && fault === undefined)
-      log.error({ folder, code: found }, 'the data directory takes no more files: make room; readiness fails until then')
-    if (found === undefined && fault !== undefined) log.info({ folder }, 'the data directory takes files again')
-    fault = found
-    if (!isClosed) timer = setTimeout(() => void look(), intervalMs).unref()
-  }
-
-  /** @returns the code of what failed */
-  async function attempt(): Promise<string | undefined> {
-    try {
-      await writeFile(file, content, { mode: 0o600 })
-      return undefined
-    } catch (error) {
-      const { code = 'unknown' } = error as NodeJS.ErrnoException
-      return lackOfRoom.has(code) ? code : undefined
-    } finally {
-      await rm(file, { force: true }).catch(() => undefined)
+  const watch = async () => {
+    while (!isClosed) {
+      const found = await findFault(file)
+      if (found !== undefined && fault === undefined)
+        log.error({ folder, code: found }, 'the data directory takes no more files: make room; readiness fails until then')
+      if (found === undefined && fault !== undefined) log.info({ folder }, 'the data directory takes files again')
+      fault = found
+      await sleep(intervalMs, undefined, { ref: false })
     }
   }
-
+  void watch()
   return {
+    /** By the last attempt. */
     hasRoom: () => fault === undefined,
-    start: () => void look(),
     close: () => {
       isClosed = true
-      clearTimeout(timer)
     },
+  }
+}
+
+/** @returns the code of what failed */
+async function findFault(file: string): Promise<string | undefined> {
+  try {
+    await writeFile(file, Buffer.alloc(probeBytes, 1), { mode: 0o600 })
+    return undefined
+  } catch (error) {
+    const { code = 'unknown' } = error as NodeJS.ErrnoException
+    return lackOfRoom.has(code) ? code : undefined
+  } finally {
+    await rm(file, { force: true }).catch(() => undefined)
   }
 }

@@ -25,69 +25,31 @@ export interface ClientSide {
 /** Headers of these lengths may be ones that are not passed on as they are. */
 const specialLengths = new Set([2, 4, 6, 7, 9, 10, 14, 15, 16, 17])
 
+/** What the headers of a request say to the load balancer, and the lines that are passed on. */
+interface ReadHeaders {
+  host: string | undefined
+  forwardedFor: string
+  connection: string | undefined
+  body: RequestHead['body']
+  expectsContinue: boolean
+  protocol: string | undefined
+  lines: string
+}
+
 /**
  * @param upgrade The client may change the protocol as it asks to.
  * @returns a problem where it is not clear what is asked of whom, or how long the body is
  */
 export function toRequestHead(request: IncomingMessage, client: ClientSide, upgrade: boolean): RequestHead | HeadProblem {
-  const { rawHeaders, httpVersionMajor, httpVersionMinor } = request
-  if (httpVersionMajor !== 1) return { status: 505, problem: 'The only versions that are understood are HTTP/1.0 and HTTP/1.1.' }
-  let host: string | undefined
-  let forwardedFor = ''
-  let connection: string | undefined
-  let body: RequestHead['body'] = 'none'
-  let expectsContinue = false
-  let protocol: string | undefined
-  let lines = ''
-  for (let at = 0; at < rawHeaders.length; at += 2) {
-    const name = rawHeaders[at] as string
-    const value = rawHeaders[at + 1] as string
-    if (specialLengths.has(name.length)) {
-      switch (name.toLowerCase()) {
-        case 'host':
-          if (host !== undefined) return { status: 400, problem: 'The request has more than one Host header.' }
-          host = value
-          continue
-        case 'x-forwarded-for':
-          forwardedFor += `${value}, `
-          continue
-        case 'connection':
-          connection = connection === undefined ? value : `${connection},${value}`
-          continue
-        case 'content-length':
-          body = Number(value)
-          continue
-        case 'transfer-encoding':
-          if (value.toLowerCase() !== 'chunked' || body === 'chunked') {
-            return { status: 501, problem: 'The only transfer encoding that is understood is chunked.' }
-          }
-          // A proxy before this one may have read another end of the body. RFC 9112, section 6.1.
-          if (httpVersionMinor === 0) return { status: 400, problem: 'HTTP/1.0 has no transfer encodings.' }
-          body = 'chunked'
-          continue
-        case 'expect':
-          expectsContinue = value.toLowerCase() === '100-continue'
-          continue
-        case 'upgrade':
-          protocol = protocol === undefined ? value : `${protocol}, ${value}`
-          continue
-        case 'te':
-          if (/(?:^|,)[\t ]*trailers[\t ]*(?:,|$)/i.test(value)) lines += 'connection: te\r\nte: trailers\r\n'
-          continue
-        case 'keep-alive':
-        case 'proxy-connection':
-        case 'forwarded':
-        case 'x-forwarded-proto':
-        case 'x-forwarded-host':
-        case 'x-forwarded-port':
-          continue
-      }
-    }
-    lines += `${name}: ${value}\r\n`
+  if (request.httpVersionMajor !== 1) {
+    return { status: 505, problem: 'The only versions that are understood are HTTP/1.0 and HTTP/1.1.' }
   }
+  const read = readHeaders(request)
+  if ('problem' in read) return read
+  const { host, forwardedFor, connection, body, expectsContinue, protocol } = read
   const target = readTarget(request, host)
   if ('problem' in target) return target
-  if (connection !== undefined) lines = withoutNamed(lines, connection)
+  let lines = connection === undefined ? read.lines : withoutNamed(read.lines, connection)
   if (upgrade) lines += `connection: upgrade\r\nupgrade: ${protocol}\r\n`
   if (body === 'chunked') lines += 'transfer-encoding: chunked\r\n'
   else if (body !== 'none') lines += `content-length: ${body}\r\n`
@@ -98,6 +60,72 @@ export function toRequestHead(request: IncomingMessage, client: ClientSide, upgr
     body: body === 0 ? 'none' : body,
     expectsContinue,
   }
+}
+
+function readHeaders({ rawHeaders, httpVersionMinor }: IncomingMessage): ReadHeaders | HeadProblem {
+  const read: ReadHeaders = {
+    host: undefined,
+    forwardedFor: '',
+    connection: undefined,
+    body: 'none',
+    expectsContinue: false,
+    protocol: undefined,
+    lines: '',
+  }
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const problem = readHeader(read, rawHeaders[at] as string, rawHeaders[at + 1] as string, httpVersionMinor)
+    if (problem !== undefined) return problem
+  }
+  return read
+}
+
+/** They are for this connection, or replaced by those of the load balancer. */
+const dropped = new Set([
+  'keep-alive',
+  'proxy-connection',
+  'forwarded',
+  'x-forwarded-proto',
+  'x-forwarded-host',
+  'x-forwarded-port',
+])
+
+function readHeader(read: ReadHeaders, name: string, value: string, httpVersionMinor: number): HeadProblem | undefined {
+  const known = specialLengths.has(name.length) ? name.toLowerCase() : ''
+  switch (known) {
+    case 'host':
+      if (read.host !== undefined) return { status: 400, problem: 'The request has more than one Host header.' }
+      read.host = value
+      break
+    case 'x-forwarded-for':
+      read.forwardedFor += `${value}, `
+      break
+    case 'connection':
+      read.connection = read.connection === undefined ? value : `${read.connection},${value}`
+      break
+    case 'content-length':
+      read.body = Number(value)
+      break
+    case 'transfer-encoding':
+      if (value.toLowerCase() !== 'chunked' || read.body === 'chunked') {
+        return { status: 501, problem: 'The only transfer encoding that is understood is chunked.' }
+      }
+      // A proxy before this one may have read another end of the body. RFC 9112, section 6.1.
+      if (httpVersionMinor === 0) return { status: 400, problem: 'HTTP/1.0 has no transfer encodings.' }
+      read.body = 'chunked'
+      break
+    case 'expect':
+      read.expectsContinue = value.toLowerCase() === '100-continue'
+      break
+    case 'upgrade':
+      read.protocol = read.protocol === undefined ? value : `${read.protocol}, ${value}`
+      break
+    case 'te':
+      if (/(?:^|,)[\t ]*trailers[\t ]*(?:,|$)/i.test(value)) read.lines += 'connection: te\r\nte: trailers\r\n'
+      break
+    default:
+      if (!dropped.has(known)) read.lines += `${name}: ${value}\r\n`
+  }
+  return undefined
 }
 
 /** @see RFC 9112, section 3.2 */

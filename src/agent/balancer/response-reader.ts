@@ -213,17 +213,37 @@ const harmlessOptions = new Set(['', 'close', 'keep-alive', 'upgrade', 'transfer
 
 /** @see RFC 9112, sections 4 to 6 */
 function parseHead(text: string, headersOnly: boolean): ResponseHead {
-  let at = text.indexOf('\r\n')
+  const at = text.indexOf('\r\n')
   const line = at === -1 ? text : text.slice(0, at)
   const [, minor, code, statusText = ''] = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: ([\t\x20-\x7e\x80-\xff]*))?$/.exec(line) ?? []
   if (code === undefined) throw new ResponseError('The status line is malformed.')
   const status = Number(code)
+  const { headers, length, encoding, connection, keepAlive } = parseHeaders(text, at)
+  const options = connection
+    ?.toLowerCase()
+    .split(',')
+    .map((option) => option.trim())
+  const body = toBodyForm({ status, headersOnly, length, encoding, isOld: minor === '0' })
+  const named = options?.filter((option) => !harmlessOptions.has(option))
+  return {
+    status,
+    statusText,
+    headers,
+    body,
+    keepsAlive: minor === '1' && body.kind !== 'until-close' && options?.includes('close') !== true,
+    keepAliveSeconds: keepAlive === undefined ? undefined : parseKeepAlive(keepAlive),
+    connectionHeaders: named?.length === 0 ? undefined : named,
+  }
+}
+
+/** All headers, and those that say where the body ends and what becomes of the connection. @param begin Where their lines begin; -1: there are none */
+function parseHeaders(text: string, begin: number) {
   const headers: string[] = []
   let length: string | undefined
   let encoding: string | undefined
   let connection: string | undefined
   let keepAlive: string | undefined
-  while (at !== -1) {
+  for (let at = begin; at !== -1; ) {
     const from = at + 2
     at = text.indexOf('\r\n', from)
     const header = at === -1 ? text.slice(from) : text.slice(from, at)
@@ -244,21 +264,7 @@ function parseHead(text: string, headersOnly: boolean): ResponseHead {
       encoding = encoding === undefined ? value : `${encoding},${value}`
     }
   }
-  const options = connection
-    ?.toLowerCase()
-    .split(',')
-    .map((option) => option.trim())
-  const body = toBodyForm({ status, headersOnly, length, encoding, isOld: minor === '0' })
-  const named = options?.filter((option) => !harmlessOptions.has(option))
-  return {
-    status,
-    statusText,
-    headers,
-    body,
-    keepsAlive: minor === '1' && body.kind !== 'until-close' && options?.includes('close') !== true,
-    keepAliveSeconds: keepAlive === undefined ? undefined : parseKeepAlive(keepAlive),
-    connectionHeaders: named?.length === 0 ? undefined : named,
-  }
+  return { headers, length, encoding, connection, keepAlive }
 }
 
 interface Framing {

@@ -10,7 +10,7 @@ import { isPage } from '../../upstreams/answer-form.ts'
 import { toHeaderText } from '../../upstreams/header-text.ts'
 import type { ServiceTls } from '../../upstreams/service-tls.ts'
 import type { ServiceAddress, ServiceName } from '../../upstreams/services.ts'
-import type { CallService, ServiceAnswer } from '../backend.ts'
+import type { CallService, ServiceAnswer, ServiceCall } from '../backend.ts'
 
 interface CallServiceSettings {
   /** Where each enabled service is. */
@@ -43,29 +43,15 @@ export function createServiceCalls(settings: CallServiceSettings): ServiceCalls 
     'http:': new http.Agent({ keepAlive: true, maxSockets: maxConnections }),
     'https:': new https.Agent({ keepAlive: true, maxSockets: maxConnections, ...settings.tls }),
   }
-  const call: CallService = async (service, { method, path, body, headers = {} }) => {
+  const call: CallService = async (service, request) => {
     const address = settings.services[service]
     if (address === undefined)
       throw new Error(`${service} is switched off; set services.${service}.enabled or services.${service}.baseUrl.`)
     const url = new URL(address.kind === 'external' ? address.baseUrl : `http://embedded/${address.service}`)
     const protocol = url.protocol as 'http:' | 'https:'
-    const text = body === undefined ? undefined : formatJson(body)
-    const options: RequestOptions = {
-      method,
-      agent: agents[address.kind === 'embedded' ? 'embedded:' : protocol],
-      path: url.pathname.replace(/(?<!\/)\/+$/, '') + path,
-      timeout: settings.timeoutMs,
-      signal: AbortSignal.timeout(Math.max(longestCallMs, settings.timeoutMs)),
-      headers: {
-        accept: 'application/json',
-        ...(headers['x-spinnaker-user'] === undefined && { 'x-spinnaker-anonymous': 'anonymous' }),
-        ...(text !== undefined && { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(text)) }),
-        ...Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, toHeaderText(value)])),
-      },
-      ...(address.kind === 'embedded'
-        ? { socketPath: address.socketPath }
-        : { hostname: withoutBrackets(url.hostname), port: url.port }),
-    }
+    const agent = agents[address.kind === 'embedded' ? 'embedded:' : protocol]
+    const text = request.body === undefined ? undefined : formatJson(request.body)
+    const options = { ...toOptions(request, url, text), ...placeOf(address, url), agent, ...limitsOf(settings) }
     const answer = await send(protocol === 'https:' ? https.request : http.request, options, text, settings.maxAnswerBytes)
     if (answer.status < 300 && typeof answer.body === 'string' && isPage(answer.body)) {
       throw new Error(
@@ -80,9 +66,27 @@ export function createServiceCalls(settings: CallServiceSettings): ServiceCalls 
   return { call, close }
 }
 
+function toOptions({ method, path, headers = {} }: ServiceCall, url: URL, text: string | undefined): RequestOptions {
+  return {
+    method,
+    path: url.pathname.replace(/(?<!\/)\/+$/, '') + path,
+    headers: {
+      accept: 'application/json',
+      ...(headers['x-spinnaker-user'] === undefined && { 'x-spinnaker-anonymous': 'anonymous' }),
+      ...(text !== undefined && { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(text)) }),
+      ...Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, toHeaderText(value)])),
+    },
+  }
+}
+
 /** The parts of a request name an IPv6 address as it is; only URLs have it in brackets. */
-function withoutBrackets(hostname: string): string {
-  return hostname.replace(/^\[|\]$/g, '')
+function placeOf(address: ServiceAddress, { hostname, port }: URL): RequestOptions {
+  if (address.kind === 'embedded') return { socketPath: address.socketPath }
+  return { hostname: hostname.replace(/^\[|\]$/g, ''), port }
+}
+
+function limitsOf({ timeoutMs }: CallServiceSettings): RequestOptions {
+  return { timeout: timeoutMs, signal: AbortSignal.timeout(Math.max(longestCallMs, timeoutMs)) }
 }
 
 function send(
