@@ -10,7 +10,7 @@ import type { Operation } from '../src/operations/operation.ts'
 import { formatOpenApi } from '../src/operations/serving/openapi.ts'
 import { createQueryRules } from '../src/operations/serving/parse-query.ts'
 import { formatStageTypes } from '../src/stage-types/reference.ts'
-import { createMetrics } from '../src/telemetry/metrics.ts'
+import { Metrics } from '../src/telemetry/metrics.ts'
 import { type ApiDescription, printConsoleTypes } from './print-console-types.ts'
 import { printScenarios } from './scenarios.ts'
 
@@ -94,7 +94,7 @@ function byStatus(a: string, b: string): number {
 }
 
 function formatMetrics(): string {
-  const metrics = createMetrics('')
+  const metrics = new Metrics('')
   const never = async () => undefined
   metrics.watch({
     upstreams: { pending: () => [], endpoints: () => [] },

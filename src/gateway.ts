@@ -9,7 +9,7 @@ import { openServices } from './gateway/services.ts'
 import { createSteps, openServing } from './gateway/serving.ts'
 import { openTlsFiles } from './http/tls/tls-files.ts'
 import { LineBudget } from './telemetry/line-budget.ts'
-import { createMetrics } from './telemetry/metrics.ts'
+import { Metrics } from './telemetry/metrics.ts'
 
 /** Every part that was opened is closed again when a later one fails. @throws {Error} the message says what to do */
 export async function createGateway(options: GatewayOptions): Promise<Gateway> {
@@ -26,7 +26,7 @@ async function openGateway(options: GatewayOptions, keep: Keep): Promise<Omit<Ga
       onWithheld: (address, requests) => log.warn({ address, requests }, 'requests without login are not in the log one by one'),
     }),
   )
-  const context: GatewayContext = { ...options, keep, tls, metrics: createMetrics(version), linesWithoutLogin, now }
+  const context: GatewayContext = { ...options, keep, tls, metrics: new Metrics(version), linesWithoutLogin, now }
   const services = await openServices(context)
   const stores = await openStores(context)
   const access = await openAccess({ ...context, ...services, ...stores })

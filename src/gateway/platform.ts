@@ -52,7 +52,7 @@ export function createPlatform(parts: PlatformParts) {
     version,
     health: keep(openHealth(parts)),
     workers: shared && (() => shared.workers.count()),
-    printMetrics: shared?.workers.printMetrics ?? metrics.print,
+    printMetrics: shared?.workers.printMetrics ?? (() => metrics.print()),
     metrics,
     examine: createExaminer(parts),
     streams,
@@ -99,7 +99,7 @@ function watchMetrics(parts: PlatformParts, streams: EventStreams): void {
     eventStreams: () => streams.size,
     missingLogLines: () => ({ ...parts.missingLogLines?.(), 'without-login': parts.linesWithoutLogin.withheld }),
   })
-  keep(shared?.workers.reportMetrics(metrics.snapshot))
+  keep(shared?.workers.reportMetrics(() => metrics.snapshot()))
   if (audit !== undefined) shared?.workers.nameAuditProcess(audit.process)
 }
 

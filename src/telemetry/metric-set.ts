@@ -46,9 +46,11 @@ const aggregators: Readonly<Record<string, 'first' | 'min' | 'max'>> = {
 
 /** Besides its own, it has the usual ones of the process and of Node. */
 export class MetricSet {
+  /** Its own; the process and the runtime have the usual ones of prom-client. */
   readonly descriptions: MetricDescription[] = []
   readonly #registry = new Registry()
   readonly #samplers: (() => void | Promise<void>)[] = []
+  #printing: Promise<PrintedMetrics> | undefined
 
   constructor() {
     collectDefaultMetrics({ register: this.#registry })
@@ -93,11 +95,20 @@ export class MetricSet {
     this.#samplers.push(set)
   }
 
-  async print(): Promise<PrintedMetrics> {
+  /** Scrapes at the same time share one. */
+  print(): Promise<PrintedMetrics> {
+    this.#printing ??= this.#print().finally(() => {
+      this.#printing = undefined
+    })
+    return this.#printing
+  }
+
+  async #print(): Promise<PrintedMetrics> {
     await Promise.all(this.#samplers.map((set) => set()))
     return { contentType: this.#registry.contentType, text: await this.#registry.metrics() }
   }
 
+  /** The same as plain data, to be added to those of other processes. */
   async snapshot(): Promise<MetricSnapshot[]> {
     await Promise.all(this.#samplers.map((set) => set()))
     return (await this.#registry.getMetricsAsJSON()).map(toSnapshot)

@@ -1,6 +1,6 @@
 /** Prometheus metrics: of requests, services, logins, sessions, Redis, the embedded engine and the process. */
 import { methodLabel } from './methods.ts'
-import { type MetricDescription, MetricSet, type MetricSnapshot, type PrintedMetrics } from './metric-set.ts'
+import { MetricSet } from './metric-set.ts'
 
 /** State that is asked for at each scrape. */
 interface MetricSources {
@@ -27,41 +27,6 @@ export interface EngineState {
   readonly queueAgesMs: Readonly<Record<string, number>>
 }
 
-type LoginResult = 'success' | 'refused' | 'error'
-
-export interface Metrics {
-  requestStarted(): void
-  requestAnswered(request: { operation: string; method: string; status: number; seconds: number; bytes: number }): void
-  upstreamAnswered(call: { service: string; method: string; status: number | undefined; durationMs: number; bytes: number }): void
-  callRetried(service: string, result: 'retried' | 'over-budget'): void
-  circuitOpened(service: string): void
-  /** A read was answered by the call of another one. */
-  readShared(service: string): void
-  requestShed(reason: 'delay' | 'concurrency'): void
-  requestLimited(limited: { kind: string; enforced: boolean }): void
-  requestUncounted(): void
-  loginEnded(login: { method: string; result: LoginResult }): void
-  loggedOut(method: string): void
-  sessionStarted(): void
-  redisAnswered(command: { command: string; ok: boolean; durationMs: number }): void
-  redisReconnected(): void
-  /** Events could not be written to the audit log. */
-  auditFailed(events: number): void
-  /** An event was counted with others like it, instead of recorded by itself. */
-  auditCounted(): void
-  rolesSynchronised(outcome: 'done' | 'failed'): void
-  /** A worker process has ended although it was not told to. */
-  workerDied(): void
-  /** Has each scrape ask these. Called once. */
-  watch(sources: Partial<MetricSources>): void
-  /** Scrapes at the same time share one. */
-  print(): Promise<PrintedMetrics>
-  /** The same as plain data, to be added to those of other processes. */
-  snapshot(): Promise<MetricSnapshot[]>
-  /** Those of this gateway; the process and the runtime have the usual ones of prom-client. */
-  readonly descriptions: readonly MetricDescription[]
-}
-
 const circuitStates = { closed: 0, 'half-open': 1, open: 2 } as const
 const secondsBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120]
 const redisBuckets = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5]
@@ -69,186 +34,181 @@ const redisBuckets = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25
 /** Shown even when there is none, so that an alert finds them. */
 const commonStatuses = ['NOT_STARTED', 'RUNNING', 'PAUSED']
 
-/** @param version Of the package. */
-export function createMetrics(version: string): Metrics {
-  const set = new MetricSet()
-  set.gauge('fairlead_build_info', 'Always 1; the label has the version.', 'version').set({ version }, 1)
-  let printing: Promise<PrintedMetrics> | undefined
-  return {
-    ...countRequests(set),
-    ...countCalls(set),
-    ...countRejections(set),
-    ...countLogins(set),
-    ...countRecords(set),
-    ...countRedis(set),
-    ...countWorkers(set),
-    descriptions: set.descriptions,
-    watch({ upstreams, embedded, ...others }) {
-      if (upstreams !== undefined) watchUpstreams(set, upstreams)
-      watchStores(set, others)
-      if (embedded !== undefined) watchEmbedded(set, embedded)
-      watchProcess(set, others)
-    },
-    snapshot: () => set.snapshot(),
-    print() {
-      printing ??= set.print().finally(() => {
-        printing = undefined
-      })
-      return printing
-    },
-  }
-}
+/** Each is told by one function, which may be handed on by itself. */
+export class Metrics extends MetricSet {
+  readonly #build = this.gauge('fairlead_build_info', 'Always 1; the label has the version.', 'version')
 
-function countRequests(set: MetricSet): Pick<Metrics, 'requestStarted' | 'requestAnswered'> {
-  const requests = set.quickCounter('fairlead_requests_total', 'Requests answered.', 'operation', 'method', 'status')
-  const durations = set.quickHistogram(
+  readonly #requests = this.quickCounter('fairlead_requests_total', 'Requests answered.', 'operation', 'method', 'status')
+  readonly #durations = this.quickHistogram(
     'fairlead_request_duration_seconds',
     'From the request line to the last byte of the response.',
     secondsBuckets,
     'operation',
   )
-  const inFlight = set.gauge('fairlead_requests_in_flight', 'Requests received and not yet answered.')
-  const sizes = set.quickCounter(
+  readonly #inFlight = this.gauge('fairlead_requests_in_flight', 'Requests received and not yet answered.')
+  readonly #sizes = this.quickCounter(
     'fairlead_response_bytes_total',
     'Bytes of responses, before compression where streamed.',
     'operation',
   )
-  let running = 0
-  set.sample(() => inFlight.set(running))
-  return {
-    requestStarted() {
-      running++
-    },
-    requestAnswered({ operation, method, status, seconds, bytes }) {
-      running--
-      requests.add(1, operation, methodLabel(method), status)
-      durations.observe(seconds, operation)
-      if (bytes > 0) sizes.add(bytes, operation)
-    },
-  }
-}
+  #running = 0
 
-function countCalls(set: MetricSet): Pick<Metrics, 'upstreamAnswered' | 'callRetried' | 'readShared' | 'circuitOpened'> {
-  const calls = set.quickCounter(
+  readonly requestStarted = (): void => {
+    this.#running++
+  }
+
+  readonly requestAnswered = (request: {
+    operation: string
+    method: string
+    status: number
+    seconds: number
+    bytes: number
+  }): void => {
+    const { operation, bytes } = request
+    this.#running--
+    this.#requests.add(1, operation, methodLabel(request.method), request.status)
+    this.#durations.observe(request.seconds, operation)
+    if (bytes > 0) this.#sizes.add(bytes, operation)
+  }
+
+  readonly #calls = this.quickCounter(
     'fairlead_upstream_requests_total',
     'Calls to services; status is "none" without a response.',
     'service',
     'method',
     'status',
   )
-  const durations = set.quickHistogram(
+  readonly #callDurations = this.quickHistogram(
     'fairlead_upstream_duration_seconds',
     'Duration of calls to services.',
     secondsBuckets,
     'service',
   )
-  const sizes = set.quickCounter('fairlead_upstream_response_bytes_total', 'Bytes received from services.', 'service')
-  const retries = set.counter(
+  readonly #callSizes = this.quickCounter('fairlead_upstream_response_bytes_total', 'Bytes received from services.', 'service')
+
+  readonly upstreamAnswered = (call: {
+    service: string
+    method: string
+    status: number | undefined
+    durationMs: number
+    bytes: number
+  }): void => {
+    const { service, bytes } = call
+    this.#calls.add(1, service, methodLabel(call.method), call.status ?? 'none')
+    this.#callDurations.observe(call.durationMs / 1000, service)
+    if (bytes > 0) this.#callSizes.add(bytes, service)
+  }
+
+  readonly #retries = this.counter(
     'fairlead_upstream_retries_total',
     'Calls to services that failed and were retried, or were not because the budget was spent (over-budget).',
     'service',
     'result',
   )
-  const sharedReads = set.counter(
+  readonly callRetried = (service: string, result: 'retried' | 'over-budget'): void => this.#retries.inc({ service, result })
+
+  readonly #sharedReads = this.counter(
     'fairlead_shared_reads_total',
     'Reads that were answered by the call of an identical read at the same moment, by service.',
     'service',
   )
-  const circuits = set.counter('fairlead_upstream_circuit_opened_total', 'Circuits that opened, by service.', 'service')
-  return {
-    upstreamAnswered({ service, method, status = 'none', durationMs, bytes }) {
-      calls.add(1, service, methodLabel(method), status)
-      durations.observe(durationMs / 1000, service)
-      if (bytes > 0) sizes.add(bytes, service)
-    },
-    callRetried: (service, result) => retries.inc({ service, result }),
-    readShared: (service) => sharedReads.inc({ service }),
-    circuitOpened: (service) => circuits.inc({ service }),
-  }
-}
+  readonly readShared = (service: string): void => this.#sharedReads.inc({ service })
 
-function countRejections(set: MetricSet): Pick<Metrics, 'requestShed' | 'requestLimited' | 'requestUncounted'> {
-  const shed = set.counter(
+  readonly #circuits = this.counter('fairlead_upstream_circuit_opened_total', 'Circuits that opened, by service.', 'service')
+  readonly circuitOpened = (service: string): void => this.#circuits.inc({ service })
+
+  readonly #shed = this.counter(
     'fairlead_requests_shed_total',
     'Requests rejected because of overload: they waited too long for a turn (delay), or too many are running (concurrency).',
     'reason',
   )
-  const limited = set.counter(
+  readonly requestShed = (reason: 'delay' | 'concurrency'): void => this.#shed.inc({ reason })
+
+  readonly #limited = this.counter(
     'fairlead_rate_limited_total',
     'Requests beyond the rate limit of a user, app, address or token; enforced is true if they were rejected.',
     'kind',
     'enforced',
   )
-  const uncounted = set.counter(
+  readonly requestLimited = ({ kind, enforced }: { kind: string; enforced: boolean }): void =>
+    this.#limited.inc({ kind, enforced: String(enforced) })
+
+  readonly #uncounted = this.counter(
     'fairlead_rate_limit_uncounted_total',
     'Requests not counted for the rate limit, because Redis did not answer.',
   )
-  return {
-    requestShed: (reason) => shed.inc({ reason }),
-    requestLimited: ({ kind, enforced }) => limited.inc({ kind, enforced: String(enforced) }),
-    requestUncounted: () => uncounted.inc(),
-  }
-}
+  readonly requestUncounted = (): void => this.#uncounted.inc()
 
-function countLogins(set: MetricSet): Pick<Metrics, 'loginEnded' | 'loggedOut' | 'sessionStarted'> {
-  const logins = set.counter(
+  readonly #logins = this.counter(
     'fairlead_logins_total',
     'Successful browser logins, and credentials that were refused or could not be checked (error), by login method.',
     'method',
     'result',
   )
-  const logouts = set.counter('fairlead_logouts_total', 'Logouts, by login method.', 'method')
-  const sessions = set.counter('fairlead_sessions_started_total', 'Sessions that this instance has started.')
-  return {
-    loginEnded: (login) => logins.inc(login),
-    loggedOut: (method) => logouts.inc({ method }),
-    sessionStarted: () => sessions.inc(),
-  }
-}
+  readonly loginEnded = (login: { method: string; result: 'success' | 'refused' | 'error' }): void => this.#logins.inc(login)
 
-function countRecords(set: MetricSet): Pick<Metrics, 'auditFailed' | 'auditCounted' | 'rolesSynchronised'> {
-  const failures = set.counter('fairlead_audit_failures_total', 'Events that could not be written to the audit log.')
-  const counted = set.counter(
+  readonly #logouts = this.counter('fairlead_logouts_total', 'Logouts, by login method.', 'method')
+  readonly loggedOut = (method: string): void => this.#logouts.inc({ method })
+
+  readonly #sessions = this.counter('fairlead_sessions_started_total', 'Sessions that this instance has started.')
+  readonly sessionStarted = (): void => this.#sessions.inc()
+
+  readonly #auditFailures = this.counter('fairlead_audit_failures_total', 'Events that could not be written to the audit log.')
+  readonly auditFailed = (events: number): void => this.#auditFailures.inc(events)
+
+  readonly #auditCounts = this.counter(
     'fairlead_audit_counted_total',
     'Events of clients without login that are in the audit log as a number, because others like them were recorded.',
   )
-  const synchronisations = set.counter(
+  readonly auditCounted = (): void => this.#auditCounts.inc()
+
+  readonly #synchronisations = this.counter(
     'fairlead_role_synchronisations_total',
     'Completed synchronisations of roles, also after their request has ended.',
     'outcome',
   )
-  return {
-    auditFailed: (events) => failures.inc(events),
-    auditCounted: () => counted.inc(),
-    rolesSynchronised: (outcome) => synchronisations.inc({ outcome }),
-  }
-}
+  readonly rolesSynchronised = (outcome: 'done' | 'failed'): void => this.#synchronisations.inc({ outcome })
 
-function countRedis(set: MetricSet): Pick<Metrics, 'redisAnswered' | 'redisReconnected'> {
-  const commands = set.counter(
+  readonly #commands = this.counter(
     'fairlead_redis_commands_total',
     'Commands sent to Redis; result is ok or error.',
     'command',
     'result',
   )
-  const durations = set.histogram(
+  readonly #commandDurations = this.histogram(
     'fairlead_redis_command_duration_seconds',
     'Duration of commands to Redis, failed ones included.',
     redisBuckets,
   )
-  const reconnects = set.counter('fairlead_redis_reconnects_total', 'Connections to Redis opened after one was lost.')
-  return {
-    redisAnswered({ command, ok, durationMs }) {
-      commands.inc({ command, result: ok ? 'ok' : 'error' })
-      durations.observe(durationMs / 1000)
-    },
-    redisReconnected: () => reconnects.inc(),
-  }
-}
 
-function countWorkers(set: MetricSet): Pick<Metrics, 'workerDied'> {
-  const deaths = set.counter('fairlead_worker_deaths_total', 'Worker processes that ended unexpectedly and were started again.')
-  return { workerDied: () => deaths.inc() }
+  readonly redisAnswered = ({ command, ok, durationMs }: { command: string; ok: boolean; durationMs: number }): void => {
+    this.#commands.inc({ command, result: ok ? 'ok' : 'error' })
+    this.#commandDurations.observe(durationMs / 1000)
+  }
+
+  readonly #reconnects = this.counter('fairlead_redis_reconnects_total', 'Connections to Redis opened after one was lost.')
+  readonly redisReconnected = (): void => this.#reconnects.inc()
+
+  readonly #deaths = this.counter(
+    'fairlead_worker_deaths_total',
+    'Worker processes that ended unexpectedly and were started again.',
+  )
+  readonly workerDied = (): void => this.#deaths.inc()
+
+  /** @param version Of the package. */
+  constructor(version: string) {
+    super()
+    this.#build.set({ version }, 1)
+    this.sample(() => this.#inFlight.set(this.#running))
+  }
+
+  /** Has each scrape ask these. Called once. */
+  watch({ upstreams, embedded, ...others }: Partial<MetricSources>): void {
+    if (upstreams !== undefined) watchUpstreams(this, upstreams)
+    watchStores(this, others)
+    if (embedded !== undefined) watchEmbedded(this, embedded)
+    watchProcess(this, others)
+  }
 }
 
 function watchUpstreams(set: MetricSet, upstreams: MetricSources['upstreams']): void {

@@ -15,7 +15,7 @@ import type { PortKind } from '../http/request-state.ts'
 import { createFileKeys } from '../login/login-keys.ts'
 import { socketPathFor } from '../storage/socket-path.ts'
 import { addEnded, type MetricSnapshot, type PrintedMetrics, printTotals } from '../telemetry/metric-set.ts'
-import { createMetrics, type Metrics } from '../telemetry/metrics.ts'
+import { Metrics } from '../telemetry/metrics.ts'
 import { toAddresses } from '../upstreams/addresses.ts'
 import { createDuties } from './common-duties.ts'
 import { embedServices } from './embed-services.ts'
@@ -67,7 +67,7 @@ async function openPrimary(options: PrimaryOptions, keep: Keep): Promise<WorkerS
   keep({ close: () => lock.release() })
   // Created before several workers do.
   if (config.redis === undefined) await createFileKeys(dataDir).current()
-  const metrics = createMetrics(version)
+  const metrics = new Metrics(version)
   const sink =
     config.audit && config.audit.sink.kind !== 'redis' ? inTurn(await openAuditSink(config.audit.sink, undefined)) : undefined
   const { retentionMs, maxBytes } = config.audit ?? {}

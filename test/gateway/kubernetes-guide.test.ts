@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path'
 import test from 'node:test'
 import { parseAllDocuments } from 'yaml'
 import { loadConfig } from '../../src/config/config.ts'
-import { createMetrics } from '../../src/telemetry/metrics.ts'
+import { Metrics } from '../../src/telemetry/metrics.ts'
 import { startCollector } from '../support/collector.ts'
 import { createHome, startServe } from '../support/serve.ts'
 import { createFolder } from '../support/temporary-folder.ts'
@@ -126,7 +126,7 @@ test('Service, ServiceMonitor and annotations lead to the metrics', () => {
 })
 
 test('every metric that the guide names exists', async () => {
-  const metrics = createMetrics('')
+  const metrics = new Metrics('')
   metrics.watch({
     upstreams: { pending: () => [], endpoints: () => [] },
     redis: { isReachable: () => true },

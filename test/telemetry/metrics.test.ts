@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { get } from 'node:http'
 import { test } from 'node:test'
-import { createMetrics } from '../../src/telemetry/metrics.ts'
+import { Metrics } from '../../src/telemetry/metrics.ts'
 import { Browser } from '../login/browser.ts'
 import { runGateway, startGateway } from '../support/gateway.ts'
 import { openRawConnection } from '../support/raw-connection.ts'
@@ -136,7 +136,7 @@ test('names follow Prometheus, and running executions of the engine are counted'
 })
 
 test('every metric is described, with the labels that it has', async () => {
-  const metrics = createMetrics('1.2.3')
+  const metrics = new Metrics('1.2.3')
   const engine = { executions: { RUNNING: 2 }, queueAgesMs: { due: 1500 } }
   metrics.watch({
     upstreams: {
@@ -174,7 +174,7 @@ test('every metric is described, with the labels that it has', async () => {
 })
 
 test('a silent engine has no metrics', async () => {
-  const metrics = createMetrics('')
+  const metrics = new Metrics('')
   const states = [{ executions: { RUNNING: 1 }, queueAgesMs: { due: 0 } }, undefined]
   metrics.watch({
     upstreams: { pending: () => [], endpoints: () => [] },
