@@ -10,7 +10,6 @@ export const containerMarks = { docker: '/.dockerenv', podman: '/run/.containere
 export interface Call {
   /** The program: `bin/fairlead.js` of a clone, `dist/fairlead.js` of a package. */
   readonly file: string
-  /** The Node that runs it. */
   readonly node: string
   readonly env: Readonly<Record<string, string | undefined>>
   readonly cwd: string

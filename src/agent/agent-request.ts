@@ -14,7 +14,6 @@ export interface AgentRequest {
   readonly method: 'GET' | 'PUT' | 'POST'
   readonly path: string
   readonly body?: string | undefined
-  /** Ends the request. */
   readonly signal: AbortSignal
 }
 

@@ -18,7 +18,6 @@ import { Supervisor } from './supervisor.ts'
 
 export interface AgentWorkOptions {
   readonly dataDir: string
-  /** The version of the package. */
   readonly version: string
   readonly log: AgentLog
   readonly lock: FileLock

@@ -12,7 +12,6 @@ import { agentLockName, trafficName } from './places.ts'
 
 export interface AgentOptions {
   readonly dataDir: string
-  /** The version of the package. */
   readonly version: string
   readonly log: AgentLog
   /** Listening sockets of the agent before this one, by host and port. */

@@ -63,7 +63,6 @@ export function memoryKills(group: string): number {
   return Number(/^oom_kill (\d+)$/m.exec(readEntry(group, 'memory.events'))?.[1] ?? 0)
 }
 
-/** Groups of instances below the folder. */
 export function listGroups(folder: string): string[] {
   try {
     return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => (entry.isDirectory() ? join(folder, entry.name) : []))

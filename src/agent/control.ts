@@ -9,7 +9,6 @@ import { type ObservedHead, ObservedLedger } from './observed-lines.ts'
 import type { DesiredState, ObservedState } from './protocol.ts'
 import { type AgentProgram, checkAgentProgram } from './start-agent.ts'
 
-/** The agent, as far as clients reach it. */
 interface ControlledAgent {
   /** @returns false when a newer state is there already */
   apply(state: DesiredState): boolean

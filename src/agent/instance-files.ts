@@ -20,9 +20,7 @@ export interface InstanceRecord {
   /** Content of the working directory; undefined: none was filled. */
   readonly content: string | undefined
   readonly stopGraceMs: number
-  /** The latest process. */
   readonly run: RunRecord | undefined
-  /** How a command ended. */
   readonly outcome: (ProgramEnd & { readonly endedAt: number; readonly reason: string }) | undefined
   readonly restarts: number
   /** Ends in a row, each soon after its start. */
@@ -44,7 +42,6 @@ export interface RunRecord extends ProcessIdentity {
   readonly uid?: number | undefined
   /** Milliseconds since the epoch. */
   readonly startedAt: number
-  /** Folder of its control group. */
   readonly controlGroup: string | undefined
 }
 

@@ -5,11 +5,9 @@ import type { ProcessIdentity, RunRecord } from './instance-files.ts'
 import { type Marks, parseMark } from './marks.ts'
 import { bootOf, type ProcessEntry, type ProcessTable, signalProcess } from './processes.ts'
 
-/** An instance as far as its processes tell. */
 export interface ProcessOwner {
   readonly marks: Marks
   readonly instanceId: string
-  /** The latest process that was started for it. */
   readonly run: RunRecord | undefined
 }
 

@@ -2,7 +2,6 @@
 import { BoundedMap } from '../caches/bounded-map.ts'
 import type { ObservedInstance, ObservedLoadBalancer, ObservedMember, ObservedState } from './protocol.ts'
 
-/** Everything but instances and load balancers. */
 export type ObservedHead = Omit<ObservedState, 'instances' | 'loadBalancers'>
 
 /** First line: the lines that follow bring a client from `since` to `sequence`; 0: from nothing. */

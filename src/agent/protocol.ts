@@ -130,7 +130,6 @@ export interface ObservedInstance {
   readonly id: string
   readonly generation: number
   readonly phase: InstancePhase
-  /** Process id; undefined while none runs. */
   readonly pid: number | undefined
   /** Start of the process that runs, or ran last, in milliseconds since the epoch. */
   readonly startedAt: number | undefined

@@ -15,7 +15,6 @@ import { agentPauseMs, stableMs } from './restart-pause.ts'
 import type { AgentProgram } from './start-agent.ts'
 
 interface StandbyOptions {
-  /** How this agent was started. */
   readonly program: AgentProgram
   readonly traffic: () => Traffic
   /** Listening sockets by host and port. */
@@ -51,7 +50,6 @@ export class Standby {
     this.#options = options
   }
 
-  /** Its process id. */
   get pid(): number | undefined {
     return this.#child?.pid
   }

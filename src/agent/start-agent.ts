@@ -30,7 +30,6 @@ export function toAgentProgram(dataDir: string, version: string, file: URL): Age
   }
 }
 
-/** The program of the agent in this package. */
 export function ownAgentFile(): URL {
   return new URL(import.meta.url.endsWith('.ts') ? './main.ts' : './agent.js', import.meta.url)
 }

@@ -16,7 +16,6 @@ export interface StartedProgram {
   readonly child: ChildProcess
   /** Resolves when its whole output is in the console, or with how the pump ended that should have moved it there. */
   readonly drained: Promise<string | undefined>
-  /** Process that moves its output. */
   readonly pumpPid: number
   /** Lets the program begin. Until then a shell waits, which ends by itself when the agent dies. */
   begin(): void

@@ -69,7 +69,6 @@ export class Supervisor {
     return instance && readConsolePart(instance.consoleFile, wish, maxBytes)
   }
 
-  /** Ends everything. */
   async stop(): Promise<void> {
     this.apply([])
     await Promise.all([...this.#instances.values()].map((instance) => instance.remove()))

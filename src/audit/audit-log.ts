@@ -18,7 +18,6 @@ interface AuditLogOptions {
   maxBytes: number | undefined
   /** Told how many events could not be written. */
   onFailure: (events: number) => void
-  /** Milliseconds since the epoch. */
   now: () => number
 }
 

@@ -8,7 +8,6 @@ export type AuditDecision = 'begun' | 'allowed' | 'refused' | 'failed' | 'interr
 export interface AuditEvent {
   /** `audit`: about the log itself. */
   readonly kind: 'change' | 'read' | 'refusal' | 'login' | 'logout' | 'token' | 'audit'
-  /** Milliseconds since the epoch. */
   readonly atMs: number
   readonly user?: string | undefined
   /** How the user has logged in. */
@@ -17,9 +16,7 @@ export interface AuditEvent {
   readonly token?: string | undefined
   readonly address?: string | undefined
   readonly requestId?: string | undefined
-  /** The method of the request. */
   readonly method?: string | undefined
-  /** Id of the operation. */
   readonly operation?: string | undefined
   /** As the request spells it; of a change to several, all of them, with commas between. */
   readonly application?: string | undefined

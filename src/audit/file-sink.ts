@@ -13,7 +13,6 @@ interface FileSinkOptions {
   file: string
   maxBytes: number
   maxAgeMs: number
-  /** Milliseconds since the epoch. */
   now?: () => number
 }
 

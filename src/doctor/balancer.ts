@@ -11,7 +11,6 @@ interface BalancerOptions {
   readonly publicUrl: string
   /** The address is an assumption, so a failure concerns an example. */
   readonly isExample: boolean
-  /** Address from which the proxy connects. */
   readonly proxyAddress: string
 }
 

@@ -34,7 +34,6 @@ export function checkServices({ upstreams, backends }: Config, timeouts: Timeout
   })
 }
 
-/** Addresses of the services that are not embedded. */
 export function externalServices({ services }: Config['upstreams']): string[] {
   return Object.values(services).flatMap(({ kind, baseUrl }) => (kind === 'external' && baseUrl !== undefined ? [baseUrl] : []))
 }

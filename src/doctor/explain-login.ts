@@ -60,7 +60,6 @@ interface ExplainOptions {
   readonly credentials: LoginCredentials
   /** What to type for `fairlead <words>`. */
   readonly command?: (words: string) => string
-  /** Milliseconds since the epoch. */
   readonly now?: () => number
 }
 

@@ -19,7 +19,6 @@ import { lockFile } from '../storage/file-lock.ts'
 import { checkVersion } from '../storage/migrations.ts'
 
 interface Obstacle {
-  /** What is in the way, and what to do. */
   readonly text: string
   /** Something runs that a start would follow, most often the gateway that is to be restarted. */
   readonly passing: boolean

@@ -19,11 +19,9 @@ interface EventStreamsOptions {
   rightsVersion: () => number
   /** Told before clients are told of a change. */
   onChanged: () => void
-  /** Monotonic, milliseconds. */
   now?: () => number
 }
 
-/** A client that wants to listen. */
 export interface Listener {
   readonly subject: LiveSubject
   readonly client: ServerResponse
@@ -90,7 +88,6 @@ export class EventStreams {
     this.#parts = [...options.source.parts, ...(options.partChanges?.parts ?? [])]
   }
 
-  /** Open streams. */
   get size(): number {
     return this.#streams.size
   }

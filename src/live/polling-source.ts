@@ -72,7 +72,6 @@ export class PollingSource implements ChangeSource {
 }
 
 interface Versions {
-  /** Version of the newest change. */
   current(): string
   next(): string
 }

@@ -11,7 +11,6 @@ export interface LiveSubject {
 /** What a stream of an application reports changes of; of all but executions, it only says that there are some. */
 export type Part = 'executions' | 'tasks' | 'infrastructure' | 'definitions'
 
-/** The present state of an execution or task. */
 export interface RunChange {
   readonly id: string
   /** `epoch.sequence`; sequences of one epoch grow. */
@@ -32,7 +31,6 @@ export interface Snapshot {
 /** Told about one subject. */
 export interface Watcher {
   changed(change: RunChange): void
-  /** Tasks of the application have changed. */
   tasksChanged(): void
   /** Changes may be missing: a new snapshot is needed. */
   lost(): void

@@ -78,7 +78,6 @@ interface RedisNode {
   port: number
 }
 
-/** Where the server is found. */
 type RedisPlace =
   | ({ kind: 'server' } & RedisNode)
   | { kind: 'socket'; path: string }

@@ -78,7 +78,6 @@ const partNames: Readonly<Record<keyof Config, string>> = {
   audit: 'audit log',
 }
 
-/** Names of the parts that differ. */
 export function describeChanges(current: Config, next: Config): string[] {
   const names = Object.entries(partNames) as [keyof Config, string][]
   return names.flatMap(([part, name]) => (isDeepStrictEqual(current[part], next[part]) ? [] : [name]))

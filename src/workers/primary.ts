@@ -33,7 +33,6 @@ export interface PrimaryOptions {
   passOn: (lines: string) => void
   notices: readonly string[]
   version: string
-  /** The program of workers. */
   program: URL
   /** See `WorkerStart`. */
   args: readonly string[]

@@ -32,7 +32,6 @@ export function fromWorkerConfig({ login, ...config }: WorkerConfig): Config {
   return { ...config, login: { ...login, methods } }
 }
 
-/** The first message to a worker. */
 export interface WorkerStart {
   readonly number: number
   /** See `WorkerGroup`. */

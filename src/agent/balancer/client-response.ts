@@ -16,7 +16,6 @@ export interface BalancerRefusal {
   readonly closes: boolean
 }
 
-/** The load balancer answers by itself. */
 export function refuse(response: ServerResponse, { status, text, retryAfterSeconds, closes }: BalancerRefusal): void {
   const body = `${status} ${http.STATUS_CODES[status]}\n${text}\n`
   const headers = ['content-type', 'text/plain; charset=utf-8', 'content-length', String(Buffer.byteLength(body))]

@@ -13,13 +13,10 @@ import type { ServiceAddress, ServiceName } from '../../upstreams/services.ts'
 import type { CallService, ServiceAnswer, ServiceCall } from '../backend.ts'
 
 interface CallServiceSettings {
-  /** Where each enabled service is. */
   services: Partial<Record<ServiceName, ServiceAddress>>
   /** Longest silence of a service. */
   timeoutMs: number
-  /** Largest answer that is read. */
   maxAnswerBytes: number
-  /** Used for addresses with https. */
   tls?: ServiceTls | undefined
 }
 

@@ -32,7 +32,6 @@ export type StartThread = (input: WorkerInput, options: WorkerOptions) => Backen
 export type BackendThread = Pick<EventEmitter, 'on' | 'once'> & Pick<Worker, 'postMessage' | 'terminate' | 'threadId'>
 
 export interface Embedded {
-  /** Whether the worker listens right now. */
   isListening(): boolean
   /** Resolves when the worker listens for the first time; rejects when it cannot start at all. */
   readonly ready: Promise<void>

@@ -23,7 +23,6 @@ interface BackendServerOptions {
   now?: () => number
   /** Goes on with `now` when that is passed in alone. */
   steady?: (() => number) | undefined
-  /** Called when a service changes on its own. */
   onStateChanged?: (service: ServiceName) => void
   /** Called when a back end changes permissions on its own. */
   onPermissionsChanged?: () => void
@@ -38,7 +37,6 @@ interface BackendServer {
   server: FastifyInstance
   /** Begins the background work, once the server listens. */
   start: () => void
-  /** State of the engine, where it is embedded. */
   observe: () => EngineState | undefined
 }
 

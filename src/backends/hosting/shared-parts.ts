@@ -8,7 +8,6 @@ import { LRUCache } from 'lru-cache'
 import { isObject, type JsonObject } from '../../json/values.ts'
 
 interface SplitDocument {
-  /** Without the parts. */
   readonly rest: JsonObject
   readonly parts: readonly Part[]
 }
@@ -22,9 +21,7 @@ interface Part {
 interface SharedPartsOptions {
   /** The names of the tables begin so. */
   prefix: string
-  /** Reads what was stored. */
   parse: (text: string) => unknown
-  /** Writes what is stored. */
   format: (value: unknown) => string
 }
 

@@ -23,11 +23,9 @@ import { passTraceOn } from './trace-context.ts'
 export interface WorkerInput {
   dataDir: string
   socketPath: string
-  /** Services to embed. */
   embedded: readonly string[]
   /** Where every enabled service is, embedded ones included, for calls between services. */
   services: Partial<Record<ServiceName, ServiceAddress>>
-  /** For calls to external ones. */
   serviceTls?: ServiceTls | undefined
   settings: BackendSettings
   logLevel: string
@@ -44,7 +42,6 @@ export type WorkerMessage =
   | { kind: 'permissions'; id: number }
   | { kind: 'log'; line: string }
 
-/** Messages to the worker. */
 export type WorkerOrder = 'stop' | 'observe' | { readonly announced: number }
 
 const callTimeoutMs = 120_000
