@@ -34,12 +34,6 @@ const checksUntilGone = 3
 const farewellMs = 100
 
 /** Runs until it is stopped; SIGTERM and SIGINT end the agent alone, and leave its processes to the next one. */
-export async function beginWork(options: AgentWorkOptions): Promise<AgentWork> {
-  const work = new AgentWork(options)
-  await work.begin()
-  return work
-}
-
 export class AgentWork {
   readonly #options: AgentWorkOptions
   readonly #socketPath: string

@@ -41,8 +41,9 @@ export async function runAgent({ dataDir: folder, version, log, inherited = new 
     balancers.resume(traffic)
     await sleep(leadMs)
   }
-  const { beginWork } = await import('./agent-work.ts')
-  work = await beginWork({ dataDir, version, log, lock, balancers })
+  const { AgentWork } = await import('./agent-work.ts')
+  work = new AgentWork({ dataDir, version, log, lock, balancers })
+  await work.begin()
   work.onTraffic()
   // V8 takes compiled code only from where it had the same options: that of this start, and what the next one finds.
   flushCompileCache()

@@ -1,5 +1,6 @@
 /** One instance: keeps its program running, or runs its command once, and records the events. */
 import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -357,18 +358,14 @@ export class ProgramInstance {
       timeLimitMs === undefined || restart === 'always'
         ? undefined
         : setTimeout(() => this.#endLate(run), leftOf(run, timeLimitMs))
-    const aborted = Promise.withResolvers<void>()
-    const onAbort = () => aborted.resolve()
-    if (signal.aborted) onAbort()
-    signal.addEventListener('abort', onAbort)
+    const aborted = signal.aborted ? undefined : once(signal, 'abort', { signal: over.signal }).catch(() => {})
     try {
-      await Promise.race([run.ended, aborted.promise])
+      await Promise.race([run.ended, aborted])
       if (signal.aborted) await this.#stop(run)
       await run.ended
     } finally {
       over.abort()
       clearTimeout(limit)
-      signal.removeEventListener('abort', onAbort)
       await Promise.all(background)
     }
   }

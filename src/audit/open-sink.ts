@@ -16,7 +16,7 @@ export async function openAuditSink(sink: SinkSettings, redis: Redis | undefined
       return createOutputSink()
     case 'redis': {
       if (redis === undefined) throw new Error('the audit log in Redis needs redis.connection')
-      return (await import('./redis-sink.ts')).createRedisSink(redis)
+      return new (await import('./redis-sink.ts')).RedisSink(redis)
     }
   }
 }

@@ -23,18 +23,14 @@ const spared = 0.9
 /** When several replicas write at once, one succeeds each time. */
 const maxAttempts = 50
 
-/** @param stream Another one, for checking the rights of the Redis user */
-export function createRedisSink(redis: Redis, stream = auditStream): AuditSink {
-  return new RedisSink(redis, stream)
-}
-
-class RedisSink implements AuditSink {
+export class RedisSink implements AuditSink {
   readonly isShared = true
   readonly #redis: Redis
   readonly #stream: string
   #head: ChainHead = chainStart
 
-  constructor(redis: Redis, stream: string) {
+  /** @param stream Another one, for checking the rights of the Redis user */
+  constructor(redis: Redis, stream = auditStream) {
     this.#redis = redis
     this.#stream = stream
   }

@@ -2,7 +2,7 @@
 import { createHash, randomBytes, randomUUID, X509Certificate } from 'node:crypto'
 import pino from 'pino'
 import type { AuditEvent } from '../audit/event.ts'
-import { auditStream, createRedisSink } from '../audit/redis-sink.ts'
+import { auditStream, RedisSink } from '../audit/redis-sink.ts'
 import type { Config } from '../config/config.ts'
 import { blocksOf, judgeExpiry } from '../findings/expiry.ts'
 import { type Check, createCheck, type Finding, type Timeouts } from '../findings/finding.ts'
@@ -90,11 +90,11 @@ async function usesOf(redis: Redis, { login, audit, rateLimit }: Config, now: ()
 /** On a stream of its own, which is removed at the end. */
 function auditUses(redis: Redis, name: string, nowMs: number): Use[] {
   const stream = `${auditStream}:${name}`
-  const sink = createRedisSink(redis, stream)
+  const sink = new RedisSink(redis, stream)
   const event: AuditEvent = { kind: 'audit', decision: 'allowed', atMs: nowMs, reason: 'fairlead doctor' }
   return [
     ['write to an audit log, by a script', () => sink.append([event, event])],
-    ['read it back', () => sink.find?.({ limit: 1 }) ?? Promise.resolve()],
+    ['read it back', () => sink.find({ limit: 1 })],
     ['remove its oldest records', () => sink.removeBefore(nowMs + 1)],
     ['remove it', () => redis.send('unlink', stream)],
   ]

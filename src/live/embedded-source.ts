@@ -79,7 +79,9 @@ export class EmbeddedSource implements ChangeSource {
   async #awaitFeed(): Promise<void> {
     if (this.#isOpen) return
     await within(openMs, this.#open.promise, () => {
-      throw notOpened()
+      throw new GatewayError('UPSTREAM_UNREACHABLE', 'orca does not answer. Try again in a moment.', {
+        upstream: { service: 'orca' },
+      })
     })
   }
 
@@ -182,10 +184,4 @@ function typeOf(kind: LiveSubject['kind']): ChangeLine['type'] {
 
 export function unknown(kind: LiveSubject['kind'], name: string): GatewayError {
   return new GatewayError('NOT_FOUND', `There is no ${kind} with the id "${name}".`)
-}
-
-function notOpened(): GatewayError {
-  return new GatewayError('UPSTREAM_UNREACHABLE', 'orca does not answer. Try again in a moment.', {
-    upstream: { service: 'orca' },
-  })
 }

@@ -46,7 +46,7 @@ export class PollingSource implements ChangeSource {
   readonly parts = ['executions'] as const
   readonly #options: PollingSourceOptions
   readonly #polls = new Set<Poll>()
-  readonly #versions = createVersions()
+  readonly #versions = new Versions()
 
   constructor(options: PollingSourceOptions) {
     this.#options = options
@@ -71,16 +71,20 @@ export class PollingSource implements ChangeSource {
   }
 }
 
-interface Versions {
-  current(): string
-  next(): string
-}
-
 /** Versions of one process, of all its subjects. */
-function createVersions(): Versions {
-  const epoch = randomUUID().slice(0, 8)
-  let sequence = 0
-  return { current: () => `${epoch}.${sequence}`, next: () => `${epoch}.${++sequence}` }
+class Versions {
+  readonly #epoch = randomUUID().slice(0, 8)
+  #sequence = 0
+
+  /** Of the newest change. */
+  current(): string {
+    return `${this.#epoch}.${this.#sequence}`
+  }
+
+  next(): string {
+    this.#sequence++
+    return this.current()
+  }
 }
 
 class Poll {

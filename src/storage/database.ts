@@ -35,12 +35,8 @@ export function inTransaction<T>(db: DatabaseSync, work: () => T): T {
     db.exec('COMMIT')
     return result
   } catch (error) {
-    rollBack(db)
+    // A full disk has already ended the transaction.
+    if (db.isTransaction) db.exec('ROLLBACK')
     throw error
   }
-}
-
-/** A full disk has already ended the transaction. */
-function rollBack(db: DatabaseSync): void {
-  if (db.isTransaction) db.exec('ROLLBACK')
 }

@@ -6,26 +6,19 @@ import { explainDatabaseFault } from './database-fault.ts'
 /** @throws {Error} when the database was written by a newer version than this one, or cannot be used; the message says what to do */
 export function migrate(db: DatabaseSync, owner: string, migrations: readonly string[]): void {
   try {
-    bringUp(db, owner, migrations)
+    if (checkVersion(db, owner, migrations) < migrations.length) inTransaction(db, () => bringUp(db, owner, migrations))
   } catch (error) {
     throw explainDatabaseFault(error, db.location() ?? undefined)
   }
 }
 
 function bringUp(db: DatabaseSync, owner: string, migrations: readonly string[]): void {
-  if (findMissing(db, owner, migrations).length === 0) return
-  inTransaction(db, () => {
-    db.exec('CREATE TABLE IF NOT EXISTS schema_versions (owner TEXT PRIMARY KEY, version INTEGER NOT NULL) STRICT')
-    // Another process may have migrated meanwhile.
-    for (const migration of findMissing(db, owner, migrations)) db.exec(migration)
-    db.prepare(
-      'INSERT INTO schema_versions (owner, version) VALUES (?, ?) ON CONFLICT (owner) DO UPDATE SET version = excluded.version',
-    ).run(owner, migrations.length)
-  })
-}
-
-function findMissing(db: DatabaseSync, owner: string, migrations: readonly string[]): readonly string[] {
-  return migrations.slice(checkVersion(db, owner, migrations))
+  db.exec('CREATE TABLE IF NOT EXISTS schema_versions (owner TEXT PRIMARY KEY, version INTEGER NOT NULL) STRICT')
+  // Another process may have migrated meanwhile.
+  for (const migration of migrations.slice(checkVersion(db, owner, migrations))) db.exec(migration)
+  db.prepare(
+    'INSERT INTO schema_versions (owner, version) VALUES (?, ?) ON CONFLICT (owner) DO UPDATE SET version = excluded.version',
+  ).run(owner, migrations.length)
 }
 
 /** @returns the version that the tables have. @throws {Error} when a newer version than this one wrote them */

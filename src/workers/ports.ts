@@ -1,28 +1,11 @@
 /** The ports of the primary: accepts connections and hands each one to the worker that has the fewest. */
 import { lookup } from 'node:dns/promises'
-import { createServer, type Server, type Socket } from 'node:net'
+import { createServer, type Server } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { maxUnaccepted, takeInput } from '../http/connections.ts'
 import type { PortKind } from '../http/request-state.ts'
 import type { HttpSettings } from '../http/settings.ts'
-
-/** A connection that no worker has confirmed yet. The socket stays open here until then. */
-export interface AcceptedConnection {
-  readonly kind: PortKind
-  readonly socket: Socket
-}
-
-/** A worker, as far as connections go. */
-export interface ConnectionTaker {
-  /** False while it starts and from when it is to end. */
-  readonly takesConnections: boolean
-  /** It has not reacted for seconds. */
-  readonly isSilent: boolean
-  readonly openConnections: number
-  /** Handed over and not confirmed. */
-  readonly unconfirmed: number
-  take(connection: AcceptedConnection): void
-}
+import type { AcceptedConnection, WorkerProcess } from './worker-process.ts'
 
 interface Port {
   readonly kind: PortKind
@@ -34,11 +17,11 @@ const confirmMs = 5000
 const pollMs = 20
 
 export class Ports {
-  readonly #takers: () => readonly ConnectionTaker[]
+  readonly #takers: () => readonly WorkerProcess[]
   readonly #servers: Server[] = []
   readonly #waiting: AcceptedConnection[] = []
 
-  constructor(takers: () => readonly ConnectionTaker[]) {
+  constructor(takers: () => readonly WorkerProcess[]) {
     this.#takers = takers
   }
 

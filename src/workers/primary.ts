@@ -20,9 +20,9 @@ import { toAddresses } from '../upstreams/addresses.ts'
 import { createDuties } from './common-duties.ts'
 import { embedServices } from './embed-services.ts'
 import { keepSettings } from './kept-settings.ts'
-import { type AcceptedConnection, Ports } from './ports.ts'
+import { Ports } from './ports.ts'
 import { type PrimaryState, toWorkerConfig, type WorkerStart } from './protocol.ts'
-import { describeEnd, type OtherDuties, type ProcessEnd, WorkerProcess } from './worker-process.ts'
+import { type AcceptedConnection, describeEnd, type OtherDuties, type ProcessEnd, WorkerProcess } from './worker-process.ts'
 
 export interface PrimaryOptions {
   config: Config

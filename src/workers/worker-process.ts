@@ -2,15 +2,22 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { fstatSync } from 'node:fs'
 import { getCompileCacheDir } from 'node:module'
+import type { Socket } from 'node:net'
 import type { Duplex, Readable } from 'node:stream'
+import type { PortKind } from '../http/request-state.ts'
 import { youngNodeOptions } from '../runtime/v8-options.ts'
 import type { MetricSnapshot } from '../telemetry/metric-set.ts'
 import { Channel } from './channel.ts'
-import type { AcceptedConnection, ConnectionTaker } from './ports.ts'
 import type { HandedConnection, PrimaryDuties, WorkerDuties, WorkerStart } from './protocol.ts'
 
 /** Duties that do not concern the process itself. */
 export type OtherDuties = Omit<PrimaryDuties, 'ready' | 'failed' | 'taken' | 'closed' | 'lastMetrics'>
+
+/** A connection that no worker has confirmed yet. The socket stays open here until then. */
+export interface AcceptedConnection {
+  readonly kind: PortKind
+  readonly socket: Socket
+}
 
 interface WorkerProcessOptions {
   /** The program of workers. */
@@ -39,7 +46,7 @@ const lateStart = 'it was not ready within two minutes; see what its last log li
 
 type Phase = 'starting' | 'serving' | 'ending' | 'ended'
 
-export class WorkerProcess implements ConnectionTaker {
+export class WorkerProcess {
   readonly number: number
   readonly startedAtMs = performance.now()
   readonly #child: ChildProcess
@@ -118,10 +125,12 @@ export class WorkerProcess implements ConnectionTaker {
     return this.#phase
   }
 
+  /** False while it starts and from when it is to end. */
   get takesConnections(): boolean {
     return this.#phase === 'serving' && this.#child.connected
   }
 
+  /** It has not reacted for a moment. */
   get isSilent(): boolean {
     const [oldest] = this.#unconfirmed.values()
     return this.silentTurns >= maxCalmTurns || (oldest !== undefined && performance.now() - oldest.handedAtMs > calmMs)
@@ -131,6 +140,7 @@ export class WorkerProcess implements ConnectionTaker {
     return this.#given - this.#closed
   }
 
+  /** Connections that were handed over and not confirmed. */
   get unconfirmed(): number {
     return this.#unconfirmed.size
   }

@@ -12,7 +12,7 @@ import type { AuditEvent } from '../../src/audit/event.ts'
 import { listAuditFiles, openFileSink } from '../../src/audit/file-sink.ts'
 import { linesOf } from '../../src/audit/lines.ts'
 import { createOutputSink } from '../../src/audit/open-sink.ts'
-import { createRedisSink } from '../../src/audit/redis-sink.ts'
+import { RedisSink } from '../../src/audit/redis-sink.ts'
 import { openSqliteSink, readAuditFile } from '../../src/audit/sqlite-sink.ts'
 import { verifyChain } from '../../src/audit/verify.ts'
 import { openRedis } from '../../src/redis/open-redis.ts'
@@ -53,7 +53,7 @@ const places: Record<string, (t: TestContext) => Promise<Place | undefined>> = {
     const redis = await openRedis({ ...none, place, timeoutMs: 2000, relaxedHealth: true }, silent)
     t.after(() => redis.close())
     return {
-      open: async () => createRedisSink(redis),
+      open: async () => new RedisSink(redis),
       async *lines() {
         for (const [, fields] of (await server.ask('xrange', 'fairlead:audit', '-', '+')) as [string, string[]][]) {
           yield fields[3] as string

@@ -7,7 +7,7 @@ import { type TestContext, test } from 'node:test'
 import { promisify } from 'node:util'
 import pino from 'pino'
 import { listAuditFiles, openFileSink } from '../../src/audit/file-sink.ts'
-import { createRedisSink } from '../../src/audit/redis-sink.ts'
+import { RedisSink } from '../../src/audit/redis-sink.ts'
 import { openSqliteSink } from '../../src/audit/sqlite-sink.ts'
 import { openRedis } from '../../src/redis/open-redis.ts'
 import { program, sharedEnvironment } from '../support/program.ts'
@@ -108,7 +108,7 @@ test('the stream in Redis is verified with documented rights', async (t) => {
   }
   const redis = await openRedis(settings, pino({ level: 'silent' }))
   t.after(() => redis.close())
-  const sink = createRedisSink(redis)
+  const sink = new RedisSink(redis)
   await sink.append(eventsOf(700))
   const home = temporaryFolder(t)
   const file = join(home, 'gate.yml')

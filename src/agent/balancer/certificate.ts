@@ -12,10 +12,6 @@ export interface CertificatePair {
   readonly key: Buffer
 }
 
-export interface CertificateWatch {
-  close(): void
-}
-
 /** @throws {Error} when a file cannot be read, or the key does not belong to the certificate; the message is for people */
 export function loadCertificate({ certificateFile, keyFile }: CertificateFiles): CertificatePair {
   const pair = { cert: readPem(certificateFile), key: readPem(keyFile) }
@@ -40,12 +36,13 @@ function readPem(file: string): Buffer {
  * Reads the files when they have changed and then stayed as they are for one interval: the writer has finished.
  *
  * @param use Gets the new certificate, or why it cannot be used.
+ * @returns ends the watch
  */
 export function watchCertificate(
   files: CertificateFiles,
   intervalMs: number,
   use: (result: CertificatePair | Error) => void,
-): CertificateWatch {
+): () => void {
   let loaded = stampOf(files)
   let seen = loaded
   const timer = setInterval(() => {
@@ -60,7 +57,7 @@ export function watchCertificate(
       use(error instanceof Error ? error : new Error(String(error)))
     }
   }, intervalMs).unref()
-  return { close: () => clearInterval(timer) }
+  return () => clearInterval(timer)
 }
 
 function stampOf({ certificateFile, keyFile }: CertificateFiles): string {

@@ -5,7 +5,7 @@ import type { Entrance } from './entrance.ts'
 import { InstanceChoice, type InstanceSeeker, nothingTried } from './instance-choice.ts'
 import { KeptBytes } from './kept-bytes.ts'
 import type { Member } from './member.ts'
-import type { ConnectionFailure, ConnectionUser, MemberConnection } from './member-connection.ts'
+import { type ConnectionFailure, type ConnectionUser, codedError, type MemberConnection } from './member-connection.ts'
 import { LateBody, RequestBody } from './request-body.ts'
 import { type ClientSide, type RequestHead, toRequestHead } from './request-head.ts'
 import { toClientHeaders, toTrailers } from './response-headers.ts'
@@ -302,11 +302,11 @@ export class Exchange implements ConnectionUser, InstanceSeeker, Swept {
     if (this.#choice?.isWaiting) return
     const stalledMs = nowMs - Math.max(this.#movedMs, this.#body?.movedMs ?? 0)
     if (this.#phase === 'connecting') {
-      if (stalledMs > bounds.connectMs) this.#connection?.fail(timedOut())
+      if (stalledMs > bounds.connectMs) this.#connection?.fail(codedError('ETIMEDOUT', 'the instance did not answer in time'))
     } else if (this.#waitsForClient()) {
       if (stalledMs > bounds.clientStallMs) this.#endSlowClient()
     } else if (stalledMs > bounds.instanceStallMs) {
-      this.#connection?.fail(timedOut())
+      this.#connection?.fail(codedError('ETIMEDOUT', 'the instance did not answer in time'))
     }
   }
 
@@ -335,10 +335,6 @@ export function beginExchange(entrance: Entrance, client: ClientSide, request: I
   const exchange = new Exchange(entrance, request, response, head)
   response.exchange = exchange
   exchange.start()
-}
-
-function timedOut(): Error & { code: string } {
-  return Object.assign(new Error('the instance did not answer in time'), { code: 'ETIMEDOUT' })
 }
 
 function earliest(a: number | undefined, b: number | undefined): number | undefined {

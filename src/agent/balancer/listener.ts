@@ -8,18 +8,12 @@ import { descriptorOf, stopAccepting } from '../../runtime/sockets.ts'
 import type { AgentLog } from '../log.ts'
 import type { DesiredListener, ObservedListener } from '../protocol.ts'
 import type { Bounds } from './bounds.ts'
-import {
-  type CertificateFiles,
-  type CertificatePair,
-  type CertificateWatch,
-  loadCertificate,
-  watchCertificate,
-} from './certificate.ts'
+import { type CertificateFiles, type CertificatePair, loadCertificate, watchCertificate } from './certificate.ts'
 import { ClientResponse } from './client-response.ts'
 import type { Entrance } from './entrance.ts'
 import { beginExchange } from './exchange.ts'
 import type { RunningBalancer } from './load-balancer.ts'
-import { beginPassage } from './passage.ts'
+import { Passage } from './passage.ts'
 import type { ClientSide } from './request-head.ts'
 import { type AllowedSources, shownAddress, toSources } from './sources.ts'
 import type { Sweep } from './sweep.ts'
@@ -72,7 +66,8 @@ export class PortListener implements Entrance {
   #isOpen = false
   #reason: string | undefined
   readonly #backOff: BackOff
-  #certificate: CertificateWatch | undefined
+  /** Ends the watch of its files. */
+  #forgetCertificate = () => {}
 
   constructor(desired: DesiredListener, balancer: RunningBalancer, options: ListenerOptions) {
     this.#desired = desired
@@ -98,7 +93,7 @@ export class PortListener implements Entrance {
     try {
       const sources = toSources(this.#desired.allowedSources)
       this.#sources = sources
-      for (const socket of this.#sockets) if (!sources.allows(addressOf(socket))) socket.destroy()
+      for (const socket of this.#sockets) if (!sources(addressOf(socket))) socket.destroy()
     } catch {
       this.#reopen()
     }
@@ -141,7 +136,7 @@ export class PortListener implements Entrance {
     if (protocol === 'tcp') {
       const options = { allowHalfOpen: true, noDelay: true, keepAlive: true, keepAliveInitialDelay: 60_000, pauseOnConnect: true }
       return createTcpServer(options, (socket) => {
-        if (!socket.destroyed) beginPassage(this, socket)
+        if (!socket.destroyed) new Passage(this, socket).start()
       })
     }
     if (protocol === 'https' && certificate === undefined) throw new Error('a listener with TLS needs a certificate')
@@ -181,7 +176,9 @@ export class PortListener implements Entrance {
     const pair = loadCertificate(files)
     const https = process.getBuiltinModule('node:https')
     const server = https.createServer({ ...options, ...pair, handshakeTimeout: this.bounds.handshakeMs }, this.#onRequest)
-    this.#certificate = watchCertificate(files, this.bounds.certificateCheckMs, (result) => this.#useCertificate(server, result))
+    this.#forgetCertificate = watchCertificate(files, this.bounds.certificateCheckMs, (result) =>
+      this.#useCertificate(server, result),
+    )
     return server
   }
 
@@ -211,7 +208,7 @@ export class PortListener implements Entrance {
 
   #fail(server: PortServer | undefined, reason: string): void {
     if (this.#server !== server || this.closesSince !== undefined) return
-    this.#certificate?.close()
+    this.#forgetCertificate()
     this.#server = undefined
     const { log, onChange } = this.#options
     const isNew = this.#reason !== reason
@@ -224,7 +221,7 @@ export class PortListener implements Entrance {
 
   #admit(socket: Socket): void {
     // The address can be asked for only while the connection stands.
-    if (this.#sources?.allows(addressOf(socket)) !== true) return void socket.destroy()
+    if (this.#sources?.(addressOf(socket)) !== true) return void socket.destroy()
     this.#sockets.add(socket)
     socket.once('close', () => this.#sockets.delete(socket))
   }
@@ -298,14 +295,14 @@ export class PortListener implements Entrance {
     // For ever: what runs has all the time that it needs.
     this.closesSince = Number.POSITIVE_INFINITY
     this.#backOff.cancel()
-    this.#certificate?.close()
+    this.#forgetCertificate()
     if (this.#server !== undefined) stopAccepting(this.#server)
   }
 
   #shut(server: PortServer): void {
     this.#isOpen = false
     this.#server = undefined
-    this.#certificate?.close()
+    this.#forgetCertificate()
     server.close()
   }
 

@@ -20,6 +20,10 @@ export interface ConnectionFailure {
   readonly wasConnected: boolean
 }
 
+export function codedError(code: 'ECONNRESET' | 'ETIMEDOUT', message: string): Error & { code: string } {
+  return Object.assign(new Error(message), { code })
+}
+
 export interface ConnectionOwner {
   readonly host: string
   readonly port: number
@@ -150,13 +154,13 @@ export class MemberConnection {
 
   #end = (): void => {
     if (this.#user === undefined) return void this.#drop()
-    if (!this.#reader.end()) this.fail(Object.assign(new Error('the instance closed the connection'), { code: 'ECONNRESET' }))
+    if (!this.#reader.end()) this.fail(codedError('ECONNRESET', 'the instance closed the connection'))
   }
 
   #close = (): void => {
     clearTimeout(this.#idle)
     if (this.#user === undefined) this.#owner.remove(this)
-    else this.fail(this.#error ?? Object.assign(new Error('the connection was closed'), { code: 'ECONNRESET' }))
+    else this.fail(this.#error ?? codedError('ECONNRESET', 'the connection was closed'))
   }
 
   #drop(): void {

@@ -3,15 +3,11 @@ import { connect, type Socket } from 'node:net'
 import type { Entrance } from './entrance.ts'
 import { InstanceChoice, type InstanceSeeker } from './instance-choice.ts'
 import type { Member } from './member.ts'
+import { codedError } from './member-connection.ts'
 import type { Swept } from './sweep.ts'
 import { Tunnel } from './tunnel.ts'
 
-/** @param client A paused connection. It is reset where no instance takes it. */
-export function beginPassage(entrance: Entrance, client: Socket): void {
-  new Passage(entrance, client).start()
-}
-
-class Passage implements InstanceSeeker, Swept {
+export class Passage implements InstanceSeeker, Swept {
   readonly #entrance: Entrance
   readonly #client: Socket
   readonly #choice: InstanceChoice
@@ -19,6 +15,7 @@ class Passage implements InstanceSeeker, Swept {
   #instance: Socket | undefined
   #sinceMs = 0
 
+  /** @param client A paused connection. It is reset where no instance takes it. */
   constructor(entrance: Entrance, client: Socket) {
     this.#entrance = entrance
     this.#client = client
@@ -77,7 +74,7 @@ class Passage implements InstanceSeeker, Swept {
 
   check(nowMs: number): void {
     if (nowMs - this.#sinceMs > this.#entrance.bounds.connectMs) {
-      this.#instance?.destroy(Object.assign(new Error('the instance does not accept connections'), { code: 'ETIMEDOUT' }))
+      this.#instance?.destroy(codedError('ETIMEDOUT', 'the instance does not accept connections'))
     }
   }
 }

@@ -1,20 +1,19 @@
 /** The networks that may connect to a port. */
 import { isInRanges, toRanges } from '../../settings/network-range.ts'
 
-export interface AllowedSources {
-  readonly allows: (address: string) => boolean
-}
+/** Whether an address may connect. */
+export type AllowedSources = (address: string) => boolean
 
 /**
  * @param networks In CIDR notation, IPv4 and IPv6; undefined: all.
  * @throws {Error} for what is no network; the message is for people
  */
 export function toSources(networks: readonly string[] | undefined): AllowedSources {
-  if (networks === undefined) return { allows: () => true }
+  if (networks === undefined) return () => true
   const alone = networks.find((network) => !network.includes('/'))
   if (alone !== undefined) throw new Error(`${alone} is no network in CIDR notation`)
   const ranges = toRanges(networks)
-  return { allows: (address) => isInRanges(ranges, address) }
+  return (address) => isInRanges(ranges, address)
 }
 
 /**

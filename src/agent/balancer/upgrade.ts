@@ -5,7 +5,7 @@ import { ClientResponse, refuse } from './client-response.ts'
 import type { Entrance } from './entrance.ts'
 import { InstanceChoice, type InstanceSeeker } from './instance-choice.ts'
 import type { Member } from './member.ts'
-import type { ConnectionFailure, ConnectionUser, MemberConnection } from './member-connection.ts'
+import { type ConnectionFailure, type ConnectionUser, codedError, type MemberConnection } from './member-connection.ts'
 import { type ClientSide, type RequestHead, toRequestHead } from './request-head.ts'
 import { toClientHeaders } from './response-headers.ts'
 import { ResponseError, type ResponseHead } from './response-reader.ts'
@@ -163,7 +163,7 @@ class Upgrade implements ConnectionUser, InstanceSeeker, Swept {
     const hasDrained = closesSince !== undefined && nowMs - closesSince > bounds.drainMs
     if (hasDrained) this.#parts.socket.destroy()
     else if (stalledMs > limitMs) {
-      this.#connection?.fail(Object.assign(new Error('the instance did not answer in time'), { code: 'ETIMEDOUT' }))
+      this.#connection?.fail(codedError('ETIMEDOUT', 'the instance did not answer in time'))
     }
   }
 }

@@ -20,11 +20,6 @@ interface CallServiceSettings {
   tls?: ServiceTls | undefined
 }
 
-interface ServiceCalls {
-  readonly call: CallService
-  close(): void
-}
-
 const maxConnections = 64
 /** Silence ends a call earlier; a service that answers byte by byte must not hold its caller for good. */
 const longestCallMs = 10 * 60_000
@@ -34,7 +29,7 @@ const longestCallMs = 10 * 60_000
  */
 const embedded = Number.POSITIVE_INFINITY
 
-export function createServiceCalls(settings: CallServiceSettings): ServiceCalls {
+export function createServiceCalls(settings: CallServiceSettings) {
   const agents = {
     'embedded:': new http.Agent({ keepAlive: true, maxSockets: embedded }),
     'http:': new http.Agent({ keepAlive: true, maxSockets: maxConnections }),

@@ -16,7 +16,7 @@ import {
 } from '../../upstreams/state-counts.ts'
 import type { WorkerInput, WorkerMessage, WorkerOrder } from './worker.ts'
 
-interface EmbeddedOptions extends Omit<WorkerInput, 'logLevel' | 'stateCounts'> {
+export interface EmbeddedOptions extends Omit<WorkerInput, 'logLevel' | 'stateCounts'> {
   readonly log: FastifyBaseLogger
   readonly startThread?: StartThread | undefined
   /** The back ends listen, or do no more. */

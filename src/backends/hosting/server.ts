@@ -33,18 +33,11 @@ interface BackendServerOptions {
 /** Larger than what the gateway lets through, so that the gateway's limit is the one that speaks. */
 const maxHeaderBytes = 128 * 1024
 
-interface BackendServer {
-  server: FastifyInstance
-  /** Begins the background work, once the server listens. */
-  start: () => void
-  observe: () => EngineState | undefined
-}
-
 /**
  * Builds the server without listening. After `listen`, call `start` of the result so that background work begins.
  * Closing the Fastify instance stops the back ends; the database stays open, its owner closes it.
  */
-export function createBackendServer(options: BackendServerOptions): BackendServer {
+export function createBackendServer(options: BackendServerOptions) {
   const server = createServer(options)
   const opened = new Map<ServiceName, OpenBackend>()
   for (const backend of options.backends) {
@@ -66,8 +59,10 @@ export function createBackendServer(options: BackendServerOptions): BackendServe
   const observing = opened.values().find((backend) => backend.observe !== undefined)
   return {
     server,
+    /** Begins the background work, once the server listens. */
     start: () => opened.values().forEach((backend) => void backend.start?.()),
-    observe: () => observing?.observe?.(),
+    /** State of the engine, where it is embedded. */
+    observe: (): EngineState | undefined => observing?.observe?.(),
   }
 }
 

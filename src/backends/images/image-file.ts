@@ -1,10 +1,10 @@
 /** `fairlead-image.yml`, the file at the root of an image that says how it runs. */
+import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
 import { parseYaml } from '../../http/yaml.ts'
 import { formatJson } from '../../json/json.ts'
 import { describeIssue } from '../../settings/describe-issue.ts'
-import { readForeignFile } from '../../storage/foreign-files.ts'
 import { BackendError } from '../backend.ts'
 
 export const imageFileName = 'fairlead-image.yml'
@@ -63,7 +63,7 @@ export type ImageFile = z.infer<typeof ImageFile>
 
 /** @param folder An unpacked image @throws {BackendError} 400 that says what is wrong with it */
 export function loadImageFile(folder: string): ImageFile {
-  const text = readForeignFile(join(folder, imageFileName), maxBytes)
+  const text = readForeignFile(join(folder, imageFileName))
   if (text === undefined) {
     throw new BackendError(
       400,
@@ -86,4 +86,19 @@ export function parseImageFile(text: string): ImageFile {
   if (checked.success) return checked.data
   const problems = checked.error.issues.map((issue) => `${issue.path.join('.') || 'the file'}: ${describeIssue(issue)}`)
   throw new BackendError(400, `${imageFileName}: ${problems.join('; ')}.`)
+}
+
+/** Undefined unless there is a regular file of at most `maxBytes`: users may have put something else there, such as a pipe without an end. */
+function readForeignFile(path: string): string | undefined {
+  let file: number | undefined
+  try {
+    // Opening a pipe would otherwise wait for a writer.
+    file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
+    const found = fstatSync(file)
+    return found.isFile() && found.size <= maxBytes ? readFileSync(file, 'utf8') : undefined
+  } catch {
+    return undefined
+  } finally {
+    if (file !== undefined) closeSync(file)
+  }
 }

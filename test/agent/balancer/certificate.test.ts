@@ -11,9 +11,9 @@ test('a certificate that becomes a link to itself is reported', async (t) => {
   const folder = createFolder('certificate')
   const files = { certificateFile: join(folder, 'c.pem'), keyFile: join(folder, 'k.pem') }
   const results: unknown[] = []
-  const watch = watchCertificate(files, 5, (result) => results.push(result))
+  const stop = watchCertificate(files, 5, (result) => results.push(result))
   t.after(() => {
-    watch.close()
+    stop()
     removeFolder(folder)
   })
 

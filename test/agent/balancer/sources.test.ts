@@ -15,6 +15,6 @@ const addresses: [address: string | undefined, isAllowed: boolean][] = [
 
 for (const [address, isAllowed] of addresses) {
   test(`${address} ${isAllowed ? 'may' : 'may not'} connect`, () => {
-    assert.equal(toSources(networks).allows(shownAddress(address)), isAllowed)
+    assert.equal(toSources(networks)(shownAddress(address)), isAllowed)
   })
 }
