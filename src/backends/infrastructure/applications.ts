@@ -1,6 +1,7 @@
 /** Server groups, load balancers, instances and jobs of an application. */
 import type { FastifyRequest } from 'fastify'
 import type { ConsoleWish } from '../../agent/console.ts'
+import { formatJson } from '../../json/json.ts'
 import { BackendError } from '../backend.ts'
 import { pathValue, queryFlag, queryValue, queryValues } from '../requests/request-values.ts'
 import { balancersOfGroups } from './clusters.ts'
@@ -17,9 +18,9 @@ import {
   missing,
   none,
   serverGroupsOf,
+  writtenList,
 } from './route.ts'
 import { byName, toInstanceView, toJobView, toLoadBalancerView, toServerGroupView, writeServerGroupSummary } from './views.ts'
-import { toWrittenEntry, WrittenList } from './written-list.ts'
 
 const serverGroups: InfrastructureRoute['answer'] = async (request, infrastructure) => {
   const access = await accessOf(request, infrastructure)
@@ -28,7 +29,7 @@ const serverGroups: InfrastructureRoute['answer'] = async (request, infrastructu
     .filter(createChoice(request))
     .filter(({ account }) => access.mayOnAccount(account, 'READ'))
   if (queryFlag(request, 'expand') ?? false) return groups.map((group) => toServerGroupView(group, nowMs))
-  return new WrittenList(groups.map((group) => writeServerGroupSummary(group, nowMs)))
+  return writtenList(groups.map((group) => writeServerGroupSummary(group, nowMs)))
 }
 
 /** By `clusters`, pairs of account and cluster, else by `cloudProvider`. */
@@ -70,13 +71,12 @@ const serverGroupsByName: InfrastructureRoute['answer'] = async (request, infras
   const access = await accessOf(request, infrastructure)
   const nowMs = infrastructure.context.now()
   const provider = queryValue(request, 'cloudProvider')?.toLowerCase()
-  const summaries = chosenServerGroups(request, infrastructure)
+  const shown = chosenServerGroups(request, infrastructure)
     .filter((group) => provider === undefined || group.provider === provider)
     .filter(
       ({ account, moniker }) => access.mayOnAccount(account, 'READ') && access.mayOnApplication(String(moniker.app), 'READ'),
     )
-    .map((group) => writeServerGroupSummary(group, nowMs))
-  return new WrittenList(summaries)
+  return writtenList(shown.map((group) => writeServerGroupSummary(group, nowMs)))
 }
 
 function chosenServerGroups(request: FastifyRequest, infrastructure: Infrastructure): ServerGroup[] {
@@ -119,7 +119,7 @@ const loadBalancers: InfrastructureRoute['answer'] = async (request, infrastruct
   const shown = balancersOfApplication(application, groups, loadBalancersOf(infrastructure))
     .filter(({ account }) => access.mayOnAccount(account, 'READ'))
     .sort(byName)
-  return new WrittenList(shown.map((balancer) => toWrittenEntry(toLoadBalancerView(balancer))))
+  return writtenList(shown.map((balancer) => formatJson(toLoadBalancerView(balancer))))
 }
 
 const instance: InfrastructureRoute['answer'] = async (request, infrastructure) => {
@@ -177,7 +177,7 @@ const jobs: InfrastructureRoute['answer'] = async (request, infrastructure) => {
   const shown = jobsOf(infrastructure, pathValue(request, 'application')).filter(({ account }) =>
     access.mayOnAccount(account, 'READ'),
   )
-  return new WrittenList(shown.map((each) => toWrittenEntry(toJobView(each))))
+  return writtenList(shown.map((each) => formatJson(toJobView(each))))
 }
 
 const job: InfrastructureRoute['answer'] = (request, infrastructure) => toJobView(requireJob(request, infrastructure).job)

@@ -1,5 +1,6 @@
 /** Running applications, their clusters, and the server groups that targets name. */
 import type { FastifyRequest } from 'fastify'
+import { formatJson } from '../../json/json.ts'
 import { BackendError } from '../backend.ts'
 import { pathValue, queryFlag, queryValue } from '../requests/request-values.ts'
 import type { LoadBalancer, ServerGroup } from './model.ts'
@@ -11,6 +12,7 @@ import {
   missing,
   providerOf,
   serverGroupsOf,
+  Written,
 } from './route.ts'
 import { findTarget } from './targets.ts'
 import {
@@ -23,7 +25,6 @@ import {
   toLoadBalancerView,
   toServerGroupView,
 } from './views.ts'
-import { WrittenValue } from './written-list.ts'
 
 const cluster = '/applications/:application/clusters/:account/:cluster'
 
@@ -89,7 +90,7 @@ function byCluster(groups: readonly ServerGroup[]): ServerGroup[][] {
 const clusterNames: InfrastructureRoute['answer'] = async (request, infrastructure) => {
   const access = await accessOf(request, infrastructure)
   const groups = serverGroupsOf(infrastructure, pathValue(request, 'application'))
-  return new WrittenValue(clusterNamesByAccount(groups.filter(({ account }) => access.mayOnAccount(account, 'READ'))))
+  return new Written(formatJson(clusterNamesByAccount(groups.filter(({ account }) => access.mayOnAccount(account, 'READ')))))
 }
 
 const clustersOfAccount: InfrastructureRoute['answer'] = (request, infrastructure) => {

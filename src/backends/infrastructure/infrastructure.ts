@@ -17,12 +17,11 @@ import { providerTypes } from './providers/all.ts'
 import { migrationsOf } from './providers/migrations.ts'
 import type { ProviderType } from './providers/provider-type.ts'
 import { providerRoutes } from './providers.ts'
-import { accessOf, checkReadable, type Infrastructure, type InfrastructureRoute } from './route.ts'
+import { accessOf, checkReadable, type Infrastructure, type InfrastructureRoute, Written } from './route.ts'
 import { searchRoutes } from './search.ts'
 import { securityGroupRoutes } from './security-groups.ts'
 import { Tasks, taskMigrations } from './tasks.ts'
 import { versionRoutes } from './versions.ts'
-import { Written } from './written-list.ts'
 
 const tables: readonly (readonly InfrastructureRoute[])[] = [
   accountRoutes,

@@ -1,5 +1,5 @@
 /** One row of the infrastructure service's tables, and what most answers share. */
-
+import { hash } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
 import { type BackendContext, BackendError, userOf } from '../backend.ts'
 import { pathValue } from '../requests/request-values.ts'
@@ -30,8 +30,25 @@ export interface InfrastructureRoute {
   reads?: readonly ('application' | 'account')[]
   /** Version of the answer, where one is known without it. */
   version?: (request: FastifyRequest, infrastructure: Infrastructure) => string | undefined
-  /** The body of a 200, or slices of its JSON; anything else is thrown as a BackendError. */
+  /** The body of a 200, its JSON, or slices of that; anything else is thrown as a BackendError. */
   answer: (request: FastifyRequest, infrastructure: Infrastructure) => unknown
+}
+
+/** JSON of an answer: clients that have it get a 304. */
+export class Written {
+  readonly json: string
+
+  constructor(json: string) {
+    this.json = json
+  }
+
+  get version(): string {
+    return hash('sha1', this.json, 'base64url')
+  }
+}
+
+export function writtenList(entries: readonly string[]): Written {
+  return new Written(`[${entries.join(',')}]`)
 }
 
 /** An empty list: nothing of this kind exists. */

@@ -1,8 +1,8 @@
 /** Answers to clients, made of the resources that providers report. */
+import { formatJson } from '../../json/json.ts'
 import type { JsonObject } from '../../json/values.ts'
 import { countStates, healthStateOf, type InstanceCounts, isAgeing } from './health.ts'
 import type { Account, Capacity, HealthRecord, Instance, Job, LoadBalancer, SecurityGroup, ServerGroup } from './model.ts'
-import { toWrittenEntry, toWrittenObject, type WrittenEntry } from './written-list.ts'
 
 /** Accounts whose environment or type is listed are marked for users. */
 export interface AccountMarks {
@@ -63,34 +63,19 @@ function toCommonView(group: ServerGroup, nowMs: number): JsonObject {
   }
 }
 
-interface Written extends WrittenEntry {
-  readonly instances: readonly Instance[]
-}
+const written = new WeakMap<ServerGroup, { readonly instances: readonly Instance[]; readonly json: string }>()
 
-const written = new WeakMap<ServerGroup, Written>()
-
-const writtenInstances = new WeakMap<Instance, WrittenEntry>()
-
-/** As lists of an application have it, as JSON. Only those of its instances are written again that are other ones. */
-export function writeServerGroupSummary(group: ServerGroup, nowMs: number): WrittenEntry {
+/** As lists of an application have it, as JSON. It is written again only where the server group or its list of instances is another one. */
+export function writeServerGroupSummary(group: ServerGroup, nowMs: number): string {
   const { instances } = group
   const before = written.get(group)
-  if (before?.instances === instances) return before
-  const entry = toWrittenObject(
-    toWrittenEntry(toCommonView(group, nowMs)),
-    'instances',
-    instances.map((instance) => writeInstanceSummary(instance, nowMs)),
-  )
-  if (!instances.some(isAgeing)) written.set(group, { instances, ...entry })
-  return entry
-}
-
-function writeInstanceSummary(instance: Instance, nowMs: number): WrittenEntry {
-  const before = writtenInstances.get(instance)
-  if (before !== undefined) return before
-  const entry = toWrittenEntry(toInstanceSummary(instance, nowMs))
-  if (!isAgeing(instance)) writtenInstances.set(instance, entry)
-  return entry
+  if (before?.instances === instances) return before.json
+  const json = formatJson({
+    ...toCommonView(group, nowMs),
+    instances: instances.map((instance) => toInstanceSummary(instance, nowMs)),
+  })
+  if (!instances.some(isAgeing)) written.set(group, { instances, json })
+  return json
 }
 
 /** As clusters, targets and the details have it. */

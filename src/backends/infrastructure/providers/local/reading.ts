@@ -58,24 +58,23 @@ export function toServerGroup(
   }
 }
 
-export interface InstanceState<M extends Membership = Membership> {
+export interface InstanceState {
   readonly observed: ObservedInstance | undefined
   /** Load balancers that it belongs to, in service or not. */
-  readonly memberships: readonly M[]
+  readonly memberships: readonly Membership[]
   readonly isServing: boolean
   /** Why the agent cannot be reached. */
   readonly problem: string | undefined
 }
 
-export interface Membership {
+interface Membership {
   readonly loadBalancer: string
   /** Undefined until the load balancer reports the instance. */
   readonly member: ObservedMember | undefined
 }
 
-/** @param details Called by those who need them */
-export function toInstance(instance: LocalInstance, state: InstanceState, details: () => JsonObject): Instance {
-  const { id, account, region, zone, launchMs, group } = instance
+export function toInstance(instance: LocalInstance, state: InstanceState): Instance {
+  const { id, account, region, zone, launchMs, group, host, port, program } = instance
   return {
     id,
     humanName: id,
@@ -87,22 +86,15 @@ export function toInstance(instance: LocalInstance, state: InstanceState, detail
     serverGroup: group,
     health: healthOf(instance, state),
     loadBalancers: state.memberships.map(({ loadBalancer }) => loadBalancer),
-    get details() {
-      return details()
+    details: {
+      cloudProvider: 'local',
+      providerType: 'local',
+      privateIpAddress: host,
+      port,
+      instanceType: program.instanceType,
+      placement: { availabilityZone: zone },
+      ...processView(state.observed),
     },
-  }
-}
-
-export function toInstanceDetails(instance: LocalInstance, observed: ObservedInstance | undefined): JsonObject {
-  const { host, port, program, zone } = instance
-  return {
-    cloudProvider: 'local',
-    providerType: 'local',
-    privateIpAddress: host,
-    port,
-    instanceType: program.instanceType,
-    placement: { availabilityZone: zone },
-    ...processView(observed),
   }
 }
 

@@ -36,15 +36,12 @@ export function toDesiredState(parts: WantedParts): DesiredState {
 
 /** Names of the load balancers that an instance belongs to, in service or not. */
 export function balancersOf(desired: Desired, instance: LocalInstance): string[] {
-  const { account, region, group } = instance
-  const ofGroup = group === undefined ? [] : (desired.groupAt(account, region, group)?.loadBalancers ?? [])
-  return [...new Set([...ofGroup, ...instance.registered])]
+  return [...new Set([...(desired.groupOf(instance)?.loadBalancers ?? []), ...instance.registered])]
 }
 
 /** Whether load balancers shall send requests to an instance at all. */
-export function isServing(desired: Desired, { account, region, group, isOut, leaving }: LocalInstance): boolean {
-  if (isOut || leaving !== undefined) return false
-  return group === undefined || desired.groupAt(account, region, group)?.isDisabled !== true
+export function isServing(desired: Desired, instance: LocalInstance): boolean {
+  return !instance.isOut && instance.leaving === undefined && desired.groupOf(instance)?.isDisabled !== true
 }
 
 function membersByBalancer(desired: Desired, running: readonly LocalInstance[]): Map<string, DesiredMember[]> {
@@ -54,9 +51,8 @@ function membersByBalancer(desired: Desired, running: readonly LocalInstance[]):
     const serves = isServing(desired, instance)
     for (const name of balancersOf(desired, instance)) {
       const key = placeKey({ account, region, name })
-      const list = members.get(key) ?? []
-      members.set(key, list)
-      list.push({ instanceId: id, host, port, inService: serves && !deregistered.includes(name) })
+      const member = { instanceId: id, host, port, inService: serves && !deregistered.includes(name) }
+      members.getOrInsertComputed(key, () => []).push(member)
     }
   }
   return members
