@@ -89,7 +89,7 @@ export async function startInfrastructure(t: TestContext, options: Infrastructur
     opened = infrastructureBackend.open(context)
     return opened
   }
-  const backends = await startBackends(t, [...(options.beside ?? []), { ...infrastructureBackend, open }], {
+  const backends = await startBackends(t, [{ ...infrastructureBackend, open }, ...(options.beside ?? [])], {
     dataDir,
     ...(options.others !== undefined && { others: options.others }),
     ...(options.now !== undefined && { now: options.now }),

@@ -39,11 +39,10 @@ type Bakers = ReadonlyMap<string, Baker>
 function openBakers(context: BackendContext, types: readonly ProviderType[]): Bakers {
   const { bakery, infrastructure } = context.settings
   const bakers = new Map<string, Baker>()
-  if (!context.isEmbedded('clouddriver')) return bakers
   for (const { id, bakery: type } of types) {
-    const [settings, provider] = [bakery?.providers[id], infrastructure?.providers[id]]
-    if (type === undefined || settings === undefined || provider === undefined) continue
-    bakers.set(id, type.open({ context, settings, provider, builders: () => context.buildersOf(id) }))
+    const [settings, provider, builders] = [bakery?.providers[id], infrastructure?.providers[id], context.buildersOf(id)]
+    if (type === undefined || settings === undefined || builders === undefined) continue
+    bakers.set(id, type.open({ context, settings, provider, builders }))
   }
   return bakers
 }

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { createReadStream, existsSync, mkdirSync, readdirSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
-import type { DatabaseSync } from 'node:sqlite'
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { formatJson, parseJson } from '../../json/json.ts'
 import type { JsonObject } from '../../json/values.ts'
 import { removeTree } from '../../storage/directory-trees.ts'
@@ -66,45 +66,22 @@ export interface StoredImage extends ImageDescription, ImageContent {
   readonly program: ImageFile
 }
 
-export interface ImageStoreOptions {
+interface ImageStoreOptions {
   readonly db: DatabaseSync
   /** The data directory; images lie in `images` below it. */
   readonly dataDir: string
   readonly now: () => number
   readonly bounds: UnpackBounds
-  /** Another store of the same directory may be filling folders. */
-  readonly keepsUnfinished?: boolean
 }
 
 const namePattern = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/
 const versionPattern = /^[A-Za-z0-9_][A-Za-z0-9._+-]{0,127}$/
 
-export interface UploadOptions {
+interface UploadOptions {
   /** `sha256:` and the expected hash of the archive's bytes; undefined: not checked. */
   readonly digest: string | undefined
   /** In which it waits until it is unpacked. */
   readonly line: WorkLine
-}
-
-export interface ImageStore {
-  /** Newest first. */
-  all(): StoredImage[]
-  /** Each account has at most one of them. */
-  named(id: string): StoredImage[]
-  get(id: string, account: string): StoredImage | undefined
-  /** The folder with the content, to be read only. */
-  folderOf(image: Pick<StoredImage, 'digest'>): string
-  /**
-   * Stores an archive, tar or tar.gz, as it arrives. Files of the store are its own, also those of archives by other users.
-   *
-   * @throws {BackendError} 400 for what is wrong with it; 409 when an account has the version with another content; 413 beyond the bounds
-   */
-  addArchive(archive: AsyncIterable<Uint8Array>, description: ImageDescription, addition?: AddedFile): Promise<StoredImage>
-  /** Stores one that a client sends, once all of it is there. @throws {BackendError} as `addArchive` */
-  addUpload(archive: AsyncIterable<Uint8Array>, description: ImageDescription, options: UploadOptions): Promise<StoredImage>
-  /** The caller has checked that nothing uses it. */
-  remove(image: StoredImage): void
-  setTags(image: StoredImage, tags: Readonly<Record<string, string>>): void
 }
 
 export function isInAccount({ accounts }: Pick<StoredImage, 'accounts'>, account: string): boolean {
@@ -118,86 +95,152 @@ export function parseImageId(id: string): { name: string; version: string } | un
   return mark > 0 && namePattern.test(name) && versionPattern.test(version) ? { name, version } : undefined
 }
 
-export function openImageStore({ db, dataDir, now, bounds, keepsUnfinished }: ImageStoreOptions): ImageStore {
-  const root = join(dataDir, 'images')
-  mkdirSync(root, { recursive: true, mode: 0o700 })
-  closeToOthers(root)
-  const statements = {
-    all: db.prepare('SELECT document FROM infrastructure_images ORDER BY created_ms DESC, name, version DESC'),
-    named: db.prepare('SELECT document FROM infrastructure_images WHERE name = ? AND version = ?'),
-    put: db.prepare('INSERT OR REPLACE INTO infrastructure_images VALUES (?, ?, ?, ?, ?, ?)'),
-    remove: db.prepare('DELETE FROM infrastructure_images WHERE name = ? AND version = ? AND accounts = ?'),
-    ofDigest: db.prepare('SELECT 1 FROM infrastructure_images WHERE digest = ? LIMIT 1'),
-  }
+export class ImageStore {
+  readonly #options: ImageStoreOptions
+  readonly #root: string
+  readonly #statements: Record<'all' | 'named' | 'put' | 'remove' | 'ofDigest', StatementSync>
 
-  if (!keepsUnfinished) clearLeftovers(root, (digest) => statements.ofDigest.get(digest) !== undefined)
-
-  const folderOf: ImageStore['folderOf'] = ({ digest }) => join(root, digest.replace('sha256:', ''))
-
-  const toImage = (row: Record<string, unknown>) => parseJson(String(row['document'])) as StoredImage
-
-  const named: ImageStore['named'] = (id) => {
-    const parsed = parseImageId(id)
-    return parsed === undefined ? [] : statements.named.all(parsed.name, parsed.version).map(toImage)
-  }
-
-  function put(image: StoredImage): StoredImage {
-    statements.put.run(image.name, image.version, accountsKey(image), image.digest, image.createdMs, formatJson(image))
-    return image
-  }
-
-  const forget = (image: StoredImage) => statements.remove.run(image.name, image.version, accountsKey(image))
-
-  /** Moves a finished folder to its place. */
-  function adopt(folder: string, content: ImageContent, description: ImageDescription): StoredImage {
-    const program = loadImageFile(folder)
-    const id = `${description.name}:${description.version}`
-    const before = named(id).filter((other) => haveCommonAccount(other, description))
-    if (before.some(({ digest }) => digest !== content.digest)) {
-      throw new BackendError(409, `The image ${id} exists with another content. Give the new one another version.`)
+  constructor(options: ImageStoreOptions) {
+    const { db, dataDir } = options
+    this.#options = options
+    this.#root = join(dataDir, 'images')
+    mkdirSync(this.#root, { recursive: true, mode: 0o700 })
+    closeToOthers(this.#root)
+    this.#statements = {
+      all: db.prepare('SELECT document FROM infrastructure_images ORDER BY created_ms DESC, name, version DESC'),
+      named: db.prepare('SELECT document FROM infrastructure_images WHERE name = ? AND version = ?'),
+      put: db.prepare('INSERT OR REPLACE INTO infrastructure_images VALUES (?, ?, ?, ?, ?, ?)'),
+      remove: db.prepare('DELETE FROM infrastructure_images WHERE name = ? AND version = ? AND accounts = ?'),
+      ofDigest: db.prepare('SELECT 1 FROM infrastructure_images WHERE digest = ? LIMIT 1'),
     }
-    if (!existsSync(folderOf(content))) renameSync(folder, folderOf(content))
-    const missing = description.accounts?.filter((account) => !before.some((other) => isInAccount(other, account)))
-    const known = missing?.length === 0 ? before[0] : before.find(({ accounts }) => accounts === undefined)
-    if (known !== undefined) return known
-    // One for all accounts takes the place of those of some.
-    if (missing === undefined) for (const other of before) forget(other)
-    return put({ ...description, accounts: missing, id, ...content, createdMs: now(), program })
+    this.#clearLeftovers()
   }
 
-  const addArchive: ImageStore['addArchive'] = async (archive, description, addition) => {
+  /** Newest first. */
+  all(): StoredImage[] {
+    return this.#statements.all.all().map(toImage)
+  }
+
+  /** Each account has at most one of them. */
+  named(id: string): StoredImage[] {
+    const parsed = parseImageId(id)
+    return parsed === undefined ? [] : this.#statements.named.all(parsed.name, parsed.version).map(toImage)
+  }
+
+  get(id: string, account: string): StoredImage | undefined {
+    return this.named(id).find((image) => isInAccount(image, account))
+  }
+
+  /** The folder with the content, to be read only. */
+  folderOf({ digest }: Pick<StoredImage, 'digest'>): string {
+    return join(this.#root, digest.replace('sha256:', ''))
+  }
+
+  /**
+   * Stores an archive, tar or tar.gz, as it arrives. Files of the store are its own, also those of archives by other users.
+   *
+   * @throws {BackendError} 400 for what is wrong with it; 409 when an account has the version with another content; 413 beyond the bounds
+   */
+  async addArchive(
+    archive: AsyncIterable<Uint8Array>,
+    description: ImageDescription,
+    addition?: AddedFile,
+  ): Promise<StoredImage> {
     checkNames(description)
-    const folder = join(root, `${unfinished}${randomUUID()}`)
+    const folder = this.#unfinishedPlace()
     mkdirSync(folder, { mode: 0o755 })
     try {
-      return adopt(folder, await unpackBeside(archive, folder, { bounds, addition }), description)
+      const content = await unpackBeside(archive, folder, { bounds: this.#options.bounds, addition })
+      return this.#adopt(folder, content, description)
     } finally {
       await removeTree(folder)
     }
   }
 
-  return {
-    all: () => statements.all.all().map(toImage),
-    named,
-    get: (id, account) => named(id).find((image) => isInAccount(image, account)),
-    folderOf,
-    addArchive,
-    async addUpload(archive, description, { digest, line }) {
-      checkNames(description)
-      const file = join(root, `${unfinished}${randomUUID()}.tar`)
-      try {
-        await receiveArchive(archive, file, { digest, bounds })
-        return await line.run(() => addArchive(createReadStream(file), description))
-      } finally {
-        await removeTree(file)
-      }
-    },
-    setTags: (image, tags) => void put({ ...image, tags: { ...image.tags, ...tags } }),
-    remove(image) {
-      forget(image)
-      if (statements.ofDigest.get(image.digest) === undefined) removeAside(root, folderOf(image))
-    },
+  /** Stores one that a client sends, once all of it is there. @throws {BackendError} as `addArchive` */
+  async addUpload(
+    archive: AsyncIterable<Uint8Array>,
+    description: ImageDescription,
+    { digest, line }: UploadOptions,
+  ): Promise<StoredImage> {
+    checkNames(description)
+    const file = `${this.#unfinishedPlace()}.tar`
+    try {
+      await receiveArchive(archive, file, { digest, bounds: this.#options.bounds })
+      return await line.run(() => this.addArchive(createReadStream(file), description))
+    } finally {
+      await removeTree(file)
+    }
   }
+
+  setTags(image: StoredImage, tags: Readonly<Record<string, string>>): void {
+    this.#put({ ...image, tags: { ...image.tags, ...tags } })
+  }
+
+  /** The caller has checked that nothing uses it. */
+  remove(image: StoredImage): void {
+    this.#forget(image)
+    if (!this.#isUsed(image.digest)) this.#removeAside(this.folderOf(image))
+  }
+
+  /** Moves a finished folder to its place. */
+  #adopt(folder: string, content: ImageContent, description: ImageDescription): StoredImage {
+    const program = loadImageFile(folder)
+    const id = `${description.name}:${description.version}`
+    const before = this.named(id).filter((other) => haveCommonAccount(other, description))
+    if (before.some(({ digest }) => digest !== content.digest)) {
+      throw new BackendError(409, `The image ${id} exists with another content. Give the new one another version.`)
+    }
+    if (!existsSync(this.folderOf(content))) renameSync(folder, this.folderOf(content))
+    const missing = description.accounts?.filter((account) => !before.some((other) => isInAccount(other, account)))
+    const known = missing?.length === 0 ? before[0] : before.find(({ accounts }) => accounts === undefined)
+    if (known !== undefined) return known
+    // One for all accounts takes the place of those of some.
+    if (missing === undefined) for (const other of before) this.#forget(other)
+    const image = { ...description, accounts: missing, id, ...content, createdMs: this.#options.now(), program }
+    this.#put(image)
+    return image
+  }
+
+  #put(image: StoredImage): void {
+    const { name, version, digest, createdMs } = image
+    this.#statements.put.run(name, version, accountsKey(image), digest, createdMs, formatJson(image))
+  }
+
+  #forget(image: StoredImage): void {
+    this.#statements.remove.run(image.name, image.version, accountsKey(image))
+  }
+
+  #isUsed(digest: string): boolean {
+    return this.#statements.ofDigest.get(digest) !== undefined
+  }
+
+  #unfinishedPlace(): string {
+    return join(this.#root, `${unfinished}${randomUUID()}`)
+  }
+
+  /** A process that ended while it stored or removed an image left its folder, perhaps with a part of the content. */
+  #clearLeftovers(): void {
+    for (const name of readdirSync(this.#root)) {
+      const isLeft = name.startsWith(unfinished) || (contentPattern.test(name) && !this.#isUsed(`sha256:${name}`))
+      if (isLeft) this.#removeAside(join(this.#root, name))
+    }
+  }
+
+  /** Its place is free at once. What stays after a failure is removed at the next start. */
+  #removeAside(folder: string): void {
+    if (!existsSync(folder)) return
+    const place = this.#unfinishedPlace()
+    renameSync(folder, place)
+    removeTree(place).catch(() => {})
+  }
+}
+
+const contentPattern = /^[0-9a-f]{64}$/
+const unfinished = '.new-'
+
+function toImage(row: Record<string, unknown>): StoredImage {
+  return parseJson(String(row['document'])) as StoredImage
 }
 
 function accountsKey({ accounts }: Pick<StoredImage, 'accounts'>): string {
@@ -219,23 +262,4 @@ function checkNames({ name, version }: ImageDescription): void {
       `"${version}" is no version of an image: write letters, digits, ".", "_", "+" and "-", at most 128.`,
     )
   }
-}
-
-const contentPattern = /^[0-9a-f]{64}$/
-const unfinished = '.new-'
-
-/** A process that ended while it stored or removed an image left its folder, perhaps with a part of the content. */
-function clearLeftovers(root: string, isUsed: (digest: string) => boolean): void {
-  for (const name of readdirSync(root)) {
-    const isLeft = name.startsWith(unfinished) || (contentPattern.test(name) && !isUsed(`sha256:${name}`))
-    if (isLeft) removeAside(root, join(root, name))
-  }
-}
-
-/** Its place is free at once. What stays after a failure is removed at the next start. */
-function removeAside(root: string, folder: string): void {
-  if (!existsSync(folder)) return
-  const place = join(root, `${unfinished}${randomUUID()}`)
-  renameSync(folder, place)
-  removeTree(place).catch(() => {})
 }

@@ -1,5 +1,6 @@
 /** Bakes of a provider as the embedded bakery has them, and the commands on this machine that carry bakes out. */
 import type { JsonObject } from '../../json/values.ts'
+import type { ImageStore } from '../images/image-store.ts'
 
 export interface Baker {
   /** As bake options have them. */
@@ -50,6 +51,8 @@ export interface BakeView {
 
 /** Commands that a provider runs on this machine, also while Fairlead restarts. */
 export interface Builders {
+  /** Gets the results. */
+  readonly images: ImageStore
   ids(): string[]
   /** Once for each id. @throws {BackendError} 400 */
   start(id: string, order: BuilderOrder): void

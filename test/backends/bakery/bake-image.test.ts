@@ -18,7 +18,7 @@ import {
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
-import { imageMigrations, openImageStore } from '../../../src/backends/images/image-store.ts'
+import { ImageStore, imageMigrations } from '../../../src/backends/images/image-store.ts'
 import { adoptImage } from '../../../src/backends/infrastructure/providers/local/bakes/bake-image.ts'
 import type { Bake } from '../../../src/backends/infrastructure/providers/local/bakes/bake-store.ts'
 import { createFolder, removeFolder } from '../../support/temporary-folder.ts'
@@ -31,7 +31,7 @@ async function adopt(t: TestContext, fill: (folder: string) => void, root = crea
   const db = new DatabaseSync(':memory:')
   for (const migration of imageMigrations) db.exec(migration)
   const bounds = { maxBytes: 10_000_000, maxEntries: 100 }
-  const images = openImageStore({ db, dataDir: root, now: () => 0, bounds })
+  const images = new ImageStore({ db, dataDir: root, now: () => 0, bounds })
   const folder = join(root, 'builder')
   mkdirSync(folder)
   fill(folder)

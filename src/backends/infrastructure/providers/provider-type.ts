@@ -64,7 +64,7 @@ export interface BakeryParts<Settings = unknown, BakeSettings = unknown> {
   readonly provider: Settings
   readonly settings: BakeSettings
   /** Those of the opened provider. */
-  readonly builders: () => Builders | undefined
+  readonly builders: Builders
 }
 
 /** Clients ask for these facts instead of the id. */

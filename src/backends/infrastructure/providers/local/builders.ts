@@ -21,7 +21,7 @@ interface BuilderParts {
 }
 
 export function createBuilders({ agent, dataDir, parts }: BuilderParts): Builders {
-  const { desired, reconciler } = parts
+  const { desired, reconciler, images } = parts
 
   const find = (id: string): LocalJob | undefined => {
     const job = desired.get('jobs', id)
@@ -29,6 +29,7 @@ export function createBuilders({ agent, dataDir, parts }: BuilderParts): Builder
   }
 
   return {
+    images,
     ids: () => [...desired.all('jobs')].filter(({ id }) => find(id) !== undefined).map(({ id }) => id),
     start(id, order) {
       const job = toJob(id, order, parts)

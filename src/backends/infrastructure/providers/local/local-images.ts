@@ -5,6 +5,8 @@ import type { JsonObject } from '../../../../json/values.ts'
 import { standalone } from '../../../../settings/standalone.ts'
 import { type BackendContext, BackendError, userOf } from '../../../backend.ts'
 import { type ImageStore, isInAccount, type StoredImage } from '../../../images/image-store.ts'
+import { createRegexMeter, matchesWhole } from '../../../regex/bounded-regex.ts'
+import { RegexError } from '../../../regex/regex-syntax.ts'
 import { pathValue, queryValue } from '../../../requests/request-values.ts'
 import { requireAccess } from '../../../rights/access.ts'
 import { WorkLine } from '../../../stores/in-turns.ts'
@@ -142,52 +144,22 @@ function rankOf(image: StoredImage, text: string): number {
   return at === -1 ? Number.MAX_SAFE_INTEGER : at
 }
 
-/** `*`, `?` and `[abc]`; a text without them may stand anywhere. */
-export function matchesGlob(name: string, glob: string): boolean {
-  const pattern = /[*?[]/.test(glob) ? glob : `*${glob}*`
-  return matchFrom(name.toLowerCase(), parseGlob(pattern.toLowerCase()))
-}
-
-type GlobPart = { readonly kind: 'any' } | { readonly kind: 'one'; readonly accepts: (character: string) => boolean }
-
-function parseGlob(glob: string): GlobPart[] {
-  const parts = glob.match(/\[!?[^\]]+\]|[\s\S]/g) ?? []
-  return parts.map((part): GlobPart => {
-    if (part === '*') return { kind: 'any' }
-    if (part === '?') return { kind: 'one', accepts: () => true }
-    if (part.length === 1) return { kind: 'one', accepts: (character) => character === part }
-    const isNegated = part[1] === '!'
-    const listed = part.slice(isNegated ? 2 : 1, -1)
-    return { kind: 'one', accepts: (character) => isShownJob(character, listed) !== isNegated }
-  })
-}
-
-/** `a-c` within brackets is a range. */
-function isShownJob(character: string, listed: string): boolean {
-  const ranges = [...listed.matchAll(/(.)-(.)|(.)/g)]
-  return ranges.some(([, first, last, single]) =>
-    single === undefined ? String(first) <= character && character <= String(last) : single === character,
-  )
-}
-
-/** In time proportional to the product of the lengths, whatever the pattern. */
-function matchFrom(text: string, parts: readonly GlobPart[]): boolean {
-  let states = new Set([0])
-  const skipAny = (reached: Set<number>) => {
-    for (const at of reached) if (parts[at]?.kind === 'any') reached.add(at + 1)
-    return reached
+/** `*`, `?`, `[a-c]` and `[!abc]`; a text without them may stand anywhere. */
+function matchesGlob(name: string, glob: string): boolean {
+  const pattern = (/[*?[]/.test(glob) ? glob : `*${glob}*`).toLowerCase().replaceAll(/\[(!?)([^\]]+)\]|[\s\S]/g, toRegexPart)
+  try {
+    return matchesWhole(pattern, name.toLowerCase(), createRegexMeter())
+  } catch (error) {
+    if (error instanceof RegexError) return false
+    throw error
   }
-  skipAny(states)
-  for (const character of text) {
-    const next = new Set<number>()
-    for (const at of states) {
-      const part = parts[at]
-      if (part?.kind === 'any') next.add(at)
-      else if (part?.accepts(character) === true) next.add(at + 1)
-    }
-    states = skipAny(next)
-  }
-  return states.has(parts.length)
+}
+
+function toRegexPart(part: string, negation: string | undefined, listed: string | undefined): string {
+  if (part === '*') return '.*'
+  if (part === '?') return '.'
+  const literal = (text: string) => text.replaceAll(/[^\w-]/g, '\\$&')
+  return listed === undefined ? literal(part) : `[${negation === '!' ? '^' : ''}${literal(listed)}]`
 }
 
 /** What runs the image or its content, in words. */

@@ -10,7 +10,7 @@ import { parseMoniker } from '../../../../names/moniker.ts'
 import { readAsOwner } from '../../../../storage/directory-trees.ts'
 import { createUlids } from '../../../../storage/ulid.ts'
 import type { BackendContext } from '../../../backend.ts'
-import { openImageStore } from '../../../images/image-store.ts'
+import { ImageStore } from '../../../images/image-store.ts'
 import type { Account, Job } from '../../model.ts'
 import type { CloudProvider } from '../../provider.ts'
 import { createBuilders } from './builders.ts'
@@ -44,7 +44,7 @@ export function openLocalProvider(
   const { db, now, steady, log } = context
   const dataDir = dirname(db.location() ?? '')
   const desired = new Desired(db)
-  const images = openImageStore({ db, dataDir, now, bounds: settings.images })
+  const images = new ImageStore({ db, dataDir, now, bounds: settings.images })
   const users = openAccountUsers(settings.accounts)
   for (const { name } of settings.accounts) {
     const problem = users.problemOf(name)

@@ -6,10 +6,10 @@ import { formatJson } from '../../../../../json/json.ts'
 import type { JsonObject } from '../../../../../json/values.ts'
 import { createUlids } from '../../../../../storage/ulid.ts'
 import { BackendError } from '../../../../backend.ts'
-import { type ImageStore, openImageStore, type StoredImage } from '../../../../images/image-store.ts'
+import type { StoredImage } from '../../../../images/image-store.ts'
 import { withoutSecrets } from '../../../../pipelines/secret-names.ts'
 import { requireAccess } from '../../../../rights/access.ts'
-import type { BakeQuery, Baker, BuilderOrder, Builders } from '../../../baker.ts'
+import type { BakeQuery, Baker, BuilderOrder } from '../../../baker.ts'
 import type { BakeryParts } from '../../provider-type.ts'
 import type { LocalSettings } from '../settings.ts'
 import { type AccountUsers, openAccountUsers } from '../users.ts'
@@ -60,7 +60,6 @@ export class Bakes implements Baker {
   readonly #users: AccountUsers
   readonly #caches: BakeCaches
   readonly #closing = new AbortController()
-  #images: ImageStore | undefined
   #watching: Promise<void> | undefined
 
   constructor(options: BakesOptions) {
@@ -110,25 +109,6 @@ export class Bakes implements Baker {
   async close(): Promise<void> {
     this.#closing.abort()
     await this.#watching
-  }
-
-  /** Opened late: the infrastructure service creates its tables. */
-  get #imageStore(): ImageStore {
-    const { context, provider } = this.#options
-    this.#images ??= openImageStore({
-      db: context.db,
-      dataDir: this.#dataDir,
-      now: context.now,
-      bounds: provider.images,
-      keepsUnfinished: true,
-    })
-    return this.#images
-  }
-
-  get #builders(): Builders {
-    const builders = this.#options.builders()
-    if (builders === undefined) throw new Error('The provider of this machine is not open.')
-    return builders
   }
 
   get #dataDir(): string {
@@ -210,7 +190,7 @@ export class Bakes implements Baker {
   /** Otherwise a new one is needed. */
   #isReusable({ state, image, account }: Bake, sources: readonly Source[]): boolean {
     if (state === 'RUNNING') return true
-    return image !== undefined && this.#imageStore.get(image, account) !== undefined && isFixed(sources)
+    return image !== undefined && this.#options.builders.images.get(image, account) !== undefined && isFixed(sources)
   }
 
   /** Requests of one user wait for each other here: reading large directories must not keep the machine busy. */
@@ -315,9 +295,11 @@ export class Bakes implements Baker {
   /** All accounts that get the new image must have the one that it starts with: none gets content that only another one trusts. */
   #originOf({ from }: BakeTemplate, { account, accounts }: BakeTarget): StoredImage | undefined {
     if (from === undefined) return undefined
-    const image = this.#imageStore.get(from, account)
+    const image = this.#options.builders.images.get(from, account)
     const receivers = accounts ?? this.#options.provider.accounts.map(({ name }) => name)
-    const without = receivers.find((name) => image === undefined || this.#imageStore.get(from, name)?.digest !== image.digest)
+    const without = receivers.find(
+      (name) => image === undefined || this.#options.builders.images.get(from, name)?.digest !== image.digest,
+    )
     if (image !== undefined && without === undefined) return image
     throw new BackendError(
       400,
@@ -329,14 +311,14 @@ export class Bakes implements Baker {
   async #startBuilder(bake: Bake, order: BuilderOrder): Promise<void> {
     const { startMs, settleMs } = this.#options.times
     try {
-      this.#builders.start(bake.id, order)
+      this.#options.builders.start(bake.id, order)
     } catch (error) {
       await this.#end(bake, 'CANCELED', (error as Error).message)
       throw error
     }
     let endMs = performance.now() + startMs
     for (let isStarted = false; ; await sleep(25)) {
-      const view = this.#builders.look(bake.id)
+      const view = this.#options.builders.look(bake.id)
       if (view === undefined || view.hasEnded) break
       if (!isStarted && (await this.#consoleOf(bake)).includes(startLine)) {
         isStarted = true
@@ -369,7 +351,7 @@ export class Bakes implements Baker {
       if (running?.length === 0) return
       for (const bake of running ?? []) {
         try {
-          const view = this.#builders.look(bake.id)
+          const view = this.#options.builders.look(bake.id)
           if (view === undefined || view.hasEnded) await this.#settle(bake)
         } catch (error) {
           context.log.warn({ err: error, bake: bake.id }, 'a bake cannot be followed at the moment')
@@ -391,13 +373,14 @@ export class Bakes implements Baker {
 
   /** Records how a builder has ended, and takes its image over. */
   async #settle(bake: Bake): Promise<void> {
-    const view = this.#builders.look(bake.id)
+    const view = this.#options.builders.look(bake.id)
     if (view === undefined) return void (await this.#end(bake, 'CANCELED', 'The builder has vanished.'))
     if (view.exitCode !== 0) return void (await this.#end(bake, 'CANCELED', withRemedy(view.reason)))
     let image: StoredImage
     try {
       const template = this.#options.settings.templates.find(({ id }) => id === bake.request.base_os)
-      image = this.#storedImageOf(bake) ?? (await adoptImage(this.#imageStore, bake, { folder: view.folder, template }))
+      image =
+        this.#storedImageOf(bake) ?? (await adoptImage(this.#options.builders.images, bake, { folder: view.folder, template }))
     } catch (error) {
       if (!(error instanceof BackendError)) {
         this.#options.context.log.error({ err: error, bake: bake.id }, 'the result of a bake could not be stored')
@@ -406,12 +389,12 @@ export class Bakes implements Baker {
     }
     const words = `The image ${image.id} is stored, with the digest ${image.digest}.`
     const isKept = await this.#end(bake, 'COMPLETED', words, image)
-    if (!isKept && image.origin['bake'] === bake.id) this.#imageStore.remove(image)
+    if (!isKept && image.origin['bake'] === bake.id) this.#options.builders.images.remove(image)
   }
 
   /** The image whose bake could not be recorded as complete, since Fairlead ended or its disk was full. */
   #storedImageOf({ id }: Bake): StoredImage | undefined {
-    return this.#imageStore.all().find(({ origin }) => origin['bake'] === id)
+    return this.#options.builders.images.all().find(({ origin }) => origin['bake'] === id)
   }
 
   /** Once only: what comes later does not change the state. @returns whether it was the first */
@@ -439,21 +422,21 @@ export class Bakes implements Baker {
   /** A folder that stays is removed at the next start. */
   #removeBuild(id: string): void {
     try {
-      this.#builders.remove(id)
+      this.#options.builders.remove(id)
     } catch (error) {
       this.#options.context.log.warn({ err: error, bake: id }, 'the folder of a bake could not be removed')
     }
   }
 
   #removeLeftovers(): void {
-    for (const id of this.#builders.ids()) {
+    for (const id of this.#options.builders.ids()) {
       if (this.#store.get(id)?.state !== 'RUNNING') this.#removeBuild(id)
     }
   }
 
   /** What the builder has written until now. */
   async #consoleOf({ id, secrets }: Bake): Promise<string> {
-    return withoutSecrets(await this.#builders.console(id), secrets)
+    return withoutSecrets(await this.#options.builders.console(id), secrets)
   }
 }
 
