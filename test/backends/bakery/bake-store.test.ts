@@ -4,15 +4,15 @@ import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import {
   type Bake,
+  BakeStore,
   bakeMigrations,
-  openBakeStore,
   removedLog,
 } from '../../../src/backends/infrastructure/providers/local/bakes/bake-store.ts'
 
 function openStore(bounds: { bakes: number; logLength: number }) {
   const db = new DatabaseSync(':memory:')
   for (const migration of bakeMigrations) db.exec(migration)
-  const store = openBakeStore(db, bounds)
+  const store = new BakeStore(db, bounds)
   const add = (id: string, user: string, createdMs: number, state: Bake['state'] = 'COMPLETED') =>
     store.put({ id, user, createdMs, state, request: {} } as unknown as Bake)
   return { store, add }

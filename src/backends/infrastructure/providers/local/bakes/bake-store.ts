@@ -1,6 +1,8 @@
 /** Bakes in SQLite: their requests, states and logs. */
 import type { DatabaseSync } from 'node:sqlite'
 import { formatJson, parseJson } from '../../../../../json/json.ts'
+import { textOf } from '../../../../../json/values.ts'
+import type { BakeView } from '../../../baker.ts'
 import type { BakeRequest } from './request.ts'
 
 export const bakeMigrations = [
@@ -21,29 +23,17 @@ export const bakeMigrations = [
    CREATE INDEX bakery_bakes_by_age ON bakery_bakes (created_ms);`,
 ] as const
 
-export type BakeState = 'RUNNING' | 'COMPLETED' | 'CANCELED'
-
-export interface Bake {
-  readonly id: string
-  /** Requests with the same key get this bake; undefined once it is forgotten. */
-  readonly key: string | undefined
-  readonly state: BakeState
+export interface Bake extends BakeView {
+  readonly request: BakeRequest
   readonly region: string
-  /** Whose user runs it. */
-  readonly account: string
   /** Those that get the image; undefined: all. */
   readonly accounts: readonly string[] | undefined
-  /** Secrets in it are masked. */
-  readonly request: BakeRequest
   readonly user: string
   /** Name and version of the image, as far as they are known before the commit. */
   readonly name: string
   readonly version: string | undefined
   /** Values that its log must not show, while it runs. */
   readonly secrets: readonly string[]
-  /** `NAME:VERSION` of the finished image. */
-  readonly image: string | undefined
-  readonly imageName: string | undefined
   /** Milliseconds since the epoch. */
   readonly createdMs: number
 }
@@ -53,27 +43,68 @@ const kept = { bakes: 1000, logLength: 64 * 1024 * 1024 }
 
 export const removedLog = 'The log was removed to make room for those of newer bakes.\n'
 
-export interface BakeStore {
-  get(id: string): Bake | undefined
+export class BakeStore {
+  readonly #statements: ReturnType<typeof prepareStatements>
+  readonly #bounds: typeof kept
+
+  constructor(db: DatabaseSync, bounds = kept) {
+    this.#statements = prepareStatements(db)
+    this.#bounds = bounds
+  }
+
+  get(id: string): Bake | undefined {
+    return this.#statements.get.all(id).map(toBake)[0]
+  }
+
   /** The bake that requests with the key get. */
-  ofKey(key: string): Bake | undefined
-  running(): Bake[]
-  ofExecution(execution: string): Bake[]
-  /** Undefined where nothing was logged yet. */
-  logOf(id: string): string | undefined
+  ofKey(key: string): Bake | undefined {
+    return this.#statements.ofKey.all(key).map(toBake)[0]
+  }
+
+  running(): Bake[] {
+    return this.#statements.running.all().map(toBake)
+  }
+
+  ofExecution(execution: string): Bake[] {
+    return this.#statements.ofExecution.all(execution).map(toBake)
+  }
+
   /** The newest bake that made the image. */
-  ofImage(image: string): Bake | undefined
+  ofImage(image: string): Bake | undefined {
+    return this.#statements.ofImage.all(image).map(toBake)[0]
+  }
+
+  /** Undefined where nothing was logged yet. */
+  logOf(id: string): string | undefined {
+    return textOf(this.#statements.log.get(id)?.['log'])
+  }
+
   /** Adds or replaces. */
-  put(bake: Bake): void
-  setLog(id: string, log: string): void
-  remove(id: string): void
+  put(bake: Bake): void {
+    const { id, key = null, state, image = null, request, createdMs } = bake
+    this.#statements.put.run(id, key, state, image, request.spinnaker_execution_id ?? null, createdMs, formatJson(bake))
+    this.#statements.trim.run(this.#bounds.bakes)
+  }
+
+  setLog(id: string, log: string): void {
+    this.#statements.setLog.run(log, id)
+    this.#statements.trimLogs.run({ removed: removedLog, kept: this.#bounds.logLength })
+  }
+
+  remove(id: string): void {
+    this.#statements.remove.run(id)
+  }
 }
 
-export function openBakeStore(db: DatabaseSync, bounds: typeof kept = kept): BakeStore {
-  const statements = {
+function toBake(row: Record<string, unknown>): Bake {
+  return parseJson(String(row['document'])) as Bake
+}
+
+function prepareStatements(db: DatabaseSync) {
+  return {
     get: db.prepare('SELECT document FROM bakery_bakes WHERE id = ?'),
     ofKey: db.prepare('SELECT document FROM bakery_bakes WHERE key = ? ORDER BY created_ms DESC LIMIT 1'),
-    ofState: db.prepare('SELECT document FROM bakery_bakes WHERE state = ?'),
+    running: db.prepare("SELECT document FROM bakery_bakes WHERE state = 'RUNNING'"),
     ofImage: db.prepare('SELECT document FROM bakery_bakes WHERE image = ? ORDER BY created_ms DESC LIMIT 1'),
     ofExecution: db.prepare('SELECT document FROM bakery_bakes WHERE execution = ?'),
     log: db.prepare('SELECT log FROM bakery_bakes WHERE id = ?'),
@@ -97,29 +128,5 @@ export function openBakeStore(db: DatabaseSync, bounds: typeof kept = kept): Bak
            FROM bakery_bakes WHERE log IS NOT NULL)
          WHERE total > :kept AND own > length(:removed))`,
     ),
-  }
-  const toBake = (row: Record<string, unknown>): Bake => parseJson(String(row['document'])) as Bake
-  const one = (row: Record<string, unknown> | undefined) => (row === undefined ? undefined : toBake(row))
-
-  return {
-    get: (id) => one(statements.get.get(id)),
-    ofKey: (key) => one(statements.ofKey.get(key)),
-    running: () => statements.ofState.all('RUNNING').map(toBake),
-    ofImage: (image) => one(statements.ofImage.get(image)),
-    ofExecution: (execution) => statements.ofExecution.all(execution).map(toBake),
-    logOf(id) {
-      const log = statements.log.get(id)?.['log']
-      return typeof log === 'string' && log !== '' ? log : undefined
-    },
-    put(bake) {
-      const { id, key = null, state, image = null, request, createdMs } = bake
-      statements.put.run(id, key, state, image, request.spinnaker_execution_id ?? null, createdMs, formatJson(bake))
-      statements.trim.run(bounds.bakes)
-    },
-    setLog(id, log) {
-      statements.setLog.run(log, id)
-      statements.trimLogs.run({ removed: removedLog, kept: bounds.logLength })
-    },
-    remove: (id) => void statements.remove.run(id),
   }
 }

@@ -15,7 +15,7 @@ import type { LocalSettings } from '../settings.ts'
 import { type AccountUsers, openAccountUsers } from '../users.ts'
 import { BakeCaches } from './bake-caches.ts'
 import { adoptImage, bakedNameOf } from './bake-image.ts'
-import { type Bake, type BakeStore, openBakeStore } from './bake-store.ts'
+import { type Bake, BakeStore } from './bake-store.ts'
 import { fingerprintOf } from './fingerprint.ts'
 import { type BakePlan, planVariable, type Source, startLine } from './plan.ts'
 import {
@@ -64,7 +64,7 @@ export class Bakes implements Baker {
 
   constructor(options: BakesOptions) {
     this.#options = options
-    this.#store = openBakeStore(options.context.db)
+    this.#store = new BakeStore(options.context.db)
     this.#users = openAccountUsers(options.provider.accounts)
     this.#caches = new BakeCaches({
       dataDir: this.#dataDir,
