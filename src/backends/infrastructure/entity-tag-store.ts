@@ -1,9 +1,9 @@
 /** Entity tags: what users and deployments note on server groups, clusters and other entities. */
-import type { DatabaseSync } from 'node:sqlite'
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { formatJson, parseJson } from '../../json/json.ts'
 import { isObject, isTrue, type JsonObject, objectOf, objectsOf, textOf, textsOf } from '../../json/values.ts'
 import { maxTagBytes } from '../limits.ts'
-import type { OperationRun, OperationTypes } from './operation-type.ts'
+import type { OperationRun, OperationType, OperationTypes } from './operation-type.ts'
 
 export const entityTagMigrations = [
   `CREATE TABLE infrastructure_entity_tags (
@@ -18,100 +18,120 @@ const maxTags = 1000
 /** Each list reads all, and other requests wait meanwhile. */
 const maxAllBytes = 8 * 1024 * 1024
 
-export interface EntityTagStore {
-  readonly operations: OperationTypes
-  all(): JsonObject[]
-  get(id: string): JsonObject | undefined
-  /** Applications that own the entity; the first one decides who reads its tags. */
-  applicationsOf(tags: JsonObject): string[]
-}
-
 /** Applications of a name of a cloud provider's resource; without a provider, the name is looked up at each. */
-export type FindApplications = (provider: string | undefined, name: string) => readonly string[]
+type FindApplications = (provider: string | undefined, name: string) => readonly string[]
 
-export function openEntityTags(db: DatabaseSync, now: () => number, findApplications: FindApplications): EntityTagStore {
-  const statements = {
-    all: db.prepare('SELECT document FROM infrastructure_entity_tags ORDER BY id'),
-    get: db.prepare('SELECT document FROM infrastructure_entity_tags WHERE id = ?'),
-    put: db.prepare('INSERT OR REPLACE INTO infrastructure_entity_tags VALUES (?, ?)'),
-    size: db.prepare('SELECT total(octet_length(document)) AS bytes FROM infrastructure_entity_tags WHERE id <> ?'),
-    remove: db.prepare('DELETE FROM infrastructure_entity_tags WHERE id = ?'),
-  }
+export class EntityTags {
+  readonly #statements: Record<'all' | 'get' | 'put' | 'size' | 'remove', StatementSync>
+  readonly #now: () => number
+  readonly #findApplications: FindApplications
 
-  const get = (id: string): JsonObject | undefined => {
-    const row = statements.get.get(id.toLowerCase())
-    return row === undefined ? undefined : (parseJson(String(row['document'])) as JsonObject)
-  }
-
-  /** What was sent about an entity, and what is stored under its id: a reference may name any application and account. */
-  const versionsOf = (description: JsonObject): JsonObject[] => [description, ...storedUnder(idOf(description))]
-  const storedUnder = (id: unknown): JsonObject[] => {
-    const stored = get(textOf(id) ?? '')
-    return stored === undefined ? [] : [stored]
-  }
-  const ownersOf = (tags: JsonObject) => applicationsOf(tags, findApplications)
-
-  const upsert = (description: JsonObject, run: OperationRun): string => {
-    const id = idOf(description)
-    const merged = mergeTags(get(id), { ...description, id }, { user: run.user, nowMs: now() })
-    const { length } = objectsOf(merged['tags'])
-    if (length > maxTags) {
-      throw new Error(`The entity ${id} would have ${length} tags; ${maxTags} are allowed. Delete some, and submit these again.`)
+  constructor(db: DatabaseSync, now: () => number, findApplications: FindApplications) {
+    this.#now = now
+    this.#findApplications = findApplications
+    this.#statements = {
+      all: db.prepare('SELECT document FROM infrastructure_entity_tags ORDER BY id'),
+      get: db.prepare('SELECT document FROM infrastructure_entity_tags WHERE id = ?'),
+      put: db.prepare('INSERT OR REPLACE INTO infrastructure_entity_tags VALUES (?, ?)'),
+      size: db.prepare('SELECT total(octet_length(document)) AS bytes FROM infrastructure_entity_tags WHERE id <> ?'),
+      remove: db.prepare('DELETE FROM infrastructure_entity_tags WHERE id = ?'),
     }
-    const document = formatJson(merged)
-    checkSize(id, Buffer.byteLength(document), Number(statements.size.get(id)?.['bytes']))
-    statements.put.run(id, document)
-    return id
   }
 
-  const operations: OperationTypes = {
+  readonly operations: OperationTypes = {
     upsertEntityTags: {
       check: checkTags,
-      applications: (description) => versionsOf(description).flatMap(ownersOf),
-      accounts: (description) => versionsOf(description).flatMap(accountsOfEntity),
-      async run(description, run) {
-        run.commit(() => run.note(`The entity tags ${upsert(description, run)} are stored.`))
+      ...this.#ownersOf((description) => [description]),
+      run: async (description, run) => {
+        run.commit(() => run.note(`The entity tags ${this.#upsert(description, run)} are stored.`))
       },
     },
     bulkUpsertEntityTags: {
-      check: ({ entityTags }) => {
-        const listed = objectsOf(entityTags)
-        if (listed.length === 0) return ['entityTags: it is missing or empty.']
-        if (listed.length > maxBulk) return [`entityTags: it has ${listed.length} entries; ${maxBulk} are allowed.`]
-        return listed.flatMap(checkTags)
-      },
-      applications: ({ entityTags }) => objectsOf(entityTags).flatMap(versionsOf).flatMap(ownersOf),
-      accounts: ({ entityTags }) => objectsOf(entityTags).flatMap(versionsOf).flatMap(accountsOfEntity),
-      async run({ entityTags, isPartial }, run) {
+      check: checkBulk,
+      ...this.#ownersOf(({ entityTags }) => objectsOf(entityTags)),
+      run: async ({ entityTags, isPartial }, run) => {
         run.commit(() => {
-          for (const one of objectsOf(entityTags)) upsert({ isPartial, ...one }, run)
+          for (const one of objectsOf(entityTags)) this.#upsert({ isPartial, ...one }, run)
           run.note(`${objectsOf(entityTags).length} entity tags are stored.`)
         })
       },
     },
     deleteEntityTags: {
       check: ({ id }) => (textOf(id) === undefined ? ['id: it is missing.'] : []),
-      applications: ({ id }) => storedUnder(id).flatMap(ownersOf),
-      accounts: ({ id }) => storedUnder(id).flatMap(accountsOfEntity),
-      async run({ id, tags, deleteAll }, run) {
-        run.commit(() => {
-          const stored = get(String(id))
-          if (stored === undefined) return run.note(`There are no entity tags ${String(id)}.`)
-          const kept = isTrue(deleteAll) ? [] : withoutTags(stored, new Set(textsOf(tags).map((name) => name.toLowerCase())))
-          if (kept.length === 0) statements.remove.run(String(stored['id']))
-          else statements.put.run(String(stored['id']), formatJson({ ...stored, tags: kept }))
-          run.note(`The entity tags ${String(id)} are deleted.`)
-        })
+      ...this.#ownersOf(({ id }) => this.#stored(textOf(id))),
+      run: async ({ id, tags, deleteAll }, run) => {
+        const names = new Set(textsOf(tags).map((name) => name.toLowerCase()))
+        run.commit(() => run.note(this.#delete(String(id), isTrue(deleteAll) ? undefined : names)))
       },
     },
   }
 
-  return {
-    operations,
-    get,
-    applicationsOf: ownersOf,
-    all: () => statements.all.all().map((row) => parseJson(String(row['document'])) as JsonObject),
+  all(): JsonObject[] {
+    return this.#statements.all.all().map(toTags)
   }
+
+  get(id: string): JsonObject | undefined {
+    return this.#stored(id)[0]
+  }
+
+  #stored(id = ''): JsonObject[] {
+    return this.#statements.get.all(id.toLowerCase()).map(toTags)
+  }
+
+  /** The application that the reference names, and that of the entity itself; the first one decides who reads the tags. */
+  applicationsOf({ entityRef }: JsonObject): string[] {
+    const { application, cloudProvider, entityType, entityId } = objectOf(entityRef)
+    const [named, id] = [textOf(application), textOf(entityId) ?? '']
+    const isName = named === undefined || namedEntities.has(String(entityType).toLowerCase())
+    const found = isName ? this.#findApplications(textOf(cloudProvider), id) : []
+    const all = [...(named === undefined ? [] : [named]), ...found]
+    return all.length === 0 ? [id] : all
+  }
+
+  /** Owners of what was sent about entities, and of what is stored under their ids: a reference may name any application and account. */
+  #ownersOf(entitiesIn: (description: JsonObject) => readonly JsonObject[]): Pick<OperationType, 'applications' | 'accounts'> {
+    const versionsIn = (description: JsonObject) =>
+      entitiesIn(description).flatMap((entity) => [entity, ...this.#stored(idOf(entity))])
+    return {
+      applications: (description) => versionsIn(description).flatMap((tags) => this.applicationsOf(tags)),
+      accounts: (description) => versionsIn(description).flatMap(accountsOfEntity),
+    }
+  }
+
+  /** @returns the id */
+  #upsert(description: JsonObject, { user }: OperationRun): string {
+    const id = idOf(description)
+    const merged = mergeTags(this.get(id), { ...description, id }, { user, nowMs: this.#now() })
+    const { length } = objectsOf(merged['tags'])
+    if (length > maxTags) {
+      throw new Error(`The entity ${id} would have ${length} tags; ${maxTags} are allowed. Delete some, and submit these again.`)
+    }
+    const document = formatJson(merged)
+    checkSize(id, Buffer.byteLength(document), Number(this.#statements.size.get(id)?.['bytes']))
+    this.#statements.put.run(id, document)
+    return id
+  }
+
+  /** @param names Undefined: all of them @returns what was done */
+  #delete(id: string, names: ReadonlySet<string> | undefined): string {
+    const stored = this.get(id)
+    if (stored === undefined) return `There are no entity tags ${id}.`
+    const kept = names === undefined ? [] : withoutTags(stored, names)
+    if (kept.length === 0) this.#statements.remove.run(String(stored['id']))
+    else this.#statements.put.run(String(stored['id']), formatJson({ ...stored, tags: kept }))
+    return `The entity tags ${id} are deleted.`
+  }
+}
+
+function toTags(row: Record<string, unknown>): JsonObject {
+  return parseJson(String(row['document'])) as JsonObject
+}
+
+function checkBulk({ entityTags }: JsonObject): string[] {
+  const listed = objectsOf(entityTags)
+  if (listed.length === 0) return ['entityTags: it is missing or empty.']
+  if (listed.length > maxBulk) return [`entityTags: it has ${listed.length} entries; ${maxBulk} are allowed.`]
+  return listed.flatMap(checkTags)
 }
 
 /** @param others Bytes of the tags of all other entities. @throws {Error} */
@@ -133,29 +153,18 @@ function withoutTags(stored: JsonObject, removed: ReadonlySet<string>): JsonObje
 function checkTags(description: JsonObject): string[] {
   const { entityRef, tags } = description
   if (!isObject(entityRef)) return ['entityRef: it is missing.']
+  const listed = objectsOf(tags)
   return [
-    ...['entityType', 'entityId']
-      .filter((name) => textOf(entityRef[name]) === undefined)
-      .map((name) => `entityRef.${name}: it is missing.`),
-    ...(objectsOf(tags).length === 0 ? ['tags: it is missing or empty.'] : []),
-    ...(objectsOf(tags).length > maxTags ? [`tags: it has ${objectsOf(tags).length} entries; ${maxTags} are allowed.`] : []),
-    ...objectsOf(tags).flatMap((tag) => (textOf(tag['name']) === undefined ? ['tags: a tag has no name.'] : [])),
-  ]
+    textOf(entityRef['entityType']) === undefined && 'entityRef.entityType: it is missing.',
+    textOf(entityRef['entityId']) === undefined && 'entityRef.entityId: it is missing.',
+    listed.length === 0 && 'tags: it is missing or empty.',
+    listed.length > maxTags && `tags: it has ${listed.length} entries; ${maxTags} are allowed.`,
+    ...listed.map((tag) => textOf(tag['name']) === undefined && 'tags: a tag has no name.'),
+  ].filter((problem) => problem !== false)
 }
 
 /** Their ids are names that belong to an application. */
 const namedEntities: ReadonlySet<string> = new Set(['application', 'cluster', 'servergroup'])
-
-/** The application that the reference names, and that of the entity itself. */
-function applicationsOf({ entityRef }: JsonObject, find: FindApplications): string[] {
-  const { application, cloudProvider, entityType, entityId } = objectOf(entityRef)
-  const [named, id] = [textOf(application), textOf(entityId) ?? '']
-  const type = String(entityType).toLowerCase()
-  const isNamed = named === undefined || namedEntities.has(type)
-  const found = isNamed ? find(textOf(cloudProvider), id) : []
-  const all = [...(named === undefined ? [] : [named]), ...found]
-  return all.length === 0 ? [id] : all
-}
 
 /** Where the entity is; an account is named, or has an id of its own. */
 export function accountsOfEntity({ entityRef }: JsonObject): string[] {
