@@ -6,7 +6,7 @@ import { fromHeaderText } from '../upstreams/header-text.ts'
 import type { EmbeddableService, ServiceName } from '../upstreams/services.ts'
 import type { BakerySettings } from './bakery/settings.ts'
 import type { QuietPeriod } from './events/quiet-period.ts'
-import type { Builders } from './infrastructure/baker.ts'
+import type { CloudProvider } from './infrastructure/provider.ts'
 import type { InfrastructureSettings } from './infrastructure/settings.ts'
 import type { PipelineLimits } from './limits.ts'
 import type { OutsideSettings } from './outside/settings.ts'
@@ -32,8 +32,8 @@ export interface OpenBackend {
   observe?(): EngineState
   /** Another text after each change of what it stores, and after each start. */
   version?(): string
-  /** Commands that one of its cloud providers runs on this machine. */
-  builders?(provider: string): Builders | undefined
+  /** One of its cloud providers. */
+  provider?(id: string): CloudProvider | undefined
   /** Stops background work. The database is closed by the caller, afterwards. */
   close?(): void | Promise<void>
 }
@@ -52,8 +52,8 @@ export interface BackendContext {
   readonly isEmbedded: (service: ServiceName) => boolean
   /** The version of what another back end of this process stores; undefined: it is elsewhere, or has none. */
   readonly versionOf: (service: ServiceName) => string | undefined
-  /** Those of a cloud provider of this process. */
-  readonly buildersOf: (provider: string) => Builders | undefined
+  /** A cloud provider of this process. */
+  readonly providerOf: (id: string) => CloudProvider | undefined
   readonly settings: BackendSettings
   /** Called when what the service stores changes, or what it observes, other than by the request that is answered. */
   readonly stateChanged: () => void

@@ -9,9 +9,10 @@ import type { ProcessEntry } from '../../src/agent/processes.ts'
 import type { Backend, BackendContext, CallService, OpenBackend, ServiceAnswer } from '../../src/backends/backend.ts'
 import { BakeryKeys, toBakerySettings } from '../../src/backends/bakery/setting-keys.ts'
 import type { BakerySettings } from '../../src/backends/bakery/settings.ts'
-import type { Builders } from '../../src/backends/infrastructure/baker.ts'
 import { createInfrastructureBackend } from '../../src/backends/infrastructure/infrastructure.ts'
 import { bakeTimes } from '../../src/backends/infrastructure/providers/local/bakes/bakes.ts'
+import type { Builders } from '../../src/backends/infrastructure/providers/local/builders.ts'
+import type { LocalProvider } from '../../src/backends/infrastructure/providers/local/local.ts'
 import { createLocalProvider } from '../../src/backends/infrastructure/providers/local/provider.ts'
 import { InfrastructureKeys, toInfrastructureSettings } from '../../src/backends/infrastructure/setting-keys.ts'
 import type { InfrastructureSettings } from '../../src/backends/infrastructure/settings.ts'
@@ -146,7 +147,7 @@ export async function startInfrastructure(t: TestContext, options: Infrastructur
     until,
     putImage: (name, version, file, query) => putImage(backends, name, version, file, query),
     processes,
-    builders: () => opened?.builders?.('local') as Builders,
+    builders: () => ((opened as Required<OpenBackend>).provider('local') as LocalProvider).builders,
     stop: () => backends.stop(),
   }
 }

@@ -37,12 +37,12 @@ export function createBakeryBackend(types: readonly ProviderType[]): Backend {
 type Bakers = ReadonlyMap<string, Baker>
 
 function openBakers(context: BackendContext, types: readonly ProviderType[]): Bakers {
-  const { bakery, infrastructure } = context.settings
+  const { bakery } = context.settings
   const bakers = new Map<string, Baker>()
   for (const { id, bakery: type } of types) {
-    const [settings, provider, builders] = [bakery?.providers[id], infrastructure?.providers[id], context.buildersOf(id)]
-    if (type === undefined || settings === undefined || builders === undefined) continue
-    bakers.set(id, type.open({ context, settings, provider, builders }))
+    const [settings, provider] = [bakery?.providers[id], context.providerOf(id)]
+    if (type !== undefined && settings !== undefined && provider !== undefined)
+      bakers.set(id, type.open(context, provider, settings))
   }
   return bakers
 }

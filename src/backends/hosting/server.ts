@@ -120,7 +120,7 @@ function toContext(
       call(other, isEmbedded(other) ? { ...request, headers: { ...request.headers, [backendHeader]: 'true' } } : request),
     isEmbedded,
     versionOf: (other) => opened.get(other)?.version?.(),
-    buildersOf: (provider) => opened.get('clouddriver')?.builders?.(provider),
+    providerOf: (id) => opened.get('clouddriver')?.provider?.(id),
     settings,
     stateChanged: () => options.onStateChanged?.(service),
     permissionsChanged: options.onPermissionsChanged ?? (() => {}),

@@ -1,6 +1,5 @@
-/** Bakes of a provider as the embedded bakery has them, and the commands on this machine that carry bakes out. */
+/** Bakes of a provider as the embedded bakery has them. */
 import type { JsonObject } from '../../json/values.ts'
-import type { ImageStore } from '../images/image-store.ts'
 
 export interface Baker {
   /** As bake options have them. */
@@ -47,37 +46,4 @@ export interface BakeView {
   /** `NAME:VERSION` of the finished image. */
   readonly image: string | undefined
   readonly imageName: string | undefined
-}
-
-/** Commands that a provider runs on this machine, also while Fairlead restarts. */
-export interface Builders {
-  /** Gets the results. */
-  readonly images: ImageStore
-  ids(): string[]
-  /** Once for each id. @throws {BackendError} 400 */
-  start(id: string, order: BuilderOrder): void
-  /** Undefined when it does not exist. */
-  look(id: string): BuilderState | undefined
-  /** The newest part of what it has written until now. */
-  console(id: string): Promise<string>
-  /** Stops it and removes its folder. */
-  remove(id: string): void
-}
-
-export interface BuilderOrder {
-  readonly account: string
-  /** The working directory begins with its content. */
-  readonly image: { readonly id: string; readonly digest: string } | undefined
-  readonly command: readonly string[]
-  readonly environment: Readonly<Record<string, string>>
-  readonly timeLimitMs: number
-  readonly memoryMb: number
-  readonly diskMb: number
-}
-
-export interface BuilderState {
-  readonly hasEnded: boolean
-  readonly exitCode: number | undefined
-  readonly reason: string | undefined
-  readonly folder: string
 }

@@ -1,4 +1,5 @@
 /** The embedded infrastructure service: the paths of its contract, a table per subject, over the providers. */
+import type { FastifyReply, FastifyRequest, RouteHandler } from 'fastify'
 import type { Backend, BackendContext, OpenBackend } from '../backend.ts'
 import { pathValue } from '../requests/request-values.ts'
 import { isSlices, sendSlices } from '../requests/slices.ts'
@@ -59,40 +60,20 @@ function openInfrastructure(
   providers: readonly CloudProvider[],
   types: readonly ProviderType[],
 ): OpenBackend {
-  const { db, now, log, settings } = context
+  const { db, now, settings } = context
   const entityTags = new EntityTags(db, now, (id, name) => {
     const named = providers.filter((provider) => provider.id === id?.toLowerCase())
     return (named.length === 0 ? providers : named).flatMap((provider) => provider.applicationOf(name) ?? [])
   })
-  const tasks = new Tasks({
-    db,
-    now,
-    log,
-    onChanged: context.stateChanged,
-    find: (provider, name) => findOperationType({ providers, entityTags }, { provider, name }),
-  })
+  const find = (provider: string, name: string) => findOperationType({ providers, entityTags }, { provider, name })
+  const tasks = new Tasks({ context, find })
   const marks = settings.infrastructure ?? { challengedEnvironments: [], primaryAccountTypes: [] }
   const infrastructure: Infrastructure = { context, providers, types, tasks, entityTags, marks }
   return {
     routes(app) {
-      for (const { method, path, reads = [], version, answer } of tables.flat()) {
-        app.route({
-          method,
-          url: path,
-          handler: async (request, reply) => {
-            if (reads.length > 0) {
-              const access = await accessOf(request, infrastructure)
-              for (const kind of reads) checkReadable(access, pathValue(request, kind), kind)
-            }
-            const known = version?.(request, infrastructure)
-            if (known !== undefined && isUnchanged(request, reply, known)) return reply
-            const body = await answer(request, infrastructure)
-            if (isSlices(body)) return sendSlices(reply, body)
-            if (!(body instanceof Written)) return reply.send(body)
-            if (isUnchanged(request, reply, body.version)) return reply
-            return reply.type('application/json; charset=utf-8').send(body.json)
-          },
-        })
+      for (const route of tables.flat()) {
+        const handler: RouteHandler = (request, reply) => answerRoute(route, { request, reply, infrastructure })
+        app.route({ method: route.method, url: route.path, handler })
       }
       for (const provider of providers) provider.routes?.(app)
     },
@@ -100,10 +81,27 @@ function openInfrastructure(
       for (const provider of providers) provider.start()
       tasks.start()
     },
-    builders: (id) => providers.find((provider) => provider.id === id)?.builders,
+    provider: (id) => providers.find((provider) => provider.id === id),
     async close() {
       await tasks.close()
       for (const provider of providers) await provider.close()
     },
   }
+}
+
+async function answerRoute(
+  { reads = [], version, answer }: InfrastructureRoute,
+  { request, reply, infrastructure }: { request: FastifyRequest; reply: FastifyReply; infrastructure: Infrastructure },
+): Promise<FastifyReply> {
+  if (reads.length > 0) {
+    const access = await accessOf(request, infrastructure)
+    for (const kind of reads) checkReadable(access, pathValue(request, kind), kind)
+  }
+  const known = version?.(request, infrastructure)
+  if (known !== undefined && isUnchanged(request, reply, known)) return reply
+  const body = await answer(request, infrastructure)
+  if (isSlices(body)) return sendSlices(reply, body)
+  if (!(body instanceof Written)) return reply.send(body)
+  if (isUnchanged(request, reply, body.version)) return reply
+  return reply.type('application/json; charset=utf-8').send(body.json)
 }

@@ -2,7 +2,6 @@
 import type { FastifyInstance } from 'fastify'
 import type { ConsolePart, ConsoleWish } from '../../agent/console.ts'
 import type { JsonObject } from '../../json/values.ts'
-import type { Builders } from './baker.ts'
 import type { Account, Instance, Job, LoadBalancer, OwnHit, OwnResource, SecurityGroup, ServerGroup } from './model.ts'
 import type { OperationTypes } from './operation-type.ts'
 
@@ -51,8 +50,6 @@ export interface CloudProvider {
   readonly hits?: Readonly<Record<string, () => readonly OwnHit[]>>
   /** Newest first; undefined where the provider does not record them. */
   scalingActivities(serverGroup: ServerGroup): readonly JsonObject[] | undefined
-  /** For bakes; undefined where it runs none. */
-  readonly builders?: Builders
   /** Routes of its own, such as an upload; below the service's prefix. */
   routes?(app: FastifyInstance): void
   start(): void

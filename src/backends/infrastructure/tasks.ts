@@ -1,13 +1,13 @@
 /** Tasks: operations in order, within each application, recorded so that a crash leaves none half-done. */
-import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import type { StatementSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { FastifyBaseLogger } from 'fastify'
 import { formatJson, parseJson } from '../../json/json.ts'
 import type { JsonObject } from '../../json/values.ts'
 import { foldName } from '../../names/fold-name.ts'
 import { inTransaction } from '../../storage/database.ts'
 import { storageFaultOf } from '../../storage/database-fault.ts'
 import { createUlids } from '../../storage/ulid.ts'
+import type { BackendContext } from '../backend.ts'
 import { WorkLine } from '../stores/in-turns.ts'
 import { applicationsOf, type OperationRun, type OperationType } from './operation-type.ts'
 
@@ -51,13 +51,9 @@ interface Task {
   done: number
 }
 
-export interface TaskOptions {
-  readonly db: DatabaseSync
-  readonly now: () => number
-  readonly log: FastifyBaseLogger
+interface TaskOptions {
+  readonly context: Pick<BackendContext, 'db' | 'now' | 'log' | 'stateChanged'>
   readonly find: (provider: string, name: string) => OperationType | undefined
-  /** Told after each step, which may have changed anything. */
-  readonly onChanged: () => void
 }
 
 const initialPhase = 'INIT'
@@ -81,9 +77,9 @@ export class Tasks {
   readonly #closing = new AbortController()
 
   constructor(options: TaskOptions) {
-    const { db } = options
+    const { db, now } = options.context
     this.#options = options
-    this.#ids = createUlids(options.now)
+    this.#ids = createUlids(now)
     this.#statements = {
       insert: db.prepare('INSERT INTO infrastructure_tasks (id, request_id, started_ms, document) VALUES (?, ?, ?, ?)'),
       update: db.prepare('UPDATE infrastructure_tasks SET completed_ms = ?, document = ? WHERE id = ?'),
@@ -105,7 +101,7 @@ export class Tasks {
     const known = requestId === undefined ? undefined : this.idOf(requestId)
     if (known !== undefined) return known
     const id = this.#ids()
-    const startTimeMs = this.#options.now()
+    const startTimeMs = this.#options.context.now()
     const first = { phase: initialPhase, status: 'Creating task' }
     const task: Task = {
       id,
@@ -154,7 +150,7 @@ export class Tasks {
     const end = Promise.all(before)
       .then(() => this.#complete(task))
       .catch((error: unknown) => {
-        this.#options.log.error({ err: error, task: task.id }, 'a task of the infrastructure could not be recorded')
+        this.#options.context.log.error({ err: error, task: task.id }, 'a task of the infrastructure could not be recorded')
       })
       .finally(() => {
         this.#queued.delete(task.id)
@@ -183,7 +179,7 @@ export class Tasks {
         return await this.#run(known)
       } catch (error) {
         if (storageFaultOf(error) === undefined) throw error
-        this.#options.log.error(
+        this.#options.context.log.error(
           { err: error, task: task.id },
           'a task of the infrastructure could not be recorded and goes on later',
         )
@@ -231,7 +227,7 @@ export class Tasks {
       commit: (work) => {
         const { done } = task
         try {
-          inTransaction(this.#options.db, () => {
+          inTransaction(this.#options.context.db, () => {
             work()
             task.done = done + 1
             this.#store(task)
@@ -258,7 +254,7 @@ export class Tasks {
 
   #fail(task: Task, operation: SubmittedOperation, error: Error): void {
     const { name } = operation
-    this.#options.log.info(
+    this.#options.context.log.info(
       { task: task.id, operation: name, problem: error.message },
       'an operation of the infrastructure failed',
     )
@@ -282,8 +278,8 @@ export class Tasks {
   }
 
   #store(task: Task): void {
-    this.#statements.update.run(task.status.completed ? this.#options.now() : null, formatJson(task), task.id)
-    this.#options.onChanged()
+    this.#statements.update.run(task.status.completed ? this.#options.context.now() : null, formatJson(task), task.id)
+    this.#options.context.stateChanged()
   }
 }
 

@@ -26,7 +26,7 @@ function openTasks(t: TestContext, run: OperationType['run']) {
     applications: ({ names }) => textsOf(names).map((name) => name.split('-', 1)[0] ?? ''),
     run,
   }
-  const tasks = new Tasks({ db, now: Date.now, log, find: () => operation, onChanged: () => {} })
+  const tasks = new Tasks({ context: { db, now: Date.now, log, stateChanged: () => {} }, find: () => operation })
   t.after(async () => {
     await tasks.close()
     for (const each of [db, other]) each.close()
@@ -148,11 +148,8 @@ test('a step that the store refuses is repeated after a pause', (t) => {
     desired,
     agent,
     toState: () => ({}),
-    now: () => 60_000,
-    steady: () => 0,
+    context: { now: () => 60_000, steady: () => 0, stateChanged: () => {}, log },
     drainMs: 1000,
-    onChanged: () => {},
-    log,
   }
   new Reconciler(options as unknown as ReconcilerOptions).step()
   t.mock.timers.tick(900)
@@ -180,11 +177,8 @@ function startDraining(t: TestContext): (nowMs: number, steadyMs: number) => str
     desired,
     agent: { setDesired: () => {} },
     toState: () => ({}),
-    now: () => time.now,
-    steady: () => time.steady,
+    context: { now: () => time.now, steady: () => time.steady, stateChanged: () => {}, log },
     drainMs: 1000,
-    onChanged: () => {},
-    log,
   }
   const reconciler = new Reconciler(options as unknown as ReconcilerOptions)
   return (now, steady) => {

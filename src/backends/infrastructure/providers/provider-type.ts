@@ -7,7 +7,7 @@
 import type { z } from 'zod'
 import type { SettingsReport } from '../../../settings/setting.ts'
 import type { BackendContext } from '../../backend.ts'
-import type { Baker, Builders } from '../baker.ts'
+import type { Baker } from '../baker.ts'
 import type { CloudProvider } from '../provider.ts'
 
 /** @typeParam Settings Plain data, which is handed to the thread of the back ends */
@@ -24,7 +24,7 @@ export interface ProviderType<Keys extends z.ZodObject = z.ZodObject, Settings =
   readonly sharesMigrations?: true
   open(context: BackendContext, settings: Settings): CloudProvider
   /** Undefined where it bakes no images. */
-  readonly bakery?: BakeryType<Settings>
+  readonly bakery?: BakeryType
   /** Limits of images that users upload; undefined where they cannot. */
   uploadLimits?(settings: Settings): UploadLimits
   /** Stages wait so long after they have disabled instances; undefined: as long as the engine usually does. */
@@ -43,12 +43,13 @@ export interface ProviderSurroundings {
 }
 
 /** The part of a provider that the embedded bakery needs. */
-export interface BakeryType<Settings = unknown, Keys extends z.ZodObject = z.ZodObject, BakeSettings = unknown> {
+export interface BakeryType<Keys extends z.ZodObject = z.ZodObject, Settings = unknown> {
   /** Each name begins with `bakery.`, the id and a dot. */
   readonly keys: Keys
-  toSettings(keys: z.output<Keys>, report: Pick<SettingsReport, 'problem'>, surroundings: BakerySurroundings): BakeSettings
+  toSettings(keys: z.output<Keys>, report: Pick<SettingsReport, 'problem'>, surroundings: BakerySurroundings): Settings
   readonly migrations: readonly string[]
-  open(parts: BakeryParts<Settings, BakeSettings>): Baker
+  /** @param provider As its type has opened it */
+  open(context: BackendContext, provider: CloudProvider, settings: Settings): Baker
 }
 
 export interface BakerySurroundings {
@@ -56,15 +57,6 @@ export interface BakerySurroundings {
   readonly isPrivate: boolean
   /** Absolute path. */
   readonly dataDir: string
-}
-
-export interface BakeryParts<Settings = unknown, BakeSettings = unknown> {
-  readonly context: BackendContext
-  /** Settings of the provider. */
-  readonly provider: Settings
-  readonly settings: BakeSettings
-  /** Those of the opened provider. */
-  readonly builders: Builders
 }
 
 /** Clients ask for these facts instead of the id. */

@@ -3,7 +3,6 @@ import { join } from 'node:path'
 import type { AgentClient } from '../../../../agent/client.ts'
 import { BackendError } from '../../../backend.ts'
 import { ImageFile } from '../../../images/image-file.ts'
-import type { BuilderOrder, Builders } from '../../baker.ts'
 import type { LocalJob } from './desired.ts'
 import type { OperationParts } from './operations/parts.ts'
 import { toProgram } from './program.ts'
@@ -14,44 +13,77 @@ const stopSeconds = 5
 /** Size of a log. */
 const logBytes = 1024 * 1024
 
-interface BuilderParts {
-  readonly agent: AgentClient
-  readonly dataDir: string
-  readonly parts: OperationParts
+export interface BuilderOrder {
+  readonly account: string
+  /** The working directory begins with its content. */
+  readonly image: { readonly id: string; readonly digest: string } | undefined
+  readonly command: readonly string[]
+  readonly environment: Readonly<Record<string, string>>
+  readonly timeLimitMs: number
+  readonly memoryMb: number
+  readonly diskMb: number
 }
 
-export function createBuilders({ agent, dataDir, parts }: BuilderParts): Builders {
-  const { desired, reconciler, images } = parts
+interface BuilderState {
+  readonly hasEnded: boolean
+  readonly exitCode: number | undefined
+  readonly reason: string | undefined
+  readonly folder: string
+}
 
-  const find = (id: string): LocalJob | undefined => {
-    const job = desired.get('jobs', id)
-    return job?.isBuild === true && job.leavingRevision === undefined ? job : undefined
+export class Builders {
+  readonly #agent: AgentClient
+  readonly #dataDir: string
+  readonly #parts: OperationParts
+
+  constructor(agent: AgentClient, dataDir: string, parts: OperationParts) {
+    this.#agent = agent
+    this.#dataDir = dataDir
+    this.#parts = parts
   }
 
-  return {
-    images,
-    ids: () => [...desired.all('jobs')].filter(({ id }) => find(id) !== undefined).map(({ id }) => id),
-    start(id, order) {
-      const job = toJob(id, order, parts)
-      if (find(id) === undefined) reconciler.change(() => desired.put('jobs', job))
-    },
-    look(id) {
-      const job = find(id)
-      if (job === undefined) return undefined
-      const folder = join(dataDir, 'instances', id, 'work')
-      if (job.end !== undefined) return { hasEnded: true, exitCode: job.end.exitCode, reason: job.end.reason, folder }
-      const observed = reconciler.observation.instances.get(id)
-      const hasEnded = observed?.phase === 'ended' || observed?.phase === 'failed'
-      return { hasEnded, exitCode: undefined, reason: observed?.reason ?? agent.problem(), folder }
-    },
-    console: async (id) => (find(id) && (await agent.console(id, logBytes).catch(() => undefined))) ?? '',
-    remove(id) {
-      const job = find(id)
-      if (job !== undefined) {
-        reconciler.change(() => desired.put('jobs', { ...job, leavingRevision: desired.revision + 1 }))
-      }
-    },
+  ids(): string[] {
+    return [...this.#parts.desired.all('jobs')].filter(isBuilder).map(({ id }) => id)
   }
+
+  /** Once for each id. @throws {BackendError} 400 */
+  start(id: string, order: BuilderOrder): void {
+    const { desired, reconciler } = this.#parts
+    const job = toJob(id, order, this.#parts)
+    if (this.#find(id) === undefined) reconciler.change(() => desired.put('jobs', job))
+  }
+
+  /** Undefined when it does not exist. */
+  look(id: string): BuilderState | undefined {
+    const job = this.#find(id)
+    if (job === undefined) return undefined
+    const folder = join(this.#dataDir, 'instances', id, 'work')
+    if (job.end !== undefined) return { hasEnded: true, exitCode: job.end.exitCode, reason: job.end.reason, folder }
+    const observed = this.#parts.reconciler.observation.instances.get(id)
+    const hasEnded = observed?.phase === 'ended' || observed?.phase === 'failed'
+    return { hasEnded, exitCode: undefined, reason: observed?.reason ?? this.#agent.problem(), folder }
+  }
+
+  /** The newest part of what it has written until now. */
+  async console(id: string): Promise<string> {
+    return (this.#find(id) && (await this.#agent.console(id, logBytes).catch(() => undefined))) ?? ''
+  }
+
+  /** Stops it and removes its folder. */
+  remove(id: string): void {
+    const { desired, reconciler } = this.#parts
+    const job = this.#find(id)
+    if (job !== undefined) reconciler.change(() => desired.dismissJob(job))
+  }
+
+  #find(id: string): LocalJob | undefined {
+    const job = this.#parts.desired.get('jobs', id)
+    return job !== undefined && isBuilder(job) ? job : undefined
+  }
+}
+
+function isBuilder({ isBuild, leavingRevision }: LocalJob): boolean {
+  return isBuild === true && leavingRevision === undefined
 }
 
 /** @throws {BackendError} 400 when the account cannot run it */

@@ -271,6 +271,11 @@ export class Desired {
     this.#unset(kind, key)
   }
 
+  /** Its process is to be stopped, and the job forgotten. */
+  dismissJob(job: LocalJob): void {
+    this.put('jobs', { ...job, leavingRevision: this.#revision + 1 })
+  }
+
   /** Runs `work`, which may `put` and `remove`, in a transaction of its own. When it throws, nothing has changed. */
   transact(work: () => void): void {
     this.within((change) => inTransaction(this.#db, change), work)

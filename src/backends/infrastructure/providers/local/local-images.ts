@@ -1,10 +1,10 @@
 /** Images of this machine as the contract has them, and the upload. */
 import { Readable } from 'node:stream'
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { JsonObject } from '../../../../json/values.ts'
 import { standalone } from '../../../../settings/standalone.ts'
-import { type BackendContext, BackendError, userOf } from '../../../backend.ts'
-import { type ImageStore, isInAccount, type StoredImage } from '../../../images/image-store.ts'
+import { BackendError, userOf } from '../../../backend.ts'
+import { type ImageDescription, type ImageStore, isInAccount, type StoredImage } from '../../../images/image-store.ts'
 import { createRegexMeter, matchesWhole } from '../../../regex/bounded-regex.ts'
 import { RegexError } from '../../../regex/regex-syntax.ts'
 import { pathValue, queryValue } from '../../../requests/request-values.ts'
@@ -13,6 +13,7 @@ import { WorkLine } from '../../../stores/in-turns.ts'
 import type { ImageQuery, ImageReads } from '../../provider.ts'
 import { readableImage } from '../../providers.ts'
 import type { Desired } from './desired.ts'
+import type { OperationParts } from './operations/parts.ts'
 import type { LocalSettings } from './settings.ts'
 
 /** Sent by the command line, which reaches the socket in the data directory with the rights of its owner; never by the gateway. */
@@ -54,7 +55,7 @@ export function findImage(images: ImageStore, idOrName: string, account: string)
   return images.get(idOrName, account) ?? images.all().find(isMeant)
 }
 
-export function imageNameOf({ name, version }: Pick<StoredImage, 'name' | 'version'>): string {
+function imageNameOf({ name, version }: Pick<StoredImage, 'name' | 'version'>): string {
   return `${name}-${version}`
 }
 
@@ -186,77 +187,92 @@ export function removeImage(image: StoredImage, images: ImageStore, desired: Des
   images.remove(image)
 }
 
-export interface ImageRouteParts {
-  readonly context: BackendContext
-  readonly images: ImageStore
-  readonly desired: Desired
-  readonly settings: LocalSettings
-}
+type ImageParts = Pick<OperationParts, 'context' | 'images' | 'desired' | 'settings'>
+
+const imagePath = `${standalone.imagesPath}/:name/:version`
 
 /**
  * `PUT /local/images/{name}/{version}` with a tar archive as its body; `DELETE` of the same path; `GET /local/images` and
  * `GET /local/images/{name}/{version}`. Query of the upload: `accounts`, `regions` (comma lists), `label:<name>`, `tag:<name>`; of the
  * deletion: `accounts`, where several have different images of that version.
- * `Content-Digest: sha-256=:…:` (RFC 9530) is checked. Uploads are received into files, of
- * which a few are unpacked at a time; beyond the bounds of uploads, 429.
  */
-export function imageRoutes(app: FastifyInstance, parts: ImageRouteParts): void {
+export function imageRoutes(app: FastifyInstance, parts: ImageParts): void {
   const { images, settings, desired } = parts
-  const line = new WorkLine(unpackedAtATime)
-  const uploads: string[] = []
   app.get(standalone.imagesPath, (request) => readable(request, parts, images.all()))
-
-  app.get(`${standalone.imagesPath}/:name/:version`, async (request) => {
+  app.get(imagePath, async (request) => {
     const [image] = await readable(request, parts, requireImages(request, images))
     if (image === undefined) throw imageMissing(request)
     return image
   })
-
-  app.delete(`${standalone.imagesPath}/:name/:version`, async (request, reply) => {
+  app.delete(imagePath, async (request, reply) => {
     const meant = requireImages(request, images)
     const accounts = meant.flatMap((image) => ownersOf(image, settings))
     await checkWriter(request, parts, accounts, meant.length > 1)
     for (const image of meant) removeImage(image, images, desired)
     return reply.code(204).send()
   })
-
   app.register((upload, _options, done) => {
     // The archive is read as it arrives, so no parser may collect it.
     upload.removeAllContentTypeParsers()
     upload.addContentTypeParser('*', (_request, payload, ready) => ready(null, payload))
-    upload.put(`${standalone.imagesPath}/:name/:version`, async (request, reply) => {
-      const accounts = listOf(request, 'accounts')
-      const unknown = accounts?.find((account) => settings.accounts.every(({ name }) => name !== account))
-      if (unknown !== undefined) throw new BackendError(400, `The account "${unknown}" does not exist.`)
-      await checkWriter(request, parts, ownersOf({ accounts }, settings), accounts === undefined)
-      const user = userOf(request)
-      const description = {
-        name: pathValue(request, 'name'),
-        version: pathValue(request, 'version'),
-        labels: prefixed(request, 'label:'),
-        tags: prefixed(request, 'tag:'),
-        origin: { kind: 'upload', user },
-        accounts,
-        regions: listOf(request, 'regions'),
-      }
-      const digest = digestOf(request)
-      if (uploads.length >= maxUploads || uploads.filter((other) => other === user).length >= maxUserUploads) {
-        reply.header('retry-after', retryAfterSeconds)
-        throw new BackendError(
-          429,
-          `A user may upload ${maxUserUploads} images at a time, and all users ${maxUploads}. Try again in a moment.`,
-        )
-      }
-      uploads.push(user)
-      try {
-        const image = await images.addUpload(bytesOf(request.body), description, { digest, line })
-        return reply.code(201).send(toView(image, settings))
-      } finally {
-        uploads.splice(uploads.indexOf(user), 1)
-      }
-    })
+    const uploads = new Uploads(parts)
+    upload.put(imagePath, (request, reply) => uploads.receive(request, reply))
     done()
   })
+}
+
+/**
+ * Uploads are received into files, of which a few are unpacked at a time; beyond the bounds of uploads, 429.
+ * `Content-Digest: sha-256=:…:` (RFC 9530) is checked.
+ */
+class Uploads {
+  readonly #parts: ImageParts
+  readonly #line = new WorkLine(unpackedAtATime)
+  /** The user of each that runs. */
+  readonly #running: string[] = []
+
+  constructor(parts: ImageParts) {
+    this.#parts = parts
+  }
+
+  async receive(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+    const { settings, images } = this.#parts
+    const description = await this.#descriptionOf(request)
+    const digest = digestOf(request)
+    const user = userOf(request)
+    if (this.#running.length >= maxUploads || this.#running.filter((other) => other === user).length >= maxUserUploads) {
+      reply.header('retry-after', retryAfterSeconds)
+      throw new BackendError(
+        429,
+        `A user may upload ${maxUserUploads} images at a time, and all users ${maxUploads}. Try again in a moment.`,
+      )
+    }
+    this.#running.push(user)
+    try {
+      const image = await images.addUpload(bytesOf(request.body), description, { digest, line: this.#line })
+      return reply.code(201).send(toView(image, settings))
+    } finally {
+      this.#running.splice(this.#running.indexOf(user), 1)
+    }
+  }
+
+  /** @throws {BackendError} 400, 403, 503 */
+  async #descriptionOf(request: FastifyRequest): Promise<ImageDescription> {
+    const { settings } = this.#parts
+    const accounts = listOf(request, 'accounts')
+    const unknown = accounts?.find((account) => settings.accounts.every(({ name }) => name !== account))
+    if (unknown !== undefined) throw new BackendError(400, `The account "${unknown}" does not exist.`)
+    await checkWriter(request, this.#parts, ownersOf({ accounts }, settings), accounts === undefined)
+    return {
+      name: pathValue(request, 'name'),
+      version: pathValue(request, 'version'),
+      labels: prefixed(request, 'label:'),
+      tags: prefixed(request, 'tag:'),
+      origin: { kind: 'upload', user: userOf(request) },
+      accounts,
+      regions: listOf(request, 'regions'),
+    }
+  }
 }
 
 /** The rest of an archive that is refused early is dropped: otherwise the next request of its connection would wait behind it. */
@@ -290,7 +306,7 @@ function idOf(request: FastifyRequest): string {
 /** @throws {BackendError} 503 */
 async function readable(
   request: FastifyRequest,
-  { context, settings }: ImageRouteParts,
+  { context, settings }: ImageParts,
   images: readonly StoredImage[],
 ): Promise<JsonObject[]> {
   const views = images.map((image) => toView(image, settings))
@@ -302,7 +318,7 @@ async function readable(
 /** @throws {BackendError} 403 unless the caller may change all of the accounts; 503 */
 async function checkWriter(
   request: FastifyRequest,
-  { context }: ImageRouteParts,
+  { context }: ImageParts,
   accounts: readonly string[],
   mayNameFewer: boolean,
 ): Promise<void> {

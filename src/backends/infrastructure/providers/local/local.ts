@@ -2,7 +2,9 @@
 import { randomUUID } from 'node:crypto'
 import { realpathSync } from 'node:fs'
 import { dirname, join, relative, sep } from 'node:path'
+import type { FastifyInstance } from 'fastify'
 import type { AgentClient } from '../../../../agent/client.ts'
+import type { ConsoleWish } from '../../../../agent/console.ts'
 import { parseYaml } from '../../../../http/yaml.ts'
 import { parseJson } from '../../../../json/json.ts'
 import { isObject, type JsonObject } from '../../../../json/values.ts'
@@ -11,9 +13,10 @@ import { readAsOwner } from '../../../../storage/directory-trees.ts'
 import { createUlids } from '../../../../storage/ulid.ts'
 import type { BackendContext } from '../../../backend.ts'
 import { ImageStore } from '../../../images/image-store.ts'
-import type { Account, Job } from '../../model.ts'
-import type { CloudProvider } from '../../provider.ts'
-import { createBuilders } from './builders.ts'
+import type { Account, Instance, Job, LoadBalancer, SecurityGroup, ServerGroup } from '../../model.ts'
+import type { OperationTypes } from '../../operation-type.ts'
+import type { CloudProvider, ConsoleView, ImageReads } from '../../provider.ts'
+import { Builders } from './builders.ts'
 import { Desired } from './desired.ts'
 import { toSecurityGroup } from './firewalls.ts'
 import { createImageReads, imageRoutes } from './local-images.ts'
@@ -35,108 +38,144 @@ const maxPropertyFileBytes = 1024 * 1024
 /** Reading YAML takes long, and nothing else is done meanwhile. */
 const maxYamlLength = 128 * 1024
 
-/** @param openAgent Opens the client of the agent for a data directory */
-export function openLocalProvider(
-  context: BackendContext,
-  settings: LocalSettings,
-  openAgent: (dataDir: string) => AgentClient,
-): CloudProvider {
-  const { db, now, steady, log } = context
-  const dataDir = dirname(db.location() ?? '')
-  const desired = new Desired(db)
-  const images = new ImageStore({ db, dataDir, now, bounds: settings.images })
-  const users = openAccountUsers(settings.accounts)
-  for (const { name } of settings.accounts) {
-    const problem = users.problemOf(name)
-    if (problem !== undefined) log.warn({ account: name }, problem)
-  }
-  const agent = openAgent(dataDir)
-  const toState = () => toDesiredState({ desired, settings, images, users })
-  const reconciler = new Reconciler({
-    desired,
-    agent,
-    toState,
-    now,
-    steady,
-    drainMs: settings.drainMs,
-    onChanged: context.stateChanged,
-    log,
-  })
-  const parts: OperationParts = {
-    context,
-    settings,
-    desired,
-    images,
-    ports: new InstancePorts(desired, settings.ownPorts, dataDir),
-    users,
-    reconciler,
-    newId: createUlids(now),
-  }
-  const epoch = randomUUID().slice(0, 8)
-  const readings = new Readings({ desired, reconciler, agent, accounts: settings.accounts })
-  const places = settings.accounts.flatMap((account) => account.regions.map((region) => ({ account, region })))
+export class LocalProvider implements CloudProvider {
+  readonly id = 'local'
+  readonly accounts: readonly Account[]
+  readonly operations: OperationTypes
+  readonly images: ImageReads
+  /** For bakes. */
+  readonly builders: Builders
+  readonly parts: OperationParts
+  readonly #agent: AgentClient
+  readonly dataDir: string
+  readonly #readings: Readings
+  readonly #epoch = randomUUID().slice(0, 8)
 
-  return {
-    id: 'local',
-    accounts: settings.accounts.map(toAccount),
-    get version() {
-      return `${epoch}.${desired.revision}`
-    },
-    operations: openOperations(parts),
-    serverGroups(application) {
-      const groups = application === undefined ? desired.all('groups') : desired.groupsOf(application)
-      return [...groups].map((group) => readings.serverGroup(group))
-    },
-    serverGroup(account, region, name) {
-      const group = desired.groupAt(account, region, name)
-      return group && readings.serverGroup(group)
-    },
-    loadBalancers: () => readings.loadBalancers(),
-    securityGroups: () => [...desired.all('firewalls')].map((firewall) => toSecurityGroup(firewall, desired)),
-    instance(account, region, id) {
-      const instance = desired.get('instances', id)
-      return instance?.account === account && instance.region === region ? readings.instance(instance) : undefined
-    },
-    applicationOf: (name) => parseMoniker(name).app ?? undefined,
-    detachedInstances: () =>
-      [...desired.all('instances')].filter(({ group }) => group === undefined).map((instance) => readings.instance(instance)),
-    async console(account, region, id, wish) {
-      const owner = desired.get('instances', id) ?? desired.get('jobs', id)
-      if (owner?.account !== account || owner.region !== region || ('isBuild' in owner && owner.isBuild)) return undefined
-      if (wish === undefined) return { output: (await agent.console(id, consoleBytes)) ?? '' }
-      return (
-        (await agent.consolePart(id, wish, partBytes)) ?? { output: '', offset: 0, nextOffset: 0, endOffset: 0, lostBytes: 0 }
-      )
-    },
-    jobs: () => readings.jobs(),
-    jobFile: (job, name) => readProperties(join(dataDir, 'instances', job.id, 'work'), name),
-    async removeJob({ id }: Job) {
-      const job = desired.get('jobs', id)
-      if (job !== undefined && isShownJob(job)) {
-        reconciler.change(() => desired.put('jobs', { ...job, leavingRevision: desired.revision + 1 }))
-      }
-    },
-    networks: () => places.flatMap(({ account, region }) => toNetworkViews(account.name, region.name)),
-    subnets: () => places.flatMap(({ account, region }) => toSubnetViews(account.name, region.name, region.zones)),
-    instanceTypes: () => places.flatMap(({ account, region }) => toInstanceTypeViews(account, region.name, settings)),
-    certificates: () =>
-      settings.accounts.flatMap((account) =>
-        settings.certificates.map(({ name }) => ({
-          name,
-          serverCertificateName: name,
-          accountName: account.name,
-          type: 'local',
-        })),
-      ),
-    images: createImageReads(images, settings),
-    scalingActivities({ account, region, name }) {
-      const group = desired.groupAt(account, region, name)
-      return group?.activities.map((activity) => toActivityView(activity, group))
-    },
-    routes: (app) => imageRoutes(app, { context, images, desired, settings }),
-    builders: createBuilders({ agent, dataDir, parts }),
-    start: () => reconciler.start(),
-    close: () => reconciler.close(),
+  /** @param openAgent Opens the client of the agent for a data directory */
+  constructor(context: BackendContext, settings: LocalSettings, openAgent: (dataDir: string) => AgentClient) {
+    const { db, now } = context
+    const dataDir = dirname(db.location() ?? '')
+    const desired = new Desired(db)
+    const images = new ImageStore({ db, dataDir, now, bounds: settings.images })
+    const users = openAccountUsers(settings.accounts)
+    for (const { name } of settings.accounts) {
+      const problem = users.problemOf(name)
+      if (problem !== undefined) context.log.warn({ account: name }, problem)
+    }
+    const agent = openAgent(dataDir)
+    const toState = () => toDesiredState({ desired, settings, images, users })
+    const reconciler = new Reconciler({ context, desired, agent, toState, drainMs: settings.drainMs })
+    const ports = new InstancePorts(desired, settings.ownPorts, dataDir)
+    this.parts = { context, settings, desired, images, ports, users, reconciler, newId: createUlids(now) }
+    this.#agent = agent
+    this.dataDir = dataDir
+    this.#readings = new Readings({ desired, reconciler, agent, accounts: settings.accounts })
+    this.accounts = settings.accounts.map(toAccount)
+    this.operations = openOperations(this.parts)
+    this.images = createImageReads(images, settings)
+    this.builders = new Builders(agent, dataDir, this.parts)
+  }
+
+  get version(): string {
+    return `${this.#epoch}.${this.parts.desired.revision}`
+  }
+
+  serverGroups(application?: string): ServerGroup[] {
+    const { desired } = this.parts
+    const groups = application === undefined ? desired.all('groups') : desired.groupsOf(application)
+    return [...groups].map((group) => this.#readings.serverGroup(group))
+  }
+
+  serverGroup(account: string, region: string, name: string): ServerGroup | undefined {
+    const group = this.parts.desired.groupAt(account, region, name)
+    return group && this.#readings.serverGroup(group)
+  }
+
+  loadBalancers(): LoadBalancer[] {
+    return this.#readings.loadBalancers()
+  }
+
+  securityGroups(): SecurityGroup[] {
+    const { desired } = this.parts
+    return [...desired.all('firewalls')].map((firewall) => toSecurityGroup(firewall, desired))
+  }
+
+  instance(account: string, region: string, id: string): Instance | undefined {
+    const instance = this.parts.desired.get('instances', id)
+    return instance?.account === account && instance.region === region ? this.#readings.instance(instance) : undefined
+  }
+
+  applicationOf(name: string): string | undefined {
+    return parseMoniker(name).app ?? undefined
+  }
+
+  detachedInstances(): Instance[] {
+    const detached = [...this.parts.desired.all('instances')].filter(({ group }) => group === undefined)
+    return detached.map((instance) => this.#readings.instance(instance))
+  }
+
+  async console(account: string, region: string, id: string, wish: ConsoleWish | undefined): Promise<ConsoleView | undefined> {
+    const { desired } = this.parts
+    const owner = desired.get('instances', id) ?? desired.get('jobs', id)
+    if (owner?.account !== account || owner.region !== region || ('isBuild' in owner && owner.isBuild)) return undefined
+    if (wish === undefined) return { output: (await this.#agent.console(id, consoleBytes)) ?? '' }
+    const part = await this.#agent.consolePart(id, wish, partBytes)
+    return part ?? { output: '', offset: 0, nextOffset: 0, endOffset: 0, lostBytes: 0 }
+  }
+
+  jobs(): Job[] {
+    return this.#readings.jobs()
+  }
+
+  jobFile(job: Job, name: string): Promise<JsonObject | undefined> {
+    return readProperties(join(this.dataDir, 'instances', job.id, 'work'), name)
+  }
+
+  async removeJob({ id }: Job): Promise<void> {
+    const { desired, reconciler } = this.parts
+    const job = desired.get('jobs', id)
+    if (job !== undefined && isShownJob(job)) reconciler.change(() => desired.dismissJob(job))
+  }
+
+  networks(): JsonObject[] {
+    return this.#places().flatMap(({ account, region }) => toNetworkViews(account.name, region.name))
+  }
+
+  subnets(): JsonObject[] {
+    return this.#places().flatMap(({ account, region }) => toSubnetViews(account.name, region.name, region.zones))
+  }
+
+  instanceTypes(): JsonObject[] {
+    const { settings } = this.parts
+    return this.#places().flatMap(({ account, region }) => toInstanceTypeViews(account, region.name, settings))
+  }
+
+  #places() {
+    return this.parts.settings.accounts.flatMap((account) => account.regions.map((region) => ({ account, region })))
+  }
+
+  certificates(): JsonObject[] {
+    const { accounts, certificates } = this.parts.settings
+    return accounts.flatMap((account) =>
+      certificates.map(({ name }) => ({ name, serverCertificateName: name, accountName: account.name, type: 'local' })),
+    )
+  }
+
+  scalingActivities({ account, region, name }: ServerGroup): JsonObject[] | undefined {
+    const group = this.parts.desired.groupAt(account, region, name)
+    return group?.activities.map((activity) => toActivityView(activity, group))
+  }
+
+  routes(app: FastifyInstance): void {
+    imageRoutes(app, this.parts)
+  }
+
+  start(): void {
+    this.parts.reconciler.start()
+  }
+
+  close(): Promise<void> {
+    return this.parts.reconciler.close()
   }
 }
 

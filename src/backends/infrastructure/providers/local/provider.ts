@@ -7,7 +7,7 @@ import { bakeMigrations } from './bakes/bake-store.ts'
 import { Bakes, type BakeTimes, bakeTimes } from './bakes/bakes.ts'
 import { type BakeSettings, bakeKeys, toBakeSettings } from './bakes/settings.ts'
 import { desiredMigrations } from './desired.ts'
-import { openLocalProvider } from './local.ts'
+import { LocalProvider } from './local.ts'
 import { type LocalSettings, localKeys, toLocalSettings } from './settings.ts'
 
 /** Opens the client of the agent, which runs what is deployed to this machine. */
@@ -22,7 +22,7 @@ export function createLocalProvider(open: OpenAgent, times: BakeTimes): Provider
     sharesMigrations: true,
     open(context, settings) {
       const { version = '' } = context.settings
-      return openLocalProvider(context, settings, (dataDir) => open({ dataDir, log: context.log, version }))
+      return new LocalProvider(context, settings, (dataDir) => open({ dataDir, log: context.log, version }))
     },
     bakery: bakeryOf(times),
     uploadLimits: ({ images }) => ({ ...images, bytesKey: 'local.images.max-size', entriesKey: 'local.images.max-files' }),
@@ -41,12 +41,12 @@ export function createLocalProvider(open: OpenAgent, times: BakeTimes): Provider
   return type
 }
 
-function bakeryOf(times: BakeTimes): BakeryType<LocalSettings> {
-  const type: BakeryType<LocalSettings, typeof bakeKeys.keys, BakeSettings> = {
+function bakeryOf(times: BakeTimes): BakeryType {
+  const type: BakeryType<typeof bakeKeys.keys, BakeSettings> = {
     keys: bakeKeys.keys,
     toSettings: toBakeSettings,
     migrations: bakeMigrations,
-    open: (parts) => new Bakes({ ...parts, times }),
+    open: (context, provider, settings) => new Bakes({ context, provider: provider as LocalProvider, settings, times }),
   }
   return type
 }

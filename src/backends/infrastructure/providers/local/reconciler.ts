@@ -1,8 +1,8 @@
 /** Reconciles this machine with its desired state: sends it to the agent, continues waiting steps. */
-import type { FastifyBaseLogger } from 'fastify'
 import type { AgentClient } from '../../../../agent/client.ts'
 import type { DesiredState, ObservedInstance, ObservedMember, ObservedState } from '../../../../agent/protocol.ts'
 import { isRunning } from '../../../../settings/time-span.ts'
+import type { BackendContext } from '../../../backend.ts'
 import { type Desired, type Leaving, type LocalInstance, type LocalJob, placeKey } from './desired.ts'
 import { balancersOf } from './wanted.ts'
 
@@ -19,16 +19,11 @@ export interface Observation {
 const nothing: Observation = { revision: 0, instances: new Map(), members: new Map(), closed: new Map() }
 
 export interface ReconcilerOptions {
+  readonly context: Pick<BackendContext, 'now' | 'steady' | 'log' | 'stateChanged'>
   readonly desired: Desired
   readonly agent: AgentClient
   readonly toState: () => DesiredState
-  readonly now: () => number
-  /** Milliseconds on a monotonic clock. */
-  readonly steady: () => number
   readonly drainMs: number
-  /** Told when the desired or the observed state is another one. */
-  readonly onChanged: () => void
-  readonly log: FastifyBaseLogger
 }
 
 /** Pause after the store refused a step: locked, or its disk is full. */
@@ -97,7 +92,7 @@ export class Reconciler {
 
   #observe(): void {
     const state = this.#options.agent.observed()
-    this.#options.onChanged()
+    this.#options.context.stateChanged()
     if (this.#isClosed || state === undefined) return
     this.#observation = toObservation(state)
     this.step()
@@ -118,11 +113,11 @@ export class Reconciler {
       }
     } catch (error) {
       isRecorded = false
-      this.#options.log.error({ err: error }, 'a step towards the desired state could not be recorded')
+      this.#options.context.log.error({ err: error }, 'a step towards the desired state could not be recorded')
     }
     if (this.#sent !== desired.revision) {
       this.#sent = desired.revision
-      this.#options.onChanged()
+      this.#options.context.stateChanged()
       agent.setDesired(toState())
     }
     this.#wakeUp(isRecorded)
@@ -153,12 +148,12 @@ export class Reconciler {
   }
 
   #stepOf(instance: LocalInstance): (() => void) | undefined {
-    const { desired, now } = this.#options
+    const { desired, context } = this.#options
     const { leaving } = instance
     if (leaving === undefined) return undefined
     if (leaving.stage === 'draining') {
       if (this.#leftMs(instance.id, leaving) > 0 && !this.#isDrained(instance)) return undefined
-      const stopping = { stage: 'stopping', sinceMs: now(), revision: desired.revision + 1 } as const
+      const stopping = { stage: 'stopping', sinceMs: context.now(), revision: desired.revision + 1 } as const
       return () => desired.put('instances', { ...instance, leaving: stopping })
     }
     return this.#isGone(instance.id, leaving.revision ?? 0) ? () => this.#remove(instance) : undefined
@@ -171,7 +166,8 @@ export class Reconciler {
 
   /** What is left of its time to drain. A clock that is set meanwhile cuts nothing short; only what began before this process goes by that clock. */
   #leftMs(id: string, { sinceMs }: Leaving): number {
-    const { now, steady, drainMs } = this.#options
+    const { context, drainMs } = this.#options
+    const { now, steady } = context
     const untilMs = sinceMs + drainMs
     const endMs = this.#drainEnds.get(id) ?? steady() + (isRunning(now(), untilMs, 2 * drainMs) ? untilMs - now() : 0)
     this.#drainEnds.set(id, endMs)
@@ -196,14 +192,14 @@ export class Reconciler {
   }
 
   #stepsOfJob(job: LocalJob): (() => void)[] {
-    const { desired, now } = this.#options
+    const { desired, context } = this.#options
     if (job.leavingRevision !== undefined)
       return this.#isGone(job.id, job.leavingRevision) ? [() => desired.remove('jobs', job)] : []
     if (job.end !== undefined) return []
     const observed = this.#observation.instances.get(job.id)
     if (observed === undefined || (observed.phase !== 'ended' && observed.phase !== 'failed')) return []
     const { endedAt, exitCode, signal, reason } = observed
-    return [() => desired.put('jobs', { ...job, end: { atMs: endedAt ?? now(), exitCode, signal, reason } })]
+    return [() => desired.put('jobs', { ...job, end: { atMs: endedAt ?? context.now(), exitCode, signal, reason } })]
   }
 
   /** The oldest of many ended jobs make room. */
@@ -216,7 +212,7 @@ export class Reconciler {
       ofAccount
         .sort((one, other) => other.createdMs - one.createdMs)
         .slice(keptJobs)
-        .map((job) => () => desired.put('jobs', { ...job, leavingRevision: desired.revision + 1 })),
+        .map((job) => () => desired.dismissJob(job)),
     )
   }
 

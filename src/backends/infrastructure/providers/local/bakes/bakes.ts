@@ -1,18 +1,18 @@
 /** Image bakes of this machine: the agent runs the builder, and the result becomes an image. */
-import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { formatJson } from '../../../../../json/json.ts'
 import type { JsonObject } from '../../../../../json/values.ts'
 import { createUlids } from '../../../../../storage/ulid.ts'
-import { BackendError } from '../../../../backend.ts'
-import type { StoredImage } from '../../../../images/image-store.ts'
+import { type BackendContext, BackendError } from '../../../../backend.ts'
+import type { ImageStore, StoredImage } from '../../../../images/image-store.ts'
 import { withoutSecrets } from '../../../../pipelines/secret-names.ts'
 import { requireAccess } from '../../../../rights/access.ts'
-import type { BakeQuery, Baker, BuilderOrder } from '../../../baker.ts'
-import type { BakeryParts } from '../../provider-type.ts'
+import type { BakeQuery, Baker } from '../../../baker.ts'
+import type { BuilderOrder, Builders } from '../builders.ts'
+import type { LocalProvider } from '../local.ts'
 import type { LocalSettings } from '../settings.ts'
-import { type AccountUsers, openAccountUsers } from '../users.ts'
+import type { AccountUsers } from '../users.ts'
 import { BakeCaches } from './bake-caches.ts'
 import { adoptImage, bakedNameOf } from './bake-image.ts'
 import { type Bake, BakeStore } from './bake-store.ts'
@@ -47,38 +47,57 @@ export const bakeTimes: BakeTimes = { startMs: 5_000, settleMs: 300, pollMs: 250
 /** Environment variables of a process have a bound of 128 kB each. */
 const maxPlanLength = 100_000
 
-type BakesOptions = BakeryParts<LocalSettings, BakeSettings> & { readonly times: BakeTimes }
+interface BakesOptions {
+  readonly context: BackendContext
+  readonly provider: Pick<LocalProvider, 'parts' | 'builders' | 'dataDir'>
+  readonly settings: BakeSettings
+  readonly times: BakeTimes
+}
 
 export class Bakes implements Baker {
-  readonly #options: BakesOptions
+  readonly #context: BackendContext
+  readonly #settings: BakeSettings
+  readonly #times: BakeTimes
+  readonly #builders: Builders
+  readonly #images: ImageStore
+  readonly #users: AccountUsers
+  readonly #local: LocalSettings
   readonly #store: BakeStore
   readonly #newId: () => string
   /** Requests that wait for the start of a bake, by its id. */
   readonly #starting = new Map<string, Promise<void>>()
   /** The latest reading of sources for a user, by name. */
   readonly #turns = new Map<string, Promise<unknown>>()
-  readonly #users: AccountUsers
   readonly #caches: BakeCaches
   readonly #closing = new AbortController()
   #watching: Promise<void> | undefined
 
-  constructor(options: BakesOptions) {
-    this.#options = options
-    this.#store = new BakeStore(options.context.db)
-    this.#users = openAccountUsers(options.provider.accounts)
+  constructor({ context, provider, settings, times }: BakesOptions) {
+    this.#context = context
+    this.#settings = settings
+    this.#times = times
+    this.#builders = provider.builders
+    this.#images = provider.parts.images
+    this.#users = provider.parts.users
+    this.#local = provider.parts.settings
+    this.#store = new BakeStore(context.db)
+    this.#newId = createUlids(context.now)
     this.#caches = new BakeCaches({
-      dataDir: this.#dataDir,
-      maxBytes: options.settings.cacheMb * 1024 * 1024,
+      dataDir: provider.dataDir,
+      maxBytes: settings.cacheMb * 1024 * 1024,
       users: this.#users,
-      accounts: options.provider.accounts.map(({ name }) => name),
+      accounts: this.#accounts,
       isUsed: (account) => this.#store.running().some((bake) => bake.account === account),
     })
-    this.#newId = createUlids(options.context.now)
+  }
+
+  get #accounts(): string[] {
+    return this.#local.accounts.map(({ name }) => name)
   }
 
   /** As base images: the templates. */
   get baseImages(): JsonObject[] {
-    return this.#options.settings.templates.map(({ id, description, details }) => {
+    return this.#settings.templates.map(({ id, description, details }) => {
       const shortDescription = description || id
       return { id, shortDescription, detailedDescription: details || shortDescription, packageType: 'DEB', osType: 'linux' }
     })
@@ -101,7 +120,7 @@ export class Bakes implements Baker {
     try {
       this.#removeLeftovers()
     } catch (error) {
-      this.#options.context.log.warn({ err: error }, 'what earlier bakes left could not be removed')
+      this.#context.log.warn({ err: error }, 'what earlier bakes left could not be removed')
     }
     this.#watch()
   }
@@ -111,16 +130,11 @@ export class Bakes implements Baker {
     await this.#watching
   }
 
-  get #dataDir(): string {
-    return dirname(this.#options.context.db.location() ?? '')
-  }
-
   async request({ region, body, user, execution, isRebake }: BakeQuery): Promise<Bake> {
-    const { settings } = this.#options
     const request = { ...parseBakeRequest(body), ...(execution !== undefined && { spinnaker_execution_id: execution }) }
     const template = this.#findTemplate(request.base_os)
     const target = await this.#targetFor(request, region, user)
-    const sources = sourcesOf(request, settings.packages)
+    const sources = sourcesOf(request, this.#settings.packages)
     const key = await this.#keyOf(request, target, user)
     const known = this.#store.ofKey(key)
     if (known !== undefined && isRebake) await this.#forget(known)
@@ -160,7 +174,7 @@ export class Bakes implements Baker {
   }
 
   #findTemplate(id: string | undefined): BakeTemplate {
-    const { templates } = this.#options.settings
+    const { templates } = this.#settings
     const template = templates.find((each) => each.id === id)
     if (template !== undefined) return template
     const known = templates.map((each) => each.id).join(', ')
@@ -169,11 +183,11 @@ export class Bakes implements Baker {
 
   /** The account that is named; else those that the caller may change, the first of which runs the bake. */
   async #targetFor(request: BakeRequest, region: string, user: string): Promise<BakeTarget> {
-    const { context, provider } = this.#options
-    const access = await requireAccess(context, user)
-    const inRegion = provider.accounts.filter(({ regions }) => region === 'global' || regions.some(({ name }) => name === region))
+    const { accounts } = this.#local
+    const access = await requireAccess(this.#context, user)
+    const inRegion = accounts.filter(({ regions }) => region === 'global' || regions.some(({ name }) => name === region))
     if (inRegion.length === 0) {
-      const known = [...new Set(provider.accounts.flatMap(({ regions }) => regions.map(({ name }) => name)))].join(', ')
+      const known = [...new Set(accounts.flatMap(({ regions }) => regions.map(({ name }) => name)))].join(', ')
       throw new BackendError(400, `There is no region "${region}" to bake for. There are global, ${known}.`)
     }
     const named = request.account_name
@@ -181,7 +195,7 @@ export class Bakes implements Baker {
     if (candidates.length === 0) throw new BackendError(400, `There is no account "${named}" in the region ${region}.`)
     const writable = candidates.map(({ name }) => name).filter((name) => access.mayOnAccount(name, 'WRITE'))
     const [account] = writable
-    if (account !== undefined) return { account, accounts: writable.length === provider.accounts.length ? undefined : writable }
+    if (account !== undefined) return { account, accounts: writable.length === accounts.length ? undefined : writable }
     throw new BackendError(403, `Access denied to account ${candidates.map(({ name }) => name).join(', ')}`, {
       exception: 'AccessDenied',
     })
@@ -190,12 +204,12 @@ export class Bakes implements Baker {
   /** Otherwise a new one is needed. */
   #isReusable({ state, image, account }: Bake, sources: readonly Source[]): boolean {
     if (state === 'RUNNING') return true
-    return image !== undefined && this.#options.builders.images.get(image, account) !== undefined && isFixed(sources)
+    return image !== undefined && this.#images.get(image, account) !== undefined && isFixed(sources)
   }
 
   /** Requests of one user wait for each other here: reading large directories must not keep the machine busy. */
   async #keyOf(request: BakeRequest, target: BakeTarget, user: string): Promise<string> {
-    const sources = sourcesOf(request, this.#options.settings.packages)
+    const sources = sourcesOf(request, this.#settings.packages)
     const find = () => Promise.all(sources.map((source) => fingerprintOf(source, this.#users.of(target.account))))
     const turn = (this.#turns.get(user) ?? Promise.resolve()).then(find)
     this.#turns.set(user, turn)
@@ -223,7 +237,7 @@ export class Bakes implements Baker {
     user: string
   }): Promise<Bake> {
     const { request, template, target, sources, key, region, user } = order
-    const { settings, provider, context } = this.#options
+    const { timeLimitMs, memoryMb, diskMb } = this.#settings
     const environment = { ...template.environment, ...variablesOf(request) }
     const secrets = secretsOf(request, template.environment)
     const from = this.#originOf(template, target)
@@ -233,7 +247,7 @@ export class Bakes implements Baker {
       steps: template.steps,
       environment,
       cache: this.#caches.open(target),
-      bounds: provider.images,
+      bounds: this.#local.images,
     }
     const planText = formatJson(plan)
     if (planText.length > maxPlanLength) throw new BackendError(400, 'The extended attributes are too large.')
@@ -253,7 +267,7 @@ export class Bakes implements Baker {
       secrets,
       image: undefined,
       imageName: undefined,
-      createdMs: context.now(),
+      createdMs: this.#context.now(),
     }
     this.#store.put(bake)
     const started = this.#startBuilder(bake, {
@@ -261,9 +275,9 @@ export class Bakes implements Baker {
       account: target.account,
       image: from && { id: from.id, digest: from.digest },
       environment: { [planVariable]: planText },
-      timeLimitMs: settings.timeLimitMs,
-      memoryMb: settings.memoryMb,
-      diskMb: settings.diskMb,
+      timeLimitMs,
+      memoryMb,
+      diskMb,
     }).finally(() => {
       this.#starting.delete(id)
       this.#watch()
@@ -275,7 +289,7 @@ export class Bakes implements Baker {
 
   /** @throws {BackendError} 429, 503 */
   #checkRoom(user: string): void {
-    const { maxRunning, maxRunningPerUser } = this.#options.settings
+    const { maxRunning, maxRunningPerUser } = this.#settings
     const running = this.#store.running()
     const own = running.filter((bake) => bake.user === user).length
     if (own >= maxRunningPerUser) {
@@ -295,11 +309,9 @@ export class Bakes implements Baker {
   /** All accounts that get the new image must have the one that it starts with: none gets content that only another one trusts. */
   #originOf({ from }: BakeTemplate, { account, accounts }: BakeTarget): StoredImage | undefined {
     if (from === undefined) return undefined
-    const image = this.#options.builders.images.get(from, account)
-    const receivers = accounts ?? this.#options.provider.accounts.map(({ name }) => name)
-    const without = receivers.find(
-      (name) => image === undefined || this.#options.builders.images.get(from, name)?.digest !== image.digest,
-    )
+    const image = this.#images.get(from, account)
+    const receivers = accounts ?? this.#accounts
+    const without = receivers.find((name) => image === undefined || this.#images.get(from, name)?.digest !== image.digest)
     if (image !== undefined && without === undefined) return image
     throw new BackendError(
       400,
@@ -309,16 +321,16 @@ export class Bakes implements Baker {
 
   /** @throws {BackendError} 400 when it does not start, or fails at once */
   async #startBuilder(bake: Bake, order: BuilderOrder): Promise<void> {
-    const { startMs, settleMs } = this.#options.times
+    const { startMs, settleMs } = this.#times
     try {
-      this.#options.builders.start(bake.id, order)
+      this.#builders.start(bake.id, order)
     } catch (error) {
       await this.#end(bake, 'CANCELED', (error as Error).message)
       throw error
     }
     let endMs = performance.now() + startMs
     for (let isStarted = false; ; await sleep(25)) {
-      const view = this.#options.builders.look(bake.id)
+      const view = this.#builders.look(bake.id)
       if (view === undefined || view.hasEnded) break
       if (!isStarted && (await this.#consoleOf(bake)).includes(startLine)) {
         isStarted = true
@@ -345,19 +357,18 @@ export class Bakes implements Baker {
   }
 
   async #watchAll(): Promise<void> {
-    const { times, context } = this.#options
     while (!this.#closing.signal.aborted) {
       const running = this.#watched()
       if (running?.length === 0) return
       for (const bake of running ?? []) {
         try {
-          const view = this.#options.builders.look(bake.id)
+          const view = this.#builders.look(bake.id)
           if (view === undefined || view.hasEnded) await this.#settle(bake)
         } catch (error) {
-          context.log.warn({ err: error, bake: bake.id }, 'a bake cannot be followed at the moment')
+          this.#context.log.warn({ err: error, bake: bake.id }, 'a bake cannot be followed at the moment')
         }
       }
-      await sleep(times.pollMs, undefined, { signal: this.#closing.signal }).catch(() => {})
+      await sleep(this.#times.pollMs, undefined, { signal: this.#closing.signal }).catch(() => {})
     }
   }
 
@@ -366,35 +377,34 @@ export class Bakes implements Baker {
     try {
       return this.#store.running().filter(({ id }) => !this.#starting.has(id))
     } catch (error) {
-      this.#options.context.log.warn({ err: error }, 'bakes cannot be followed at the moment')
+      this.#context.log.warn({ err: error }, 'bakes cannot be followed at the moment')
       return undefined
     }
   }
 
   /** Records how a builder has ended, and takes its image over. */
   async #settle(bake: Bake): Promise<void> {
-    const view = this.#options.builders.look(bake.id)
+    const view = this.#builders.look(bake.id)
     if (view === undefined) return void (await this.#end(bake, 'CANCELED', 'The builder has vanished.'))
     if (view.exitCode !== 0) return void (await this.#end(bake, 'CANCELED', withRemedy(view.reason)))
     let image: StoredImage
     try {
-      const template = this.#options.settings.templates.find(({ id }) => id === bake.request.base_os)
-      image =
-        this.#storedImageOf(bake) ?? (await adoptImage(this.#options.builders.images, bake, { folder: view.folder, template }))
+      const template = this.#settings.templates.find(({ id }) => id === bake.request.base_os)
+      image = this.#storedImageOf(bake) ?? (await adoptImage(this.#images, bake, { folder: view.folder, template }))
     } catch (error) {
       if (!(error instanceof BackendError)) {
-        this.#options.context.log.error({ err: error, bake: bake.id }, 'the result of a bake could not be stored')
+        this.#context.log.error({ err: error, bake: bake.id }, 'the result of a bake could not be stored')
       }
       return void (await this.#end(bake, 'CANCELED', (error as Error).message))
     }
     const words = `The image ${image.id} is stored, with the digest ${image.digest}.`
     const isKept = await this.#end(bake, 'COMPLETED', words, image)
-    if (!isKept && image.origin['bake'] === bake.id) this.#options.builders.images.remove(image)
+    if (!isKept && image.origin['bake'] === bake.id) this.#images.remove(image)
   }
 
   /** The image whose bake could not be recorded as complete, since Fairlead ended or its disk was full. */
   #storedImageOf({ id }: Bake): StoredImage | undefined {
-    return this.#options.builders.images.all().find(({ origin }) => origin['bake'] === id)
+    return this.#images.all().find(({ origin }) => origin['bake'] === id)
   }
 
   /** Once only: what comes later does not change the state. @returns whether it was the first */
@@ -414,7 +424,7 @@ export class Bakes implements Baker {
     })
     this.#removeBuild(bake.id)
     await this.#caches.trim(bake).catch((error: unknown) => {
-      this.#options.context.log.warn({ err: error, account: bake.account }, 'the cache of bakes could not be measured or removed')
+      this.#context.log.warn({ err: error, account: bake.account }, 'the cache of bakes could not be measured or removed')
     })
     return true
   }
@@ -422,21 +432,21 @@ export class Bakes implements Baker {
   /** A folder that stays is removed at the next start. */
   #removeBuild(id: string): void {
     try {
-      this.#options.builders.remove(id)
+      this.#builders.remove(id)
     } catch (error) {
-      this.#options.context.log.warn({ err: error, bake: id }, 'the folder of a bake could not be removed')
+      this.#context.log.warn({ err: error, bake: id }, 'the folder of a bake could not be removed')
     }
   }
 
   #removeLeftovers(): void {
-    for (const id of this.#options.builders.ids()) {
+    for (const id of this.#builders.ids()) {
       if (this.#store.get(id)?.state !== 'RUNNING') this.#removeBuild(id)
     }
   }
 
   /** What the builder has written until now. */
   async #consoleOf({ id, secrets }: Bake): Promise<string> {
-    return withoutSecrets(await this.#options.builders.console(id), secrets)
+    return withoutSecrets(await this.#builders.console(id), secrets)
   }
 }
 

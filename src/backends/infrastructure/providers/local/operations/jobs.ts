@@ -95,7 +95,7 @@ const destroyJob = defineOperation({
     const isHere = job?.account === account.name && job.region === region.name && job.leavingRevision === undefined
     if (!isHere) return run.note(`The job ${id} does not exist: nothing is to be done.`)
     change(() => {
-      desired.put('jobs', { ...job, leavingRevision: desired.revision + 1 })
+      desired.dismissJob(job)
       run.note(`Stopping the job ${id}.`)
     })
   },
