@@ -36,7 +36,7 @@ import {
   PortTakenError,
 } from './reasons.ts'
 import { restartPauseMs, stableMs } from './restart-pause.ts'
-import { ageOf, createRun, type Run, unknownEnd, wasKilledForMemory } from './run.ts'
+import { Run, unknownEnd } from './run.ts'
 import { StartError, startProgram } from './start-program.ts'
 import { describeProgramEnd, endFromShell, formatDuration, type ProgramEnd } from './words.ts'
 import { fillWorkspace, openWayTo, removeInstanceFolder } from './workspace.ts'
@@ -176,7 +176,7 @@ export class ProgramInstance {
     const run = this.#run
     if (run === undefined) return
     if (run.isAdopted) this.#checkAdopted(run)
-    const isStable = ageOf(run) >= stableMs
+    const isStable = run.ageMs >= stableMs
     if (isStable && this.#phase === 'ready') this.#show('ready', undefined)
   }
 
@@ -246,7 +246,7 @@ export class ProgramInstance {
     }
     if (run !== undefined && isSameProcess(this.#context.table, run)) {
       this.#note(`Adopted process ${run.pid}, which had been started before.`)
-      return createRun(run)
+      return new Run(run)
     }
     await this.#endAll(0)
     if (run === undefined) return undefined
@@ -318,7 +318,7 @@ export class ProgramInstance {
     const startedAt = Date.now()
     const identify = (pid: number) => ({ pid, start: table.find(pid)?.start ?? '' })
     const { drained, pumpPid } = started
-    const run = createRun(
+    const run = new Run(
       { id, ...identify(started.pid), pump: identify(pumpPid), uid: program.user?.uid, startedAt, controlGroup },
       drained,
     )
@@ -412,7 +412,7 @@ export class ProgramInstance {
     const { restart } = this.#desired as DesiredInstance
     this.#run = undefined
     this.#isDown = true
-    const verdict = run.verdict ?? (wasKilledForMemory(run) ? describeMemory(this.#desired) : undefined)
+    const verdict = run.verdict ?? (run.wasKilledForMemory ? describeMemory(this.#desired) : undefined)
     if (signal.aborted) {
       this.#end = { ...end, endedAt }
       return this.#note(verdict ?? `It was stopped: it ${describeProgramEnd(end)}.`)
@@ -423,7 +423,7 @@ export class ProgramInstance {
     if (left > 0 && verdict === undefined) {
       parts.push('Processes that it had left behind were ended, too: a program has to stay in the foreground.')
     }
-    const ranMs = ageOf(run)
+    const ranMs = run.ageMs
     this.#update({ restarts: this.#record.restarts + 1, quickEnds: ranMs >= stableMs ? 0 : this.#record.quickEnds + 1 })
     const reason = parts.join(' ')
     this.#note(reason)
@@ -478,7 +478,7 @@ export class ProgramInstance {
   #becomeReady(run: Run, before: string | undefined): void {
     if (run.readyAt === undefined) {
       run.readyAt = Date.now()
-      this.#note(run.isAdopted ? 'Ready.' : `Ready after ${formatDuration(ageOf(run))}.`)
+      this.#note(run.isAdopted ? 'Ready.' : `Ready after ${formatDuration(run.ageMs)}.`)
     } else if (this.#phase === 'unready') this.#note('Ready again.')
     const { restarts } = this.#record
     const isStable = Date.now() - run.record.startedAt >= stableMs
@@ -488,7 +488,7 @@ export class ProgramInstance {
 
   #explainSlowStart(run: Run, target: Probe, fault: string): string {
     const readinessTimeoutMs = target.intervalMs * readinessIntervals
-    if (ageOf(run) < readinessTimeoutMs) return `It is not ready yet: ${fault}.`
+    if (run.ageMs < readinessTimeoutMs) return `It is not ready yet: ${fault}.`
     const others = this.#findPorts(run, target).filter((port) => port !== target.port)
     const instead = others.length === 0 ? '' : `; it listens on port ${others.join(', ')} instead`
     return `It did not become ready within ${formatDuration(readinessTimeoutMs)}: ${fault}${instead}.`
@@ -497,7 +497,7 @@ export class ProgramInstance {
   /** The longer it runs, the longer they count: a search reads what the system knows of all connections. */
   #findPorts(run: Run, target: Probe): readonly number[] {
     const { ports } = run
-    const ageMs = ageOf(run)
+    const ageMs = run.ageMs
     if (ports.untilMs <= ageMs) {
       const pids = this.#findMembers(target.intervalMs).map(({ pid }) => pid)
       ports.found = this.#context.table.listeningPorts(pids, target.intervalMs)
@@ -568,5 +568,5 @@ export class ProgramInstance {
 }
 
 function leftOf(run: Run, timeLimitMs: number): number {
-  return Math.min(longestTimerMs, Math.max(0, timeLimitMs - ageOf(run)))
+  return Math.min(longestTimerMs, Math.max(0, timeLimitMs - run.ageMs))
 }

@@ -1,12 +1,7 @@
 /** One health probe of a process: a connection, or a request whose status counts. */
 import { connect } from 'node:net'
 import { http } from '../runtime/node-http.ts'
-
-export type ProbeTarget = { readonly host: string; readonly port: number; readonly timeoutMs: number } & (
-  | { readonly kind: 'tcp' }
-  /** Healthy while the status is below 400. */
-  | { readonly kind: 'http'; readonly path: string }
-)
+import type { ProbeTarget } from './protocol.ts'
 
 export type ProbeResult =
   | { readonly kind: 'healthy' }

@@ -51,11 +51,12 @@ export interface ProgramLimits {
   readonly consoleBytes: number
 }
 
-export type Probe = { readonly host: string; readonly port: number; readonly intervalMs: number; readonly timeoutMs: number } & (
+export type ProbeTarget = { readonly host: string; readonly port: number; readonly timeoutMs: number } & (
   | { readonly kind: 'tcp' }
   /** Ready while the answer's status is below 400. */
   | { readonly kind: 'http'; readonly path: string }
 )
+export type Probe = ProbeTarget & { readonly intervalMs: number }
 
 export interface DesiredLoadBalancer {
   /** Unique, for example `dev:east:shop-front`. */

@@ -5,13 +5,13 @@ export interface AuditSink {
   /** Links events to the chain; resolves when they survive a crash of the process. @throws {Error} nothing was written then */
   append(events: readonly AuditEvent[]): Promise<void>
   /** Undefined where nothing can be read back. */
-  readonly find: ((query: AuditQuery) => Promise<AuditPage>) | undefined
+  find?(query: AuditQuery): Promise<AuditPage>
   /** Records of that time and later, in any order; undefined where nothing can be read back. @param fromMs Milliseconds since the epoch */
-  readonly since: ((fromMs: number) => AsyncIterable<AuditRecord>) | undefined
+  since?(fromMs: number): AsyncIterable<AuditRecord>
   /** All lines as they are stored, the oldest first; undefined where nothing can be read back. */
-  readonly lines: (() => AsyncIterable<string> | Iterable<string>) | undefined
+  lines?(): AsyncIterable<string> | Iterable<string>
   /** Whether other processes write the same chain. */
-  readonly isShared: boolean
+  readonly isShared?: boolean
   /** Removes the oldest records, never the last one. @param untilMs Milliseconds since the epoch */
   removeBefore(untilMs: number): Promise<void>
   /** Removes the oldest records while the log is larger, never the last ones. @returns whether there were any */

@@ -79,7 +79,6 @@ async function openCurrent(file: string): Promise<CurrentFile> {
 }
 
 class FileSink implements AuditSink {
-  readonly isShared = false
   readonly #options: FileSinkOptions
   readonly #lock: FileLock
   #current: CurrentFile

@@ -33,10 +33,6 @@ export function createOutputSink(output: Writable = process.stdout): AuditSink {
       })
       head = sealed.at(-1)?.record ?? head
     },
-    find: undefined,
-    since: undefined,
-    lines: undefined,
-    isShared: false,
     removeBefore: async () => {},
     removeBeyond: async () => false,
     close: async () => {},

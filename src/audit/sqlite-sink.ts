@@ -57,7 +57,6 @@ export function openSqliteSink(file: string): AuditSink {
 }
 
 class SqliteSink implements AuditSink {
-  readonly isShared = false
   readonly #db: DatabaseSync
   readonly #file: string
   #head: ChainHead

@@ -11,9 +11,10 @@ import { isPage } from '../upstreams/answer-form.ts'
 import { anonymousIdentity } from '../upstreams/identity.ts'
 import type { ServiceTls } from '../upstreams/service-tls.ts'
 import { isEmbeddable, type ServiceAddress, type ServiceName, serviceNames } from '../upstreams/services.ts'
-import { Upstreams } from '../upstreams/upstreams.ts'
+import { openQuestions } from './open-questions.ts'
 
 const slowMs = 1000
+const maxHealthBytes = 1024 * 1024
 
 export function checkServices({ upstreams, backends }: Config, timeouts: Timeouts): Check[] {
   return serviceNames.flatMap((service) => {
@@ -59,8 +60,8 @@ interface Target {
 }
 
 async function checkHealth(target: Target, name: string, { report, answerMs }: Means): Promise<Finding[]> {
-  const { service } = target
-  const upstreams = openProbe(target, answerMs)
+  const { service, address, tls } = target
+  const upstreams = openQuestions({ okHttpClient: { tls } }, { [service]: address }, answerMs, maxHealthBytes)
   const tried = `GET /health of ${name}`
   const startedAtMs = performance.now()
   try {
@@ -88,18 +89,6 @@ async function checkHealth(target: Target, name: string, { report, answerMs }: M
   } finally {
     await upstreams.close()
   }
-}
-
-function openProbe({ service, address, tls }: Target, answerMs: number): Upstreams {
-  return new Upstreams({
-    services: { [service]: address },
-    tls,
-    bounds: { connectTimeoutMs: answerMs, readTimeoutMs: answerMs, maxConnections: 1, maxWaiting: 1 },
-    keepAliveMs: 1000,
-    maxAnswerBytes: 1024 * 1024,
-    retry: false,
-    circuit: false,
-  })
 }
 
 function causeOf({ cause }: Error): string | undefined {

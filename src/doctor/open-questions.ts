@@ -1,19 +1,20 @@
 /** Calls to services for explanations: few connections, no retries. */
+import type { ServiceTls } from '../upstreams/service-tls.ts'
 import type { ServiceAddress, ServiceName } from '../upstreams/services.ts'
-import type { ConfiguredUpstreams } from '../upstreams/settings.ts'
 import { Upstreams } from '../upstreams/upstreams.ts'
 
 export function openQuestions(
-  { okHttpClient }: ConfiguredUpstreams,
+  { okHttpClient: { tls } }: { readonly okHttpClient: { readonly tls?: ServiceTls | undefined } },
   services: Partial<Record<ServiceName, ServiceAddress>>,
   timeoutMs: number,
+  maxAnswerBytes = 128 * 1024 * 1024,
 ): Upstreams {
   return new Upstreams({
     services,
-    tls: okHttpClient.tls,
+    tls,
     bounds: { connectTimeoutMs: timeoutMs, readTimeoutMs: timeoutMs, maxConnections: 10, maxWaiting: 90 },
     keepAliveMs: 1000,
-    maxAnswerBytes: 128 * 1024 * 1024,
+    maxAnswerBytes,
     retry: false,
     circuit: false,
   })

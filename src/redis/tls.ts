@@ -4,19 +4,11 @@ import { createSecureContext } from 'node:tls'
 import type { SettingsReport } from '../settings/setting.ts'
 import { explainUnreadable } from '../storage/file-fault.ts'
 
-/** PEM texts; the names are those of `tls.connect`. */
-interface RedisTls {
-  ca?: string
-  cert?: string
-  key?: string
-}
-
-interface RedisTlsFiles {
-  enabled: boolean | undefined
-  ca: string | undefined
-  cert: string | undefined
-  key: string | undefined
-}
+/** The names are those of `tls.connect`. */
+type TlsFile = 'ca' | 'cert' | 'key'
+/** PEM texts. */
+type RedisTls = Partial<Record<TlsFile, string>>
+type RedisTlsFiles = Readonly<Record<TlsFile, string | undefined>> & { readonly enabled: boolean | undefined }
 
 const files = {
   ca: 'redis.tls.caFile',

@@ -190,15 +190,12 @@ function createRemoteBannerStore(channel: Toward): BannerStore {
   }
 }
 
-/** Appends through the primary, which alone writes the chain, and reads the stored lines directly. */
+/** Appends through the primary, which alone writes the chain and looks for interrupted changes; reads the stored lines directly. */
 function createRelaySink(channel: Toward, settings: SinkSettings): AuditSink {
   return {
     append: (events) => channel.ask('append', events),
     find: settings.kind === 'stdout' ? undefined : (query) => channel.ask('findAudit', query),
-    // The primary looks for interrupted changes.
-    since: undefined,
     lines: settings.kind === 'stdout' ? undefined : () => readLines(settings),
-    isShared: false,
     removeBefore: async () => {},
     removeBeyond: (maxBytes) => channel.ask('trimAudit', maxBytes),
     close: async () => {},

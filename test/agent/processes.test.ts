@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import { findMembers } from '../../src/agent/instance-processes.ts'
 import type { Marks } from '../../src/agent/marks.ts'
 import { openPortReader, openProcessTable } from '../../src/agent/processes.ts'
-import { ageOf, createRun } from '../../src/agent/run.ts'
+import { Run } from '../../src/agent/run.ts'
 
 const hasProc = process.platform === 'linux'
 
@@ -36,8 +36,8 @@ test('an adopted program is as old as its process, although the clock was set fo
   const start = openProcessTable().find(pid)?.start ?? ''
   const hourMs = 3_600_000
   const startedAt = Date.now() - performance.now() - hourMs
-  const run = createRun({ id: 'run', pid, start, startedAt, controlGroup: undefined })
-  assert.ok(ageOf(run) < performance.now() + hourMs / 2)
+  const run = new Run({ id: 'run', pid, start, startedAt, controlGroup: undefined })
+  assert.ok(run.ageMs < performance.now() + hourMs / 2)
 })
 
 test('a group that has the id of one before the last boot is of another program', () => {

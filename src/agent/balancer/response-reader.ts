@@ -101,17 +101,24 @@ export class ResponseReader {
     }
   }
 
-  #readHead(chunk: Buffer): Buffer {
+  /** The text before the mark and what follows it; undefined until the mark has arrived. @throws {ResponseError} beyond `maxBytes` */
+  #readUntil(mark: string, chunk: Buffer, maxBytes: number, fault: string): readonly [text: string, rest: Buffer] | undefined {
     const bytes = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk])
-    const end = bytes.indexOf('\r\n\r\n')
-    if (end > maxHeadBytes || (end === -1 && bytes.length > maxHeadBytes)) throw new ResponseError('The headers are too large.')
+    const end = bytes.indexOf(mark)
+    if (end > maxBytes || (end === -1 && bytes.length > maxBytes)) throw new ResponseError(fault)
     if (end === -1) {
       this.#rest = bytes === chunk ? Buffer.from(chunk) : bytes
-      return empty
+      return undefined
     }
     this.#rest = empty
-    const head = parseHead(bytes.toString('latin1', 0, end), this.#headersOnly)
-    const rest = bytes.subarray(end + 4)
+    return [bytes.toString('latin1', 0, end), bytes.subarray(end + mark.length)]
+  }
+
+  #readHead(chunk: Buffer): Buffer {
+    const found = this.#readUntil('\r\n\r\n', chunk, maxHeadBytes, 'The headers are too large.')
+    if (found === undefined) return empty
+    const [text, rest] = found
+    const head = parseHead(text, this.#headersOnly)
     if (head.status < 200 && head.status !== 101) {
       this.#sink?.onInformation(head)
       return rest
@@ -134,16 +141,11 @@ export class ResponseReader {
   }
 
   #readLine(chunk: Buffer): Buffer {
-    const bytes = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk])
-    const end = bytes.indexOf('\r\n')
-    if (end > maxLineBytes || (end === -1 && bytes.length > maxLineBytes)) throw new ResponseError('A chunk has no size.')
-    if (end === -1) {
-      this.#rest = bytes === chunk ? Buffer.from(chunk) : bytes
-      return empty
-    }
-    this.#rest = empty
-    this.#takeLine(bytes.toString('latin1', 0, end))
-    return bytes.subarray(end + 2)
+    const found = this.#readUntil('\r\n', chunk, maxLineBytes, 'A chunk has no size.')
+    if (found === undefined) return empty
+    const [line, rest] = found
+    this.#takeLine(line)
+    return rest
   }
 
   #takeLine(line: string): void {
