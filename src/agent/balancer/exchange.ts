@@ -11,6 +11,7 @@ import { type ClientSide, type RequestHead, toRequestHead } from './request-head
 import { toClientHeaders, toTrailers } from './response-headers.ts'
 import { ResponseError, type ResponseHead } from './response-reader.ts'
 import type { Swept } from './sweep.ts'
+import { Tunnel } from './tunnel.ts'
 
 /** Instances may send this many heads before the final one. */
 const maxInformation = 100
@@ -26,6 +27,8 @@ type Phase =
   | 'answering'
   /** Everything was written; the client has not taken all of it, or still sends. */
   | 'ending'
+  /** The instance has changed the protocol. */
+  | 'tunnel'
 
 export class Exchange implements ConnectionUser, InstanceSeeker, Swept {
   readonly #entrance: Entrance
@@ -57,7 +60,7 @@ export class Exchange implements ConnectionUser, InstanceSeeker, Swept {
     this.#request = request
     this.#response = response
     this.#head = head
-    this.#isIdempotent = idempotentMethods.has(head.method)
+    this.#isIdempotent = !head.upgrades && idempotentMethods.has(head.method)
     this.#movedMs = entrance.sweep.nowMs
     const { body } = head
     if (body === 'none') return
@@ -95,7 +98,8 @@ export class Exchange implements ConnectionUser, InstanceSeeker, Swept {
   }
 
   onInstance(member: Member): void {
-    const connection = member.take(this.#fresh ? 'new' : this.#isIdempotent ? 'any' : 'fresh')
+    const usual = this.#isIdempotent ? 'any' : 'fresh'
+    const connection = member.take(this.#head.upgrades ? 'tunnel' : this.#fresh ? 'new' : usual)
     this.#member = member
     this.#connection = connection
     this.#movedMs = this.#entrance.sweep.nowMs
@@ -126,13 +130,13 @@ export class Exchange implements ConnectionUser, InstanceSeeker, Swept {
   onInformation(head: ResponseHead): void {
     this.#movedMs = this.#entrance.sweep.nowMs
     if (++this.#information > maxInformation) throw new ResponseError('The instance sends one 1xx response after the other.')
-    if (this.#request.httpVersionMinor === 0) return
+    if (this.#request.httpVersionMinor === 0 || this.#head.upgrades) return
     if (head.status !== 100) this.#response.writeInformation(head.status, toClientHeaders(head, false))
     else if (this.#head.expectsContinue && this.#body?.isPassedOn) this.#response.writeContinue()
   }
 
   onHead(head: ResponseHead): void {
-    if (head.status === 101) throw new ResponseError('The instance changes the protocol although nothing asked for it.')
+    if (head.status === 101) return void this.#join(head)
     this.#movedMs = this.#entrance.sweep.nowMs
     this.#phase = 'answering'
     this.#answer = head
@@ -140,6 +144,26 @@ export class Exchange implements ConnectionUser, InstanceSeeker, Swept {
     // A small response is not begun before it is complete: until then, another instance can give it.
     const isHeld = this.#isIdempotent && body.kind === 'length' && body.length <= this.#entrance.bounds.maxReplayBytes
     if (!isHeld) this.#sendHead(head)
+  }
+
+  #join(head: ResponseHead): void {
+    const connection = this.#connection
+    const member = this.#member
+    if (!this.#head.upgrades) throw new ResponseError('The instance changes the protocol although nothing asked for it.')
+    const protocol = findHeader(head.headers, 'upgrade')
+    if (protocol === undefined) throw new ResponseError('The instance does not say which protocol it changes to.')
+    if (connection === undefined || member === undefined) return
+    const { socket } = this.#request
+    this.#phase = 'tunnel'
+    this.#connection = undefined
+    this.#member = undefined
+    this.#entrance.sweep.delete(this)
+    this.#response.detachSocket(socket)
+    const headers = [...toClientHeaders(head, false), 'connection', 'upgrade', 'upgrade', protocol]
+    let text = 'HTTP/1.1 101 Switching Protocols\r\n'
+    for (let at = 0; at < headers.length; at += 2) text += `${headers[at]}: ${headers[at + 1]}\r\n`
+    socket.write(`${text}\r\n`, 'latin1')
+    new Tunnel(this.#entrance, member, socket, connection.release()).open()
   }
 
   #sendHead(head: ResponseHead): void {
@@ -152,7 +176,8 @@ export class Exchange implements ConnectionUser, InstanceSeeker, Swept {
 
   /** After an invitation that never came, the client may leave the body out: then the next request would be taken for it. */
   #mustClose(): boolean {
-    return this.#entrance.closesSince !== undefined || (this.#head.expectsContinue && !this.#request.complete)
+    const { expectsContinue, upgrades } = this.#head
+    return upgrades || this.#entrance.closesSince !== undefined || (expectsContinue && !this.#request.complete)
   }
 
   onBody(piece: Buffer, isLast: boolean): void {
@@ -202,6 +227,7 @@ export class Exchange implements ConnectionUser, InstanceSeeker, Swept {
 
   onEnd(trailers: readonly string[]): void {
     const response = this.#response
+    if (this.#phase === 'tunnel') return
     this.#phase = 'ending'
     // A held response without a body.
     if (!response.headersSent && this.#answer !== undefined) this.#sendHead(this.#answer)
@@ -218,7 +244,8 @@ export class Exchange implements ConnectionUser, InstanceSeeker, Swept {
     const answer = this.#answer
     if (connection === undefined) return
     this.#connection = undefined
-    if (answer?.keepsAlive === true && this.#body?.hasEnded !== false) this.#member?.keep(connection, answer.keepAliveSeconds)
+    if (answer?.keepsAlive === true && this.#body?.hasEnded !== false && !this.#head.upgrades)
+      this.#member?.keep(connection, answer.keepAliveSeconds)
     else connection.destroy()
     this.#leaveMember()
   }
@@ -329,12 +356,23 @@ export class Exchange implements ConnectionUser, InstanceSeeker, Swept {
 }
 
 /** Begins the exchange of a request, or answers one that cannot be passed on. */
-export function beginExchange(entrance: Entrance, client: ClientSide, request: IncomingMessage, response: ClientResponse): void {
-  const head = toRequestHead(request, client, false)
+export function beginExchange(
+  entrance: Entrance,
+  client: ClientSide,
+  request: IncomingMessage,
+  response: ClientResponse,
+  upgrades = false,
+): void {
+  const head = toRequestHead(request, client, upgrades)
   if ('problem' in head) return void refuse(response, { status: head.status, text: head.problem, closes: true })
   const exchange = new Exchange(entrance, request, response, head)
   response.exchange = exchange
   exchange.start()
+}
+
+function findHeader(headers: readonly string[], name: string): string | undefined {
+  for (let at = 0; at < headers.length; at += 2) if (headers[at]?.toLowerCase() === name) return headers[at + 1]
+  return undefined
 }
 
 function earliest(a: number | undefined, b: number | undefined): number | undefined {

@@ -7,6 +7,8 @@ export interface RequestHead {
   readonly text: string
   readonly body: 'none' | 'chunked' | number
   readonly expectsContinue: boolean
+  /** The client asks for another protocol, and may have it. */
+  readonly upgrades: boolean
 }
 
 export interface HeadProblem {
@@ -37,10 +39,10 @@ interface ReadHeaders {
 }
 
 /**
- * @param upgrade The client may change the protocol as it asks to.
+ * @param upgrades The client may change the protocol as it asks to.
  * @returns a problem where it is not clear what is asked of whom, or how long the body is
  */
-export function toRequestHead(request: IncomingMessage, client: ClientSide, upgrade: boolean): RequestHead | HeadProblem {
+export function toRequestHead(request: IncomingMessage, client: ClientSide, upgrades: boolean): RequestHead | HeadProblem {
   if (request.httpVersionMajor !== 1) {
     return { status: 505, problem: 'The only versions that are understood are HTTP/1.0 and HTTP/1.1.' }
   }
@@ -50,7 +52,7 @@ export function toRequestHead(request: IncomingMessage, client: ClientSide, upgr
   const target = readTarget(request, host)
   if ('problem' in target) return target
   let lines = connection === undefined ? read.lines : withoutNamed(read.lines, connection)
-  if (upgrade) lines += `connection: upgrade\r\nupgrade: ${protocol}\r\n`
+  if (upgrades) lines += `connection: upgrade\r\nupgrade: ${protocol}\r\n`
   if (body === 'chunked') lines += 'transfer-encoding: chunked\r\n'
   else if (body !== 'none') lines += `content-length: ${body}\r\n`
   const authority = target.host ?? client.defaultHost
@@ -59,6 +61,7 @@ export function toRequestHead(request: IncomingMessage, client: ClientSide, upgr
     text: `${request.method} ${target.path} HTTP/1.1\r\nhost: ${authority}\r\n${lines}x-forwarded-for: ${forwardedFor}${client.address}\r\nx-forwarded-host: ${authority}\r\n${client.forwardedLines}`,
     body: body === 0 ? 'none' : body,
     expectsContinue,
+    upgrades,
   }
 }
 
