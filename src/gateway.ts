@@ -42,6 +42,6 @@ async function openGateway(options: GatewayOptions, keep: Keep): Promise<Omit<Ga
   const operations = createPlatform({ ...context, ...services, ...stores, ...access, deckPlugins })
   const steps = createSteps({ ...context, ...stores, ...access, ...operations })
   const serving = openServing({ ...context, ...services, ...access, ...operations, steps })
-  keep({ close: operations.platform.health.stop })
+  keep({ close: () => operations.platform.health.stop() })
   return serving
 }

@@ -17,9 +17,10 @@ import { routeOf } from '../operations/route.ts'
 import { ApiDocument } from '../operations/serving/openapi.ts'
 import type { Redis } from '../redis/redis.ts'
 import { openRoomProbe } from '../storage/room.ts'
-import { createHealth, type Health } from '../telemetry/health.ts'
+import { Health } from '../telemetry/health.ts'
 import { describeCircuits } from '../upstreams/circuit-reports.ts'
 import { askHealth } from '../upstreams/service-health.ts'
+import type { ServiceName } from '../upstreams/services.ts'
 import { SharedReads } from '../upstreams/shared-reads.ts'
 import { describeWorkers } from '../workers/shared-parts.ts'
 import type { AccessParts, Stores } from './access.ts'
@@ -105,9 +106,9 @@ function watchMetrics(parts: PlatformParts, streams: EventStreams): void {
 
 function openHealth({ config, log, keep, upstreams, embedded, redis, audit, shared }: PlatformParts): Health {
   const room = keep(openRoomProbe(config.backends.dataDir, log))
-  return createHealth({
+  return new Health({
     services: upstreams.enabledServices().filter((service) => config.telemetry.healthCheckedServices.includes(service)),
-    ask: (service) => askHealth(upstreams, service),
+    ask: (service: ServiceName) => askHealth(upstreams, service),
     conditions: {
       'embedded back ends': () => embedded?.isListening() ?? true,
       Redis: () => isSound(redis, config.redis?.relaxedHealth),

@@ -9,7 +9,7 @@ import { createBodyBounds } from '../http/body-bounds.ts'
 import { applyCors } from '../http/cors.ts'
 import { refuseCsrf } from '../http/csrf.ts'
 import { toBrowserAddress } from '../http/origin.ts'
-import { openPorts } from '../http/ports.ts'
+import { openPorts, type Ports } from '../http/ports.ts'
 import { recordAnswer } from '../http/record-answer.ts'
 import type { PortKind, RequestStep } from '../http/request-state.ts'
 import { createHttpServer } from '../http/server.ts'
@@ -61,15 +61,14 @@ type ServingParts = GatewayContext & Services & AccessParts & Operations & { ste
 
 /** What runs once everything is open. The ports close first: requests in flight still use every other part. */
 export function openServing(parts: ServingParts): Omit<Gateway, 'close'> {
-  const { config, log, tls, login, platform, keep, embedded, applications, accounts, shared } = parts
-  const { origin, drainMs, drainsAlways } = config.http
+  const { config, platform, login, keep } = parts
   const ports = openPorts({
     settings: config.http,
     times: parts.connectionTimes,
-    tls,
-    log,
+    tls: parts.tls,
+    log: parts.log,
     keep,
-    source: shared?.connections,
+    source: parts.shared?.connections,
     keptPaths: [
       ...probePaths,
       ...alwaysOpen.flatMap(({ path }) => (path.startsWith('/auth/') ? [path] : [])),
@@ -79,48 +78,52 @@ export function openServing(parts: ServingParts): Omit<Gateway, 'close'> {
     onCertificateRefused: (from, reason) => platform.audited?.refuseConnection(from, reason),
     createServer: (createMainServer) => createServer(parts, createMainServer),
   })
-  const { server } = ports
-  let closing = false
-  keep({
-    close: () => {
-      closing = true
-    },
-  })
+  const closing = new AbortController()
+  keep({ close: () => closing.abort() })
   keep({ close: () => platform.streams.close() })
-
-  async function listen(): Promise<string> {
-    const isFirst = shared?.workers.isFirst ?? true
-    const start = isFirst ? await login.prepareStart() : undefined
-    const addresses = await ports.listen()
-    const listening = addresses[0]?.address ?? ''
-    if (isFirst) for (const each of addresses) log.info(describeListener(login, each.address, each.kind))
-    start?.listening()
-    // Before the first answer of a service there is nothing to list; the embedded ones come up meanwhile.
-    await embedded?.ready
-    if (closing) return listening
-    start?.ready(toBrowserAddress(listening, origin))
-    void applications.start()
-    void accounts.start()
-    platform.health.start()
-    return listening
+  return {
+    server: ports.server,
+    listen: () => listen(parts, ports, closing.signal),
+    drain: (hurry) => drain(parts, ports, hurry),
+    reload: (next) => applyReload(parts, next),
+    retire: () => {
+      ports.drain()
+      void platform.streams.drain(retireMs)
+    },
   }
+}
 
-  async function drain(hurry?: AbortSignal): Promise<void> {
-    platform.health.stop()
-    if (drainMs === 0 || !(drainsAlways || platform.health.isProbed())) return
-    ports.drain()
-    // Balancers turn away meanwhile, so that clients come back to other replicas.
-    void platform.streams.drain(drainMs / 2)
-    // An abort is no failure here: it ends the wait.
-    await pause(drainMs, undefined, { signal: hurry }).catch(() => {})
-  }
+/** @returns the address of the main port */
+async function listen(
+  { login, shared, log, embedded, ...parts }: ServingParts,
+  ports: Ports,
+  closing: AbortSignal,
+): Promise<string> {
+  const isFirst = shared?.workers.isFirst ?? true
+  const start = isFirst ? await login.prepareStart() : undefined
+  const addresses = await ports.listen()
+  const listening = addresses[0]?.address ?? ''
+  if (isFirst) for (const each of addresses) log.info(describeListener(login, each.address, each.kind))
+  start?.listening()
+  // Before the first answer of a service there is nothing to list; the embedded ones come up meanwhile.
+  await embedded?.ready
+  if (closing.aborted) return listening
+  start?.ready(toBrowserAddress(listening, parts.config.http.origin))
+  void parts.applications.start()
+  void parts.accounts.start()
+  parts.platform.health.start()
+  return listening
+}
 
-  const retire = () => {
-    ports.drain()
-    void platform.streams.drain(retireMs)
-  }
-
-  return { server, listen, drain, reload: (next) => applyReload(parts, next), retire }
+async function drain({ config, platform }: ServingParts, ports: Ports, hurry?: AbortSignal): Promise<void> {
+  const { drainMs, drainsAlways } = config.http
+  platform.health.stop()
+  if (drainMs === 0 || !(drainsAlways || platform.health.isProbed())) return
+  ports.drain()
+  // Balancers turn away meanwhile, so that clients come back to other replicas.
+  void platform.streams.drain(drainMs / 2)
+  // An abort is no failure here: it ends the wait.
+  await pause(drainMs, undefined, { signal: hurry }).catch(() => {})
 }
 
 /** Applies what may change while the gateway runs, and logs what counts after a restart. */

@@ -34,7 +34,7 @@ interface PortsOptions {
   readonly createServer: (createMainServer: (handler: RequestListener) => Server) => FastifyInstance
 }
 
-interface Ports {
+export interface Ports {
   readonly server: FastifyInstance
   /** @returns the address of each port, the main one first */
   listen(): Promise<readonly { kind: PortKind; address: string }[]>

@@ -99,7 +99,13 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
   server.decorate('nameOf', options.nameOf ?? ((service) => service))
   server.removeAllContentTypeParsers()
   server.addContentTypeParser('*', (_request, _payload, done) => done(null))
+  addRequestHook(server, options)
+  addAnswerHooks(server, options)
+  return server
+}
 
+/** Gives the request its state, and has it pass the steps. */
+function addRequestHook(server: FastifyInstance, options: HttpServerOptions): void {
   const tellEnded = createEndedQueue(options)
   server.addHook('onRequest', (request, reply, done) => {
     const { [refusal]: refused } = request.raw as RefusableRequest
@@ -126,6 +132,9 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
     if (!offeredMethods.has(request.method)) throw notOffered(request, options.methodsOf(request.state.path))
     takeSteps(options, { request, reply, done }, 0)
   })
+}
+
+function addAnswerHooks(server: FastifyInstance, options: HttpServerOptions): void {
   server.addHook('onSend', (request, reply, _payload, done) => {
     for (const [name, value] of Object.entries(commonHeaders(request, options.echoedHeaders, reply.statusCode))) {
       if (!reply.hasHeader(name)) reply.header(name, value)
@@ -141,7 +150,6 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
     if (!gone) options.onError(request, error)
     return reply
   })
-  return server
 }
 
 interface Passage {

@@ -32,49 +32,59 @@ interface MemoryWatch {
  *
  * @param before What else is done the first time.
  */
-export function keepMemorySmall(
-  before = () => {},
-  {
-    everyMs = settledMs,
-    collect = collectGarbage,
-    trim = isMainThread ? trimMalloc : () => {},
-    busyShare = watchLoop(),
-    heapBytes = heapBytesNow,
-  }: MemoryWatch = {},
-): void {
-  let bytesAfter: number | undefined
-  /** The last ones since the last collection. */
-  let shares: number[] = []
+export function keepMemorySmall(before = () => {}, watch: MemoryWatch = {}): void {
+  const { everyMs = settledMs, trim = isMainThread ? trimMalloc : () => {} } = watch
+  const collector = new IdleCollector(before, watch)
   let untrimmedTimes = 0
-  let collectedTimesAgo = 0
-  /** A thread that always has a little to do makes a little garbage all the time. */
-  let pauseTimes = 0
-  const shouldCollect = () => {
-    const times = bytesAfter === undefined ? 1 : quietTimes
-    collectedTimesAgo++
-    shares = [...shares, busyShare()].slice(-times)
-    const isBusy = shares.reduce((sum, share) => sum + share, 0) / times > idleShare
-    if (isBusy) pauseTimes = 0
-    if (isBusy || shares.length < times || collectedTimesAgo < pauseTimes) return false
-    return bytesAfter === undefined || heapBytes() >= bytesAfter * leastGrowth
-  }
   setInterval(() => {
     untrimmedTimes++
-    if (shouldCollect()) {
-      if (bytesAfter === undefined) {
-        before()
-        collect()
-      } else {
-        collect()
-        pauseTimes = Math.min(Math.max(pauseTimes, quietTimes) * 2, longestPauseTimes)
-      }
-      collectedTimesAgo = 0
-      shares = []
-      bytesAfter = heapBytes()
-    } else if (untrimmedTimes < trimTimes) return
+    if (!collector.collects() && untrimmedTimes < trimTimes) return
     trim()
     untrimmedTimes = 0
   }, everyMs).unref()
+}
+
+class IdleCollector {
+  readonly #before: () => void
+  readonly #collect: () => void
+  readonly #busyShare: () => number
+  readonly #heapBytes: () => number
+  #bytesAfter: number | undefined
+  /** The last ones since the last collection. */
+  #shares: number[] = []
+  #collectedTimesAgo = 0
+  /** A thread that always has a little to do makes a little garbage all the time. */
+  #pauseTimes = 0
+
+  constructor(before: () => void, { collect = collectGarbage, busyShare = watchLoop(), heapBytes = heapBytesNow }: MemoryWatch) {
+    this.#before = before
+    this.#collect = collect
+    this.#busyShare = busyShare
+    this.#heapBytes = heapBytes
+  }
+
+  /** Asked every time. @returns whether it has collected */
+  collects(): boolean {
+    const isFirst = this.#bytesAfter === undefined
+    if (!this.#isDue(isFirst ? 1 : quietTimes)) return false
+    if (isFirst) this.#before()
+    else this.#pauseTimes = Math.min(Math.max(this.#pauseTimes, quietTimes) * 2, longestPauseTimes)
+    this.#collect()
+    this.#collectedTimesAgo = 0
+    this.#shares = []
+    this.#bytesAfter = this.#heapBytes()
+    return true
+  }
+
+  /** @param times For how long it has to be idle. */
+  #isDue(times: number): boolean {
+    this.#collectedTimesAgo++
+    this.#shares = [...this.#shares, this.#busyShare()].slice(-times)
+    const isBusy = this.#shares.reduce((sum, share) => sum + share, 0) / times > idleShare
+    if (isBusy) this.#pauseTimes = 0
+    if (isBusy || this.#shares.length < times || this.#collectedTimesAgo < this.#pauseTimes) return false
+    return this.#bytesAfter === undefined || this.#heapBytes() >= this.#bytesAfter * leastGrowth
+  }
 }
 
 function heapBytesNow(): number {

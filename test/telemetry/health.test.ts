@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
 import pino from 'pino'
-import { createHealth, type Health } from '../../src/telemetry/health.ts'
+import { Health } from '../../src/telemetry/health.ts'
 import { askHealth } from '../../src/upstreams/service-health.ts'
 import type { ServiceName } from '../../src/upstreams/services.ts'
 import { Upstreams } from '../../src/upstreams/upstreams.ts'
@@ -77,9 +77,9 @@ function startHealth(
     keepAliveMs: 1000,
     maxAnswerBytes: 1000,
   })
-  const health = createHealth({
+  const health = new Health({
     services: (['orca', 'echo'] as const).filter((service) => upstreams.isEnabled(service)),
-    ask: (service) => askHealth(upstreams, service),
+    ask: (service: ServiceName) => askHealth(upstreams, service),
     conditions: { 'embedded back ends': () => false, Redis: () => true },
     intervalMs: 20,
     log: pino({ level: 'silent' }),

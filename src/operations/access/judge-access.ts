@@ -45,7 +45,7 @@ interface Findings {
 
 export function judgeAccess(operation: Operation, { view, subject, mayCreate }: AccessFacts): AccessVerdict {
   const found: Findings = { needs: [], reasons: [], open: new Set(), optional: new Set() }
-  for (const demand of operation.demands) collect(found, demand, subject, mayCreate)
+  for (const demand of operation.demands) collectors[demand.kind](found, demand as never, subject, mayCreate)
   const decisions = found.needs.map((need) => toReason(decide(view, need)))
   const reasons = [...found.reasons, ...decisions]
   const open = view?.admin === true ? [] : [...found.open]
@@ -75,54 +75,39 @@ function conclude(reasons: readonly Reason[], open: readonly string[]): AccessVe
   return open.length > 0 ? 'depends' : 'allowed'
 }
 
-function collect(found: Findings, demand: Demand, subject: AccessSubject, mayCreate: boolean | undefined): void {
-  switch (demand.kind) {
-    case 'nothing':
-      found.reasons.push({ need: 'nothing', allowed: true, rule: demand.why })
-      return
-    case 'filter':
-      found.reasons.push({ need: 'nothing', allowed: true, rule: 'what the user may not READ is left out of the answer' })
-      return
-    case 'trigger':
-      found.optional.add('application=NAME: the application of an execution that the trigger names as its parent')
-      return
-    case 'canary-config':
-      addApplication(found, subject.application, 'WRITE', 'among those of the canary configuration')
-      return
-    case 'admin':
-    case 'account-manager':
-      found.needs.push({ kind: demand.kind })
-      return
-    case 'filed':
-      found.optional.add('application=NAME: the application under which the task is filed')
-      return
-    case 'named-application': {
-      const { application: name, authorization } = demand
-      found.needs.push({ kind: 'application', name, authorization, whenUnknown: 'admin' })
-      return
-    }
-    case 'application':
-      addApplication(found, subject.application, demand.authorization, placeOf(demand.of))
-      return
-    case 'notifications':
-      // Users ask about an application, whose settings need no more than its own demand.
-      return
-    case 'account':
-      addNamed(found, 'account', subject.account, demand.authorization)
-      return
-    case 'build-service':
-      addNamed(found, 'build-service', subject.buildService, demand.authorization)
-      return
-    case 'template':
-      addApplication(found, subject.application, demand.authorization, 'among the scopes of the template')
-      return
-    case 'definitions':
-      addApplication(found, subject.application, 'WRITE', 'of the definition, as it is stored and as it will be')
-      addServiceAccount(found, subject.serviceAccount)
-      return
-    case 'jobs':
-      addJobs(found, subject, mayCreate)
-  }
+/** What each kind of demand adds to the findings. */
+const collectors: {
+  readonly [Kind in Demand['kind']]: (
+    found: Findings,
+    demand: Extract<Demand, { kind: Kind }>,
+    subject: AccessSubject,
+    mayCreate: boolean | undefined,
+  ) => void
+} = {
+  nothing: ({ reasons }, { why }) => reasons.push({ need: 'nothing', allowed: true, rule: why }),
+  filter: ({ reasons }) =>
+    reasons.push({ need: 'nothing', allowed: true, rule: 'what the user may not READ is left out of the answer' }),
+  trigger: ({ optional }) =>
+    optional.add('application=NAME: the application of an execution that the trigger names as its parent'),
+  'canary-config': (found, _, { application }) =>
+    addApplication(found, application, 'WRITE', 'among those of the canary configuration'),
+  admin: ({ needs }, { kind }) => needs.push({ kind }),
+  'account-manager': ({ needs }, { kind }) => needs.push({ kind }),
+  filed: ({ optional }) => optional.add('application=NAME: the application under which the task is filed'),
+  'named-application': ({ needs }, { application: name, authorization }) =>
+    needs.push({ kind: 'application', name, authorization, whenUnknown: 'admin' }),
+  application: (found, { authorization, of }, { application }) => addApplication(found, application, authorization, placeOf(of)),
+  // Users ask about an application, whose settings need no more than its own demand.
+  notifications: () => {},
+  account: (found, { authorization }, { account }) => addNamed(found, 'account', account, authorization),
+  'build-service': (found, { authorization }, { buildService }) => addNamed(found, 'build-service', buildService, authorization),
+  template: (found, { authorization }, { application }) =>
+    addApplication(found, application, authorization, 'among the scopes of the template'),
+  definitions(found, _, { application, serviceAccount }) {
+    addApplication(found, application, 'WRITE', 'of the definition, as it is stored and as it will be')
+    addServiceAccount(found, serviceAccount)
+  },
+  jobs: (found, _, subject, mayCreate) => addJobs(found, subject, mayCreate),
 }
 
 function addJobs(found: Findings, subject: AccessSubject, mayCreate: boolean | undefined): void {
