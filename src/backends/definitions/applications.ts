@@ -5,14 +5,14 @@ import { formatJson } from '../../json/json.ts'
 import { isTrue, type JsonObject } from '../../json/values.ts'
 import { ApplicationAttributes, TrafficGuard } from '../../operations/models/applications.ts'
 import { pluginApplication } from '../../permissions/application-name.ts'
-import { BackendError, userOf } from '../backend.ts'
+import { userOf } from '../backend.ts'
 import { pathValue, queryCount } from '../requests/request-values.ts'
 import { isUnchanged } from '../requests/unchanged.ts'
 import { mayCreateApplication } from '../rights/access.ts'
 import { foldName, parseDocument } from '../stores/document-store.ts'
 import { flatMapInTurns } from '../stores/in-turns.ts'
 import { checkNewName } from './application-names.ts'
-import { checkAdministrator, checkWriter, writerAccessOf } from './authorization.ts'
+import { checkAdministrator, checkWriter, denied, writerAccessOf } from './authorization.ts'
 import type { Definitions } from './collections.ts'
 import { applicationKey } from './notifications.ts'
 import { isRestricted, removedRestrictions } from './permissions.ts'
@@ -20,12 +20,13 @@ import { removePipeline } from './pipeline-set.ts'
 import {
   checkArray,
   checkBody,
-  missingDefinition,
+  keyIn,
   optionalFlagField,
   optionalTextField,
   refusal,
   sendHistory,
   sendTexts,
+  storedAt,
 } from './requests.ts'
 import { containment } from './search.ts'
 
@@ -55,32 +56,30 @@ export class InvalidApplication extends Error {
 const notFilters = new Set(['restricted', 'pageSize'])
 
 export function applicationDefinitionRoutes(app: FastifyInstance, definitions: Definitions): void {
+  applicationReads(app, definitions)
+  applicationWrites(app, definitions)
+}
+
+function applicationReads(app: FastifyInstance, definitions: Definitions): void {
   const { applications, permissions } = definitions
 
   app.get('/v2/applications', async (request, reply) => {
     const filters = filtersOf(request)
     const count = queryCount(request, 'pageSize')
-    if (filters.length === 0) {
-      if (isUnchanged(request, reply, `${applications.version()}-${permissions.version()}-${count}`)) return reply
-      return sendTexts(reply, await writeAll(definitions, count))
-    }
-    const found = await flatMapInTurns(applications.texts(), (text) => {
-      const application = parseDocument(text)
-      const score = closeness(application, filters)
-      return score === undefined ? [] : [{ application, score }]
-    })
-    found.sort((a, b) => b.score - a.score || compareText(String(a.application['name']), String(b.application['name'])))
-    const written = await flatMapInTurns(found.slice(0, count), ({ application }) => [
-      formatJson(withPermissions(definitions, application)),
-    ])
-    return sendTexts(reply, written)
+    if (filters.length > 0) return sendTexts(reply, await search(definitions, filters, count))
+    if (isUnchanged(request, reply, `${applications.version()}-${permissions.version()}-${count}`)) return reply
+    return sendTexts(reply, await writeAll(definitions, count))
   })
 
-  app.get('/v2/applications/:name', (request) => {
-    const found = applications.get(foldName(pathValue(request, 'name')))
-    if (found === undefined) throw missingDefinition(`application "${pathValue(request, 'name')}"`)
-    return withPermissions(definitions, found)
-  })
+  app.get('/v2/applications/:name', (request) =>
+    withPermissions(definitions, storedAt(request, 'name', applications, 'application')),
+  )
+
+  app.get('/v2/applications/:name/history', (_request, reply) => sendHistory(reply, 'name', applications))
+}
+
+function applicationWrites(app: FastifyInstance, definitions: Definitions): void {
+  const { applications } = definitions
 
   app.post('/v2/applications', async (request) => {
     const body = checkBody(ApplicationFields, request.body)
@@ -97,13 +96,9 @@ export function applicationDefinitionRoutes(app: FastifyInstance, definitions: D
 
   app.delete('/v2/applications/:name', (request, reply) => {
     checkWriter(request, pathValue(request, 'name'))
-    definitions.write(() => removeApplication(definitions, foldName(pathValue(request, 'name')), userOf(request)))
+    definitions.write(() => removeApplication(definitions, keyIn(request, 'name'), userOf(request)))
     return reply.code(204).send()
   })
-
-  app.get('/v2/applications/:name/history', (request, reply) =>
-    sendHistory(request, reply, applications, foldName(pathValue(request, 'name'))),
-  )
 
   app.post('/v2/applications/batch/applications', async (request) => {
     checkAdministrator(request)
@@ -124,9 +119,7 @@ async function checkCreator(definitions: Definitions, request: FastifyRequest, n
   // Who takes the name of a deleted application takes what has run in it.
   if (removedRestrictions(definitions).some((record) => foldName(String(record['name'])) === key)) checkWriter(request, key)
   if (await mayCreateApplication(context, access, name.trim())) return
-  throw new BackendError(403, `${access.user} may not create the application ${name.trim()}. An administrator can permit it.`, {
-    exception: 'AccessDenied',
-  })
+  throw denied(`${access.user} may not create the application ${name.trim()}. An administrator can permit it.`)
 }
 
 type ApplicationBody = z.infer<typeof ApplicationFields> & JsonObject
@@ -138,7 +131,7 @@ async function update(
   base: (stored: JsonObject, body: JsonObject) => JsonObject,
 ): Promise<JsonObject> {
   const body = checkBody(ApplicationFields, request.body)
-  const key = foldName(pathValue(request, 'name'))
+  const key = keyIn(request, 'name')
   checkWriter(request, key)
   if (foldName(body.name ?? '') !== key) {
     throw refusal(`The name in the body, "${body.name ?? ''}", is not that of the path, "${pathValue(request, 'name')}".`)
@@ -258,6 +251,17 @@ function filtersOf(request: FastifyRequest): Filter[] {
   return query
     .filter(([attribute]) => !notFilters.has(attribute))
     .flatMap(([attribute, values]) => [values].flat().map((value) => ({ attribute, value })))
+}
+
+/** The closest ones that match all filters, as JSON. */
+async function search(definitions: Definitions, filters: readonly Filter[], count: number | undefined): Promise<string[]> {
+  const found = await flatMapInTurns(definitions.applications.texts(), (text) => {
+    const application = parseDocument(text)
+    const score = closeness(application, filters)
+    return score === undefined ? [] : [{ application, score }]
+  })
+  found.sort((a, b) => b.score - a.score || compareText(String(a.application['name']), String(b.application['name'])))
+  return flatMapInTurns(found.slice(0, count), ({ application }) => [formatJson(withPermissions(definitions, application))])
 }
 
 /** How closely an application matches all filters; undefined when one of them does not hold. */

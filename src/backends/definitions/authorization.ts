@@ -143,6 +143,6 @@ function isGlobal(scope: string): boolean {
   return foldName(scope) === 'global'
 }
 
-function denied(message: string): BackendError {
+export function denied(message: string): BackendError {
   return new BackendError(403, message, { exception: 'AccessDenied' })
 }

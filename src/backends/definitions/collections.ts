@@ -7,16 +7,7 @@ import { createStageTypes } from '../orchestration/stages/registry.ts'
 import type { StageTypes } from '../orchestration/stages/stage-type.ts'
 import { type Collection, DocumentStore, foldName } from '../stores/document-store.ts'
 
-export interface Definitions {
-  readonly applications: DocumentStore
-  readonly permissions: DocumentStore
-  readonly pipelines: DocumentStore
-  readonly strategies: DocumentStore
-  readonly projects: DocumentStore
-  readonly snapshots: DocumentStore
-  readonly serviceAccounts: DocumentStore
-  readonly notifications: DocumentStore
-  readonly templates: DocumentStore
+export interface Definitions extends Readonly<Record<CollectionName, DocumentStore>> {
   /** Runs `work` so that all its writes happen or none. */
   write<T>(work: () => T): T
   readonly context: BackendContext
@@ -24,7 +15,6 @@ export interface Definitions {
   readonly stageTypes: StageTypes
 }
 
-const nowhere = () => ({})
 const updatedAsText = (ms: number) => ({ updateTs: String(ms) })
 const modifiedAsNumber = (ms: number) => ({ lastModified: ms })
 
@@ -34,13 +24,8 @@ const inApplication = (document: JsonObject) => ({
 })
 
 const collections = {
-  applications: {
-    kind: 'application',
-    place: nowhere,
-    stamp: updatedAsText,
-    createTs: String,
-  },
-  permissions: { kind: 'application-permission', place: nowhere, stamp: modifiedAsNumber },
+  applications: { kind: 'application', stamp: updatedAsText, createTs: String },
+  permissions: { kind: 'application-permission', stamp: modifiedAsNumber },
   pipelines: { kind: 'pipeline', place: inApplication, stamp: updatedAsText },
   strategies: { kind: 'strategy', place: inApplication, stamp: updatedAsText },
   projects: {
@@ -49,10 +34,10 @@ const collections = {
     stamp: (ms) => ({ updateTs: ms }),
     createTs: (ms) => ms,
   },
-  snapshots: { kind: 'snapshot', place: nowhere, stamp: (ms) => ({ timestamp: ms, lastModified: ms }), keptVersions: undefined },
-  serviceAccounts: { kind: 'service-account', place: nowhere, stamp: modifiedAsNumber },
-  notifications: { kind: 'notification', place: nowhere, stamp: modifiedAsNumber },
-  templates: { kind: 'pipeline-template', place: nowhere, stamp: updatedAsText },
+  snapshots: { kind: 'snapshot', stamp: (ms) => ({ timestamp: ms, lastModified: ms }), keptVersions: undefined },
+  serviceAccounts: { kind: 'service-account', stamp: modifiedAsNumber },
+  notifications: { kind: 'notification', stamp: modifiedAsNumber },
+  templates: { kind: 'pipeline-template', stamp: updatedAsText },
 } as const satisfies Record<string, Collection>
 
 type CollectionName = keyof typeof collections
@@ -71,18 +56,12 @@ export function collectionOfKind(kind: string): CollectionName | undefined {
 
 export function createDefinitions(context: BackendContext): Definitions {
   const { versions } = pipelineLimitsOf(context.settings)
-  const store = (name: CollectionName) =>
-    new DocumentStore(context.db, { keptVersions: versions, ...collections[name] }, context.now)
+  const stores = Object.entries(collections).map(([name, collection]) => [
+    name,
+    new DocumentStore(context.db, { keptVersions: versions, ...collection }, context.now),
+  ])
   return {
-    applications: store('applications'),
-    permissions: store('permissions'),
-    pipelines: store('pipelines'),
-    strategies: store('strategies'),
-    projects: store('projects'),
-    snapshots: store('snapshots'),
-    serviceAccounts: store('serviceAccounts'),
-    notifications: store('notifications'),
-    templates: store('templates'),
+    ...(Object.fromEntries(stores) as Record<CollectionName, DocumentStore>),
     write: (work) => inTransaction(context.db, work),
     context,
     stageTypes: createStageTypes(context.settings.outside),

@@ -10,7 +10,7 @@ import { flatMapInTurns } from '../stores/in-turns.ts'
 import { checkNewName } from './application-names.ts'
 import { checkWriter, writerAccessOf } from './authorization.ts'
 import type { Definitions } from './collections.ts'
-import { checkBody, refusal, sendText, sendTexts } from './requests.ts'
+import { checkBody, keyIn, refusal, sendStored, sendTexts } from './requests.ts'
 import { refreshRoles } from './role-refresh.ts'
 
 type RolesByRight = Record<string, string[]>
@@ -21,58 +21,57 @@ export function isRestricted(record: JsonObject): boolean {
 }
 
 export function permissionRoutes(app: FastifyInstance, definitions: Definitions): void {
-  const { permissions, applications } = definitions
+  const { permissions } = definitions
 
-  app.get('/permissions/applications', async (_request, reply) => {
-    const records = await permissions.textsByKey()
-    const others = [...(await applications.textsByKey())].filter(([key]) => !records.has(key))
-    // An application without a record is open, so records that were written meanwhile count.
-    const generated = await flatMapInTurns(others, ([key, text]) => [
-      permissions.text(key) ?? formatJson(generatedRecord(parseDocument(text)['name'])),
-    ])
-    return sendTexts(reply, [...records.values(), ...generated])
-  })
+  app.get('/permissions/applications', async (_request, reply) => sendTexts(reply, await listRecords(definitions)))
 
   app.get('/permissions/removedApplications', () => removedRestrictions(definitions))
 
-  app.get('/permissions/applications/:name', (request, reply) =>
-    sendText(
-      reply,
-      permissions.text(foldName(pathValue(request, 'name'))),
-      `permission record of "${pathValue(request, 'name')}"`,
-    ),
-  )
+  app.get('/permissions/applications/:name', (_request, reply) => sendStored(reply, 'name', permissions, 'permission record of'))
 
-  const save = async (request: FastifyRequest, name: string) => {
-    const body = checkBody(PermissionFields, request.body)
-    if (!isFresh(definitions, request, name)) checkWriter(request, name)
-    const given = body.name || name
-    if (foldName(given) !== foldName(name)) {
-      throw refusal(`The name in the body, "${given}", is not that of the path, "${name}".`)
-    }
-    const stored = permissions.get(foldName(name))
-    if (stored === undefined && !applications.has(foldName(name))) checkNewName(name)
-    const record = { name: given, permissions: grantedBy(body) }
-    const before = rolesOf(stored)
-    const saved = definitions.write(() => permissions.put(foldName(name), record, userOf(request)))
-    await refreshRoles(definitions, [...before, ...rolesOf(record)])
-    return saved
-  }
   app.post('/permissions/applications', (request) => {
     const { name } = checkBody(PermissionFields, request.body)
     if (!name?.trim()) throw refusal('The field "name", the application, is missing.')
-    return save(request, name)
+    return save(definitions, request, name)
   })
-  for (const method of ['POST', 'PUT'])
-    app.route({ method, url: '/permissions/applications/:name', handler: (request) => save(request, pathValue(request, 'name')) })
+  app.route({
+    method: ['POST', 'PUT'],
+    url: '/permissions/applications/:name',
+    handler: (request) => save(definitions, request, pathValue(request, 'name')),
+  })
 
   app.delete('/permissions/applications/:name', async (request) => {
-    const key = foldName(pathValue(request, 'name'))
+    const key = keyIn(request, 'name')
     checkWriter(request, key)
     const before = permissions.get(key)
     definitions.write(() => permissions.remove(key))
     if (before !== undefined) await refreshRoles(definitions, rolesOf(before))
   })
+}
+
+async function listRecords({ permissions, applications }: Definitions): Promise<string[]> {
+  const records = await permissions.textsByKey()
+  const others = [...(await applications.textsByKey())].filter(([key]) => !records.has(key))
+  // An application without a record is open, so records that were written meanwhile count.
+  const generated = await flatMapInTurns(others, ([key, text]) => [
+    permissions.text(key) ?? formatJson(generatedRecord(parseDocument(text)['name'])),
+  ])
+  return [...records.values(), ...generated]
+}
+
+async function save(definitions: Definitions, request: FastifyRequest, name: string): Promise<JsonObject> {
+  const { permissions, applications } = definitions
+  const body = checkBody(PermissionFields, request.body)
+  if (!isFresh(definitions, request, name)) checkWriter(request, name)
+  const given = body.name || name
+  const key = foldName(name)
+  if (foldName(given) !== key) throw refusal(`The name in the body, "${given}", is not that of the path, "${name}".`)
+  const stored = permissions.get(key)
+  if (stored === undefined && !applications.has(key)) checkNewName(name)
+  const record = { name: given, permissions: grantedBy(body) }
+  const saved = definitions.write(() => permissions.put(key, record, userOf(request)))
+  await refreshRoles(definitions, [...rolesOf(stored), ...rolesOf(record)])
+  return saved
 }
 
 /**

@@ -12,7 +12,7 @@ import { removeManagedAccount } from './service-accounts.ts'
 export function pipelineSetRoutes(app: FastifyInstance, definitions: Definitions, name: 'pipelines' | 'strategies'): void {
   const store = definitions[name]
 
-  app.get(`/${name}/:id/history`, (request, reply) => sendHistory(request, reply, store, foldName(pathValue(request, 'id'))))
+  app.get(`/${name}/:id/history`, (_request, reply) => sendHistory(reply, 'id', store))
   app.delete(`/${name}/:application/:name`, async (request) =>
     definitions.write(() => {
       const found = namedByPath(request, store)

@@ -17,7 +17,7 @@ import { isEnabled, isFiltering, passes, type TriggerFilter, triggeredBy } from 
 import { inOrder, reindexed } from './pipeline-order.ts'
 import { checkBatch, checkPipeline, checkPipelineTypes } from './pipeline-rules.ts'
 import { namedByPath, pipelineSetRoutes } from './pipeline-set.ts'
-import { missingDefinition, refusal, sendAll, sendText } from './requests.ts'
+import { checkSameId, sendAll, sendStored, storedAt } from './requests.ts'
 import { checkPatterns } from './trigger-patterns.ts'
 
 export function pipelineRoutes(app: FastifyInstance, definitions: Definitions): void {
@@ -48,9 +48,7 @@ function pipelineReads(app: FastifyInstance, definitions: Definitions): void {
 
   app.get('/pipelines/:application/name/:name', (request) => namedByPath(request, pipelines))
 
-  app.get('/pipelines/:id/get', (request, reply) =>
-    sendText(reply, pipelines.text(foldName(pathValue(request, 'id'))), `pipeline with the id "${pathValue(request, 'id')}"`),
-  )
+  app.get('/pipelines/:id/get', (_request, reply) => sendStored(reply, 'id', pipelines, 'pipeline with the id'))
 
   app.get('/pipelines/triggeredBy/:id/:status', (request) =>
     triggeredBy(definitions, pathValue(request, 'id'), pathValue(request, 'status')),
@@ -58,55 +56,38 @@ function pipelineReads(app: FastifyInstance, definitions: Definitions): void {
 }
 
 function pipelineWrites(app: FastifyInstance, definitions: Definitions): void {
-  const { pipelines, write } = definitions
-  const staleCheckOf = (request: FastifyRequest) => queryFlag(request, 'staleCheck') ?? false
-
-  /** Before the transaction, since other requests have their turn meanwhile. */
-  const checkPatternsOf = async (request: FastifyRequest) => {
-    const body = checkPipelineTypes(request.body)
-    checkSaver(request, pipelines, body)
-    await checkPatterns(body)
-  }
-  const checkExists = (request: FastifyRequest) => {
-    const id = pathValue(request, 'id')
-    if (!pipelines.has(foldName(id))) throw missingDefinition(`pipeline with the id "${id}"`)
-  }
-  const save = (request: FastifyRequest): JsonObject => {
-    const body = checkPipelineTypes(request.body)
-    checkSaver(request, pipelines, body)
-    const pipeline = checkPipeline(definitions, body, { staleCheck: staleCheckOf(request), user: userOf(request) })
-    return pipelines.put(foldName(String(pipeline['id'])), pipeline, userOf(request))
-  }
-
-  app.post('/pipelines', async (request) => {
-    await checkPatternsOf(request)
-    return write(() => save(request))
+  const { pipelines } = definitions
+  const optionsOf = (request: FastifyRequest) => ({
+    staleCheck: queryFlag(request, 'staleCheck') ?? false,
+    user: userOf(request),
   })
+  const save = async (request: FastifyRequest, checkExists: () => void): Promise<JsonObject> => {
+    const body = checkPipelineTypes(request.body)
+    checkExists()
+    checkSaver(request, pipelines, body)
+    // Before the transaction, since other requests have their turn meanwhile.
+    await checkPatterns(body)
+    return definitions.write(() => {
+      checkExists()
+      checkSaver(request, pipelines, body)
+      const pipeline = checkPipeline(definitions, body, optionsOf(request))
+      return pipelines.put(foldName(String(pipeline['id'])), pipeline, userOf(request))
+    })
+  }
+
+  app.post('/pipelines', (request) => save(request, () => {}))
 
   app.put('/pipelines/:id', async (request) => {
-    checkIdOfPath(request)
-    checkExists(request)
-    await checkPatternsOf(request)
-    return write(() => {
-      checkExists(request)
-      return save(request)
-    })
+    checkSameId(checkPipelineTypes(request.body).id ?? '', pathValue(request, 'id'))
+    return save(request, () => void storedAt(request, 'id', pipelines, 'pipeline with the id'))
   })
 
   app.post('/pipelines/batchUpdate', (request) =>
     saveBatch(definitions, checkBatch(definitions, request.body), {
-      staleCheck: staleCheckOf(request),
-      user: userOf(request),
+      ...optionsOf(request),
       checkSaver: (body) => checkSaver(request, pipelines, body),
     }),
   )
-}
-
-/** @throws {BackendError} 400 when the id in the body is not that of the path. */
-export function checkIdOfPath(request: FastifyRequest): void {
-  const id = pathValue(request, 'id')
-  const sent = checkPipelineTypes(request.body).id ?? ''
-  if (foldName(sent) !== foldName(id)) throw refusal(`The id in the body, "${sent}", is not that of the path, "${id}".`)
 }
 
 function filterOf(request: FastifyRequest): TriggerFilter {

@@ -6,11 +6,11 @@ import { z } from 'zod'
 import { type JsonObject, objectOf } from '../../json/values.ts'
 import { ProjectClusterRule, ProjectConfig, Project as ProjectModel } from '../../operations/models/applications.ts'
 import { userOf } from '../backend.ts'
-import { pathValue, queryCount, queryValues } from '../requests/request-values.ts'
+import { pathValue, queryCount, queryValue, queryValues } from '../requests/request-values.ts'
 import { foldName } from '../stores/document-store.ts'
 import type { Definitions } from './collections.ts'
 import { checkLists } from './pipeline-rules.ts'
-import { checkArray, checkBody, incomplete, missingDefinition, nameText, optionalName, refusal } from './requests.ts'
+import { checkArray, checkBody, incomplete, keyIn, nameText, optionalName, refusal, storedAt } from './requests.ts'
 import { containment, rankByCloseness } from './search.ts'
 
 const names = z.array(nameText).nullish()
@@ -34,25 +34,30 @@ const filterTexts: Record<string, (project: Project) => (string | null | undefin
 }
 
 export function projectDefinitionRoutes(app: FastifyInstance, definitions: Definitions): void {
-  const { projects, write } = definitions
+  projectReads(app, definitions)
+  projectWrites(app, definitions)
+}
 
+function projectReads(app: FastifyInstance, { projects }: Definitions): void {
   app.get('/v2/projects', (request) => filtered(request, projects.all()).slice(0, queryCount(request, 'pageSize')))
 
   app.get('/v2/projects/search', (request) => {
-    const wanted = queryValues(request, 'q')[0]
+    const wanted = queryValue(request, 'q')
     if (wanted === undefined) throw refusal('The parameter "q" is missing.')
-    return projects.all().filter((project) => {
-      const texts = [...(filterTexts['name']?.(project) ?? []), ...(filterTexts['applications']?.(project) ?? [])]
+    return projects.all().filter((project: Project) => {
+      const texts = [project.name, ...(project.config?.applications ?? [])]
       return texts.some((text) => containment(text ?? '', wanted) !== undefined)
     })
   })
 
   app.get('/v2/projects/:nameOrId', (request) => {
-    const nameOrId = pathValue(request, 'nameOrId')
-    const found = projects.named(nameOrId)[0] ?? projects.get(foldName(nameOrId))
-    if (found === undefined) throw missingDefinition(`project "${nameOrId}"`)
-    return found
+    const [named] = projects.named(pathValue(request, 'nameOrId'))
+    return named ?? storedAt(request, 'nameOrId', projects, 'project')
   })
+}
+
+function projectWrites(app: FastifyInstance, definitions: Definitions): void {
+  const { projects, write } = definitions
 
   app.post('/v2/projects', (request) => {
     const body = checkBody(ProjectFields, request.body)
@@ -65,14 +70,13 @@ export function projectDefinitionRoutes(app: FastifyInstance, definitions: Defin
   app.put('/v2/projects/:id', (request) => {
     const body = checkBody(ProjectFields, request.body)
     return write(() => {
-      const stored = projects.get(foldName(pathValue(request, 'id')))
-      if (stored === undefined) throw missingDefinition(`project with the id "${pathValue(request, 'id')}"`)
-      return save(definitions, body, String(stored['id']), userOf(request))
+      const { id } = storedAt(request, 'id', projects, 'project with the id')
+      return save(definitions, body, String(id), userOf(request))
     })
   })
 
   app.delete('/v2/projects/:id', (request, reply) => {
-    write(() => projects.remove(foldName(pathValue(request, 'id'))))
+    write(() => projects.remove(keyIn(request)))
     return reply.code(202).send()
   })
 

@@ -6,9 +6,9 @@ import { isObject, type JsonObject } from '../../json/values.ts'
 import { describeIssue } from '../../settings/describe-issue.ts'
 import { BackendError, isFromBackend } from '../backend.ts'
 import { maskDefinitionText } from '../pipelines/trigger-secrets.ts'
-import { queryCount } from '../requests/request-values.ts'
+import { pathValue, queryCount } from '../requests/request-values.ts'
 import { type Slice, sendList, sendSlices } from '../requests/slices.ts'
-import type { DocumentStore } from '../stores/document-store.ts'
+import { type DocumentStore, foldName } from '../stores/document-store.ts'
 
 /** Pieces of body schemas. They check only: what is stored is the body as it was sent. */
 export const objectField = z.custom<JsonObject>(isObject, 'it must be an object')
@@ -55,6 +55,11 @@ export function checkArray(body: unknown): unknown[] {
   return body
 }
 
+/** @throws {BackendError} 400 when the id in the body is not that of the path. */
+export function checkSameId(sent: string, id: string): void {
+  if (foldName(sent) !== foldName(id)) throw refusal(`The id in the body, "${sent}", is not that of the path, "${id}".`)
+}
+
 /** A rule is broken; `errors` lists each broken rule where there may be several. */
 export function refusal(message: string, errors?: string[]): BackendError {
   return new BackendError(400, message, { exception: 'InvalidRequest', ...(errors === undefined ? {} : { errors }) })
@@ -94,9 +99,22 @@ function* storeSlices(portions: Iterable<string[]>, show: (text: string) => stri
   yield { text: `${text ?? '['}]`, isLast: true }
 }
 
-/** Answers with one stored text. @throws {BackendError} 404 when there is none. */
-export function sendText(reply: FastifyReply, text: string | undefined, what: string): FastifyReply {
-  if (text === undefined) throw missingDefinition(what)
+/** The key of the object that a part of the path names. */
+export function keyIn(request: FastifyRequest, name = 'id'): string {
+  return foldName(pathValue(request, name))
+}
+
+/** The object that the part `name` of the path names. @throws {BackendError} 404 when there is none. */
+export function storedAt(request: FastifyRequest, name: string, store: DocumentStore, what: string): JsonObject {
+  const found = store.get(keyIn(request, name))
+  if (found === undefined) throw missingDefinition(`${what} "${pathValue(request, name)}"`)
+  return found
+}
+
+/** Answers with its text as it is stored. @throws {BackendError} 404 when there is none. */
+export function sendStored(reply: FastifyReply, name: string, store: DocumentStore, what: string): FastifyReply {
+  const text = store.text(keyIn(reply.request, name))
+  if (text === undefined) throw missingDefinition(`${what} "${pathValue(reply.request, name)}"`)
   return reply.type('application/json; charset=utf-8').send(textShownTo(reply)(text))
 }
 
@@ -104,8 +122,9 @@ export function sendText(reply: FastifyReply, text: string | undefined, what: st
  * Answers the versions of an object, newest first. `limit=1` asks for the live object instead.
  * @see docs/contracts/definitions.md#versions
  */
-export function sendHistory(request: FastifyRequest, reply: FastifyReply, store: DocumentStore, key: string): FastifyReply {
-  const limit = queryCount(request, 'limit') ?? 20
+export function sendHistory(reply: FastifyReply, name: string, store: DocumentStore): FastifyReply {
+  const key = keyIn(reply.request, name)
+  const limit = queryCount(reply.request, 'limit') ?? 20
   if (limit !== 1) return sendTexts(reply, store.history(key, limit))
   const current = store.text(key)
   if (current === undefined) throw missingDefinition(`live object with the id "${key}"`)

@@ -3,11 +3,10 @@ import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import type { JsonObject } from '../../json/values.ts'
 import { anonymous, userOf } from '../backend.ts'
-import { pathValue } from '../requests/request-values.ts'
 import { foldName } from '../stores/document-store.ts'
 import { checkAdministrator } from './authorization.ts'
 import type { Definitions } from './collections.ts'
-import { checkBody, missingDefinition, nameText, refusal, sendAll } from './requests.ts'
+import { checkBody, keyIn, nameText, refusal, sendAll, storedAt } from './requests.ts'
 import { refreshRoles } from './role-refresh.ts'
 
 const ServiceAccountFields = z.looseObject({ name: nameText, memberOf: z.array(nameText).nullish() })
@@ -37,9 +36,8 @@ export function serviceAccountRoutes(app: FastifyInstance, definitions: Definiti
 
   app.delete('/serviceAccounts/:name', async (request) => {
     checkAdministrator(request)
-    const key = foldName(pathValue(request, 'name'))
-    const before = serviceAccounts.get(key)
-    if (before === undefined) throw missingDefinition(`service account "${pathValue(request, 'name')}"`)
+    const key = keyIn(request, 'name')
+    const before = storedAt(request, 'name', serviceAccounts, 'service account')
     definitions.write(() => serviceAccounts.remove(key))
     await refreshRoles(definitions, rolesOf(before))
   })

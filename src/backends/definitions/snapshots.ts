@@ -1,16 +1,24 @@
 /** Snapshots of the infrastructure of an application in one account; the store keeps all. */
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
-import { parseJson } from '../../json/json.ts'
 import type { JsonObject } from '../../json/values.ts'
 import { SnapshotModel } from '../../operations/models/applications.ts'
 import { userOf } from '../backend.ts'
 import { pathValue, queryCount } from '../requests/request-values.ts'
-import { foldName } from '../stores/document-store.ts'
+import { foldName, parseDocument } from '../stores/document-store.ts'
 import { checkApplicationName } from './application-names.ts'
 import { checkWriter } from './authorization.ts'
 import type { Definitions } from './collections.ts'
-import { checkBody, incomplete, missingDefinition, optionalTextField, refusal, sendHistory, sendText } from './requests.ts'
+import {
+  checkBody,
+  incomplete,
+  keyIn,
+  missingDefinition,
+  optionalTextField,
+  refusal,
+  sendHistory,
+  sendStored,
+} from './requests.ts'
 
 const SnapshotFields = SnapshotModel.extend({
   id: optionalTextField,
@@ -27,21 +35,15 @@ function isOf(snapshot: JsonObject, application: string): boolean {
 export function snapshotRoutes(app: FastifyInstance, definitions: Definitions): void {
   const { snapshots, write } = definitions
 
-  app.get('/snapshots/:id', (request, reply) =>
-    sendText(reply, snapshots.text(foldName(pathValue(request, 'id'))), `snapshot "${pathValue(request, 'id')}"`),
-  )
+  app.get('/snapshots/:id', (_request, reply) => sendStored(reply, 'id', snapshots, 'snapshot'))
 
-  app.get('/snapshots/:id/history', (request, reply) =>
-    sendHistory(request, reply, snapshots, foldName(pathValue(request, 'id'))),
-  )
+  app.get('/snapshots/:id/history', (_request, reply) => sendHistory(reply, 'id', snapshots))
 
   app.get('/snapshots/:id/:timestamp', (request) => {
     const timestamp = pathValue(request, 'timestamp')
     if (!/^\d{1,15}$/.test(timestamp)) throw refusal(`"${timestamp}" is not a timestamp in milliseconds.`)
-    const versions = snapshots.history(foldName(pathValue(request, 'id')), queryCount(request, 'limit') ?? 20)
-    const found = versions
-      .map((text) => parseJson(text) as JsonObject)
-      .find((version) => version['timestamp'] === Number(timestamp))
+    const versions = snapshots.history(keyIn(request), queryCount(request, 'limit') ?? 20)
+    const found = versions.map(parseDocument).find((version) => version['timestamp'] === Number(timestamp))
     if (found === undefined) throw missingDefinition(`snapshot "${pathValue(request, 'id')}" of ${timestamp}`)
     return found
   })

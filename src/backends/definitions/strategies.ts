@@ -23,8 +23,7 @@ import {
   withStoredSecrets,
 } from './pipeline-rules.ts'
 import { pipelineSetRoutes } from './pipeline-set.ts'
-import { checkIdOfPath } from './pipelines.ts'
-import { missingDefinition, sendAll } from './requests.ts'
+import { checkSameId, sendAll, storedAt } from './requests.ts'
 import { checkStages } from './runnable-stages.ts'
 
 export function strategyRoutes(app: FastifyInstance, definitions: Definitions): void {
@@ -39,34 +38,23 @@ export function strategyRoutes(app: FastifyInstance, definitions: Definitions): 
     return sendList(reply, inOrder(await flatMapInTurns(texts, (text) => [show(parseDocument(text))])))
   })
 
-  const save = (sent: PipelineBody, user: string) => {
-    checkPlace(definitions, strategies, sent)
-    const body = withStoredSecrets(strategies, sent)
-    checkBounds(definitions, body)
-    checkStages(definitions, body)
-    const strategy: JsonObject = { ...toDocument(strategies, body), strategy: true }
-    return strategies.put(foldName(String(strategy['id'])), strategy, user)
-  }
-
   app.post('/strategies', async (request) =>
     write(() => {
       const body = checkPipelineTypes(request.body)
       checkSaver(request, strategies, body)
       if (!body.id) checkExactNameIsFree(definitions, body)
-      save(body, userOf(request))
+      save(definitions, body, userOf(request))
     }),
   )
-
   app.put('/strategies/:id', (request) =>
     write(() => {
-      checkIdOfPath(request)
-      if (!strategies.has(foldName(pathValue(request, 'id'))))
-        throw missingDefinition(`strategy with the id "${pathValue(request, 'id')}"`)
       const body = checkPipelineTypes(request.body)
+      checkSameId(body.id ?? '', pathValue(request, 'id'))
+      storedAt(request, 'id', strategies, 'strategy with the id')
       checkSaver(request, strategies, body)
       checkPlace(definitions, strategies, body)
       checkNameIsFree(strategies, body, 'strategy')
-      return save(body, userOf(request))
+      return save(definitions, body, userOf(request))
     }),
   )
 
@@ -74,9 +62,19 @@ export function strategyRoutes(app: FastifyInstance, definitions: Definitions): 
     checkAdministrator(request)
     const bodies = checkBatch(definitions, request.body).map(checkPipelineTypes)
     write(() => {
-      for (const body of bodies) save(body, userOf(request))
+      for (const body of bodies) save(definitions, body, userOf(request))
     })
   })
+}
+
+function save(definitions: Definitions, sent: PipelineBody, user: string): JsonObject {
+  const { strategies } = definitions
+  checkPlace(definitions, strategies, sent)
+  const body = withStoredSecrets(strategies, sent)
+  checkBounds(definitions, body)
+  checkStages(definitions, body)
+  const strategy: JsonObject = { ...toDocument(strategies, body), strategy: true }
+  return strategies.put(foldName(String(strategy['id'])), strategy, user)
 }
 
 /** A strategy that is sent without id may differ from another in case only. */

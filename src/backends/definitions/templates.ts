@@ -12,7 +12,18 @@ import { foldName } from '../stores/document-store.ts'
 import { checkTemplateReader, checkTemplateTriggers, checkTemplateWriter } from './authorization.ts'
 import type { Definitions } from './collections.ts'
 import { checkBounds, checkLists } from './pipeline-rules.ts'
-import { checkBody, incomplete, missingDefinition, optionalName, optionalTextField, refusal, sendText } from './requests.ts'
+import {
+  checkBody,
+  checkSameId,
+  incomplete,
+  keyIn,
+  missingDefinition,
+  optionalName,
+  optionalTextField,
+  refusal,
+  sendStored,
+  storedAt,
+} from './requests.ts'
 
 export const TemplateFields = PipelineTemplate.extend({ id: optionalName, tag: optionalName, source: optionalTextField })
 
@@ -22,15 +33,13 @@ export function templateRoutes(app: FastifyInstance, definitions: Definitions): 
   app.get('/pipelineTemplates', (request) => inScopes(request, templates.all()))
 
   app.get('/pipelineTemplates/:id', (request, reply) => {
-    const key = foldName(pathValue(request, 'id'))
-    checkTemplateReader(request, templates.get(key) ?? {})
-    return sendText(reply, templates.text(key), `pipeline template "${pathValue(request, 'id')}"`)
+    checkTemplateReader(request, templates.get(keyIn(request)) ?? {})
+    return sendStored(reply, 'id', templates, 'pipeline template')
   })
 
   app.get('/pipelineTemplates/:id/dependentPipelines', (request) => {
     const id = pathValue(request, 'id')
-    const ids = queryFlag(request, 'recursive') ? [id, ...descendantsOf(definitions, id)] : [id]
-    return pipelinesUsing(definitions, ids)
+    return pipelinesUsing(definitions, [id, ...(queryFlag(request, 'recursive') ? descendantsOf(definitions, id) : [])])
   })
 
   app.post('/pipelineTemplates', async (request) => {
@@ -45,22 +54,7 @@ export function templateRoutes(app: FastifyInstance, definitions: Definitions): 
     })
   })
 
-  app.put('/pipelineTemplates/:id', (request) => {
-    const sent = checkBody(TemplateFields, request.body)
-    checkTemplateBounds(definitions, sent)
-    checkTemplateName(sent)
-    const id = pathValue(request, 'id')
-    if (foldName(sent.id ?? '') !== foldName(id))
-      throw refusal(`The id in the body, "${sent.id ?? ''}", is not that of the path, "${id}".`)
-    return write(() => {
-      const stored = templates.get(foldName(id))
-      if (stored === undefined) throw missingDefinition(`pipeline template "${id}"`)
-      const body = withSecretsOf(definitions, sent, [id])
-      checkTemplateWriter(request, [body, stored])
-      checkTemplateTriggers(request, body)
-      return templates.put(foldName(id), body, userOf(request))
-    })
-  })
+  app.put('/pipelineTemplates/:id', (request) => update(definitions, request))
 
   app.delete('/pipelineTemplates/:id', async (request) => {
     const id = pathValue(request, 'id')
@@ -71,6 +65,22 @@ export function templateRoutes(app: FastifyInstance, definitions: Definitions): 
       if (heirs.length > 0) throw refusal(`The template "${id}" is extended by: ${heirs.join(', ')}.`)
       if (!templates.remove(foldName(id))) throw missingDefinition(`pipeline template "${id}"`)
     })
+  })
+}
+
+function update(definitions: Definitions, request: FastifyRequest): JsonObject {
+  const { templates, write } = definitions
+  const sent = checkBody(TemplateFields, request.body)
+  checkTemplateBounds(definitions, sent)
+  checkTemplateName(sent)
+  const id = pathValue(request, 'id')
+  checkSameId(sent.id ?? '', id)
+  return write(() => {
+    const stored = storedAt(request, 'id', templates, 'pipeline template')
+    const body = withSecretsOf(definitions, sent, [id])
+    checkTemplateWriter(request, [body, stored])
+    checkTemplateTriggers(request, body)
+    return templates.put(foldName(id), body, userOf(request))
   })
 }
 

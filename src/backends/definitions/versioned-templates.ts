@@ -8,11 +8,11 @@ import { pipelineOf } from '../../pipeline-templates/inheritance.ts'
 import { undecorated } from '../../pipeline-templates/references.ts'
 import { userOf } from '../backend.ts'
 import { shownTo } from '../pipelines/trigger-secrets.ts'
-import { pathValue, queryValues } from '../requests/request-values.ts'
+import { pathValue, queryValue } from '../requests/request-values.ts'
 import { foldName } from '../stores/document-store.ts'
 import { checkTemplateReader, checkTemplateTriggers, checkTemplateWriter } from './authorization.ts'
 import type { Definitions } from './collections.ts'
-import { checkBody, missingDefinition, refusal } from './requests.ts'
+import { checkBody, checkSameId, missingDefinition, refusal } from './requests.ts'
 import { checkStages } from './runnable-stages.ts'
 import {
   checkTemplateBounds,
@@ -30,7 +30,12 @@ import { checkTriggers } from './usable-triggers.ts'
 const tags = ['latest', 'stable', 'unstable', 'experimental', 'test', 'canary']
 
 export function versionedTemplateRoutes(app: FastifyInstance, definitions: Definitions): void {
-  const { templates, write } = definitions
+  versionedTemplateReads(app, definitions)
+  versionedTemplateWrites(app, definitions)
+}
+
+function versionedTemplateReads(app: FastifyInstance, definitions: Definitions): void {
+  const { templates } = definitions
 
   app.get('/v2/pipelineTemplates', (request) => inScopes(request, templates.all()))
 
@@ -56,39 +61,26 @@ export function versionedTemplateRoutes(app: FastifyInstance, definitions: Defin
     // Without tag or digest, pipelines that use any version depend on the template.
     return pipelinesUsing(definitions, [id], undecorated(id) === id ? undecorated : undefined)
   })
+}
+
+function versionedTemplateWrites(app: FastifyInstance, definitions: Definitions): void {
+  const { templates, write } = definitions
 
   app.post('/v2/pipelineTemplates', async (request) => {
-    const sent = checkBody(TemplateFields, request.body)
-    const id = undecorated(checkTemplateId(sent))
-    // A version of another tag comes from one that was read.
-    const body = withSecretsOf(definitions, sent, versionIds(id))
-    await checkTemplatePipeline(definitions, body)
-    const tag = checkTag(queryValues(request, 'tag')[0] || body.tag || undefined)
-    write(() => {
-      if (templates.has(foldName(versionId(id, tag))))
-        throw refusal(`The pipeline template "${versionId(id, tag)}" exists already.`)
-      checkTemplateWriter(request, [body, ...versionsOf(definitions, id)])
-      checkTemplateTriggers(request, body)
-      saveVersion(definitions, { ...body, id }, tag, userOf(request))
+    const id = undecorated(checkTemplateId(checkBody(TemplateFields, request.body)))
+    await save(definitions, request, id, (tag) => {
+      if (!templates.has(foldName(versionId(id, tag)))) return
+      throw refusal(`The pipeline template "${versionId(id, tag)}" exists already.`)
     })
   })
 
-  app.put('/v2/pipelineTemplates/:id', async (request) => {
+  app.put('/v2/pipelineTemplates/:id', (request) => {
     const sent = checkBody(TemplateFields, request.body)
     const id = undecorated(pathValue(request, 'id'))
     checkTemplateName(sent)
-    const body = withSecretsOf(definitions, sent, versionIds(id))
-    await checkTemplatePipeline(definitions, body)
-    if (body.id != null && foldName(undecorated(body.id)) !== foldName(id)) {
-      throw refusal(`The id in the body, "${body.id}", is not that of the path, "${id}".`)
-    }
-    const tag = checkTag(queryValues(request, 'tag')[0] || body.tag || undefined)
-    return write(() => {
-      const versions = versionsOf(definitions, id)
+    if (sent.id != null) checkSameId(undecorated(sent.id), id)
+    return save(definitions, request, id, (_tag, versions) => {
       if (versions.length === 0) throw missingDefinition(`pipeline template "${id}"`)
-      checkTemplateWriter(request, [body, ...versions])
-      checkTemplateTriggers(request, body)
-      return saveVersion(definitions, { ...body, id }, tag, userOf(request))
     })
   })
 
@@ -99,6 +91,26 @@ export function versionedTemplateRoutes(app: FastifyInstance, definitions: Defin
       checkUnused(definitions, [id])
       if (!templates.remove(foldName(id))) throw missingDefinition(`pipeline template "${id}"`)
     })
+  })
+}
+
+/** @param checkVersions Refuses what the stored versions do not allow. */
+async function save(
+  definitions: Definitions,
+  request: FastifyRequest,
+  id: string,
+  checkVersions: (tag: string | undefined, versions: readonly JsonObject[]) => void,
+): Promise<JsonObject> {
+  // A version of another tag comes from one that was read.
+  const body = withSecretsOf(definitions, checkBody(TemplateFields, request.body), versionIds(id))
+  await checkTemplatePipeline(definitions, body)
+  const tag = checkTag(queryValue(request, 'tag') || body.tag || undefined)
+  return definitions.write(() => {
+    const versions = versionsOf(definitions, id)
+    checkVersions(tag, versions)
+    checkTemplateWriter(request, [body, ...versions])
+    checkTemplateTriggers(request, body)
+    return saveVersion(definitions, { ...body, id }, tag, userOf(request))
   })
 }
 
@@ -151,8 +163,8 @@ function checkTag(tag: string | undefined): string | undefined {
 /** The version that a path asks for with `tag` or `digest`. */
 function versionOf(request: FastifyRequest): string {
   const id = pathValue(request, 'id')
-  const tag = queryValues(request, 'tag')[0] || undefined
-  const digest = queryValues(request, 'digest')[0] || undefined
+  const tag = queryValue(request, 'tag') || undefined
+  const digest = queryValue(request, 'digest') || undefined
   if (tag !== undefined && digest !== undefined) throw refusal('Ask for a template by "tag" or by "digest", not by both.')
   return digest === undefined ? versionId(id, checkTag(tag)) : `${id}@sha256:${digest}`
 }

@@ -34,7 +34,7 @@ export const documentMigrations = [
 export interface Collection {
   readonly kind: string
   /** Under what the document is found besides its key; both folded by `foldName`. */
-  place(document: JsonObject): { application?: string; name?: string }
+  place?(document: JsonObject): { application?: string; name?: string }
   /** The fields that tell when the document was written. */
   stamp(modifiedMs: number): JsonObject
   /** `createTs` of a document that is written for the first time; it stays, whatever clients send. */
@@ -206,7 +206,7 @@ export class DocumentStore {
 
   #write(key: string, document: JsonObject, modifiedMs: number, text: string): void {
     this.#writes++
-    const { application, name } = this.#collection.place(document)
+    const { application, name } = this.#collection.place?.(document) ?? {}
     this.#statements.write.run(this.#collection.kind, key, application ?? null, name ?? null, modifiedMs, text)
   }
 }
