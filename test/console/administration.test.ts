@@ -407,7 +407,7 @@ test('an administrator works at the console', { timeout: 900_000 }, async (t) =>
     await open(`executions/${execution}`)
     await page.getByRole('heading', { name: 'Your login has ended' }).waitFor()
     await click('button', 'Try again')
-    assert.match(await page.title(), /^ship␣202e/)
+    await waitUntil(async () => /^ship␣202e/.test(await page.title()), 'the title of the run')
     assert.equal(await page.locator('.banner .plain-text').first().textContent(), 'See https://x.example/ first')
     await page.getByText('Program: exit code 1').waitFor()
     await waitUntil(async () => streams > 1, 'the stream that was refused')
