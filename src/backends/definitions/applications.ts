@@ -28,7 +28,7 @@ import {
   sendTexts,
   storedAt,
 } from './requests.ts'
-import { containment } from './search.ts'
+import { compare, containment } from './search.ts'
 
 const time = z.union([z.string(), z.number()]).nullish()
 
@@ -196,7 +196,7 @@ function save(
 /** All applications by name, as they are stored: thousands of them are not parsed to be written again. */
 async function writeAll({ applications, permissions }: Definitions, count: number | undefined): Promise<string[]> {
   const all = [...(await applications.textsByKey())].map(([key, text]) => ({ key, text, name: key.toUpperCase() }))
-  all.sort((one, other) => compareText(one.name, other.name))
+  all.sort((one, other) => compare(one.name, other.name))
   const restrictions = await permissions.textsByKey()
   return flatMapInTurns(all.slice(0, count), ({ key, text }) => {
     const record = restrictions.get(key)
@@ -260,7 +260,7 @@ async function search(definitions: Definitions, filters: readonly Filter[], coun
     const score = closeness(application, filters)
     return score === undefined ? [] : [{ application, score }]
   })
-  found.sort((a, b) => b.score - a.score || compareText(String(a.application['name']), String(b.application['name'])))
+  found.sort((a, b) => b.score - a.score || compare(String(a.application['name']), String(b.application['name'])))
   return flatMapInTurns(found.slice(0, count), ({ application }) => [formatJson(withPermissions(definitions, application))])
 }
 
@@ -275,8 +275,4 @@ function closeness(application: JsonObject, filters: readonly Filter[]): number 
     total += match
   }
   return total
-}
-
-function compareText(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0
 }

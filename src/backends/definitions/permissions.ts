@@ -3,6 +3,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { formatJson } from '../../json/json.ts'
 import type { JsonObject } from '../../json/values.ts'
 import { userOf } from '../backend.ts'
+import { toPermissions } from '../permissions/authorizations.ts'
 import { pathValue } from '../requests/request-values.ts'
 import { PermissionFields } from '../rights/application-permissions.ts'
 import { foldName, parseDocument } from '../stores/document-store.ts'
@@ -68,7 +69,8 @@ async function save(definitions: Definitions, request: FastifyRequest, name: str
   if (foldName(given) !== key) throw refusal(`The name in the body, "${given}", is not that of the path, "${name}".`)
   const stored = permissions.get(key)
   if (stored === undefined && !applications.has(key)) checkNewName(name)
-  const record = { name: given, permissions: grantedBy(body) }
+  const legacy = body.requiredGroupMembership
+  const record = { name: given, permissions: toPermissions(body.permissions ?? { READ: legacy, WRITE: legacy }) }
   const saved = definitions.write(() => permissions.put(key, record, userOf(request)))
   await refreshRoles(definitions, [...rolesOf(stored), ...rolesOf(record)])
   return saved
@@ -90,18 +92,6 @@ function isFresh({ applications, permissions }: Definitions, request: FastifyReq
   const key = foldName(name)
   const user = writerAccessOf(request)?.user
   return user !== undefined && !permissions.has(key) && applications.get(key)?.['lastModifiedBy'] === user
-}
-
-/** Roles are compared trimmed and in lower case; an authorization without roles vanishes. */
-function grantedBy(body: PermissionFields): RolesByRight {
-  const legacy = body.requiredGroupMembership ?? []
-  const sent = body.permissions ?? { READ: legacy, WRITE: legacy }
-  const granted: RolesByRight = {}
-  for (const [authorization, names] of Object.entries(sent)) {
-    const kept = new Set((names ?? []).map((role) => role.trim().toLowerCase()).filter((role) => role !== ''))
-    if (kept.size > 0) granted[authorization] = [...kept]
-  }
-  return granted
 }
 
 function rolesOf(record: JsonObject | undefined): string[] {

@@ -8,6 +8,7 @@ import { type DocumentStore, foldName } from '../stores/document-store.ts'
 import { checkWriter, writerAccessOf } from './authorization.ts'
 import type { Definitions } from './collections.ts'
 import { checkBody, incomplete, missingDefinition, nameText, optionalTextField, refusal } from './requests.ts'
+import { compare } from './search.ts'
 
 /** Those with an index first, by index; ties and the others by name ignoring case, or by id when there is no name. */
 export function inOrder(pipelines: readonly JsonObject[]): JsonObject[] {
@@ -23,10 +24,6 @@ export function inOrder(pipelines: readonly JsonObject[]): JsonObject[] {
 /** Numbers them 0..n-1 in the answer: clients save a list again that has gaps. */
 export function reindexed(pipelines: readonly JsonObject[]): JsonObject[] {
   return pipelines.map((pipeline, index) => ({ ...pipeline, index }))
-}
-
-function compare(a: number | string, b: number | string): number {
-  return a < b ? -1 : a > b ? 1 : 0
 }
 
 const ReorderFields = z.looseObject({ application: optionalTextField, idsToIndices: z.record(z.string(), z.int()).nullish() })

@@ -65,6 +65,17 @@ export function refusal(message: string, errors?: string[]): BackendError {
   return new BackendError(400, message, { exception: 'InvalidRequest', ...(errors === undefined ? {} : { errors }) })
 }
 
+/** Why a judge of this process refuses something; undefined when it does not. */
+export function refusalOf(judge: () => void): string | undefined {
+  try {
+    judge()
+    return undefined
+  } catch (error) {
+    if (!(error instanceof BackendError)) throw error
+    return error.message
+  }
+}
+
 export function missingDefinition(what: string): BackendError {
   return new BackendError(404, `There is no ${what}.`, { exception: 'NotFound' })
 }

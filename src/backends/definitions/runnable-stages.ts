@@ -1,11 +1,10 @@
 /** Checks of stages that the embedded engine could not run, by their types and references. */
 import { isTrue, type JsonObject, objectsOf } from '../../json/values.ts'
-import { BackendError } from '../backend.ts'
 import { describeFieldProblems } from '../orchestration/stages/described-fields.ts'
 import { describeUnknownTypes, typesRunElsewhere } from '../orchestration/stages/unknown-types.ts'
 import { checkGraph, referencedStages } from '../orchestration/submission/references.ts'
 import type { Definitions } from './collections.ts'
-import { refusal } from './requests.ts'
+import { refusal, refusalOf } from './requests.ts'
 
 /**
  * Refuses stages of types that do not exist, references that would keep every run from starting, and values that their types
@@ -17,7 +16,7 @@ import { refusal } from './requests.ts'
 export function checkStages({ context, stageTypes }: Definitions, definition: JsonObject): void {
   if (!context.isEmbedded('orca') || isTrue(definition['disabled']) || definition['type'] === 'templatedPipeline') return
   const stages = objectsOf(definition['stages'])
-  const problem = describeUnknownTypes(stages, stageTypes) ?? describeGraphProblem(stages)
+  const problem = describeUnknownTypes(stages, stageTypes) ?? refusalOf(() => checkGraph(referencedStages(stages)))
   if (problem !== undefined) throw refusal(problem, [problem])
   // In one text: clients show the first error of the task that saves.
   const wrong = describeFieldProblems(stages, stageTypes, 'save').join(' ')
@@ -26,15 +25,4 @@ export function checkStages({ context, stageTypes }: Definitions, definition: Js
   if (elsewhere.length === 0) return
   const { application, name } = definition
   context.log.warn({ application, name, types: elsewhere }, 'a saved pipeline has stages that the embedded engine cannot run')
-}
-
-/** By the judge of a start. */
-function describeGraphProblem(stages: readonly JsonObject[]): string | undefined {
-  try {
-    checkGraph(referencedStages(stages))
-    return undefined
-  } catch (error) {
-    if (!(error instanceof BackendError)) throw error
-    return error.message
-  }
 }

@@ -1,4 +1,8 @@
-/** Ranking of search results. */
+/** Order of lists, and ranking of search results. */
+
+export function compare(a: number | string, b: number | string): number {
+  return a < b ? -1 : a > b ? 1 : 0
+}
 
 /** Keeps what has a closeness, the closest first; equally close ones stay in their order. */
 export function rankByCloseness<T>(found: readonly T[], closeness: (one: T) => number | undefined): T[] {

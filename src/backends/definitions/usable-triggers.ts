@@ -2,12 +2,11 @@
 
 import { isTrue, type JsonObject, objectsOf, textsOf } from '../../json/values.ts'
 import { describeChoice } from '../../names/edit-distance.ts'
-import { BackendError } from '../backend.ts'
 import { validateCron } from '../events/cron/validation.ts'
 import { triggerTypes } from '../events/kinds/all.ts'
 import { completionWords } from '../orchestration/statuses.ts'
 import type { Definitions } from './collections.ts'
-import { optionalFlagField, refusal } from './requests.ts'
+import { optionalFlagField, refusal, refusalOf } from './requests.ts'
 
 /** A type of Spinnaker's UI that no embedded service fires. */
 const firedElsewhere = 'wercker'
@@ -42,13 +41,8 @@ function describeProblem(trigger: JsonObject): string | undefined {
 /** By the judge of `GET /cron/validate`. */
 function describeCronProblem(expression: string): string | undefined {
   if (expression.trim() === '' || isExpression(expression)) return undefined
-  try {
-    validateCron(expression)
-    return undefined
-  } catch (error) {
-    if (!(error instanceof BackendError)) throw error
-    return ` (cron): ${error.message}`
-  }
+  const problem = refusalOf(() => validateCron(expression))
+  return problem === undefined ? undefined : ` (cron): ${problem}`
 }
 
 function describeStatusProblem(statuses: readonly string[]): string | undefined {

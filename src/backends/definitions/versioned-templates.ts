@@ -14,6 +14,7 @@ import { checkTemplateReader, checkTemplateTriggers, checkTemplateWriter } from 
 import type { Definitions } from './collections.ts'
 import { checkBody, checkSameId, missingDefinition, refusal } from './requests.ts'
 import { checkStages } from './runnable-stages.ts'
+import { compare } from './search.ts'
 import {
   checkTemplateBounds,
   checkTemplateId,
@@ -142,7 +143,7 @@ function saveVersion({ templates }: Definitions, template: JsonObject, tag: stri
 function sorted(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sorted)
   if (!isObject(value)) return value
-  const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0))
+  const entries = Object.entries(value).sort(([a], [b]) => compare(a, b))
   return Object.fromEntries(entries.map(([key, one]) => [key, sorted(one)]))
 }
 

@@ -6,6 +6,7 @@ import { inTransaction } from '../../storage/database.ts'
 import { type Backend, type BackendContext, BackendError, type Caller, type OpenBackend, trustedCallerOf } from '../backend.ts'
 import { EffectivePipelines } from '../pipelines/effective-pipelines.ts'
 import { acceptBytes } from '../requests/accept-bodies.ts'
+import { pathValue } from '../requests/request-values.ts'
 import { WorkLine } from '../stores/in-turns.ts'
 import { CronScheduler, cronMigrations } from './cron/scheduler.ts'
 import { validateWithTimes } from './cron/validation.ts'
@@ -56,34 +57,11 @@ function openEvents(context: BackendContext, pauses: EventPauses): OpenBackend {
     for (const one of stored) starts.send(one)
   }
 
-  async function handleWebhook(request: FastifyRequest, type: string, source: string, body: JsonObject): Promise<WebhookAnswer> {
-    const raw = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0)
-    const event = toWebhookEvent({ type, source, headers: headersOf(request), raw, body })
-    if (event === undefined) return { eventProcessed: false, eventId: null }
-    const caller = trustedCallerOf(request)
-    checkSender(context, event, caller)
-    await handle(event, caller)
-    return { eventProcessed: true, eventId: event.id }
-  }
-
   return {
     routes(app) {
       acceptBytes(app, context.settings, maxStoredJsonDepth)
       mountLists(app, context)
-      app.post('/', async (request, reply) => {
-        await handle(toEvent(parseBody(request.body)), trustedCallerOf(request))
-        return reply.code(200).send()
-      })
-      app.post<{ Params: { source: string } }>('/webhooks/cdevents/:source', (request) =>
-        handleWebhook(request, 'cdevents', request.params.source, cloudEventData(headersOf(request))),
-      )
-      app.post<{ Params: { type: string; source: string } }>('/webhooks/:type/:source', (request) =>
-        handleWebhook(request, request.params.type, request.params.source, parseObject(request.body)),
-      )
-      app.post<{ Params: { type: string } }>('/webhooks/:type', (request) => {
-        const body = parseObject(request.body)
-        return handleWebhook(request, request.params.type, textOf(body['source']) ?? '', body)
-      })
+      mountEvents(app, context, handle)
     },
     start() {
       starts.resume()
@@ -109,10 +87,33 @@ function checkSender({ settings }: BackendContext, { type }: Event, { user = 'an
   throw new BackendError(403, message)
 }
 
-interface WebhookAnswer {
-  /** Whether the event was taken in, not whether it started anything. */
-  eventProcessed: boolean
-  eventId: string | null
+type Handle = (event: Event, caller: Caller) => Promise<void>
+
+function mountEvents(app: FastifyInstance, context: BackendContext, handle: Handle): void {
+  app.post('/', async (request, reply) => {
+    await handle(toEvent(parseBody(request.body)), trustedCallerOf(request))
+    return reply.code(200).send()
+  })
+  const handleWebhook = async (request: FastifyRequest, type: string, source: string, body: JsonObject) => {
+    const raw = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0)
+    const event = toWebhookEvent({ type, source, headers: headersOf(request), raw, body })
+    // It says whether the event was taken in, not whether it started anything.
+    if (event === undefined) return { eventProcessed: false, eventId: null }
+    const caller = trustedCallerOf(request)
+    checkSender(context, event, caller)
+    await handle(event, caller)
+    return { eventProcessed: true, eventId: event.id }
+  }
+  app.post('/webhooks/cdevents/:source', (request) =>
+    handleWebhook(request, 'cdevents', pathValue(request, 'source'), cloudEventData(headersOf(request))),
+  )
+  app.post('/webhooks/:type/:source', (request) =>
+    handleWebhook(request, pathValue(request, 'type'), pathValue(request, 'source'), parseObject(request.body)),
+  )
+  app.post('/webhooks/:type', (request) => {
+    const body = parseObject(request.body)
+    return handleWebhook(request, pathValue(request, 'type'), textOf(body['source']) ?? '', body)
+  })
 }
 
 /** The runs that an event causes. */

@@ -1,7 +1,7 @@
 /** The user of a run that was not started by hand. docs/contracts/events.md#user-of-a-run. */
 import { type JsonObject, textOf } from '../../json/values.ts'
 import type { BackendContext } from '../backend.ts'
-import { type Access, loadAccess, requireAccess } from '../rights/access.ts'
+import type { Access, loadAccess } from '../rights/access.ts'
 
 interface TriggerIdentity {
   /** Headers with which the orchestrator is asked. */
@@ -10,21 +10,12 @@ interface TriggerIdentity {
   access: Access
 }
 
-/** With authorization the trigger's `runAsUser`; otherwise none. While permissions are unavailable, a user without any. */
-export function toIdentity(context: BackendContext, pipeline: JsonObject, trigger: JsonObject): Promise<TriggerIdentity> {
-  return identityWith(loadAccess, context, pipeline, trigger)
-}
-
 /**
- * As `toIdentity`, for events whose sender can send them again.
+ * With authorization the trigger's `runAsUser`; otherwise none.
  *
- * @throws {BackendError} 503 while the permission service cannot be asked
+ * @param load `requireAccess` for events whose sender can send them again, else `loadAccess`
  */
-export function requireIdentity(context: BackendContext, pipeline: JsonObject, trigger: JsonObject): Promise<TriggerIdentity> {
-  return identityWith(requireAccess, context, pipeline, trigger)
-}
-
-async function identityWith(
+export async function toIdentity(
   load: typeof loadAccess,
   context: BackendContext,
   pipeline: JsonObject,

@@ -3,9 +3,10 @@ import { formatJson } from '../../json/json.ts'
 import { isTrue, type JsonObject, textOf, textsOf } from '../../json/values.ts'
 import type { BackendContext } from '../backend.ts'
 import type { EffectivePipeline, EffectivePipelines } from '../pipelines/effective-pipelines.ts'
+import { requireAccess } from '../rights/access.ts'
 import type { Event } from './event.ts'
 import { createPatterns, type Patterns } from './event-patterns.ts'
-import { requireIdentity } from './identity.ts'
+import { toIdentity } from './identity.ts'
 import { triggerKinds } from './kinds/all.ts'
 import type { MatchContext, TriggerKind } from './kinds/kind.ts'
 import { loadTriggeredPipelines } from './pipelines.ts'
@@ -41,7 +42,7 @@ async function startsOf(
   for (const defined of pipeline.triggers) {
     if (!isTrue(defined['enabled']) || !kind.triggerTypes.includes(String(defined['type']))) continue
     if (!kind.concerns(defined, event)) continue
-    const { identity, user, access } = await requireIdentity(context, definition, defined)
+    const { identity, user, access } = await toIdentity(requireAccess, context, definition, defined)
     if (!access.mayOnApplication(textOf(definition['application']) ?? '', 'EXECUTE')) {
       context.log.info(
         { pipeline: definition['id'], trigger: defined['id'], user },

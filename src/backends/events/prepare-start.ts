@@ -5,7 +5,7 @@ import type { CallService } from '../backend.ts'
 import { callInTurns } from '../stores/in-turns.ts'
 import type { Start } from './start.ts'
 
-export interface PreparedStart {
+interface PreparedStart {
   /** `/fail` records an execution that could not be prepared, so that people see why nothing ran. */
   path: '/orchestrate' | '/fail'
   body: JsonObject
@@ -13,18 +13,18 @@ export interface PreparedStart {
 
 const buildTries = 5
 
-type Pause = (ms: number) => Promise<void>
-
-/** @see docs/contracts/events.md#from-event-to-start, steps 8 and 9 */
+/**
+ * @param pause Between two readings of a build
+ * @see docs/contracts/events.md#from-event-to-start, steps 8 and 9
+ */
 export async function prepareStart(
   call: CallService,
   executionId: string,
   start: Start,
-  pause: Pause,
-  buildPauseMs: number,
+  pause: () => Promise<void>,
 ): Promise<PreparedStart> {
   const artifacts = await completeArtifacts(call, start.artifacts)
-  const build = await loadBuild(call, start.trigger, pause, buildPauseMs)
+  const build = await loadBuild(call, start.trigger, pause)
   const { pipeline } = start
   const { notifications, ...trigger } = start.trigger
   const body: JsonObject = {
@@ -35,8 +35,7 @@ export async function prepareStart(
     receivedArtifacts: [...artifacts, ...build.artifacts],
     trigger: { ...trigger, ...(notifications === undefined ? {} : { notifications }), ...build.fields },
   }
-  const mustHaveBuild = trigger['type'] === 'manual'
-  if (mustHaveBuild && build.problems.length > 0) {
+  if (trigger['type'] === 'manual' && build.problems.length > 0) {
     return { path: '/fail', body: { ...body, errorMessage: build.problems.join(' ') } }
   }
   return { path: '/orchestrate', body }
@@ -73,18 +72,18 @@ interface Build {
 }
 
 /** What the build integration knows of the build that the trigger names, if it names one. */
-async function loadBuild(call: CallService, trigger: JsonObject, pause: Pause, pauseMs: number): Promise<Build> {
+async function loadBuild(call: CallService, trigger: JsonObject, pause: () => Promise<void>): Promise<Build> {
   const build: Build = { fields: {}, artifacts: [], problems: [] }
   const host = textOf(trigger['master'])
   const job = textOf(trigger['job'])
   const number = Number(trigger['buildNumber'])
-  if (host === undefined || job === undefined || !isGiven(trigger['buildNumber'])) return build
+  if (host === undefined || job === undefined || (trigger['buildNumber'] ?? '') === '') return build
   if (!Number.isSafeInteger(number)) {
     build.problems.push(`The build number ${JSON.stringify(trigger['buildNumber'])} is not a whole number.`)
     return build
   }
   const read = async (what: string, path: string): Promise<unknown> => {
-    const outcome = await readWithRetry(call, path, pause, pauseMs)
+    const outcome = await readWithRetry(call, path, pause)
     if (outcome.problem !== undefined)
       build.problems.push(`The ${what} of ${job} ${number} on ${host} cannot be read: ${outcome.problem}`)
     return outcome.body
@@ -103,16 +102,11 @@ async function loadBuild(call: CallService, trigger: JsonObject, pause: Pause, p
   return build
 }
 
-function isGiven(buildNumber: unknown): boolean {
-  return buildNumber !== undefined && buildNumber !== null && buildNumber !== ''
-}
-
 /** A clear "no" is not asked again; a service that is down may come back. */
 async function readWithRetry(
   call: CallService,
   path: string,
-  pause: Pause,
-  pauseMs: number,
+  pause: () => Promise<void>,
 ): Promise<{ body?: unknown; problem?: string }> {
   let problem = ''
   for (let attempt = 1; attempt <= buildTries; attempt++) {
@@ -126,7 +120,7 @@ async function readWithRetry(
     } catch {
       problem = 'the build service cannot be reached.'
     }
-    if (attempt < buildTries) await pause(pauseMs)
+    if (attempt < buildTries) await pause()
   }
   return { problem }
 }

@@ -2,7 +2,8 @@
  * Starts of pipelines: stored before the response, then sent until the orchestrator accepts them. A start that fails for good
  * leaves a failed execution with the reason.
  */
-import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import type { StatementSync } from 'node:sqlite'
+import { setTimeout } from 'node:timers/promises'
 import { BackOff } from '../../concurrency/back-off.ts'
 import { formatJson, parseJson } from '../../json/json.ts'
 import { fieldOf, textOf } from '../../json/values.ts'
@@ -66,16 +67,15 @@ export class Starts {
   readonly #fail: StatementSync
   readonly #remove: StatementSync
   readonly #list: StatementSync
-  readonly #timers = new Set<NodeJS.Timeout>()
   readonly #line = new WorkLine(maxSent)
   readonly #parts: SharedPartStore
   readonly #waiting = new Map<string, StoredStart>()
-  #closed = false
+  readonly #closing = new AbortController()
 
   constructor(context: BackendContext, pauses: StartPauses) {
     this.#context = context
     this.#pauses = pauses
-    const db: DatabaseSync = context.db
+    const { db } = context
     this.#parts = new SharedPartStore(db, { prefix: 'events', parse: parseJson, format: formatJson })
     this.#insert = db.prepare('INSERT OR IGNORE INTO events_starts VALUES (?, ?, ?, ?, ?, ?, ?)')
     this.#fail = db.prepare('UPDATE events_starts SET problem = ? WHERE execution_id = ?')
@@ -126,8 +126,11 @@ export class Starts {
   }
 
   close(): void {
-    this.#closed = true
-    for (const timer of this.#timers) clearTimeout(timer)
+    this.#closing.abort()
+  }
+
+  get #closed(): boolean {
+    return this.#closing.signal.aborted
   }
 
   async #carryOut(executionId: string, start: Start): Promise<void> {
@@ -161,8 +164,8 @@ export class Starts {
 
   async #try(executionId: string, start: Start): Promise<StartFailure | undefined> {
     try {
-      const pause = (ms: number) => this.#pause(ms)
-      const { path, body } = await prepareStart(this.#context.call, executionId, start, pause, this.#pauses.buildMs)
+      const pause = () => this.#pause(this.#pauses.buildMs)
+      const { path, body } = await prepareStart(this.#context.call, executionId, start, pause)
       return toFailure(await this.#ask(executionId, start, { method: 'POST', path, body }))
     } catch (error) {
       return { problem: `The orchestrator cannot be reached: ${(error as Error).message}`, isFinal: false }
@@ -214,14 +217,7 @@ export class Starts {
 
   /** Never resolves once the service is closed: what waits is resumed at the next start of the process. */
   #pause(ms: number): Promise<void> {
-    return new Promise((resolve) => {
-      if (this.#closed) return
-      const timer = setTimeout(() => {
-        this.#timers.delete(timer)
-        resolve()
-      }, ms)
-      this.#timers.add(timer)
-    })
+    return setTimeout(ms, undefined, this.#closing).catch(() => new Promise<void>(() => {}))
   }
 }
 

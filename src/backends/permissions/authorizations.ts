@@ -1,19 +1,27 @@
 /** Authorizations on a resource, and the roles that hold them. @see docs/contracts/permissions.md#model */
+import { textsOf } from '../../json/values.ts'
 import type { Authorization } from '../../permissions/permissions.ts'
+import { toRoleNames } from './roles.ts'
 
 export const authorizations = ['READ', 'WRITE', 'EXECUTE', 'CREATE'] as const satisfies readonly Authorization[]
 
 /** Roles that hold each authorization, in lower case; no entry at all means unrestricted. */
 export type RolesByAuthorization = Partial<Record<Authorization, string[]>>
 
+/** Roles as they are compared; an authorization without roles is left out. */
+export function toPermissions(listed: { readonly [A in Authorization]?: unknown }): RolesByAuthorization {
+  const permissions: RolesByAuthorization = {}
+  for (const authorization of authorizations) {
+    const roles = toRoleNames(textsOf(listed[authorization]))
+    if (roles.length > 0) permissions[authorization] = roles
+  }
+  return permissions
+}
+
 /** Every role that one of them names. */
 export function addPermissions(parts: readonly RolesByAuthorization[]): RolesByAuthorization {
-  const sum: RolesByAuthorization = {}
-  for (const authorization of authorizations) {
-    const roles = new Set(parts.flatMap((part) => part[authorization] ?? []))
-    if (roles.size > 0) sum[authorization] = [...roles]
-  }
-  return sum
+  const all = authorizations.map((authorization) => [authorization, parts.flatMap((part) => part[authorization] ?? [])])
+  return toPermissions(Object.fromEntries(all))
 }
 
 /** Without any list all users may do everything; with one, each authorization needs a role of its own list. */

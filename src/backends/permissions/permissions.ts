@@ -55,30 +55,35 @@ function shareWhileUnchanged<T>({ permissionVersion, now }: BackendContext, load
   return () => loadOnce(cache, String(permissionVersion()), load)
 }
 
-function mountViews(app: FastifyInstance, service: Service): void {
+interface Viewed {
+  readonly view: View
+  readonly resources: Resources
+  readonly rules: ViewRules
+}
+
+/** The view of the user whom a path names. */
+function createViews(service: Service): (request: FastifyRequest) => Promise<Viewed> {
   const { context, settings } = service
-  const rules: ViewRules = { ...settings, adminRoles: context.settings.adminRoles }
+  const rules = { ...settings, adminRoles: context.settings.adminRoles }
   const load = shareWhileUnchanged(context, () => loadResources(context, settings))
-  const viewOf = async (request: FastifyRequest): Promise<{ view: View; resources: Resources }> => {
+  return async (request) => {
     const [resources] = await Promise.all([load(), service.sync.ready])
     const name = toUserKey(pathValue(request, 'user'))
-    return { view: toView(name, knownRoles(service, resources, name), resources, rules), resources }
+    return { view: toView(name, knownRoles(service, resources, name), resources, rules), resources, rules }
   }
+}
+
+function mountViews(app: FastifyInstance, service: Service): void {
+  const { settings } = service
+  const viewOf = createViews(service)
 
   app.get('/authorize/:user', async (request) => (await viewOf(request)).view)
 
   app.get('/authorize/:user/:type', async (request) => {
     const type = typeOf(request)
-    const { view, resources } = await viewOf(request)
+    const { view, resources, rules } = await viewOf(request)
     if (type !== 'serviceAccounts' || queryValue(request, 'expand') !== 'true') return view[type]
-    const count = view.serviceAccounts.length
-    // Each is a whole view.
-    if (count > settings.maxExpandedServiceAccounts) {
-      throw new BackendError(
-        400,
-        `The user may use ${count} service accounts; at most ${settings.maxExpandedServiceAccounts} can be expanded.`,
-      )
-    }
+    checkExpandable(view, settings)
     return view.serviceAccounts.map(({ name, memberOf }) =>
       toView(toUserKey(name), mergeRoles(memberOf, [], undefined), resources, rules),
     )
@@ -107,6 +112,14 @@ function mountViews(app: FastifyInstance, service: Service): void {
     if (mayCreate(view, request.body, settings)) return reply.code(200).send()
     throw new BackendError(404, `${view.name} may not create this application.`)
   })
+}
+
+/** Each service account is a whole view. @throws {BackendError} 400 when there are too many */
+function checkExpandable(
+  { serviceAccounts: { length } }: View,
+  { maxExpandedServiceAccounts: most }: PermissionServiceSettings,
+): void {
+  if (length > most) throw new BackendError(400, `The user may use ${length} service accounts; at most ${most} can be expanded.`)
 }
 
 /**

@@ -1,10 +1,10 @@
 /** Resources with permissions: applications, accounts, build services and service accounts. */
-import { isObject, type JsonObject, objectOf, objectsOf, textOf, textsOf } from '../../json/values.ts'
+import { isObject, type JsonObject, objectsOf, textOf, textsOf } from '../../json/values.ts'
 import { type BackendContext, BackendError } from '../backend.ts'
 import { foldName } from '../stores/document-store.ts'
 import { flatMapInTurns } from '../stores/in-turns.ts'
 import { permissionsByRule } from './application-rules.ts'
-import { addPermissions, authorizations, type RolesByAuthorization } from './authorizations.ts'
+import { addPermissions, type RolesByAuthorization, toPermissions } from './authorizations.ts'
 import { toRoleNames } from './roles.ts'
 import type { PermissionServiceSettings } from './settings.ts'
 
@@ -130,17 +130,6 @@ async function loadOptional(
 function toResource(declared: JsonObject): Resource[] {
   const name = textOf(declared['name'])
   if (name === undefined) return []
-  const permissions: RolesByAuthorization = {}
-  const legacy = toRoleNames(textsOf(declared['requiredGroupMembership']))
-  if (isObject(declared['permissions'])) {
-    const given = objectOf(declared['permissions'])
-    for (const authorization of authorizations) {
-      const roles = toRoleNames(textsOf(given[authorization]))
-      if (roles.length > 0) permissions[authorization] = roles
-    }
-  } else if (legacy.length > 0) {
-    permissions.READ = legacy
-    permissions.WRITE = legacy
-  }
-  return [{ name, permissions }]
+  const { permissions, requiredGroupMembership: legacy } = declared
+  return [{ name, permissions: toPermissions(isObject(permissions) ? permissions : { READ: legacy, WRITE: legacy }) }]
 }

@@ -2,7 +2,6 @@
 import { resolve } from 'node:path'
 import { z } from 'zod'
 import { type DirectorySettings, type DirectoryValues, directoryKeys, toDirectorySettings } from '../../directory/settings.ts'
-import type { Authorization } from '../../permissions/permissions.ts'
 import {
   milliseconds,
   off,
@@ -16,7 +15,7 @@ import {
   whole,
 } from '../../settings/setting.ts'
 import { type ApplicationRules, toApplicationRule } from './application-rules.ts'
-import { authorizations, type RolesByAuthorization } from './authorizations.ts'
+import { authorizations, toPermissions } from './authorizations.ts'
 import { toRoleNames } from './roles.ts'
 
 const ldap = 'auth.group-membership.ldap'
@@ -30,16 +29,14 @@ const bulkKeys = [
   'loadUserDNsBatchSize',
 ]
 
-const roles = texts
-
 const Rule = z.strictObject({
   prefix: z.string().min(1).describe('Name of an application, or a prefix and a star: `web-*`.'),
   permissions: z
     .strictObject({
-      READ: roles.describe('Roles that may read.'),
-      WRITE: roles.describe('Roles that may change.'),
-      EXECUTE: roles.describe('Roles that may start pipelines.'),
-      CREATE: roles.describe('Roles that may create it, with `fiat.restrictApplicationCreation`.'),
+      READ: texts.describe('Roles that may read.'),
+      WRITE: texts.describe('Roles that may change.'),
+      EXECUTE: texts.describe('Roles that may start pipelines.'),
+      CREATE: texts.describe('Roles that may create it, with `fiat.restrictApplicationCreation`.'),
     })
     .prefault({})
     .describe('Roles by authorization.'),
@@ -62,7 +59,7 @@ export const permissionServiceKeys = settings(
       syncDelayMs: setting('fiat.write-mode.sync-delay-ms', milliseconds.min(1).default(600_000)).describe(
         'Milliseconds between two refreshes of the roles from a file or a directory for logged-in users.',
       ),
-      accountManagerRoles: setting('fiat.account.manager.roles', roles.transform(toRoleNames)).describe(
+      accountManagerRoles: setting('fiat.account.manager.roles', texts.transform(toRoleNames)).describe(
         'Roles whose members may edit account definitions.',
       ),
       allowAccessToUnknownApplications: setting('fiat.allowAccessToUnknownApplications', on).describe(
@@ -190,15 +187,6 @@ function toApplicationRules({ rules: prefixRules, service }: ServiceValues, repo
     )
   }
   return { rules, strategy }
-}
-
-function toPermissions(listed: Readonly<Record<Authorization, readonly string[]>>): RolesByAuthorization {
-  const permissions: RolesByAuthorization = {}
-  for (const authorization of authorizations) {
-    const named = toRoleNames(listed[authorization])
-    if (named.length > 0) permissions[authorization] = named
-  }
-  return permissions
 }
 
 /** One of some words, in any case, with `-` or `_`. */

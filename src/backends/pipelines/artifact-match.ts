@@ -4,9 +4,8 @@
  * @see docs/contracts/events.md#expected-artifacts; docs/contracts/orchestration.md#expected-artifacts
  */
 import { isObject, type JsonObject, objectOf, textOf } from '../../json/values.ts'
-import { matchesWhole } from '../regex/bounded-regex.ts'
+import { matchesIfValid } from '../regex/bounded-regex.ts'
 import type { Meter } from '../regex/meter.ts'
-import { RegexError } from '../regex/regex-syntax.ts'
 
 /** What is compared; id, provenance and account are not. */
 export const comparedFields = ['type', 'name', 'version', 'location', 'reference'] as const
@@ -27,13 +26,4 @@ function matchesField(pattern: string | undefined, value: unknown, meter: Meter)
   if (pattern === undefined) return true
   if (typeof value !== 'string') return false
   return value === pattern || matchesIfValid(pattern, value, meter)
-}
-
-function matchesIfValid(pattern: string, value: string, meter: Meter): boolean {
-  try {
-    return matchesWhole(pattern, value, meter)
-  } catch (error) {
-    if (error instanceof RegexError && error.kind === 'malformed') return false
-    throw error
-  }
 }

@@ -25,6 +25,16 @@ export function matchesWhole(pattern: string, text: string, meter: Meter): boole
   return matches(pattern, text, meter, { isWhole: true })
 }
 
+/** As `matchesWhole`; what Java would not take for a pattern matches nothing. */
+export function matchesIfValid(pattern: string, text: string, meter: Meter): boolean {
+  try {
+    return matchesWhole(pattern, text, meter)
+  } catch (error) {
+    if (error instanceof RegexError && error.kind === 'malformed') return false
+    throw error
+  }
+}
+
 /** @throws {RegexError} when the pattern cannot be used or takes too long */
 export function occursIn(pattern: string, text: string, meter: Meter): boolean {
   return matches(pattern, text, meter, { isWhole: false })

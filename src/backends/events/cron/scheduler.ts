@@ -5,6 +5,7 @@ import { isTrue, type JsonObject, textOf } from '../../../json/values.ts'
 import { inTransaction } from '../../../storage/database.ts'
 import type { BackendContext } from '../../backend.ts'
 import type { EffectivePipeline, EffectivePipelines } from '../../pipelines/effective-pipelines.ts'
+import { loadAccess } from '../../rights/access.ts'
 import { callInTurns } from '../../stores/in-turns.ts'
 import { toIdentity } from '../identity.ts'
 import { loadFreshPipeline, loadTriggeredPipelines } from '../pipelines.ts'
@@ -223,7 +224,7 @@ export class CronScheduler {
     if (current === undefined) return undefined
     const { parameters, rebake, runAsUser } = current
     const trigger = { type: 'cron', id, enabled: true, cronExpression, parameters, rebake, runAsUser, eventId: randomUUID() }
-    const { identity } = await toIdentity(this.#context, pipeline, trigger)
+    const { identity } = await toIdentity(loadAccess, this.#context, pipeline, trigger)
     return { pipeline, trigger, artifacts: [], identity }
   }
 }

@@ -1,5 +1,5 @@
 /** A kind of trigger: its events, its conditions, and the fields that a run receives. */
-import { fieldOf, type JsonObject } from '../../../json/values.ts'
+import { definedOf, fieldOf, type JsonObject } from '../../../json/values.ts'
 import type { CallService } from '../../backend.ts'
 import type { Event } from '../event.ts'
 import type { Patterns } from '../event-patterns.ts'
@@ -30,7 +30,7 @@ export interface TriggerKind {
 
 /** The fields that there are of those names. */
 export function pick(from: object, names: readonly string[]): JsonObject {
-  return Object.fromEntries(names.map((name) => [name, fieldOf(from, name)]).filter(([, value]) => value !== undefined))
+  return definedOf(Object.fromEntries(names.map((name) => [name, fieldOf(from, name)])))
 }
 
 /** Compares names as most triggers do. */

@@ -1,5 +1,5 @@
 /** Messages of queues, and releases of plug-ins. docs/contracts/events.md#registries-and-messages. */
-import { isObject, type JsonObject, objectOf, objectsOf, textOf } from '../../../json/values.ts'
+import { definedOf, isObject, type JsonObject, objectOf, objectsOf, textOf } from '../../../json/values.ts'
 import { satisfies } from '../constraints.ts'
 import type { Event } from '../event.ts'
 import { pick, sameName, type TriggerKind } from './kind.ts'
@@ -19,7 +19,7 @@ export const messageKinds: TriggerKind[] = [
     fields: (_trigger, event) => ({
       payload: event.payload,
       parameters: objectOf(event.payload['parameters']),
-      ...pickTexts(event.payload, ['link', 'linkText']),
+      ...definedOf({ link: textOf(event.payload['link']), linkText: textOf(event.payload['linkText']) }),
     }),
     artifacts: (event) => objectsOf(messageOf(event)['artifacts']),
   },
@@ -43,8 +43,4 @@ const releaseFields = [
 /** Bridges wrap what they know of the message, apart from its body. */
 function messageOf({ content }: Event): JsonObject {
   return isObject(content['messageDescription']) ? content['messageDescription'] : content
-}
-
-function pickTexts(from: JsonObject, names: string[]): JsonObject {
-  return Object.fromEntries(names.flatMap((name) => (textOf(from[name]) === undefined ? [] : [[name, from[name]]])))
 }
