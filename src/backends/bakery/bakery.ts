@@ -1,7 +1,7 @@
 /** The embedded bakery: image bakes of the providers that bake, as the bakery contract has them. It has no manifest renderer. */
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { fieldOf, type JsonObject, textOf, textsOf } from '../../json/values.ts'
+import { fieldOf, type JsonObject, textOf } from '../../json/values.ts'
 import { describeRefusal, standalone } from '../../settings/standalone.ts'
 import { type Backend, type BackendContext, BackendError, type OpenBackend, trustedCallerOf, userOf } from '../backend.ts'
 import type { Baker, BakeView } from '../infrastructure/baker.ts'
@@ -11,17 +11,6 @@ import type { ProviderType } from '../infrastructure/providers/provider-type.ts'
 import { pathValue, queryValue } from '../requests/request-values.ts'
 import { requireAccess } from '../rights/access.ts'
 import type { BakerySettings } from './settings.ts'
-
-/** Field of the request that must hold the input, by manifest type. */
-const manifestInputs: Record<string, string> = {
-  HELM2: 'inputArtifacts',
-  HELM3: 'inputArtifacts',
-  HELMFILE: 'inputArtifacts',
-  KUSTOMIZE: 'inputArtifact',
-  KUSTOMIZE4: 'inputArtifact',
-  KUSTOMIZE5: 'inputArtifact',
-  CF: 'manifestTemplate',
-}
 
 export const bakeryBackend: Backend = createBakeryBackend(providerTypes)
 
@@ -54,7 +43,6 @@ function openBakery(context: BackendContext, bakers: Bakers): OpenBackend {
       mountOptions(app, bakery?.allowsCommands === true ? bakers : new Map())
       mountBakes(app, bakery, bakers)
       mountLogs(app, context, bakers)
-      app.post('/api/v2/manifest/bake/:type', refuseManifest)
       app.get('/installedPlugins', () => [])
     },
     start: () => bakers.values().forEach((baker) => void baker.start()),
@@ -100,9 +88,9 @@ interface FoundBake {
   readonly provider: string
 }
 
-function findBake(bakers: Bakers, look: (baker: Baker) => BakeView | undefined): FoundBake | undefined {
+function findBake(bakers: Bakers, id: string): FoundBake | undefined {
   for (const [provider, baker] of bakers) {
-    const bake = look(baker)
+    const bake = baker.get(id)
     if (bake !== undefined) return { bake, baker, provider }
   }
   return undefined
@@ -112,7 +100,7 @@ function findBake(bakers: Bakers, look: (baker: Baker) => BakeView | undefined):
 function mountBakes(app: FastifyInstance, settings: BakerySettings | undefined, bakers: Bakers): void {
   const bakerFor = (request: FastifyRequest): Baker => checkProvider(request, settings, bakers)
   const require = (request: FastifyRequest, what: string): FoundBake => {
-    const found = findBake(bakers, (baker) => baker.get(pathValue(request, 'id')))
+    const found = findBake(bakers, pathValue(request, 'id'))
     if (found === undefined) throw new BackendError(400, `${what} ${pathValue(request, 'id')}.`)
     return found
   }
@@ -127,15 +115,6 @@ function mountBakes(app: FastifyInstance, settings: BakerySettings | undefined, 
     })
     return toStatus(bake)
   })
-  app.delete('/api/v1/:region/bake', async (request, reply) => {
-    const removed = await bakerFor(request).remove({
-      region: pathValue(request, 'region'),
-      body: request.body,
-      user: userOf(request),
-    })
-    if (removed === undefined) throw new BackendError(400, 'There is no bake for this request.')
-    return reply.type('text/plain').send(`Deleted the bake with key ${removed.key} and id ${removed.id}.`)
-  })
   app.get('/api/v1/:region/status/:id', (request) => toStatus(require(request, 'There is no bake with status id').bake))
   app.get('/api/v1/:region/bake/:id', (request) => {
     const found = require(request, 'There are no details of a bake with id')
@@ -148,20 +127,14 @@ function mountBakes(app: FastifyInstance, settings: BakerySettings | undefined, 
     await baker.cancel(bake.id)
     return reply.type('text/plain').send(`Cancelled the bake with status id ${bake.id}.`)
   })
-  app.post('/api/v1/bakes/delete-requests', async (request, reply) => {
-    for (const id of textsOf(fieldOf(request.body, 'pipelineExecutionIds'))) {
-      for (const baker of bakers.values()) await baker.removeOfExecution(id)
-    }
-    return reply.code(200).send()
-  })
-  app.get('/status/instance', () => toActivity(bakers))
-  app.get('/status/all', () => ({ instance: 'embedded', instances: { embedded: toActivity(bakers) } }))
 }
 
 /** Logs show the sources and commands of an account: they need READ on it. */
 function mountLogs(app: FastifyInstance, context: BackendContext, bakers: Bakers): void {
-  const send = async (request: FastifyRequest, found: FoundBake | undefined, what: string): Promise<JsonObject> => {
-    if (found === undefined) throw new BackendError(404, `There are no logs of a bake ${what} ${pathValue(request, 'id')}.`)
+  app.get('/api/v1/:region/logs/:id', async (request): Promise<JsonObject> => {
+    const id = pathValue(request, 'id')
+    const found = findBake(bakers, id)
+    if (found === undefined) throw new BackendError(404, `There are no logs of a bake with status id ${id}.`)
     const { bake, baker } = found
     const access = await requireAccess(context, userOf(request))
     if (!access.mayOnAccount(bake.account, 'READ')) throw new BackendError(403, `Access denied to account ${bake.account}.`)
@@ -169,22 +142,6 @@ function mountLogs(app: FastifyInstance, context: BackendContext, bakers: Bakers
     if (logsContent === undefined || logsContent === '')
       throw new BackendError(404, `The bake ${bake.id} has logged nothing yet.`)
     return { logsContent }
-  }
-  app.get('/api/v1/:region/logs/:id', (request) => {
-    const id = pathValue(request, 'id')
-    return send(
-      request,
-      findBake(bakers, (baker) => baker.get(id)),
-      'with status id',
-    )
-  })
-  app.get('/api/v1/:region/logs/image/:id', (request) => {
-    const id = pathValue(request, 'id')
-    return send(
-      request,
-      findBake(bakers, (baker) => baker.ofImage(id)),
-      'that made the image',
-    )
   })
 }
 
@@ -239,28 +196,4 @@ function toDetails({ bake, provider }: FoundBake, region: string): JsonObject {
       uuid: id,
     },
   }
-}
-
-function toActivity(bakers: Bakers): JsonObject {
-  const running = [...bakers.values()].flatMap((baker) => baker.running())
-  return { status: running.length > 0 ? 'RUNNING' : 'IDLE', bakes: running.map(toStatus) }
-}
-
-/** Says what is wrong with the request first, so that it is right by the time a renderer is there. */
-function refuseManifest(request: FastifyRequest): never {
-  const type = pathValue(request, 'type').toUpperCase()
-  const input = fieldOf(manifestInputs, type)
-  if (input === undefined) {
-    const known = Object.keys(manifestInputs).join(', ')
-    throw new BackendError(400, `The manifest type "${pathValue(request, 'type')}" is none of ${known}.`)
-  }
-  const given = fieldOf(request.body, String(input))
-  if (given === undefined || given === null || (Array.isArray(given) && given.length === 0)) {
-    throw new BackendError(400, `A manifest of type ${type} needs "${String(input)}", and the request has none.`)
-  }
-  throw new BackendError(
-    400,
-    `Manifests of type ${type} cannot be rendered here: no renderer is installed. ` +
-      'Connect a bakery (services.rosco.baseUrl) that has one.',
-  )
 }

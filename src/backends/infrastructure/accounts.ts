@@ -3,7 +3,7 @@ import type { FastifyRequest } from 'fastify'
 import { BackendError } from '../backend.ts'
 import { pathValue, queryFlag } from '../requests/request-values.ts'
 import type { Account } from './model.ts'
-import { accessOf, denied, type Infrastructure, type InfrastructureRoute } from './route.ts'
+import type { Infrastructure, InfrastructureRoute } from './route.ts'
 import { toAccountView } from './views.ts'
 
 /** Unfiltered: the permission service reads them to know who may use them. */
@@ -20,13 +20,6 @@ const accountsOfType: InfrastructureRoute['answer'] = (request, { providers, mar
 
 const account: InfrastructureRoute['answer'] = (request, infrastructure) =>
   toAccountView(requireAccount(request, infrastructure), infrastructure.marks, true)
-
-const authorizedAccount: InfrastructureRoute['answer'] = async (request, infrastructure) => {
-  const found = requireAccount(request, infrastructure)
-  const access = await accessOf(request, infrastructure)
-  if (!access.mayOnAccount(found.name, 'WRITE')) throw denied(access, { kind: 'account', name: found.name, right: 'WRITE' })
-  return toAccountView(found, infrastructure.marks, true)
-}
 
 /** @throws {BackendError} 404 */
 function requireAccount(request: FastifyRequest, { providers }: Infrastructure): Account {
@@ -52,7 +45,6 @@ const notStored: InfrastructureRoute['answer'] = () => {
 export const accountRoutes: InfrastructureRoute[] = [
   { method: 'GET', path: '/credentials', answer: accounts },
   { method: 'GET', path: '/credentials/:account', answer: account },
-  { method: 'GET', path: '/credentials/:account/authorized', answer: authorizedAccount },
   { method: 'GET', path: '/credentials/type/:accountType', answer: accountsOfType },
   { method: 'POST', path: '/credentials', answer: notStored },
   { method: 'PUT', path: '/credentials', answer: notStored },

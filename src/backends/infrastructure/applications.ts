@@ -3,7 +3,7 @@ import type { FastifyRequest } from 'fastify'
 import type { ConsoleWish } from '../../agent/console.ts'
 import { formatJson } from '../../json/json.ts'
 import { BackendError } from '../backend.ts'
-import { pathValue, queryFlag, queryValue, queryValues } from '../requests/request-values.ts'
+import { pathValue, queryCount, queryFlag, queryValue, queryValues } from '../requests/request-values.ts'
 import { balancersOfGroups } from './clusters.ts'
 import type { Instance, Job, LoadBalancer, ServerGroup } from './model.ts'
 import {
@@ -143,7 +143,7 @@ function groupOf({ account, region, serverGroup }: Instance, infrastructure: Inf
 
 const console: InfrastructureRoute['answer'] = async (request, infrastructure) => {
   const [account, region, id] = instancePlace(request)
-  const wanted = queryValue(request, 'cloudProvider') ?? queryValue(request, 'provider')
+  const wanted = queryValue(request, 'provider')
   const wish = consoleWish(request)
   for (const provider of infrastructure.providers) {
     if (wanted !== undefined && provider.id !== wanted.toLowerCase()) continue
@@ -158,18 +158,10 @@ const console: InfrastructureRoute['answer'] = async (request, infrastructure) =
 
 /** @throws {BackendError} 400 */
 function consoleWish(request: FastifyRequest): ConsoleWish | undefined {
-  const [tail, offset] = [countIn(request, 'tail'), countIn(request, 'offset')]
+  const [tail, offset] = [queryCount(request, 'tail'), queryCount(request, 'offset')]
   if (tail !== undefined && offset !== undefined) throw new BackendError(400, 'Give either "tail" or "offset", not both.')
   if (tail !== undefined) return { tail }
   return offset === undefined ? undefined : { offset }
-}
-
-function countIn(request: FastifyRequest, name: string): number | undefined {
-  const text = queryValue(request, name)
-  if (text === undefined || text === '') return undefined
-  const count = Number(text)
-  if (!/^\d+$/.test(text) || !Number.isSafeInteger(count)) throw new BackendError(400, `"${name}" must be a whole number from 0.`)
-  return count
 }
 
 const jobs: InfrastructureRoute['answer'] = async (request, infrastructure) => {

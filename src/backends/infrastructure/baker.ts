@@ -12,14 +12,8 @@ export interface Baker {
    */
   request(query: BakeQuery): Promise<BakeView>
   get(id: string): BakeView | undefined
-  /** The newest bake that made the image. */
-  ofImage(image: string): BakeView | undefined
-  running(): readonly BakeView[]
   /** @throws {BackendError} 400 unless it runs */
   cancel(id: string): Promise<void>
-  /** Forgets the bake that equal requests would get, and ends it. @returns it; undefined when there is none */
-  remove(query: Pick<BakeQuery, 'region' | 'body' | 'user'>): Promise<BakeView | undefined>
-  removeOfExecution(execution: string): Promise<void>
   /** Secrets are masked. Undefined while nothing is logged. */
   log(id: string): Promise<string | undefined>
   start(): void
@@ -36,8 +30,6 @@ export interface BakeQuery {
 
 export interface BakeView {
   readonly id: string
-  /** Requests with the same key get this bake; undefined once it is forgotten. */
-  readonly key: string | undefined
   readonly state: 'RUNNING' | 'COMPLETED' | 'CANCELED'
   /** Whose user runs it. */
   readonly account: string

@@ -21,7 +21,6 @@ import {
   namesOf,
   toClusterSummary,
   toClusterView,
-  toImageSummary,
   toLoadBalancerView,
   toServerGroupView,
 } from './views.ts'
@@ -122,18 +121,18 @@ function noCluster(request: FastifyRequest): BackendError {
 const clustersOfName: InfrastructureRoute['answer'] = (request, infrastructure) => {
   const groups = groupsOfCluster(request, infrastructure)
   if (groups.length === 0) throw noCluster(request)
-  return [...Map.groupBy(groups, ({ provider }) => provider).values()].map((each) => viewCluster(request, each, infrastructure))
+  return [...Map.groupBy(groups, ({ provider }) => provider).values()].map((each) => viewCluster(each, infrastructure))
 }
 
 const clusterAtProvider: InfrastructureRoute['answer'] = (request, infrastructure) => {
   const groups = groupsAtProvider(request, infrastructure)
   if (groups.length === 0) throw noCluster(request)
-  return viewCluster(request, groups, infrastructure)
+  return viewCluster(groups, infrastructure)
 }
 
-function viewCluster(request: FastifyRequest, groups: readonly ServerGroup[], infrastructure: Infrastructure): unknown {
+function viewCluster(groups: readonly ServerGroup[], infrastructure: Infrastructure): unknown {
   const balancers = balancersOfGroups(groups, loadBalancersOf(infrastructure))
-  return toClusterView(groups, balancers, infrastructure.context.now(), queryFlag(request, 'expand') ?? true)
+  return toClusterView(groups, balancers, infrastructure.context.now())
 }
 
 /** Those that the server groups name, in their account and region. */
@@ -146,28 +145,6 @@ export function balancersOfGroups(groups: readonly ServerGroup[], balancers: rea
 const clusterBalancers: InfrastructureRoute['answer'] = (request, infrastructure) =>
   balancersOfGroups(groupsAtProvider(request, infrastructure), loadBalancersOf(infrastructure)).map(toLoadBalancerView)
 
-const clusterServerGroups: InfrastructureRoute['answer'] = (request, infrastructure) => {
-  const region = queryValue(request, 'region')
-  const groups = groupsAtProvider(request, infrastructure)
-  if (groups.length === 0) throw noCluster(request)
-  const nowMs = infrastructure.context.now()
-  return groups
-    .filter((group) => region === undefined || group.region === region)
-    .map((group) => toServerGroupView(group, nowMs, queryFlag(request, 'expand') ?? true))
-}
-
-/** With a region one object, without it a list. */
-const clusterServerGroup: InfrastructureRoute['answer'] = (request, infrastructure) => {
-  const region = queryValue(request, 'region')
-  const name = pathValue(request, 'name')
-  const nowMs = infrastructure.context.now()
-  const views = groupsAtProvider(request, infrastructure)
-    .filter((group) => group.name === name && (region === undefined || group.region === region))
-    .map((group) => toServerGroupView(group, nowMs))
-  if (views.length === 0) throw missing(request, 'Server group', 'name', 'account')
-  return region === undefined ? views : views[0]
-}
-
 const scalingActivities: InfrastructureRoute['answer'] = (request, infrastructure) => {
   const region = queryValue(request, 'region')
   if (region === undefined) throw new BackendError(400, 'The query parameter "region" is required.')
@@ -179,26 +156,14 @@ const scalingActivities: InfrastructureRoute['answer'] = (request, infrastructur
   return activities
 }
 
-const target: InfrastructureRoute['answer'] = (request, infrastructure) =>
-  toServerGroupView(requireTarget(request, infrastructure, true), infrastructure.context.now())
-
-const targetSummary: InfrastructureRoute['answer'] = (request, infrastructure) => {
-  const summary = toImageSummary(requireTarget(request, infrastructure, false))
-  const kind = pathValue(request, 'summaryType')
-  if (kind === 'image') return summary
-  if (kind === 'images') return { summaries: [summary] }
-  throw new BackendError(404, `A target has no summary "${kind}"; there are image and images.`)
-}
-
-/** @throws {BackendError} 404 */
-function requireTarget(request: FastifyRequest, infrastructure: Infrastructure, validateOldest: boolean): ServerGroup {
+const target: InfrastructureRoute['answer'] = (request, infrastructure) => {
   const outcome = findTarget(groupsAtProvider(request, infrastructure), {
     target: pathValue(request, 'target'),
     scope: pathValue(request, 'scope'),
     onlyEnabled: queryFlag(request, 'onlyEnabled') ?? false,
-    validateOldest: validateOldest && (queryFlag(request, 'validateOldest') ?? true),
+    validateOldest: queryFlag(request, 'validateOldest') ?? true,
   })
-  if (outcome.kind === 'found') return outcome.group
+  if (outcome.kind === 'found') return toServerGroupView(outcome.group, infrastructure.context.now())
   const place = ['provider', 'account', 'scope', 'cluster'].map((name) => pathValue(request, name)).join('/')
   throw new BackendError(404, `unable to find ${pathValue(request, 'target')} in ${place}: ${outcome.why}`)
 }
@@ -213,14 +178,6 @@ export const clusterRoutes: InfrastructureRoute[] = [
   { method: 'GET', path: cluster, reads, answer: clustersOfName },
   { method: 'GET', path: `${cluster}/:provider`, reads, answer: clusterAtProvider },
   { method: 'GET', path: `${cluster}/:provider/loadBalancers`, reads, answer: clusterBalancers },
-  { method: 'GET', path: `${cluster}/:provider/serverGroups`, reads, answer: clusterServerGroups },
-  { method: 'GET', path: `${cluster}/:provider/serverGroups/:name`, reads, answer: clusterServerGroup },
   { method: 'GET', path: `${cluster}/:provider/serverGroups/:name/scalingActivities`, reads, answer: scalingActivities },
   { method: 'GET', path: `${cluster}/:provider/:scope/serverGroups/target/:target`, reads, answer: target },
-  {
-    method: 'GET',
-    path: `${cluster}/:provider/:scope/serverGroups/target/:target/:summaryType`,
-    reads,
-    answer: targetSummary,
-  },
 ]

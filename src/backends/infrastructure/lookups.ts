@@ -48,8 +48,6 @@ const descriptions: InfrastructureRoute['answer'] = (_request, { types }) =>
 export const lookupRoutes: InfrastructureRoute[] = [
   { method: 'GET', path: '/networks', answer: networksByProvider },
   { method: 'GET', path: '/networks/:provider', answer: ofOne('networks') },
-  { method: 'GET', path: '/vpcs', answer: ofAll('networks') },
-  { method: 'GET', path: '/subnets', answer: ofAll('subnets') },
   { method: 'GET', path: '/subnets/:provider', answer: ofOne('subnets') },
   { method: 'GET', path: '/instanceTypes', answer: ofAll('instanceTypes') },
   { method: 'GET', path: '/certificates', answer: ofAll('certificates') },

@@ -1,6 +1,6 @@
 /** Operations change infrastructure and are followed as tasks: docs/contracts/infrastructure.md#operations. */
 import type { FastifyRequest } from 'fastify'
-import { isObject, type JsonObject, objectsOf, textOf } from '../../json/values.ts'
+import { isObject, type JsonObject, objectOf, objectsOf, textOf } from '../../json/values.ts'
 import { describeChoice } from '../../names/edit-distance.ts'
 import { BackendError, trustedCallerOf } from '../backend.ts'
 import { pathValue, queryValue } from '../requests/request-values.ts'
@@ -61,17 +61,13 @@ function validationFailed(errors: readonly string[]): BackendError {
   return new BackendError(400, `Validation Failed: ${errors.join(' ')}`, { errors })
 }
 
-/** A list of one-key objects, name to description; with the name in the path, the description itself. */
+/** A list of one-key objects, name to description. */
 function submittedOperations(request: FastifyRequest): SubmittedOperation[] {
-  const name = pathValue(request, 'operation')
-  const named =
-    name === ''
-      ? objectsOf(request.body).flatMap((operation) => Object.entries(operation).slice(0, 1))
-      : [[name, request.body] as const]
-  return named.map(([key, value]) => {
-    const description = isObject(value) ? value : {}
+  const named = objectsOf(request.body).flatMap((operation) => Object.entries(operation).slice(0, 1))
+  return named.map(([name, value]) => {
+    const description = objectOf(value)
     const provider = pathValue(request, 'provider') || textOf(description['cloudProvider']) || ''
-    return { provider: isGeneral(key) ? '' : provider, name: key, description }
+    return { provider: isGeneral(name) ? '' : provider, name, description }
   })
 }
 
@@ -124,15 +120,6 @@ const task: InfrastructureRoute['answer'] = (request, { tasks }) => {
   return found
 }
 
-const runningTasks: InfrastructureRoute['answer'] = (_request, { tasks }) => tasks.running()
-
-/** Only failures that a second try may mend can be resumed, and no operation here has such. */
-const resume: InfrastructureRoute['answer'] = (request, { tasks }) => {
-  const id = pathValue(request, 'id').replace(/:resume$/, '')
-  if (tasks.view(id) === undefined) throw new BackendError(404, `Task not found (id: ${id})`)
-  throw new BackendError(500, `The task ${id} cannot be resumed: it has not failed in a way that trying again mends.`)
-}
-
 /** Reads are always current here, so a refresh has nothing to do and nothing stays pending. */
 const refreshed: InfrastructureRoute['answer'] = (request) => {
   if (request.body !== undefined && !isObject(request.body)) throw new BackendError(400, 'The body is not a JSON object.')
@@ -141,14 +128,9 @@ const refreshed: InfrastructureRoute['answer'] = (request) => {
 
 export const operationRoutes: InfrastructureRoute[] = [
   { method: 'POST', path: '/ops', answer: submit },
-  { method: 'POST', path: '/ops/:operation', answer: submit },
   { method: 'POST', path: '/:provider/ops', answer: submit },
   { method: 'POST', path: '/judge/:provider', answer: judge },
-  { method: 'POST', path: '/:provider/ops/:operation', answer: submit },
-  { method: 'GET', path: '/task', answer: runningTasks },
   { method: 'GET', path: '/task/:id', answer: task },
-  // Clients send `/task/{id}:resume`; the suffix arrives as part of the id.
-  { method: 'POST', path: '/task/:id', answer: resume },
   { method: 'POST', path: '/cache/:provider/:type', answer: refreshed },
   { method: 'GET', path: '/cache/:provider/:type', answer: none },
 ]

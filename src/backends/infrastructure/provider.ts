@@ -92,6 +92,4 @@ export interface ImageReads {
   tags(account: string, repository: string): string[]
   /** None: there is no such image in the region of the account. */
   details(account: string, region: string, id: string): JsonObject[]
-  /** `{id, name, region, accounts}`, one for each group of accounts that has its own. */
-  byId(id: string): JsonObject[]
 }

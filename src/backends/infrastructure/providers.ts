@@ -104,15 +104,6 @@ const imageDetails: InfrastructureRoute['answer'] = async (request, infrastructu
   return found.flatMap((image) => readableImage(image, access))
 }
 
-const imageById: InfrastructureRoute['answer'] = async (request, infrastructure) => {
-  const found = providerOf(infrastructure, pathValue(request, 'provider'))?.images?.byId(pathValue(request, 'id')) ?? []
-  const access = await accessOf(request, infrastructure)
-  const [image] = found.flatMap((one) => readableImage(one, access))
-  if (image === undefined) throw missing(request, 'Image', 'id', 'provider')
-  const { id, name, region } = image
-  return { id, name, region }
-}
-
 /** No provider here has charts. */
 const noCharts: InfrastructureRoute['answer'] = (request, infrastructure) => {
   throw new BackendError(404, unknownProvider(infrastructure, pathValue(request, 'provider')))
@@ -128,7 +119,6 @@ export const providerRoutes: InfrastructureRoute[] = [
   { method: 'GET', path: '/:provider/loadBalancers', answer: loadBalancers },
   { method: 'GET', path: '/:provider/loadBalancers/:name', answer: loadBalancer },
   { method: 'GET', path: '/:provider/loadBalancers/:account/:region/:name', reads: ['account'], answer: loadBalancerDetails },
-  { method: 'GET', path: '/images/:provider/:id', answer: imageById },
   { method: 'GET', path: '/:provider/images/find', answer: findImages },
   { method: 'GET', path: '/:provider/images/tags', answer: imageTags },
   { method: 'GET', path: '/:provider/images/:account/:region/:id', reads: ['account'], answer: imageDetails },

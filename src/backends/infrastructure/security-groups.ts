@@ -1,7 +1,7 @@
 /** Security groups: by account, provider and region, and the details of one. */
 import type { FastifyRequest } from 'fastify'
 import { BackendError } from '../backend.ts'
-import { pathValue, queryFlag, queryValue } from '../requests/request-values.ts'
+import { pathValue, queryValue } from '../requests/request-values.ts'
 import type { SecurityGroup } from './model.ts'
 import { accessOf, type Infrastructure, type InfrastructureRoute, securityGroupsOf } from './route.ts'
 import { byName, toSecurityGroupSummary, toSecurityGroupView } from './views.ts'
@@ -21,16 +21,6 @@ function nest(groups: readonly SecurityGroup[], [key, ...rest]: readonly Key[]):
   return Object.fromEntries([...grouped].map(([name, each]) => [name, nest(each, rest)]))
 }
 
-const ofAccount: InfrastructureRoute['answer'] = (request, infrastructure) => {
-  const region = queryValue(request, 'region')
-  const groups = groupsOf(request, infrastructure)
-  if (region === undefined) return nest(groups, [({ provider }) => provider, (group) => group.region])
-  return nest(
-    groups.filter((group) => group.region === region),
-    [({ provider }) => provider],
-  )
-}
-
 const ofProvider: InfrastructureRoute['answer'] = (request, infrastructure) => {
   const region = queryValue(request, 'region')
   const groups = groupsOf(request, infrastructure)
@@ -41,31 +31,18 @@ const ofProvider: InfrastructureRoute['answer'] = (request, infrastructure) => {
   )
 }
 
-const named: InfrastructureRoute['answer'] = (request, infrastructure) => {
-  const name = pathValue(request, 'name')
-  return nest(
-    groupsOf(request, infrastructure).filter((group) => group.name === name),
-    [({ region }) => region],
-  )
-}
-
 function groupsOf(request: FastifyRequest, infrastructure: Infrastructure): SecurityGroup[] {
   const account = pathValue(request, 'account')
   const provider = pathValue(request, 'provider').toLowerCase()
-  return securityGroupsOf(infrastructure).filter(
-    (group) => group.account === account && (provider === '' || group.provider === provider),
-  )
+  return securityGroupsOf(infrastructure).filter((group) => group.account === account && group.provider === provider)
 }
 
 const details: InfrastructureRoute['answer'] = (request, infrastructure) => {
   const wanted = pathValue(request, 'name')
   const vpcId = queryValue(request, 'vpcId') ?? '*'
-  const isById = queryFlag(request, 'getById') ?? false
   const found = groupsOf(request, infrastructure).filter(
     (group) =>
-      group.region === pathValue(request, 'region') &&
-      (isById ? group.id : group.name) === wanted &&
-      (vpcId === '*' || (group.vpcId ?? '') === vpcId),
+      group.region === pathValue(request, 'region') && group.name === wanted && (vpcId === '*' || (group.vpcId ?? '') === vpcId),
   )
   const [only] = found
   if (only === undefined || found.length > 1) throw new BackendError(404, `Security group '${wanted}' does not exist`)
@@ -76,8 +53,6 @@ const reads = ['account'] as const
 
 export const securityGroupRoutes: InfrastructureRoute[] = [
   { method: 'GET', path: '/securityGroups', answer: all },
-  { method: 'GET', path: '/securityGroups/:account', reads, answer: ofAccount },
   { method: 'GET', path: '/securityGroups/:account/:provider', reads, answer: ofProvider },
-  { method: 'GET', path: '/securityGroups/:account/:provider/:name', reads, answer: named },
   { method: 'GET', path: '/securityGroups/:account/:provider/:region/:name', reads, answer: details },
 ]

@@ -139,10 +139,6 @@ export class Tasks {
     return row === undefined ? undefined : toView(parseJson(String(row['document'])) as Task)
   }
 
-  running(): JsonObject[] {
-    return this.#statements.running.all().map((row) => toView(parseJson(String(row['document'])) as Task))
-  }
-
   #enqueue(task: Task): void {
     this.#queued.add(task.id)
     const names = this.#orderOf(task)

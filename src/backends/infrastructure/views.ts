@@ -97,16 +97,6 @@ function toImageView({ image }: ServerGroup): JsonObject | undefined {
   return image && { ...image.details, imageId: image.id, name: image.name }
 }
 
-export function toImageSummary(group: ServerGroup): JsonObject {
-  return {
-    serverGroupName: group.name,
-    imageId: group.image?.id,
-    imageName: group.image?.name,
-    image: toImageView(group),
-    buildInfo: group.buildInfo,
-  }
-}
-
 function toInstanceSummary(instance: Instance, nowMs: number): JsonObject {
   return {
     id: instance.id,
@@ -168,13 +158,7 @@ export function toClusterSummary(groups: readonly ServerGroup[]): JsonObject {
   }
 }
 
-/** @param isExpanded Without it, server groups come without their instances */
-export function toClusterView(
-  groups: readonly ServerGroup[],
-  loadBalancers: readonly LoadBalancer[],
-  nowMs: number,
-  isExpanded: boolean,
-): JsonObject {
+export function toClusterView(groups: readonly ServerGroup[], loadBalancers: readonly LoadBalancer[], nowMs: number): JsonObject {
   const [first] = groups as readonly [ServerGroup]
   return {
     name: first.moniker.cluster,
@@ -182,7 +166,7 @@ export function toClusterView(
     type: first.provider,
     application: first.moniker.app,
     moniker: clusterMoniker(first),
-    serverGroups: groups.map((group) => toServerGroupView(group, nowMs, isExpanded)),
+    serverGroups: groups.map((group) => toServerGroupView(group, nowMs)),
     loadBalancers: loadBalancers.map(toLoadBalancerView),
     targetGroups: [],
   }

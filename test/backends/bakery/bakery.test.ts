@@ -32,14 +32,9 @@ const answers: [scenario: number, method: string, path: string, body: unknown, s
   [17, 'POST', '/api/v1/global/bake?rebake=1', { cloud_provider_type: 'zzz' }, 400, /"zzz"/],
   [18, 'POST', '/api/v1/global/bake', {}, 400, /"local"/],
   [20, 'GET', '/api/v1/global/logs/unknown', undefined, 404, /unknown/],
-  [20, 'GET', '/api/v1/global/logs/image/unknown', undefined, 404, /unknown/],
   [21, 'GET', '/api/v1/global/status/unknown', undefined, 400, /unknown/],
   [21, 'GET', '/api/v1/global/bake/unknown', undefined, 400, /unknown/],
   [23, 'GET', '/api/v1/global/cancel/unknown', undefined, 400, /unknown/],
-  [29, 'POST', '/api/v2/manifest/bake/FOO', {}, 400, /FOO/],
-  [29, 'POST', '/api/v2/manifest/bake/toString', {}, 400, /toString/],
-  [29, 'POST', '/api/v2/manifest/bake/HELM3', { inputArtifacts: [] }, 400, /inputArtifacts/],
-  [29, 'POST', '/api/v2/manifest/bake/kustomize4', { inputArtifact: {} }, 400, /no renderer/],
 ]
 
 for (const [scenario, method, path, body, status, says] of answers) {
@@ -50,9 +45,3 @@ for (const [scenario, method, path, body, status, says] of answers) {
     assert.match(String((answer.body as Record<string, unknown>)['message']), says)
   })
 }
-
-test('the bakery is idle', async (t) => {
-  const ask = await startBakery(t)
-  assert.deepEqual((await ask('GET', '/status/instance')).body, { status: 'IDLE', bakes: [] })
-  assert.equal((await ask('POST', '/api/v1/bakes/delete-requests', { pipelineExecutionIds: ['a'] })).status, 200)
-})

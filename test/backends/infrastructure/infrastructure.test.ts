@@ -51,9 +51,7 @@ const lists = [
   '/serverGroups?applications=shop',
   '/serverGroups?ids=dev:east:shop-v000',
   '/networks/unknown',
-  '/subnets',
   '/subnets/unknown',
-  '/vpcs',
   '/instanceTypes',
   '/keyPairs',
   '/certificates',
@@ -61,7 +59,6 @@ const lists = [
   '/roles/aws',
   '/storage',
   '/tags?entityType=cluster',
-  '/task',
   '/cache/aws/ServerGroup?id=x',
   '/features/stages',
   '/artifacts/credentials',
@@ -78,9 +75,7 @@ const lists = [
 const maps = [
   '/networks',
   '/securityGroups',
-  '/securityGroups/dev',
   '/securityGroups/dev/aws',
-  '/securityGroups/dev/aws/fw',
   '/applications/none/clusters',
   '/applications/shop/jobs/dev/east/j/out.yml',
 ]
@@ -110,7 +105,6 @@ const missing: [scenario: string, path: string, named: string][] = [
   ['infrastructure-scenario 89: ', '/applications/shop/jobs/dev/east/none', 'account: dev, location: east, id: none'],
   ['infrastructure-scenario 114: ', '/securityGroups/dev/local/east/none', 'none'],
   ['infrastructure-scenario 130: ', '/applications/%3Cscript%3E/serverGroups/dev/east/x-v000', 'x-v000'],
-  ['', '/credentials/nope/authorized', 'nope'],
   ['', '/task/T', 'Task not found (id: T)'],
   ['', '/tags/aws:cluster:a/b:*:*', 'aws:cluster:a/b:*:*'],
   ['', '/manifests/dev/default/deployment%20web', 'deployment web'],
@@ -144,7 +138,6 @@ const refused: [scenario: string, method: string, path: string, body: unknown, s
   ['', 'POST', '/aws/ops?clientRequestId=1', [{ resizeServerGroup: { credentials: 'prod' } }], /"aws" is not known/],
   ['', 'POST', '/ops', [{ resizeServerGroup: { cloudProvider: 'aws' } }], /"aws" is not known/],
   ['', 'POST', '/ops', [{ upsertEntityTags: { cloudProvider: 'aws' } }], /entityRef/],
-  ['', 'POST', '/aws/ops/destroyServerGroup', { region: 'east' }, /destroyServerGroup.*"aws"/],
   ['', 'POST', '/ops', {}, /list of operations/],
   ['', 'POST', '/ops', [null, 7, {}], /list of operations/],
   ['', 'POST', '/credentials', { name: 'a' }, /cannot be stored/],
@@ -159,13 +152,6 @@ for (const [scenario, method, path, body, says] of refused) {
     assert.match(String((answer.body as Record<string, unknown>)['message']), says)
   })
 }
-
-test('resuming an unknown task is 404 and names it', async (t) => {
-  const ask = await startInfrastructure(t)
-  const { status, body } = await ask('POST', '/task/T:resume')
-  assert.equal(status, 404)
-  assert.equal((body as Record<string, unknown>)['message'], 'Task not found (id: T)')
-})
 
 test('a cache refresh is done at once and leaves nothing pending', async (t) => {
   const ask = await startInfrastructure(t)

@@ -238,11 +238,8 @@ async function resizes(infra: TestInfrastructure): Promise<void> {
   await resize(1)
   const { capacity } = await infra.until<Group>(groupPath(name), isUp(1))
   assert.deepEqual({ ...capacity }, { min: 1, max: 1, desired: 1, pinned: true })
-  const refused = await infra.ask('POST', '/local/ops/resizeServerGroup', {
-    ...place,
-    serverGroupName: name,
-    capacity: { min: 3, max: 2 },
-  })
+  const wrong = { ...place, serverGroupName: name, capacity: { min: 3, max: 2 } }
+  const refused = await infra.ask('POST', '/local/ops', [{ resizeServerGroup: wrong }])
   assert.equal(refused.status, 400)
   await infra.succeed({ resizeServerGroup: { ...place, serverGroupName: 'shop-size-v999', capacity: { desired: 1 } } })
   const path = `/applications/shop/clusters/dev/shop-size/local/serverGroups/${name}/scalingActivities?region=east`

@@ -91,8 +91,8 @@ async function startFixture(t: TestContext): Promise<Fixture> {
   const tool = await service('PUT', '/local/images/tool/1', await packImage('1'))
   assert.equal(tool.status, 201, JSON.stringify(tool.body))
   const run: Fixture['run'] = async (account, region, operation, description) => {
-    const content = JSON.stringify({ credentials: account, region, cloudProvider: 'local', ...description })
-    const { status, body } = await service('POST', `/local/ops/${operation}`, content)
+    const content = JSON.stringify([{ [operation]: { credentials: account, region, cloudProvider: 'local', ...description } }])
+    const { status, body } = await service('POST', '/local/ops', content)
     assert.equal(status, 200, JSON.stringify(body))
     const task = await followTask(async (path) => (await service('GET', path)).body, String(body['id']))
     assert.equal((task['status'] as JsonObject)['failed'], false, JSON.stringify(task))

@@ -119,11 +119,6 @@ export function createImageReads(images: ImageStore, settings: LocalSettings): I
       const image = findImage(images, id, account)
       return image === undefined || !hasImage(image, account, region, settings) ? [] : [toView(image, settings)]
     },
-    byId: (id) =>
-      images.named(id).map((image) => {
-        const [region = null] = regionsOf(image, settings)
-        return { id, name: imageNameOf(image), region, accounts: accountsOf(image, settings) }
-      }),
   }
 }
 

@@ -24,6 +24,8 @@ export const bakeMigrations = [
 ] as const
 
 export interface Bake extends BakeView {
+  /** Requests with the same key get this bake; undefined once it is forgotten. */
+  readonly key: string | undefined
   readonly request: BakeRequest
   readonly region: string
   /** Those that get the image; undefined: all. */
@@ -65,15 +67,6 @@ export class BakeStore {
     return this.#statements.running.all().map(toBake)
   }
 
-  ofExecution(execution: string): Bake[] {
-    return this.#statements.ofExecution.all(execution).map(toBake)
-  }
-
-  /** The newest bake that made the image. */
-  ofImage(image: string): Bake | undefined {
-    return this.#statements.ofImage.all(image).map(toBake)[0]
-  }
-
   /** Undefined where nothing was logged yet. */
   logOf(id: string): string | undefined {
     return textOf(this.#statements.log.get(id)?.['log'])
@@ -90,10 +83,6 @@ export class BakeStore {
     this.#statements.setLog.run(log, id)
     this.#statements.trimLogs.run({ removed: removedLog, kept: this.#bounds.logLength })
   }
-
-  remove(id: string): void {
-    this.#statements.remove.run(id)
-  }
 }
 
 function toBake(row: Record<string, unknown>): Bake {
@@ -105,15 +94,12 @@ function prepareStatements(db: DatabaseSync) {
     get: db.prepare('SELECT document FROM bakery_bakes WHERE id = ?'),
     ofKey: db.prepare('SELECT document FROM bakery_bakes WHERE key = ? ORDER BY created_ms DESC LIMIT 1'),
     running: db.prepare("SELECT document FROM bakery_bakes WHERE state = 'RUNNING'"),
-    ofImage: db.prepare('SELECT document FROM bakery_bakes WHERE image = ? ORDER BY created_ms DESC LIMIT 1'),
-    ofExecution: db.prepare('SELECT document FROM bakery_bakes WHERE execution = ?'),
     log: db.prepare('SELECT log FROM bakery_bakes WHERE id = ?'),
     put: db.prepare(
       `INSERT INTO bakery_bakes (id, key, state, image, execution, created_ms, document) VALUES (?, ?, ?, ?, ?, ?, ?)
        ON CONFLICT (id) DO UPDATE SET key = excluded.key, state = excluded.state, image = excluded.image, document = excluded.document`,
     ),
     setLog: db.prepare('UPDATE bakery_bakes SET log = ? WHERE id = ?'),
-    remove: db.prepare('DELETE FROM bakery_bakes WHERE id = ?'),
     trim: db.prepare(
       `DELETE FROM bakery_bakes WHERE id IN (
          SELECT id FROM bakery_bakes WHERE state <> 'RUNNING' AND document ->> 'user' =

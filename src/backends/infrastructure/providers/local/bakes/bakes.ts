@@ -107,14 +107,6 @@ export class Bakes implements Baker {
     return this.#store.get(id)
   }
 
-  ofImage(image: string): Bake | undefined {
-    return this.#store.ofImage(image)
-  }
-
-  running(): readonly Bake[] {
-    return this.#store.running()
-  }
-
   /** Goes on with the bakes that ran when Fairlead ended, and removes what is left of others. */
   start(): void {
     try {
@@ -150,22 +142,6 @@ export class Bakes implements Baker {
     const bake = this.#store.get(id)
     const isCancelled = bake?.state === 'RUNNING' && (await this.#end(bake, 'CANCELED', 'The bake was cancelled.'))
     if (!isCancelled) throw new BackendError(400, `There is no incomplete bake with status id ${id}.`)
-  }
-
-  async remove(query: Pick<BakeQuery, 'region' | 'body' | 'user'>): Promise<Bake | undefined> {
-    const request = parseBakeRequest(query.body)
-    const target = await this.#targetFor(request, query.region, query.user)
-    const key = await this.#keyOf(request, target, query.user)
-    const bake = this.#store.ofKey(key)
-    if (bake !== undefined) await this.#forget(bake)
-    return bake
-  }
-
-  async removeOfExecution(execution: string): Promise<void> {
-    for (const bake of this.#store.ofExecution(execution)) {
-      await this.#forget(bake)
-      this.#store.remove(bake.id)
-    }
   }
 
   async log(id: string): Promise<string | undefined> {
@@ -222,7 +198,7 @@ export class Bakes implements Baker {
 
   /** It stays readable by its id. */
   async #forget(bake: Bake): Promise<void> {
-    const isOver = !(await this.#end(bake, 'CANCELED', 'The bake was cancelled by a new request, or by its removal.'))
+    const isOver = !(await this.#end(bake, 'CANCELED', 'The bake was cancelled by a new request.'))
     const current = this.#store.get(bake.id)
     if (isOver && current !== undefined) this.#store.put({ ...current, key: undefined })
   }

@@ -222,5 +222,4 @@ export const instanceOperations: LocalOperations = {
   disableInstancesInDiscovery,
   registerInstancesWithLoadBalancer,
   deregisterInstancesFromLoadBalancer,
-  terminateInstanceAndDecrementAsg: terminateInstanceAndDecrementServerGroup,
 }
