@@ -10,24 +10,22 @@ import { InfrastructureKeys, toInfrastructureSettings } from '../backends/infras
 import { checkRoleSource } from '../backends/permissions/check-role-source.ts'
 import { permissionServiceKeys, toPermissionServiceSettings } from '../backends/permissions/settings.ts'
 import { BackendKeys, type EmbeddedSettings, toBackendSettings } from '../backends/settings.ts'
-import type { BannerSettings } from '../banners/banners.ts'
-import { type ConsoleSettings, consoleSettings } from '../console/settings.ts'
-import { type DeckPluginSettings, deckPluginKeys, toDeckPluginSettings } from '../deck-plugins/settings.ts'
+import { consoleSettings } from '../console/settings.ts'
+import { deckPluginKeys, toDeckPluginSettings } from '../deck-plugins/settings.ts'
 import { portSettings } from '../http/listening-fault.ts'
 import { type HttpSettings, httpKeys, toHttpSettings } from '../http/settings.ts'
 import { tlsKeys } from '../http/tls/settings.ts'
-import { type IntegrationSettings, integrationKeys, toIntegrationSettings } from '../integrations/settings.ts'
+import { integrationKeys, toIntegrationSettings } from '../integrations/settings.ts'
 import { limitKeys, type RateLimitSettings, toRateLimit } from '../limits/settings.ts'
-import { type LiveSettings, liveSettings } from '../live/settings.ts'
+import { liveSettings } from '../live/settings.ts'
 import { LoginKeys, type LoginSettings, toLoginSettings } from '../login/settings.ts'
 import { hasCertificateHeader, x509Keys } from '../login/x509/settings.ts'
-import type { ApplicationCacheSettings } from '../operations/application-cache.ts'
-import { type OperationSettings, operationKeys, toOperationSettings } from '../operations/settings.ts'
-import { type PermissionSettings, permissionSettings } from '../permissions/settings.ts'
-import { type RedisSettings, redisKeys, toRedisSettings } from '../redis/settings.ts'
-import { type SessionSettings, sessionKeys, toSessionSettings } from '../sessions/settings.ts'
+import { operationKeys, toOperationSettings } from '../operations/settings.ts'
+import { permissionSettings } from '../permissions/settings.ts'
+import { redisKeys, toRedisSettings } from '../redis/settings.ts'
+import { sessionKeys, toSessionSettings } from '../sessions/settings.ts'
 import type { SettingGroup, SettingsReport } from '../settings/setting.ts'
-import { type TelemetrySettings, telemetryKeys, toTelemetrySettings } from '../telemetry/settings.ts'
+import { telemetryKeys, toTelemetrySettings } from '../telemetry/settings.ts'
 import { tracingKeys } from '../telemetry/tracing-settings.ts'
 import { type ConfiguredUpstreams, toConfiguredUpstreams, upstreamKeys } from '../upstreams/settings.ts'
 import { type BindContext, bindKeys, bindSettings } from './bind.ts'
@@ -42,27 +40,7 @@ import { findNearest, findNode } from './tree.ts'
 export { ConfigError, formatProblems, type Problem } from './problems.ts'
 
 /** Settings by capability, in internal names with units; each capability's `settings.ts` maps the keys of Gate. */
-export interface Config {
-  upstreams: ConfiguredUpstreams
-  http: HttpSettings
-  rateLimit: RateLimitSettings
-  sessions: SessionSettings
-  /** Undefined where replicas share nothing. */
-  redis: RedisSettings | undefined
-  login: LoginSettings
-  permissions: PermissionSettings
-  operations: OperationSettings
-  applicationCache: ApplicationCacheSettings
-  banners: BannerSettings
-  console: ConsoleSettings
-  deckPlugins: DeckPluginSettings
-  integrations: IntegrationSettings
-  live: LiveSettings
-  backends: EmbeddedSettings
-  telemetry: TelemetrySettings
-  /** Undefined when nothing is recorded. */
-  audit: AuditSettings | undefined
-}
+export type Config = ReturnType<typeof toConfig>
 
 export interface ConfigPlaces {
   /** Default: the working directory. */
@@ -270,7 +248,7 @@ interface Surroundings {
   profiles: readonly string[]
 }
 
-function toConfig(context: BindContext, notices: string[], { cwd, profiles, ...surroundings }: Surroundings): Config {
+function toConfig(context: BindContext, notices: string[], { cwd, profiles, ...surroundings }: Surroundings) {
   const bind = <Values>(group: SettingGroup<Values>) => bindSettings(group, context)
   bindKeys(SourceKeys, context)
   const report = createReport(context, notices)
@@ -281,11 +259,14 @@ function toConfig(context: BindContext, notices: string[], { cwd, profiles, ...s
   const permissions = bind(permissionSettings)
   const operations = bind(operationKeys)
   const console = bind(consoleSettings)
+  /** Undefined where replicas share nothing. */
   const redis = toRedisSettings(bind(redisKeys), report)
   const sharesRedis = redis !== undefined
-  const { listeners, origin } = http
+  const { listeners, origin, cors } = http
   const loginSurroundings = { standalone, profiles, listeners, origin, sharesRedis }
   const login = toLoginSettings(bindKeys(LoginKeys, context), report, loginSurroundings)
+  const uiUnknown = standalone && !report.isSet('services.deck')
+  const ui = { uiUrl, uiUnknown, uiHostPattern: cors.uiHostPattern, servesConsole: console.enabled }
   const backends = toBackends(context, report, { upstreams, http, cwd })
   const { applicationCache, banners } = operations
   return {
@@ -296,16 +277,7 @@ function toConfig(context: BindContext, notices: string[], { cwd, profiles, ...s
     redis,
     login,
     permissions,
-    operations: toOperationSettings(
-      operations,
-      {
-        uiUrl,
-        uiUnknown: standalone && !report.isSet('services.deck'),
-        uiHostPattern: http.cors.uiHostPattern,
-        servesConsole: console.enabled,
-      },
-      report,
-    ),
+    operations: toOperationSettings(operations, ui, report),
     applicationCache: { ...applicationCache, includedAccounts: upstreams.services.front50.config.includedAccounts },
     banners,
     console,
@@ -314,6 +286,7 @@ function toConfig(context: BindContext, notices: string[], { cwd, profiles, ...s
     live: bind(liveSettings),
     backends,
     telemetry: toTelemetrySettings(bind(telemetryKeys), bind(tracingKeys), report),
+    /** Undefined when nothing is recorded. */
     audit: toAuditSettings(bind(auditKeys), report, { dataDir: backends.dataDir, cwd, sharesRedis }),
   }
 }
@@ -321,7 +294,7 @@ function toConfig(context: BindContext, notices: string[], { cwd, profiles, ...s
 function toBackends(
   context: BindContext,
   report: SettingsReport,
-  { upstreams, http, cwd }: Pick<Config, 'upstreams' | 'http'> & Pick<Surroundings, 'cwd'>,
+  { upstreams, http, cwd }: { upstreams: ConfiguredUpstreams; http: HttpSettings; cwd: string },
 ): EmbeddedSettings {
   const { fiat, clouddriver } = upstreams.services
   const backends = toBackendSettings(bindKeys(BackendKeys, context), report, cwd)

@@ -6,7 +6,7 @@ import { AccountCache } from '../operations/account-cache.ts'
 import { ApplicationCache } from '../operations/application-cache.ts'
 import { openPermissions } from '../permissions/fiat-permissions.ts'
 import { loadServiceAccountNames } from '../permissions/service-accounts.ts'
-import { openSwitches } from '../permissions/switches.ts'
+import { PermissionSwitches } from '../permissions/switches.ts'
 import { openRedis } from '../redis/open-redis.ts'
 import { openSessions } from '../sessions/sessions.ts'
 import type { GatewayContext } from './context.ts'
@@ -52,15 +52,19 @@ export type Stores = Awaited<ReturnType<typeof openStores>>
 export async function openAccess(parts: GatewayContext & Services & Stores) {
   const { config, log, command, metrics, keep, tls, upstreams, loginUpstreams, embedded, redis, sessions, now } = parts
   const { reread } = parts
-  const switches = keep(
-    openSwitches({
-      positions: config.permissions,
-      isExternal: parts.services.fiat?.kind === 'external',
-      reread: reread && (async () => (await reread()).permissions),
-      intervalMs: parts.rereadMs,
-      log,
-    }),
-  )
+  // An external permission service can be switched while the gateway runs.
+  const switchable = config.permissions.refreshable && parts.services.fiat?.kind === 'external'
+  const switches =
+    reread && switchable
+      ? keep(
+          new PermissionSwitches({
+            positions: config.permissions,
+            reread: async () => (await reread()).permissions,
+            intervalMs: parts.rereadMs,
+            log,
+          }),
+        )
+      : undefined
   const permissions = keep(
     openPermissions({
       switches,

@@ -17,7 +17,6 @@ import { fallbackView, parsePermissionView } from './permission-view.ts'
 import type { Authorization, Enforcement, LoginReport, PermissionAnswer, Permissions, PermissionView } from './permissions.ts'
 import { permissionsUnavailable } from './permissions-unavailable.ts'
 import { isGranted } from './rights.ts'
-import { RoleSync } from './role-sync.ts'
 import { loadServiceAccounts } from './service-accounts.ts'
 import type { PermissionSettings } from './settings.ts'
 import type { SwitchPositions } from './switches.ts'
@@ -49,6 +48,8 @@ interface CachedView {
 const reportIntervalMs = 2000
 /** A logout is over for the user before the permission service has taken note of it. */
 const logoutWaitMs = 500
+/** Those who start a synchronisation learn its outcome if it is known this soon. */
+const syncAnswerMs = 700
 
 const always: LoginReport = { call: 'roles', attempts: 1 }
 
@@ -62,7 +63,8 @@ class FiatPermissions implements Permissions {
   readonly #views: ExpiringCache<CachedView>
   readonly #switches: SwitchPositions
   readonly #lookups: ViewLookups
-  readonly #sync: RoleSync
+  readonly #onSynchronised: (outcome: 'done' | 'failed') => void
+  #synchronising: Promise<void> | undefined
   /** Digests of the answers that views were parsed from. */
   readonly #digests = new WeakMap<PermissionView, string>()
   readonly #closing = new AbortController()
@@ -90,11 +92,7 @@ class FiatPermissions implements Permissions {
       log,
       now,
     })
-    this.#sync = new RoleSync({
-      synchronise: (signal) => this.#synchronise(signal),
-      onEnd: options.onSynchronised ?? (() => {}),
-      log,
-    })
+    this.#onSynchronised = options.onSynchronised ?? (() => {})
   }
 
   get enabled(): boolean {
@@ -213,13 +211,18 @@ class FiatPermissions implements Permissions {
   }
 
   async syncRoles(): Promise<void> {
-    if (this.enabled) await this.#sync.run()
+    if (!this.enabled) return
+    this.#synchronising ??= this.#synchronise().finally(() => {
+      this.#synchronising = undefined
+    })
+    // The waiting request may have ended before it fails.
+    this.#synchronising.catch(() => {})
+    await within(syncAnswerMs, this.#synchronising)
   }
 
   close(): void {
     this.#closing.abort()
     this.#lookups.close()
-    this.#sync.close()
     this.#views.clear()
   }
 
@@ -230,16 +233,22 @@ class FiatPermissions implements Permissions {
     return answer.kind === 'view' ? answer.view : undefined
   }
 
-  async #synchronise(signal: AbortSignal): Promise<void> {
-    const { syncTimeoutMs } = this.#settings
-    const call = { method: 'POST', path: '/roles/sync', body: [], signal, readTimeoutMs: syncTimeoutMs } as const
+  async #synchronise(): Promise<void> {
+    const { syncTimeoutMs: readTimeoutMs } = this.#settings
+    const startedAtMs = performance.now()
+    const call = { method: 'POST', path: '/roles/sync', body: [], signal: this.#closing.signal, readTimeoutMs } as const
+    const durationMs = () => Math.round(performance.now() - startedAtMs)
     try {
-      const answer = await this.#loginUpstreams.call('fiat', call, anonymousIdentity)
-      checkDone(answer, 'fiat')
-    } finally {
       // A failed one may have changed some users before it failed.
-      await this.#forgetEverywhere(undefined)
+      const asked = this.#loginUpstreams.call('fiat', call, anonymousIdentity).finally(() => this.#forgetEverywhere(undefined))
+      checkDone(await asked, 'fiat')
+    } catch (error) {
+      this.#log.warn({ err: error, durationMs: durationMs() }, 'the roles could not be synchronised')
+      this.#onSynchronised('failed')
+      throw error
     }
+    this.#log.info({ durationMs: durationMs() }, 'the roles are synchronised')
+    this.#onSynchronised('done')
   }
 
   /** `mayPass`: asking again may help. A status below 500 is the final word. */

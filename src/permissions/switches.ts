@@ -11,7 +11,7 @@ interface SwitchOptions {
   positions: SwitchPositions
   /** Reads the configuration again. */
   reread: () => Promise<SwitchPositions>
-  intervalMs?: number
+  intervalMs?: number | undefined
   log: FastifyBaseLogger
 }
 
@@ -66,18 +66,4 @@ export class PermissionSwitches implements SwitchPositions {
       log.warn({ err: error }, 'the configuration cannot be read again; the switches of the permission service stay as they are')
     }
   }
-}
-
-interface SwitchesParts extends Pick<SwitchOptions, 'log'> {
-  readonly positions: SwitchPositions & { readonly refreshable: boolean }
-  readonly isExternal: boolean
-  /** Undefined where the configuration is not read again. */
-  readonly reread: SwitchOptions['reread'] | undefined
-  readonly intervalMs: number | undefined
-}
-
-/** An external permission service can be switched while the gateway runs. */
-export function openSwitches({ positions, isExternal, reread, intervalMs, log }: SwitchesParts): PermissionSwitches | undefined {
-  if (reread === undefined || !positions.refreshable || !isExternal) return undefined
-  return new PermissionSwitches({ positions, reread, ...(intervalMs !== undefined && { intervalMs }), log })
 }
