@@ -9,12 +9,12 @@ import { type Check, createCheck, type Finding, type Timeouts } from '../finding
 import { chargeIn, limitKeyPrefix } from '../limits/redis-counters.ts'
 import { runTimeLimitKeys } from '../limits/run-time-limits.ts'
 import { CompletedLogins } from '../login/completed-logins.ts'
-import { createRedisTokenStore } from '../login/tokens/redis-token-store.ts'
+import { RedisTokenStore } from '../login/tokens/redis-token-store.ts'
 import type { StoredToken, TokenStore } from '../login/tokens/token-store.ts'
 import { adviceFor, openRedis } from '../redis/open-redis.ts'
 import type { Redis } from '../redis/redis.ts'
 import { describePlace } from '../redis/settings.ts'
-import { createRedisSessionStore } from '../sessions/redis-session-store.ts'
+import { RedisSessionStore } from '../sessions/redis-session-store.ts'
 
 const lifeMs = 5000
 
@@ -67,7 +67,7 @@ async function usesOf(redis: Redis, { login, audit, rateLimit }: Config, now: ()
   const ofMethods = await Promise.all(login.methods.map(({ type }) => type.redisUses?.(redis, name, now) ?? []))
   const { tokens } = login
   const owner = `fairlead ${name}`
-  const store = createRedisSessionStore(redis, { idleMs: lifeMs, now })
+  const store = new RedisSessionStore(redis, { idleMs: lifeMs, now })
   const session = () => ({ content: '{}', expiresAtMs: now() + lifeMs, owner })
   return [
     ['ping', () => redis.send('ping')],
@@ -81,7 +81,7 @@ async function usesOf(redis: Redis, { login, audit, rateLimit }: Config, now: ()
     ...ofMethods.flat(),
     ...(tokens === undefined
       ? []
-      : tokenUses(createRedisTokenStore(redis, { keyPrefix: tokens.redisKeyPrefix, now }), name, now())),
+      : tokenUses(new RedisTokenStore(redis, { keyPrefix: tokens.redisKeyPrefix, now }), name, now())),
     ...(audit?.sink.kind === 'redis' ? auditUses(redis, name, now()) : []),
     ...(rateLimit.enabled && rateLimit.shared ? limitUses(redis, name) : []),
   ]

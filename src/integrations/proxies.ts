@@ -1,18 +1,9 @@
 /** Forwards requests below `/proxies/{id}` to configured services outside the platform. */
-import type { ConnectionOptions } from 'node:tls'
 import { GatewayError } from '../errors.ts'
 import { encodeSegments } from '../http/encode-path.ts'
 import { isRedirect, maxRedirects } from '../upstreams/redirects.ts'
 import { type ConfiguredAnswer, callConfigured } from './call-configured.ts'
-
-export interface ProxySettings {
-  readonly id: string
-  /** Without slash at its end. */
-  readonly uri: string
-  readonly methods: readonly string[]
-  readonly tls: ConnectionOptions
-  readonly idleMs: number
-}
+import type { ProxySettings } from './settings.ts'
 
 export interface ProxyRequest {
   readonly id: string

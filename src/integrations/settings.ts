@@ -12,7 +12,6 @@ import {
   settings,
   withoutEffect,
 } from '../settings/setting.ts'
-import type { ProxySettings } from './proxies.ts'
 
 const methods = ['GET', 'POST', 'PUT', 'DELETE'] as const
 
@@ -73,21 +72,12 @@ export const integrationKeys = settings(
     'mcp.server.read-only': 'The endpoint `/mcp` of Gate is not offered.',
   },
 )
-/** A service that is called with a token. */
-interface TokenService {
-  readonly baseUrl: string
-  readonly token: string
-}
 
-export interface IntegrationSettings {
-  readonly proxies: readonly ProxySettings[]
-  /** Undefined where it is not configured, as the next ones. */
-  readonly slack: (TokenService & { readonly keptMs: number }) | undefined
-  readonly pagerDuty: TokenService | undefined
-  readonly gremlin: { readonly baseUrl: string } | undefined
-}
+/** A service that is not configured is undefined. */
+export type IntegrationSettings = ReturnType<typeof toIntegrationSettings>
+export type ProxySettings = ReturnType<typeof toProxy>
 
-export function toIntegrationSettings(values: SettingsOf<typeof integrationKeys>, report: SettingsReport): IntegrationSettings {
+export function toIntegrationSettings(values: SettingsOf<typeof integrationKeys>, report: SettingsReport) {
   const ids = new Set<string>()
   for (const { id } of values.proxies) {
     if (ids.has(id.toLowerCase())) report.problem('proxies', `the id "${id}" is used twice`)
@@ -102,13 +92,15 @@ export function toIntegrationSettings(values: SettingsOf<typeof integrationKeys>
   }
 }
 
-function toProxy(proxy: ProxyEntry, key: string, report: SettingsReport): ProxySettings {
+function toProxy(proxy: ProxyEntry, key: string, report: SettingsReport) {
   const identity = readStore(proxy, 'keyStore', key, report, (store) => loadKeyStoreIdentity(store, undefined))
   const authorities = readStore(proxy, 'trustStore', key, report, loadAuthorities)
+  const offered: readonly string[] = methods
   return {
     id: proxy.id,
+    /** Without slash at its end. */
     uri: proxy.uri,
-    methods: proxy.methods.length > 0 ? proxy.methods : methods,
+    methods: proxy.methods.length > 0 ? proxy.methods : offered,
     idleMs: Math.max(proxy.connectTimeoutMs, proxy.readTimeoutMs) || 59_000,
     tls: {
       ...(identity && { key: identity.key, cert: identity.certificates }),

@@ -25,11 +25,7 @@ const slackMs = 60_000
 const searchedAtOnce = 1000
 
 /** The connection stays the caller's. */
-export function createRedisSessionStore(redis: Redis, options: RedisSessionStoreOptions): SessionStore {
-  return new RedisSessionStore(redis, options)
-}
-
-class RedisSessionStore implements SessionStore {
+export class RedisSessionStore implements SessionStore {
   readonly #redis: Redis
   readonly #idleMs: number
   readonly #now: () => number

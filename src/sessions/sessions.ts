@@ -10,7 +10,7 @@ import type { Changes } from '../concurrency/changes.ts'
 import { GatewayError } from '../errors.ts'
 import { toUserKey } from '../names/user-name.ts'
 import type { Redis } from '../redis/redis.ts'
-import { createRedisSessionStore } from './redis-session-store.ts'
+import { RedisSessionStore } from './redis-session-store.ts'
 import { formatSession, parseSession, type Session, type SessionContent } from './session.ts'
 import { type CookieRules, formatClearedCookie, formatSessionCookie, parseSessionCookie } from './session-cookie.ts'
 import { askStore, type SessionRange, type SessionStore, type StoredSession } from './session-store.ts'
@@ -325,7 +325,7 @@ export function openSessions(options: Omit<SessionsOptions, 'store'> & { dataDir
   const store =
     redis === undefined
       ? openSqliteSessionStore(join(dataDir, 'sessions.db'), { log, now })
-      : createRedisSessionStore(redis, { idleMs: settings.idleMs, now })
+      : new RedisSessionStore(redis, { idleMs: settings.idleMs, now })
   return new Sessions({ ...options, store })
 }
 

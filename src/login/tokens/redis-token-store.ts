@@ -65,11 +65,7 @@ const freeName = createRedisScript(`
 `)
 
 /** The connection stays the caller's. */
-export function createRedisTokenStore(redis: Redis, options: RedisTokenStoreOptions): TokenStore {
-  return new RedisTokenStore(redis, options)
-}
-
-class RedisTokenStore implements TokenStore {
+export class RedisTokenStore implements TokenStore {
   readonly #redis: Redis
   readonly #prefix: string
   readonly #now: () => number

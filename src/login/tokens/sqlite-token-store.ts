@@ -71,15 +71,12 @@ class SqliteTokenStore implements TokenStore {
       JSON.stringify(token.limits),
       secret.hash,
       secret.sinceMs,
-      token.name,
-      principal.type,
-      toUserKey(principal.id),
     )
     return Number(changes) > 0
   }
 
   async findByHash(hash: string): Promise<StoredToken | undefined> {
-    return toToken(this.#statements.findByHash.get(hash, hash))
+    return toToken(this.#statements.findByHash.get(hash))
   }
 
   async find(id: string): Promise<StoredToken | undefined> {
@@ -96,15 +93,8 @@ class SqliteTokenStore implements TokenStore {
 
   async replaceSecret(id: string, before: string, secret: TokenSecret, expiresAtMs: number | undefined): Promise<boolean> {
     const { hash, sinceMs, former } = secret
-    const { changes } = this.#statements.replaceSecret.run(
-      hash,
-      sinceMs,
-      former?.hash ?? null,
-      former?.untilMs ?? null,
-      expiresAtMs ?? null,
-      id,
-      before,
-    )
+    const ends = [former?.hash ?? null, former?.untilMs ?? null, expiresAtMs ?? null]
+    const { changes } = this.#statements.replaceSecret.run(hash, sinceMs, ...ends, id, before)
     return Number(changes) > 0
   }
 
@@ -125,10 +115,10 @@ function prepare(db: DatabaseSync) {
   return {
     insert: db.prepare(
       `INSERT INTO tokens (id, name, principal_type, principal_id, principal_key, method, era, created_by, created_at_ms, expires_at_ms,
-         limits, hash, hash_since_ms) SELECT ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?
-         WHERE NOT EXISTS (SELECT 1 FROM tokens WHERE name = ? AND principal_type = ? AND principal_key = ?)`,
+         limits, hash, hash_since_ms) SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13
+         WHERE NOT EXISTS (SELECT 1 FROM tokens WHERE name = ?2 AND principal_type = ?3 AND principal_key = ?5)`,
     ),
-    findByHash: db.prepare('SELECT * FROM tokens WHERE hash = ? UNION ALL SELECT * FROM tokens WHERE former_hash = ? LIMIT 1'),
+    findByHash: db.prepare('SELECT * FROM tokens WHERE hash = ?1 UNION ALL SELECT * FROM tokens WHERE former_hash = ?1 LIMIT 1'),
     find: db.prepare('SELECT * FROM tokens WHERE id = ?'),
     listOf: db.prepare('SELECT * FROM tokens WHERE principal_type = ? AND principal_key = ? ORDER BY name'),
     listAll: db.prepare('SELECT * FROM tokens WHERE principal_type = ? ORDER BY principal_key, name'),

@@ -5,7 +5,7 @@ import type { FastifyBaseLogger } from 'fastify'
 import type { Changes } from '../../concurrency/changes.ts'
 import { GatewayError } from '../../errors.ts'
 import type { Redis } from '../../redis/redis.ts'
-import { createRedisTokenStore } from './redis-token-store.ts'
+import { RedisTokenStore } from './redis-token-store.ts'
 import type { TokenSettings } from './settings.ts'
 import { openSqliteTokenStore } from './sqlite-token-store.ts'
 import type { Principal, PrincipalType, StoredToken, TokenLimits, TokenStore } from './token-store.ts'
@@ -244,7 +244,7 @@ export function openTokens(options: Omit<TokensOptions, 'store'> & { dataDir: st
   const store =
     redis === undefined
       ? openSqliteTokenStore(join(dataDir, 'tokens.db'))
-      : createRedisTokenStore(redis, { keyPrefix: settings.redisKeyPrefix, now })
+      : new RedisTokenStore(redis, { keyPrefix: settings.redisKeyPrefix, now })
   return new Tokens({ ...options, store })
 }
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import test, { type TestContext } from 'node:test'
-import { createRedisTokenStore } from '../../../src/login/tokens/redis-token-store.ts'
+import { RedisTokenStore } from '../../../src/login/tokens/redis-token-store.ts'
 import { openSqliteTokenStore } from '../../../src/login/tokens/sqlite-token-store.ts'
 import type { StoredToken, TokenStore } from '../../../src/login/tokens/token-store.ts'
 import { openRedis } from '../../../src/redis/open-redis.ts'
@@ -249,5 +249,5 @@ async function openRedisStore(t: TestContext, { port }: RedisServer): Promise<To
     silentLog,
   )
   t.after(() => redis.close())
-  return createRedisTokenStore(redis, { keyPrefix: 'api-token', now: () => nowMs })
+  return new RedisTokenStore(redis, { keyPrefix: 'api-token', now: () => nowMs })
 }
