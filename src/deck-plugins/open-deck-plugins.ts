@@ -1,12 +1,14 @@
 /** Opens the plug-ins of Deck that the configuration enables. */
+import { hash } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
 import type { FastifyBaseLogger } from 'fastify'
+import { providerTypes } from '../backends/infrastructure/providers/all.ts'
 import { defaultOutsideSettings, type OutsideSettings } from '../backends/outside/settings.ts'
 import type { Keep } from '../concurrency/open-parts.ts'
 import type { DeckPlugins } from '../operations/deck-plugins.ts'
 import type { ConfiguredUpstreams } from '../upstreams/settings.ts'
 import type { Upstreams } from '../upstreams/upstreams.ts'
 import { type BuiltInPlugin, createDeckPlugins } from './deck-plugins.ts'
-import { findProviderPlugins } from './provider-plugins.ts'
 import type { DeckPluginSettings } from './settings.ts'
 
 interface DeckPluginParts {
@@ -17,6 +19,7 @@ interface DeckPluginParts {
   readonly upstreams: Upstreams
   /** Those that the package contains unless given. */
   readonly builtInPlugins: readonly BuiltInPlugin[] | undefined
+  /** Folder of the built console; ends in a slash. Undefined where there is none. */
   readonly consoleDir: URL | undefined
   readonly version: string
   readonly log: FastifyBaseLogger
@@ -48,7 +51,19 @@ export async function openDeckPlugins(parts: DeckPluginParts): Promise<DeckPlugi
   return createDeckPlugins(builtInPlugins, repositories)
 }
 
-/** Deck does not know every provider of the embedded infrastructure. */
+/**
+ * Plug-ins that teach Deck the providers of the embedded infrastructure; they are built with the web console. Another content is
+ * another version, so that browsers load it at once.
+ */
 async function findBuiltInPlugins({ consoleDir, version, upstreams }: DeckPluginParts): Promise<readonly BuiltInPlugin[]> {
-  return upstreams.isEmbedded('clouddriver') ? findProviderPlugins(consoleDir, version) : []
+  if (consoleDir === undefined || !upstreams.isEmbedded('clouddriver')) return []
+  const sources = providerTypes.flatMap(({ deckPlugin }) => deckPlugin ?? [])
+  const found = await Promise.all(
+    sources.map(async ({ id, name, folder }) => {
+      const dir = new URL(folder, consoleDir)
+      const content = await readFile(new URL('index.js', dir)).catch(() => undefined)
+      return content && { id, name, version: `${version}-${hash('sha256', content).slice(0, 8)}`, dir }
+    }),
+  )
+  return found.filter((plugin) => plugin !== undefined)
 }

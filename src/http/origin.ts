@@ -1,6 +1,7 @@
 /** Client address, scheme and base URL of a request, through trusted proxies. */
 import type { IncomingHttpHeaders } from 'node:http'
 import { BoundedMap } from '../caches/bounded-map.ts'
+import type { SettingsReport } from '../settings/setting.ts'
 import { type ForwardedHeaders, type ForwardedRequest, plainAddress, readForwarded } from './forwarded.ts'
 
 export interface OriginSettings {
@@ -13,6 +14,20 @@ export interface OriginSettings {
   /** Matches the whole address of a peer whose headers are believed. */
   trustedProxies: RegExp
   headers: ForwardedHeaders
+}
+
+const proxyKeys = ['server.tomcat.remoteip.internal-proxies', 'server.tomcat.internalProxies'] as const
+
+/** Whether the operator has named the trusted proxies. */
+export function namesProxies(report: SettingsReport): boolean {
+  return proxyKeys.some((key) => report.isSet(key))
+}
+
+/** Addresses reserved for documentation, and so of no proxy: a pattern that covers them covers every client. */
+const strangers = ['192.0.2.1', '198.51.100.1', '203.0.113.1', '2001:db8::1']
+
+export function trustsEverybody({ trustedProxies }: Pick<OriginSettings, 'trustedProxies'>): boolean {
+  return strangers.some((address) => trustedProxies.test(address))
 }
 
 interface Origin {

@@ -20,7 +20,7 @@ import {
   word,
 } from '../settings/setting.ts'
 import type { BodySettings } from './body-bounds.ts'
-import type { OriginSettings } from './origin.ts'
+import { namesProxies, type OriginSettings, trustsEverybody } from './origin.ts'
 import { type TlsValues, toTls } from './tls/settings.ts'
 
 /** Peers whose forwarded headers are trusted: private IPv4 ranges, link-local, loopback, unique local IPv6. */
@@ -282,7 +282,7 @@ function toOrigin(values: HttpValues, report: SettingsReport, { inKubernetes }: 
   const { olderScheme, scheme = olderScheme, olderAddress, address = olderAddress, host, port } = values.forwarding
   const { isTrusted = inKubernetes, trustedProxies, strategy } = values.forwarding
   const trustForwarded = Boolean(scheme || address) || (strategy ?? (isTrusted ? 'native' : 'none')) !== 'none'
-  if (trustForwarded) warnOfCrowds(trustedProxies, report)
+  if (trustForwarded) warnOfCrowds(values.forwarding, report)
   return {
     publicUrl: values.publicUrl,
     contextPath: withoutSlash(values.contextPath),
@@ -297,14 +297,10 @@ function toOrigin(values: HttpValues, report: SettingsReport, { inKubernetes }: 
   }
 }
 
-/** Addresses reserved for documentation: no proxy has them. */
-const strangers = ['192.0.2.1', '198.51.100.1', '203.0.113.1', '2001:db8::1']
-
 /** A trusted proxy chooses the address by which wrong passwords are counted, and that of the gateway. */
-function warnOfCrowds(proxies: RegExp, report: SettingsReport): void {
-  const named = ['server.tomcat.remoteip.internal-proxies', 'server.tomcat.internalProxies'].some((key) => report.isSet(key))
-  const isEverybody = strangers.some((address) => proxies.test(address))
-  if (named && !isEverybody) return
+function warnOfCrowds(values: Pick<OriginSettings, 'trustedProxies'>, report: SettingsReport): void {
+  const isEverybody = trustsEverybody(values)
+  if (namesProxies(report) && !isEverybody) return
   report.notice(
     `Warning: forwarded headers are trusted from every ${isEverybody ? '' : 'private '}address, so any program there may choose the ` +
       'address under which its requests and its wrong passwords are counted, and the address that the gateway takes for its own. ' +

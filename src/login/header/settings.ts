@@ -1,4 +1,5 @@
 /** Settings of the login by a header of a trusted proxy. */
+import { namesProxies } from '../../http/origin.ts'
 import { off, type SettingsReport, setting, settings, whole } from '../../settings/setting.ts'
 
 export const headerKeys = settings({
@@ -9,7 +10,6 @@ export const headerKeys = settings({
     'Minutes for which the names of service accounts are cached; their use is no login.',
   ),
 })
-const proxyKeys = ['server.tomcat.remoteip.internal-proxies', 'server.tomcat.internalProxies']
 
 export type HeaderSettings = NonNullable<ReturnType<typeof toHeaderSettings>>
 
@@ -17,7 +17,7 @@ export type HeaderSettings = NonNullable<ReturnType<typeof toHeaderSettings>>
 export function toHeaderSettings(keys: object, report: SettingsReport) {
   const { enabled, cacheMinutes } = headerKeys.read(keys)
   if (!enabled) return undefined
-  const named = proxyKeys.some((key) => report.isSet(key))
+  const named = namesProxies(report)
   report.notice(
     'Warning: header.enabled lets every program that connects from ' +
       (named ? 'an address of internal-proxies' : 'a private address') +

@@ -1,6 +1,6 @@
 /** Settings of the login by client certificate. */
 import { z } from 'zod'
-import type { OriginSettings } from '../../http/origin.ts'
+import { namesProxies, type OriginSettings, trustsEverybody } from '../../http/origin.ts'
 import type { ListenerKind } from '../../http/request-state.ts'
 import {
   inSeconds,
@@ -117,16 +117,12 @@ export function toPorts({ asksOnMain, hasOwnPort, legacyLogin, header }: X509Set
   return { mainConnection, guards: { main: mainConnection || isProxied, legacy: isProxied || !legacyLogin, api: true } }
 }
 
-/** Addresses reserved for documentation, and so of no proxy: a pattern that covers them covers every client. */
-const foreignAddresses = ['192.0.2.1', '203.0.113.7', '2001:db8::1']
-
 /** A certificate is not secret: a client that may write the header can act as any user. */
-function checkProxies({ trustForwarded, trustedProxies }: OriginSettings, report: SettingsReport): void {
-  const named = ['server.tomcat.remoteip.internal-proxies', 'server.tomcat.internalProxies'].some((key) => report.isSet(key))
+function checkProxies(origin: OriginSettings, report: SettingsReport): void {
   const remedy = 'name the addresses of your proxies, and no others, in server.tomcat.remoteip.internal-proxies'
-  if (!trustForwarded) {
+  if (!origin.trustForwarded) {
     report.problem('x509.certificateHeader', `no proxy is trusted: set server.forward-headers-strategy: native, and ${remedy}`)
-  } else if (!named || foreignAddresses.some((address) => trustedProxies.test(address))) {
+  } else if (!namesProxies(report) || trustsEverybody(origin)) {
     report.problem('x509.certificateHeader', `a client that may send this header can be any user: ${remedy}`)
   }
 }
