@@ -1,6 +1,7 @@
 /** The files of the console as `scripts/build-console.ts` writes them. */
 import { readFile, stat } from 'node:fs/promises'
 import { GatewayError } from '../errors.ts'
+import { rangesOf } from '../http/parse-accept.ts'
 
 /** `manifest.json` of the build. File names contain a hash of their content. */
 export interface Manifest {
@@ -60,7 +61,8 @@ export class BuiltFiles {
     const { files } = await this.manifest()
     const entry = Object.hasOwn(files, name) ? files[name] : undefined
     if (entry === undefined) return undefined
-    const coding = entry.codings.find((offered) => accepts(accepted, offered))
+    const ranges = rangesOf(accepted)
+    const coding = entry.codings.find((offered) => ranges.some(({ type, weight }) => type === offered && weight > 0))
     const file = new URL(`files/${name}${coding === undefined ? '' : suffixes[coding]}`, this.#dir)
     try {
       return { bytes: await readFile(file), type: entry.type, coding }
@@ -69,13 +71,4 @@ export class BuiltFiles {
       throw error
     }
   }
-}
-
-/** @see RFC 9110, section 12.5.3 */
-function accepts(header: string, coding: Coding): boolean {
-  return header.split(',').some((range) => {
-    const [name = '', ...parameters] = range.split(';').map((part) => part.trim().toLowerCase())
-    const weight = parameters.find((parameter) => parameter.startsWith('q='))?.slice(2)
-    return name === coding && Number(weight ?? 1) > 0
-  })
 }

@@ -22,12 +22,7 @@ export function isNavigation(headers: IncomingHttpHeaders): boolean {
 }
 
 function acceptsPages(accept = ''): boolean {
-  return rangesOf(accept).some((range) => {
-    const [type = '', ...parameters] = range.split(';').map((part) => part.trim().toLowerCase())
-    return (
-      /^(?:text\/html|application\/xhtml\+xml)$/.test(type) && !parameters.some((parameter) => /^q=0(?:\.0*)?$/.test(parameter))
-    )
-  })
+  return rangesOf(accept).some(({ type, weight }) => /^(?:text\/html|application\/xhtml\+xml)$/.test(type) && weight > 0)
 }
 
 /** A browser sends the request, whether it opens a page or runs a script. It shows a dialog of its own for `Basic` challenges. */

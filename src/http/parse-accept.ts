@@ -25,9 +25,13 @@ const wildcards: Readonly<Record<string, readonly AnswerFormat[]>> = {
 /** Browsers and client libraries name at most twenty; those beyond are not read. */
 const maxRanges = 100
 
-/** Media ranges of an Accept header, with their parameters. */
-export function rangesOf(header: string): string[] {
-  return header.split(',', maxRanges)
+/** The entries of an Accept header in lower case, with their weights. */
+export function rangesOf(header: string): { type: string; weight: number }[] {
+  return header.split(',', maxRanges).map((range) => {
+    const [type = '', ...parameters] = range.split(';').map((part) => part.trim().toLowerCase())
+    const weight = Number(parameters.find((parameter) => parameter.startsWith('q='))?.slice(2) ?? 1)
+    return { type, weight: Number.isFinite(weight) ? weight : 0 }
+  })
 }
 
 /** The name of YAML that the client has used, RFC 9512's or Gate's. */
@@ -71,13 +75,11 @@ const unnamed: Judged = { specificity: 0, weight: 0 }
 /** In the order in which a range has named or included them first. */
 function judgeFormats(header: string): Map<AnswerFormat, Judged> {
   const judged = new Map<AnswerFormat, Judged>()
-  for (const range of rangesOf(header)) {
-    const [type = '', ...parameters] = range.split(';').map((part) => part.trim().toLowerCase())
+  for (const { type, weight } of rangesOf(header)) {
     const named = formats[type] ?? (type.endsWith('+json') ? 'json' : undefined)
     const included = named === undefined ? (wildcards[type] ?? []) : [named]
     if (included.length === 0) continue
     const specificity = named !== undefined ? 3 : type.startsWith('*') ? 1 : 2
-    const weight = weightOf(parameters)
     for (const format of included) {
       const known = judged.get(format) ?? unnamed
       const counts = specificity > known.specificity || (specificity === known.specificity && weight > known.weight)
@@ -85,12 +87,6 @@ function judgeFormats(header: string): Map<AnswerFormat, Judged> {
     }
   }
   return judged
-}
-
-function weightOf(parameters: readonly string[]): number {
-  const given = parameters.find((parameter) => parameter.startsWith('q='))
-  const weight = given === undefined ? 1 : Number(given.slice(2))
-  return Number.isFinite(weight) ? weight : 0
 }
 
 /** Whether gzip is among the codings that the client accepts. What it says of gzip counts before what it says of all codings. */

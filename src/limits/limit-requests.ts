@@ -29,74 +29,73 @@ const upstreamResetMs = 5000
  *
  * @see docs/contracts/http.md#rate-limits
  */
-export function limitRequests(settings: RateLimitSettings, surroundings: LimitSurroundings): RequestStep {
-  const { counters, runTimeLimits, log, now, onLimited } = surroundings
-  const callerOf = createCallerIndex(settings)
-  const toldUntilMs = new BoundedMap<string, number>(maxNotices)
+export class RequestLimit implements RequestStep {
+  readonly name = 'limitRequests'
+  readonly #surroundings: LimitSurroundings
+  readonly #callerOf: ReturnType<typeof createCallerIndex>
+  readonly #toldUntilMs = new BoundedMap<string, number>(maxNotices)
 
-  function judge(request: FastifyRequest, caller: LimitedCaller, cost: number, result: ChargeResult): void {
-    const { used, fits, remainingMs } = result
+  constructor(settings: RateLimitSettings, surroundings: LimitSurroundings) {
+    this.#surroundings = surroundings
+    this.#callerOf = createCallerIndex(settings)
+  }
+
+  run(request: FastifyRequest): Promise<void> | undefined {
+    const cost = request.state.route?.cost ?? 0
+    if (cost === 0) return undefined
+    const identified = identifyCaller(request)
+    const runTime = this.#surroundings.runTimeLimits?.of(identified.names) ?? noRunTimeLimits
+    if (!(runTime instanceof Promise)) return this.#count(request, identified, runTime, cost)
+    return runTime.then((known) => this.#count(request, identified, known, cost))
+  }
+
+  #count(request: FastifyRequest, identified: CallerIdentity, runTime: RunTimeLimits, cost: number): Promise<void> | undefined {
+    const caller = this.#callerOf(identified, request.state.token, runTime)
+    if (caller === undefined) return undefined
+    const { key, periodMs, counts } = caller
+    const result = this.#surroundings.counters.charge({ key, periodMs, cost, counts })
+    if (result instanceof Promise) return result.then((known) => known && this.#judge(request, caller, cost, known))
+    this.#judge(request, caller, cost, result)
+    return undefined
+  }
+
+  #judge(request: FastifyRequest, caller: LimitedCaller, cost: number, { used, fits, remainingMs }: ChargeResult): void {
     const left = caller.counts.map(({ capacity }, index) => Math.max(0, capacity - (used[index] ?? 0)))
     const decisive = fits
       ? left.indexOf(Math.min(...left))
       : caller.counts.findIndex((count, index) => (left[index] ?? 0) < costIn(count, cost))
     const count = caller.counts[decisive]
     if (count === undefined) return
+    const { now, onLimited } = this.#surroundings
     const untilMs = now() + remainingMs
     Object.assign(request.state.answerHeaders, toHeaders(count.capacity, left[decisive] ?? 0, untilMs, caller.learning))
     if (fits) return
     onLimited({ kind: count.kind, enforced: !caller.learning })
-    tell(request, caller, count, untilMs)
-    if (caller.learning) return
-    const seconds = Math.ceil(remainingMs / 1000)
-    throw new GatewayError(
-      'RATE_LIMITED',
-      `Too many requests: ${count.kind === 'token' ? 'this API token' : caller.name} may send ${count.capacity} in ` +
-        `${caller.periodMs / 1000} seconds, of which an expensive one uses several. Try again in ${seconds} seconds.`,
-      { headers: { 'retry-after': String(seconds) } },
-    )
+    this.#tell(request, caller, count, untilMs)
+    if (!caller.learning) throw tooMany(caller, count, remainingMs)
   }
 
   /** Once per caller and period, as a crowd of requests must not flood the log. */
-  function tell({ state }: FastifyRequest, { key, name, learning, periodMs }: LimitedCaller, count: Limit, untilMs: number) {
-    if ((toldUntilMs.get(key) ?? 0) > now()) return
-    toldUntilMs.set(key, untilMs)
+  #tell({ state }: FastifyRequest, { key, name, learning, periodMs }: LimitedCaller, count: Limit, untilMs: number): void {
+    const { log, now } = this.#surroundings
+    if ((this.#toldUntilMs.get(key) ?? 0) > now()) return
+    this.#toldUntilMs.set(key, untilMs)
     const { kind, capacity } = count
     log.warn(
       { kind, caller: name, token: state.token?.id, capacity, periodMs, learning },
       learning ? 'requests beyond the limit would be refused' : 'requests beyond the limit are refused',
     )
   }
+}
 
-  function count(
-    request: FastifyRequest,
-    identified: CallerIdentity,
-    runTime: RunTimeLimits,
-    cost: number,
-  ): Promise<void> | undefined {
-    const caller = callerOf(identified, request.state.token, runTime)
-    if (caller === undefined) return undefined
-    const result = counters.charge({ key: caller.key, periodMs: caller.periodMs, cost, counts: caller.counts })
-    if (!(result instanceof Promise)) {
-      judge(request, caller, cost, result)
-      return undefined
-    }
-    return result.then((known) => {
-      if (known !== undefined) judge(request, caller, cost, known)
-    })
-  }
-
-  return {
-    name: 'limitRequests',
-    run(request) {
-      const cost = request.state.route?.cost ?? 0
-      if (cost === 0) return
-      const identified = identifyCaller(request)
-      const runTime = runTimeLimits?.of(identified.names) ?? noRunTimeLimits
-      if (!(runTime instanceof Promise)) return count(request, identified, runTime, cost)
-      return runTime.then((known) => count(request, identified, known, cost))
-    },
-  }
+function tooMany({ name, periodMs }: LimitedCaller, { kind, capacity }: Limit, remainingMs: number): GatewayError {
+  const seconds = Math.ceil(remainingMs / 1000)
+  return new GatewayError(
+    'RATE_LIMITED',
+    `Too many requests: ${kind === 'token' ? 'this API token' : name} may send ${capacity} in ` +
+      `${periodMs / 1000} seconds, of which an expensive one uses several. Try again in ${seconds} seconds.`,
+    { headers: { 'retry-after': String(seconds) } },
+  )
 }
 
 /**

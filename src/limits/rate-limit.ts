@@ -2,7 +2,7 @@
 import type { RequestStep } from '../http/request-state.ts'
 import type { Redis } from '../redis/redis.ts'
 import { type Counters, MemoryCounters } from './counters.ts'
-import { type LimitSurroundings, limitRequests } from './limit-requests.ts'
+import { type LimitSurroundings, RequestLimit } from './limit-requests.ts'
 import { RedisCounters } from './redis-counters.ts'
 import { RunTimeLimitsReader } from './run-time-limits.ts'
 import type { RateLimitSettings } from './settings.ts'
@@ -21,7 +21,7 @@ export function createRateLimit(settings: RateLimitSettings, parts: RateLimitPar
   const { log, now, onUncounted } = parts
   const redis = settings.shared ? parts.redis : undefined
   const own = parts.own ?? new MemoryCounters(now)
-  if (redis === undefined) return [limitRequests(settings, { ...parts, counters: own })]
+  if (redis === undefined) return [new RequestLimit(settings, { ...parts, counters: own })]
   const counters = new RedisCounters({ redis, log, fallback: settings.countsAlone ? own : undefined, onUncounted })
-  return [limitRequests(settings, { ...parts, counters, runTimeLimits: new RunTimeLimitsReader({ redis, log, now }) })]
+  return [new RequestLimit(settings, { ...parts, counters, runTimeLimits: new RunTimeLimitsReader({ redis, log, now }) })]
 }

@@ -1,6 +1,7 @@
 /** Limits that operators change in Redis while the gateway runs, under the keys of Gate. */
 import type { FastifyBaseLogger } from 'fastify'
 import { BoundedMap } from '../caches/bounded-map.ts'
+import { createCache, type ExpiringCache } from '../caches/expiring-cache.ts'
 import { adviceFor } from '../redis/open-redis.ts'
 import { isWrongType, type Redis } from '../redis/redis.ts'
 import { withTimeout } from './redis-timeout.ts'
@@ -39,17 +40,14 @@ const maxCached = 10_000
 const maxNameLength = 200
 const maxComplaints = 1000
 const maxRateSeconds = 86_400
+/** The only key of what concerns all callers. */
+const forAll = 'all'
 
 interface RunTimeLimitsOptions {
   redis: Redis
   log: FastifyBaseLogger
   /** Milliseconds since the epoch. */
   now: () => number
-}
-
-interface CacheEntry<T> {
-  readonly value: T
-  readonly atMs: number
 }
 
 interface OwnLimits {
@@ -61,14 +59,17 @@ type Lists = Pick<RunTimeLimits, 'enforcing' | 'ignoring' | 'learning'>
 
 export class RunTimeLimitsReader {
   readonly #options: RunTimeLimitsOptions
-  readonly #ofNames = new BoundedMap<string, CacheEntry<OwnLimits>>(maxCached)
+  readonly #ofNames: ExpiringCache<OwnLimits>
+  readonly #lists: ExpiringCache<Lists>
   readonly #bad = new BoundedMap<string, true>(maxComplaints)
-  #lists: CacheEntry<Lists> | undefined
   #pausedUntilMs = -Infinity
   #failing = false
 
   constructor(options: RunTimeLimitsOptions) {
     this.#options = options
+    const { now } = options
+    this.#ofNames = createCache({ maxSize: maxCached, ttlMs: freshMs, now })
+    this.#lists = createCache({ maxSize: 1, ttlMs: freshMs, now })
   }
 
   /**
@@ -79,12 +80,11 @@ export class RunTimeLimitsReader {
   of(names: readonly string[]): RunTimeLimits | Promise<RunTimeLimits> {
     const { redis, now } = this.#options
     const nowMs = now()
-    const isFresh = (cached: CacheEntry<unknown> | undefined) =>
-      cached !== undefined && nowMs - cached.atMs < freshMs && nowMs >= cached.atMs
-    const stale = names.filter((name) => name.length <= maxNameLength && !isFresh(this.#ofNames.get(name)))
+    const stale = names.filter((name) => name.length <= maxNameLength && this.#ofNames.get(name) === undefined)
+    const isFresh = stale.length === 0 && this.#lists.get(forAll) !== undefined
     const isGone = redis.wasReached() && !redis.isReachable()
     const isPaused = nowMs < this.#pausedUntilMs && this.#pausedUntilMs <= nowMs + freshMs
-    if (isGone || isPaused || (stale.length === 0 && isFresh(this.#lists))) return this.#known(names)
+    if (isGone || isPaused || isFresh) return this.#known(names)
     const read = this.#read(stale, nowMs)
     if (!this.#failing) return read.then(() => this.#known(names))
     this.#pausedUntilMs = nowMs + freshMs
@@ -95,11 +95,11 @@ export class RunTimeLimitsReader {
     const capacities = new Map<string, number>()
     const periodsMs = new Map<string, number>()
     for (const name of names) {
-      const own = this.#ofNames.get(name)?.value
+      const own = this.#ofNames.peek(name, { allowStale: true })
       if (own?.capacity !== undefined) capacities.set(name, own.capacity)
       if (own?.periodMs !== undefined) periodsMs.set(name, own.periodMs)
     }
-    return { ...(this.#lists?.value ?? noRunTimeLimits), capacities, periodsMs }
+    return { ...(this.#lists.peek(forAll, { allowStale: true }) ?? noRunTimeLimits), capacities, periodsMs }
   }
 
   async #read(names: readonly string[], nowMs: number): Promise<void> {
@@ -107,8 +107,8 @@ export class RunTimeLimitsReader {
       const [lists, ...own] = await withTimeout(
         Promise.all([this.#readLists(), ...names.map((name) => this.#readOwn(name))] as const),
       )
-      this.#lists = { value: lists, atMs: nowMs }
-      for (const [index, name] of names.entries()) this.#ofNames.set(name, { value: own[index] as OwnLimits, atMs: nowMs })
+      this.#lists.set(forAll, lists)
+      for (const [index, name] of names.entries()) this.#ofNames.set(name, own[index] as OwnLimits)
       this.#failing = false
       this.#pausedUntilMs = -Infinity
     } catch (error) {

@@ -26,10 +26,8 @@ const SessionContent = z.object({
 })
 export type SessionContent = z.infer<typeof SessionContent>
 
-/** The format that this version writes. It grows with every field that is added. */
+/** The format that this version writes. It grows with every field that is added; from 2 on, `readableFrom` has to be written, too. */
 const ownVersion = 1
-/** The oldest version that understands what this one writes: all of them, as long as fields are only added. */
-const oldestReader = 1
 
 /** As much of the key as tells sessions apart. */
 const keyLength = 16
@@ -51,8 +49,7 @@ export interface Session {
 }
 
 export function formatSession(key: string, content: SessionContent): string {
-  const readers = oldestReader < ownVersion ? { readableFrom: oldestReader } : {}
-  return JSON.stringify({ version: ownVersion, of: key.slice(0, keyLength), ...readers, ...content })
+  return JSON.stringify({ version: ownVersion, of: key.slice(0, keyLength), ...content })
 }
 
 /** Undefined for sessions that this version cannot read, and for those of another key. */

@@ -81,18 +81,21 @@ function readExtensions(tagged: Der | undefined): { values: Map<string, Buffer>;
   return { values, critical }
 }
 
-/** SHA-224 and better with RSA and ECDSA, and the Edwards curves; MD5 and SHA-1 can be forged. */
-const strongSignatures = new Set([
-  '1.2.840.113549.1.1.11',
-  '1.2.840.113549.1.1.12',
-  '1.2.840.113549.1.1.13',
-  '1.2.840.113549.1.1.14',
-  '1.2.840.10045.4.3.1',
-  '1.2.840.10045.4.3.2',
-  '1.2.840.10045.4.3.3',
-  '1.2.840.10045.4.3.4',
-  '1.3.101.112',
-  '1.3.101.113',
+/**
+ * Digests by the identifier of the signature algorithm; null: the key itself says. SHA-224 and better with RSA and ECDSA, and the
+ * Edwards curves; MD5 and SHA-1 can be forged.
+ */
+export const strongSignatures: ReadonlyMap<string, string | null> = new Map([
+  ['1.2.840.113549.1.1.11', 'sha256'],
+  ['1.2.840.113549.1.1.12', 'sha384'],
+  ['1.2.840.113549.1.1.13', 'sha512'],
+  ['1.2.840.113549.1.1.14', 'sha224'],
+  ['1.2.840.10045.4.3.1', 'sha224'],
+  ['1.2.840.10045.4.3.2', 'sha256'],
+  ['1.2.840.10045.4.3.3', 'sha384'],
+  ['1.2.840.10045.4.3.4', 'sha512'],
+  ['1.3.101.112', null],
+  ['1.3.101.113', null],
 ])
 const rsaPss = '1.2.840.113549.1.1.10'
 const sha2 = /^2\.16\.840\.1\.101\.3\.4\.2\.[1-4]$/

@@ -2,7 +2,7 @@
 
 import { type KeyObject, verify } from 'node:crypto'
 import { nameKey, parseName } from '../../names/distinguished-name.ts'
-import type { Certificate } from './certificate.ts'
+import { type Certificate, strongSignatures } from './certificate.ts'
 import { childAt, type Der, DerError, derTag, readChildren, readDer, readInteger, readOid, readTime } from './der.ts'
 import { pemBlocks } from './pem.ts'
 import { readName } from './read-name.ts'
@@ -24,18 +24,6 @@ export interface RevocationList {
 
 function certificateKey(issuerKey: string, serial: bigint): CertificateKey {
   return `${serial} ${issuerKey}`
-}
-
-/** By the identifier of the signature algorithm; null: the key itself says. */
-const signatureDigests: Readonly<Record<string, string | null>> = {
-  '1.2.840.113549.1.1.11': 'sha256',
-  '1.2.840.113549.1.1.12': 'sha384',
-  '1.2.840.113549.1.1.13': 'sha512',
-  '1.2.840.10045.4.3.2': 'sha256',
-  '1.2.840.10045.4.3.3': 'sha384',
-  '1.2.840.10045.4.3.4': 'sha512',
-  '1.3.101.112': null,
-  '1.3.101.113': null,
 }
 
 /** All lists of a file, PEM or DER. @throws {DerError} */
@@ -87,7 +75,7 @@ function isTime({ tag }: Der): boolean {
 }
 
 function isSigned(algorithm: string, bytes: Buffer, key: KeyObject, signature: Buffer): boolean {
-  const digest = signatureDigests[algorithm]
+  const digest = strongSignatures.get(algorithm)
   if (digest === undefined) return false
   try {
     return verify(digest, bytes, key, signature)

@@ -13,7 +13,7 @@ export const oauth2Method: LoginMethodType<OAuth2Settings> = {
   toSettings: toOAuth2Settings,
   describe: ({ registrations }) => `OAuth 2.0 (${registrations.map(({ id }) => id).join(', ')})`,
   async open(settings, context) {
-    const { openOAuth2 } = await import('./open-oauth2.ts')
+    const { openOAuth2 } = await import('./oauth2-login.ts')
     return openOAuth2(settings, context)
   },
   async checks(settings, context) {

@@ -10,12 +10,16 @@ import type { LoginReport } from '../../permissions/permissions.ts'
 import { VerifiedCredentials } from '../basic-credentials.ts'
 import { createChoicePage } from '../choice-page.ts'
 import type { EntryPoint, LoginEnding, LoginMethod, LoginOutcome } from '../login-method.ts'
+import type { MethodContext } from '../method-type.ts'
 import type { OpenPath } from '../open-paths.ts'
 import type { PrepareUser } from '../prepare-user.ts'
 import type { LoginCredentials, Trace } from '../trace.ts'
 import { parseBearer } from './bearer-token.ts'
+import { WrongIssuer } from './discovery.ts'
 import { LoginFailure } from './login-failure.ts'
-import type { OAuth2Provider, ProviderUser } from './provider.ts'
+import { OAuth2Provider, type ProviderUser } from './provider.ts'
+import { createProviderCalls } from './provider-http.ts'
+import type { OAuth2Settings } from './settings.ts'
 import { methodName } from './to-user.ts'
 
 interface OAuth2LoginOptions {
@@ -28,6 +32,27 @@ interface OAuth2LoginOptions {
   log: FastifyBaseLogger
   /** Milliseconds since the epoch. */
   now: () => number
+}
+
+/**
+ * Asks every issuer that is configured, at once. One that does not answer does not hold up the start beyond the time-outs.
+ *
+ * @throws {Error} when an issuer publishes what cannot belong to the configuration
+ */
+export async function openOAuth2(settings: OAuth2Settings, context: MethodContext): Promise<LoginMethod> {
+  const { isServiceAccount, log, keep, now, page: site, prepareUser } = context
+  const { registrations, entryAddress, audiences } = settings
+  const call = createProviderCalls(settings)
+  const providers = registrations.map((registration) =>
+    keep(new OAuth2Provider({ registration, call, log, now, audiences, isServiceAccount })),
+  )
+  try {
+    await Promise.all(providers.map((provider) => provider.open()))
+  } catch (error) {
+    if (!(error instanceof WrongIssuer)) throw error
+    throw new Error(`${settings.key}: ${error.message}.`, { cause: error })
+  }
+  return new OAuth2Login({ providers, entryAddress, site, prepareUser, log, now })
 }
 
 /** A login that has not come back after this time has to begin again. */

@@ -1,6 +1,5 @@
 /** A client registration at a provider. */
 import type { SettingsReport } from '../../settings/setting.ts'
-import type { NameCase } from '../login-method.ts'
 import { nameCaseOfProvider } from './name-case.ts'
 import {
   type ClientAuthentication,
@@ -13,51 +12,39 @@ import {
 import { parseRequirement, type Requirement } from './requirements.ts'
 import type { WrittenMapping } from './setting-keys.ts'
 
-/** What a configuration says as it is. */
-interface OwnValues {
+/** A registration in the keys of one generation. */
+interface WrittenRegistration {
   readonly id: string
   readonly label: string
   readonly clientId: string
   readonly clientSecret: string | undefined
   readonly privateKey: { readonly file: string; readonly id: string | undefined } | undefined
+  readonly clientAuthentication: string | undefined
+  readonly scope: readonly string[] | undefined
   readonly pkce: boolean
   /** Redirect address; may contain `{baseUrl}` and its parts. */
   readonly redirectUri: string
+  /** Value of `provider`, or what stands for it. */
+  readonly provider: string | undefined
+  readonly preset: Preset | undefined
   /** Published by the issuer; what is missing in `endpoints` comes from there. */
   readonly issuerUri: string | undefined
   readonly endpoints: Endpoints
+  readonly tokenPlace: string | undefined
   /** Name of the access token in a form or query, and the word before it in a header. */
   readonly tokenName: string
   readonly tokenWord: string
+  readonly mapping: WrittenMapping | undefined
+  readonly requirements: Readonly<Record<string, string>>
   /** GitHub organisation of which a user has to be a member. */
   readonly organization: string | undefined
 }
 
 /** The gateway as a client of one provider. */
-export interface Registration extends OwnValues {
-  readonly clientAuthentication: ClientAuthentication
-  readonly scopes: readonly string[]
-  readonly tokenPlace: TokenPlace
-  readonly mapping: UserMapping
-  /** Whether the provider ignores case in user names. */
-  readonly nameCase: NameCase
-  readonly requirements: readonly Requirement[]
-}
-
-/** A registration in the keys of one generation. */
-export interface WrittenRegistration extends OwnValues {
-  /** Value of `provider`, or what stands for it. */
-  readonly provider: string | undefined
-  readonly preset: Preset | undefined
-  readonly scope: readonly string[] | undefined
-  readonly clientAuthentication: string | undefined
-  readonly tokenPlace: string | undefined
-  readonly mapping: WrittenMapping | undefined
-  readonly requirements: Readonly<Record<string, string>>
-}
+export type Registration = Readonly<ReturnType<typeof toRegistration>>
 
 /** What messages call the settings of one generation. */
-export interface SettingNames extends Record<'clientAuthentication' | 'tokenPlace' | 'requirements', string> {
+interface SettingNames extends Record<'clientAuthentication' | 'tokenPlace' | 'requirements', string> {
   readonly endpoints: Readonly<Record<'authorizationUri' | 'tokenUri' | 'userInfoUri', string>>
 }
 
@@ -67,7 +54,7 @@ export function toRegistration(
   names: SettingNames,
   methods: ReadonlyMap<string, ClientAuthentication>,
   report: SettingsReport,
-): Registration {
+) {
   const { issuerUri } = written
   const scopes = splitScopes(scope) ?? preset?.scopes ?? []
   const endpoints = mergeEndpoints(written.endpoints, preset)
@@ -80,11 +67,12 @@ export function toRegistration(
   }
   return {
     ...written,
-    clientAuthentication: clientAuthentication ?? 'none',
+    clientAuthentication: clientAuthentication ?? ('none' as const),
     scopes,
     endpoints,
     tokenPlace: toTokenPlace(written.tokenPlace ?? preset?.tokenPlace, names.tokenPlace, report),
     mapping: toMapping(written.mapping, preset),
+    /** Whether the provider ignores case in user names. */
     nameCase: nameCaseOfProvider({
       name: provider,
       addresses: [...Object.values(endpoints), issuerUri].filter((uri) => uri !== undefined),

@@ -89,7 +89,6 @@ const ProviderKeys = z.strictObject({
   'user-name-attribute': withoutEffect('The mapping chooses the attribute that names the user.'),
   'jwk-set-uri': address.describe('Keys that sign ID tokens.'),
 })
-export type ProviderKeys = z.infer<typeof ProviderKeys>
 
 /** What stood below `security.oauth2` in early releases, and still does below `security.authn.oauth2` in installers' files. */
 const OlderKeys = z.strictObject({
