@@ -54,7 +54,7 @@ async function stopServer(dataDir: string, waitMs: number): Promise<boolean> {
 function checkAbsence(dataDir: string): boolean {
   const file = join(dataDir, 'lock.db')
   try {
-    if (existsSync(file)) lockFile(file).release()
+    if (existsSync(file)) lockFile(file).close()
     say(`No Fairlead runs with the data directory ${dataDir}.`)
     return true
   } catch (error) {

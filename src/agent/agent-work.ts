@@ -156,7 +156,7 @@ export class AgentWork {
     rmSync(this.#socketPath, { force: true })
     this.#control.server.close()
     setTimeout(() => {
-      lock.release()
+      lock.close()
       process.exit(0)
     }, farewellMs)
   }
@@ -177,7 +177,7 @@ export class AgentWork {
     // It removes the file of the socket: only then may the successor make its own.
     server.close()
     setTimeout(() => server.closeAllConnections(), farewellMs)
-    lock.release()
+    lock.close()
     void Promise.all([balancers.yieldPorts(), sleep(farewellMs)]).then(() => process.exit(0))
     return successor
   }

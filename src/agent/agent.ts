@@ -38,7 +38,7 @@ export async function runAgent({ dataDir: folder, version, log, inherited = new 
   const balancers = new Balancers({ log, onChange: () => work?.onTraffic(), isDown, inherited })
   const traffic = inherited.size === 0 ? undefined : readTraffic(dataDir)
   if (traffic !== undefined) {
-    balancers.resume(traffic)
+    balancers.apply(traffic.loadBalancers, traffic.healthy)
     await sleep(leadMs)
   }
   const { AgentWork } = await import('./agent-work.ts')

@@ -2,17 +2,16 @@
  * The standby: a small shell that holds the listening sockets and becomes the next agent when this one dies. Until then it waits for the
  * end of a pipe; meanwhile, connections wait in the sockets.
  */
-import { type ChildProcess, spawn } from 'node:child_process'
-import { closeSync } from 'node:fs'
+import type { ChildProcess } from 'node:child_process'
 import { uptime } from 'node:os'
 import { join } from 'node:path'
 import { writePrivateFile } from '../storage/private-files.ts'
 import type { Traffic } from './balancer/balancers.ts'
-import { type AgentLog, openAgentLog } from './log.ts'
-import { agentLogName, trafficName } from './places.ts'
+import type { AgentLog } from './log.ts'
+import { trafficName } from './places.ts'
 import { openProcessTable } from './processes.ts'
 import { agentPauseMs, stableMs } from './restart-pause.ts'
-import type { AgentProgram } from './start-agent.ts'
+import { type AgentProgram, startAgent } from './start-agent.ts'
 
 interface StandbyOptions {
   readonly program: AgentProgram
@@ -114,23 +113,14 @@ export class Standby {
 
   #start(sockets: ReadonlyMap<string, number>): ChildProcess {
     const { dataDir, command, args, environment } = this.#options.program
-    const output = openAgentLog(join(dataDir, agentLogName))
-    try {
-      const script = ['-c', 'read -r end && exit 0; exec "$@" </dev/null', 'fairlead-standby']
-      const child = spawn('/bin/sh', [...script, command, ...args, ...sockets.keys()], {
-        cwd: dataDir,
-        detached: true,
-        env: { ...environment, [beginName]: `${this.#quickEnds} ${this.#startedAt}` },
-        stdio: ['pipe', output, output, ...sockets.values()],
-      })
-      child.on('error', () => this.#forget(child))
-      child.once('exit', () => this.#forget(child))
-      child.stdin?.on('error', () => {})
-      child.unref()
-      return child
-    } finally {
-      closeSync(output)
-    }
+    const script = ['-c', 'read -r end && exit 0; exec "$@" </dev/null', 'fairlead-standby']
+    const begin = { [beginName]: `${this.#quickEnds} ${this.#startedAt}` }
+    const shell = { dataDir, command: '/bin/sh', args: [...script, command, ...args], environment: { ...environment, ...begin } }
+    const child = startAgent(shell, sockets, 'pipe')
+    child.on('error', () => this.#forget(child))
+    child.once('exit', () => this.#forget(child))
+    child.stdin?.on('error', () => {})
+    return child
   }
 
   /** Another one is started with the next change. */

@@ -56,7 +56,11 @@ export function checkAgentProgram(body: unknown): AgentProgram {
  *
  * @param sockets Listening sockets that it goes on with, by host and port
  */
-export function startAgent(program: AgentProgram, sockets: ReadonlyMap<string, number> = new Map()): ChildProcess {
+export function startAgent(
+  program: AgentProgram,
+  sockets: ReadonlyMap<string, number> = new Map(),
+  input: 'ignore' | 'pipe' = 'ignore',
+): ChildProcess {
   const { dataDir, command, args, environment } = program
   mkdirSync(dataDir, { recursive: true, mode: 0o700 })
   const output = openAgentLog(join(dataDir, agentLogName))
@@ -65,7 +69,7 @@ export function startAgent(program: AgentProgram, sockets: ReadonlyMap<string, n
       cwd: dataDir,
       detached: true,
       env: environment,
-      stdio: ['ignore', output, output, ...sockets.values()],
+      stdio: [input, output, output, ...sockets.values()],
     })
     // Without a process, the next attempt follows.
     child.on('error', () => {})

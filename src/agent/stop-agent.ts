@@ -35,6 +35,6 @@ export async function stopAgent(folder: string, log: AgentLog): Promise<boolean>
     await new Supervisor({ dataDir, log, onChange: () => {} }).stop()
     return true
   } finally {
-    lock.release()
+    lock.close()
   }
 }

@@ -25,7 +25,7 @@ export async function openFileSink(options: FileSinkOptions): Promise<AuditSink>
     lock = lockFile(`${file}.lock`)
     return new FileSink(options, lock, await openCurrent(file))
   } catch (error) {
-    lock?.release()
+    lock?.close()
     throw new Error(`the audit log ${file} cannot be used: ${(error as Error).message}. Set audit.file to another one.`, {
       cause: error,
     })
@@ -36,10 +36,8 @@ export async function openFileSink(options: FileSinkOptions): Promise<AuditSink>
 export function listAuditFiles(file: string): string[] {
   const folder = dirname(file)
   const { stem, extension } = partsOf(file)
-  const names = readdirSync(folder).filter((name) => {
-    if (!name.startsWith(`${stem}-`) || !name.endsWith(extension)) return false
-    return /^\d{12}$/.test(name.slice(stem.length + 1, name.length - extension.length))
-  })
+  const former = new RegExp(`^${RegExp.escape(stem)}-\\d{12}${RegExp.escape(extension)}$`)
+  const names = readdirSync(folder).filter((name) => former.test(name))
   const grows = statSync(file, { throwIfNoEntry: false }) === undefined ? [] : [file]
   return [...names.sort().map((name) => join(folder, name)), ...grows]
 }
@@ -161,7 +159,7 @@ class FileSink implements AuditSink {
 
   async close(): Promise<void> {
     await this.#current.handle.close()
-    this.#lock.release()
+    this.#lock.close()
   }
 
   /** Another program may have moved or removed the file: what is written there from then on would be lost without a word. */

@@ -3,6 +3,7 @@
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite'
 import { setImmediate } from 'node:timers/promises'
 import { toUserKey } from '../names/user-name.ts'
+import { inTransaction } from '../storage/database.ts'
 import { openPrivateDatabase } from '../storage/private-files.ts'
 import type { AuditSink } from './audit-sink.ts'
 import { type ChainHead, chainStart, formatCanonical, parseRecord, sealEvents } from './chain.ts'
@@ -73,16 +74,11 @@ class SqliteSink implements AuditSink {
   async append(events: readonly AuditEvent[]): Promise<void> {
     const sealed = sealEvents(this.#head, events)
     const insert = this.#db.prepare('INSERT INTO events_1 VALUES (?, ?, ?, ?, ?, ?, ?)')
-    this.#db.exec('BEGIN IMMEDIATE')
-    try {
+    inTransaction(this.#db, () => {
       for (const { record, line } of sealed) {
         insert.run(record.sequence, Date.parse(record.at), ...columns.map((name) => record[name] ?? null), line)
       }
-      this.#db.exec('COMMIT')
-    } catch (error) {
-      if (this.#db.isTransaction) this.#db.exec('ROLLBACK')
-      throw error
-    }
+    })
     this.#head = sealed.at(-1)?.record ?? this.#head
   }
 

@@ -57,7 +57,7 @@ function findDataDirObstacles(dataDir: string): Obstacle[] {
   const written = attempt(() => checkFolder(dataDir))
   if (written !== undefined) return [lasting(`The data directory ${dataDir} cannot be written: ${written}. ${advice}`)]
   if (!existsSync(dataDir)) return []
-  const locked = existsSync(join(dataDir, 'lock.db')) ? attempt(() => lockDataDir(dataDir).release()) : undefined
+  const locked = existsSync(join(dataDir, 'lock.db')) ? attempt(() => lockDataDir(dataDir).close()) : undefined
   // While another process works on them, they are what that process has made of them.
   if (locked !== undefined) return [passing(locked)]
   return readdirSync(dataDir)
@@ -117,7 +117,7 @@ function findAuditObstacles(audit: Config['audit']): Obstacle[] {
     if (known !== undefined) accessSync(file, constants.W_OK)
   })
   if (broken !== undefined) return [lasting(`The audit log ${file} cannot be used: ${broken}. ${advice}`)]
-  const locked = existsSync(`${file}.lock`) ? attempt(() => lockFile(`${file}.lock`).release()) : undefined
+  const locked = existsSync(`${file}.lock`) ? attempt(() => lockFile(`${file}.lock`).close()) : undefined
   return locked === undefined ? [] : [passing(`The audit log ${file} cannot be used now: ${locked}.`)]
 }
 

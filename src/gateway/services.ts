@@ -12,10 +12,7 @@ import type { GatewayContext } from './context.ts'
 /** The data directory, the embedded back ends, and the connections to every service. */
 export async function openServices({ config, log, startThread, version, metrics, shared, keep }: GatewayContext) {
   const { dataDir } = config.backends
-  if (shared === undefined) {
-    const lock = lockDataDir(dataDir)
-    keep({ close: () => lock.release() })
-  }
+  if (shared === undefined) keep(lockDataDir(dataDir))
   const socketPath = socketPathFor(dataDir, 'backends.sock')
   const services = toAddresses(config.upstreams, socketPath)
   const embedded = shared ? shared.embedded : keep(embedServices({ config, log, version, startThread, services, socketPath }))

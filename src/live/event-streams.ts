@@ -102,12 +102,10 @@ export class EventStreams {
     const release = this.#reserve(listener.caller)
     const { subject, client, lastEventId } = listener
     const stream = new EventStream({
-      client,
+      ...listener,
       allowance: this.#allowance,
-      judge: listener.judge,
       rightsVersion: this.#options.rightsVersion,
       now: this.#now,
-      onWrite: listener.onWrite,
       onClose: () => {
         release()
         this.#leave(topic, stream)

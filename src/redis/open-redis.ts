@@ -26,7 +26,6 @@ export async function openRedis(settings: RedisSettings, log: FastifyBaseLogger,
 class RedisConnection implements Redis {
   readonly #client: Client | Cluster
   readonly #settings: RedisSettings
-  readonly #timeoutMs: number
   readonly #log: FastifyBaseLogger
   readonly #observer: RedisObserver
   #reachable = false
@@ -41,7 +40,6 @@ class RedisConnection implements Redis {
   constructor(client: Client | Cluster, settings: RedisSettings, log: FastifyBaseLogger, observer: RedisObserver) {
     this.#client = client
     this.#settings = settings
-    this.#timeoutMs = settings.timeoutMs
     this.#log = log
     this.#observer = observer
   }
@@ -122,10 +120,10 @@ class RedisConnection implements Redis {
   /** During a short interruption a command waits for the next connection; during a long one it fails at once. */
   async #askNow<T>(question: () => Promise<T>): Promise<T> {
     const unreachableMs = this.#reachable ? 0 : performance.now() - this.#unreachableSinceMs
-    if (unreachableMs > this.#timeoutMs && this.#client.status !== 'ready') {
+    if (unreachableMs > this.#settings.timeoutMs && this.#client.status !== 'ready') {
       throw new Error('Redis is not reachable', { cause: this.#lastError })
     }
-    const answer = await withDeadline(question(), this.#timeoutMs)
+    const answer = await withDeadline(question(), this.#settings.timeoutMs)
     // Whichever command is answered first tells it, also where the connection breaks before the check is answered.
     this.#markReachable()
     return answer
@@ -133,7 +131,7 @@ class RedisConnection implements Redis {
 
   async #check(): Promise<void> {
     try {
-      await withDeadline(this.#client.call('ping'), this.#timeoutMs)
+      await withDeadline(this.#client.call('ping'), this.#settings.timeoutMs)
       this.#markReachable()
     } catch (error) {
       this.#markUnreachable(error as Error)
@@ -169,12 +167,7 @@ class RedisConnection implements Redis {
   }
 }
 
-interface Library {
-  Redis: typeof Client
-  Cluster: typeof Cluster
-}
-
-function createClient(library: Library, settings: RedisSettings): Client | Cluster {
+function createClient(library: Pick<typeof import('ioredis'), 'Redis' | 'Cluster'>, settings: RedisSettings): Client | Cluster {
   const { place, tls } = settings
   const options = toOptions(settings)
   switch (place.kind) {

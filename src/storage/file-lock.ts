@@ -1,8 +1,9 @@
 /** File locks between processes, released by the operating system. */
 import { openPrivateDatabase } from './private-files.ts'
 
+/** Closing it releases the lock. */
 export interface FileLock {
-  release(): void
+  close(): void
 }
 
 /** Another process holds the lock. */
@@ -20,5 +21,5 @@ export function lockFile(file: string): FileLock {
     if ((cause as { errcode?: unknown }).errcode !== sqliteBusy) throw cause
     throw new LockedError(`another process holds ${file}`, { cause })
   }
-  return { release: () => lock.close() }
+  return lock
 }

@@ -62,8 +62,7 @@ export async function createPrimary(options: PrimaryOptions): Promise<WorkerSupe
 async function openPrimary(options: PrimaryOptions, keep: Keep): Promise<WorkerSupervisor> {
   const { config, log, version } = options
   const { dataDir } = config.backends
-  const lock = lockDataDir(dataDir)
-  keep({ close: () => lock.release() })
+  keep(lockDataDir(dataDir))
   // Created before several workers do.
   if (config.redis === undefined) await createFileKeys(dataDir).current()
   const metrics = new Metrics(version)

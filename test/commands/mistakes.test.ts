@@ -202,7 +202,7 @@ const mistakes: readonly Mistake[] = [
     read: (t) => {
       const dataDir = folderOf(t)
       const lock = lockDataDir(dataDir)
-      t.after(() => lock.release())
+      t.after(() => lock.close())
       return failureOf(Promise.try(() => lockDataDir(dataDir)))
     },
     says: [/^Another Fairlead uses the data directory \S+\./, /Stop it, or set data\.dir or FAIRLEAD_DATA_DIR to another one/],

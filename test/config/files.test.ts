@@ -250,7 +250,7 @@ test('obstacles of a start are found without any change', async (t) => {
       () => {
         mkdirSync(join(folder, 'locked'))
         const lock = lockDataDir(join(folder, 'locked'))
-        t.after(() => lock.release())
+        t.after(() => lock.close())
         return { 'data.dir': join(folder, 'locked') }
       },
       /Another Fairlead uses the data directory/,

@@ -72,7 +72,7 @@ for (const { part, settings, damaged, embedded = false } of obstacles) {
     await turn()
     assert.deepEqual([...timers.values()], [])
     assert.deepEqual(filesBelow(dataDir), [])
-    lockDataDir(dataDir).release()
+    lockDataDir(dataDir).close()
   })
 }
 

@@ -38,7 +38,6 @@ export class Balancers {
   readonly #members: MemberOptions
   readonly #ports: ListenerOptions
   #desired: readonly DesiredLoadBalancer[] = []
-  #believed: Traffic['healthy'] = {}
   /** Ids of load balancers by the keys of their listeners. */
   readonly #owners = new Map<string, string>()
 
@@ -51,14 +50,7 @@ export class Balancers {
       log.info({ instance: instanceId, health: state, reason }, 'the health of an instance has changed')
       onChange()
     }
-    this.#members = { bounds, isDown, onHealth, onIdle: onChange, believed: [] }
-  }
-
-  /** What a former agent has done: its healthy instances get requests before their first health check. */
-  resume({ loadBalancers, healthy }: Traffic): void {
-    this.#believed = healthy
-    this.apply(loadBalancers)
-    this.#believed = {}
+    this.#members = { bounds, isDown, onHealth, onIdle: onChange }
   }
 
   traffic(): Traffic {
@@ -69,14 +61,18 @@ export class Balancers {
     return { loadBalancers: this.#desired, healthy: Object.fromEntries(healthy) }
   }
 
-  /** All that shall exist. What is unchanged keeps its connections; ports that are not listed close before this returns. */
-  apply(desired: readonly DesiredLoadBalancer[]): void {
+  /**
+   * All that shall exist. What is unchanged keeps its connections; ports that are not listed close before this returns.
+   *
+   * @param healthy What a former agent has found: these instances get requests before their first health check
+   */
+  apply(desired: readonly DesiredLoadBalancer[], healthy: Traffic['healthy'] = {}): void {
     this.#desired = desired
     const wanted = new Set(desired.flatMap(({ listeners }) => listeners.map(listenerKeyOf)))
     // Ports are closed first, so that others can be opened in their place.
     for (const [key, listener] of this.#listeners) if (!wanted.has(key)) this.#retire(key, listener)
     this.#owners.clear()
-    for (const balancer of desired) this.#applyBalancer(balancer)
+    for (const balancer of desired) this.#applyBalancer(balancer, healthy[balancer.id])
     const ids = new Set(desired.map(({ id }) => id))
     for (const [id, balancer] of this.#balancers) {
       if (ids.has(id)) continue
@@ -87,12 +83,10 @@ export class Balancers {
     this.#ports.inherited.clear()
   }
 
-  #applyBalancer(desired: DesiredLoadBalancer): void {
-    const balancer =
-      this.#balancers.get(desired.id) ??
-      new RunningBalancer(desired, { ...this.#members, believed: this.#believed[desired.id] ?? [] })
+  #applyBalancer(desired: DesiredLoadBalancer, healthy?: readonly string[]): void {
+    const balancer = this.#balancers.get(desired.id) ?? new RunningBalancer(desired, this.#members)
     this.#balancers.set(desired.id, balancer)
-    balancer.apply(desired)
+    balancer.apply(desired, healthy)
     for (const listener of desired.listeners) {
       const key = listenerKeyOf(listener)
       const known = this.#listeners.get(key)

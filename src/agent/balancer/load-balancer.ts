@@ -14,7 +14,7 @@ const turnPauseMs = 10
 
 export class RunningBalancer {
   readonly id: string
-  #options: MemberOptions
+  readonly #options: MemberOptions
   #check: HealthCheck
   #members: readonly Member[] = []
   /** Those that get requests. */
@@ -45,19 +45,19 @@ export class RunningBalancer {
     }
   }
 
-  apply({ healthCheck, members }: Pick<DesiredLoadBalancer, 'healthCheck' | 'members'>): void {
+  /** @param believed Ids of instances that were healthy for the agent before this one */
+  apply({ healthCheck, members }: Pick<DesiredLoadBalancer, 'healthCheck' | 'members'>, believed: readonly string[] = []): void {
     this.#check = healthCheck
     const known = new Map(this.#members.map((member) => [member.instanceId, member]))
-    this.#members = members.map((desired) => this.#applyMember(desired, known))
-    if (this.#options.believed.length > 0) this.#options = { ...this.#options, believed: [] }
+    this.#members = members.map((desired) => this.#applyMember(desired, known, believed))
     for (const member of known.values()) this.#retire(member)
     this.#findEligible()
   }
 
-  #applyMember(desired: DesiredMember, known: Map<string, Member>): Member {
+  #applyMember(desired: DesiredMember, known: Map<string, Member>, believed: readonly string[]): Member {
     const member = known.get(desired.instanceId)
     if (member === undefined || member.host !== desired.host || member.port !== desired.port) {
-      return new Member(desired, this.#check, this.#options)
+      return new Member(desired, { ...this.#options, check: this.#check, isBelieved: believed.includes(desired.instanceId) })
     }
     known.delete(desired.instanceId)
     member.health.setCheck(this.#check)

@@ -1,15 +1,13 @@
 /** An instance behind a load balancer: its health, its connections, and what it works on. */
-import type { DesiredMember, HealthCheck, ObservedMember } from '../protocol.ts'
+import type { DesiredMember, ObservedMember } from '../protocol.ts'
 import type { Bounds } from './bounds.ts'
-import { HealthWatch } from './health-watch.ts'
+import { HealthWatch, type HealthWatchOptions } from './health-watch.ts'
 import { MemberConnection } from './member-connection.ts'
 
 export interface MemberOptions {
   readonly bounds: Bounds
   /** By the id of an instance: its program does not run. */
   readonly isDown: (instanceId: string) => boolean
-  /** Ids of instances that were healthy for the agent before this one. */
-  readonly believed: readonly string[]
   /** Its health has changed. */
   readonly onHealth: (member: Member) => void
   /** It is out of service and works on nothing any more. */
@@ -31,7 +29,7 @@ export class Member {
   /** The one used last is at the end: it is the least likely to be closed by the instance. */
   readonly #idle: MemberConnection[] = []
 
-  constructor(desired: DesiredMember, check: HealthCheck, options: MemberOptions) {
+  constructor(desired: DesiredMember, options: MemberOptions & Pick<HealthWatchOptions, 'check' | 'isBelieved'>) {
     this.#options = options
     this.instanceId = desired.instanceId
     this.host = desired.host
@@ -39,11 +37,9 @@ export class Member {
     this.inService = desired.inService
     this.keepAliveMs = options.bounds.instanceKeepAliveMs
     this.health = new HealthWatch({
+      ...options,
       place: desired,
-      check,
-      bounds: options.bounds,
       isDown: () => options.isDown(desired.instanceId),
-      isBelieved: options.believed.includes(desired.instanceId),
       onChange: () => options.onHealth(this),
     })
   }
