@@ -1,4 +1,5 @@
 /** The agent beside its listeners: owns the processes of a data directory, controlled over a Unix socket, until it ends. */
+import { once } from 'node:events'
 import { chmodSync, existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -209,11 +210,9 @@ function watchFolder(dataDir: string, onGone: () => void): void {
 
 /** Only the user of the agent may connect. */
 async function listen(server: Control['server'], socketPath: string): Promise<void> {
-  const { promise, resolve: listening, reject } = Promise.withResolvers<void>()
-  server.once('error', reject)
   const mask = process.umask(0o177)
-  server.listen(socketPath, listening)
+  server.listen(socketPath)
   process.umask(mask)
-  await promise
+  await once(server, 'listening')
   chmodSync(socketPath, 0o600)
 }

@@ -357,7 +357,7 @@ export class ProgramInstance {
     const limit =
       timeLimitMs === undefined || restart === 'always'
         ? undefined
-        : setTimeout(() => this.#endLate(run), leftOf(run, timeLimitMs))
+        : setTimeout(() => this.#endLate(run), Math.min(longestTimerMs, Math.max(0, timeLimitMs - run.ageMs)))
     const aborted = signal.aborted ? undefined : once(signal, 'abort', { signal: over.signal }).catch(() => {})
     try {
       await Promise.race([run.ended, aborted])
@@ -565,8 +565,4 @@ export class ProgramInstance {
     await this.#pause(`The agent failed: ${message}.`, signal)
     if (!signal.aborted) await this.#live(signal).catch((again: unknown) => this.#report(again, signal))
   }
-}
-
-function leftOf(run: Run, timeLimitMs: number): number {
-  return Math.min(longestTimerMs, Math.max(0, timeLimitMs - run.ageMs))
 }

@@ -1,5 +1,6 @@
 /** Starts a program in its own process group, with its limits, after it is recorded. */
 import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { accessSync, constants, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { shorten } from '../names/edit-distance.ts'
@@ -57,7 +58,7 @@ export async function startProgram({ program, files, mark, keepsStatus }: StartO
       stdio: ['pipe', ...descriptors, ...status],
       ...program.user,
     })
-    await created(child)
+    await once(child, 'spawn')
     // A shell that has ended already is reported by its exit.
     child.stdin?.on('error', () => {})
     return { pid: child.pid as number, child, drained, pumpPid, begin: () => void child.stdin?.end('\n') }
@@ -134,11 +135,4 @@ const lastingFaults: Readonly<Record<string, string>> = {
 function toStartFault(error: NodeJS.ErrnoException): Error {
   const text = lastingFaults[error.code ?? '']
   return text === undefined ? error : new StartError(text)
-}
-
-function created(child: ChildProcess): Promise<void> {
-  const { promise, resolve, reject } = Promise.withResolvers<void>()
-  child.once('spawn', resolve)
-  child.once('error', reject)
-  return promise
 }

@@ -17,7 +17,8 @@ const removalPauseMs = 50
  */
 export async function fillWorkspace(folder: string, { content, user }: Pick<Program, 'content' | 'user'>): Promise<void> {
   const parent = dirname(folder)
-  closeWayTo(folder)
+  // Other programs of the same user can no longer reach the folder by its path, and so not disturb its removal.
+  if (existsSync(parent)) chmodSync(parent, 0o700)
   const unfinished = `${basename(folder)}.new-`
   for (const name of await readdir(parent)) if (name.startsWith(unfinished)) await removeTree(join(parent, name))
   // A name of its own: a copy that an agent before this one has begun may still go on.
@@ -28,13 +29,9 @@ export async function fillWorkspace(folder: string, { content, user }: Pick<Prog
     if (user !== undefined) await lchown(fresh, user.uid, user.gid)
   }
   await removeTree(folder)
-  await hidePackagesAbove(folder)
+  // A data directory in a clone or project lies below its package.json, whose `type` would decide how Node reads the program's files.
+  await writeFile(join(parent, 'package.json'), '{}\n', { mode: 0o644 })
   await rename(fresh, folder)
-}
-
-/** A data directory in a clone or project lies below its package.json, whose `type` would decide how Node reads the program's files. */
-async function hidePackagesAbove(folder: string): Promise<void> {
-  await writeFile(join(dirname(folder), 'package.json'), '{}\n', { mode: 0o644 })
 }
 
 /** Lets other users pass through a folder and those above it, up to `top`; they still cannot list them. */
@@ -42,11 +39,6 @@ export function openWayTo(folder: string, top: string): void {
   const { mode } = statSync(folder)
   if ((mode & 0o011) !== 0o011) chmodSync(folder, mode | 0o011)
   if (folder !== top) openWayTo(dirname(folder), top)
-}
-
-/** Other programs of the same user can no longer reach the folder by its path, and so not disturb its removal. */
-function closeWayTo(folder: string): void {
-  if (existsSync(dirname(folder))) chmodSync(dirname(folder), 0o700)
 }
 
 /** Removes the folder of an instance: its working directory in the name of the user who owns that. */

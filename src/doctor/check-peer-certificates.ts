@@ -1,5 +1,6 @@
 /** Checks the expiry of certificates that other servers present. */
 import type { X509Certificate } from 'node:crypto'
+import { once } from 'node:events'
 import { isIP } from 'node:net'
 import { connect } from 'node:tls'
 import type { Config } from '../config/config.ts'
@@ -38,14 +39,13 @@ function peersOf({ login, upstreams }: Config): TlsPeer[] {
 /** Ports of protocols with TLS. */
 const usualPorts: Readonly<Record<string, number>> = { 'https:': 443, 'ldaps:': 636 }
 
-function loadCertificate({ host, port }: TlsPeer, answerMs: number): Promise<X509Certificate | undefined> {
-  return new Promise((resolve, reject) => {
-    const socket = connect({ host, port, rejectUnauthorized: false, ...(isIP(host) === 0 && { servername: host }) })
-    socket.setTimeout(answerMs, () => socket.destroy(new Error('no answer')))
-    socket.once('error', reject)
-    socket.once('secureConnect', () => {
-      resolve(socket.getPeerX509Certificate())
-      socket.destroy()
-    })
-  })
+async function loadCertificate({ host, port }: TlsPeer, answerMs: number): Promise<X509Certificate | undefined> {
+  const socket = connect({ host, port, rejectUnauthorized: false, ...(isIP(host) === 0 && { servername: host }) })
+  socket.setTimeout(answerMs, () => socket.destroy(new Error('no answer')))
+  try {
+    await once(socket, 'secureConnect')
+    return socket.getPeerX509Certificate()
+  } finally {
+    socket.destroy()
+  }
 }

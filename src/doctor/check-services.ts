@@ -1,6 +1,6 @@
 /** The services behind the gateway: address, health, and how long the answer takes. */
 
-import { existsSync } from 'node:fs'
+import { once } from 'node:events'
 import { connect } from 'node:net'
 import type { Config } from '../config/config.ts'
 import { hideCredentials } from '../config/problems.ts'
@@ -97,14 +97,14 @@ function causeOf({ cause }: Error): string | undefined {
 }
 
 /** Whether a gateway runs on this data directory, as its back ends tell. */
-export function isListening(socketPath: string): Promise<boolean> {
-  if (!existsSync(socketPath)) return Promise.resolve(false)
-  return new Promise((resolve) => {
-    const socket = connect(socketPath)
-    const settle = (listens: boolean) => {
-      socket.destroy()
-      resolve(listens)
-    }
-    socket.once('connect', () => settle(true)).once('error', () => settle(false))
-  })
+export async function isListening(socketPath: string): Promise<boolean> {
+  const socket = connect(socketPath)
+  try {
+    await once(socket, 'connect')
+    return true
+  } catch {
+    return false
+  } finally {
+    socket.destroy()
+  }
 }

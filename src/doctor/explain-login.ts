@@ -2,7 +2,7 @@
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import pino, { type Logger } from 'pino'
+import pino from 'pino'
 import { type Keep, openParts } from '../concurrency/open-parts.ts'
 import type { Config } from '../config/config.ts'
 import { GatewayError } from '../errors.ts'
@@ -18,7 +18,6 @@ import { loadServiceAccountNames } from '../permissions/service-accounts.ts'
 import { openRedis } from '../redis/open-redis.ts'
 import { socketPathFor } from '../storage/socket-path.ts'
 import { toAddresses } from '../upstreams/addresses.ts'
-import type { Upstreams } from '../upstreams/upstreams.ts'
 import { isListening } from './check-services.ts'
 import { observePermissions } from './observe-permissions.ts'
 import { openQuestions } from './open-questions.ts'
@@ -83,23 +82,14 @@ function explainAnonymous(): Explanation {
   return { admitted: true, judgements: [], user: undefined, roles: [], permissions: [], notes: [text] }
 }
 
-interface Surroundings {
-  readonly upstreams: Upstreams
-  readonly permissions: Permissions
-  /** Where steps go at the moment. */
-  readonly listener: { tell: Trace }
-  readonly log: Logger
-  readonly dataDir: string
-}
+type Surroundings = Awaited<ReturnType<typeof openSurroundings>>
 
-interface OpeningContext {
-  readonly config: Config
-  readonly command?: ExplainOptions['command']
+interface OpeningContext extends Pick<ExplainOptions, 'config' | 'command'> {
   readonly now: () => number
   readonly keep: Keep
 }
 
-async function openSurroundings({ config, notes, now, keep }: OpeningContext & { notes: string[] }): Promise<Surroundings> {
+async function openSurroundings({ config, notes, now, keep }: OpeningContext & { notes: string[] }) {
   const socketPath = socketPathFor(config.backends.dataDir, 'backends.sock')
   const runs = await isListening(socketPath)
   const all = toAddresses(config.upstreams, socketPath)
@@ -108,10 +98,11 @@ async function openSurroundings({ config, notes, now, keep }: OpeningContext & {
   const upstreams = keep(openQuestions(config.upstreams, services, timeoutMs))
   const settings = { ...config.permissions, retry: { ...config.permissions.retry, maxElapsedMs: 0 } }
   const real = keep(openPermissions({ settings, upstreams, log, now }))
-  const listener: Surroundings['listener'] = { tell: () => {} }
+  /** Where steps go at the moment. */
+  const listener: { tell: Trace } = { tell: () => {} }
   const isAbsent = all.fiat !== undefined && services['fiat'] === undefined
   if (isAbsent) notes.push('the embedded permission service runs with the gateway, which is not running here')
-  const permissions = observePermissions(real, { isAbsent, onReport: (text) => listener.tell('note', text) })
+  const permissions: Permissions = observePermissions(real, { isAbsent, onReport: (text) => listener.tell('note', text) })
   return { upstreams, permissions, listener, log, dataDir: findDataDir(config, keep) }
 }
 

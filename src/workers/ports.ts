@@ -1,5 +1,6 @@
 /** The ports of the primary: accepts connections and hands each one to the worker that has the fewest. */
 import { lookup } from 'node:dns/promises'
+import { once } from 'node:events'
 import { createServer, type Server } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { maxUnaccepted, takeInput } from '../http/connections.ts'
@@ -81,11 +82,7 @@ export class Ports {
       socket.on('error', () => socket.destroy())
       this.give({ kind, socket })
     })
-    const { promise, resolve, reject } = Promise.withResolvers<void>()
-    server.once('error', reject)
-    server.listen({ host, port, backlog: maxUnaccepted }, resolve)
-    await promise
-    server.off('error', reject)
+    await once(server.listen({ host, port, backlog: maxUnaccepted }), 'listening')
     // Out of descriptors: the connection waits until there are some.
     server.on('error', () => {})
     this.#servers.push(server)

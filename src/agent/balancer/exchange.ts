@@ -185,12 +185,10 @@ export class Exchange implements ConnectionUser, InstanceSeeker, Swept {
     this.#movedMs = this.#entrance.sweep.nowMs
     if (response.headersSent) this.#passOn(piece, isLast)
     else if (isLast) this.#endHeld(piece)
-    else this.#holdPiece(piece)
-  }
-
-  #holdPiece(piece: Buffer): void {
-    this.#pieces ??= new KeptBytes()
-    this.#pieces.add(Buffer.from(piece))
+    else {
+      this.#pieces ??= new KeptBytes()
+      this.#pieces.add(Buffer.from(piece))
+    }
   }
 
   #endHeld(last: Buffer): void {
@@ -291,15 +289,11 @@ export class Exchange implements ConnectionUser, InstanceSeeker, Swept {
 
   onNoInstance(): void {
     const error = this.#error
-    if (error === undefined) this.#refuseForNow()
+    const { balancer } = this.#entrance
+    if (error === undefined) this.#refuse(503, balancer.explain(), balancer.retryAfterSeconds)
     else if (error.code === 'ETIMEDOUT') this.#refuse(504, 'The instance did not answer in time.')
     else if (error instanceof ResponseError) this.#refuse(502, `The instance sent no valid HTTP response. ${error.message}`)
     else this.#refuse(502, 'The instance closed the connection before it answered. The request may have had an effect.')
-  }
-
-  #refuseForNow(): void {
-    const { balancer } = this.#entrance
-    this.#refuse(503, balancer.explain(), balancer.retryAfterSeconds)
   }
 
   #refuse(status: number, text: string, retryAfterSeconds?: number): void {

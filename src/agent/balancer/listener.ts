@@ -2,6 +2,7 @@
 import type { IncomingMessage, Server as PlainServer, ServerOptions } from 'node:http'
 import type { Server as TlsServer } from 'node:https'
 import { createServer as createTcpServer, isIPv6, type Socket, type Server as TcpServer } from 'node:net'
+import { isDeepStrictEqual } from 'node:util'
 import { BackOff } from '../../concurrency/back-off.ts'
 import { http } from '../../runtime/node-http.ts'
 import { descriptorOf, stopAccepting } from '../../runtime/sockets.ts'
@@ -14,10 +15,9 @@ import type { Entrance } from './entrance.ts'
 import { beginExchange } from './exchange.ts'
 import type { RunningBalancer } from './load-balancer.ts'
 import { Passage } from './passage.ts'
-import type { ClientSide } from './request-head.ts'
+import { type ClientSide, mayUpgrade } from './request-head.ts'
 import { type AllowedSources, shownAddress, toSources } from './sources.ts'
 import type { Sweep } from './sweep.ts'
-import { beginUpgrade, mayUpgrade } from './upgrade.ts'
 
 export interface ListenerOptions {
   readonly bounds: Bounds
@@ -84,8 +84,8 @@ export class PortListener implements Entrance {
     const before = this.#desired
     this.#desired = desired
     this.balancer = balancer
-    if (!sameNetworks(before.allowedSources, desired.allowedSources)) this.#applySources()
-    if (!sameFiles(before, desired)) this.#reopen()
+    if (!isDeepStrictEqual(before.allowedSources, desired.allowedSources)) this.#applySources()
+    if (!isDeepStrictEqual(before.certificate, desired.certificate)) this.#reopen()
   }
 
   #applySources(): void {
@@ -257,9 +257,17 @@ export class PortListener implements Entrance {
     else if (this.closesSince !== undefined) socket.end()
   }
 
+  /** @param rest What the client has sent after the request */
   #onUpgrade(request: IncomingMessage, socket: ClientSocket, rest: Buffer): void {
     if (socket.running !== undefined) return void socket.destroy()
-    beginUpgrade(this, this.#toClientSide(socket), { request, socket, rest })
+    socket.on('error', () => socket.destroy())
+    const response = new ClientResponse(request)
+    response.shouldKeepAlive = false
+    response.assignSocket(socket)
+    response.once('finish', () => socket.destroySoon())
+    response.once('close', () => response.exchange?.onClientClose())
+    if (rest.length > 0) socket.unshift(rest)
+    beginExchange(this, this.#toClientSide(socket), request, response, true)
   }
 
   #toClientSide(socket: Socket): ClientSide {
@@ -324,14 +332,6 @@ function onResponseClose(this: ClientResponse): void {
 
 function addressOf(socket: Socket): string {
   return shownAddress(socket.remoteAddress)
-}
-
-function sameNetworks(a: readonly string[] | undefined, b: readonly string[] | undefined): boolean {
-  return a === b || (a !== undefined && b !== undefined && a.join() === b.join())
-}
-
-function sameFiles({ certificate: a }: DesiredListener, { certificate: b }: DesiredListener): boolean {
-  return a?.certificateFile === b?.certificateFile && a?.keyFile === b?.keyFile
 }
 
 function explainFault({ code, message }: NodeJS.ErrnoException, host: string, port: number): string {

@@ -161,3 +161,10 @@ function withoutNamed(lines: string, connection: string): string {
     .filter((line) => !named.has(line.slice(0, Math.max(0, line.indexOf(':'))).toLowerCase()))
     .join('\r\n')
 }
+
+/** HTTP itself is no other protocol: requests on such a connection would pass by the load balancer. */
+export function mayUpgrade({ headers, method }: IncomingMessage): boolean {
+  const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
+  const isHttp = /(?:^|,)\s*(?:h2c?|http|tls)\b/i.test(headers.upgrade ?? '')
+  return !hasBody && !isHttp && method !== 'CONNECT' && /(?:^|,)\s*upgrade\s*(?:,|$)/i.test(headers.connection ?? '')
+}
