@@ -13,11 +13,10 @@ import { graphOf } from '../machine/graph.ts'
 import type { Execution, ExecutionPlace, Stage } from '../model.ts'
 import { typeNameOf } from '../stages/stage-type.ts'
 import type { ExpressionPlace, Question } from './answers.ts'
-import { textArgument } from './arguments.ts'
 import { checkLength } from './arithmetic.ts'
 import { deployedServerGroups, manifestLabelValue } from './deployments.ts'
 import { ExpressionError } from './lexer.ts'
-import { describe, isList, isNull, Real, toExpressionText, toJsonValue, Unevaluated } from './values.ts'
+import { describe, isList, isNull, Real, textArgument, toExpressionText, toJsonValue, Unevaluated } from './values.ts'
 
 interface ExpressionFunction {
   readonly name: string

@@ -6,13 +6,25 @@
 
 import { matchesWhole, replaceMatches, splitAt } from '../../regex/bounded-regex.ts'
 import type { Meter } from '../../regex/meter.ts'
-import { listArgument, textArgument, wholeArgument } from './arguments.ts'
 import { checkedText, checkLength, longestText, repeat } from './arithmetic.ts'
 import { callJavaMethod, callStatic } from './java/classes.ts'
 import { type CallContext, JavaClassReference, JavaObject } from './java/java-class.ts'
 import { ExpressionError } from './lexer.ts'
 import { occurrences } from './text-search.ts'
-import { areEqual, compare, countedKeysOf, describe, isList, isMap, numberValueOf, Real, toExpressionText } from './values.ts'
+import {
+  areEqual,
+  compare,
+  countedKeysOf,
+  describe,
+  isList,
+  isMap,
+  listArgument,
+  numberValueOf,
+  Real,
+  textArgument,
+  toExpressionText,
+  wholeArgument,
+} from './values.ts'
 
 /** Target and arguments have been weighed, and so will be the result; what a method does beyond looking at each once it counts. */
 type Method = (target: never, args: unknown[], meter: Meter) => unknown

@@ -1,19 +1,16 @@
 /** Jobs that create, update and remove applications (docs/contracts/orchestration.md#jobs). */
 
 import { formatQuery, pathTo } from '../../../http/encode-path.ts'
-import { isObject, type JsonObject } from '../../../json/values.ts'
+import { isObject, type JsonObject, listOf, objectOf, objectsOf, textOf } from '../../../json/values.ts'
 import { describePermissionsProblem } from '../../rights/application-permissions.ts'
 import { StageError } from '../machine/failure.ts'
-import type { StageType, TaskContext, TaskResult } from './stage-type.ts'
+import { job, type StageType, type TaskContext, type TaskResult } from './stage-type.ts'
 
 const retry = { pollMs: 10_000, timeoutMs: 3600 * 1000 }
 
 /** All three create or update an application. */
 export const upsertApplicationStages: readonly StageType[] = ['createApplication', 'updateApplication', 'upsertApplication'].map(
-  (type) => ({
-    type,
-    steps: [{ name: type, execute: upsertApplication, judge: judgeApplication, ...retry }],
-  }),
+  (type) => job(type, upsertApplication, { judge: judgeApplication, ...retry }),
 )
 
 async function upsertApplication(context: TaskContext): Promise<TaskResult> {
@@ -50,8 +47,8 @@ async function judgeApplication({ stage }: TaskContext): Promise<undefined> {
 /** @throws {StageError} with a text for everything that is wrong with it. */
 function checkApplication(application: unknown): JsonObject & { name: string } {
   if (!isObject(application)) throw new StageError(['The job needs an "application", an object with "name" and "email".'])
-  const name = typeof application['name'] === 'string' ? application['name'].trim() : ''
-  if (name === '') throw new StageError(['The application needs a name.'])
+  const name = textOf(application['name'])?.trim()
+  if (!name) throw new StageError(['The application needs a name.'])
   const broken = brokenNameRules(name, application['cloudProviders'])
   if (broken.length > 0) throw new StageError(broken)
   // Later, the application would exist already, open to all users.
@@ -109,15 +106,14 @@ async function verifyNoDependencies(context: TaskContext): Promise<TaskResult> {
 async function clusterNames(context: TaskContext, name: string): Promise<string[]> {
   const path = pathTo`/applications/${name}/clusters`
   const { body } = await context.call('clouddriver', { method: 'GET', path }, [404])
-  return isObject(body) ? Object.values(body).flatMap((names) => (Array.isArray(names) ? names.map(String) : [])) : []
+  return Object.values(objectOf(body)).flatMap((names) => listOf(names).map(String))
 }
 
 async function securityGroupNames(context: TaskContext, name: string): Promise<string[]> {
   const path = `/search${formatQuery({ q: name, type: 'securityGroups', pageSize: 10_000, page: 1 })}`
   const { body } = await context.call('clouddriver', { method: 'GET', path }, [404])
-  const sets = Array.isArray(body) ? body : []
-  const hits = sets.flatMap((set: unknown) => (isObject(set) && Array.isArray(set['results']) ? set['results'] : []))
-  const own = hits.filter((hit) => isObject(hit) && String(hit['application'] ?? '').toLowerCase() === name.toLowerCase())
+  const hits = objectsOf(body).flatMap((set) => objectsOf(set['results']))
+  const own = hits.filter((hit) => String(hit['application'] ?? '').toLowerCase() === name.toLowerCase())
   return own.map((hit) => String(hit['name'] ?? hit['id']))
 }
 
@@ -134,7 +130,7 @@ async function deleteApplication(context: TaskContext): Promise<TaskResult> {
 
 function applicationOf(context: TaskContext): string {
   const { application } = context.stage.context
-  const name = isObject(application) ? application['name'] : application
-  if (typeof name === 'string' && name.trim() !== '') return name.trim()
-  throw new StageError(['The job does not name an application.'])
+  const name = textOf(isObject(application) ? application['name'] : application)?.trim()
+  if (!name) throw new StageError(['The job does not name an application.'])
+  return name
 }

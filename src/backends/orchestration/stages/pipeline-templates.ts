@@ -3,7 +3,7 @@ import { formatQuery, pathTo } from '../../../http/encode-path.ts'
 import { textOf } from '../../../json/values.ts'
 import { StageError } from '../machine/failure.ts'
 import { decodeObject } from './encoded-payload.ts'
-import type { StageType, TaskContext, TaskResult } from './stage-type.ts'
+import { job, type StageType, type TaskContext, type TaskResult } from './stage-type.ts'
 
 const methods = { create: 'POST', update: 'PUT', delete: 'DELETE' } as const
 type Action = keyof typeof methods
@@ -11,11 +11,8 @@ type Action = keyof typeof methods
 export const pipelineTemplateStages: readonly StageType[] = ['', 'V2'].flatMap((version) =>
   (['create', 'update', 'delete'] as const).map((action) => {
     const type = `${action}${version}PipelineTemplate`
-    return {
-      type,
-      steps: [{ name: type, timeoutMs: 30_000, execute: (context) => changeTemplate(context, type, action, version === 'V2') }],
-      unevaluatedKeys: () => ['pipelineTemplate'],
-    }
+    const execute = (context: TaskContext) => changeTemplate(context, type, action, version === 'V2')
+    return { ...job(type, execute, { timeoutMs: 30_000 }), unevaluatedKeys: () => ['pipelineTemplate'] }
   }),
 )
 
@@ -29,14 +26,14 @@ async function changeTemplate(context: TaskContext, type: string, action: Action
 
 function templateOf(context: TaskContext): { id: string; body: unknown } {
   const body = decodeObject(context.stage.context['pipelineTemplate'], 'pipelineTemplate')
-  const id = context.stage.context['id'] ?? body['id']
-  if (typeof id !== 'string' || id === '') throw new StageError(['The template has no id.'])
+  const id = textOf(context.stage.context['id'] ?? body['id'])
+  if (id === undefined) throw new StageError(['The template has no id.'])
   return { id, body }
 }
 
 function idOf(context: TaskContext): string {
-  const id = context.stage.context['id'] ?? context.stage.context['pipelineTemplateId']
-  if (typeof id !== 'string' || id === '') throw new StageError(['The job does not say the id of the template.'])
+  const id = textOf(context.stage.context['id'] ?? context.stage.context['pipelineTemplateId'])
+  if (id === undefined) throw new StageError(['The job does not say the id of the template.'])
   return id
 }
 

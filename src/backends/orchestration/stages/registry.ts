@@ -20,9 +20,9 @@ import { manualJudgmentStage } from './manual-judgment.ts'
 import { dependsOnExecutionStage, monitorPipelineStage } from './other-executions.ts'
 import { pipelineStage } from './pipeline.ts'
 import { pipelineTemplateStages } from './pipeline-templates.ts'
-import { deleteProjectStage, upsertProjectStage } from './projects.ts'
+import { projectStages } from './projects.ts'
 import type { StageType, StageTypes } from './stage-type.ts'
-import { deletePipelineStage, reorderPipelinesStage, savePipelineStage, updatePipelineStage } from './stored-pipelines.ts'
+import { storedPipelineStages } from './stored-pipelines.ts'
 import { waitStage, waitUntilStage } from './wait.ts'
 import { preconfiguredWebhookStage, webhookStage } from './webhook.ts'
 
@@ -41,12 +41,8 @@ const types: readonly StageType[] = [
   webhookStage,
   runCommandStage,
   deleteApplicationStage,
-  deletePipelineStage,
-  deleteProjectStage,
-  reorderPipelinesStage,
-  savePipelineStage,
-  updatePipelineStage,
-  upsertProjectStage,
+  ...storedPipelineStages,
+  ...projectStages,
   ...upsertApplicationStages,
   ...pipelineTemplateStages,
 ]

@@ -170,6 +170,15 @@ export function inSequence(stages: readonly NewStage[]): NewStage[] {
   return stages.map((stage, position) => (position === 0 ? stage : { ...stage, requires: [position - 1] }))
 }
 
+/** A type whose only step has its name. */
+export function job(
+  type: string,
+  execute: CallingStep['execute'],
+  options: Omit<StepOptions, 'name'> & Pick<CallingStep, 'judge'> = {},
+): StageType {
+  return { type, steps: [{ name: type, execute, ...options }] }
+}
+
 export type StageTypes = ReadonlyMap<string, StageType>
 
 /**

@@ -2,16 +2,16 @@
 
 import { createHash } from 'node:crypto'
 import { pathTo } from '../../../http/encode-path.ts'
-import { isObject, isTrue, type JsonObject } from '../../../json/values.ts'
+import { definedOf, fieldOf, isTrue, type JsonObject, objectOf, textOf } from '../../../json/values.ts'
 import { StageError } from '../machine/failure.ts'
 import type { Stage } from '../model.ts'
 import { decodeObject, decodePayload } from './encoded-payload.ts'
-import type { StageType, TaskContext, TaskResult } from './stage-type.ts'
+import { job, type StageType, type TaskContext, type TaskResult } from './stage-type.ts'
 
 const halfMinuteMs = 30_000
 
 /** Stores one pipeline, or several at once. */
-export const savePipelineStage: StageType = {
+const savePipelineStage: StageType = {
   type: 'savePipeline',
   steps: [
     { name: 'savePipeline', execute: savePipeline, timeoutMs: halfMinuteMs },
@@ -32,16 +32,15 @@ async function saveOne(context: TaskContext): Promise<TaskResult> {
     throw new StageError(['The pipeline needs a name and an application.'])
   }
   const pipeline: JsonObject = { ...withIdentity(given, context.stage), ...(await storedPlace(context, given)) }
-  const told = {
-    'notification.type': 'savepipeline',
-    application: given['application'],
-    'pipeline.name': given['name'],
-    'pipeline.id': pipeline['id'],
-  }
   const staleCheck = isTrue(settings['staleCheck'])
   const saved = await context.call('front50', { method: 'POST', path: `/pipelines?staleCheck=${staleCheck}`, body: pipeline })
-  const id = isObject(saved.body) ? (saved.body['id'] ?? pipeline['id']) : pipeline['id']
-  return { status: 'SUCCEEDED', context: { ...told, 'pipeline.id': id } }
+  return succeeded('savepipeline', { ...pipeline, id: objectOf(saved.body)['id'] ?? pipeline['id'] })
+}
+
+/** What clients read about the pipeline that was changed. */
+function succeeded(notification: string, { application, name, id }: JsonObject): TaskResult {
+  const context = { 'notification.type': notification, application, 'pipeline.name': name, 'pipeline.id': id }
+  return { status: 'SUCCEEDED', context }
 }
 
 /**
@@ -51,7 +50,7 @@ async function saveOne(context: TaskContext): Promise<TaskResult> {
 function withIdentity(given: JsonObject, stage: Stage): JsonObject {
   const asked = given['id'] ?? stage.context['pipeline.id']
   // What is no text is refused by the store, by name.
-  if (asked !== undefined && asked !== null && asked !== '') return { ...given, id: asked }
+  if ((asked ?? '') !== '') return { ...given, id: asked }
   return { ...given, id: derivedId(stage), regenerateCronTriggerIds: true }
 }
 
@@ -63,9 +62,9 @@ function derivedId(stage: Stage): string {
 /** A pipeline that says nothing about its place in the list keeps it. */
 async function storedPlace(context: TaskContext, given: JsonObject): Promise<{ index?: unknown }> {
   const { id, index } = given
-  if (typeof id !== 'string' || id === '' || (index !== undefined && index !== null)) return {}
+  if (typeof id !== 'string' || id === '' || (index ?? undefined) !== undefined) return {}
   const { status, body } = await context.call('front50', { method: 'GET', path: pathTo`/pipelines/${id}/get` }, [404])
-  return status === 200 && isObject(body) && body['index'] !== undefined ? { index: body['index'] } : {}
+  return status === 200 ? definedOf({ index: fieldOf(body, 'index') }) : {}
 }
 
 async function saveMany(context: TaskContext): Promise<TaskResult> {
@@ -83,34 +82,24 @@ function waitForPipelineSave(): TaskResult {
 }
 
 /** Replaces a stored pipeline. */
-export const updatePipelineStage: StageType = {
-  type: 'updatePipeline',
-  steps: [{ name: 'updatePipeline', execute: updatePipeline, timeoutMs: halfMinuteMs }],
+const updatePipelineStage: StageType = {
+  ...job('updatePipeline', updatePipeline, { timeoutMs: halfMinuteMs }),
   unevaluatedKeys: () => ['pipeline'],
 }
 
 async function updatePipeline(context: TaskContext): Promise<TaskResult> {
   const pipeline = decodeObject(context.stage.context['pipeline'], 'pipeline')
-  const { id } = pipeline
-  if (typeof id !== 'string' || id === '') throw new StageError(['The pipeline has no id; save it first.'])
+  const id = textOf(pipeline['id'])
+  if (id === undefined) throw new StageError(['The pipeline has no id; save it first.'])
   const staleCheck = isTrue(context.stage.context['staleCheck'])
   const path = `${pathTo`/pipelines/${id}`}?staleCheck=${staleCheck}`
   await context.call('front50', { method: 'PUT', path, body: pipeline })
-  return {
-    status: 'SUCCEEDED',
-    context: {
-      'notification.type': 'updatepipeline',
-      application: pipeline['application'],
-      'pipeline.name': pipeline['name'],
-      'pipeline.id': id,
-    },
-  }
+  return succeeded('updatepipeline', pipeline)
 }
 
 /** Removes a stored pipeline by application and name. */
-export const deletePipelineStage: StageType = {
-  type: 'deletePipeline',
-  steps: [{ name: 'deletePipeline', execute: deletePipeline, timeoutMs: halfMinuteMs }],
+const deletePipelineStage: StageType = {
+  ...job('deletePipeline', deletePipeline, { timeoutMs: halfMinuteMs }),
   unevaluatedKeys: () => ['pipeline'],
 }
 
@@ -119,19 +108,12 @@ async function deletePipeline(context: TaskContext): Promise<TaskResult> {
   if (typeof application !== 'string' || typeof name !== 'string') {
     throw new StageError(['The pipeline to delete needs an application and a name.'])
   }
-  const path = pathTo`/pipelines/${application}/${name}`
-  await context.call('front50', { method: 'DELETE', path })
-  return {
-    status: 'SUCCEEDED',
-    context: { 'notification.type': 'deletepipeline', application, 'pipeline.name': name, 'pipeline.id': id },
-  }
+  await context.call('front50', { method: 'DELETE', path: pathTo`/pipelines/${application}/${name}` })
+  return succeeded('deletepipeline', { application, name, id })
 }
 
 /** Gives pipelines or strategies of an application their places in the list. */
-export const reorderPipelinesStage: StageType = {
-  type: 'reorderPipelines',
-  steps: [{ name: 'reorderPipelines', execute: reorderPipelines, timeoutMs: halfMinuteMs }],
-}
+const reorderPipelinesStage = job('reorderPipelines', reorderPipelines, { timeoutMs: halfMinuteMs })
 
 async function reorderPipelines(context: TaskContext): Promise<TaskResult> {
   const settings = context.stage.context
@@ -143,3 +125,10 @@ async function reorderPipelines(context: TaskContext): Promise<TaskResult> {
   await context.call('front50', { method: 'POST', path: `/actions/${kind}/reorder`, body })
   return { status: 'SUCCEEDED', context: { 'notification.type': 'reorderpipelines', application } }
 }
+
+export const storedPipelineStages: readonly StageType[] = [
+  deletePipelineStage,
+  reorderPipelinesStage,
+  savePipelineStage,
+  updatePipelineStage,
+]

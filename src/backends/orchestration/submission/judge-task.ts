@@ -1,6 +1,6 @@
 /** Judgement of an ad-hoc task without running it: refusals, effects, and what only the run can tell. */
 import { encodeSegment } from '../../../http/encode-path.ts'
-import { isObject, type JsonObject, objectOf, textOf, textsOf } from '../../../json/values.ts'
+import { isObject, type JsonObject, objectOf, textsOf } from '../../../json/values.ts'
 import { BackendError, type Caller } from '../../backend.ts'
 import type { EngineParts } from '../engine-parts.ts'
 import { evaluateStageContext } from '../expressions/stage-evaluation.ts'
@@ -11,7 +11,7 @@ import { mergeResult } from '../machine/run-task.ts'
 import { createTurn, isSpent, type Turn } from '../machine/turn.ts'
 import type { Execution, Stage } from '../model.ts'
 import { fieldProblemsOf } from '../stages/described-fields.ts'
-import { placesOf, stageAccountOf, stageProviderOf } from '../stages/infrastructure/cloud-context.ts'
+import { firstText, placesOf, stageAccountOf, stageProviderOf } from '../stages/infrastructure/cloud-context.ts'
 import { type Step, type Submission, stageTypeOf, type TaskContext, typeNameOf } from '../stages/stage-type.ts'
 import { describeMissingType } from '../stages/unknown-types.ts'
 import { createTaskContext } from '../task-context.ts'
@@ -245,7 +245,7 @@ const objectKeys = ['serverGroupName', 'asgName', 'loadBalancerName', 'securityG
 
 function toEffect(operation: string, description: JsonObject): Omit<Effect, 'job' | 'stage' | 'type'> {
   const instances = textsOf(description['instanceIds'])
-  const name = objectKeys.map((key) => textOf(description[key])).find((text) => text !== undefined)
+  const name = firstText(description, ...objectKeys)
   const objects = instances.length > 0 ? instances : name === undefined ? [] : [name]
   const { capacity } = description
   return {

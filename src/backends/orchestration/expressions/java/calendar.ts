@@ -1,7 +1,6 @@
 /** Units of time, days of the week and months: enumerations of `java.time`. */
-import { textArgument, wholeArgument } from '../arguments.ts'
 import { ExpressionError } from '../lexer.ts'
-import { describe } from '../values.ts'
+import { describe, textArgument, wholeArgument } from '../values.ts'
 import { createJavaClass, type JavaClass, type JavaFunction, JavaObject, type Wrap } from './java-class.ts'
 
 /** What dates, times and instants of `Temporal` have in common here. */

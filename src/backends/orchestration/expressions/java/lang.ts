@@ -1,9 +1,22 @@
 /** Numbers, texts, identifiers and collections of Java that expressions may use. */
 import { randomInt, randomUUID } from 'node:crypto'
-import { listArgument, textArgument, wholeArgument } from '../arguments.ts'
+import type { Meter } from '../../../regex/meter.ts'
 import { checkLength } from '../arithmetic.ts'
 import { ExpressionError } from '../lexer.ts'
-import { areEqual, compare, countedKeysOf, describe, isMap, numberValueOf, Real, toExpressionText, weigh } from '../values.ts'
+import {
+  areEqual,
+  compare,
+  countedKeysOf,
+  describe,
+  isMap,
+  listArgument,
+  numberValueOf,
+  Real,
+  textArgument,
+  toExpressionText,
+  weigh,
+  wholeArgument,
+} from '../values.ts'
 import { type JavaClass, type JavaFunction, JavaObject } from './java-class.ts'
 
 type Bounds = readonly [least: bigint, most: bigint]
@@ -132,12 +145,11 @@ function formatText(format: string, values: readonly unknown[], show: (value: un
       const at = position === undefined ? next++ : Number(position) - 1
       if (at >= values.length) throw new ExpressionError(`The format has no value for its part ${at + 1}.`)
       if (Number(width) > widest || Number(precision ?? 0) > 100) throw new ExpressionError('A width of the format is too large.')
-      const plain = formatPart(
-        values[at],
-        kind,
-        { flags, precision: precision === undefined ? undefined : Number(precision) },
+      const plain = formatPart(values[at], kind, {
+        flags,
+        precision: precision === undefined ? undefined : Number(precision),
         show,
-      )
+      })
       const isZeroPadded = flags.includes('0') && 'dxf'.includes(kind)
       const sign = isZeroPadded ? (/^[-+]/.exec(plain)?.[0] ?? '') : ''
       const padded = flags.includes('-')
@@ -163,9 +175,10 @@ function groupDigits(text: string): string {
 interface PartOptions {
   readonly flags: string
   readonly precision: number | undefined
+  show(value: unknown): string
 }
 
-function formatPart(value: unknown, kind: string, { flags, precision }: PartOptions, show: (value: unknown) => string): string {
+function formatPart(value: unknown, kind: string, { flags, precision, show }: PartOptions): string {
   const signed = (text: string) => (flags.includes('+') && !text.startsWith('-') ? `+${text}` : text)
   const grouped = (text: string) => (flags.includes(',') ? groupDigits(text) : text)
   switch (kind) {
@@ -174,7 +187,7 @@ function formatPart(value: unknown, kind: string, { flags, precision }: PartOpti
     case 'S':
       return show(value).slice(0, precision).toUpperCase()
     case 'b':
-      return String(value === true || (value !== false && value !== null && value !== undefined))
+      return String((value ?? false) !== false)
     case 'd':
       return signed(grouped(String(wholeArgument(value))))
     case 'x':
@@ -275,25 +288,19 @@ function collection(name: string, options: { isSet?: boolean; isSorted?: boolean
       // The number of a first argument is the capacity.
       const list = items === undefined || numberValueOf(items) !== undefined ? [] : listArgument(items)
       meter.spend(list.length)
-      const chosen = options.isSet
-        ? distinct(list, (one, other) => areEqual(one, other, meter), meter.spend.bind(meter))
-        : [...list]
+      const chosen = options.isSet ? distinct(list, meter) : [...list]
       return options.isSorted ? chosen.sort((one, other) => compare(one, other, meter)) : chosen
     },
   }
 }
 
-function distinct(
-  list: readonly unknown[],
-  areSame: (one: unknown, other: unknown) => boolean,
-  spend: (steps: number) => void,
-): unknown[] {
+function distinct(list: readonly unknown[], meter: Meter): unknown[] {
   const texts = new Set<unknown>()
   const others: unknown[] = []
   return list.filter((item) => {
-    spend(1)
+    meter.spend()
     if (typeof item === 'string') return !texts.has(item) && texts.add(item)
-    return !others.some((other) => areSame(item, other)) && others.push(item)
+    return !others.some((other) => areEqual(item, other, meter)) && others.push(item)
   })
 }
 

@@ -1,7 +1,6 @@
 /** Dates and times: `java.time`, `java.util.Date` and `java.text.SimpleDateFormat` over `Temporal`. */
-import { textArgument, wholeArgument } from '../arguments.ts'
 import { ExpressionError } from '../lexer.ts'
-import { describe } from '../values.ts'
+import { describe, textArgument, wholeArgument } from '../values.ts'
 import {
   between,
   chronoUnit,

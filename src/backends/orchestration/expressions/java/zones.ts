@@ -1,5 +1,5 @@
 /** Time zones and offsets of `java.time`. */
-import { textArgument, wholeArgument } from '../arguments.ts'
+import { textArgument, wholeArgument } from '../values.ts'
 import { objectValue } from './calendar.ts'
 import { type JavaClass, JavaObject } from './java-class.ts'
 

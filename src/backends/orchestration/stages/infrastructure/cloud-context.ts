@@ -1,5 +1,5 @@
 /** Fields that stages of cloud operations share: provider, account, places and target (docs/contracts/infrastructure.md#deployment-stages). */
-import { fieldOf, isObject, type JsonObject, objectOf, textOf, textsOf } from '../../../../json/values.ts'
+import { fieldOf, type JsonObject, objectOf, objectsOf, textOf, textsOf } from '../../../../json/values.ts'
 import { parseMoniker } from '../../../../names/moniker.ts'
 import { StageError } from '../../machine/failure.ts'
 import type { TaskContext } from '../stage-type.ts'
@@ -18,8 +18,13 @@ export interface ServerGroupTarget extends CloudLocation {
 /** Spinnaker's default for stages without a provider. */
 const defaultProvider = 'aws'
 
+/** The first of some fields that holds a text. */
+export function firstText(context: JsonObject, ...keys: readonly string[]): string | undefined {
+  return keys.map((key) => textOf(context[key])).find(Boolean)
+}
+
 export function stageAccountOf(context: JsonObject): string | undefined {
-  return ['account.name', 'account', 'credentials', 'accountName'].map((key) => textOf(context[key])).find(Boolean)
+  return firstText(context, 'account.name', 'account', 'credentials', 'accountName')
 }
 
 /** @throws {StageError} when the stage names none */
@@ -30,15 +35,12 @@ export function requireAccount(context: JsonObject): string {
 }
 
 export function stageProviderOf(context: JsonObject): string {
-  return (
-    ['cloudProvider', 'cloudProviderType', 'providerType', 'provider'].map((key) => textOf(context[key])).find(Boolean) ??
-    defaultProvider
-  )
+  return firstText(context, 'cloudProvider', 'cloudProviderType', 'providerType', 'provider') ?? defaultProvider
 }
 
 /** Regions, zones or namespaces of the stage, each once; empty when it names none. */
 export function placesOf(context: JsonObject): string[] {
-  const single = ['region', 'zone', 'namespace', 'location'].map((key) => textOf(context[key])).find(Boolean)
+  const single = firstText(context, 'region', 'zone', 'namespace', 'location')
   const lists = ['regions', 'zones', 'namespaces'].map((key) => textsOf(context[key])).find((list) => list.length > 0)
   const zones = Object.keys(objectOf(context['availabilityZones']))
   if (single !== undefined) return [single]
@@ -58,7 +60,7 @@ export function locationOf(context: JsonObject): CloudLocation {
 }
 
 export function serverGroupNameOf(context: JsonObject): string | undefined {
-  return textOf(context['serverGroupName']) ?? textOf(context['asgName'])
+  return firstText(context, 'serverGroupName', 'asgName')
 }
 
 /** The cluster that the stage names, by itself or by a server group. @throws {StageError} when it names none */
@@ -82,8 +84,7 @@ export function targetOf(context: TaskContext): ServerGroupTarget {
   const { region } = place
   const name = serverGroupNameOf(stage.context)
   if (textOf(stage.context['target']) === undefined && name !== undefined) return { ...place, name }
-  const references = context.read('targetReferences')
-  const found = Array.isArray(references) ? references.filter(isObject).find((each) => each['region'] === region) : undefined
+  const found = objectsOf(context.read('targetReferences')).find((each) => each['region'] === region)
   const foundName = textOf(found?.['serverGroupName']) ?? name
   if (foundName === undefined)
     throw new StageError([`The stage names no server group in ${region}: set "serverGroupName" or "target".`])

@@ -1,10 +1,18 @@
 /** `deploy`, `createServerGroup` and `cloneServerGroup`: creates server groups and hands traffic over as the strategy says. */
-import { fieldOf, isObject, isTrue, type JsonObject, objectOf, objectsOf, textOf } from '../../../../json/values.ts'
+import { definedOf, fieldOf, isObject, isTrue, type JsonObject, objectOf, objectsOf, textOf } from '../../../../json/values.ts'
 import { clusterName } from '../../../../names/moniker.ts'
 import { StageError } from '../../machine/failure.ts'
 import type { Execution, Stage } from '../../model.ts'
 import type { NewStage, StageType, Step, TaskContext, TaskResult } from '../stage-type.ts'
-import { locationOf, placesOf, requireAccount, type ServerGroupTarget, stageAccountOf, stageProviderOf } from './cloud-context.ts'
+import {
+  locationOf,
+  placesOf,
+  requireAccount,
+  type ServerGroupTarget,
+  serverGroupNameOf,
+  stageAccountOf,
+  stageProviderOf,
+} from './cloud-context.ts'
 import { monitorStep, serverGroupNamesByRegion, submitStep } from './cloud-task.ts'
 import { refreshServerGroups, withoutNotes } from './server-group-operations.ts'
 import { type CloudServerGroup, inPlace, loadCluster, loadServerGroup, newestFirst } from './server-groups.ts'
@@ -67,17 +75,11 @@ function forgetDeployment(stage: Stage): void {
 
 /** One stage per region of the cluster. */
 function deployments(stage: Stage, cluster: JsonObject): NewStage[] {
-  const { clusters: _clusters, cluster: _cluster, ...inherited } = stage.context
-  const account = stageAccountOf(cluster) ?? stageAccountOf(inherited)
+  const { application, interestingHealthProviderNames, targetHealthyDeployPercentage, stageTimeoutMs, comments, user } =
+    stage.context
+  const account = stageAccountOf(cluster) ?? stageAccountOf(stage.context)
   const context: JsonObject = {
-    ...pick(inherited, [
-      'application',
-      'interestingHealthProviderNames',
-      'targetHealthyDeployPercentage',
-      'stageTimeoutMs',
-      'comments',
-      'user',
-    ]),
+    ...definedOf({ application, interestingHealthProviderNames, targetHealthyDeployPercentage, stageTimeoutMs, comments, user }),
     ...cluster,
     ...(account !== undefined && { account, credentials: account }),
   }
@@ -173,7 +175,7 @@ async function determineSource(context: TaskContext): Promise<TaskResult> {
 async function findSource(context: TaskContext, region: string, byCapacity: boolean): Promise<CloudServerGroup | undefined> {
   const settings = context.stage.context
   const given = objectOf(settings['source'])
-  const name = textOf(given['serverGroupName']) ?? textOf(given['asgName'])
+  const name = serverGroupNameOf(given)
   const place = { provider: stageProviderOf(settings), account: requireAccount(settings) }
   if (name !== undefined) {
     const target = {
@@ -224,8 +226,4 @@ function imageFields(context: TaskContext): JsonObject {
     details.find(({ region }) => region === place) ?? details.find(({ region }) => region === 'global' || region === undefined)
   const imageId = textOf(found?.['imageId']) ?? textOf(found?.['ami'])
   return imageId === undefined ? {} : { imageId, amiName: textOf(found?.['imageName']) ?? imageId }
-}
-
-function pick(from: JsonObject, keys: readonly string[]): JsonObject {
-  return Object.fromEntries(keys.filter((key) => from[key] !== undefined).map((key) => [key, from[key]]))
 }

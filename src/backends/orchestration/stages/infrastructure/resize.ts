@@ -2,7 +2,7 @@
 import { isTrue, type JsonObject, numberOf, objectOf, textOf } from '../../../../json/values.ts'
 import { StageError } from '../../machine/failure.ts'
 import type { TaskContext } from '../stage-type.ts'
-import type { ServerGroupTarget } from './cloud-context.ts'
+import { type ServerGroupTarget, serverGroupNameOf } from './cloud-context.ts'
 import {
   type CloudCapacity,
   type CloudServerGroup,
@@ -87,7 +87,7 @@ export function shareOf({ min, max, desired }: CloudCapacity, percentage: number
 
 async function sourceCapacity(context: TaskContext, target: ServerGroupTarget): Promise<CloudCapacity> {
   const source = objectOf(context.stage.context['source'])
-  const name = textOf(source['serverGroupName']) ?? textOf(source['asgName'])
+  const name = serverGroupNameOf(source)
   if (name === undefined) throw new StageError(['scale_to_server_group needs "source" with "serverGroupName".'])
   const region = textOf(source['region']) ?? target.region
   return (await requireServerGroup(context, { ...target, region, name })).capacity

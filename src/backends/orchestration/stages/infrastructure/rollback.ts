@@ -1,5 +1,5 @@
 /** `rollbackServerGroup` and `rollbackCluster`: bring back what ran before (docs/contracts/infrastructure.md#rollbacks). */
-import { isTrue, type JsonObject, numberOf, objectOf, objectsOf, textOf } from '../../../../json/values.ts'
+import { definedOf, isTrue, type JsonObject, numberOf, objectOf, objectsOf, textOf } from '../../../../json/values.ts'
 import { parseMoniker } from '../../../../names/moniker.ts'
 import { StageError } from '../../machine/failure.ts'
 import { inSequence, type NewStage, type StageType, type TaskContext, type TaskResult } from '../stage-type.ts'
@@ -14,6 +14,7 @@ import {
   requireServerGroup,
   toCapacity,
 } from './server-groups.ts'
+import { serverGroupStage } from './strategies.ts'
 
 export const rollbackServerGroupStage: StageType = {
   type: 'rollbackServerGroup',
@@ -74,52 +75,46 @@ function rollbackStages(settings: JsonObject): NewStage[] {
   const rolledBack = String(rollback['rollbackServerGroupName'])
   const restored = String(rollback['restoreServerGroupName'])
   if (kindOf(settings) === 'PREVIOUS_IMAGE') return [cloneOf(settings, rolledBack, rollback)]
-  if (isTrue(rollback['disableOnly'])) return [stageFor('disableServerGroup', 'Disable', rolledBack, settings)]
+  const place = { common: commonOf(settings) }
+  const disable = serverGroupStage('disableServerGroup', 'Disable', place, rolledBack)
+  if (isTrue(rollback['disableOnly'])) return [disable]
   const healthy = numberOf(rollback['targetHealthyRollbackPercentage'])
   const share = healthy === undefined ? {} : { targetHealthyDeployPercentage: healthy }
-  const enable = stageFor('enableServerGroup', 'Enable', restored, settings, share)
-  const disable = stageFor('disableServerGroup', 'Disable', rolledBack, settings)
+  const enable = serverGroupStage('enableServerGroup', 'Enable', place, restored, share)
   if (isTrue(rollback['enableAndDisableOnly'])) return [enable, disable]
   const from = toCapacity(objectOf(settings['rollback.capacity']))
   const to = toCapacity(objectOf(settings['restore.capacity']))
   const desired = Math.max(from.desired, to.desired)
   const max = Math.max(from.max, to.max, desired)
   const isUnchanged = to.desired === desired && to.max === max && to.min === desired
-  const delay = numberOf(rollback['delayBeforeDisableSeconds']) ?? 0
+  const resize = (verb: string, min: number, more: JsonObject) =>
+    serverGroupStage('resizeServerGroup', verb, place, restored, { capacity: { min, max, desired }, ...more })
   return [
     enable,
-    ...(isUnchanged
-      ? []
-      : [stageFor('resizeServerGroup', 'Resize', restored, settings, { capacity: { min: desired, max, desired }, ...share })]),
-    ...pauseOf(delay),
+    ...(isUnchanged ? [] : [resize('Resize', desired, share)]),
+    ...pauseOf(numberOf(rollback['delayBeforeDisableSeconds']) ?? 0),
     disable,
-    ...(isUnchanged || to.min === desired
-      ? []
-      : [
-          stageFor('resizeServerGroup', 'Restore minimum of', restored, settings, {
-            capacity: { min: Math.min(to.min, desired), max, desired },
-          }),
-        ]),
+    ...(isUnchanged || to.min === desired ? [] : [resize('Restore minimum of', Math.min(to.min, desired), {})]),
   ]
 }
 
-function stageFor(type: string, verb: string, name: string, settings: JsonObject, more: JsonObject = {}): NewStage {
-  const { cloudProvider, credentials, account, region, regions, interestingHealthProviderNames } = settings
+/** What all stages of a rollback have in common. */
+function commonOf({
+  cloudProvider,
+  credentials,
+  account,
+  region,
+  regions,
+  interestingHealthProviderNames,
+}: JsonObject): JsonObject {
   const place = region ?? placesOf({ regions })[0]
   return {
-    type,
-    name: `${verb} ${name}`,
-    context: {
-      cloudProvider,
-      credentials: credentials ?? account,
-      account: account ?? credentials,
-      region: place,
-      regions: [place],
-      ...(interestingHealthProviderNames !== undefined && { interestingHealthProviderNames }),
-      serverGroupName: name,
-      asgName: name,
-      ...more,
-    },
+    cloudProvider,
+    credentials: credentials ?? account,
+    account: account ?? credentials,
+    region: place,
+    regions: [place],
+    ...definedOf({ interestingHealthProviderNames }),
   }
 }
 

@@ -9,9 +9,17 @@ import { resizedCapacity } from './resize.ts'
 import { requireServerGroup } from './server-groups.ts'
 import { splitByRegion } from './targets.ts'
 import { checkTrafficGuards, isWhole } from './traffic-guard.ts'
-import { type TargetsOf, waitCapacityStep, waitDisabledStep, waitDownStep, waitEnabledStep, waitGoneStep } from './waits.ts'
+import {
+  itsTarget,
+  type TargetsOf,
+  waitCapacityStep,
+  waitDisabledStep,
+  waitDownStep,
+  waitEnabledStep,
+  waitGoneStep,
+} from './waits.ts'
 
-export const refreshServerGroups = (targets: TargetsOf = (context) => [targetOf(context)], name = 'forceCacheRefresh') =>
+export const refreshServerGroups = (targets = itsTarget, name = 'forceCacheRefresh') =>
   refreshStep(name, 'ServerGroup', (context) =>
     targets(context).map(({ account, region, name: group }) => ({ serverGroupName: group, asgName: group, region, account })),
   )

@@ -1,10 +1,10 @@
 /** Deployment strategies: what follows the creation of a server group, and what undoes it (docs/contracts/infrastructure.md#strategies). */
-import { isObject, isTrue, type JsonObject, numberOf, objectOf, textOf, textsOf } from '../../../../json/values.ts'
+import { definedOf, isTrue, type JsonObject, numberOf, objectOf, textOf, textsOf } from '../../../../json/values.ts'
 import { clusterName } from '../../../../names/moniker.ts'
 import type { Execution, Stage } from '../../model.ts'
 import { inSequence, type NewStage } from '../stage-type.ts'
 import { pauseOf } from '../wait.ts'
-import { placeFields, placesOf, stageAccountOf, stageProviderOf } from './cloud-context.ts'
+import { placeFields, placesOf, serverGroupNameOf, stageAccountOf, stageProviderOf } from './cloud-context.ts'
 import { capacityOf, shareOf } from './resize.ts'
 import { type CloudCapacity, toCapacity } from './server-groups.ts'
 
@@ -76,27 +76,17 @@ function placeOf({ context }: Stage, execution: Execution): Place {
   const [region] = placesOf(context)
   const cluster = clusterName({ app: application, stack: textOf(context['stack']), detail: textOf(context['freeFormDetails']) })
   const { interestingHealthProviderNames } = context
-  return {
-    application,
-    cluster,
-    common: {
-      ...placeFields({ provider: stageProviderOf(context), account, region }),
-      application,
-      ...(interestingHealthProviderNames !== undefined && { interestingHealthProviderNames }),
-    },
-  }
+  const place = placeFields({ provider: stageProviderOf(context), account, region })
+  return { application, cluster, common: { ...place, application, ...definedOf({ interestingHealthProviderNames }) } }
 }
 
 /** The server group that was there before, as it was when the deployment began. */
 function sourceOf({ context }: Stage): Source | undefined {
-  const source = context['source']
-  const name = isObject(source) ? (textOf(source['serverGroupName']) ?? textOf(source['asgName'])) : undefined
+  const source = objectOf(context['source'])
+  const name = serverGroupNameOf(source)
   if (name === undefined) return undefined
-  return {
-    name,
-    capacity: toCapacity(objectOf(objectOf(source)['capacity'])),
-    isDisabled: isTrue(objectOf(source)['isDisabled']),
-  }
+  const { capacity, isDisabled } = source
+  return { name, capacity: toCapacity(objectOf(capacity)), isDisabled: isTrue(isDisabled) }
 }
 
 function newGroup({ context }: Stage): string | undefined {
@@ -240,6 +230,13 @@ function resizeStage(verb: string, place: Place, serverGroup: string, capacity: 
   return serverGroupStage('resizeServerGroup', verb, place, serverGroup, { capacity })
 }
 
-function serverGroupStage(type: string, verb: string, { common }: Place, name: string, settings: JsonObject = {}): NewStage {
+/** @param place With what all its stages have in common */
+export function serverGroupStage(
+  type: string,
+  verb: string,
+  { common }: Pick<Place, 'common'>,
+  name: string,
+  settings: JsonObject = {},
+): NewStage {
   return { type, name: `${verb} ${name}`, context: { ...common, serverGroupName: name, asgName: name, ...settings } }
 }

@@ -28,10 +28,7 @@ export type TargetsOf = (context: TaskContext) => ServerGroupTarget[]
 export const itsTarget: TargetsOf = (context) => [targetOf(context)]
 
 /** Waits until as many instances as wanted are up. @param settingsOf What says how many are wanted */
-export function waitUpStep(
-  targets: TargetsOf = itsTarget,
-  settingsOf: (stage: Stage) => JsonObject = (stage) => stage.context,
-): Step {
+export function waitUpStep(targets: TargetsOf, settingsOf: (stage: Stage) => JsonObject): Step {
   return waitStep('waitForUpInstances', 2 * hourMs, (context) => lookUp(context, targets, settingsOf))
 }
 
@@ -79,15 +76,14 @@ export function waitDownStep(): Step {
 }
 
 function wantedDown({ stage }: TaskContext, { instances }: CloudServerGroup): number {
-  const percentage = numberOf(stage.context['desiredPercentage'])
-  return percentage === undefined || percentage >= 100 ? instances.length : Math.ceil((instances.length * percentage) / 100)
+  const percentage = numberOf(stage.context['desiredPercentage']) ?? 100
+  return Math.ceil((instances.length * Math.min(percentage, 100)) / 100)
 }
 
 /** Waits until the service shows the target as disabled; nothing to wait for while only a part of it is. */
 export function waitDisabledStep(): Step {
   return waitStep('waitForDisabledServerGroup', hourMs / 2, async (context) => {
-    const percentage = numberOf(context.stage.context['desiredPercentage'])
-    if (percentage !== undefined && percentage < 100) return undefined
+    if (!isWhole(context.stage.context)) return undefined
     const group = await loadServerGroup(context, targetOf(context))
     if (group === undefined || group.isDisabled) return undefined
     return followTraffic(context, { missing: `${group.name} still counts as enabled`, group }, true)
