@@ -73,9 +73,7 @@ const serverGroupsByName: InfrastructureRoute['answer'] = async (request, infras
   const provider = queryValue(request, 'cloudProvider')?.toLowerCase()
   const shown = chosenServerGroups(request, infrastructure)
     .filter((group) => provider === undefined || group.provider === provider)
-    .filter(
-      ({ account, moniker }) => access.mayOnAccount(account, 'READ') && access.mayOnApplication(String(moniker.app), 'READ'),
-    )
+    .filter((group) => isReadable(access, group))
   return writtenList(shown.map((group) => writeServerGroupSummary(group, nowMs)))
 }
 

@@ -1,14 +1,7 @@
 /** Roll-ups of health: from load balancers to instances to counts. */
-import type { HealthRecord, HealthState, Instance } from './model.ts'
+import type { HealthState, Instance } from './model.ts'
 
-export interface InstanceCounts {
-  total: number
-  up: number
-  down: number
-  unknown: number
-  starting: number
-  outOfService: number
-}
+export type InstanceCounts = Record<'total' | 'up' | 'down' | 'unknown' | 'starting' | 'outOfService', number>
 
 const startingMs = 180_000
 
@@ -45,14 +38,7 @@ const countOf: Readonly<Record<HealthState, keyof InstanceCounts>> = {
   Failed: 'down',
 }
 
-export const noInstances: InstanceCounts = {
-  total: 0,
-  up: 0,
-  down: 0,
-  unknown: 0,
-  starting: 0,
-  outOfService: 0,
-}
+const noInstances: InstanceCounts = { total: 0, up: 0, down: 0, unknown: 0, starting: 0, outOfService: 0 }
 
 export function countStates(states: readonly HealthState[]): InstanceCounts {
   const counts = { ...noInstances, total: states.length }
@@ -64,9 +50,4 @@ export function addCounts(all: readonly InstanceCounts[]): InstanceCounts {
   const sum = { ...noInstances }
   for (const counts of all) for (const key of Object.keys(sum) as (keyof InstanceCounts)[]) sum[key] += counts[key]
   return sum
-}
-
-/** Whether a record says that traffic arrives. */
-export function isUp({ health }: Pick<Instance, 'health'>): boolean {
-  return health.some(({ state }: HealthRecord) => state === 'Up')
 }

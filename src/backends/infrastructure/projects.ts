@@ -3,44 +3,19 @@ import { pathTo } from '../../http/encode-path.ts'
 import { fieldOf, type JsonObject, objectOf, objectsOf, textOf, textsOf } from '../../json/values.ts'
 import { type BackendContext, BackendError } from '../backend.ts'
 import { pathValue } from '../requests/request-values.ts'
-import { addCounts, type InstanceCounts } from './health.ts'
+import { addCounts } from './health.ts'
 import type { ServerGroup } from './model.ts'
-import { accessOf, type InfrastructureRoute, serverGroupsOf } from './route.ts'
+import { accessOf, type InfrastructureRoute, isReadable, serverGroupsOf } from './route.ts'
 import { instanceCountsOf } from './views.ts'
 
-export interface ProjectCluster {
-  account: string
-  stack: string | null
-  detail: string | null
-  applications: ProjectApplication[]
-  instanceCounts: InstanceCounts
-}
-
-export interface ProjectApplication {
-  application: string
-  /** Milliseconds since the epoch; 0 when nothing was ever deployed. */
-  lastPush: number
-  clusters: { region: string; lastPush: number; builds: Build[]; instanceCounts: InstanceCounts }[]
-}
-
-/** A run on a build server; Deck counts on its number. */
-interface Build {
-  host: string
-  job: string
-  buildNumber: string
-  /** Milliseconds since the epoch. */
-  deployed: number
-}
-
 /** Without applications of its own, a project's cluster covers all applications of the project. */
-const clusters: InfrastructureRoute['answer'] = async (request, infrastructure): Promise<ProjectCluster[]> => {
+const clusters: InfrastructureRoute['answer'] = async (request, infrastructure) => {
   const project = await loadProject(infrastructure.context, pathValue(request, 'project'))
   const config = fieldOf(project, 'config')
   const all = textsOf(fieldOf(config, 'applications'))
   const access = await accessOf(request, infrastructure)
   const nowMs = infrastructure.context.now()
-  const readable = (group: ServerGroup) =>
-    access.mayOnAccount(group.account, 'READ') && access.mayOnApplication(String(group.moniker.app), 'READ')
+  const readable = (group: ServerGroup) => isReadable(access, group)
   return objectsOf(fieldOf(config, 'clusters')).map((cluster) => {
     const own = textsOf(cluster['applications'])
     const applications = (own.length > 0 ? own : all).map((application) =>
@@ -64,7 +39,7 @@ function isPartOf(cluster: JsonObject): (group: ServerGroup) => boolean {
 }
 
 /** Enabled server groups with instances count. */
-function toApplication(application: string, groups: readonly ServerGroup[], nowMs: number): ProjectApplication {
+function toApplication(application: string, groups: readonly ServerGroup[], nowMs: number) {
   const serving = groups.filter(({ isDisabled, instances }) => !isDisabled && instances.length > 0)
   const regions = [...Map.groupBy(serving, ({ region }) => region)].map(([region, each]) => ({
     region,
@@ -75,7 +50,8 @@ function toApplication(application: string, groups: readonly ServerGroup[], nowM
   return { application, lastPush: lastPushOf(serving), clusters: regions }
 }
 
-function toBuild({ buildInfo, createdMs }: ServerGroup): Build | undefined {
+/** A run on a build server; Deck counts on its number. */
+function toBuild({ buildInfo, createdMs }: ServerGroup): JsonObject | undefined {
   const { host, name, number } = objectOf(buildInfo?.['jenkins'])
   const buildNumber = textOf(number)
   return buildNumber === undefined || !/^\d+$/.test(buildNumber)
@@ -83,6 +59,7 @@ function toBuild({ buildInfo, createdMs }: ServerGroup): Build | undefined {
     : { host: textOf(host) ?? '', job: textOf(name) ?? '', buildNumber, deployed: createdMs ?? 0 }
 }
 
+/** Milliseconds since the epoch; 0 when nothing was ever deployed. */
 function lastPushOf(groups: readonly ServerGroup[]): number {
   return Math.max(0, ...groups.map(({ createdMs }) => createdMs ?? 0))
 }

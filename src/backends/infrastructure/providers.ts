@@ -17,30 +17,21 @@ import {
 } from './route.ts'
 import { toLoadBalancerItems, toLoadBalancerView } from './views.ts'
 
-/** Load balancers of a provider that does not exist are a mistake of the caller (docs/contracts/infrastructure.md#errors). */
-function providerWithLoadBalancers(request: FastifyRequest, infrastructure: Infrastructure): CloudProvider {
-  return requireProvider(request, infrastructure, 400)
-}
-
-/** Images of a provider that does not exist are missing (docs/contracts/infrastructure.md#reads). */
-function providerWithImages(request: FastifyRequest, infrastructure: Infrastructure): CloudProvider {
-  return requireProvider(request, infrastructure, 404)
-}
-
-function requireProvider(request: FastifyRequest, infrastructure: Infrastructure, status: number): CloudProvider {
+/** One that does not exist is a mistake of the caller (400) or missing (404): docs/contracts/infrastructure.md#errors. */
+function requireProvider(request: FastifyRequest, infrastructure: Infrastructure, status: 400 | 404): CloudProvider {
   const provider = providerOf(infrastructure, pathValue(request, 'provider'))
   if (provider !== undefined) return provider
   throw new BackendError(status, unknownProvider(infrastructure, pathValue(request, 'provider')))
 }
 
 const loadBalancers: InfrastructureRoute['answer'] = async (request, infrastructure) => {
-  const provider = providerWithLoadBalancers(request, infrastructure)
+  const provider = requireProvider(request, infrastructure, 400)
   const access = await accessOf(request, infrastructure)
   return toLoadBalancerItems(provider.loadBalancers().filter((balancer) => isReadable(access, balancer)))
 }
 
 const loadBalancer: InfrastructureRoute['answer'] = async (request, infrastructure) => {
-  const provider = providerWithLoadBalancers(request, infrastructure)
+  const provider = requireProvider(request, infrastructure, 400)
   const named = provider.loadBalancers().filter(({ name }) => name === pathValue(request, 'name'))
   const access = await accessOf(request, infrastructure)
   const [item] = toLoadBalancerItems(named.filter((balancer) => isReadable(access, balancer)))
@@ -50,7 +41,7 @@ const loadBalancer: InfrastructureRoute['answer'] = async (request, infrastructu
 
 const loadBalancerDetails: InfrastructureRoute['answer'] = async (request, infrastructure) => {
   const access = await accessOf(request, infrastructure)
-  return providerWithLoadBalancers(request, infrastructure)
+  return requireProvider(request, infrastructure, 400)
     .loadBalancers()
     .filter(
       ({ account, region, name }) =>
@@ -63,7 +54,7 @@ const loadBalancerDetails: InfrastructureRoute['answer'] = async (request, infra
 }
 
 const findImages: InfrastructureRoute['answer'] = async (request, infrastructure) => {
-  const provider = providerWithImages(request, infrastructure)
+  const provider = requireProvider(request, infrastructure, 404)
   const access = await accessOf(request, infrastructure)
   const account = queryValue(request, 'account')
   if (account !== undefined && account !== '') checkReadable(access, account, 'account')
@@ -91,14 +82,14 @@ function toImageQuery(request: FastifyRequest): ImageQuery {
 const imageTags: InfrastructureRoute['answer'] = async (request, infrastructure) => {
   const account = requiredQuery(request, 'account')
   const repository = requiredQuery(request, 'repository')
-  const provider = providerWithImages(request, infrastructure)
+  const provider = requireProvider(request, infrastructure, 404)
   checkReadable(await accessOf(request, infrastructure), account, 'account')
   return provider.images?.tags(account, repository) ?? []
 }
 
 const imageDetails: InfrastructureRoute['answer'] = async (request, infrastructure) => {
   const [account, region, id] = ['account', 'region', 'id'].map((name) => pathValue(request, name)) as [string, string, string]
-  const found = providerWithImages(request, infrastructure).images?.details(account, region, id) ?? []
+  const found = requireProvider(request, infrastructure, 404).images?.details(account, region, id) ?? []
   if (found.length === 0) throw missing(request, 'Image', 'id', 'account', 'region')
   const access = await accessOf(request, infrastructure)
   return found.flatMap((image) => readableImage(image, access))

@@ -2,18 +2,10 @@
 import { hostname, networkInterfaces } from 'node:os'
 import type { JsonObject } from '../../../../json/values.ts'
 
-export interface Interface {
-  readonly name: string
-  readonly addresses: readonly { readonly address: string; readonly cidr: string | null; readonly family: string }[]
-}
-
 export const loopback = '127.0.0.1'
 
-export function listInterfaces(): Interface[] {
-  return Object.entries(networkInterfaces()).map(([name, addresses = []]) => ({
-    name,
-    addresses: addresses.map(({ address, cidr, family }) => ({ address, cidr, family })),
-  }))
+function listInterfaces() {
+  return Object.entries(networkInterfaces()).map(([name, addresses = []]) => ({ name, addresses }))
 }
 
 /** The IPv4 address of an interface, else its first one. */

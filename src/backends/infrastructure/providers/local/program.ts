@@ -1,6 +1,6 @@
 /** Programs of a server group: the image's description with the overrides of a deployment. */
 import type { ProgramLimits } from '../../../../agent/protocol.ts'
-import type { JsonObject } from '../../../../json/values.ts'
+import { definedOf, type JsonObject } from '../../../../json/values.ts'
 import type { ImageFile } from '../../../images/image-file.ts'
 import { looksSecret, mask, withoutPasswords, withoutSecrets } from '../../../pipelines/secret-names.ts'
 import type { LocalInstanceType } from './settings.ts'
@@ -59,7 +59,7 @@ function withoutMasks(given: ProgramOverrides, source: GroupProgram | undefined)
         .filter((entry): entry is [string, string] => entry[1] !== undefined),
     )
   const isShownCommand = source !== undefined && given.command?.join('\0') === shownCommand(source).join('\0')
-  const present = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as ProgramOverrides
+  const present = definedOf(given)
   return {
     ...present,
     ...(isShownCommand && { command: source.command }),

@@ -2,14 +2,7 @@
 import { type FileUser, lookUpUser } from '../../../../storage/directory-trees.ts'
 import type { LocalAccountSettings } from './settings.ts'
 
-export interface AccountUsers {
-  /** Undefined: the agent's own user. */
-  of(account: string): FileUser | undefined
-  /** Why nothing can be started in the account, a sentence; undefined when it can. */
-  problemOf(account: string): string | undefined
-}
-
-export function openAccountUsers(accounts: readonly LocalAccountSettings[]): AccountUsers {
+export function openAccountUsers(accounts: readonly LocalAccountSettings[]) {
   const users = new Map<string, FileUser>()
   const problems = new Map<string, string>()
   for (const { name, user } of accounts) {
@@ -23,5 +16,12 @@ export function openAccountUsers(accounts: readonly LocalAccountSettings[]): Acc
       problems.set(name, `The account ${name} cannot run programs: ${(error as Error).message}. Correct local.accounts, user.`)
     }
   }
-  return { of: (account) => users.get(account), problemOf: (account) => problems.get(account) }
+  return {
+    /** Undefined: the agent's own user. */
+    of: (account: string) => users.get(account),
+    /** Why nothing can be started in the account, a sentence; undefined when it can. */
+    problemOf: (account: string) => problems.get(account),
+  }
 }
+
+export type AccountUsers = ReturnType<typeof openAccountUsers>

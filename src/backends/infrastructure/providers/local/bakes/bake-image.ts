@@ -1,7 +1,7 @@
 /** The image of a bake: its name, its description, and its content from the folder of the builder. */
 import { lstatSync } from 'node:fs'
 import { basename, join } from 'node:path'
-import { fieldOf, textOf } from '../../../../../json/values.ts'
+import { definedOf, fieldOf, textOf } from '../../../../../json/values.ts'
 import { shorten } from '../../../../../names/edit-distance.ts'
 import { packTree, readAsOwner } from '../../../../../storage/directory-trees.ts'
 import { BackendError } from '../../../../backend.ts'
@@ -62,7 +62,7 @@ function describeImage(
   return {
     name,
     version: version ?? `${createdMs}${commit === undefined ? '' : `-${commit.slice(0, 7)}`}`,
-    labels: withoutGaps({
+    labels: definedOf({
       commit: commit ?? request.commit_hash,
       branch: bakeAttributeOf(request, 'revision'),
       buildInfoUrl: build_info_url,
@@ -72,12 +72,8 @@ function describeImage(
     }),
     tags: {},
     accounts,
-    origin: { kind: 'bake', bake: id, user, baseOs: base_os, execution: spinnaker_execution_id, ...withoutGaps(source) },
+    origin: { kind: 'bake', bake: id, user, baseOs: base_os, execution: spinnaker_execution_id, ...definedOf(source) },
   }
-}
-
-function withoutGaps(values: Readonly<Record<string, string | undefined>>): Record<string, string> {
-  return Object.fromEntries(Object.entries(values).filter((entry): entry is [string, string] => entry[1] !== undefined))
 }
 
 const maxReportBytes = 10_000

@@ -3,7 +3,6 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { formatJson } from '../../../../../json/json.ts'
 import type { JsonObject } from '../../../../../json/values.ts'
-import { createUlids } from '../../../../../storage/ulid.ts'
 import { type BackendContext, BackendError } from '../../../../backend.ts'
 import type { ImageStore, StoredImage } from '../../../../images/image-store.ts'
 import { withoutSecrets } from '../../../../pipelines/secret-names.ts'
@@ -11,8 +10,6 @@ import { requireAccess } from '../../../../rights/access.ts'
 import type { BakeQuery, Baker } from '../../../baker.ts'
 import type { BuilderOrder, Builders } from '../builders.ts'
 import type { LocalProvider } from '../local.ts'
-import type { LocalSettings } from '../settings.ts'
-import type { AccountUsers } from '../users.ts'
 import { BakeCaches } from './bake-caches.ts'
 import { adoptImage, bakedNameOf } from './bake-image.ts'
 import { type Bake, BakeStore } from './bake-store.ts'
@@ -49,55 +46,61 @@ const maxPlanLength = 100_000
 
 interface BakesOptions {
   readonly context: BackendContext
-  readonly provider: Pick<LocalProvider, 'parts' | 'builders' | 'dataDir'>
+  readonly provider: LocalProvider
   readonly settings: BakeSettings
   readonly times: BakeTimes
 }
 
+/** A request, once it is clear what it needs. */
+interface BakeOrder {
+  readonly request: BakeRequest
+  readonly template: BakeTemplate
+  readonly target: BakeTarget
+  readonly sources: readonly Source[]
+  readonly key: string
+  readonly region: string
+  readonly user: string
+}
+
 export class Bakes implements Baker {
-  readonly #context: BackendContext
-  readonly #settings: BakeSettings
-  readonly #times: BakeTimes
-  readonly #builders: Builders
-  readonly #images: ImageStore
-  readonly #users: AccountUsers
-  readonly #local: LocalSettings
+  readonly #options: BakesOptions
   readonly #store: BakeStore
-  readonly #newId: () => string
+  readonly #caches: BakeCaches
   /** Requests that wait for the start of a bake, by its id. */
   readonly #starting = new Map<string, Promise<void>>()
   /** The latest reading of sources for a user, by name. */
   readonly #turns = new Map<string, Promise<unknown>>()
-  readonly #caches: BakeCaches
   readonly #closing = new AbortController()
   #watching: Promise<void> | undefined
 
-  constructor({ context, provider, settings, times }: BakesOptions) {
-    this.#context = context
-    this.#settings = settings
-    this.#times = times
-    this.#builders = provider.builders
-    this.#images = provider.parts.images
-    this.#users = provider.parts.users
-    this.#local = provider.parts.settings
+  constructor(options: BakesOptions) {
+    const { context, provider, settings } = options
+    this.#options = options
     this.#store = new BakeStore(context.db)
-    this.#newId = createUlids(context.now)
     this.#caches = new BakeCaches({
       dataDir: provider.dataDir,
       maxBytes: settings.cacheMb * 1024 * 1024,
-      users: this.#users,
+      users: provider.parts.users,
       accounts: this.#accounts,
       isUsed: (account) => this.#store.running().some((bake) => bake.account === account),
     })
   }
 
+  get #builders(): Builders {
+    return this.#options.provider.builders
+  }
+
+  get #images(): ImageStore {
+    return this.#options.provider.parts.images
+  }
+
   get #accounts(): string[] {
-    return this.#local.accounts.map(({ name }) => name)
+    return this.#options.provider.accounts.map(({ name }) => name)
   }
 
   /** As base images: the templates. */
   get baseImages(): JsonObject[] {
-    return this.#settings.templates.map(({ id, description, details }) => {
+    return this.#options.settings.templates.map(({ id, description, details }) => {
       const shortDescription = description || id
       return { id, shortDescription, detailedDescription: details || shortDescription, packageType: 'DEB', osType: 'linux' }
     })
@@ -112,7 +115,7 @@ export class Bakes implements Baker {
     try {
       this.#removeLeftovers()
     } catch (error) {
-      this.#context.log.warn({ err: error }, 'what earlier bakes left could not be removed')
+      this.#options.context.log.warn({ err: error }, 'what earlier bakes left could not be removed')
     }
     this.#watch()
   }
@@ -126,7 +129,7 @@ export class Bakes implements Baker {
     const request = { ...parseBakeRequest(body), ...(execution !== undefined && { spinnaker_execution_id: execution }) }
     const template = this.#findTemplate(request.base_os)
     const target = await this.#targetFor(request, region, user)
-    const sources = sourcesOf(request, this.#settings.packages)
+    const sources = sourcesOf(request, this.#options.settings.packages)
     const key = await this.#keyOf(request, target, user)
     const known = this.#store.ofKey(key)
     if (known !== undefined && isRebake) await this.#forget(known)
@@ -150,7 +153,7 @@ export class Bakes implements Baker {
   }
 
   #findTemplate(id: string | undefined): BakeTemplate {
-    const { templates } = this.#settings
+    const { templates } = this.#options.settings
     const template = templates.find((each) => each.id === id)
     if (template !== undefined) return template
     const known = templates.map((each) => each.id).join(', ')
@@ -159,8 +162,8 @@ export class Bakes implements Baker {
 
   /** The account that is named; else those that the caller may change, the first of which runs the bake. */
   async #targetFor(request: BakeRequest, region: string, user: string): Promise<BakeTarget> {
-    const { accounts } = this.#local
-    const access = await requireAccess(this.#context, user)
+    const { accounts } = this.#options.provider.parts.settings
+    const access = await requireAccess(this.#options.context, user)
     const inRegion = accounts.filter(({ regions }) => region === 'global' || regions.some(({ name }) => name === region))
     if (inRegion.length === 0) {
       const known = [...new Set(accounts.flatMap(({ regions }) => regions.map(({ name }) => name)))].join(', ')
@@ -185,8 +188,9 @@ export class Bakes implements Baker {
 
   /** Requests of one user wait for each other here: reading large directories must not keep the machine busy. */
   async #keyOf(request: BakeRequest, target: BakeTarget, user: string): Promise<string> {
-    const sources = sourcesOf(request, this.#settings.packages)
-    const find = () => Promise.all(sources.map((source) => fingerprintOf(source, this.#users.of(target.account))))
+    const sources = sourcesOf(request, this.#options.settings.packages)
+    const find = () =>
+      Promise.all(sources.map((source) => fingerprintOf(source, this.#options.provider.parts.users.of(target.account))))
     const turn = (this.#turns.get(user) ?? Promise.resolve()).then(find)
     this.#turns.set(user, turn)
     try {
@@ -203,50 +207,52 @@ export class Bakes implements Baker {
     if (isOver && current !== undefined) this.#store.put({ ...current, key: undefined })
   }
 
-  async #create(order: {
-    request: BakeRequest
-    template: BakeTemplate
-    target: BakeTarget
-    sources: readonly Source[]
-    key: string
-    region: string
-    user: string
-  }): Promise<Bake> {
-    const { request, template, target, sources, key, region, user } = order
-    const { timeLimitMs, memoryMb, diskMb } = this.#settings
-    const environment = { ...template.environment, ...variablesOf(request) }
+  async #create(order: BakeOrder): Promise<Bake> {
+    const { request, template, target, key, region, user } = order
+    const { context, provider } = this.#options
     const secrets = secretsOf(request, template.environment)
-    const from = this.#originOf(template, target)
-    const plan: BakePlan = {
-      hasContent: from !== undefined,
-      sources,
-      steps: template.steps,
-      environment,
-      cache: this.#caches.open(target),
-      bounds: this.#local.images,
-    }
-    const planText = formatJson(plan)
-    if (planText.length > maxPlanLength) throw new BackendError(400, 'The extended attributes are too large.')
-    const { name, version } = bakedNameOf(request)
-    this.#checkRoom(user)
-    const id = `bake-${this.#newId().toLowerCase()}`
+    const builderOrder = this.#toBuilderOrder(order)
     const bake: Bake = {
-      id,
+      id: `bake-${provider.parts.newId().toLowerCase()}`,
       key,
       state: 'RUNNING',
       region,
       ...target,
       request: maskRequest(request, secrets),
       user,
-      name,
-      version,
+      ...bakedNameOf(request),
       secrets,
       image: undefined,
       imageName: undefined,
-      createdMs: this.#context.now(),
+      createdMs: context.now(),
     }
+    this.#checkRoom(user)
     this.#store.put(bake)
-    const started = this.#startBuilder(bake, {
+    const started = this.#startBuilder(bake, builderOrder).finally(() => {
+      this.#starting.delete(bake.id)
+      this.#watch()
+    })
+    this.#starting.set(bake.id, started)
+    await started
+    return this.#store.get(bake.id) ?? bake
+  }
+
+  /** @throws {BackendError} 400 */
+  #toBuilderOrder({ request, template, target, sources }: BakeOrder): BuilderOrder {
+    const { provider, settings } = this.#options
+    const { timeLimitMs, memoryMb, diskMb } = settings
+    const from = this.#originOf(template, target)
+    const plan: BakePlan = {
+      hasContent: from !== undefined,
+      sources,
+      steps: template.steps,
+      environment: { ...template.environment, ...variablesOf(request) },
+      cache: this.#caches.open(target),
+      bounds: provider.parts.settings.images,
+    }
+    const planText = formatJson(plan)
+    if (planText.length > maxPlanLength) throw new BackendError(400, 'The extended attributes are too large.')
+    return {
       command: [process.execPath, builderFile()],
       account: target.account,
       image: from && { id: from.id, digest: from.digest },
@@ -254,18 +260,12 @@ export class Bakes implements Baker {
       timeLimitMs,
       memoryMb,
       diskMb,
-    }).finally(() => {
-      this.#starting.delete(id)
-      this.#watch()
-    })
-    this.#starting.set(id, started)
-    await started
-    return this.#store.get(id) ?? bake
+    }
   }
 
   /** @throws {BackendError} 429, 503 */
   #checkRoom(user: string): void {
-    const { maxRunning, maxRunningPerUser } = this.#settings
+    const { maxRunning, maxRunningPerUser } = this.#options.settings
     const running = this.#store.running()
     const own = running.filter((bake) => bake.user === user).length
     if (own >= maxRunningPerUser) {
@@ -297,7 +297,7 @@ export class Bakes implements Baker {
 
   /** @throws {BackendError} 400 when it does not start, or fails at once */
   async #startBuilder(bake: Bake, order: BuilderOrder): Promise<void> {
-    const { startMs, settleMs } = this.#times
+    const { startMs, settleMs } = this.#options.times
     try {
       this.#builders.start(bake.id, order)
     } catch (error) {
@@ -341,10 +341,10 @@ export class Bakes implements Baker {
           const view = this.#builders.look(bake.id)
           if (view === undefined || view.hasEnded) await this.#settle(bake)
         } catch (error) {
-          this.#context.log.warn({ err: error, bake: bake.id }, 'a bake cannot be followed at the moment')
+          this.#options.context.log.warn({ err: error, bake: bake.id }, 'a bake cannot be followed at the moment')
         }
       }
-      await sleep(this.#times.pollMs, undefined, { signal: this.#closing.signal }).catch(() => {})
+      await sleep(this.#options.times.pollMs, undefined, { signal: this.#closing.signal }).catch(() => {})
     }
   }
 
@@ -353,7 +353,7 @@ export class Bakes implements Baker {
     try {
       return this.#store.running().filter(({ id }) => !this.#starting.has(id))
     } catch (error) {
-      this.#context.log.warn({ err: error }, 'bakes cannot be followed at the moment')
+      this.#options.context.log.warn({ err: error }, 'bakes cannot be followed at the moment')
       return undefined
     }
   }
@@ -365,11 +365,11 @@ export class Bakes implements Baker {
     if (view.exitCode !== 0) return void (await this.#end(bake, 'CANCELED', withRemedy(view.reason)))
     let image: StoredImage
     try {
-      const template = this.#settings.templates.find(({ id }) => id === bake.request.base_os)
+      const template = this.#options.settings.templates.find(({ id }) => id === bake.request.base_os)
       image = this.#storedImageOf(bake) ?? (await adoptImage(this.#images, bake, { folder: view.folder, template }))
     } catch (error) {
       if (!(error instanceof BackendError)) {
-        this.#context.log.error({ err: error, bake: bake.id }, 'the result of a bake could not be stored')
+        this.#options.context.log.error({ err: error, bake: bake.id }, 'the result of a bake could not be stored')
       }
       return void (await this.#end(bake, 'CANCELED', (error as Error).message))
     }
@@ -400,7 +400,7 @@ export class Bakes implements Baker {
     })
     this.#removeBuild(bake.id)
     await this.#caches.trim(bake).catch((error: unknown) => {
-      this.#context.log.warn({ err: error, account: bake.account }, 'the cache of bakes could not be measured or removed')
+      this.#options.context.log.warn({ err: error, account: bake.account }, 'the cache of bakes could not be measured or removed')
     })
     return true
   }
@@ -410,7 +410,7 @@ export class Bakes implements Baker {
     try {
       this.#builders.remove(id)
     } catch (error) {
-      this.#context.log.warn({ err: error, bake: id }, 'the folder of a bake could not be removed')
+      this.#options.context.log.warn({ err: error, bake: id }, 'the folder of a bake could not be removed')
     }
   }
 

@@ -2,7 +2,7 @@
  * The builder: a process of its own that carries one plan out in its working directory, in the name of the account's user. It
  * writes the log to standard output and ends with 0 once the image is complete.
  */
-import { spawn } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
 import {
   chmodSync,
   constants,
@@ -20,6 +20,7 @@ import {
 } from 'node:fs'
 import { cp } from 'node:fs/promises'
 import { basename, dirname, join, relative, resolve, sep } from 'node:path'
+import { promisify } from 'node:util'
 import { shorten } from '../../../../../names/edit-distance.ts'
 import {
   type BakePlan,
@@ -145,7 +146,8 @@ async function fetchRepository({ url, revision, path }: Extract<Source, { kind: 
   if (!isDirect) await git('fetch', '--quiet', '--end-of-options', url, '+refs/*:refs/fetched/*')
   const target = isDirect ? 'FETCH_HEAD' : wanted
   await git('-c', 'advice.detachedHead=false', 'checkout', '--quiet', '--detach', target)
-  const commit = await readCommit(repository, env)
+  const head = await promisify(execFile)('git', ['rev-parse', '--verify', 'HEAD'], { cwd: repository, env })
+  const commit = head.stdout.trim()
   say(`Commit: ${commit}`)
   if (path !== undefined) {
     const folder = resolveWithin(repository, path)
@@ -153,18 +155,6 @@ async function fetchRepository({ url, revision, path }: Extract<Source, { kind: 
     await copyTree(folder, source)
   }
   return commit
-}
-
-function readCommit(cwd: string, env: Record<string, string>): Promise<string> {
-  const { promise, resolve: found, reject } = Promise.withResolvers<string>()
-  const child = spawn('git', ['rev-parse', '--verify', 'HEAD'], { cwd, env, stdio: ['ignore', 'pipe', 'inherit'] })
-  let text = ''
-  child.stdout.on('data', (chunk: Buffer) => {
-    text += chunk.toString()
-  })
-  child.once('error', reject)
-  child.once('close', () => found(text.trim()))
-  return promise
 }
 
 /** Repositories of the source stay out of the image; links are copied as links, and the image is checked as a whole. */
