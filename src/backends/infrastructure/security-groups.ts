@@ -24,11 +24,13 @@ function nest(groups: readonly SecurityGroup[], [key, ...rest]: readonly Key[]):
 const ofProvider: InfrastructureRoute['answer'] = (request, infrastructure) => {
   const region = queryValue(request, 'region')
   const groups = groupsOf(request, infrastructure)
-  if (region === undefined) return nest(groups, [(group) => group.region])
-  return nest(
-    groups.filter((group) => group.region === region),
-    [],
-  )
+  const byRegion: Key = (group) => group.region
+  return region === undefined
+    ? nest(groups, [byRegion])
+    : nest(
+        groups.filter((group) => group.region === region),
+        [],
+      )
 }
 
 function groupsOf(request: FastifyRequest, infrastructure: Infrastructure): SecurityGroup[] {

@@ -182,10 +182,6 @@ export function placeKey({ account, region, name }: Place): string {
   return `${account}:${region}:${name}`
 }
 
-function groupKeyOf({ account, region, group }: LocalInstance): string | undefined {
-  return group === undefined ? undefined : placeKey({ account, region, name: group })
-}
-
 interface JournalEntry {
   readonly kind: keyof Kinds
   readonly key: string
@@ -202,8 +198,8 @@ export class Desired {
     firewalls: new Map(),
     jobs: new Map(),
   }
-  readonly #ofGroup = new Map<string, Map<string, LocalInstance>>()
-  readonly #ofApplication = new Map<string, Map<string, LocalGroup>>()
+  /** Instances by server group, and server groups by application. */
+  readonly #owned = new Map<string, Map<string, Kinds[keyof Kinds]>>()
   readonly #write: StatementSync
   readonly #remove: StatementSync
   #journal: JournalEntry[] | undefined
@@ -242,11 +238,11 @@ export class Desired {
   }
 
   groupsOf(application: string): Iterable<LocalGroup> {
-    return this.#ofApplication.get(application.toLowerCase())?.values() ?? []
+    return (this.#owned.get(applicationKey(application))?.values() ?? []) as Iterable<LocalGroup>
   }
 
   instancesOf(group: Place): LocalInstance[] {
-    return [...(this.#ofGroup.get(placeKey(group))?.values() ?? [])]
+    return [...(this.#owned.get(`group ${placeKey(group)}`)?.values() ?? [])] as LocalInstance[]
   }
 
   /** Those that count for the capacity: all but the ones that leave. */
@@ -325,22 +321,18 @@ export class Desired {
   #set(kind: keyof Kinds, key: string, document: Kinds[keyof Kinds]): void {
     this.#unset(kind, key)
     ;(this.#tables[kind] as Map<string, unknown>).set(key, document)
-    if (kind === 'instances') {
-      const instance = document as LocalInstance
-      addTo(this.#ofGroup, groupKeyOf(instance), key, instance)
-    }
-    if (kind === 'groups') {
-      const group = document as LocalGroup
-      addTo(this.#ofApplication, parseMoniker(group.name).app?.toLowerCase(), key, group)
-    }
+    const owner = ownerOf(kind, document)
+    if (owner !== undefined) this.#owned.getOrInsertComputed(owner, () => new Map()).set(key, document)
   }
 
   #unset(kind: keyof Kinds, key: string): void {
     const before = this.#tables[kind].get(key)
     if (before === undefined) return
     this.#tables[kind].delete(key)
-    if (kind === 'instances') removeFrom(this.#ofGroup, groupKeyOf(before as LocalInstance), key)
-    if (kind === 'groups') removeFrom(this.#ofApplication, parseMoniker((before as LocalGroup).name).app?.toLowerCase(), key)
+    const owner = ownerOf(kind, before) ?? ''
+    const owned = this.#owned.get(owner)
+    owned?.delete(key)
+    if (owned?.size === 0) this.#owned.delete(owner)
   }
 }
 
@@ -348,16 +340,14 @@ function keyOf<K extends keyof Kinds>(kind: K, document: Kinds[K]): string {
   return kind === 'instances' || kind === 'jobs' ? (document as LocalInstance | LocalJob).id : placeKey(document as LocalGroup)
 }
 
-function addTo<T>(index: Map<string, Map<string, T>>, owner: string | undefined, key: string, document: T): void {
-  if (owner === undefined) return
-  const owned = index.get(owner) ?? new Map<string, T>()
-  index.set(owner, owned)
-  owned.set(key, document)
+/** Key of the server group of an instance, or of the application of a server group. */
+function ownerOf(kind: keyof Kinds, document: Kinds[keyof Kinds]): string | undefined {
+  if (kind === 'groups') return applicationKey(parseMoniker((document as LocalGroup).name).app ?? '')
+  if (kind !== 'instances') return undefined
+  const { account, region, group } = document as LocalInstance
+  return group === undefined ? undefined : `group ${placeKey({ account, region, name: group })}`
 }
 
-function removeFrom<T>(index: Map<string, Map<string, T>>, owner: string | undefined, key: string): void {
-  if (owner === undefined) return
-  const owned = index.get(owner)
-  owned?.delete(key)
-  if (owned?.size === 0) index.delete(owner)
+function applicationKey(application: string): string {
+  return `application ${application.toLowerCase()}`
 }

@@ -4,7 +4,7 @@ import type { JsonObject } from '../../../../json/values.ts'
 import { noMoniker, parseMoniker } from '../../../../names/moniker.ts'
 import { rollUpLoadBalancers } from '../../health.ts'
 import type { HealthRecord, HealthState, Instance, Job, LoadBalancer, LoadBalancerServerGroup, ServerGroup } from '../../model.ts'
-import type { Activity, LocalBalancer, LocalGroup, LocalInstance, LocalJob } from './desired.ts'
+import type { Activity, BalancerListener, LocalBalancer, LocalGroup, LocalInstance, LocalJob } from './desired.ts'
 import { dnsNameOf } from './machine.ts'
 import { toProgramView } from './program.ts'
 import type { Observation } from './reconciler.ts'
@@ -226,7 +226,6 @@ export function toLoadBalancer(
   problems: readonly string[],
 ): LoadBalancer {
   const { account, region, name, listeners, health, isInternal } = balancer
-  const hosts = [...new Set(listeners.map(({ host }) => host))]
   return {
     provider: 'local',
     account,
@@ -241,18 +240,11 @@ export function toLoadBalancer(
     },
     details: {
       loadBalancerName: name,
-      dnsName: dnsNameOf(hosts[0] ?? ''),
+      dnsName: dnsNameOf(listeners[0]?.host ?? ''),
       createdTime: balancer.createdMs,
       scheme: isInternal ? 'internal' : 'internet-facing',
       isInternal,
-      listeners: listeners.map((listener) => ({
-        externalProtocol: listener.protocol.toUpperCase(),
-        externalPort: listener.port,
-        internalProtocol: listener.internalProtocol,
-        internalPort: listener.internalPort,
-        host: listener.host,
-        ...(listener.certificate !== undefined && { sslCertificateId: listener.certificate }),
-      })),
+      listeners: listeners.map(toListenerView),
       healthCheck: {
         target: health.kind === 'http' ? `HTTP:${health.path}` : 'TCP',
         interval: health.intervalMs / 1000,
@@ -262,6 +254,17 @@ export function toLoadBalancer(
       },
       problems,
     },
+  }
+}
+
+function toListenerView(listener: BalancerListener): JsonObject {
+  return {
+    externalProtocol: listener.protocol.toUpperCase(),
+    externalPort: listener.port,
+    internalProtocol: listener.internalProtocol,
+    internalPort: listener.internalPort,
+    host: listener.host,
+    sslCertificateId: listener.certificate,
   }
 }
 
