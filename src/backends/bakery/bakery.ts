@@ -8,7 +8,7 @@ import type { Baker, BakeView } from '../infrastructure/baker.ts'
 import { providerTypes } from '../infrastructure/providers/all.ts'
 import { migrationsOf } from '../infrastructure/providers/migrations.ts'
 import type { ProviderType } from '../infrastructure/providers/provider-type.ts'
-import { pathValue, queryValue } from '../requests/request-values.ts'
+import { pathValue, pathValues, queryValue } from '../requests/request-values.ts'
 import { requireAccess } from '../rights/access.ts'
 import type { BakerySettings } from './settings.ts'
 
@@ -64,7 +64,7 @@ function mountOptions(app: FastifyInstance, bakers: Bakers): void {
     )
   })
   app.get('/bakeOptions/:provider/baseImages/:image', (request, reply) => {
-    const [provider, id] = [pathValue(request, 'provider'), pathValue(request, 'image')]
+    const { provider, image: id } = pathValues(request, 'provider', 'image')
     const known = bakers.get(provider)?.baseImages ?? []
     const ids = known.map((image) => image['id']).join(', ')
     return (
@@ -98,7 +98,6 @@ function findBake(bakers: Bakers, id: string): FoundBake | undefined {
 
 /** Unknown bakes are 400 except for logs: an orchestrator reads 404 as "keep polling" (docs/contracts/bakery.md#bakes). */
 function mountBakes(app: FastifyInstance, settings: BakerySettings | undefined, bakers: Bakers): void {
-  const bakerFor = (request: FastifyRequest): Baker => checkProvider(request, settings, bakers)
   const require = (request: FastifyRequest, what: string): FoundBake => {
     const found = findBake(bakers, pathValue(request, 'id'))
     if (found === undefined) throw new BackendError(400, `${what} ${pathValue(request, 'id')}.`)
@@ -106,7 +105,7 @@ function mountBakes(app: FastifyInstance, settings: BakerySettings | undefined, 
   }
 
   app.post('/api/v1/:region/bake', async (request) => {
-    const bake = await bakerFor(request).request({
+    const bake = await checkProvider(request, settings, bakers).request({
       region: pathValue(request, 'region'),
       body: request.body,
       user: userOf(request),

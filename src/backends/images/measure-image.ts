@@ -2,7 +2,6 @@
 import { createHash } from 'node:crypto'
 import { createReadStream, readlinkSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { pipeline } from 'node:stream/promises'
 import { listUnpacked } from './unpack.ts'
 
 export interface ImageContent {
@@ -24,22 +23,16 @@ export async function measureImage(folder: string): Promise<ImageContent> {
     if (entry.isSymbolicLink()) hash.update(`link ${JSON.stringify([path, readlinkSync(place)])}\n`)
     else if (entry.isDirectory()) hash.update(`directory ${JSON.stringify(path)}\n`)
     else {
-      const { bytes, digest } = await hashFile(place)
+      const { mode, size: bytes } = statSync(place)
       size += bytes
-      hash.update(`file ${JSON.stringify([path, (statSync(place).mode & 0o100) !== 0, digest])}\n`)
+      hash.update(`file ${JSON.stringify([path, (mode & 0o100) !== 0, await hashFile(place)])}\n`)
     }
   }
   return { digest: `sha256:${hash.digest('hex')}`, size, files: entries.length }
 }
 
-async function hashFile(path: string): Promise<{ bytes: number; digest: string }> {
+async function hashFile(path: string): Promise<string> {
   const hash = createHash('sha256')
-  let bytes = 0
-  await pipeline(createReadStream(path), async (source: AsyncIterable<Buffer>) => {
-    for await (const chunk of source) {
-      bytes += chunk.length
-      hash.update(chunk)
-    }
-  })
-  return { bytes, digest: hash.digest('hex') }
+  for await (const chunk of createReadStream(path)) hash.update(chunk)
+  return hash.digest('hex')
 }

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { createWriteStream } from 'node:fs'
 import { pipeline } from 'node:stream/promises'
 import { BackendError } from '../backend.ts'
-import { mostArchiveBytes, tooLarge, type UnpackBounds } from './unpack.ts'
+import { bounded, type UnpackBounds } from './unpack.ts'
 
 /**
  * Writes an archive to a file of its own, which the caller removes.
@@ -17,12 +17,8 @@ export async function receiveArchive(
   { digest, bounds }: { readonly digest: string | undefined; readonly bounds: UnpackBounds },
 ): Promise<void> {
   const hash = createHash('sha256')
-  const most = mostArchiveBytes(bounds)
-  let bytes = 0
   async function* checked(): AsyncIterable<Uint8Array> {
-    for await (const chunk of readable(archive)) {
-      bytes += chunk.length
-      if (bytes > most) throw tooLarge(`more than ${most} bytes`)
+    for await (const chunk of bounded(readable(archive), bounds)) {
       hash.update(chunk)
       yield chunk
     }

@@ -74,17 +74,19 @@ export async function unpackArchive(archive: AsyncIterable<Uint8Array>, folder: 
   }
   guard.checkRefusal()
   fault = writer.fault ?? damage ?? fault
-  if (fault !== undefined) {
-    const known = toStorageError(fault)
-    if (known instanceof BackendError) throw known
-    throw new BackendError(
-      400,
-      `The archive cannot be unpacked: ${fault.message}. Send a tar archive, compressed with gzip or not.`,
-    )
-  }
+  if (fault !== undefined) throw toRefusal(fault)
   if (guard.entries === 0) throw new BackendError(400, 'The archive is empty, or no tar archive.')
   makeLinks(folder, guard.links)
   checkLinks(folder)
+}
+
+function toRefusal(fault: Error): Error {
+  const known = toStorageError(fault)
+  if (known instanceof BackendError) return known
+  return new BackendError(
+    400,
+    `The archive cannot be unpacked: ${fault.message}. Send a tar archive, compressed with gzip or not.`,
+  )
 }
 
 /**
@@ -255,11 +257,7 @@ class EntryGuard {
 
   /** An archive that is refused, or larger than all that may be in it, is not read to its end. */
   async *watched(archive: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
-    const most = mostArchiveBytes(this.#bounds)
-    let bytes = 0
-    for await (const chunk of archive) {
-      bytes += chunk.length
-      if (bytes > most) throw tooLarge(`more than ${most} bytes`)
+    for await (const chunk of bounded(archive, this.#bounds)) {
       yield chunk
       this.checkRefusal()
     }
@@ -275,12 +273,21 @@ function isInside(path: string): boolean {
   return !isAbsolute(path) && !path.includes('\0') && !path.split(/[/\\]/).includes('..')
 }
 
-/** More than an archive of an image within the bounds can have. */
-export function mostArchiveBytes({ maxBytes, maxEntries }: UnpackBounds): number {
-  return maxBytes + maxEntries * 2048
+/** @throws {BackendError} 413 beyond what an archive of an image within the bounds can have */
+export async function* bounded(
+  archive: AsyncIterable<Uint8Array>,
+  { maxBytes, maxEntries }: UnpackBounds,
+): AsyncIterable<Uint8Array> {
+  const most = maxBytes + maxEntries * 2048
+  let bytes = 0
+  for await (const chunk of archive) {
+    bytes += chunk.length
+    if (bytes > most) throw tooLarge(`more than ${most} bytes`)
+    yield chunk
+  }
 }
 
-export function tooLarge(what: string): BackendError {
+function tooLarge(what: string): BackendError {
   return new BackendError(
     413,
     `The archive has ${what}. Make it smaller, or raise local.images.max-size or local.images.max-files.`,

@@ -3,7 +3,7 @@ import type { FastifyRequest } from 'fastify'
 import { BackendError } from '../backend.ts'
 import { pathValue, queryFlag } from '../requests/request-values.ts'
 import type { Account } from './model.ts'
-import type { Infrastructure, InfrastructureRoute } from './route.ts'
+import { get, type Infrastructure, type InfrastructureRoute } from './route.ts'
 import { toAccountView } from './views.ts'
 
 /** Unfiltered: the permission service reads them to know who may use them. */
@@ -43,9 +43,9 @@ const notStored: InfrastructureRoute['answer'] = () => {
 }
 
 export const accountRoutes: InfrastructureRoute[] = [
-  { method: 'GET', path: '/credentials', answer: accounts },
-  { method: 'GET', path: '/credentials/:account', answer: account },
-  { method: 'GET', path: '/credentials/type/:accountType', answer: accountsOfType },
+  get('/credentials', accounts),
+  get('/credentials/:account', account),
+  get('/credentials/type/:accountType', accountsOfType),
   { method: 'POST', path: '/credentials', answer: notStored },
   { method: 'PUT', path: '/credentials', answer: notStored },
   { method: 'DELETE', path: '/credentials/:account', answer: removed },

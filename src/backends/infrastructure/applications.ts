@@ -3,15 +3,17 @@ import type { FastifyRequest } from 'fastify'
 import type { ConsoleWish } from '../../agent/console.ts'
 import { formatJson } from '../../json/json.ts'
 import { BackendError } from '../backend.ts'
-import { pathValue, queryCount, queryFlag, queryValue, queryValues } from '../requests/request-values.ts'
+import { pathValue, pathValues, queryCount, queryFlag, queryValue, queryValues } from '../requests/request-values.ts'
 import { balancersOfGroups } from './clusters.ts'
 import type { Instance, Job, LoadBalancer, ServerGroup } from './model.ts'
 import {
   accessOf,
   checkReadable,
   denied,
+  get,
   type Infrastructure,
   type InfrastructureRoute,
+  isOf,
   isReadable,
   jobsOf,
   loadBalancersOf,
@@ -42,11 +44,7 @@ function createChoice(request: FastifyRequest): (group: ServerGroup) => boolean 
 }
 
 const serverGroup: InfrastructureRoute['answer'] = async (request, infrastructure) => {
-  const [account, region, name] = ['account', 'region', 'name'].map((part) => pathValue(request, part)) as [
-    string,
-    string,
-    string,
-  ]
+  const { account, region, name } = pathValues(request, 'account', 'region', 'name')
   const group = findServerGroup(infrastructure, account, region, name)
   if (group === undefined) throw missing(request, 'Server group', 'name', 'account', 'region')
   await checkApplication(request, infrastructure, group.moniker.app)
@@ -54,11 +52,8 @@ const serverGroup: InfrastructureRoute['answer'] = async (request, infrastructur
 }
 
 function findServerGroup({ providers }: Infrastructure, account: string, region: string, name: string): ServerGroup | undefined {
-  for (const provider of providers) {
-    const group = provider.serverGroup(account, region, name)
-    if (group !== undefined) return group
-  }
-  return undefined
+  const found = providers.values().map((provider) => provider.serverGroup(account, region, name))
+  return found.find((group) => group !== undefined)
 }
 
 /** The application of what was found counts, not the one that the path names. */
@@ -106,8 +101,7 @@ export function balancersOfApplication(
   all: readonly LoadBalancer[],
 ): LoadBalancer[] {
   const used = new Set(balancersOfGroups(groups, all))
-  const wanted = application.toLowerCase()
-  return all.filter((balancer) => used.has(balancer) || balancer.moniker.app?.toLowerCase() === wanted)
+  return all.filter((balancer) => used.has(balancer) || isOf(application, balancer))
 }
 
 const loadBalancers: InfrastructureRoute['answer'] = async (request, infrastructure) => {
@@ -121,7 +115,7 @@ const loadBalancers: InfrastructureRoute['answer'] = async (request, infrastruct
 }
 
 const instance: InfrastructureRoute['answer'] = async (request, infrastructure) => {
-  const [account, region, id] = instancePlace(request)
+  const { account, region, id } = pathValues(request, 'account', 'region', 'id')
   for (const provider of infrastructure.providers) {
     const found = provider.instance(account, region, id)
     if (found === undefined) continue
@@ -131,16 +125,12 @@ const instance: InfrastructureRoute['answer'] = async (request, infrastructure) 
   throw missing(request, 'Instance', 'id')
 }
 
-function instancePlace(request: FastifyRequest): [account: string, region: string, id: string] {
-  return [pathValue(request, 'account'), pathValue(request, 'region'), pathValue(request, 'id')]
-}
-
 function groupOf({ account, region, serverGroup }: Instance, infrastructure: Infrastructure): ServerGroup | undefined {
   return serverGroup === undefined ? undefined : findServerGroup(infrastructure, account, region, serverGroup)
 }
 
 const console: InfrastructureRoute['answer'] = async (request, infrastructure) => {
-  const [account, region, id] = instancePlace(request)
+  const { account, region, id } = pathValues(request, 'account', 'region', 'id')
   const wanted = queryValue(request, 'provider')
   const wish = consoleWish(request)
   for (const provider of infrastructure.providers) {
@@ -173,12 +163,8 @@ const jobs: InfrastructureRoute['answer'] = async (request, infrastructure) => {
 const job: InfrastructureRoute['answer'] = (request, infrastructure) => toJobView(requireJob(request, infrastructure).job)
 
 function requireJob(request: FastifyRequest, { providers }: Infrastructure) {
-  const application = pathValue(request, 'application').toLowerCase()
-  const account = pathValue(request, 'account')
-  const location = pathValue(request, 'location')
-  const id = pathValue(request, 'id')
-  const isWanted = (one: Job) =>
-    one.id === id && one.account === account && one.location === location && one.moniker.app?.toLowerCase() === application
+  const { application, account, location, id } = pathValues(request, 'application', 'account', 'location', 'id')
+  const isWanted = (one: Job) => one.id === id && one.account === account && one.location === location && isOf(application, one)
   for (const provider of providers) {
     const found = provider.jobs().find(isWanted)
     if (found !== undefined) return { job: found, provider }
@@ -199,12 +185,10 @@ const removeJob: InfrastructureRoute['answer'] = async (request, infrastructure)
 }
 
 const jobFile: InfrastructureRoute['answer'] = async (request, infrastructure) => {
-  const name = pathValue(request, 'fileName')
-  const application = pathValue(request, 'application').toLowerCase()
-  const id = pathValue(request, 'id')
+  const { application, account, id, fileName } = pathValues(request, 'application', 'account', 'id', 'fileName')
   for (const provider of infrastructure.providers) {
-    const found = provider.jobs().find((one) => one.id === id && one.moniker.app?.toLowerCase() === application)
-    if (found?.account === pathValue(request, 'account')) return (await provider.jobFile(found, name)) ?? {}
+    const found = provider.jobs().find((one) => one.id === id && isOf(application, one))
+    if (found?.account === account) return (await provider.jobFile(found, fileName)) ?? {}
   }
   return {}
 }
@@ -221,7 +205,7 @@ function ownResources(kind: 'serverGroupManagers' | 'rawResources'): Infrastruct
 }
 
 const manifest: InfrastructureRoute['answer'] = async (request, infrastructure) => {
-  const [account, location, name] = [pathValue(request, 'account'), pathValue(request, 'location'), pathValue(request, 'name')]
+  const { account, location, name } = pathValues(request, 'account', 'location', 'name')
   for (const { manifests } of infrastructure.providers) {
     const found = await manifests?.find(account, location, name)
     if (found === undefined) continue
@@ -232,56 +216,33 @@ const manifest: InfrastructureRoute['answer'] = async (request, infrastructure) 
 }
 
 const manifestsOfCluster: InfrastructureRoute['answer'] = (request, infrastructure) => {
-  const [account, location, kind, application, cluster] = ['account', 'location', 'kind', 'application', 'cluster'].map((name) =>
-    pathValue(request, name),
-  ) as [string, string, string, string, string]
-  const wanted = { account, location, kind, application, cluster }
+  const wanted = pathValues(request, 'account', 'location', 'kind', 'application', 'cluster')
   return infrastructure.providers.flatMap(({ manifests }) => manifests?.ofCluster(wanted) ?? [])
 }
 
 const reads = ['application', 'account'] as const
 
 export const applicationRoutes: InfrastructureRoute[] = [
-  { method: 'GET', path: '/applications/:application/serverGroups', reads: ['application'], answer: serverGroups },
-  {
-    method: 'GET',
-    path: '/applications/:application/serverGroups/:account/:region/:name',
-    reads: ['account'],
-    answer: serverGroup,
-  },
-  { method: 'GET', path: '/applications/:application/serverGroups/:account/:name/events', answer: none },
-  { method: 'GET', path: '/serverGroups', answer: serverGroupsByName },
-  { method: 'GET', path: '/serverGroups/:account/:region/:name', reads: ['account'], answer: serverGroup },
-  {
-    method: 'GET',
-    path: '/applications/:application/serverGroupManagers',
-    reads: ['application'],
-    answer: ownResources('serverGroupManagers'),
-  },
-  {
-    method: 'GET',
-    path: '/applications/:application/rawResources',
-    reads: ['application'],
-    answer: ownResources('rawResources'),
-  },
+  get('/applications/:application/serverGroups', serverGroups, ['application']),
+  get('/applications/:application/serverGroups/:account/:region/:name', serverGroup, ['account']),
+  get('/applications/:application/serverGroups/:account/:name/events', none),
+  get('/serverGroups', serverGroupsByName),
+  get('/serverGroups/:account/:region/:name', serverGroup, ['account']),
+  get('/applications/:application/serverGroupManagers', ownResources('serverGroupManagers'), ['application']),
+  get('/applications/:application/rawResources', ownResources('rawResources'), ['application']),
 
-  { method: 'GET', path: '/applications/:application/loadBalancers', reads: ['application'], answer: loadBalancers },
-  { method: 'GET', path: '/applications/:application/functions', answer: none },
-  { method: 'GET', path: '/functions', answer: none },
+  get('/applications/:application/loadBalancers', loadBalancers, ['application']),
+  get('/applications/:application/functions', none),
+  get('/functions', none),
 
-  { method: 'GET', path: '/instances/:account/:region/:id', reads: ['account'], answer: instance },
-  { method: 'GET', path: '/instances/:account/:region/:id/console', reads: ['account'], answer: console },
+  get('/instances/:account/:region/:id', instance, ['account']),
+  get('/instances/:account/:region/:id/console', console, ['account']),
 
-  { method: 'GET', path: '/applications/:application/jobs', reads: ['application'], answer: jobs },
-  { method: 'GET', path: '/applications/:application/jobs/:account/:location/:id', reads, answer: job },
+  get('/applications/:application/jobs', jobs, ['application']),
+  get('/applications/:application/jobs/:account/:location/:id', job, reads),
   { method: 'DELETE', path: '/applications/:application/jobs/:account/:location/:id', reads, answer: removeJob },
-  { method: 'GET', path: '/applications/:application/jobs/:account/:location/:id/:fileName', reads, answer: jobFile },
+  get('/applications/:application/jobs/:account/:location/:id/:fileName', jobFile, reads),
 
-  { method: 'GET', path: '/manifests/:account/:location/:name', reads: ['account'], answer: manifest },
-  {
-    method: 'GET',
-    path: '/manifests/:account/:location/:kind/cluster/:application/:cluster',
-    reads,
-    answer: manifestsOfCluster,
-  },
+  get('/manifests/:account/:location/:name', manifest, ['account']),
+  get('/manifests/:account/:location/:kind/cluster/:application/:cluster', manifestsOfCluster, reads),
 ]

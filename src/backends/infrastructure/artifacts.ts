@@ -1,7 +1,7 @@
 /** Artifacts: files that pipelines refer to. Without artifact accounts, only embedded content can be read. */
 import { fieldOf, textOf } from '../../json/values.ts'
 import { BackendError } from '../backend.ts'
-import { type InfrastructureRoute, none, notFound } from './route.ts'
+import { get, type InfrastructureRoute, none, notFound } from './route.ts'
 
 /** `embedded/base64` artifacts are their own content and need no account. */
 const content: InfrastructureRoute['answer'] = (request) => {
@@ -18,11 +18,11 @@ const content: InfrastructureRoute['answer'] = (request) => {
 }
 
 export const artifactRoutes: InfrastructureRoute[] = [
-  { method: 'GET', path: '/artifacts/credentials', answer: none },
+  get('/artifacts/credentials', none),
   { method: 'PUT', path: '/artifacts/fetch', answer: content },
-  { method: 'GET', path: '/artifacts/account/:account/names', answer: none },
-  { method: 'GET', path: '/artifacts/account/:account/versions', answer: none },
-  { method: 'GET', path: '/artifacts/content-address/:application/:hash', answer: notFound('Artifact', 'application', 'hash') },
-  { method: 'GET', path: '/v1/data/static/:id', answer: notFound('Data', 'id') },
-  { method: 'GET', path: '/v1/data/adhoc/:group/:bucket/*', answer: notFound('Object', 'group', 'bucket', '*') },
+  get('/artifacts/account/:account/names', none),
+  get('/artifacts/account/:account/versions', none),
+  get('/artifacts/content-address/:application/:hash', notFound('Artifact', 'application', 'hash')),
+  get('/v1/data/static/:id', notFound('Data', 'id')),
+  get('/v1/data/adhoc/:group/:bucket/*', notFound('Object', 'group', 'bucket', '*')),
 ]

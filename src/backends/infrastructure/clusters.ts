@@ -6,6 +6,7 @@ import { pathValue, queryFlag, queryValue } from '../requests/request-values.ts'
 import type { LoadBalancer, ServerGroup } from './model.ts'
 import {
   accessOf,
+  get,
   type Infrastructure,
   type InfrastructureRoute,
   loadBalancersOf,
@@ -171,13 +172,13 @@ const target: InfrastructureRoute['answer'] = (request, infrastructure) => {
 const reads = ['application', 'account'] as const
 
 export const clusterRoutes: InfrastructureRoute[] = [
-  { method: 'GET', path: '/applications', version: applicationsVersion, answer: applications },
-  { method: 'GET', path: '/applications/:application', reads: ['application'], answer: application },
-  { method: 'GET', path: '/applications/:application/clusters', reads: ['application'], answer: clusterNames },
-  { method: 'GET', path: '/applications/:application/clusters/:account', reads, answer: clustersOfAccount },
-  { method: 'GET', path: cluster, reads, answer: clustersOfName },
-  { method: 'GET', path: `${cluster}/:provider`, reads, answer: clusterAtProvider },
-  { method: 'GET', path: `${cluster}/:provider/loadBalancers`, reads, answer: clusterBalancers },
-  { method: 'GET', path: `${cluster}/:provider/serverGroups/:name/scalingActivities`, reads, answer: scalingActivities },
-  { method: 'GET', path: `${cluster}/:provider/:scope/serverGroups/target/:target`, reads, answer: target },
+  { ...get('/applications', applications), version: applicationsVersion },
+  get('/applications/:application', application, ['application']),
+  get('/applications/:application/clusters', clusterNames, ['application']),
+  get('/applications/:application/clusters/:account', clustersOfAccount, reads),
+  get(cluster, clustersOfName, reads),
+  get(`${cluster}/:provider`, clusterAtProvider, reads),
+  get(`${cluster}/:provider/loadBalancers`, clusterBalancers, reads),
+  get(`${cluster}/:provider/serverGroups/:name/scalingActivities`, scalingActivities, reads),
+  get(`${cluster}/:provider/:scope/serverGroups/target/:target`, target, reads),
 ]

@@ -3,7 +3,7 @@ import { fieldOf, type JsonObject, objectsOf } from '../../json/values.ts'
 import { BackendError } from '../backend.ts'
 import { pathValue, queryValue, queryValues } from '../requests/request-values.ts'
 import { accountsOfEntity } from './entity-tag-store.ts'
-import { accessOf, type Infrastructure, type InfrastructureRoute, mayRead, missing } from './route.ts'
+import { accessOf, get, type Infrastructure, type InfrastructureRoute, mayRead, missing } from './route.ts'
 
 const defaultMaxResults = 5000
 
@@ -58,7 +58,4 @@ const one: InfrastructureRoute['answer'] = async (request, infrastructure) => {
   return found
 }
 
-export const entityTagRoutes: InfrastructureRoute[] = [
-  { method: 'GET', path: '/tags', answer: listed },
-  { method: 'GET', path: '/tags/*', answer: one },
-]
+export const entityTagRoutes: InfrastructureRoute[] = [get('/tags', listed), get('/tags/*', one)]

@@ -3,7 +3,7 @@ import type { JsonObject } from '../../json/values.ts'
 import { pathValue } from '../requests/request-values.ts'
 import type { Access } from '../rights/access.ts'
 import type { CloudProvider } from './provider.ts'
-import { accessOf, type InfrastructureRoute, none, notFound, providerOf } from './route.ts'
+import { accessOf, get, type InfrastructureRoute, none, notFound, providerOf } from './route.ts'
 import { byName } from './views.ts'
 
 type Kind = 'networks' | 'subnets' | 'instanceTypes' | 'certificates'
@@ -45,29 +45,31 @@ const operationNames: InfrastructureRoute['answer'] = (_request, { providers }) 
 const descriptions: InfrastructureRoute['answer'] = (_request, { types }) =>
   types.map(({ id, description }) => ({ id, ...description }))
 
-export const lookupRoutes: InfrastructureRoute[] = [
-  { method: 'GET', path: '/networks', answer: networksByProvider },
-  { method: 'GET', path: '/networks/:provider', answer: ofOne('networks') },
-  { method: 'GET', path: '/subnets/:provider', answer: ofOne('subnets') },
-  { method: 'GET', path: '/instanceTypes', answer: ofAll('instanceTypes') },
-  { method: 'GET', path: '/certificates', answer: ofAll('certificates') },
-  { method: 'GET', path: '/certificates/:provider', answer: ofOne('certificates') },
-  { method: 'GET', path: '/features/stages', answer: operationNames },
-  { method: 'GET', path: '/capabilities/cloudProviders', answer: descriptions },
-  ...['/keyPairs', '/roles/:provider', '/storage', '/installedPlugins'].map(listed),
-
-  listed('/cloudMetrics/:provider/:account/:region'),
-  {
-    method: 'GET',
-    path: '/cloudMetrics/:provider/:account/:region/:metric/statistics',
-    answer: notFound('Metric', 'metric', 'account', 'region'),
-  },
-  listed('/servicebroker/:account/services'),
-  { method: 'GET', path: '/servicebroker/:account/serviceInstance', answer: notFound('Service instance', 'account') },
-  ...['/ecs/ecsClusters', '/ecs/ecsClusterDescriptions/:account/:region', '/ecs/cloudMetrics/alarms'].map(listed),
-  ...['/ecs/secrets', '/ecs/serviceDiscoveryRegistries'].map(listed),
+/** No provider here has any of these. */
+const unknownHere = [
+  '/keyPairs',
+  '/roles/:provider',
+  '/storage',
+  '/installedPlugins',
+  '/cloudMetrics/:provider/:account/:region',
+  '/servicebroker/:account/services',
+  '/ecs/ecsClusters',
+  '/ecs/ecsClusterDescriptions/:account/:region',
+  '/ecs/cloudMetrics/alarms',
+  '/ecs/secrets',
+  '/ecs/serviceDiscoveryRegistries',
 ]
 
-function listed(path: string): InfrastructureRoute {
-  return { method: 'GET', path, answer: none }
-}
+export const lookupRoutes: InfrastructureRoute[] = [
+  get('/networks', networksByProvider),
+  get('/networks/:provider', ofOne('networks')),
+  get('/subnets/:provider', ofOne('subnets')),
+  get('/instanceTypes', ofAll('instanceTypes')),
+  get('/certificates', ofAll('certificates')),
+  get('/certificates/:provider', ofOne('certificates')),
+  get('/features/stages', operationNames),
+  get('/capabilities/cloudProviders', descriptions),
+  get('/cloudMetrics/:provider/:account/:region/:metric/statistics', notFound('Metric', 'metric', 'account', 'region')),
+  get('/servicebroker/:account/serviceInstance', notFound('Service instance', 'account')),
+  ...unknownHere.map((path) => get(path, none)),
+]

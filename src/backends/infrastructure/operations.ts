@@ -6,7 +6,7 @@ import { BackendError, trustedCallerOf } from '../backend.ts'
 import { pathValue, queryValue } from '../requests/request-values.ts'
 import type { Access } from '../rights/access.ts'
 import { accountOf, applicationsOf, type OperationType } from './operation-type.ts'
-import { accessOf, type Infrastructure, type InfrastructureRoute, none, providerOf, unknownProvider } from './route.ts'
+import { accessOf, get, type Infrastructure, type InfrastructureRoute, none, providerOf, unknownProvider } from './route.ts'
 import type { SubmittedOperation } from './tasks.ts'
 
 /** All operations are checked before the first one runs. */
@@ -130,7 +130,7 @@ export const operationRoutes: InfrastructureRoute[] = [
   { method: 'POST', path: '/ops', answer: submit },
   { method: 'POST', path: '/:provider/ops', answer: submit },
   { method: 'POST', path: '/judge/:provider', answer: judge },
-  { method: 'GET', path: '/task/:id', answer: task },
+  get('/task/:id', task),
   { method: 'POST', path: '/cache/:provider/:type', answer: refreshed },
-  { method: 'GET', path: '/cache/:provider/:type', answer: none },
+  get('/cache/:provider/:type', none),
 ]

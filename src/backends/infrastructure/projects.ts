@@ -5,7 +5,7 @@ import { type BackendContext, BackendError } from '../backend.ts'
 import { pathValue } from '../requests/request-values.ts'
 import { addCounts } from './health.ts'
 import type { ServerGroup } from './model.ts'
-import { accessOf, type InfrastructureRoute, isReadable, serverGroupsOf } from './route.ts'
+import { accessOf, get, type InfrastructureRoute, isReadable, serverGroupsOf } from './route.ts'
 import { instanceCountsOf } from './views.ts'
 
 /** Without applications of its own, a project's cluster covers all applications of the project. */
@@ -71,4 +71,4 @@ async function loadProject(context: BackendContext, project: string): Promise<un
   return answer.body
 }
 
-export const projectRoutes: InfrastructureRoute[] = [{ method: 'GET', path: '/projects/:project/clusters', answer: clusters }]
+export const projectRoutes: InfrastructureRoute[] = [get('/projects/:project/clusters', clusters)]

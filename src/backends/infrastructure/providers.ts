@@ -2,12 +2,13 @@
 import type { FastifyRequest } from 'fastify'
 import { type JsonObject, textsOf } from '../../json/values.ts'
 import { BackendError } from '../backend.ts'
-import { pathValue, queryValue, requiredQuery } from '../requests/request-values.ts'
+import { pathValue, pathValues, queryValue, requiredQuery } from '../requests/request-values.ts'
 import type { Access } from '../rights/access.ts'
 import type { CloudProvider, ImageQuery } from './provider.ts'
 import {
   accessOf,
   checkReadable,
+  get,
   type Infrastructure,
   type InfrastructureRoute,
   isReadable,
@@ -19,9 +20,10 @@ import { toLoadBalancerItems, toLoadBalancerView } from './views.ts'
 
 /** One that does not exist is a mistake of the caller (400) or missing (404): docs/contracts/infrastructure.md#errors. */
 function requireProvider(request: FastifyRequest, infrastructure: Infrastructure, status: 400 | 404): CloudProvider {
-  const provider = providerOf(infrastructure, pathValue(request, 'provider'))
+  const id = pathValue(request, 'provider')
+  const provider = providerOf(infrastructure, id)
   if (provider !== undefined) return provider
-  throw new BackendError(status, unknownProvider(infrastructure, pathValue(request, 'provider')))
+  throw new BackendError(status, unknownProvider(infrastructure, id))
 }
 
 const loadBalancers: InfrastructureRoute['answer'] = async (request, infrastructure) => {
@@ -41,14 +43,10 @@ const loadBalancer: InfrastructureRoute['answer'] = async (request, infrastructu
 
 const loadBalancerDetails: InfrastructureRoute['answer'] = async (request, infrastructure) => {
   const access = await accessOf(request, infrastructure)
+  const { account, region, name } = pathValues(request, 'account', 'region', 'name')
   return requireProvider(request, infrastructure, 400)
     .loadBalancers()
-    .filter(
-      ({ account, region, name }) =>
-        account === pathValue(request, 'account') &&
-        region === pathValue(request, 'region') &&
-        name === pathValue(request, 'name'),
-    )
+    .filter((balancer) => balancer.account === account && balancer.region === region && balancer.name === name)
     .filter((balancer) => isReadable(access, balancer))
     .map(toLoadBalancerView)
 }
@@ -88,7 +86,7 @@ const imageTags: InfrastructureRoute['answer'] = async (request, infrastructure)
 }
 
 const imageDetails: InfrastructureRoute['answer'] = async (request, infrastructure) => {
-  const [account, region, id] = ['account', 'region', 'id'].map((name) => pathValue(request, name)) as [string, string, string]
+  const { account, region, id } = pathValues(request, 'account', 'region', 'id')
   const found = requireProvider(request, infrastructure, 404).images?.details(account, region, id) ?? []
   if (found.length === 0) throw missing(request, 'Image', 'id', 'account', 'region')
   const access = await accessOf(request, infrastructure)
@@ -107,13 +105,13 @@ const noChartTags: InfrastructureRoute['answer'] = (request, infrastructure) => 
 }
 
 export const providerRoutes: InfrastructureRoute[] = [
-  { method: 'GET', path: '/:provider/loadBalancers', answer: loadBalancers },
-  { method: 'GET', path: '/:provider/loadBalancers/:name', answer: loadBalancer },
-  { method: 'GET', path: '/:provider/loadBalancers/:account/:region/:name', reads: ['account'], answer: loadBalancerDetails },
-  { method: 'GET', path: '/:provider/images/find', answer: findImages },
-  { method: 'GET', path: '/:provider/images/tags', answer: imageTags },
-  { method: 'GET', path: '/:provider/images/:account/:region/:id', reads: ['account'], answer: imageDetails },
-  { method: 'GET', path: '/:provider/charts/find', answer: noCharts },
-  { method: 'GET', path: '/:provider/charts/tags', answer: noChartTags },
-  { method: 'GET', path: '/:provider/charts/:account/:region/:id', answer: noCharts },
+  get('/:provider/loadBalancers', loadBalancers),
+  get('/:provider/loadBalancers/:name', loadBalancer),
+  get('/:provider/loadBalancers/:account/:region/:name', loadBalancerDetails, ['account']),
+  get('/:provider/images/find', findImages),
+  get('/:provider/images/tags', imageTags),
+  get('/:provider/images/:account/:region/:id', imageDetails, ['account']),
+  get('/:provider/charts/find', noCharts),
+  get('/:provider/charts/tags', noChartTags),
+  get('/:provider/charts/:account/:region/:id', noCharts),
 ]

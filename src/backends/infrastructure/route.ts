@@ -23,7 +23,7 @@ export interface Infrastructure {
 }
 
 export interface InfrastructureRoute {
-  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+  method: 'GET' | 'POST' | 'PUT' | 'DELETE'
   /** With `:name` for path values and a final `*` for the rest of the path. */
   path: string
   /** Path values that name what the caller must be allowed to read: checked before anything else. */
@@ -32,6 +32,14 @@ export interface InfrastructureRoute {
   version?: (request: FastifyRequest, infrastructure: Infrastructure) => string | undefined
   /** The body of a 200, its JSON, or slices of that; anything else is thrown as a BackendError. */
   answer: (request: FastifyRequest, infrastructure: Infrastructure) => unknown
+}
+
+export function get(
+  path: string,
+  answer: InfrastructureRoute['answer'],
+  reads: NonNullable<InfrastructureRoute['reads']> = [],
+): InfrastructureRoute {
+  return { method: 'GET', path, reads, answer }
 }
 
 /** JSON of an answer: clients that have it get a 304. */
@@ -54,11 +62,6 @@ export function writtenList(entries: readonly string[]): Written {
 /** An empty list: nothing of this kind exists. */
 export function none(): unknown[] {
   return []
-}
-
-/** An empty map: nothing of this kind exists. */
-export function empty(): Record<string, never> {
-  return {}
 }
 
 /**
@@ -125,8 +128,12 @@ export function loadBalancersOf({ providers }: Infrastructure): LoadBalancer[] {
 }
 
 export function jobsOf({ providers }: Infrastructure, application: string): Job[] {
-  const wanted = application.toLowerCase()
-  return providers.flatMap((provider) => [...provider.jobs()]).filter(({ moniker }) => moniker.app?.toLowerCase() === wanted)
+  return providers.flatMap((provider) => [...provider.jobs()]).filter((job) => isOf(application, job))
+}
+
+/** Without regard to case. */
+export function isOf(application: string, { moniker }: Owned): boolean {
+  return moniker.app?.toLowerCase() === application.toLowerCase()
 }
 
 export function securityGroupsOf({ providers }: Infrastructure): SecurityGroup[] {

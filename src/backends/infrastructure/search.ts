@@ -14,6 +14,7 @@ import { groupsByApplication } from './clusters.ts'
 import type { Instance, LoadBalancer, SecurityGroup, ServerGroup } from './model.ts'
 import {
   accessOf,
+  get,
   type Infrastructure,
   type InfrastructureRoute,
   loadBalancersOf,
@@ -249,4 +250,4 @@ function positive(text: string | undefined, otherwise: number): number {
   return Number.isSafeInteger(value) && value > 0 ? value : otherwise
 }
 
-export const searchRoutes: InfrastructureRoute[] = [{ method: 'GET', path: '/search', answer: search }]
+export const searchRoutes: InfrastructureRoute[] = [get('/search', search)]

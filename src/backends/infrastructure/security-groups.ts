@@ -1,9 +1,9 @@
 /** Security groups: by account, provider and region, and the details of one. */
 import type { FastifyRequest } from 'fastify'
 import { BackendError } from '../backend.ts'
-import { pathValue, queryValue } from '../requests/request-values.ts'
+import { pathValues, queryValue } from '../requests/request-values.ts'
 import type { SecurityGroup } from './model.ts'
-import { accessOf, type Infrastructure, type InfrastructureRoute, securityGroupsOf } from './route.ts'
+import { accessOf, get, type Infrastructure, type InfrastructureRoute, securityGroupsOf } from './route.ts'
 import { byName, toSecurityGroupSummary, toSecurityGroupView } from './views.ts'
 
 /** Account, provider, region: three levels of maps above the lists. */
@@ -34,27 +34,27 @@ const ofProvider: InfrastructureRoute['answer'] = (request, infrastructure) => {
 }
 
 function groupsOf(request: FastifyRequest, infrastructure: Infrastructure): SecurityGroup[] {
-  const account = pathValue(request, 'account')
-  const provider = pathValue(request, 'provider').toLowerCase()
-  return securityGroupsOf(infrastructure).filter((group) => group.account === account && group.provider === provider)
+  const { account, provider } = pathValues(request, 'account', 'provider')
+  return securityGroupsOf(infrastructure).filter(
+    (group) => group.account === account && group.provider === provider.toLowerCase(),
+  )
 }
 
 const details: InfrastructureRoute['answer'] = (request, infrastructure) => {
-  const wanted = pathValue(request, 'name')
+  const { region, name } = pathValues(request, 'region', 'name')
   const vpcId = queryValue(request, 'vpcId') ?? '*'
   const found = groupsOf(request, infrastructure).filter(
-    (group) =>
-      group.region === pathValue(request, 'region') && group.name === wanted && (vpcId === '*' || (group.vpcId ?? '') === vpcId),
+    (group) => group.region === region && group.name === name && (vpcId === '*' || (group.vpcId ?? '') === vpcId),
   )
   const [only] = found
-  if (only === undefined || found.length > 1) throw new BackendError(404, `Security group '${wanted}' does not exist`)
+  if (only === undefined || found.length > 1) throw new BackendError(404, `Security group '${name}' does not exist`)
   return toSecurityGroupView(only)
 }
 
 const reads = ['account'] as const
 
 export const securityGroupRoutes: InfrastructureRoute[] = [
-  { method: 'GET', path: '/securityGroups', answer: all },
-  { method: 'GET', path: '/securityGroups/:account/:provider', reads, answer: ofProvider },
-  { method: 'GET', path: '/securityGroups/:account/:provider/:region/:name', reads, answer: details },
+  get('/securityGroups', all),
+  get('/securityGroups/:account/:provider', ofProvider, reads),
+  get('/securityGroups/:account/:provider/:region/:name', details, reads),
 ]

@@ -6,7 +6,7 @@ import { hash, randomUUID } from 'node:crypto'
 import { queryValues } from '../requests/request-values.ts'
 import { balancersOfApplication } from './applications.ts'
 import type { Job, LoadBalancer, ServerGroup } from './model.ts'
-import { type InfrastructureRoute, jobsOf, loadBalancersOf, serverGroupsOf } from './route.ts'
+import { get, type InfrastructureRoute, jobsOf, loadBalancersOf, serverGroupsOf } from './route.ts'
 
 /** One for each `application` of the query, in its order. */
 const versions: InfrastructureRoute['answer'] = (request, infrastructure) => {
@@ -58,4 +58,4 @@ function stateOfJob({ id, account, location, state, completedMs }: Job): unknown
   return [id, account, location, state, completedMs]
 }
 
-export const versionRoutes: InfrastructureRoute[] = [{ method: 'GET', path: '/versions', answer: versions }]
+export const versionRoutes: InfrastructureRoute[] = [get('/versions', versions)]

@@ -8,6 +8,11 @@ export function pathValue(request: FastifyRequest, name: string): string {
   return String(fieldOf(request.params, name) ?? '')
 }
 
+/** Several of them, by name. */
+export function pathValues<const Name extends string>(request: FastifyRequest, ...names: readonly Name[]): Record<Name, string> {
+  return Object.fromEntries(names.map((name) => [name, pathValue(request, name)])) as Record<Name, string>
+}
+
 /** The first value of a query parameter, undefined when absent. */
 export function queryValue(request: FastifyRequest, name: string): string | undefined {
   return queryValues(request, name)[0]
