@@ -1,5 +1,5 @@
 /** Stored roles of each user, from the last login and from the provider. */
-import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import type { DatabaseSync, SQLTagStore } from 'node:sqlite'
 import { toUserKey } from '../../names/user-name.ts'
 import { inTransaction } from '../../storage/database.ts'
 import { mergeRoles, type ProvidedOrigin, type Role, toRoleNames } from './roles.ts'
@@ -20,34 +20,23 @@ export class UserRoles {
   readonly #db: DatabaseSync
   readonly #now: () => number
   readonly #provider: ProvidedOrigin | undefined
-  readonly #put: StatementSync
-  readonly #provide: StatementSync
-  readonly #get: StatementSync
-  readonly #all: StatementSync
-  readonly #remove: StatementSync
+  readonly #sql: SQLTagStore
 
   /** @param provider Roles that another one gave count no longer */
   constructor(db: DatabaseSync, now: () => number, provider?: ProvidedOrigin) {
     this.#db = db
     this.#now = now
     this.#provider = provider
-    this.#put = db.prepare(
-      `INSERT INTO permissions_users (name, roles, updated_ms) VALUES (?, ?, ?)
-       ON CONFLICT (name) DO UPDATE SET roles = excluded.roles, updated_ms = excluded.updated_ms
-       WHERE roles <> excluded.roles`,
-    )
-    this.#provide = db.prepare(
-      `UPDATE permissions_users SET provided = :roles, provider = :provider, updated_ms = :now
-       WHERE name = :name AND (provided <> :roles OR provider <> :provider)`,
-    )
-    this.#get = db.prepare('SELECT name, roles, provided, provider FROM permissions_users WHERE name = ?')
-    this.#all = db.prepare('SELECT name, roles, provided, provider FROM permissions_users')
-    this.#remove = db.prepare('DELETE FROM permissions_users WHERE name = ?')
+    this.#sql = db.createTagStore()
   }
 
   /** The roles of a login. Writes only what is new, so that people who are known get in while the disk is full. */
   put(user: string, roles: readonly string[]): void {
-    this.#put.run(toUserKey(user), JSON.stringify(toRoleNames(roles)), this.#now())
+    this.#sql.run`
+      INSERT INTO permissions_users (name, roles, updated_ms)
+      VALUES (${toUserKey(user)}, ${JSON.stringify(toRoleNames(roles))}, ${this.#now()})
+      ON CONFLICT (name) DO UPDATE SET roles = excluded.roles, updated_ms = excluded.updated_ms
+      WHERE roles <> excluded.roles`
   }
 
   /** The roles of the provider, by user; users who have logged out meanwhile stay out. @returns whether any user has other roles now */
@@ -57,7 +46,10 @@ export class UserRoles {
       let changed = false
       for (const [user, names] of byUser) {
         const roles = JSON.stringify(toRoleNames(names).sort())
-        changed = Number(this.#provide.run({ name: toUserKey(user), roles, provider, now }).changes) > 0 || changed
+        const { changes } = this.#sql.run`
+          UPDATE permissions_users SET provided = ${roles}, provider = ${provider}, updated_ms = ${now}
+          WHERE name = ${toUserKey(user)} AND (provided <> ${roles} OR provider <> ${provider})`
+        changed ||= Number(changes) > 0
       }
       return changed
     })
@@ -65,17 +57,17 @@ export class UserRoles {
 
   /** Undefined when the user never logged in, or was removed since. */
   rolesOf(user: string): Role[] | undefined {
-    const row = this.#get.get(toUserKey(user))
+    const row = this.#sql.get`SELECT * FROM permissions_users WHERE name = ${toUserKey(user)}`
     return row === undefined ? undefined : this.#toRoles(row)
   }
 
   /** Every known user, by name. */
   everyUser(): Map<string, Role[]> {
-    return new Map(this.#all.all().map((row) => [String(row['name']), this.#toRoles(row)]))
+    return new Map(this.#sql.all`SELECT * FROM permissions_users`.map((row) => [String(row['name']), this.#toRoles(row)]))
   }
 
   remove(user: string): void {
-    this.#remove.run(toUserKey(user))
+    this.#sql.run`DELETE FROM permissions_users WHERE name = ${toUserKey(user)}`
   }
 
   #toRoles(row: Record<string, unknown>): Role[] {

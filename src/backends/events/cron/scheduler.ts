@@ -1,6 +1,6 @@
 /** Scheduler of cron triggers: it follows the definitions and stores each start exactly once. */
 import { randomUUID } from 'node:crypto'
-import type { StatementSync } from 'node:sqlite'
+import type { SQLTagStore } from 'node:sqlite'
 import { isTrue, type JsonObject, textOf } from '../../../json/values.ts'
 import { inTransaction } from '../../../storage/database.ts'
 import type { BackendContext } from '../../backend.ts'
@@ -54,15 +54,13 @@ export class CronScheduler {
   readonly #starts: Starts
   readonly #pipelines: EffectivePipelines
   readonly #lookEveryMs: number
-  readonly #changes: StatementSync
-  readonly #remember: StatementSync
-  readonly #lastFired: StatementSync
+  readonly #sql: SQLTagStore
   /** Triggers that the latest definitions have and that are ignored. */
   #warned: ReadonlySet<string> = new Set()
   #schedule = new Map<string, ScheduleEntry>()
   #timer: NodeJS.Timeout | undefined
   #closed = false
-  #seenChanges = -1
+  #seenChanges: unknown
   #readAt = Number.NEGATIVE_INFINITY
   #readTookMs = 0
   #lookedAtMs = Number.NEGATIVE_INFINITY
@@ -72,16 +70,12 @@ export class CronScheduler {
     this.#starts = starts
     this.#pipelines = pipelines
     this.#lookEveryMs = lookEveryMs
-    this.#changes = context.db.prepare('SELECT total_changes() AS changes')
-    this.#lastFired = context.db.prepare('SELECT fired_ms FROM events_cron WHERE trigger_key = ?')
-    this.#remember = context.db.prepare(
-      'INSERT INTO events_cron VALUES (?, ?) ON CONFLICT (trigger_key) DO UPDATE SET fired_ms = excluded.fired_ms',
-    )
+    this.#sql = context.db.createTagStore()
   }
 
   start(): void {
     // What fired long ago cannot fire again: its time is missed by now.
-    this.#context.db.prepare('DELETE FROM events_cron WHERE fired_ms < ?').run(this.#context.now() - 60 * maxLateMs)
+    this.#sql.run`DELETE FROM events_cron WHERE fired_ms < ${this.#context.now() - 60 * maxLateMs}`
     void this.#look()
   }
 
@@ -129,14 +123,17 @@ export class CronScheduler {
   #mustRead(): boolean {
     const sinceMs = performance.now() - this.#readAt
     if (sinceMs >= readEveryMs) return true
-    const changed = Number(this.#changes.get()?.['changes']) !== this.#seenChanges
-    return changed && sinceMs >= this.#readTookMs * readShare
+    return this.#changes() !== this.#seenChanges && sinceMs >= this.#readTookMs * readShare
+  }
+
+  #changes(): unknown {
+    return this.#sql.get`SELECT total_changes() AS changes`?.['changes']
   }
 
   /** A failed read keeps the schedule: definitions that cannot be read are not deleted ones. */
   async #read(): Promise<void> {
     const begun = performance.now()
-    this.#seenChanges = Number(this.#changes.get()?.['changes'])
+    this.#seenChanges = this.#changes()
     try {
       const pipelines = await loadTriggeredPipelines(this.#context.call, this.#pipelines, ['cron'])
       if (this.#closed) return
@@ -179,7 +176,8 @@ export class CronScheduler {
 
   #nextDue(cron: CronExpression, key: string): number | undefined {
     const now = this.#context.now()
-    const fired = Number(this.#lastFired.get(key)?.['fired_ms'] ?? 0)
+    const row = this.#sql.get`SELECT fired_ms FROM events_cron WHERE trigger_key = ${key}`
+    const fired = Number(row?.['fired_ms'] ?? 0)
     // A clock that was corrected does not fire again; what lies further ahead is from before it was set back.
     return nextTime(cron, fired > now + maxLateMs ? now : Math.max(now, fired), this.#context.settings.timeZone)
   }
@@ -205,7 +203,7 @@ export class CronScheduler {
       this.#context.log.warn({ pipeline: entry.pipeline['id'], dueMs }, 'A cron trigger was missed and is not made up for.')
     if (start !== undefined && !isDropped(this.#context, start)) {
       const stored = inTransaction(this.#context.db, () => {
-        this.#remember.run(entry.key, dueMs)
+        this.#sql.run`INSERT OR REPLACE INTO events_cron VALUES (${entry.key}, ${dueMs})`
         return this.#starts.store(start)
       })
       this.#starts.send(stored)
