@@ -7,7 +7,7 @@ import { nameOfService } from '../../upstreams/services.ts'
 import { type Backend, type BackendContext, BackendError, type OpenBackend } from '../backend.ts'
 import { pipelineLimitsOf } from '../limits.ts'
 import { createOutsideCalls } from '../outside/call-outside.ts'
-import { defaultOutsideSettings } from '../outside/settings.ts'
+import { defaultOutsideSettings, type OutsideSettings } from '../outside/settings.ts'
 import { EffectivePipelines } from '../pipelines/effective-pipelines.ts'
 import { requireAccess } from '../rights/access.ts'
 import { toStorageError } from '../stores/storage-error.ts'
@@ -39,32 +39,8 @@ export const orchestrationBackend: Backend = {
 }
 
 function openOrchestration(context: BackendContext): OpenBackend {
-  const { db, now, steady, log, call, settings } = context
-  const store = new ExecutionStore(db)
-  const outside = settings.outside ?? defaultOutsideSettings
-  const publish = createLifeCyclePublisher(call, log, (execution) => store.sizeOf(execution))
-  const engine = new Engine({
-    db,
-    store,
-    stageTypes: createStageTypes(outside),
-    limits: pipelineLimitsOf(settings),
-    timeZone: settings.timeZone,
-    now,
-    steady,
-    nextId: createUlids(now),
-    call,
-    callOutside: createOutsideCalls(outside),
-    attemptMs: settings.attemptMs ?? defaultAttemptMs,
-    log,
-    pipelines: new EffectivePipelines(context),
-    judges: settings.authorization === true,
-    accessOf: (user) => requireAccess(context, user || 'anonymous'),
-    nameOf: (service) => nameOfService(service, context.isEmbedded(service)),
-    publish: (events) => {
-      // The embedded event service sends no notifications, and no trigger waits for these events.
-      if (!context.isEmbedded('echo')) publish(events)
-    },
-  })
+  const outside = context.settings.outside ?? defaultOutsideSettings
+  const engine = createEngine(context, outside)
   engine.changes.listen(context.stateChanged)
   const texts = new KeptTexts()
   return {
@@ -88,6 +64,34 @@ function openOrchestration(context: BackendContext): OpenBackend {
     observe: () => engine.observe(),
     close: () => engine.stop(),
   }
+}
+
+function createEngine(context: BackendContext, outside: OutsideSettings): Engine {
+  const { db, now, steady, log, call, settings } = context
+  const store = new ExecutionStore(db)
+  const publish = createLifeCyclePublisher(call, log, (execution) => store.sizeOf(execution))
+  return new Engine({
+    db,
+    store,
+    stageTypes: createStageTypes(outside),
+    limits: pipelineLimitsOf(settings),
+    timeZone: settings.timeZone,
+    now,
+    steady,
+    nextId: createUlids(now),
+    call,
+    callOutside: createOutsideCalls(outside),
+    attemptMs: settings.attemptMs ?? defaultAttemptMs,
+    log,
+    pipelines: new EffectivePipelines(context),
+    judges: settings.authorization === true,
+    accessOf: (user) => requireAccess(context, user || 'anonymous'),
+    nameOf: (service) => nameOfService(service, context.isEmbedded(service)),
+    publish: (events) => {
+      // The embedded event service sends no notifications, and no trigger waits for these events.
+      if (!context.isEmbedded('echo')) publish(events)
+    },
+  })
 }
 
 /** The error body of this service: its time is in milliseconds (docs/contracts/orchestration.md#errors). */

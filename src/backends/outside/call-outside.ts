@@ -72,7 +72,7 @@ const internalNetworks = {
 /** Redirects are not followed: their target would be another address. */
 export function createOutsideCalls(settings: OutsideSettings, bounds = stageBounds): CallOutside {
   const { timeoutMs, caller, trusted } = bounds
-  const judge = createJudge(settings, caller)
+  const judge = new Judge(settings, caller)
   return async ({ method, url, headers, body }) => {
     if (refusedMethods.includes(method))
       throw new OutsideError(
@@ -114,62 +114,75 @@ function noAnswer(host: string, timeoutMs: number): OutsideError {
   return new OutsideError('timeout', `${host} did not answer within ${timeoutMs / 1000} s.`)
 }
 
-interface Judge {
+class Judge {
+  readonly #settings: OutsideSettings
+  readonly #caller: string
+  readonly #permitted: ReturnType<typeof toRanges>
+  readonly #barred: ReturnType<typeof toRanges>
+
+  constructor(settings: OutsideSettings, caller: string) {
+    const { allowed, rejected, rejects } = settings
+    this.#settings = settings
+    this.#caller = caller
+    this.#permitted = toRanges(allowed)
+    this.#barred = toRanges([
+      ...rejected,
+      ...(rejects.localhost ? internalNetworks.localhost : []),
+      ...(rejects.linkLocal ? internalNetworks.linkLocal : []),
+      ...(rejects.private ? internalNetworks.private : []),
+    ])
+  }
+
   /** @throws {OutsideError} forbidden */
-  checkUrl(url: string): URL
-  /** Refuses addresses after the name is resolved, so that a name cannot stand for an internal one. */
-  readonly lookup: LookupFunction
-}
-
-function createJudge({ hostNames, schemes, allowed, rejected, rejects }: OutsideSettings, caller: string): Judge {
-  const permitted = toRanges(allowed)
-  const barred = toRanges([
-    ...rejected,
-    ...(rejects.localhost ? internalNetworks.localhost : []),
-    ...(rejects.linkLocal ? internalNetworks.linkLocal : []),
-    ...(rejects.private ? internalNetworks.private : []),
-  ])
-  const forbidden = (host: string, reason: string, setting: string) =>
-    new OutsideError('forbidden', `${caller} must not call ${host}: ${reason}. An operator can allow it by ${key}.${setting}.`)
-  const isForbidden = (address: string): boolean =>
-    (isInRanges(barred, address) || (rejects.localhost && isOwn(address))) && !isInRanges(permitted, address)
-
-  function checkUrl(text: string): URL {
+  checkUrl(text: string): URL {
+    const { hostNames, schemes, allowed, rejects } = this.#settings
     if (!URL.canParse(text))
       throw new OutsideError('forbidden', `"${text.slice(0, 200)}" is not an absolute address such as https://ci.example/build.`)
     const url = new URL(text)
     const host = url.hostname.replace(/^\[|\]$/g, '')
     if (!(schemes as readonly string[]).includes(url.protocol.slice(0, -1)))
-      throw forbidden(url.host, `its scheme is not one of ${schemes.join(', ')}`, 'allowedSchemes')
+      throw this.#forbidden(url.host, `its scheme is not one of ${schemes.join(', ')}`, 'allowedSchemes')
     if (isIP(host) !== 0) {
-      if (isForbidden(host)) throw forbidden(url.host, 'it is internal', 'allowedAddresses')
-      if (rejects.verbatim && !isInRanges(permitted, host))
-        throw forbidden(url.host, 'it is written as a number', 'rejectVerbatimIps')
+      if (this.#isForbidden(host)) throw this.#forbidden(url.host, 'it is internal', 'allowedAddresses')
+      if (rejects.verbatim && !isInRanges(this.#permitted, host))
+        throw this.#forbidden(url.host, 'it is written as a number', 'rejectVerbatimIps')
       return url
     }
     if (!matchesWhole(hostNames, host, createRegexMeter()))
-      throw forbidden(url.host, 'its name is not allowed', 'allowedHostnamesRegex')
+      throw this.#forbidden(url.host, 'its name is not allowed', 'allowedHostnamesRegex')
     // A dot at the end says that the name is complete.
     const name = host.replace(/\.$/, '')
     const isLocalName = !name.includes('.') || localSuffixes.some((suffix) => name.endsWith(suffix))
     if (isLocalName && rejects.localhost && allowed.length === 0)
-      throw forbidden(url.host, 'its name is one of the local network', 'allowedAddresses')
+      throw this.#forbidden(url.host, 'its name is one of the local network', 'allowedAddresses')
     return url
   }
 
-  const judgedLookup: LookupFunction = (hostname, options, callback) => {
+  /** Refuses addresses after the name is resolved, so that a name cannot stand for an internal one. */
+  readonly lookup: LookupFunction = (hostname, options, callback) => {
     lookup(hostname, { ...options, all: true }).then(
       (addresses: LookupAddress[]) => {
-        const usable = addresses.filter(({ address }) => !isForbidden(address))
+        const usable = addresses.filter(({ address }) => !this.#isForbidden(address))
         const [first] = usable
-        if (first === undefined) return callback(forbidden(hostname, 'it is internal', 'allowedAddresses'), '', 4)
+        if (first === undefined) return callback(this.#forbidden(hostname, 'it is internal', 'allowedAddresses'), '', 4)
         if (options.all) callback(null, usable)
         else callback(null, first.address, first.family)
       },
       (error: NodeJS.ErrnoException) => callback(error, '', 4),
     )
   }
-  return { checkUrl, lookup: judgedLookup }
+
+  #isForbidden(address: string): boolean {
+    const isOwnAddress = this.#settings.rejects.localhost && isOwn(address)
+    return (isInRanges(this.#barred, address) || isOwnAddress) && !isInRanges(this.#permitted, address)
+  }
+
+  #forbidden(host: string, reason: string, setting: string): OutsideError {
+    return new OutsideError(
+      'forbidden',
+      `${this.#caller} must not call ${host}: ${reason}. An operator can allow it by ${key}.${setting}.`,
+    )
+  }
 }
 
 /** An address of this machine, as it has them at this moment. */

@@ -22,7 +22,7 @@ const Parameter = z.strictObject({
   order: z.int().optional().describe('Place in the form.'),
 })
 
-const PreconfiguredWebhook = z.strictObject({
+export const PreconfiguredWebhook = z.strictObject({
   type: z.string().min(1).describe('Stage type.'),
   label: z.string().min(1).describe('Name of the stage type in the web UI.'),
   description: z.string().default('').describe('Description in the web UI.'),

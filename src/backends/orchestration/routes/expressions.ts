@@ -30,73 +30,72 @@ const evaluators = [
   { versionKey: 'v4', description: 'Evaluates a stage when it begins, and variables one after another.', deprecated: false },
 ]
 
+interface AskedExpression {
+  Params: { id: string; stageId?: string }
+  Querystring: { expression?: string }
+}
+
+interface AskedVariables {
+  Params: { id: string }
+  Querystring: { requisiteStageRefIds?: string; spelVersion?: string }
+}
+
 export function expressionRoutes(app: FastifyInstance, engine: Engine): void {
-  const { now } = engine.options
+  for (const path of ['/pipelines/:id/evaluateExpression', '/pipelines/:id/:stageId/evaluateExpression'])
+    app.get<AskedExpression>(path, async (request, reply) => sendRecord(reply, await evaluateOne(request, engine)))
 
-  /** Evaluates again as long as expressions read something from elsewhere that is not there yet. */
-  async function withAnswers<T>(request: FastifyRequest, place: ExecutionPlace, work: (answers: AnswerSource) => T): Promise<T> {
-    const known = new ExpressionAnswers(askElsewhere(engine.options, () => trustedCallerOf(request).identity))
-    for (;;) {
-      const answers = known.at(place, true)
-      const result = work(answers)
-      if (answers.pending.length === 0) return result
-      await Promise.all(answers.pending)
-    }
-  }
-
-  async function evaluate(
-    request: FastifyRequest<{ Querystring: { expression?: string } }>,
-    place: ExecutionPlace,
-  ): Promise<JsonObject> {
-    const { expression } = request.query
-    if (expression === undefined) throw new BackendError(400, 'The query parameter "expression" is missing.')
-    const { value, summary } = await withAnswers(request, place, (answers) =>
-      evaluateTree<unknown>(expression, { scope: executionScope({ ...place, answers }), now: now() }),
-    )
-    return { result: value, detail: detailOf(summary) }
-  }
-
-  app.get<{ Params: { id: string }; Querystring: { expression?: string } }>(
-    '/pipelines/:id/evaluateExpression',
-    async (request, reply) => {
-      const execution = maskExecution(engine.read(request.params.id, 'PIPELINE'))
-      return sendRecord(reply, await evaluate(request, { execution }))
-    },
-  )
-
-  app.get<{ Params: { id: string; stageId: string }; Querystring: { expression?: string } }>(
-    '/pipelines/:id/:stageId/evaluateExpression',
-    async (request, reply) => {
-      const execution = maskExecution(engine.read(request.params.id, 'PIPELINE'))
-      const stage = requireStage(execution, request.params.stageId)
-      return sendRecord(reply, await evaluate(request, { execution, stage }))
-    },
-  )
-
-  app.post<{ Params: { id: string }; Querystring: { requisiteStageRefIds?: string; spelVersion?: string } }>(
-    '/pipelines/:id/evaluateVariables',
-    async (request, reply) => {
-      const execution = maskExecution(engine.read(request.params.id, 'PIPELINE'))
-      const version = request.query.spelVersion ?? execution.spelEvaluator
-      if (version !== 'v3' && version !== 'v4') throw new BackendError(400, `"${version}" is not an evaluator; use v3 or v4.`)
-      const variables = request.body
-      if (!Array.isArray(variables) || !variables.every(isObject)) {
-        throw new BackendError(400, 'The body must be an array of objects with "key" and "value".')
-      }
-      const requisites = (request.query.requisiteStageRefIds ?? '').split(/[,;\s]+/).filter((each) => each !== '')
-      const stage = standIn(requisites)
-      const meter = createExpressionMeter()
-      const place = { execution: { ...execution, stages: [...execution.stages, stage] }, stage, now: now(), meter }
-      const evaluateAll = version === 'v4' ? evaluateVariables : evaluateTogether
-      const { result, summary } = await withAnswers(request, place, (answers) => evaluateAll(variables, { ...place, answers }))
-      return sendRecord(reply, { result, detail: detailOf(summary) })
-    },
+  app.post<AskedVariables>('/pipelines/:id/evaluateVariables', async (request, reply) =>
+    sendRecord(reply, await evaluateAll(request, engine)),
   )
 
   app.get('/capabilities/expressions', () => ({
     functions: expressionFunctions.map(({ name, description, parameters }) => ({ name, description, parameters })),
     spelEvaluators: evaluators,
   }))
+}
+
+async function evaluateOne(request: FastifyRequest<AskedExpression>, engine: Engine): Promise<JsonObject> {
+  const { id, stageId } = request.params
+  const execution = maskExecution(engine.read(id, 'PIPELINE'))
+  const place = stageId === undefined ? { execution } : { execution, stage: requireStage(execution, stageId) }
+  const { expression } = request.query
+  if (expression === undefined) throw new BackendError(400, 'The query parameter "expression" is missing.')
+  const { value, summary } = await withAnswers(request, engine, place, (answers) =>
+    evaluateTree<unknown>(expression, { scope: executionScope({ ...place, answers }), now: engine.options.now() }),
+  )
+  return { result: value, detail: detailOf(summary) }
+}
+
+async function evaluateAll(request: FastifyRequest<AskedVariables>, engine: Engine): Promise<JsonObject> {
+  const execution = maskExecution(engine.read(request.params.id, 'PIPELINE'))
+  const { spelVersion: version = execution.spelEvaluator, requisiteStageRefIds = '' } = request.query
+  if (version !== 'v3' && version !== 'v4') throw new BackendError(400, `"${version}" is not an evaluator; use v3 or v4.`)
+  const variables = request.body
+  if (!Array.isArray(variables) || !variables.every(isObject)) {
+    throw new BackendError(400, 'The body must be an array of objects with "key" and "value".')
+  }
+  const stage = standIn(requisiteStageRefIds.split(/[,;\s]+/).filter((each) => each !== ''))
+  const stages = [...execution.stages, stage]
+  const place = { execution: { ...execution, stages }, stage, now: engine.options.now(), meter: createExpressionMeter() }
+  const evaluate = version === 'v4' ? evaluateVariables : evaluateTogether
+  const { result, summary } = await withAnswers(request, engine, place, (answers) => evaluate(variables, { ...place, answers }))
+  return { result, detail: detailOf(summary) }
+}
+
+/** Evaluates again as long as expressions read something from elsewhere that is not there yet. */
+async function withAnswers<T>(
+  request: FastifyRequest,
+  { options }: Engine,
+  place: ExecutionPlace,
+  work: (answers: AnswerSource) => T,
+): Promise<T> {
+  const known = new ExpressionAnswers(askElsewhere(options, () => trustedCallerOf(request).identity))
+  for (;;) {
+    const answers = known.at(place, true)
+    const result = work(answers)
+    if (answers.pending.length === 0) return result
+    await Promise.all(answers.pending)
+  }
 }
 
 function detailOf(summary: ExpressionSummary): ExpressionSummary | undefined {

@@ -10,17 +10,17 @@ import { pathTo } from '../../../http/encode-path.ts'
 import { fieldAt, type JsonObject, objectsOf, textOf, textsOf } from '../../../json/values.ts'
 import { type BackendContext, BackendError, type Caller, trustedCallerOf } from '../../backend.ts'
 import { createRegexMeter } from '../../regex/bounded-regex.ts'
-import { isUnchanged } from '../../requests/unchanged.ts'
 import { StoredLists } from '../../stores/stored-lists.ts'
 import type { Engine } from '../engine.ts'
 import { executionView, unexpandedView } from '../execution-view.ts'
-import type { Execution, Trigger } from '../model.ts'
+import type { Trigger } from '../model.ts'
 import { maskExecution } from '../secrets.ts'
 import type { Status } from '../statuses.ts'
-import { type ExecutionKey, formatStored } from '../store.ts'
+import type { ExecutionKey } from '../store.ts'
 import { matchesTrigger, parseTriggerPattern } from '../trigger-match.ts'
-import { historyMs, sendRecord, sendRecords, textList, wantedStatuses, wholeNumber } from './answers.ts'
+import { historyMs, sendRecord, textList, wantedStatuses, wholeNumber } from './answers.ts'
 import type { KeptTexts } from './kept-texts.ts'
+import { sendViews } from './records.ts'
 
 type Query<Name extends string> = Partial<Record<Name, string>>
 type ListQuery = Query<'limit' | 'statuses' | 'expand'>
@@ -32,87 +32,118 @@ type SearchQuery = TriggerQuery & Query<'pipelineName' | 'user' | 'statuses' | '
 const maxKept = 1000
 
 export function listRoutes(app: FastifyInstance, engine: Engine, context: BackendContext, texts: KeptTexts): void {
-  const { store } = engine.options
-  const { now } = context
-  const stored = new StoredLists({ toEntry: toStored })
+  const lists = new ExecutionLists(engine, context, texts)
+  for (const path of ['/v2/applications/:application/pipelines', '/applications/:application/pipelines'])
+    app.get<InApplication<ApplicationQuery>>(path, (request, reply) => lists.ofApplication(request, reply))
 
+  app.get<{ Querystring: ConfigQuery }>('/pipelines', ({ query }, reply) => lists.ofPipelines(query, reply))
+
+  app.get<{ Params: { projectId: string }; Querystring: ListQuery }>(
+    '/projects/:projectId/pipelines',
+    ({ params, query }, reply) => lists.ofProject(params.projectId, query, reply),
+  )
+
+  app.get<InApplication<SearchQuery>>('/applications/:application/pipelines/search', async ({ params, query }, reply) =>
+    lists.send(reply, await search(engine, params.application, query), query.expand, false),
+  )
+}
+
+interface InApplication<Query> {
+  Params: { application: string }
+  Querystring: Query
+}
+
+class ExecutionLists {
+  readonly #engine: Engine
+  readonly #context: BackendContext
+  readonly #texts: KeptTexts
+  readonly #stored = new StoredLists({ toEntry: toStored })
   /** What polled lists have found, as long as nothing happens. */
-  const listed = new BoundedMap<string, { moment: string; ids: readonly string[] }>(maxKept)
+  readonly #listed = new BoundedMap<string, { moment: string; ids: readonly string[] }>(maxKept)
 
-  const send = (
-    request: FastifyRequest,
-    reply: FastifyReply,
-    ids: readonly string[],
-    view: (execution: Execution) => JsonObject,
-  ) => {
-    const form = view === unexpandedView ? 'unexpanded' : 'expanded'
-    if (isUnchanged(request, reply, engine.changes.versionOfAll(ids, form))) return reply
-    const write = (id: string) => {
-      const execution = store.load(id)
-      return execution?.type === 'PIPELINE' ? formatStored(view(execution)) : undefined
-    }
-    return sendRecords(reply, ids, (id) => texts.get(`${form} ${id}`, engine.changes.versionOf(id), () => write(id)))
+  constructor(engine: Engine, context: BackendContext, texts: KeptTexts) {
+    this.#engine = engine
+    this.#context = context
+    this.#texts = texts
   }
 
-  const newestOf = (configIds: readonly string[], limit: number, statuses: Status[] | undefined, cutOff: boolean): string[] => {
+  async ofApplication(request: FastifyRequest<InApplication<ApplicationQuery>>, reply: FastifyReply): Promise<FastifyReply> {
+    const { query } = request
+    const { application } = request.params
+    const limit = wholeNumber(query.limit, 'limit', 5)
+    const statuses = wantedStatuses(query.statuses)
+    if (limit <= 0) return sendRecord(reply, [])
+    const caller = trustedCallerOf(request)
+    const key = JSON.stringify([request.url, caller.user, caller.accounts])
+    const moment = this.#moment()
+    const known = this.#listed.get(key)
+    if (known !== undefined && known.moment === moment) return this.send(reply, known.ids, query.expand)
+    const most = wholeNumber(query.pipelineLimit, 'pipelineLimit', Infinity)
+    const configIds = await this.#configIds(application, query.pipelineNameFilter, caller)
+    const shown = (configIds ?? this.#engine.options.store.configIds(application)).slice(0, most)
+    const ids = this.#newestOf(shown, limit, statuses)
+    if (configIds !== undefined && moment !== undefined) this.#listed.set(key, { moment, ids })
+    return this.send(reply, ids, query.expand)
+  }
+
+  ofPipelines({ pipelineConfigIds, executionIds, expand, limit, statuses }: ConfigQuery, reply: FastifyReply): FastifyReply {
+    const [configIds, ids] = [textList(pipelineConfigIds), textList(executionIds)]
+    if (configIds.length > 0 && ids.length > 0) {
+      throw new BackendError(400, 'Give either "pipelineConfigIds" or "executionIds", not both.')
+    }
+    if (ids.length > 0) return this.send(reply, ids, expand)
+    const wanted = wantedStatuses(statuses)
+    return this.send(reply, this.#newestOf(configIds, wholeNumber(limit, 'limit', 1), wanted), expand)
+  }
+
+  async ofProject(id: string, query: ListQuery, reply: FastifyReply): Promise<FastifyReply> {
+    const limit = wholeNumber(query.limit, 'limit', 5)
+    const statuses = wantedStatuses(query.statuses)
+    if (limit <= 0) return sendRecord(reply, [])
+    const headers = trustedCallerOf(reply.request).identity
+    const { status, body } = await this.#context.call('front50', { method: 'GET', path: pathTo`/v2/projects/${id}`, headers })
+    if (status !== 200 && status !== 404) throw new BackendError(500, 'The project could not be read.')
+    return this.send(reply, this.#newestOf(projectConfigIds(body), limit, statuses, false), undefined)
+  }
+
+  send(reply: FastifyReply, ids: readonly string[], expand: string | undefined, otherwise = true): FastifyReply {
+    const isExpanded = expand === undefined || expand === '' ? otherwise : expand.toLowerCase() === 'true'
+    const form = isExpanded ? { form: 'expanded', view: executionView } : { form: 'unexpanded', view: unexpandedView }
+    return sendViews(reply, ids, { ...form, type: 'PIPELINE' }, { engine: this.#engine, texts: this.#texts })
+  }
+
+  #newestOf(configIds: readonly string[], limit: number, statuses: Status[] | undefined, cutOff = true): string[] {
     if (limit <= 0) return []
     const found = [...new Set(configIds)].flatMap((configId) => {
-      const newest = store.newestOfConfig(configId, limit, statuses)
-      return cutOff ? withinHistory(newest, now()) : newest
+      const newest = this.#engine.options.store.newestOfConfig(configId, limit, statuses)
+      return cutOff ? withinHistory(newest, this.#context.now()) : newest
     })
     return found.sort(byStartTime).map(({ id }) => id)
   }
 
-  for (const path of ['/v2/applications/:application/pipelines', '/applications/:application/pipelines']) {
-    app.get<{ Params: { application: string }; Querystring: ApplicationQuery }>(path, async (request, reply) => {
-      const { query } = request
-      const limit = wholeNumber(query.limit, 'limit', 5)
-      const statuses = wantedStatuses(query.statuses)
-      if (limit <= 0) return sendRecord(reply, [])
-      const view = viewFor(query.expand, true)
-      const { user, accounts } = trustedCallerOf(request)
-      const key = JSON.stringify([request.url, user, accounts])
-      const moment = momentOf(engine, context)
-      const known = listed.get(key)
-      if (known !== undefined && known.moment === moment) return send(request, reply, known.ids, view)
-      const { application } = request.params
-      const configIds = await configIdsOf(application, query, trustedCallerOf(request), { context, stored })
-      const most = wholeNumber(query.pipelineLimit, 'pipelineLimit', Infinity)
-      const ids = newestOf(configIds ?? store.configIds(application).slice(0, most), limit, statuses, true)
-      if (configIds !== undefined && moment !== undefined) listed.set(key, { moment, ids })
-      return send(request, reply, ids, view)
-    })
+  /**
+   * Ids of the pipelines and strategies now stored for the application. Undefined while the definition store cannot be asked: those
+   * of which there are runs stand in for them then, since an empty list would look like lost executions.
+   */
+  async #configIds(application: string, nameFilter: string | undefined, caller: Caller): Promise<string[] | undefined> {
+    const { call, log } = this.#context
+    const wanted = (nameFilter ?? '').toLowerCase()
+    try {
+      const paths = ['pipelines', 'strategies'].map((kind) => `${pathTo`/${kind}/${application}`}?refresh=false`)
+      const lists = await Promise.all(paths.map((path) => this.#stored.load(call, path, caller)))
+      return lists.flat().flatMap(({ id, name }) => (name.toLowerCase().includes(wanted) ? (id ?? []) : []))
+    } catch (error) {
+      log.warn({ err: error, application }, 'the definitions of an application could not be read')
+      return undefined
+    }
   }
 
-  app.get<{ Querystring: ConfigQuery }>('/pipelines', (request, reply) => {
-    const { query } = request
-    const [configIds, executionIds] = [textList(query.pipelineConfigIds), textList(query.executionIds)]
-    if (configIds.length > 0 && executionIds.length > 0) {
-      throw new BackendError(400, 'Give either "pipelineConfigIds" or "executionIds", not both.')
-    }
-    const view = viewFor(query.expand, true)
-    if (executionIds.length > 0) return send(request, reply, executionIds, view)
-    const statuses = wantedStatuses(query.statuses)
-    return send(request, reply, newestOf(configIds, wholeNumber(query.limit, 'limit', 1), statuses, true), view)
-  })
-
-  app.get<{ Params: { projectId: string }; Querystring: ListQuery }>('/projects/:projectId/pipelines', async (request, reply) => {
-    const limit = wholeNumber(request.query.limit, 'limit', 5)
-    const statuses = wantedStatuses(request.query.statuses)
-    if (limit <= 0) return sendRecord(reply, [])
-    const path = pathTo`/v2/projects/${request.params.projectId}`
-    const answer = await context.call('front50', { method: 'GET', path, headers: trustedCallerOf(request).identity })
-    if (answer.status !== 200 && answer.status !== 404) throw new BackendError(500, 'The project could not be read.')
-    return send(request, reply, newestOf(projectConfigIds(answer.body), limit, statuses, false), executionView)
-  })
-
-  app.get<{ Params: { application: string }; Querystring: SearchQuery }>(
-    '/applications/:application/pipelines/search',
-    async (request, reply) => {
-      const found = await search(engine, request.params.application, request.query)
-      return send(request, reply, found, viewFor(request.query.expand, false))
-    },
-  )
+  /** Differs when a list may: after each change of an execution or a definition, and as runs become too old for it. */
+  #moment(): string | undefined {
+    const { versionOf, now } = this.#context
+    const definitions = versionOf('front50')
+    return definitions && `${this.#engine.changes.version()} ${definitions} ${Math.floor(now() / historyStepMs)}`
+  }
 }
 
 /** What is shown of a pipeline that has not run for longer. */
@@ -131,47 +162,9 @@ function byStartTime(one: ExecutionKey, other: ExecutionKey): number {
   return one.id < other.id ? 1 : one.id > other.id ? -1 : 0
 }
 
-function viewFor(expand: string | undefined, otherwise: boolean): (execution: Execution) => JsonObject {
-  const isExpanded = expand === undefined || expand === '' ? otherwise : expand.toLowerCase() === 'true'
-  return isExpanded ? executionView : unexpandedView
-}
-
-/**
- * Ids of the pipelines and strategies now stored for the application. Undefined while the definition store cannot be asked: those
- * of which there are runs stand in for them then, since an empty list would look like lost executions.
- */
-async function configIdsOf(
-  application: string,
-  query: ApplicationQuery,
-  caller: Caller,
-  { context, stored }: { context: BackendContext; stored: StoredLists<Stored> },
-): Promise<string[] | undefined> {
-  const most = wholeNumber(query.pipelineLimit, 'pipelineLimit', Infinity)
-  const wanted = (query.pipelineNameFilter ?? '').toLowerCase()
-  try {
-    const kinds = ['pipelines', 'strategies']
-    const lists = await Promise.all(
-      kinds.map((kind) => stored.load(context.call, `${pathTo`/${kind}/${application}`}?refresh=false`, caller)),
-    )
-    const named = lists.flat().filter((each) => each.name.toLowerCase().includes(wanted))
-    return named.slice(0, most).flatMap(({ id }) => id ?? [])
-  } catch (error) {
-    context.log.warn({ err: error, application }, 'the definitions of an application could not be read')
-    return undefined
-  }
-}
-
 const historyStepMs = 60_000
 
-/** Differs when a list may: after each change of an execution or a definition, and as runs become too old for it. */
-function momentOf({ changes }: Engine, { versionOf, now }: BackendContext): string | undefined {
-  const definitions = versionOf('front50')
-  return definitions && `${changes.version()} ${definitions} ${Math.floor(now() / historyStepMs)}`
-}
-
 /** What lists of executions need of a pipeline or strategy. */
-type Stored = ReturnType<typeof toStored>
-
 function toStored({ id, name }: JsonObject) {
   return { id: typeof id === 'string' ? id : undefined, name: String(name ?? '') }
 }
@@ -185,13 +178,7 @@ const pageSize = 8
 
 /** Ids of what a search finds. */
 async function search(engine: Engine, application: string, query: SearchQuery): Promise<string[]> {
-  const from = wholeNumber(query.triggerTimeStartBoundary, 'triggerTimeStartBoundary', 0)
-  const to = boundary(query.triggerTimeEndBoundary)
-  const startIndex = wholeNumber(query.startIndex, 'startIndex', 0)
-  const size = wholeNumber(query.size, 'size', 10)
-  if (from < 0 || to < from)
-    throw new BackendError(400, 'The time boundaries must not be negative, and the end not before the start.')
-  if (startIndex < 0 || size <= 0) throw new BackendError(400, '"startIndex" must not be negative, and "size" must be positive.')
+  const { from, to, startIndex, size } = boundsOf(query)
   const types = textList(query.triggerTypes)
   const pattern = parseTriggerPattern(query.trigger)
   const meter = createRegexMeter()
@@ -224,6 +211,17 @@ async function search(engine: Engine, application: string, query: SearchQuery): 
     page = store.searchPage(wanted, page.at(-1), pageSize)
   }
   return found.slice(startIndex)
+}
+
+function boundsOf(query: SearchQuery): Record<'from' | 'to' | 'startIndex' | 'size', number> {
+  const from = wholeNumber(query.triggerTimeStartBoundary, 'triggerTimeStartBoundary', 0)
+  const to = boundary(query.triggerTimeEndBoundary)
+  const startIndex = wholeNumber(query.startIndex, 'startIndex', 0)
+  const size = wholeNumber(query.size, 'size', 10)
+  if (from < 0 || to < from)
+    throw new BackendError(400, 'The time boundaries must not be negative, and the end not before the start.')
+  if (startIndex < 0 || size <= 0) throw new BackendError(400, '"startIndex" must not be negative, and "size" must be positive.')
+  return { from, to, startIndex, size }
 }
 
 /** Callers send the largest 64-bit number for "no end". */

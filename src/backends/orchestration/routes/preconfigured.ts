@@ -3,29 +3,14 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { describeRefusal } from '../../../settings/standalone.ts'
 import { toStageTypesAnswer } from '../../../stage-types/answer.ts'
 import { type BackendContext, trustedCallerOf } from '../../backend.ts'
-import type { OutsideSettings, PreconfiguredWebhook } from '../../outside/settings.ts'
+import { type OutsideSettings, PreconfiguredWebhook } from '../../outside/settings.ts'
 import { requireAccess } from '../../rights/access.ts'
 import { runCommandStage } from '../stages/infrastructure/jobs.ts'
 import { createStageTypes } from '../stages/registry.ts'
 
 /** Fields that a stage cannot change when the configuration has set them. */
-const fixable = [
-  'url',
-  'method',
-  'customHeaders',
-  'payload',
-  'waitForCompletion',
-  'statusUrlResolution',
-  'statusUrlJsonPath',
-  'statusJsonPath',
-  'progressJsonPath',
-  'successStatuses',
-  'canceledStatuses',
-  'terminalStatuses',
-  'cancelEndpoint',
-  'cancelMethod',
-  'cancelPayload',
-] as const satisfies readonly (keyof PreconfiguredWebhook)[]
+const notFixable = { type: true, label: true, description: true, enabled: true, parameters: true, permissions: true } as const
+const fixable = PreconfiguredWebhook.omit(notFixable).keyof().options
 
 /** Lists of what an engine without plug-ins does not have. */
 const emptyLists = ['/capabilities/deploymentMonitors', '/jobs/preconfigured', '/installedPlugins']

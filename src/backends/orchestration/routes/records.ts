@@ -1,5 +1,5 @@
 /** Routes that executions and tasks have alike: reading one, cancelling it, deleting it. */
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyReply } from 'fastify'
 import type { JsonObject } from '../../../json/values.ts'
 import { BackendError, userOf } from '../../backend.ts'
 import { isUnchanged } from '../../requests/unchanged.ts'
@@ -7,7 +7,31 @@ import type { Engine } from '../engine.ts'
 import { cancelExecution } from '../machine/operations.ts'
 import type { Execution, ExecutionType } from '../model.ts'
 import { isComplete } from '../statuses.ts'
-import { sendRecord } from './answers.ts'
+import { formatStored } from '../store.ts'
+import { sendRecord, sendRecords } from './answers.ts'
+import type { KeptTexts } from './kept-texts.ts'
+
+interface ListedForm {
+  /** Names the form in which records are shown. */
+  readonly form: string
+  readonly type: ExecutionType
+  readonly view: (execution: Execution) => JsonObject
+}
+
+/** Sends records as a list. Each is written once for each of its versions; one that has gone meanwhile is left out. */
+export function sendViews(
+  reply: FastifyReply,
+  ids: readonly string[],
+  { form, type, view }: ListedForm,
+  { engine: { changes, options }, texts }: { engine: Engine; texts: KeptTexts },
+): FastifyReply {
+  if (isUnchanged(reply.request, reply, changes.versionOfAll(ids, form))) return reply
+  const write = (id: string) => {
+    const execution = options.store.load(id)
+    return execution?.type === type ? formatStored(view(execution)) : undefined
+  }
+  return sendRecords(reply, ids, (id) => texts.get(`${form} ${id}`, changes.versionOf(id), () => write(id)))
+}
 
 interface RecordKind {
   /** With the id as `:id`. */

@@ -5,6 +5,7 @@ import { pathTo } from '../../../http/encode-path.ts'
 import { fieldOf, isObject, isTrue, type JsonObject, objectOf } from '../../../json/values.ts'
 import { BackendError, type Caller, trustedCallerOf } from '../../backend.ts'
 import { shownTo } from '../../pipelines/trigger-secrets.ts'
+import { pathValue } from '../../requests/request-values.ts'
 import type { Engine } from '../engine.ts'
 import type { EngineOptions } from '../engine-parts.ts'
 import { definitionWarnings } from '../submission/definition-warnings.ts'
@@ -33,30 +34,32 @@ export function submitRoutes(app: FastifyInstance, engine: Engine): void {
     definitionWarnings(bodyOf(request.body), options, trustedCallerOf(request).identity),
   )
 
-  app.post('/v2/pipelineTemplates/plan', (request) => {
-    return start(request, { ...bodyOf(request.body), type: 'templatedPipeline', plan: true })
-  })
+  app.post('/v2/pipelineTemplates/plan', (request) =>
+    start(request, { ...bodyOf(request.body), type: 'templatedPipeline', plan: true }),
+  )
 
   app.post('/plan', (request) => start(request, { ...bodyOf(request.body), plan: true }))
 
-  for (const [path, plan] of [
-    ['/orchestrate', undefined],
-    ['/plan', true],
-  ] as const) {
-    app.post<{ Params: { configId: string } }>(`${path}/:configId`, async (request) => {
-      const definition = await storedDefinition(request.params.configId, trustedCallerOf(request), options)
-      return start(request, { ...definition, trigger: bodyOf(request.body), ...(plan && { plan }) })
+  for (const more of [{}, { plan: true }]) {
+    app.post(`${'plan' in more ? '/plan' : '/orchestrate'}/:configId`, async (request) => {
+      const definition = await storedDefinition(pathValue(request, 'configId'), trustedCallerOf(request), options)
+      return start(request, { ...definition, trigger: bodyOf(request.body), ...more })
     })
   }
 
   app.post('/fail', async (request, reply) => {
-    const body = bodyOf(request.body)
-    const caller = trustedCallerOf(request)
-    await checkParentReadable(body['trigger'], caller, options)
-    const execution = recordFailure(body, String(body['errorMessage'] ?? ''), caller, options)
-    engine.transact((unit) => unit.record(execution))
+    await recordFailedStart(request, engine)
     return reply.send()
   })
+}
+
+async function recordFailedStart(request: FastifyRequest, engine: Engine): Promise<void> {
+  const { options } = engine
+  const body = bodyOf(request.body)
+  const caller = trustedCallerOf(request)
+  await checkParentReadable(body['trigger'], caller, options)
+  const execution = recordFailure(body, String(body['errorMessage'] ?? ''), caller, options)
+  engine.transact((unit) => unit.record(execution))
 }
 
 async function startPipeline(request: FastifyRequest, body: unknown, engine: Engine): Promise<JsonObject> {

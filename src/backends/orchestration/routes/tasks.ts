@@ -1,14 +1,12 @@
 /** Ad-hoc tasks: reading, cancelling, deleting (docs/contracts/orchestration.md#tasks). */
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply } from 'fastify'
 import { type BackendContext, BackendError, userOf } from '../../backend.ts'
-import { isUnchanged } from '../../requests/unchanged.ts'
 import type { Engine } from '../engine.ts'
 import { taskView } from '../execution-view.ts'
 import { cancelExecution } from '../machine/operations.ts'
-import { formatStored } from '../store.ts'
-import { historyMs, sendRecords, wantedStatuses, wholeNumber } from './answers.ts'
+import { historyMs, wantedStatuses, wholeNumber } from './answers.ts'
 import type { KeptTexts } from './kept-texts.ts'
-import { recordRoutes } from './records.ts'
+import { recordRoutes, sendViews } from './records.ts'
 
 type TaskListQuery = Partial<Record<'page' | 'limit' | 'statuses', string>>
 
@@ -17,25 +15,20 @@ const defaultLimit = 3500
 export function taskRoutes(app: FastifyInstance, engine: Engine, { now }: BackendContext, texts: KeptTexts): void {
   const { store } = engine.options
 
-  const list = (request: FastifyRequest, reply: FastifyReply, application: string | undefined, query: TaskListQuery) => {
+  const list = (reply: FastifyReply, application: string | undefined, query: TaskListQuery) => {
     const limit = Math.max(wholeNumber(query.limit, 'limit', defaultLimit), 0)
     const page = Math.max(wholeNumber(query.page, 'page', 1), 1)
     const statuses = wantedStatuses(query.statuses)
     const ids = store.tasks({ application, startedSince: now() - historyMs, statuses, limit, offset: (page - 1) * limit })
-    if (isUnchanged(request, reply, engine.changes.versionOfAll(ids))) return reply
-    const write = (id: string) => {
-      const task = store.load(id)
-      return task === undefined ? undefined : formatStored(taskView(task))
-    }
-    return sendRecords(reply, ids, (id) => texts.get(`task ${id}`, engine.changes.versionOf(id), () => write(id)))
+    return sendViews(reply, ids, { form: 'task', type: 'ORCHESTRATION', view: taskView }, { engine, texts })
   }
 
   recordRoutes(app, engine, { path: '/tasks/:id', type: 'ORCHESTRATION', word: 'task', view: taskView })
 
-  app.get<{ Querystring: TaskListQuery }>('/tasks', (request, reply) => list(request, reply, undefined, request.query))
+  app.get<{ Querystring: TaskListQuery }>('/tasks', (request, reply) => list(reply, undefined, request.query))
 
   app.get<{ Params: { application: string }; Querystring: TaskListQuery }>('/applications/:application/tasks', (request, reply) =>
-    list(request, reply, request.params.application, request.query),
+    list(reply, request.params.application, request.query),
   )
 
   app.put('/tasks/cancel', (request, reply) => {

@@ -118,51 +118,78 @@ function zoneName(moment: Moment): string {
 
 /** @throws {ExpressionError} when the text is not of the pattern */
 export function parseMoment(parts: readonly Part[], text: string): ParsedFields {
-  const fields: ParsedFields = {}
-  let isAfternoon: boolean | undefined
-  let at = 0
-  const take = (pattern: RegExp): string => {
-    pattern.lastIndex = at
-    const found = pattern.exec(text)?.[0]
-    if (found === undefined) throw new ExpressionError(`The text "${text.slice(0, 60)}" does not match the date pattern.`)
-    at += found.length
-    return found
-  }
+  const scanner = new Scanner(text)
   for (const [index, { letter, text: source }] of parts.entries()) {
-    const isFixed = parts[index + 1]?.letter !== '' && parts[index + 1] !== undefined
-    const width = source.length
-    // Digits that follow each other directly are told apart by the length of their fields.
-    const number = () => {
-      const digits = take(/\d{1,9}/y)
-      if (!isFixed) return Number(digits)
-      at += width - digits.length
-      return digits.length < width ? Number(take(/(?!)/y)) : Number(digits.slice(0, width))
-    }
+    if (letter === '') scanner.skip(source)
+    else scanner.read(letter, source.length, (parts[index + 1]?.letter ?? '') !== '')
+  }
+  return scanner.end()
+}
+
+class Scanner {
+  readonly #text: string
+  readonly #fields: ParsedFields = {}
+  #isAfternoon: boolean | undefined
+  #at = 0
+
+  constructor(text: string) {
+    this.#text = text
+  }
+
+  skip(literal: string): void {
+    if (!this.#text.startsWith(literal, this.#at)) throw this.#mismatch()
+    this.#at += literal.length
+  }
+
+  /** @param isFixed Another field follows directly: its digits are told apart by the length of this one. */
+  read(letter: string, width: number, isFixed: boolean): void {
+    const fields = this.#fields
     const field = numberFields[letter]
-    if (letter === '') {
-      if (!text.startsWith(source, at)) take(/(?!)/y)
-      at += source.length
-    } else if (field !== undefined && !('ML'.includes(letter) && width > 2)) {
-      const value = number()
+    if ('ML'.includes(letter) && width > 2) fields.month = this.#month()
+    else if (field !== undefined) {
+      const value = this.#number(width, isFixed)
       fields[field] = field === 'year' && width === 2 ? 2000 + value : value
-    } else if ('ML'.includes(letter)) {
-      const name = take(/[A-Za-z]+/y).toLowerCase()
-      fields.month = monthNames.findIndex((each) => each.toLowerCase().startsWith(name) && name.length >= 3) + 1
-      if (fields.month === 0) throw new ExpressionError(`"${name.slice(0, 40)}" is no month.`)
-    } else if (letter === 'E') take(/[A-Za-z]+/y)
-    else if (letter === 'a') isAfternoon = take(/[AaPp][Mm]/y).toLowerCase() === 'pm'
-    else if (letter === 'S') fields.nanoseconds = Number(take(/\d{1,9}/y).padEnd(9, '0'))
+    } else if (letter === 'E') this.#take(/[A-Za-z]+/y)
+    else if (letter === 'a') this.#isAfternoon = this.#take(/[AaPp][Mm]/y).toLowerCase() === 'pm'
+    else if (letter === 'S') fields.nanoseconds = Number(this.#take(/\d{1,9}/y).padEnd(9, '0'))
     else if ('XxZ'.includes(letter)) {
-      const found = take(/Z|[+-]\d{2}(?::?\d{2})?/y).replace(':', '')
+      const found = this.#take(/Z|[+-]\d{2}(?::?\d{2})?/y).replace(':', '')
       fields.offset = found === 'Z' ? '+00:00' : `${found.slice(0, 3)}:${found.slice(3) || '00'}`
-    } else if (letter === 'z' && /^(?:UTC|GMT)/.test(text.slice(at))) {
-      take(/UTC|GMT/y)
+    } else if (letter === 'z' && /^(?:UTC|GMT)/.test(this.#text.slice(this.#at))) {
+      this.#take(/UTC|GMT/y)
       fields.offset = '+00:00'
     } else throw new ExpressionError(`The letter "${letter}" of a date pattern cannot be parsed.`)
   }
-  if (at < text.length) throw new ExpressionError(`The text "${text.slice(0, 60)}" does not match the date pattern.`)
-  if (isAfternoon !== undefined && fields.hour !== undefined) fields.hour = (fields.hour % 12) + (isAfternoon ? 12 : 0)
-  return fields
+
+  end(): ParsedFields {
+    if (this.#at < this.#text.length) throw this.#mismatch()
+    const { hour } = this.#fields
+    if (this.#isAfternoon === undefined || hour === undefined) return this.#fields
+    return { ...this.#fields, hour: (hour % 12) + (this.#isAfternoon ? 12 : 0) }
+  }
+
+  #take(pattern: RegExp): string {
+    pattern.lastIndex = this.#at
+    const found = pattern.exec(this.#text)?.[0]
+    if (found === undefined) throw this.#mismatch()
+    this.#at += found.length
+    return found
+  }
+
+  #number(width: number, isFixed: boolean): number {
+    return Number(this.#take(isFixed ? new RegExp(`\\d{${width}}`, 'y') : /\d{1,9}/y))
+  }
+
+  #month(): number {
+    const name = this.#take(/[A-Za-z]+/y).toLowerCase()
+    const found = monthNames.findIndex((each) => each.toLowerCase().startsWith(name) && name.length >= 3)
+    if (found < 0) throw new ExpressionError(`"${name.slice(0, 40)}" is no month.`)
+    return found + 1
+  }
+
+  #mismatch(): ExpressionError {
+    return new ExpressionError(`The text "${this.#text.slice(0, 60)}" does not match the date pattern.`)
+  }
 }
 
 const numberFields: Readonly<Record<string, 'year' | 'month' | 'day' | 'hour' | 'minute' | 'second'>> = {

@@ -224,6 +224,12 @@ const localDateTime: JavaClass<Temporal.PlainDateTime> = createJavaClass('java.t
   compare: Temporal.PlainDateTime.compare,
 }))
 
+function zonedFromIso(text: string): Temporal.ZonedDateTime {
+  const [moment = '', bracket] = text.split('[')
+  const zone = bracket?.replace(']', '') ?? /(?:Z|[+-]\d\d:\d\d)$/.exec(moment)?.[0] ?? ''
+  return Temporal.Instant.from(moment).toZonedDateTimeISO(checkZone(zone))
+}
+
 /** Classes of a date and time in a zone: one keeps the zone, the other only its offset. */
 function zoned(
   name: string,
@@ -239,11 +245,7 @@ function zoned(
           return wrap(Temporal.ZonedDateTime.from({ ...fields, timeZone: zoneArgument(args.at(-1)) }, rejected))
         },
         ofInstant: ([from, zone]) => wrap(objectValue(from, [instant]).toZonedDateTimeISO(zoneArgument(zone))),
-        parse: reader(wrap, (text) => {
-          const [moment = '', bracket] = text.split('[')
-          const zone = bracket?.replace(']', '') ?? /(?:Z|[+-]\d\d:\d\d)$/.exec(moment)?.[0] ?? ''
-          return Temporal.Instant.from(moment).toZonedDateTimeISO(checkZone(zone))
-        }),
+        parse: reader(wrap, zonedFromIso),
       },
       methods: {
         ...momentMethods(javaClass, wrapAny, [dateFields, timeFields]),
