@@ -5,7 +5,6 @@ import { DatabaseSync } from 'node:sqlite'
 import { embeddedBackends } from '../backends/all.ts'
 import { lockDataDir } from '../backends/hosting/lock.ts'
 import type { Config } from '../config/config.ts'
-import { GatewayError } from '../errors.ts'
 import { explainListeningFault, portSettings } from '../http/listening-fault.ts'
 import { formMethod } from '../login/form/method.ts'
 import { checkNewUser, userMigrations } from '../login/form/users.ts'
@@ -139,7 +138,7 @@ function attempt(run: () => void): string | undefined {
     run()
     return undefined
   } catch (error) {
-    return error instanceof GatewayError ? error.message : (error as Error).message
+    return (error as Error).message
   }
 }
 

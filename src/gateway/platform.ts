@@ -77,7 +77,7 @@ function createStreams(
     source: liveSource ?? new PollingSource({ upstreams, settings: config.live, log }),
     partChanges: new PartChanges({
       upstreams,
-      counts: () => embedded?.stateCounts(),
+      counts: () => embedded?.stateCounts?.(),
       pollMs: config.live.pollMs,
       log,
     }),

@@ -162,7 +162,7 @@ export class EventStreams {
     for (const stream of [...this.#streams, ...[...this.#topics.values()].flatMap(({ streams }) => [...streams.keys()])]) {
       stream.end('stopping')
     }
-    this.#options.source.close()
+    this.#options.source.close?.()
   }
 
   #reserve(caller: string): () => void {

@@ -45,7 +45,6 @@ const failuresUntilStale = 2
 export class PollingSource implements ChangeSource {
   readonly parts = ['executions'] as const
   readonly #options: PollingSourceOptions
-  readonly #polls = new Set<Poll>()
   readonly #versions = new Versions()
 
   constructor(options: PollingSourceOptions) {
@@ -54,20 +53,8 @@ export class PollingSource implements ChangeSource {
 
   watch(subject: LiveSubject, watcher: Watcher): Watch {
     const poll = new Poll(this.#options, subject, watcher, this.#versions)
-    this.#polls.add(poll)
     poll.start()
-    return {
-      snapshot: (since) => poll.snapshot(since),
-      close: () => {
-        poll.close()
-        this.#polls.delete(poll)
-      },
-    }
-  }
-
-  close(): void {
-    for (const poll of this.#polls) poll.close()
-    this.#polls.clear()
+    return poll
   }
 }
 
@@ -87,7 +74,7 @@ class Versions {
   }
 }
 
-class Poll {
+class Poll implements Watch {
   readonly #options: PollingSourceOptions
   readonly #subject: LiveSubject
   readonly #watcher: Watcher

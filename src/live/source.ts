@@ -56,7 +56,8 @@ export interface ChangeSource {
   readonly parts: readonly Part[]
   /** Begins to watch; changes after a snapshot of the result are never missed silently. */
   watch(subject: LiveSubject, watcher: Watcher): Watch
-  close(): void
+  /** After the last watch is closed. */
+  close?(): void
 }
 
 /** Whether one version is older than another of the same source. */

@@ -1,5 +1,5 @@
 /** Start of the embedded back ends as the configuration wants them. */
-import { type Embedded, type EmbeddedOptions, startEmbedded } from '../backends/hosting/embedded.ts'
+import { type EmbeddedOptions, type EmbeddedThread, startEmbedded } from '../backends/hosting/embedded.ts'
 import type { Config } from '../config/config.ts'
 
 interface EmbeddingOptions extends Omit<EmbeddedOptions, 'dataDir' | 'embedded' | 'serviceTls' | 'settings' | 'traces'> {
@@ -8,7 +8,7 @@ interface EmbeddingOptions extends Omit<EmbeddedOptions, 'dataDir' | 'embedded' 
 }
 
 /** Starts the worker of the embedded back ends, if there are any. */
-export function embedServices({ config, version, ...options }: EmbeddingOptions): Embedded | undefined {
+export function embedServices({ config, version, ...options }: EmbeddingOptions): EmbeddedThread | undefined {
   const { services } = options
   const embedded = Object.values(services).flatMap((address) => (address.kind === 'embedded' ? [address.service] : []))
   if (embedded.length === 0) return undefined

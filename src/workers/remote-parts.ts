@@ -155,11 +155,6 @@ class RemoteEmbedded implements Embedded {
     return this.#state.isListening
   }
 
-  /** The memory of the primary is out of reach. */
-  stateCounts(): undefined {
-    return undefined
-  }
-
   permissionVersion(): number {
     return this.#state.permissionVersion
   }
@@ -168,8 +163,6 @@ class RemoteEmbedded implements Embedded {
   async observe(): Promise<undefined> {
     return undefined
   }
-
-  async close(): Promise<void> {}
 }
 
 function createRemoteGuesses(channel: Toward): Guesses {

@@ -54,7 +54,8 @@ export class WorkerProcess {
   readonly ended: Promise<ProcessEnd>
   readonly #unconfirmed = new Map<number, AcceptedConnection & { readonly handedAtMs: number }>()
   #phase: Phase = 'starting'
-  #toldToEnd = false
+  /** Its end is no accident. */
+  toldToEnd = false
   #given = 0
   #closed = 0
   /** See `WorkerGroup`. */
@@ -153,11 +154,6 @@ export class WorkerProcess {
     this.#child.send(handed, connection.socket, { keepOpen: true }, () => {})
   }
 
-  /** Whether its end is no accident. */
-  get toldToEnd(): boolean {
-    return this.#toldToEnd
-  }
-
   /**
    * Notes one more ping for which it has not been ready. One that is late is ended, for whom a reload would wait for ever.
    *
@@ -172,7 +168,7 @@ export class WorkerProcess {
 
   /** It gets no more connections. */
   noteEnding(): void {
-    this.#toldToEnd = true
+    this.toldToEnd = true
     if (this.#phase !== 'ended') this.#phase = 'ending'
   }
 

@@ -248,6 +248,12 @@ export class Exchange implements ConnectionUser, InstanceSeeker, Swept {
     this.#leaveMember()
   }
 
+  #dropConnection(): void {
+    this.#connection?.destroy()
+    this.#connection = undefined
+    this.#leaveMember()
+  }
+
   #leaveMember(): void {
     const member = this.#member
     this.#member = undefined
@@ -310,10 +316,7 @@ export class Exchange implements ConnectionUser, InstanceSeeker, Swept {
     this.#phase = 'ending'
     this.#body?.discard()
     if (!this.#request.complete && !this.#request.socket.destroyed) sweep.add(new LateBody(sweep, this.#request))
-    if (this.#connection === undefined) return
-    this.#connection.destroy()
-    this.#connection = undefined
-    this.#leaveMember()
+    this.#dropConnection()
   }
 
   check(nowMs: number): void {
@@ -339,9 +342,7 @@ export class Exchange implements ConnectionUser, InstanceSeeker, Swept {
 
   #endSlowClient(): void {
     if (this.#response.headersSent) return void this.#response.destroy()
-    this.#connection?.destroy()
-    this.#connection = undefined
-    this.#leaveMember()
+    this.#dropConnection()
     this.#body?.discard()
     this.#phase = 'ending'
     this.#movedMs = this.#entrance.sweep.nowMs

@@ -38,10 +38,9 @@ export interface Embedded {
   /** Changes whenever permissions may have changed. */
   permissionVersion(): number
   /** Equal numbers mean equal state; undefined where changes are not told at once. */
-  stateCounts(): StateCounts | undefined
+  stateCounts?(): StateCounts | undefined
   /** State of the engine; undefined where it is not embedded, or does not answer within seconds. */
   observe(): Promise<EngineState | undefined>
-  close(): Promise<void>
 }
 
 /** Measured: less costs memory when large webhooks come, more costs memory all the time. See docs/decisions/back-ends.md. */
@@ -53,13 +52,13 @@ const stopMs = 5_000
 /** How long a scrape of the metrics waits for a worker that is busy. */
 const observeMs = 3_000
 
-export function startEmbedded(options: EmbeddedOptions): Embedded {
+export function startEmbedded(options: EmbeddedOptions): EmbeddedThread {
   const embedded = new EmbeddedThread(options)
   embedded.start()
   return embedded
 }
 
-class EmbeddedThread implements Embedded {
+export class EmbeddedThread implements Embedded {
   readonly #options: EmbeddedOptions
   readonly #input: WorkerInput
   /** The worker has serialized its errors already. */

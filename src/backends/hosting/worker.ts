@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { chmodSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { parentPort, workerData } from 'node:worker_threads'
+import type { FastifyInstance } from 'fastify'
 import pino, { type Logger } from 'pino'
 import { openDatabase } from '../../storage/database.ts'
 import { keepSocket } from '../../storage/kept-socket.ts'
@@ -87,18 +88,7 @@ export async function serveBackends(input: WorkerInput, { tell, onOrder, onClose
   traced?.watch(server)
   countWrites(server, input.stateCounts)
   countPermissionWrites(server, input.stateCounts, announcements.announce)
-  rmSync(input.socketPath, { force: true })
-  await server.listen({ path: input.socketPath, listenTextResolver: () => 'the embedded back ends are ready' })
-  chmodSync(input.socketPath, 0o600)
-  keepSocket({
-    server: server.server,
-    pathOf: () => socketPathFor(input.dataDir, 'backends.sock'),
-    listen: async (path) => {
-      await once(server.server.listen(path), 'listening')
-      chmodSync(path, 0o600)
-    },
-    log: server.log,
-  })
+  await listen(server, input)
   start()
   tell({ kind: 'listening' })
   onOrder((order) => {
@@ -109,6 +99,21 @@ export async function serveBackends(input: WorkerInput, { tell, onOrder, onClose
       db.close()
       onClosed()
     })
+  })
+}
+
+async function listen(server: FastifyInstance, { socketPath, dataDir }: WorkerInput): Promise<void> {
+  rmSync(socketPath, { force: true })
+  await server.listen({ path: socketPath, listenTextResolver: () => 'the embedded back ends are ready' })
+  chmodSync(socketPath, 0o600)
+  keepSocket({
+    server: server.server,
+    pathOf: () => socketPathFor(dataDir, 'backends.sock'),
+    listen: async (path) => {
+      await once(server.server.listen(path), 'listening')
+      chmodSync(path, 0o600)
+    },
+    log: server.log,
   })
 }
 
