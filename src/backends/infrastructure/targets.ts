@@ -16,46 +16,35 @@ export type TargetOutcome =
 
 type Candidate = ServerGroup & { readonly createdMs: number }
 
-const aliases: Readonly<Record<string, string>> = { newest: 'current', ancestor: 'previous' }
+/** Of candidates, the newest first. */
+type Choice = (newest: readonly Candidate[], validateOldest: boolean) => Candidate | undefined
+
+const current: Choice = (newest) => newest[0]
+const previous: Choice = (newest) => newest[1]
+
+const choices: Readonly<Record<string, Choice>> = {
+  current,
+  newest: current,
+  previous,
+  ancestor: previous,
+  oldest: (newest, validateOldest) => (validateOldest && newest.length < 2 ? undefined : newest.at(-1)),
+  // The newest of equal ones.
+  largest: (newest) => newest.toSorted((one, other) => other.instances.length - one.instances.length)[0],
+  fail: (newest) => (newest.length > 1 ? undefined : newest[0]),
+}
 
 export function findTarget(groups: readonly ServerGroup[], query: TargetQuery): TargetOutcome {
-  const word = query.target.toLowerCase().replace(/_asg(?:_dynamic)?$/, '')
-  const target = Object.hasOwn(aliases, word) ? (aliases[word] as string) : word
+  const target = query.target.toLowerCase().replace(/_asg(?:_dynamic)?$/, '')
+  const choose = Object.hasOwn(choices, target) ? choices[target] : undefined
+  if (choose === undefined) return { kind: 'none', why: 'known targets are current, previous, oldest, largest and fail' }
   const candidates = groups
     .filter(({ region, zones }) => region === query.scope || zones.includes(query.scope))
     .filter(({ isDisabled }) => !(query.onlyEnabled && isDisabled))
     .filter((group): group is Candidate => group.createdMs !== undefined)
     .sort((one, other) => other.createdMs - one.createdMs)
-  return choose(target, candidates, query.validateOldest)
-}
-
-/** @param newest Newest first */
-function choose(target: string, newest: readonly Candidate[], validateOldest: boolean): TargetOutcome {
-  switch (target) {
-    case 'current':
-      return found(newest[0])
-    case 'previous':
-      return found(newest[1])
-    case 'oldest':
-      return validateOldest && newest.length < 2 ? found(undefined) : found(newest.at(-1))
-    case 'largest':
-      return found(largestOf(newest))
-    case 'fail':
-      if (newest.length <= 1) return found(newest[0])
-      return { kind: 'none', why: `several are there: ${newest.map(({ name }) => name).join(', ')}` }
-    default:
-      return { kind: 'none', why: 'known targets are current, previous, oldest, largest and fail' }
-  }
-}
-
-/** The newest of equal ones. */
-function largestOf(newest: readonly Candidate[]): Candidate | undefined {
-  return newest.reduce<Candidate | undefined>(
-    (largest, group) => (largest === undefined || group.instances.length > largest.instances.length ? group : largest),
-    undefined,
-  )
-}
-
-function found(group: Candidate | undefined): TargetOutcome {
-  return group === undefined ? { kind: 'none', why: 'there are too few server groups' } : { kind: 'found', group }
+  const group = choose(candidates, query.validateOldest)
+  if (group !== undefined) return { kind: 'found', group }
+  const isAmbiguous = target === 'fail' && candidates.length > 1
+  const names = candidates.map(({ name }) => name).join(', ')
+  return { kind: 'none', why: isAmbiguous ? `several are there: ${names}` : 'there are too few server groups' }
 }

@@ -56,7 +56,6 @@ interface TaskOptions {
   readonly find: (provider: string, name: string) => OperationType | undefined
 }
 
-const initialPhase = 'INIT'
 const orchestration = 'ORCHESTRATION'
 /** Retries of a request come within minutes, and users look at the details of a deployment for days. */
 const keptMs = 7 * 24 * 3600_000
@@ -96,13 +95,11 @@ export class Tasks {
     return row === undefined ? undefined : String(row['id'])
   }
 
-  /** Records the task and lets it run. @returns its id, at once */
+  /** Records the task of a request that is not known yet, and lets it run. @returns its id, at once */
   submit({ requestId, ...rest }: Submission): string {
-    const known = requestId === undefined ? undefined : this.idOf(requestId)
-    if (known !== undefined) return known
     const id = this.#ids()
     const startTimeMs = this.#options.context.now()
-    const first = { phase: initialPhase, status: 'Creating task' }
+    const first = { phase: 'INIT', status: 'Creating task' }
     const task: Task = {
       id,
       requestId: requestId ?? id,

@@ -224,16 +224,12 @@ async function readProperties(folder: string, name: string): Promise<JsonObject 
     )
   }
   try {
-    const document = parseDocument(text, name)
+    if (!name.endsWith('.json') && text.length > maxYamlLength) return undefined
+    const document = name.endsWith('.json') ? parseJson(text) : parseYaml(text)
     return isObject(document) ? document : undefined
   } catch {
     return undefined
   }
-}
-
-function parseDocument(text: string, name: string): unknown {
-  if (name.endsWith('.json')) return parseJson(text)
-  return text.length > maxYamlLength ? undefined : parseYaml(text)
 }
 
 /** From the folder; undefined for a path that leads out of it, through a link as well, or to nothing. */

@@ -156,12 +156,11 @@ export class Reconciler {
       const stopping = { stage: 'stopping', sinceMs: context.now(), revision: desired.revision + 1 } as const
       return () => desired.put('instances', { ...instance, leaving: stopping })
     }
-    return this.#isGone(instance.id, leaving.revision ?? 0) ? () => this.#remove(instance) : undefined
-  }
-
-  #remove(instance: LocalInstance): void {
-    this.#drainEnds.delete(instance.id)
-    this.#options.desired.remove('instances', instance)
+    if (!this.#isGone(instance.id, leaving.revision ?? 0)) return undefined
+    return () => {
+      this.#drainEnds.delete(instance.id)
+      desired.remove('instances', instance)
+    }
   }
 
   /** What is left of its time to drain. A clock that is set meanwhile cuts nothing short; only what began before this process goes by that clock. */

@@ -96,7 +96,7 @@ export const bakeKeys = settings({
 /** Plain data. */
 export type BakeSettings = ReturnType<typeof toBakeSettings>
 
-const everything: TemplateStep = { kind: 'copy', from: '.', to: '.', ifExists: undefined }
+const everything: TemplateStep = { kind: 'copy', from: '.', to: '.' }
 
 const exportByUv = 'uv export --frozen --no-dev --no-emit-project --output-file requirements.txt'
 
@@ -105,16 +105,13 @@ const builtIn: readonly BakeTemplate[] = [
     id: 'directory',
     description: 'As it is',
     details: 'The files of the source, without any step. They include fairlead-image.yml.',
-    from: undefined,
     environment: {},
     steps: [everything],
-    image: undefined,
   },
   {
     id: 'node',
     description: 'Node.js',
     details: 'Installs the dependencies of package-lock.json, and starts the program that package.json names as "main".',
-    from: undefined,
     environment: {
       NODE_ENV: 'production',
       npm_config_update_notifier: 'false',
@@ -139,7 +136,6 @@ const builtIn: readonly BakeTemplate[] = [
     description: 'Python',
     details:
       'Installs requirements.txt or uv.lock into the folder lib, and starts main.py. Virtual environments of the source are left out.',
-    from: undefined,
     environment: { PIP_DISABLE_PIP_VERSION_CHECK: '1', PIP_ROOT_USER_ACTION: 'ignore' },
     steps: [
       everything,
@@ -161,7 +157,7 @@ const builtIn: readonly BakeTemplate[] = [
           'commit the file.',
       },
       // Their links lead to the Python of the machine, which no image may.
-      { kind: 'run', command: ['rm', '-rf', '.venv', 'venv'], in: 'image', ifExists: undefined },
+      { kind: 'run', command: ['rm', '-rf', '.venv', 'venv'], in: 'image' },
       {
         kind: 'run',
         command: ['python3', '-m', 'pip', '--version'],
@@ -184,14 +180,12 @@ const builtIn: readonly BakeTemplate[] = [
     id: 'go',
     description: 'Go',
     details: 'Builds the main package at the root of the source, and starts it.',
-    from: undefined,
     // Modules that only their owner may not write could not be removed after the bake.
     environment: { GOFLAGS: '-modcacherw', GOTOOLCHAIN: 'local', CGO_ENABLED: '0' },
     steps: [
       everything,
       {
         kind: 'refuse',
-        ifExists: undefined,
         containing: '',
         without: 'go.mod',
         message:
@@ -201,7 +195,6 @@ const builtIn: readonly BakeTemplate[] = [
         kind: 'run',
         command: ['go', 'build', '-trimpath', '-buildvcs=false', '-o', 'app', '.'],
         in: 'image',
-        ifExists: undefined,
         remedy: 'See the lines before. Go must be installed on this machine, in the version that go.mod names or a newer one.',
       },
     ],
@@ -234,7 +227,7 @@ function isOtherThanDirectory(path: string): boolean {
 }
 
 function toTemplate({ steps, ...template }: z.infer<typeof Template>): BakeTemplate {
-  return { ...template, from: template.from, image: template.image && formatJson(template.image), steps: steps.map(toStep) }
+  return { ...template, image: template.image && formatJson(template.image), steps: steps.map(toStep) }
 }
 
 function toStep({ copy, run, shell, environment, in: folder, 'if-exists': ifPresent }: z.infer<typeof StepKeys>): TemplateStep {

@@ -1,6 +1,6 @@
 /** Templates of images, and the other settings of bakes, as plain data. */
 
-export type TemplateStep = { readonly ifExists: string | undefined } & (
+export type TemplateStep = { readonly ifExists?: string | undefined } & (
   | { readonly kind: 'copy'; readonly from: string; readonly to: string }
   | {
       readonly kind: 'run'
@@ -20,9 +20,9 @@ export interface BakeTemplate {
   readonly id: string
   readonly description: string
   readonly details: string
-  readonly from: string | undefined
+  readonly from?: string | undefined
   readonly environment: Readonly<Record<string, string>>
   readonly steps: readonly TemplateStep[]
   /** `fairlead-image.yml` of images without one, as text. */
-  readonly image: string | undefined
+  readonly image?: string | undefined
 }
