@@ -3,22 +3,22 @@ import type { FastifyRequest } from 'fastify'
 import { BackendError } from '../backend.ts'
 import { pathValue, queryFlag } from '../requests/request-values.ts'
 import type { Account } from './model.ts'
-import { get, type Infrastructure, type InfrastructureRoute } from './route.ts'
+import { type Answer, get, type Infrastructure, type InfrastructureRoute } from './route.ts'
 import { toAccountView } from './views.ts'
 
 /** Unfiltered: the permission service reads them to know who may use them. */
-const accounts: InfrastructureRoute['answer'] = (request, { providers, marks }) => {
+const accounts: Answer = (request, { providers, marks }) => {
   const isExpanded = queryFlag(request, 'expand') ?? false
   return providers.flatMap((provider) => provider.accounts).map((account) => toAccountView(account, marks, isExpanded))
 }
 
-const accountsOfType: InfrastructureRoute['answer'] = (request, { providers, marks }) =>
+const accountsOfType: Answer = (request, { providers, marks }) =>
   providers
     .filter(({ id }) => id === pathValue(request, 'accountType'))
     .flatMap((provider) => provider.accounts)
     .map((account) => toAccountView(account, marks, true))
 
-const account: InfrastructureRoute['answer'] = (request, infrastructure) =>
+const account: Answer = (request, infrastructure) =>
   toAccountView(requireAccount(request, infrastructure), infrastructure.marks, true)
 
 /** @throws {BackendError} 404 */
@@ -29,12 +29,12 @@ function requireAccount(request: FastifyRequest, { providers }: Infrastructure):
   return found
 }
 
-const removed: InfrastructureRoute['answer'] = (request, infrastructure) => {
+const removed: Answer = (request, infrastructure) => {
   requireAccount(request, infrastructure)
   return notStored(request, infrastructure)
 }
 
-const notStored: InfrastructureRoute['answer'] = () => {
+const notStored: Answer = () => {
   throw new BackendError(
     400,
     'Account definitions cannot be stored in this installation. Write them into its configuration (local.accounts), or connect ' +

@@ -7,6 +7,7 @@ import { pathValue, pathValues, queryCount, queryFlag, queryValue, queryValues }
 import { balancersOfGroups } from './clusters.ts'
 import type { Instance, Job, LoadBalancer, ServerGroup } from './model.ts'
 import {
+  type Answer,
   accessOf,
   checkReadable,
   denied,
@@ -24,7 +25,7 @@ import {
 } from './route.ts'
 import { byName, toInstanceView, toJobView, toLoadBalancerView, toServerGroupView, writeServerGroupSummary } from './views.ts'
 
-const serverGroups: InfrastructureRoute['answer'] = async (request, infrastructure) => {
+const serverGroups: Answer = async (request, infrastructure) => {
   const access = await accessOf(request, infrastructure)
   const nowMs = infrastructure.context.now()
   const groups = serverGroupsOf(infrastructure, pathValue(request, 'application'))
@@ -43,7 +44,7 @@ function createChoice(request: FastifyRequest): (group: ServerGroup) => boolean 
   return ({ account, moniker }) => wanted.has(`${account}:${moniker.cluster}`)
 }
 
-const serverGroup: InfrastructureRoute['answer'] = async (request, infrastructure) => {
+const serverGroup: Answer = async (request, infrastructure) => {
   const { account, region, name } = pathValues(request, 'account', 'region', 'name')
   const group = findServerGroup(infrastructure, account, region, name)
   if (group === undefined) throw missing(request, 'Server group', 'name', 'account', 'region')
@@ -62,7 +63,7 @@ async function checkApplication(request: FastifyRequest, infrastructure: Infrast
 }
 
 /** Exactly one of `applications` and `ids`; an unknown id is skipped, a malformed one is refused. */
-const serverGroupsByName: InfrastructureRoute['answer'] = async (request, infrastructure) => {
+const serverGroupsByName: Answer = async (request, infrastructure) => {
   const access = await accessOf(request, infrastructure)
   const nowMs = infrastructure.context.now()
   const provider = queryValue(request, 'cloudProvider')?.toLowerCase()
@@ -104,7 +105,7 @@ export function balancersOfApplication(
   return all.filter((balancer) => used.has(balancer) || isOf(application, balancer))
 }
 
-const loadBalancers: InfrastructureRoute['answer'] = async (request, infrastructure) => {
+const loadBalancers: Answer = async (request, infrastructure) => {
   const access = await accessOf(request, infrastructure)
   const application = pathValue(request, 'application')
   const groups = serverGroupsOf(infrastructure, application)
@@ -114,7 +115,7 @@ const loadBalancers: InfrastructureRoute['answer'] = async (request, infrastruct
   return writtenList(shown.map((balancer) => formatJson(toLoadBalancerView(balancer))))
 }
 
-const instance: InfrastructureRoute['answer'] = async (request, infrastructure) => {
+const instance: Answer = async (request, infrastructure) => {
   const { account, region, id } = pathValues(request, 'account', 'region', 'id')
   for (const provider of infrastructure.providers) {
     const found = provider.instance(account, region, id)
@@ -129,7 +130,7 @@ function groupOf({ account, region, serverGroup }: Instance, infrastructure: Inf
   return serverGroup === undefined ? undefined : findServerGroup(infrastructure, account, region, serverGroup)
 }
 
-const console: InfrastructureRoute['answer'] = async (request, infrastructure) => {
+const console: Answer = async (request, infrastructure) => {
   const { account, region, id } = pathValues(request, 'account', 'region', 'id')
   const wanted = queryValue(request, 'provider')
   const wish = consoleWish(request)
@@ -152,7 +153,7 @@ function consoleWish(request: FastifyRequest): ConsoleWish | undefined {
   return offset === undefined ? undefined : { offset }
 }
 
-const jobs: InfrastructureRoute['answer'] = async (request, infrastructure) => {
+const jobs: Answer = async (request, infrastructure) => {
   const access = await accessOf(request, infrastructure)
   const shown = jobsOf(infrastructure, pathValue(request, 'application')).filter(({ account }) =>
     access.mayOnAccount(account, 'READ'),
@@ -160,7 +161,7 @@ const jobs: InfrastructureRoute['answer'] = async (request, infrastructure) => {
   return writtenList(shown.map((each) => formatJson(toJobView(each))))
 }
 
-const job: InfrastructureRoute['answer'] = (request, infrastructure) => toJobView(requireJob(request, infrastructure).job)
+const job: Answer = (request, infrastructure) => toJobView(requireJob(request, infrastructure).job)
 
 function requireJob(request: FastifyRequest, { providers }: Infrastructure) {
   const { application, account, location, id } = pathValues(request, 'application', 'account', 'location', 'id')
@@ -172,7 +173,7 @@ function requireJob(request: FastifyRequest, { providers }: Infrastructure) {
   throw missing(request, 'Job', 'account', 'location', 'id')
 }
 
-const removeJob: InfrastructureRoute['answer'] = async (request, infrastructure) => {
+const removeJob: Answer = async (request, infrastructure) => {
   const access = await accessOf(request, infrastructure)
   const { job: found, provider } = requireJob(request, infrastructure)
   const { account, moniker } = found
@@ -184,7 +185,7 @@ const removeJob: InfrastructureRoute['answer'] = async (request, infrastructure)
   return ''
 }
 
-const jobFile: InfrastructureRoute['answer'] = async (request, infrastructure) => {
+const jobFile: Answer = async (request, infrastructure) => {
   const { application, account, id, fileName } = pathValues(request, 'application', 'account', 'id', 'fileName')
   for (const provider of infrastructure.providers) {
     const found = provider.jobs().find((one) => one.id === id && isOf(application, one))
@@ -193,7 +194,7 @@ const jobFile: InfrastructureRoute['answer'] = async (request, infrastructure) =
   return {}
 }
 
-function ownResources(kind: 'serverGroupManagers' | 'rawResources'): InfrastructureRoute['answer'] {
+function ownResources(kind: 'serverGroupManagers' | 'rawResources'): Answer {
   return async (request, infrastructure) => {
     const access = await accessOf(request, infrastructure)
     const application = pathValue(request, 'application')
@@ -204,7 +205,7 @@ function ownResources(kind: 'serverGroupManagers' | 'rawResources'): Infrastruct
   }
 }
 
-const manifest: InfrastructureRoute['answer'] = async (request, infrastructure) => {
+const manifest: Answer = async (request, infrastructure) => {
   const { account, location, name } = pathValues(request, 'account', 'location', 'name')
   for (const { manifests } of infrastructure.providers) {
     const found = await manifests?.find(account, location, name)
@@ -215,7 +216,7 @@ const manifest: InfrastructureRoute['answer'] = async (request, infrastructure) 
   throw missing(request, 'Manifest', 'name', 'account', 'location')
 }
 
-const manifestsOfCluster: InfrastructureRoute['answer'] = (request, infrastructure) => {
+const manifestsOfCluster: Answer = (request, infrastructure) => {
   const wanted = pathValues(request, 'account', 'location', 'kind', 'application', 'cluster')
   return infrastructure.providers.flatMap(({ manifests }) => manifests?.ofCluster(wanted) ?? [])
 }

@@ -1,10 +1,10 @@
 /** Artifacts: files that pipelines refer to. Without artifact accounts, only embedded content can be read. */
 import { fieldOf, textOf } from '../../json/values.ts'
 import { BackendError } from '../backend.ts'
-import { get, type InfrastructureRoute, none, notFound } from './route.ts'
+import { type Answer, get, type InfrastructureRoute, none, notFound } from './route.ts'
 
 /** `embedded/base64` artifacts are their own content and need no account. */
-const content: InfrastructureRoute['answer'] = (request) => {
+const content: Answer = (request) => {
   const type = textOf(fieldOf(request.body, 'type'))
   const reference = textOf(fieldOf(request.body, 'reference'))
   if (type === 'embedded/base64' && reference !== undefined) return Buffer.from(reference, 'base64')

@@ -5,6 +5,7 @@ import { BackendError } from '../backend.ts'
 import { pathValue, queryFlag, queryValue } from '../requests/request-values.ts'
 import type { LoadBalancer, ServerGroup } from './model.ts'
 import {
+  type Answer,
   accessOf,
   get,
   type Infrastructure,
@@ -29,7 +30,7 @@ import {
 const cluster = '/applications/:application/clusters/:account/:cluster'
 
 /** An application exists as soon as it has a server group. */
-const applications: InfrastructureRoute['answer'] = async (request, infrastructure) => {
+const applications: Answer = async (request, infrastructure) => {
   const isRestricted = queryFlag(request, 'restricted') ?? true
   const access = isRestricted ? await accessOf(request, infrastructure) : undefined
   return [...groupsByApplication(infrastructure)]
@@ -56,7 +57,7 @@ function clusterNamesOf(groups: readonly ServerGroup[]): string[] {
   return [...new Set(groups.flatMap(({ moniker }) => moniker.cluster ?? []))].sort()
 }
 
-const application: InfrastructureRoute['answer'] = async (request, infrastructure) => {
+const application: Answer = async (request, infrastructure) => {
   const name = pathValue(request, 'application')
   const access = await accessOf(request, infrastructure)
   const groups = serverGroupsOf(infrastructure, name).filter(({ account }) => access.mayOnAccount(account, 'READ'))
@@ -87,13 +88,13 @@ function byCluster(groups: readonly ServerGroup[]): ServerGroup[][] {
   return [...Map.groupBy(groups, ({ moniker, provider }) => JSON.stringify([moniker.cluster, provider])).values()]
 }
 
-const clusterNames: InfrastructureRoute['answer'] = async (request, infrastructure) => {
+const clusterNames: Answer = async (request, infrastructure) => {
   const access = await accessOf(request, infrastructure)
   const groups = serverGroupsOf(infrastructure, pathValue(request, 'application'))
   return new Written(formatJson(clusterNamesByAccount(groups.filter(({ account }) => access.mayOnAccount(account, 'READ')))))
 }
 
-const clustersOfAccount: InfrastructureRoute['answer'] = (request, infrastructure) => {
+const clustersOfAccount: Answer = (request, infrastructure) => {
   const groups = groupsOfAccount(request, infrastructure)
   if (groups.length === 0) throw missing(request, 'Clusters', 'account', 'application')
   return byCluster(groups).map(toClusterSummary)
@@ -119,13 +120,13 @@ function noCluster(request: FastifyRequest): BackendError {
 }
 
 /** One element per provider. */
-const clustersOfName: InfrastructureRoute['answer'] = (request, infrastructure) => {
+const clustersOfName: Answer = (request, infrastructure) => {
   const groups = groupsOfCluster(request, infrastructure)
   if (groups.length === 0) throw noCluster(request)
   return [...Map.groupBy(groups, ({ provider }) => provider).values()].map((each) => viewCluster(each, infrastructure))
 }
 
-const clusterAtProvider: InfrastructureRoute['answer'] = (request, infrastructure) => {
+const clusterAtProvider: Answer = (request, infrastructure) => {
   const groups = groupsAtProvider(request, infrastructure)
   if (groups.length === 0) throw noCluster(request)
   return viewCluster(groups, infrastructure)
@@ -143,10 +144,10 @@ export function balancersOfGroups(groups: readonly ServerGroup[], balancers: rea
   return balancers.filter((balancer) => named.has(key(balancer, balancer.name)))
 }
 
-const clusterBalancers: InfrastructureRoute['answer'] = (request, infrastructure) =>
+const clusterBalancers: Answer = (request, infrastructure) =>
   balancersOfGroups(groupsAtProvider(request, infrastructure), loadBalancersOf(infrastructure)).map(toLoadBalancerView)
 
-const scalingActivities: InfrastructureRoute['answer'] = (request, infrastructure) => {
+const scalingActivities: Answer = (request, infrastructure) => {
   const region = queryValue(request, 'region')
   if (region === undefined) throw new BackendError(400, 'The query parameter "region" is required.')
   const name = pathValue(request, 'name')
@@ -157,7 +158,7 @@ const scalingActivities: InfrastructureRoute['answer'] = (request, infrastructur
   return activities
 }
 
-const target: InfrastructureRoute['answer'] = (request, infrastructure) => {
+const target: Answer = (request, infrastructure) => {
   const outcome = findTarget(groupsAtProvider(request, infrastructure), {
     target: pathValue(request, 'target'),
     scope: pathValue(request, 'scope'),

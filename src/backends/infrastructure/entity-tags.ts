@@ -3,11 +3,11 @@ import { fieldOf, type JsonObject, objectsOf } from '../../json/values.ts'
 import { BackendError } from '../backend.ts'
 import { pathValue, queryValue, queryValues } from '../requests/request-values.ts'
 import { accountsOfEntity } from './entity-tag-store.ts'
-import { accessOf, get, type Infrastructure, type InfrastructureRoute, mayRead, missing } from './route.ts'
+import { type Answer, accessOf, get, type Infrastructure, type InfrastructureRoute, mayRead, missing } from './route.ts'
 
 const defaultMaxResults = 5000
 
-const listed: InfrastructureRoute['answer'] = async (request, infrastructure) => {
+const listed: Answer = async (request, infrastructure) => {
   const access = await accessOf(request, infrastructure)
   const maxResults = Number(queryValue(request, 'maxResults') ?? defaultMaxResults)
   const filters = createFilters(request)
@@ -25,7 +25,7 @@ function applicationOf(tags: JsonObject, { entityTags }: Infrastructure): string
 
 const referenceFields = ['cloudProvider', 'application', 'entityType', 'account', 'region', 'namespace'] as const
 
-function createFilters(request: Parameters<InfrastructureRoute['answer']>[0]): ((tags: JsonObject) => boolean)[] {
+function createFilters(request: Parameters<Answer>[0]): ((tags: JsonObject) => boolean)[] {
   const same = (value: unknown, wanted: string) => String(value).toLowerCase() === wanted.toLowerCase()
   const idPrefix = queryValue(request, 'idPrefix')
   const entityIds = queryValues(request, 'entityId').flatMap((value) => value.split(','))
@@ -46,7 +46,7 @@ function createFilters(request: Parameters<InfrastructureRoute['answer']>[0]): (
   ]
 }
 
-const one: InfrastructureRoute['answer'] = async (request, infrastructure) => {
+const one: Answer = async (request, infrastructure) => {
   const found = infrastructure.entityTags.get(pathValue(request, '*'))
   if (found === undefined) throw missing(request, 'Entity tags', '*')
   const access = await accessOf(request, infrastructure)

@@ -3,7 +3,7 @@ import type { JsonObject } from '../../json/values.ts'
 import { pathValue } from '../requests/request-values.ts'
 import type { Access } from '../rights/access.ts'
 import type { CloudProvider } from './provider.ts'
-import { accessOf, get, type InfrastructureRoute, none, notFound, providerOf } from './route.ts'
+import { type Answer, accessOf, get, type InfrastructureRoute, none, notFound, providerOf } from './route.ts'
 import { byName } from './views.ts'
 
 type Kind = 'networks' | 'subnets' | 'instanceTypes' | 'certificates'
@@ -11,14 +11,14 @@ type Kind = 'networks' | 'subnets' | 'instanceTypes' | 'certificates'
 /** Clients of the oldest paths mean every provider and write `aws`. */
 const alias = 'aws'
 
-function ofAll(kind: Kind): InfrastructureRoute['answer'] {
+function ofAll(kind: Kind): Answer {
   return async (request, infrastructure) => {
     const access = await accessOf(request, infrastructure)
     return infrastructure.providers.flatMap((provider) => listOf(provider, kind, access))
   }
 }
 
-function ofOne(kind: Kind): InfrastructureRoute['answer'] {
+function ofOne(kind: Kind): Answer {
   return async (request, infrastructure) => {
     const id = pathValue(request, 'provider')
     const provider = providerOf(infrastructure, id)
@@ -34,16 +34,15 @@ function listOf(provider: CloudProvider, kind: Kind, access: Access): JsonObject
     .sort(byName)
 }
 
-const networksByProvider: InfrastructureRoute['answer'] = async (request, infrastructure) => {
+const networksByProvider: Answer = async (request, infrastructure) => {
   const access = await accessOf(request, infrastructure)
   return Object.fromEntries(infrastructure.providers.map((provider) => [provider.id, listOf(provider, 'networks', access)]))
 }
 
-const operationNames: InfrastructureRoute['answer'] = (_request, { providers }) =>
+const operationNames: Answer = (_request, { providers }) =>
   [...new Set(providers.flatMap(({ operations }) => Object.keys(operations)))].sort().map((name) => ({ name, enabled: true }))
 
-const descriptions: InfrastructureRoute['answer'] = (_request, { types }) =>
-  types.map(({ id, description }) => ({ id, ...description }))
+const descriptions: Answer = (_request, { types }) => types.map(({ id, description }) => ({ id, ...description }))
 
 /** No provider here has any of these. */
 const unknownHere = [

@@ -6,11 +6,20 @@ import { BackendError, trustedCallerOf } from '../backend.ts'
 import { pathValue, queryValue } from '../requests/request-values.ts'
 import type { Access } from '../rights/access.ts'
 import { accountOf, applicationsOf, type OperationType } from './operation-type.ts'
-import { accessOf, get, type Infrastructure, type InfrastructureRoute, none, providerOf, unknownProvider } from './route.ts'
+import {
+  type Answer,
+  accessOf,
+  get,
+  type Infrastructure,
+  type InfrastructureRoute,
+  none,
+  providerOf,
+  unknownProvider,
+} from './route.ts'
 import type { SubmittedOperation } from './tasks.ts'
 
 /** All operations are checked before the first one runs. */
-const submit: InfrastructureRoute['answer'] = async (request, infrastructure) => {
+const submit: Answer = async (request, infrastructure) => {
   const requestId = queryValue(request, 'clientRequestId')
   const operations = submittedOperations(request)
   const refused = await refusals(operations, request, infrastructure)
@@ -24,7 +33,7 @@ const submit: InfrastructureRoute['answer'] = async (request, infrastructure) =>
 }
 
 /** What a submission would be refused for; nothing runs. */
-const judge: InfrastructureRoute['answer'] = async (request, infrastructure) => {
+const judge: Answer = async (request, infrastructure) => {
   const operations = submittedOperations(request)
   const refused = await refusals(operations, request, infrastructure)
   return { errors: refused.length > 0 ? refused : problemsOf(operations, infrastructure) }
@@ -114,14 +123,14 @@ function deniedBy(access: Access, description: JsonObject, type: OperationType):
   ]
 }
 
-const task: InfrastructureRoute['answer'] = (request, { tasks }) => {
+const task: Answer = (request, { tasks }) => {
   const found = tasks.view(pathValue(request, 'id'))
   if (found === undefined) throw new BackendError(404, `Task not found (id: ${pathValue(request, 'id')})`)
   return found
 }
 
 /** Reads are always current here, so a refresh has nothing to do and nothing stays pending. */
-const refreshed: InfrastructureRoute['answer'] = (request) => {
+const refreshed: Answer = (request) => {
   if (request.body !== undefined && !isObject(request.body)) throw new BackendError(400, 'The body is not a JSON object.')
   return { cachedIdentifiersByType: {} }
 }

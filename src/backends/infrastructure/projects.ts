@@ -5,11 +5,11 @@ import { type BackendContext, BackendError } from '../backend.ts'
 import { pathValue } from '../requests/request-values.ts'
 import { addCounts } from './health.ts'
 import type { ServerGroup } from './model.ts'
-import { accessOf, get, type InfrastructureRoute, isReadable, serverGroupsOf } from './route.ts'
+import { type Answer, accessOf, get, type InfrastructureRoute, isReadable, serverGroupsOf } from './route.ts'
 import { instanceCountsOf } from './views.ts'
 
 /** Without applications of its own, a project's cluster covers all applications of the project. */
-const clusters: InfrastructureRoute['answer'] = async (request, infrastructure) => {
+const clusters: Answer = async (request, infrastructure) => {
   const project = await loadProject(infrastructure.context, pathValue(request, 'project'))
   const config = fieldOf(project, 'config')
   const all = textsOf(fieldOf(config, 'applications'))

@@ -6,6 +6,7 @@ import { pathValue, pathValues, queryValue, requiredQuery } from '../requests/re
 import type { Access } from '../rights/access.ts'
 import type { CloudProvider, ImageQuery } from './provider.ts'
 import {
+  type Answer,
   accessOf,
   checkReadable,
   get,
@@ -26,13 +27,13 @@ function requireProvider(request: FastifyRequest, infrastructure: Infrastructure
   throw new BackendError(status, unknownProvider(infrastructure, id))
 }
 
-const loadBalancers: InfrastructureRoute['answer'] = async (request, infrastructure) => {
+const loadBalancers: Answer = async (request, infrastructure) => {
   const provider = requireProvider(request, infrastructure, 400)
   const access = await accessOf(request, infrastructure)
   return toLoadBalancerItems(provider.loadBalancers().filter((balancer) => isReadable(access, balancer)))
 }
 
-const loadBalancer: InfrastructureRoute['answer'] = async (request, infrastructure) => {
+const loadBalancer: Answer = async (request, infrastructure) => {
   const provider = requireProvider(request, infrastructure, 400)
   const named = provider.loadBalancers().filter(({ name }) => name === pathValue(request, 'name'))
   const access = await accessOf(request, infrastructure)
@@ -41,7 +42,7 @@ const loadBalancer: InfrastructureRoute['answer'] = async (request, infrastructu
   return item
 }
 
-const loadBalancerDetails: InfrastructureRoute['answer'] = async (request, infrastructure) => {
+const loadBalancerDetails: Answer = async (request, infrastructure) => {
   const access = await accessOf(request, infrastructure)
   const { account, region, name } = pathValues(request, 'account', 'region', 'name')
   return requireProvider(request, infrastructure, 400)
@@ -51,7 +52,7 @@ const loadBalancerDetails: InfrastructureRoute['answer'] = async (request, infra
     .map(toLoadBalancerView)
 }
 
-const findImages: InfrastructureRoute['answer'] = async (request, infrastructure) => {
+const findImages: Answer = async (request, infrastructure) => {
   const provider = requireProvider(request, infrastructure, 404)
   const access = await accessOf(request, infrastructure)
   const account = queryValue(request, 'account')
@@ -77,7 +78,7 @@ function toImageQuery(request: FastifyRequest): ImageQuery {
   }
 }
 
-const imageTags: InfrastructureRoute['answer'] = async (request, infrastructure) => {
+const imageTags: Answer = async (request, infrastructure) => {
   const account = requiredQuery(request, 'account')
   const repository = requiredQuery(request, 'repository')
   const provider = requireProvider(request, infrastructure, 404)
@@ -85,7 +86,7 @@ const imageTags: InfrastructureRoute['answer'] = async (request, infrastructure)
   return provider.images?.tags(account, repository) ?? []
 }
 
-const imageDetails: InfrastructureRoute['answer'] = async (request, infrastructure) => {
+const imageDetails: Answer = async (request, infrastructure) => {
   const { account, region, id } = pathValues(request, 'account', 'region', 'id')
   const found = requireProvider(request, infrastructure, 404).images?.details(account, region, id) ?? []
   if (found.length === 0) throw missing(request, 'Image', 'id', 'account', 'region')
@@ -94,11 +95,11 @@ const imageDetails: InfrastructureRoute['answer'] = async (request, infrastructu
 }
 
 /** No provider here has charts. */
-const noCharts: InfrastructureRoute['answer'] = (request, infrastructure) => {
+const noCharts: Answer = (request, infrastructure) => {
   throw new BackendError(404, unknownProvider(infrastructure, pathValue(request, 'provider')))
 }
 
-const noChartTags: InfrastructureRoute['answer'] = (request, infrastructure) => {
+const noChartTags: Answer = (request, infrastructure) => {
   requiredQuery(request, 'account')
   requiredQuery(request, 'repository')
   return noCharts(request, infrastructure)

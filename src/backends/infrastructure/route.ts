@@ -11,11 +11,9 @@ import type { ProviderType } from './providers/provider-type.ts'
 import type { Tasks } from './tasks.ts'
 import type { AccountMarks } from './views.ts'
 
-/** The parts that answers are made of. */
 export interface Infrastructure {
   readonly context: BackendContext
   readonly providers: readonly CloudProvider[]
-  /** Those of the providers. */
   readonly types: readonly ProviderType[]
   readonly tasks: Tasks
   readonly entityTags: EntityTags
@@ -27,18 +25,16 @@ export interface InfrastructureRoute {
   /** With `:name` for path values and a final `*` for the rest of the path. */
   path: string
   /** Path values that name what the caller must be allowed to read: checked before anything else. */
-  reads?: readonly ('application' | 'account')[]
+  reads?: readonly ('application' | 'account')[] | undefined
   /** Version of the answer, where one is known without it. */
   version?: (request: FastifyRequest, infrastructure: Infrastructure) => string | undefined
-  /** The body of a 200, its JSON, or slices of that; anything else is thrown as a BackendError. */
-  answer: (request: FastifyRequest, infrastructure: Infrastructure) => unknown
+  answer: Answer
 }
 
-export function get(
-  path: string,
-  answer: InfrastructureRoute['answer'],
-  reads: NonNullable<InfrastructureRoute['reads']> = [],
-): InfrastructureRoute {
+/** The body of a 200, its JSON, or slices of that; anything else is thrown as a BackendError. */
+export type Answer = (request: FastifyRequest, infrastructure: Infrastructure) => unknown
+
+export function get(path: string, answer: Answer, reads: InfrastructureRoute['reads'] = []): InfrastructureRoute {
   return { method: 'GET', path, reads, answer }
 }
 
@@ -68,7 +64,7 @@ export function none(): unknown[] {
  * Answers 404 with the resource's kind and the path values that name it, for example
  * `Instance not found (id: i-1)`.
  */
-export function notFound(kind: string, ...names: string[]): InfrastructureRoute['answer'] {
+export function notFound(kind: string, ...names: string[]): Answer {
   return (request) => {
     throw missing(request, kind, ...names)
   }

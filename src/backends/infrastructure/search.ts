@@ -11,8 +11,9 @@ import type { Access } from '../rights/access.ts'
 import { flatMapInTurns } from '../stores/in-turns.ts'
 import { StoredLists } from '../stores/stored-lists.ts'
 import { groupsByApplication } from './clusters.ts'
-import type { Instance, LoadBalancer, SecurityGroup, ServerGroup } from './model.ts'
+import type { Instance, LoadBalancer, Owned, SecurityGroup, ServerGroup } from './model.ts'
 import {
+  type Answer,
   accessOf,
   get,
   type Infrastructure,
@@ -27,7 +28,7 @@ import {
 const ownParameters = new Set(['q', 'type', 'platform', 'page', 'pageSize', 'allowShortQuery', 'cloudProvider'])
 
 /** @see docs/contracts/infrastructure.md#search */
-const search: InfrastructureRoute['answer'] = async (request, infrastructure) => {
+const search: Answer = async (request, infrastructure) => {
   const types = queryValues(request, 'type').flatMap((value) => value.split(',').filter((type) => type !== ''))
   if (types.length === 0) throw new BackendError(400, 'The query parameter "type" is required.')
   const pageNumber = positive(queryValue(request, 'page'), 1)
@@ -139,9 +140,7 @@ const sources: Readonly<Record<string, Source>> = {
 function ownHits(type: string): Source {
   return ({ providers }) => {
     const kinds = providers.flatMap(({ hits }) => (hits !== undefined && Object.hasOwn(hits, type) ? (hits[type] ?? []) : []))
-    return kinds
-      .flatMap((list) => list())
-      .map(({ keys, account, moniker, view }) => ({ keys, account, application: moniker.app, toResult: () => view }))
+    return kinds.flatMap((list) => list()).map((hit) => toHit(hit, hit.keys, () => hit.view))
   }
 }
 
@@ -150,7 +149,7 @@ async function findApplications(infrastructure: Infrastructure): Promise<Hit[]> 
   const stored = await loadAll(infrastructure.context, '/v2/applications?restricted=false')
   const running = groupsByApplication(infrastructure)
   const known = new Set<string>()
-  const toHit = (attributes: JsonObject): Hit => {
+  const toApplicationHit = (attributes: JsonObject): Hit => {
     const application = (textOf(attributes['name']) ?? '').toLowerCase()
     known.add(application)
     const toResult = () => {
@@ -160,22 +159,27 @@ async function findApplications(infrastructure: Infrastructure): Promise<Hit[]> 
     }
     return { keys: [application], application, toResult }
   }
-  const hits = await flatMapInTurns(stored, (attributes) => [toHit(attributes)])
+  const hits = await flatMapInTurns(stored, (attributes) => [toApplicationHit(attributes)])
   const others = [...running.keys()].filter((name) => !known.has(name))
-  return [...hits, ...others.map((name) => toHit({ name }))]
+  return [...hits, ...others.map((name) => toApplicationHit({ name }))]
 }
 
-function toClusterHit({ provider, account, moniker }: ServerGroup): Hit {
+function toHit({ account, moniker }: Owned, keys: readonly string[], toResult: Hit['toResult']): Hit {
+  return { keys, account, application: moniker.app, toResult }
+}
+
+function toClusterHit(group: ServerGroup): Hit {
+  const { provider, account, moniker } = group
   const { app: application, stack, detail } = moniker
   const cluster = moniker.cluster ?? ''
   const url = clusterUrl(application, account, cluster)
-  const toResult = () => ({ type: 'clusters', provider, account, application, cluster, stack, detail, url })
-  return { keys: [cluster], application, account, toResult }
+  return toHit(group, [cluster], () => ({ type: 'clusters', provider, account, application, cluster, stack, detail, url }))
 }
 
-function toServerGroupHit({ provider, account, region, name, moniker }: ServerGroup): Hit {
+function toServerGroupHit(group: ServerGroup): Hit {
+  const { provider, account, region, name, moniker } = group
   const { app: application, stack, detail, cluster, sequence } = moniker
-  const toResult = () => {
+  return toHit(group, [name], () => {
     const path = `${clusterUrl(application, account, cluster ?? '')}/${provider}/serverGroups/${encodeValue(name)}`
     return {
       type: 'serverGroups',
@@ -190,44 +194,37 @@ function toServerGroupHit({ provider, account, region, name, moniker }: ServerGr
       sequence: sequence === null ? null : String(sequence),
       url: `${path}?region=${encodeValue(region)}`,
     }
-  }
-  return { keys: [name], application, account, toResult }
+  })
 }
 
-function toLoadBalancerHit({ provider, account, region, name, moniker, vpcId, loadBalancerType }: LoadBalancer): Hit {
+function toLoadBalancerHit(balancer: LoadBalancer): Hit {
+  const { provider, account, region, name, moniker, vpcId, loadBalancerType } = balancer
   const { app: application, stack, detail } = moniker
-  const toResult = () => {
+  return toHit(balancer, [name], () => {
     const url = `/${provider}/loadBalancers/${encodeValue(name)}`
     const place = { type: 'loadBalancers', provider, account, region, loadBalancer: name }
     return { ...place, application, stack, detail, vpcId, loadBalancerType, url }
-  }
-  return { keys: [name], application, account, toResult }
+  })
 }
 
-function toSecurityGroupHit({ provider, account, region, id, name, moniker, vpcId }: SecurityGroup): Hit {
-  const application = moniker.app
-  const toResult = () => {
+function toSecurityGroupHit(group: SecurityGroup): Hit {
+  const { provider, account, region, id, name, moniker, vpcId } = group
+  return toHit(group, [name, id], () => {
     const url = `/securityGroups/${[account, provider, name].map(encodeValue).join('/')}?region=${encodeValue(region)}`
-    return { type: 'securityGroups', provider, account, region, id, name, application, vpcId, url }
-  }
-  return { keys: [name, id], application, account, toResult }
+    return { type: 'securityGroups', provider, account, region, id, name, application: moniker.app, vpcId, url }
+  })
 }
 
 function clusterUrl(application: string | null, account: string, cluster: string): string {
   return `/applications/${encodeValue(application ?? '')}/clusters/${[account, cluster].map(encodeValue).join('/')}`
 }
 
-function toInstanceHit(
-  { id, account, region, moniker }: Instance,
-  group: ServerGroup | undefined,
-  provider = group?.provider,
-): Hit {
-  const application = moniker.app
-  const toResult = () => {
-    const owner = group && { application, cluster: moniker.cluster, serverGroup: group.name }
+function toInstanceHit(instance: Instance, group: ServerGroup | undefined, provider = group?.provider): Hit {
+  const { id, account, region, moniker } = instance
+  return toHit(instance, [id, group?.name ?? ''], () => {
+    const owner = group && { application: moniker.app, cluster: moniker.cluster, serverGroup: group.name }
     return { type: 'instances', provider, account, region, instanceId: id, ...owner }
-  }
-  return { keys: [id, group?.name ?? ''], application, account, toResult }
+  })
 }
 
 /** Users search again with each letter; megabytes are not kept longer than that takes. */

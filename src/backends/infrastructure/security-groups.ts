@@ -3,11 +3,11 @@ import type { FastifyRequest } from 'fastify'
 import { BackendError } from '../backend.ts'
 import { pathValues, queryValue } from '../requests/request-values.ts'
 import type { SecurityGroup } from './model.ts'
-import { accessOf, get, type Infrastructure, type InfrastructureRoute, securityGroupsOf } from './route.ts'
+import { type Answer, accessOf, get, type Infrastructure, type InfrastructureRoute, securityGroupsOf } from './route.ts'
 import { byName, toSecurityGroupSummary, toSecurityGroupView } from './views.ts'
 
 /** Account, provider, region: three levels of maps above the lists. */
-const all: InfrastructureRoute['answer'] = async (request, infrastructure) => {
+const all: Answer = async (request, infrastructure) => {
   const access = await accessOf(request, infrastructure)
   const groups = securityGroupsOf(infrastructure).filter(({ account }) => access.mayOnAccount(account, 'READ'))
   return nest(groups, [({ account }) => account, ({ provider }) => provider, ({ region }) => region])
@@ -21,7 +21,7 @@ function nest(groups: readonly SecurityGroup[], [key, ...rest]: readonly Key[]):
   return Object.fromEntries([...grouped].map(([name, each]) => [name, nest(each, rest)]))
 }
 
-const ofProvider: InfrastructureRoute['answer'] = (request, infrastructure) => {
+const ofProvider: Answer = (request, infrastructure) => {
   const region = queryValue(request, 'region')
   const groups = groupsOf(request, infrastructure)
   const byRegion: Key = (group) => group.region
@@ -40,7 +40,7 @@ function groupsOf(request: FastifyRequest, infrastructure: Infrastructure): Secu
   )
 }
 
-const details: InfrastructureRoute['answer'] = (request, infrastructure) => {
+const details: Answer = (request, infrastructure) => {
   const { region, name } = pathValues(request, 'region', 'name')
   const vpcId = queryValue(request, 'vpcId') ?? '*'
   const found = groupsOf(request, infrastructure).filter(

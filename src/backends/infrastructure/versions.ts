@@ -6,10 +6,10 @@ import { hash, randomUUID } from 'node:crypto'
 import { queryValues } from '../requests/request-values.ts'
 import { balancersOfApplication } from './applications.ts'
 import type { Job, LoadBalancer, ServerGroup } from './model.ts'
-import { get, type InfrastructureRoute, jobsOf, loadBalancersOf, serverGroupsOf } from './route.ts'
+import { type Answer, get, type InfrastructureRoute, jobsOf, loadBalancersOf, serverGroupsOf } from './route.ts'
 
 /** One for each `application` of the query, in its order. */
-const versions: InfrastructureRoute['answer'] = (request, infrastructure) => {
+const versions: Answer = (request, infrastructure) => {
   const all = loadBalancersOf(infrastructure)
   return queryValues(request, 'application').map((name) => {
     const groups = serverGroupsOf(infrastructure, name)

@@ -3,12 +3,10 @@ import { formatJson } from '../../json/json.ts'
 import type { JsonObject } from '../../json/values.ts'
 import { countStates, healthStateOf, type InstanceCounts, isAgeing } from './health.ts'
 import type { Account, Capacity, HealthRecord, Instance, Job, LoadBalancer, SecurityGroup, ServerGroup } from './model.ts'
+import type { InfrastructureSettings } from './settings.ts'
 
 /** Accounts whose environment or type is listed are marked for users. */
-export interface AccountMarks {
-  readonly challengedEnvironments: readonly string[]
-  readonly primaryAccountTypes: readonly string[]
-}
+export type AccountMarks = Omit<InfrastructureSettings, 'providers'>
 
 export function toAccountView(account: Account, marks: AccountMarks, isExpanded: boolean): JsonObject {
   return {
@@ -26,7 +24,7 @@ export function toAccountView(account: Account, marks: AccountMarks, isExpanded:
   }
 }
 
-export function toCapacityView({ min, max, desired }: Capacity): JsonObject {
+function toCapacityView({ min, max, desired }: Capacity): JsonObject {
   return { min, max, desired, pinned: min === max && max === desired }
 }
 
