@@ -1,25 +1,22 @@
 /** Accounts: the places that can be deployed to, of every provider. */
 import type { FastifyRequest } from 'fastify'
 import { BackendError } from '../backend.ts'
-import { pathValue, queryFlag } from '../requests/request-values.ts'
+import { pathValue } from '../requests/request-values.ts'
 import type { Account } from './model.ts'
 import { type Answer, get, type Infrastructure, type InfrastructureRoute } from './route.ts'
 import { toAccountView } from './views.ts'
 
 /** Unfiltered: the permission service reads them to know who may use them. */
-const accounts: Answer = (request, { providers, marks }) => {
-  const isExpanded = queryFlag(request, 'expand') ?? false
-  return providers.flatMap((provider) => provider.accounts).map((account) => toAccountView(account, marks, isExpanded))
-}
+const accounts: Answer = (_request, { providers, marks }) =>
+  providers.flatMap((provider) => provider.accounts).map((account) => toAccountView(account, marks))
 
 const accountsOfType: Answer = (request, { providers, marks }) =>
   providers
     .filter(({ id }) => id === pathValue(request, 'accountType'))
     .flatMap((provider) => provider.accounts)
-    .map((account) => toAccountView(account, marks, true))
+    .map((account) => toAccountView(account, marks))
 
-const account: Answer = (request, infrastructure) =>
-  toAccountView(requireAccount(request, infrastructure), infrastructure.marks, true)
+const account: Answer = (request, infrastructure) => toAccountView(requireAccount(request, infrastructure), infrastructure.marks)
 
 /** @throws {BackendError} 404 */
 function requireAccount(request: FastifyRequest, { providers }: Infrastructure): Account {

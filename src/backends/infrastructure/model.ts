@@ -10,7 +10,7 @@ export interface Account {
   readonly accountType: string
   /** Roles by authorization; empty: open. */
   readonly permissions: Readonly<Record<string, readonly string[]>>
-  /** Fields that only the full form has, such as `regions`. */
+  /** Fields of the provider, such as `regions`. */
   readonly details: JsonObject
 }
 

@@ -8,7 +8,7 @@ import type { InfrastructureSettings } from './settings.ts'
 /** Accounts whose environment or type is listed are marked for users. */
 export type AccountMarks = Omit<InfrastructureSettings, 'providers'>
 
-export function toAccountView(account: Account, marks: AccountMarks, isExpanded: boolean): JsonObject {
+export function toAccountView(account: Account, marks: AccountMarks): JsonObject {
   return {
     name: account.name,
     environment: account.environment,
@@ -20,7 +20,7 @@ export function toAccountView(account: Account, marks: AccountMarks, isExpanded:
     type: account.provider,
     challengeDestructiveActions: marks.challengedEnvironments.includes(account.environment),
     primaryAccount: marks.primaryAccountTypes.includes(account.accountType),
-    ...(isExpanded && account.details),
+    ...account.details,
   }
 }
 

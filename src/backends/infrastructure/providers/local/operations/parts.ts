@@ -119,14 +119,15 @@ export interface Running<Fields = unknown> extends Submission<Fields> {
 export type Problems = readonly (string | false | undefined | Problems)[]
 
 /** Names in a description whose texts have not been checked yet. */
-type Concern = (description: JsonObject, parts: OperationParts) => readonly unknown[]
+export type Concern = (description: JsonObject, parts: OperationParts) => readonly unknown[]
 
-export interface OperationSource<S extends z.ZodRawShape> {
+/** What it is about beyond the account in its description; every operation says it. */
+type Concerned =
+  /** Names of server groups, load balancers and the like. */
+  { readonly resources: Concern; readonly accounts?: Concern } | { readonly resources?: Concern; readonly accounts: Concern }
+
+export interface OperationBody<S extends z.ZodRawShape> {
   readonly fields: S
-  /** Names of server groups, load balancers and the like that it is about. */
-  readonly resources?: Concern
-  /** Accounts beyond its own. */
-  readonly accounts?: Concern
   /** What is wrong beyond the fields. */
   readonly check?: (submission: Submission<z.output<z.ZodObject<S>>>) => Problems
   readonly run: (running: Running<z.output<z.ZodObject<S>>>) => Promise<void> | void
@@ -136,7 +137,7 @@ export type LocalOperation = (parts: OperationParts) => OperationType
 export type LocalOperations = Readonly<Record<string, LocalOperation>>
 
 /** An operation from a schema of its fields; unknown ones are ignored, since clients send all that they have. */
-export function defineOperation<S extends z.ZodRawShape>(source: OperationSource<S>): LocalOperation {
+export function defineOperation<S extends z.ZodRawShape>(source: OperationBody<S> & Concerned): LocalOperation {
   const schema = z.looseObject(source.fields) as unknown as z.ZodObject<S>
   return (parts) => ({
     check(description) {

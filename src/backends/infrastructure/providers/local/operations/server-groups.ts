@@ -4,11 +4,12 @@ import { type JsonObject, listOf } from '../../../../../json/values.ts'
 import { type Desired, type LocalGroup, placeKey } from '../desired.ts'
 import { capacityField, checkCapacity, dismiss, findPorts, fit, type GivenCapacity, missingCount, toCapacity } from './fleet.ts'
 import {
+  type Concern,
   defineOperation,
   type LocalOperation,
   type LocalOperations,
   numeric,
-  type OperationSource,
+  type OperationBody,
   optional,
   optionalTextPart,
   placeOf,
@@ -40,7 +41,9 @@ export function findGroup(submission: Submission<TargetFields>): LocalGroup | un
   return group?.isLeaving === true ? undefined : group
 }
 
-type GroupOperation<Fields extends z.ZodRawShape> = Omit<OperationSource<Fields & typeof target>, 'run'> & {
+type GroupOperation<Fields extends z.ZodRawShape> = Omit<OperationBody<Fields & typeof target>, 'run'> & {
+  /** The server group, unless it is about more. */
+  readonly resources?: Concern
   readonly run: (group: LocalGroup, running: Running<z.output<z.ZodObject<Fields & typeof target>>>) => Promise<void> | void
 }
 

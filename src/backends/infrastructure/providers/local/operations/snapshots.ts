@@ -8,10 +8,11 @@ import { accountOf } from '../../../operation-type.ts'
 import { type Desired, type LocalBalancer, type LocalFirewall, type LocalGroup, type Place, placeKey } from '../desired.ts'
 import { findPorts, fit, missingCount } from './fleet.ts'
 import {
+  type Concern,
   countField,
   defineOperation,
   type LocalOperations,
-  type OperationSource,
+  type OperationBody,
   optional,
   optionalTextPart,
   placeOf,
@@ -35,7 +36,7 @@ interface Infrastructure {
 }
 
 /** What all of them have. */
-const common: Pick<OperationSource<typeof fields>, 'fields' | 'resources' | 'check'> = {
+const common: Omit<OperationBody<typeof fields>, 'run'> & { readonly resources: Concern } = {
   fields,
   resources: ({ applicationName, application }) => [applicationName ?? application],
   check: ({ fields }) => [applicationOf(fields) === '' && 'applicationName: it is missing.'],
