@@ -103,14 +103,6 @@ test('imports point down the layers', () => {
   }
 })
 
-test('HTTP modules of Node come without its fetch', () => {
-  assert.deepEqual(filesWith(/^import (?!type ).* from 'node:https?'/m), [], 'imports from src/runtime/node-http.ts')
-})
-
-test('the client of undici comes without the rest of it', () => {
-  assert.deepEqual(filesWith(/^import (?!type ).* from 'undici'/m), [], 'imports from src/runtime/undici-client.ts')
-})
-
 /** Reaches into Node, V8 and packages, each with an example that it finds. */
 const reaches: Readonly<Record<string, { pattern: RegExp; example: string }>> = {
   'an underscore property': { pattern: /[\w)\]]\??\._[a-z]\w*/i, example: 'socket._handle?.fd' },

@@ -1,6 +1,7 @@
 /** Connections of all ports: timeouts, bounds, and graceful end. */
 
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http'
+import http from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { setImmediate as endOfIteration } from 'node:timers/promises'
@@ -8,7 +9,6 @@ import { type TLSSocket, Server as TlsServer } from 'node:tls'
 import type { FastifyBaseLogger } from 'fastify'
 import { GatewayError } from '../errors.ts'
 import { dropBody, dropRequests } from '../runtime/drop-input.ts'
-import { http } from '../runtime/node-http.ts'
 import { carrierOf, replaceEnd, stopAccepting, unsentBytes } from '../runtime/sockets.ts'
 import { reservedConnections } from './connection-bound.ts'
 import { awaitInvitation } from './expect-continue.ts'

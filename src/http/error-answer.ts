@@ -1,7 +1,7 @@
 /** Maps errors to the responses of Gate and to log records. */
 
+import http from 'node:http'
 import { type ErrorCode, GatewayError, shapeOf } from '../errors.ts'
-import { http } from '../runtime/node-http.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {

@@ -1,11 +1,11 @@
 /** The ports of the gateway: the main one, plain or encrypted, and further ones. */
 
 import type { IncomingMessage, RequestListener, Server } from 'node:http'
+import http from 'node:http'
+import https from 'node:https'
 import type { Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
-import { http } from '../runtime/node-http.ts'
-import { https } from '../runtime/node-https.ts'
 import { responseOptions } from '../runtime/response-head.ts'
 import { carrierOf, startChecks } from '../runtime/sockets.ts'
 import { type Connections, maxUnaccepted } from './connections.ts'

@@ -1,10 +1,10 @@
 /** Calls to outside services whose addresses the configuration names. */
 import type { IncomingHttpHeaders } from 'node:http'
+import http from 'node:http'
+import https from 'node:https'
 import type { ConnectionOptions } from 'node:tls'
 import { GatewayError } from '../errors.ts'
 import { readAnswerBytes } from '../net/read-answer.ts'
-import { http } from '../runtime/node-http.ts'
-import { https } from '../runtime/node-https.ts'
 
 export interface ConfiguredCall {
   /** For messages: `Slack`. */

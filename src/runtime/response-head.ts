@@ -1,6 +1,6 @@
 /** Heads of responses whose constant headers are formatted and checked once. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { http } from './node-http.ts'
+import http from 'node:http'
 import { isOn } from './without.ts'
 
 type StoreHeader = (this: ServerResponse, firstLine: string, headers: unknown) => void

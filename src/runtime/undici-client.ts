@@ -1,21 +1,8 @@
-/**
- * The client of undici. An import of the whole package also loads its `fetch`, caches, proxies and mocks, which Fairlead does not use. Types are
- * imported as usual. The package is pinned and bundled, so a missing file fails the build, and not a request.
- */
-import request from 'undici/lib/api/api-request.js'
+/** The client of undici for one call at a time, without what it would do for several. The package is pinned and bundled. */
+import { Client } from 'undici'
 import constants from 'undici/lib/core/constants.js'
 import symbols from 'undici/lib/core/symbols.js'
-import Client from 'undici/lib/dispatcher/client.js'
 import { isOn } from './without.ts'
-
-// As the package does for each of its dispatchers.
-Object.assign(Client.prototype, { request })
-
-// In a variable, so that no bundle contains the package.
-const wholePackage = 'undici'
-if (!isOn('undici-client')) void import(wholePackage)
-
-export { Client }
 
 const kBusy: typeof symbols.kBusy = symbols.kBusy
 const kKeepAliveTimeoutValue: typeof symbols.kKeepAliveTimeoutValue = symbols.kKeepAliveTimeoutValue

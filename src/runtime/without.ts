@@ -2,11 +2,9 @@
 
 /** What costs or saves processor time or memory. The other reaches of the folder are for answers and attacks, and cannot be switched off. */
 export const switches = [
-  'undici-client',
   'undici-timers',
   'prepared-head',
   'log-line',
-  'http-module',
   'young-allocation',
   'growth',
   'shrinking',

@@ -16,7 +16,7 @@ const program = `
   import pino from ${JSON.stringify(import.meta.resolve('pino'))}
   import { declareHeaders, SingleClient } from ${urlOf('runtime/undici-client.ts')}
   import { writeLine } from ${urlOf('runtime/log-line.ts')}
-  import { http } from ${urlOf('runtime/node-http.ts')}
+  import http from 'node:http'
   import { collectGarbage, trimMalloc } from ${urlOf('runtime/memory.ts')}
   import { prepareHead, responseOptions } from ${urlOf('runtime/response-head.ts')}
   import { keepTickShape } from ${urlOf('runtime/ticks.ts')}

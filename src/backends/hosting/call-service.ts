@@ -1,11 +1,11 @@
 /** Calls from an embedded back end to other services, with the HTTP client of Node. */
 import type { IncomingMessage, RequestOptions } from 'node:http'
+import http from 'node:http'
+import https from 'node:https'
 import { parseEntityTag } from '../../http/validators.ts'
 import { formatJson } from '../../json/json.ts'
 import { parseInPortions } from '../../json/list-portions.ts'
 import { readAnswerText } from '../../net/read-answer.ts'
-import { http } from '../../runtime/node-http.ts'
-import { https } from '../../runtime/node-https.ts'
 import { isPage } from '../../upstreams/answer-form.ts'
 import { toHeaderText } from '../../upstreams/header-text.ts'
 import type { ServiceTls } from '../../upstreams/service-tls.ts'

@@ -1,11 +1,11 @@
 /** One HTTP server for all embedded back ends, with their migrations and life cycles. */
 
+import http from 'node:http'
 import type { DatabaseSync } from 'node:sqlite'
 import Fastify, { type FastifyBaseLogger, type FastifyError, type FastifyInstance, LogController } from 'fastify'
 import { GatewayError } from '../../errors.ts'
 import { withoutSchemas } from '../../http/without-schemas.ts'
 import { formatJson, maxStoredJsonDepth } from '../../json/json.ts'
-import { http } from '../../runtime/node-http.ts'
 import { migrate } from '../../storage/migrations.ts'
 import type { EngineState } from '../../telemetry/metrics.ts'
 import type { ServiceName } from '../../upstreams/services.ts'

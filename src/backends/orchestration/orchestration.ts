@@ -1,7 +1,7 @@
 /** The embedded orchestration engine, which replaces `orca`. */
 
+import http from 'node:http'
 import type { FastifyError, FastifyInstance } from 'fastify'
-import { http } from '../../runtime/node-http.ts'
 import { createUlids } from '../../storage/ulid.ts'
 import { nameOfService } from '../../upstreams/services.ts'
 import { type Backend, type BackendContext, BackendError, type OpenBackend } from '../backend.ts'

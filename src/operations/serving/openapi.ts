@@ -1,5 +1,6 @@
 /** Prints the OpenAPI 3.1 document from the operations, grouped by subject. */
 
+import http from 'node:http'
 import type { z } from 'zod'
 import { BoundedMap } from '../../caches/bounded-map.ts'
 import { formatYamlAside } from '../../http/documents-aside.ts'
@@ -7,7 +8,6 @@ import type { PathTemplate } from '../../http/path-template.ts'
 import { formatJson } from '../../json/json.ts'
 import type { JsonObject } from '../../json/values.ts'
 import { alwaysOpen, type OpenPath, OpenPathIndex } from '../../login/open-paths.ts'
-import { http } from '../../runtime/node-http.ts'
 import { formatDemands } from '../demands.ts'
 import type { BodyRule, Operation, Subject } from '../operation.ts'
 import type { PrintedDocument } from '../platform.ts'

@@ -1,8 +1,8 @@
 /** `webhook`: calls an address, and follows the work that it starts (docs/contracts/orchestration.md#webhook-stages). */
 
+import http from 'node:http'
 import { formatJson, parseJson } from '../../../json/json.ts'
 import { fieldOf, isTrue, type JsonObject, listOf, numberOf, objectOf, textOf } from '../../../json/values.ts'
-import { http } from '../../../runtime/node-http.ts'
 import { stageDescriptions } from '../../../stage-types/all.ts'
 import type { StageDescription } from '../../../stage-types/description.ts'
 import { isReadMethod } from '../../../telemetry/methods.ts'
