@@ -54,19 +54,19 @@ export const stageFields: readonly Field[] = [
   text('group', 'Group in which web UIs show the stage.'),
 ]
 
-const provider: Field = text('cloudProvider', `The provider; \`${standalone.provider}\` is this machine.`, {
+export const provider: Field = text('cloudProvider', `The provider; \`${standalone.provider}\` is this machine.`, {
   default: 'aws',
   choicesFrom: 'providers',
   otherNames: ['cloudProviderType', 'providerType', 'provider'],
 })
 
-const account: Field = text('credentials', 'The account.', {
+export const account: Field = text('credentials', 'The account.', {
   required: true,
   choicesFrom: 'accounts',
   otherNames: ['account', 'account.name', 'accountName'],
 })
 
-const places: Field = textListField('regions', 'Regions, zones or namespaces. The stage works on each of them.', {
+export const places: Field = textListField('regions', 'Regions, zones or namespaces. The stage works on each of them.', {
   required: true,
   choicesFrom: 'regions',
   otherNames: ['region', 'zone', 'namespace', 'location', 'zones', 'namespaces', 'availabilityZones'],
@@ -113,7 +113,7 @@ export const targetFields: readonly Field[] = [
     'target',
     'Which server group of the cluster: current_asg_dynamic (the newest), ancestor_asg_dynamic (the one before) or oldest_asg_dynamic.',
   ),
-  { ...omitRequired(cluster), help: 'The cluster in which `target` is found.' },
+  { ...optional(cluster), help: 'The cluster in which `target` is found.' },
 ]
 
 export const capacity: Field = object('capacity', 'Numbers of instances.', [
@@ -126,10 +126,6 @@ export const waitsForCompletion: Field = flag('waitForCompletion', 'Waits for th
   default: true,
 })
 
-function omitRequired({ required: _required, ...field }: Field): Field {
+export function optional({ required: _required, ...field }: Field): Field {
   return field
-}
-
-export function optional(field: Field): Field {
-  return omitRequired(field)
 }

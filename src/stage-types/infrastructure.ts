@@ -2,6 +2,7 @@
 
 import { standalone } from '../settings/standalone.ts'
 import {
+  account,
   accountFields,
   applicationField,
   capacity,
@@ -10,6 +11,8 @@ import {
   healthyShare,
   optional,
   placeFields,
+  places,
+  provider,
   serverGroup,
   targetFields,
   waitsForCompletion,
@@ -310,7 +313,7 @@ export const infrastructureStages: readonly StageDescription[] = [
   ),
   traffic.task('upsertLoadBalancer', 'Create or change a load balancer', `Creates a load balancer or changes it. ${passedOn}`, [
     ...accountFields,
-    optional(placeFields[2] as Field),
+    optional(places),
     text('name', 'Its name.', { otherNames: ['loadBalancerName'] }),
     objects('listeners', 'Ports and protocols.', listenerFields),
     json('healthCheck', 'How instances are checked. On this machine: a protocol, a port and a path, as in HTTP:8080/health.'),
@@ -318,8 +321,8 @@ export const infrastructureStages: readonly StageDescription[] = [
     textListField('securityGroups', 'Its security groups.', { choicesFrom: 'security-groups' }),
   ]),
   traffic.pipeline('upsertLoadBalancers', 'Create or change load balancers', 'Creates or changes several load balancers.', [
-    optional(accountFields[0] as Field),
-    optional(accountFields[1] as Field),
+    optional(provider),
+    optional(account),
     objects('loadBalancers', `Each as in upsertLoadBalancer. ${passedOn}`),
   ]),
   traffic.both('deleteLoadBalancer', 'Delete a load balancer', 'Deletes a load balancer that no server group uses.', [
@@ -362,8 +365,8 @@ export const infrastructureStages: readonly StageDescription[] = [
     [...placeFields, serverGroup, textListField('securityGroups', 'Their names.', { choicesFrom: 'security-groups' })],
   ),
   images.pipeline('bake', 'Bake', 'Bakes an image in each region, and hands it to later stages.', [
-    { ...optional(placeFields[0] as Field), help: 'The provider of the image; unless given, the bakery decides.' },
-    { ...optional(placeFields[2] as Field), default: ['global'] },
+    { ...optional(provider), help: 'The provider of the image; unless given, the bakery decides.' },
+    { ...optional(places), default: ['global'] },
     text('package', 'Packages to install, separated by blanks.'),
     text('baseOs', 'The base image.', { choicesFrom: 'base-images' }),
     ...[
@@ -419,22 +422,17 @@ export const infrastructureStages: readonly StageDescription[] = [
     'findImageFromTags',
     'Find an image by tags',
     'Finds the newest image of a package with given tags, for later stages.',
-    [
-      placeFields[0] as Field,
-      placeFields[2] as Field,
-      text('packageName', 'Name of the package.', { required: true }),
-      map('tags', 'Tags of the image.'),
-    ],
+    [provider, places, text('packageName', 'Name of the package.', { required: true }), map('tags', 'Tags of the image.')],
   ),
   images.both('upsertImageTags', 'Tag images', 'Adds tags to images.', [
     ...accountFields,
-    optional(placeFields[2] as Field),
+    optional(places),
     textListField('imageNames', 'The images.', { choicesFrom: 'images', otherNames: ['imageName'] }),
     map('tags', 'The tags.'),
   ]),
   images.task('deleteImage', 'Delete images', 'Deletes images that no server group uses.', [
     ...accountFields,
-    optional(placeFields[2] as Field),
+    optional(places),
     textListField('imageIds', 'The images.', { choicesFrom: 'images' }),
   ]),
   jobs.both('runJob', 'Run a job', `Runs a program to its end. ${passedOn}`, [
@@ -447,8 +445,8 @@ export const infrastructureStages: readonly StageDescription[] = [
     waitsForCompletion,
   ]),
   jobs.pipeline('runCommand', 'Run a command', 'Runs a command on this machine. Only where bakes may run commands.', [
-    { ...optional(accountFields[1] as Field), default: standalone.account },
-    { ...optional(placeFields[2] as Field), default: [standalone.region] },
+    { ...optional(account), default: standalone.account },
+    { ...optional(places), default: [standalone.region] },
     json('command', 'The command, as a text or a list.'),
     map('env', 'Environment variables.'),
     text('propertyFile', 'File with properties that the command writes; they become outputs.'),
@@ -467,7 +465,7 @@ export const infrastructureStages: readonly StageDescription[] = [
     records.task(type, label, description, [
       ...accountFields,
       text('applicationName', 'The application.', { choicesFrom: 'applications', otherNames: ['application'] }),
-      ...(type === 'saveSnapshot' ? [] : [moment('snapshotTimestamp', 'When the snapshot was saved.') satisfies Field]),
+      ...(type === 'saveSnapshot' ? [] : [moment('snapshotTimestamp', 'When the snapshot was saved.')]),
     ]),
   ),
   ...[

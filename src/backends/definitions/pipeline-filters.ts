@@ -4,8 +4,7 @@
  * @see docs/contracts/definitions.md#lists, #triggered-pipelines
  */
 import { formatJson } from '../../json/json.ts'
-import type { JsonObject } from '../../json/values.ts'
-import { isTrue } from '../../json/values.ts'
+import { isTrue, type JsonObject } from '../../json/values.ts'
 import { foldName } from '../stores/document-store.ts'
 import type { Definitions } from './collections.ts'
 import { createTriggersOf, mayBe, type TriggersOf } from './effective-triggers.ts'

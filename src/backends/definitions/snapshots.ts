@@ -1,7 +1,6 @@
 /** Snapshots of the infrastructure of an application in one account; the store keeps all. */
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
-import type { JsonObject } from '../../json/values.ts'
 import { SnapshotModel } from '../../operations/models/applications.ts'
 import { userOf } from '../backend.ts'
 import { pathValue, queryCount } from '../requests/request-values.ts'
@@ -26,11 +25,6 @@ const SnapshotFields = SnapshotModel.extend({
   account: optionalTextField,
   configLang: z.literal('TERRAFORM').nullish(),
 })
-
-/** The id joins both names with a hyphen, which either may hold: `a-b` and `c` are not `a` and `b-c`. */
-function isOf(snapshot: JsonObject, application: string): boolean {
-  return foldName(String(snapshot['application'])) === foldName(application)
-}
 
 export function snapshotRoutes(app: FastifyInstance, definitions: Definitions): void {
   const { snapshots, write } = definitions
@@ -57,7 +51,8 @@ export function snapshotRoutes(app: FastifyInstance, definitions: Definitions): 
     const id = `${application}-${account}`
     write(() => {
       const other = snapshots.get(foldName(id))
-      if (other !== undefined && !isOf(other, application)) {
+      // The id joins both names with a hyphen, which either may hold: `a-b` and `c` are not `a` and `b-c`.
+      if (other !== undefined && foldName(String(other['application'])) !== foldName(application)) {
         throw refusal(
           `The snapshots "${id}" are those of the account ${other['account']} of the application ${other['application']}.`,
         )

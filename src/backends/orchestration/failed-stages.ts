@@ -6,8 +6,7 @@
 import type { JsonObject } from '../../json/values.ts'
 import { errorTexts } from './machine/failure.ts'
 import { graphOf } from './machine/graph.ts'
-import type { Execution, Stage, StagePlace } from './model.ts'
-import { isStartedBy, isTopLevel } from './model.ts'
+import { type Execution, isStartedBy, isTopLevel, type Stage, type StagePlace } from './model.ts'
 import { typeNameOf } from './stages/stage-type.ts'
 
 interface FailedLeavesOptions {

@@ -7,7 +7,7 @@ import { isObject, type JsonObject } from '../../json/values.ts'
 import { startOrPark } from './concurrency.ts'
 import { advance } from './machine/advance.ts'
 import { graphOf } from './machine/graph.ts'
-import { mayRestart, replacePreconditions, resetForRestart } from './machine/restart.ts'
+import { replacePreconditions, resetForRestart } from './machine/restart.ts'
 import type { Execution, Stage } from './model.ts'
 import { isComplete } from './statuses.ts'
 import type { UnitOfWork } from './unit-of-work.ts'
@@ -24,7 +24,7 @@ interface RestartRequest {
 export function restartStage(unit: UnitOfWork, request: RestartRequest): void {
   const { execution } = request
   const stage = graphOf(execution).topLevelOf(request.stage)
-  if (!mayRestart(stage)) return
+  if (!isComplete(stage.status) && stage.status !== 'NOT_STARTED') return
   if (request.definition !== undefined) replacePreconditions(execution, request.definition)
   resetForRestart({ execution, stage, turn: unit.turn }, request.restartedBy)
   execution.engine.followUps = execution.engine.followUps.filter((each) => each.stageId !== stage.id)

@@ -18,12 +18,7 @@ export function mergeRoles(external: readonly string[], provided: readonly strin
   return [...merged.values()]
 }
 
-/** Names of roles are compared without case. */
-function toKey(name: string): string {
-  return name.trim().toLowerCase()
-}
-
-/** Trimmed, in lower case, without blanks and repetitions. */
+/** As names of roles are compared: trimmed, in lower case, without blanks and repetitions. */
 export function toRoleNames(names: readonly string[]): string[] {
-  return [...new Set(names.map(toKey))].filter((role) => role !== '')
+  return [...new Set(names.map((name) => name.trim().toLowerCase()))].filter((role) => role !== '')
 }

@@ -15,31 +15,27 @@ interface Field {
   name: string
   min: number
   max: number
-  /** The largest step after a slash. */
-  maxStep: number
   /** Names for the values, from the smallest on. */
   names?: readonly string[]
 }
 
-const second: Field = { name: 'second', min: 0, max: 59, maxStep: 59 }
-const minute: Field = { name: 'minute', min: 0, max: 59, maxStep: 59 }
-const hour: Field = { name: 'hour', min: 0, max: 23, maxStep: 23 }
-const dayOfMonth: Field = { name: 'day of month', min: 1, max: 31, maxStep: 31 }
+const second: Field = { name: 'second', min: 0, max: 59 }
+const minute: Field = { name: 'minute', min: 0, max: 59 }
+const hour: Field = { name: 'hour', min: 0, max: 23 }
+const dayOfMonth: Field = { name: 'day of month', min: 1, max: 31 }
 const month: Field = {
   name: 'month',
   min: 1,
   max: 12,
-  maxStep: 12,
   names: ['JAN', 'FEB', 'MAR', 'APR', 'MAY', 'JUN', 'JUL', 'AUG', 'SEP', 'OCT', 'NOV', 'DEC'],
 }
 const dayOfWeek: Field = {
   name: 'day of week',
   min: 1,
   max: 7,
-  maxStep: 7,
   names: ['SUN', 'MON', 'TUE', 'WED', 'THU', 'FRI', 'SAT'],
 }
-const year: Field = { name: 'year', min: 1970, max: 2299, maxStep: 329 }
+const year: Field = { name: 'year', min: 1970, max: 2299 }
 
 /** For those who know cron of Unix, with its five fields. */
 const unixHint =
@@ -145,11 +141,7 @@ function parseWeekDays(text: string): string {
 
 function parseList(text: string, field: Field): number[] {
   if (text.includes('?')) throw new Error(`"?" can stand for the day of month or the day of week, not for the ${field.name}.`)
-  return ascending(text.split(',').flatMap((item) => parseItem(item, field)))
-}
-
-function ascending(values: number[]): number[] {
-  return [...new Set(values)].sort((one, other) => one - other)
+  return [...new Set(text.split(',').flatMap((item) => parseItem(item, field)))].sort((one, other) => one - other)
 }
 
 /** One of `*`, `a`, `a-b`, each with an optional `/step`, or `/step` alone. */
@@ -158,9 +150,8 @@ function parseItem(item: string, field: Field): number[] {
   if (parts === null || item === '') throw new Error(`"${item}" is no ${field.name}.`)
   const [, , from, to, stepText] = parts
   const step = stepText === undefined ? 1 : Number(stepText)
-  if (step < 1 || step > field.maxStep) {
-    throw new Error(`The step ${stepText} of the ${field.name} is not between 1 and ${field.maxStep}.`)
-  }
+  const maxStep = field === year ? year.max - year.min : field.max
+  if (step < 1 || step > maxStep) throw new Error(`The step ${stepText} of the ${field.name} is not between 1 and ${maxStep}.`)
   if (from === undefined) return run(field.min, field.max, step, field)
   const start = parseValue(from, field)
   if (to !== undefined) return run(start, parseValue(to, field), step, field)

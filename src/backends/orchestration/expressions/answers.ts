@@ -25,15 +25,15 @@ export interface ExpressionPlace extends ExecutionPlace {
   readonly answers?: AnswerSource
 }
 
-type Answer = { readonly value: unknown; readonly characters: number } | { readonly fault: string }
+interface Answer {
+  readonly value?: unknown
+  readonly fault?: string
+  readonly characters: number
+}
 
 interface Entry {
   asked: Promise<void>
   answer?: Answer
-}
-
-function charactersOf(answer: Answer | undefined): number {
-  return answer !== undefined && 'characters' in answer ? answer.characters : 0
 }
 
 const mostPerStage = 20
@@ -66,7 +66,7 @@ export class ExpressionAnswers {
         pending.push(entry.asked)
         throw new ExpressionError('The answer is not there yet.')
       }
-      if ('fault' in entry.answer) throw new ExpressionError(entry.answer.fault)
+      if (entry.answer.fault !== undefined) throw new ExpressionError(entry.answer.fault)
       return entry.answer.value
     }
     return { read, pending }
@@ -74,7 +74,7 @@ export class ExpressionAnswers {
 
   /** For a restart: its expressions ask again. */
   forget(executionId: string): void {
-    for (const { answer } of this.#entries.get(executionId)?.values() ?? []) this.#characters -= charactersOf(answer)
+    for (const { answer } of this.#entries.get(executionId)?.values() ?? []) this.#characters -= answer?.characters ?? 0
     this.#entries.delete(executionId)
   }
 
@@ -101,10 +101,10 @@ export class ExpressionAnswers {
       const value = await this.#ask(question, place)
       answer = { value, characters: typeof value === 'string' ? value.length : JSON.stringify(value).length }
     } catch (error) {
-      answer = { fault: (error as Error).message }
+      answer = { fault: (error as Error).message, characters: 0 }
     }
     entry.answer = answer
-    if ([...(this.#entries.get(place.execution.id)?.values() ?? [])].includes(entry)) this.#characters += charactersOf(answer)
+    if ([...(this.#entries.get(place.execution.id)?.values() ?? [])].includes(entry)) this.#characters += answer.characters
     this.#onAnswer(place.execution.id)
   }
 

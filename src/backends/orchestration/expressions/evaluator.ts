@@ -6,7 +6,7 @@
 import { matchesWhole } from '../../regex/bounded-regex.ts'
 import { Meter } from '../../regex/meter.ts'
 import { type ArithmeticOperator, calculate, checkLength, negate } from './arithmetic.ts'
-import { createJavaObject, readConstant, referToClass } from './java/classes.ts'
+import { createJavaObject, findJavaClass, readConstant } from './java/classes.ts'
 import { type CallContext, JavaClassReference } from './java/java-class.ts'
 import { ExpressionError } from './lexer.ts'
 import { callMethod } from './methods.ts'
@@ -87,7 +87,7 @@ class Evaluation {
         return isNull(value) || value === '' ? this.evaluate(node.otherwise) : value
       }
       case 'type':
-        return referToClass(node.name)
+        return new JavaClassReference(findJavaClass(node.name))
       case 'new':
         return this.#weighed(createJavaObject(node.name, this.#arguments(node.args), this.#context))
     }

@@ -110,7 +110,7 @@ const numberMethods: Methods = {
   ...commonMethods,
   intValue: (number) => Number(BigInt.asIntN(32, wholePart(number))),
   longValue: (number) => BigInt.asIntN(64, wholePart(number)),
-  doubleValue: (number) => new Real(numeric(number)),
+  doubleValue: (number) => new Real(Number(numberValueOf(number)?.value)),
 }
 
 /** Every method there is, by what it is called on. */
@@ -121,10 +121,6 @@ export const methods = {
   number: numberMethods,
   other: commonMethods,
 } as const satisfies Record<string, Methods>
-
-function numeric(value: unknown): number {
-  return Number(numberValueOf(value)?.value)
-}
 
 function wholePart(value: unknown): bigint {
   const number = numberValueOf(value)?.value ?? Number.NaN

@@ -192,11 +192,9 @@ export function countedKeysOf(map: object, meter: Meter): string[] {
 }
 
 function compareNumbers(left: NumberValue, right: NumberValue): number {
-  // Comparing a bigint with a number is exact.
-  if (left.value === right.value || Number(left.value) === Number(right.value)) {
-    return left.value < right.value ? -1 : left.value > right.value ? 1 : 0
-  }
-  return left.value < right.value ? -1 : 1
+  // Comparing a bigint with a number is exact; what is no number is equal to none.
+  if (left.value < right.value) return -1
+  return left.value <= right.value ? 0 : 1
 }
 
 /** @throws {ExpressionError} for values that have no order among each other. */

@@ -7,14 +7,13 @@ import { isTrue } from '../../../json/values.ts'
 import { asksElsewhere } from '../expressions/functions.ts'
 import { isStageEnabled } from '../expressions/stage-condition.ts'
 import { evaluateStageContext } from '../expressions/stage-evaluation.ts'
-import type { Execution, Stage, StagePlace } from '../model.ts'
-import { isTopLevel } from '../model.ts'
+import { type Execution, isTopLevel, type Stage, type StagePlace } from '../model.ts'
 import { stageTypeOf } from '../stages/stage-type.ts'
 import { isActive, isComplete, isFine, isHalt } from '../statuses.ts'
 import { checkCompletion, completeStage, hasFailed } from './completion.ts'
 import { graphOf } from './graph.ts'
 import { planAfterStages, planFailureStages, planStage } from './planning.ts'
-import { isSpent, recordEvent, type StageRun, type TaskRun, type Turn } from './turn.ts'
+import { isSpent, type StageRun, type TaskRun, type Turn } from './turn.ts'
 
 /** @param changed The only stage that has changed since the last time; without it all are looked at. */
 export function advance(execution: Execution, turn: Turn, changed?: Stage): void {
@@ -86,14 +85,14 @@ function startStage(run: StageRun): void {
   stage.status = 'RUNNING'
   stage.startTime = turn.now
   planStage(run)
-  recordEvent(turn, { phase: 'starting', execution, stage })
+  turn.events.push({ phase: 'starting', execution, stage })
 }
 
 function skipStage(run: StageRun): void {
   const { execution, stage, turn } = run
   stage.status = 'SKIPPED'
   stage.endTime = turn.now
-  recordEvent(turn, { phase: 'skipped', execution, stage })
+  turn.events.push({ phase: 'skipped', execution, stage })
   checkCompletion(run)
 }
 
@@ -149,7 +148,7 @@ function startTask({ execution, stage, task, turn }: TaskRun): void {
   task.status = 'RUNNING'
   task.startTime = turn.now
   task.engine = { run: turn.nextId(), dueAt: turn.now }
-  recordEvent(turn, { phase: 'starting', execution, stage, task })
+  turn.events.push({ phase: 'starting', execution, stage, task })
 }
 
 /** Starts an execution that has not begun; a restart has its own way. */
@@ -158,7 +157,7 @@ export function startExecution(execution: Execution, turn: Turn): void {
   execution.canceled = false
   execution.startTime = turn.now
   execution.engine.parkedAt = undefined
-  recordEvent(turn, { phase: 'starting', execution })
+  turn.events.push({ phase: 'starting', execution })
   advance(execution, turn)
 }
 

@@ -3,19 +3,18 @@
  * @see docs/contracts/orchestration.md#execution-states, #stage-states
  */
 import { isObject, isTrue } from '../../../json/values.ts'
-import type { Execution, Stage, StagePlace } from '../model.ts'
-import { isTopLevel } from '../model.ts'
+import { type Execution, isTopLevel, type Stage, type StagePlace } from '../model.ts'
 import { stageTypeOf } from '../stages/stage-type.ts'
 import { isActive, isComplete, isFine, isHalt, type Status } from '../statuses.ts'
 import { appendErrors, errorTexts, failureStatus } from './failure.ts'
 import { graphOf } from './graph.ts'
-import { recordEvent, type StageRun, type TaskRun, type Turn } from './turn.ts'
+import type { StageRun, TaskRun, Turn } from './turn.ts'
 
 export function endTask({ execution, stage, task, turn }: TaskRun, status: Status): void {
   task.status = status
   task.endTime = isComplete(status) ? turn.now : undefined
   task.engine = {}
-  if (isComplete(status)) recordEvent(turn, { phase: isHalt(status) ? 'failed' : 'complete', execution, stage, task })
+  if (isComplete(status)) turn.events.push({ phase: isHalt(status) ? 'failed' : 'complete', execution, stage, task })
 }
 
 /** @param status Given when the result does not follow from children and tasks. */
@@ -29,7 +28,7 @@ export function completeStage(run: StageRun, status?: Status): void {
   if (isHalt(stage.status)) inheritError(run)
   graph.noteEnd(stage)
   for (const child of graph.descendantsOf(stage)) cancelStage({ execution, stage: child, turn })
-  recordEvent(turn, { phase: isHalt(stage.status) ? 'failed' : 'complete', execution, stage })
+  turn.events.push({ phase: isHalt(stage.status) ? 'failed' : 'complete', execution, stage })
   checkCompletion(run)
 }
 
@@ -82,7 +81,7 @@ function cancelStage({ execution, stage, turn }: StageRun): void {
   for (const task of stage.tasks) {
     if (isActive(task.status)) endTask({ execution, stage, task, turn }, 'CANCELED')
   }
-  recordEvent(turn, { phase: 'failed', execution, stage })
+  turn.events.push({ phase: 'failed', execution, stage })
   if (stageTypeOf(turn.stageTypes, stage)?.onCancel === undefined) return
   execution.engine.followUps.push({ id: turn.nextId(), kind: 'cancel-stage', stageId: stage.id, dueAt: turn.now, attempts: 0 })
 }
@@ -123,6 +122,6 @@ export function completeExecution(execution: Execution, result: Status, turn: Tu
 }
 
 export function announceCompletion(execution: Execution, turn: Turn): void {
-  recordEvent(turn, { phase: execution.status === 'SUCCEEDED' ? 'complete' : 'failed', execution })
+  turn.events.push({ phase: execution.status === 'SUCCEEDED' ? 'complete' : 'failed', execution })
   turn.completed.push(execution)
 }

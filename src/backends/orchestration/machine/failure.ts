@@ -4,8 +4,7 @@
  * @see docs/contracts/orchestration.md#failure-options
  */
 import { isObject, isTrue, type JsonObject, objectOf } from '../../../json/values.ts'
-import type { Stage } from '../model.ts'
-import { isFalse } from '../model.ts'
+import { isFalse, type Stage } from '../model.ts'
 import type { Status } from '../statuses.ts'
 
 /** An error whose texts and details belong into the error record. */

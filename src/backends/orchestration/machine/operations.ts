@@ -2,9 +2,8 @@
  * Operations of users on a running execution: cancel, pause, resume, change or skip a stage.
  * @see docs/contracts/orchestration.md#operations-on-a-run
  */
-import type { JsonObject } from '../../../json/values.ts'
-import { isTrue } from '../../../json/values.ts'
-import type { Execution, Stage } from '../model.ts'
+import { isTrue, type JsonObject } from '../../../json/values.ts'
+import type { Execution } from '../model.ts'
 import { keepMasked } from '../secrets.ts'
 import { stageTypeOf } from '../stages/stage-type.ts'
 import { isActive, isComplete } from '../statuses.ts'
@@ -12,7 +11,7 @@ import { advance } from './advance.ts'
 import { announceCompletion, checkCompletion, completeExecution, endTask } from './completion.ts'
 import { graphOf } from './graph.ts'
 import { pauseTask, wakeTasks } from './run-task.ts'
-import { recordEvent, type StageRun, type Turn } from './turn.ts'
+import type { StageRun, Turn } from './turn.ts'
 
 /** A complete execution keeps its status, and who ended it is not overwritten. */
 export function cancelExecution(execution: Execution, canceledBy: string, reason: string | undefined, turn: Turn): void {
@@ -88,10 +87,6 @@ export function patchStage(run: StageRun, changes: JsonObject, modifier: Modifie
   else wakeTasks(execution, turn.now)
 }
 
-export function maySkipManually(stage: Stage): boolean {
-  return isTrue(stage.context['canManuallySkip'])
-}
-
 function skipManually({ execution, stage, turn }: StageRun): void {
   const graph = graphOf(execution)
   const top = graph.topLevelOf(stage)
@@ -102,7 +97,7 @@ function skipManually({ execution, stage, turn }: StageRun): void {
     for (const task of each.tasks) {
       if (isActive(task.status)) endTask({ execution, stage: each, task, turn }, 'SKIPPED')
     }
-    recordEvent(turn, { phase: 'skipped', execution, stage: each })
+    turn.events.push({ phase: 'skipped', execution, stage: each })
   }
   checkCompletion({ execution, stage: top, turn })
   advance(execution, turn)

@@ -3,18 +3,12 @@
  * @see docs/contracts/orchestration.md#operations-on-a-run
  */
 import { isObject, type JsonObject } from '../../../json/values.ts'
-import type { Execution, Stage } from '../model.ts'
-import { isTopLevel } from '../model.ts'
+import { type Execution, isTopLevel, type Stage } from '../model.ts'
 import { stageTypeOf, typeNameOf } from '../stages/stage-type.ts'
 import { isComplete } from '../statuses.ts'
 import { advance } from './advance.ts'
 import { graphOf } from './graph.ts'
-import { recordEvent, type StageRun, type Turn } from './turn.ts'
-
-/** Only a stage that is complete, or has not started, can be restarted. */
-export function mayRestart(stage: Stage): boolean {
-  return isComplete(stage.status) || stage.status === 'NOT_STARTED'
-}
+import type { StageRun, Turn } from './turn.ts'
 
 /** Puts the stage and everything complete downstream of it back to the start, without starting anything. */
 export function resetForRestart({ execution, stage, turn }: StageRun, restartedBy: string): void {
@@ -67,7 +61,7 @@ export function resume(execution: Execution, turn: Turn): void {
   execution.endTime = undefined
   execution.engine.parkedAt = undefined
   execution.engine.restartStageId = undefined
-  recordEvent(turn, { phase: 'starting', execution })
+  turn.events.push({ phase: 'starting', execution })
   advance(execution, turn)
 }
 

@@ -62,7 +62,3 @@ export interface StepRun extends TaskRun {
   readonly run: string
   readonly step: Step
 }
-
-export function recordEvent(turn: Turn, event: LifeCycleEvent): void {
-  turn.events.push(event)
-}

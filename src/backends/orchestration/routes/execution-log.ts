@@ -1,5 +1,5 @@
 /** What happened in an execution, when and by whom, as its record tells (docs/contracts/orchestration.md#log-of-an-execution). */
-import { type JsonObject, numberOf, objectOf, objectsOf, textOf } from '../../../json/values.ts'
+import { fieldAt, type JsonObject, numberOf, objectOf, objectsOf, textOf } from '../../../json/values.ts'
 import type { Execution, Stage } from '../model.ts'
 import { isComplete } from '../statuses.ts'
 
@@ -45,7 +45,7 @@ function stageEntries(stage: Stage): Entry[] {
   return [
     ...objectsOf(context['previousAttempts']).flatMap((attempt) => spans('Stage', details, attempt)),
     { at: numberOf(restart['restartTime']), eventType: 'StageRestarted', user: textOf(restart['restartedBy']), details },
-    ...spans('Stage', details, { startTime, endTime, status, errors: errorsOf(context['exception']) }),
+    ...spans('Stage', details, { startTime, endTime, status, errors: fieldAt(context['exception'], 'details', 'errors') }),
     {
       at: lastModified?.lastModifiedTime,
       eventType: judgment === undefined ? 'StageChanged' : 'StageJudged',
@@ -63,8 +63,4 @@ function spans(what: 'Stage' | 'Task', details: JsonObject, { startTime, endTime
     { at: numberOf(startTime), eventType: `${what}Started`, details },
     { at: numberOf(endTime), eventType: `${what}Complete`, details: end },
   ]
-}
-
-function errorsOf(exception: unknown): unknown {
-  return objectOf(objectOf(exception)['details'])['errors']
 }

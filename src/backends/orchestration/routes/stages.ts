@@ -8,7 +8,7 @@ import { executionFactor } from '../../limits.ts'
 import type { Engine } from '../engine.ts'
 import { executionView } from '../execution-view.ts'
 import { graphOf } from '../machine/graph.ts'
-import { maySkipManually, patchStage } from '../machine/operations.ts'
+import { patchStage } from '../machine/operations.ts'
 import type { Execution, Stage } from '../model.ts'
 import { restartStage } from '../restart-stage.ts'
 import { isJudgment, judgments, mayJudge, requiredRoles } from '../stages/manual-judgment.ts'
@@ -29,7 +29,7 @@ export function stageRoutes(app: FastifyInstance, engine: Engine): void {
     const execution = engine.transact((unit) => {
       const execution = unit.require(request.params.id, 'PIPELINE')
       const stage = requireStage(execution, request.params.stageId)
-      if (isTrue(changes['manualSkip']) && !isComplete(stage.status) && !maySkipManually(stage)) {
+      if (isTrue(changes['manualSkip']) && !isComplete(stage.status) && !isTrue(stage.context['canManuallySkip'])) {
         throw new BackendError(405, `Stage "${stage.name}" does not allow to be skipped.`)
       }
       checkJudgment(stage, changes)

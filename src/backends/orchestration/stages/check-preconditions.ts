@@ -14,7 +14,7 @@ export const checkPreconditionsStage: StageType = {
     { name: 'checkClusterSize', execute: checkClusterSize, readsOnly: true, timeoutMs: 5 * 60_000 },
   ],
   chooseSteps: (stage) => stepsFor(stage.context['preconditionType']),
-  beforeStages: (stage) => (isOnePrecondition(stage) ? [] : preconditionStages(stage)),
+  beforeStages: (stage) => (typeof stage.context['preconditionType'] === 'string' ? [] : preconditionStages(stage)),
 }
 
 /** The parent of the preconditions has none. */
@@ -22,10 +22,6 @@ function stepsFor(type: unknown): StageType['steps'] {
   if (typeof type !== 'string') return []
   const name = type === 'clusterSize' ? 'checkClusterSize' : 'checkPrecondition'
   return checkPreconditionsStage.steps.filter((step) => step.name === name)
-}
-
-function isOnePrecondition(stage: Stage): boolean {
-  return typeof stage.context['preconditionType'] === 'string'
 }
 
 function preconditionStages(stage: Stage): NewStage[] {

@@ -1,5 +1,5 @@
 /** Expansion of an instance of a pipeline template of the second schema. */
-import { isObject, type JsonObject, listOf, objectOf } from '../../../json/values.ts'
+import { fieldOf, isObject, type JsonObject, listOf, objectOf, textOf } from '../../../json/values.ts'
 import {
   inheritedFields,
   inheritLists,
@@ -42,16 +42,7 @@ export async function expandTemplate(
   }
 }
 
-interface LoadedTemplate {
-  id: string
-  template: JsonObject
-}
-
-async function loadTemplate(
-  instance: JsonObject,
-  headers: Record<string, string>,
-  { call }: EngineOptions,
-): Promise<LoadedTemplate> {
+async function loadTemplate(instance: JsonObject, headers: Record<string, string>, { call }: EngineOptions) {
   const stored = storedTemplate(referenceOf(instance))
   if (stored === undefined) {
     throw new ArtifactError('The pipeline does not say which template it is built on. Refer to it as spinnaker://<id>.')
@@ -59,13 +50,10 @@ async function loadTemplate(
   const { id, name, path } = stored
   const { status, body } = await call('front50', { method: 'GET', path, headers })
   if (status === 404) throw new ArtifactError(`There is no pipeline template "${name}".`)
-  if (status === 403) throw new ArtifactError(`The pipeline template "${name}" may not be read. ${reasonIn(body)}`)
+  if (status === 403)
+    throw new ArtifactError(`The pipeline template "${name}" may not be read. ${textOf(fieldOf(body, 'message')) ?? ''}`)
   if (status !== 200 || !isObject(body)) throw new BackendError(502, `The pipeline template "${name}" could not be read.`)
   return { id, template: body }
-}
-
-function reasonIn(body: unknown): string {
-  return isObject(body) && typeof body['message'] === 'string' ? body['message'] : ''
 }
 
 const typeChecks: Readonly<Record<string, (value: unknown) => boolean>> = {

@@ -13,8 +13,8 @@ export function normaliseTrigger(given: unknown, { user }: Caller, { store }: En
   const trigger = withParent(objectOf(given), store)
   return {
     ...trigger,
-    type: textOr(trigger['type'], 'manual'),
-    user: textOr(trigger['user'], user ?? '[anonymous]'),
+    type: textOf(trigger['type']) ?? 'manual',
+    user: textOf(trigger['user']) ?? user ?? '[anonymous]',
     parameters: objectOf(trigger['parameters']),
     artifacts: listOf(trigger['artifacts']),
     notifications: listOf(trigger['notifications']),
@@ -55,10 +55,6 @@ function withParent(trigger: JsonObject, store: ExecutionStore): JsonObject {
     isPipeline: true,
     artifacts: [...listOf(trigger['artifacts']), ...artifactsOfExecution(parent)],
   }
-}
-
-function textOr(value: unknown, otherwise: string): string {
-  return typeof value === 'string' && value !== '' ? value : otherwise
 }
 
 /** Missing parameters take their defaults; an empty text is a value. */

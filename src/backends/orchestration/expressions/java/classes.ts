@@ -1,7 +1,7 @@
 /** Every Java class that expressions may use, and their calls. */
 import { ExpressionError } from '../lexer.ts'
 import { describe } from '../values.ts'
-import { type CallContext, type JavaClass, JavaClassReference, type JavaObject } from './java-class.ts'
+import type { CallContext, JavaClass, JavaClassReference, JavaObject } from './java-class.ts'
 import { languageClasses } from './lang.ts'
 import { timeClasses } from './time.ts'
 
@@ -65,9 +65,4 @@ function guarded<T>({ meter }: CallContext, call: () => T): T {
     if (error instanceof RangeError || error instanceof TypeError) throw new ExpressionError(error.message)
     throw error
   }
-}
-
-/** The class of a name, as a value. @throws {ExpressionError} */
-export function referToClass(name: string): JavaClassReference {
-  return new JavaClassReference(findJavaClass(name))
 }
