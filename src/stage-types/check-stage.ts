@@ -5,10 +5,8 @@ import { nearestFirst, nearestName, shorten } from '../names/edit-distance.ts'
 import { stageFields } from './common.ts'
 import type { Field, StageDescription } from './description.ts'
 
-/** What the check is for. */
 export type Occasion = 'save' | 'start' | 'plan'
 
-/** What is wrong with a field of a stage. */
 export interface FieldProblem {
   /** Path from the stage: `capacity.desired`, `clusters[0].credentials`. */
   readonly field: string

@@ -19,7 +19,6 @@ export function toBuildServerSettings(keys: object, report: SettingsReport): Rea
   return Object.fromEntries(connected)
 }
 
-/** Connected servers, by their names. */
 export function openBuildServers(context: BackendContext): ReadonlyMap<string, BuildServer> {
   const { buildServers = {} } = context.settings
   const servers = buildServerTypes.flatMap((type) => {

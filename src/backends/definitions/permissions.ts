@@ -16,7 +16,6 @@ import { refreshRoles } from './role-refresh.ts'
 
 type RolesByRight = Record<string, string[]>
 
-/** Whether a permission record restricts access. */
 export function isRestricted(record: JsonObject): boolean {
   return Object.keys(record['permissions'] as RolesByRight).length > 0
 }

@@ -75,7 +75,6 @@ async function readEntry(entry: unknown): Promise<[Judged<PipelineBody>]> {
   }
 }
 
-/** Judges the entries of one batch, in order. */
 function createJudge(
   definitions: Definitions,
   { checkSaver, ...options }: BatchOptions,

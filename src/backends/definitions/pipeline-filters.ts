@@ -20,7 +20,6 @@ export function isEnabled(pipeline: JsonObject): boolean {
   return !isTrue(pipeline['disabled'])
 }
 
-/** Whether a filter asks for anything at all. */
 export function isFiltering(filter: TriggerFilter): boolean {
   return Object.values(filter).some((wanted) => wanted !== undefined)
 }

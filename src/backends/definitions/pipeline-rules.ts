@@ -107,7 +107,6 @@ export function checkPlace(definitions: Definitions, store: DocumentStore, pipel
 interface SaveOptions {
   /** Whether a save is refused that is based on an older version than the stored one. */
   readonly staleCheck: boolean
-  /** Who saves. */
   readonly user: string
 }
 
@@ -119,8 +118,9 @@ interface SaveOptions {
 export function checkPipeline(definitions: Definitions, sent: PipelineBody, { staleCheck, user }: SaveOptions): JsonObject {
   checkPlace(definitions, definitions.pipelines, sent)
   const body = withStoredSecrets(definitions.pipelines, sent)
-  const absent = missingTemplate(definitions, body)
-  if (absent !== undefined) throw refusal(`The pipeline uses the template "${absent}", which does not exist.`)
+  const template = templateOf(body)
+  if (template !== undefined && !definitions.templates.has(foldName(template)))
+    throw refusal(`The pipeline uses the template "${template}", which does not exist.`)
   if (staleCheck) checkFresh(definitions.pipelines, body, user)
   const cycle = describeStageCycle(body.stages ?? [])
   if (cycle !== undefined) throw refusal(cycle, [cycle])
@@ -253,10 +253,4 @@ function formatMoment(ms: number): string {
   if (Number.isNaN(moment.getTime())) return 'an unknown time'
   const [day, time = ''] = moment.toISOString().split('T')
   return `${day} at ${time.slice(0, 8)} UTC`
-}
-
-/** The template that a pipeline refers to although the store does not have it. */
-function missingTemplate({ templates }: Definitions, pipeline: JsonObject): string | undefined {
-  const id = templateOf(pipeline)
-  return id === undefined || templates.has(foldName(id)) ? undefined : id
 }

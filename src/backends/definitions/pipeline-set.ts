@@ -7,7 +7,6 @@ import { checkWriter } from './authorization.ts'
 import type { Definitions } from './collections.ts'
 import { move, reorder } from './pipeline-order.ts'
 import { missingDefinition, sendHistory } from './requests.ts'
-import { removeManagedAccount } from './service-accounts.ts'
 
 export function pipelineSetRoutes(app: FastifyInstance, definitions: Definitions, name: 'pipelines' | 'strategies'): void {
   const store = definitions[name]
@@ -25,9 +24,11 @@ export function pipelineSetRoutes(app: FastifyInstance, definitions: Definitions
 }
 
 /** Belongs into the caller's transaction. */
-export function removePipeline(definitions: Definitions, store: DocumentStore, pipeline: JsonObject): void {
-  store.remove(foldName(String(pipeline['id'])))
-  removeManagedAccount(definitions, String(pipeline['id']))
+export function removePipeline({ serviceAccounts }: Definitions, store: DocumentStore, pipeline: JsonObject): void {
+  const id = String(pipeline['id'])
+  store.remove(foldName(id))
+  // The account that was made for this pipeline, if there is one.
+  serviceAccounts.remove(foldName(`${id}@managed-service-account`))
 }
 
 /** The pipeline or strategy that a path names by application and name. @throws {BackendError} 404 */

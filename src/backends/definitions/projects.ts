@@ -89,7 +89,6 @@ function projectWrites(app: FastifyInstance, definitions: Definitions): void {
   })
 }
 
-/** Writes the project under `id`. */
 function save(definitions: Definitions, body: Project, id: string, user: string): JsonObject {
   const { projects } = definitions
   const key = foldName(id)

@@ -6,11 +6,10 @@ export function compare(a: number | string, b: number | string): number {
 
 /** Keeps what has a closeness, the closest first; equally close ones stay in their order. */
 export function rankByCloseness<T>(found: readonly T[], closeness: (one: T) => number | undefined): T[] {
-  const ranked: { one: T; score: number }[] = []
-  for (const one of found) {
+  const ranked = found.flatMap((one) => {
     const score = closeness(one)
-    if (score !== undefined) ranked.push({ one, score })
-  }
+    return score === undefined ? [] : [{ one, score }]
+  })
   return ranked.sort((a, b) => b.score - a.score).map(({ one }) => one)
 }
 

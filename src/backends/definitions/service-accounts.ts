@@ -43,11 +43,6 @@ export function serviceAccountRoutes(app: FastifyInstance, definitions: Definiti
   })
 }
 
-/** Removes the account that was made for one pipeline, if there is one. Belongs into the caller's transaction. */
-export function removeManagedAccount({ serviceAccounts }: Definitions, pipelineId: string): void {
-  serviceAccounts.remove(foldName(`${pipelineId}@managed-service-account`))
-}
-
 /** Writes the configured accounts into the store; the configuration wins over what is stored. */
 export function saveConfiguredAccounts(definitions: Definitions): void {
   const { serviceAccounts, context } = definitions

@@ -65,7 +65,6 @@ async function loadDependents({ options }: EngineParts, parent: Execution, word:
   return options.pipelines.complete(objectsOf(answer.body))
 }
 
-/** A pipeline that one of its triggers starts. */
 interface Dependent {
   readonly parent: Execution
   readonly definition: JsonObject

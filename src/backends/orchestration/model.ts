@@ -110,7 +110,6 @@ export interface ExecutionPlace {
   readonly stage?: Stage
 }
 
-/** A stage within its execution. */
 export interface StagePlace extends ExecutionPlace {
   readonly stage: Stage
 }

@@ -1,7 +1,7 @@
 /** Context of a step: the present state, calls as the right user, and other executions. */
-import { isObject } from '../../json/values.ts'
+import { objectOf, textOf, textsOf } from '../../json/values.ts'
 import type { ServiceAnswer } from '../backend.ts'
-import { type Access, type ApplicationRight, describeMissing } from '../rights/access.ts'
+import { type ApplicationRight, describeMissing } from '../rights/access.ts'
 import type { EngineParts } from './engine-parts.ts'
 import { createExpressionMeter } from './expressions/evaluator.ts'
 import { evaluateForStage } from './expressions/stage-evaluation.ts'
@@ -55,12 +55,9 @@ async function requireRight(
   authorization: ApplicationRight,
   application: string,
 ): Promise<void> {
-  let access: Access
-  try {
-    access = await options.accessOf(user)
-  } catch (error) {
+  const access = await options.accessOf(user).catch((error: unknown) => {
     throw new RetryableError([(error as Error).message])
-  }
+  })
   if (!access.mayOnApplication(application, authorization)) {
     throw new StageError([describeMissing(access, authorization, application)], { status: 403, kind: 'PERMISSION' })
   }
@@ -92,7 +89,7 @@ function refused(
 }
 
 function answerTexts({ body }: ServiceAnswer): string[] {
-  if (!isObject(body)) return []
-  if (Array.isArray(body['errors']) && body['errors'].length > 0) return body['errors'].map(String)
-  return typeof body['message'] === 'string' && body['message'] !== '' ? [body['message']] : []
+  const { errors, message } = objectOf(body)
+  if (Array.isArray(errors) && errors.length > 0) return errors.map(String)
+  return textsOf([textOf(message)])
 }

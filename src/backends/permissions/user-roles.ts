@@ -61,7 +61,6 @@ export class UserRoles {
     return row === undefined ? undefined : this.#toRoles(row)
   }
 
-  /** Every known user, by name. */
   everyUser(): Map<string, Role[]> {
     return new Map(this.#sql.all`SELECT * FROM permissions_users`.map((row) => [String(row['name']), this.#toRoles(row)]))
   }

@@ -27,6 +27,9 @@ const mostTemplates = 200
 /** A definition store that is a service of its own does not list what inherits triggers; all pipelines are read this often. */
 const readAllEveryMs = 30_000
 
+/** Templates that are being read, by their paths. */
+type Templates = Map<string, Promise<JsonObject | undefined>>
+
 interface Lists {
   triggers: JsonObject[]
   expectedArtifacts: JsonObject[]
@@ -54,7 +57,7 @@ export class EffectivePipelines {
   async complete(listed: readonly JsonObject[]): Promise<EffectivePipeline[]> {
     const known = new Set(listed.map(({ id }) => id))
     const further = (await this.#unlistedInstances()).filter(({ id }) => !known.has(id))
-    const templates = new Map<string, Promise<JsonObject | undefined>>()
+    const templates: Templates = new Map()
     const effective: EffectivePipeline[] = []
     for (const definition of [...listed, ...further]) effective.push(await this.#toEffective(definition, templates))
     return effective
@@ -76,10 +79,7 @@ export class EffectivePipelines {
     return this.#instances
   }
 
-  async #toEffective(
-    definition: JsonObject,
-    templates: Map<string, Promise<JsonObject | undefined>>,
-  ): Promise<EffectivePipeline> {
+  async #toEffective(definition: JsonObject, templates: Templates): Promise<EffectivePipeline> {
     const own = listsOf(definition)
     if (!isTemplateInstance(definition)) return { definition, ...own }
     const template = await this.#template(definition, templates)
@@ -91,10 +91,7 @@ export class EffectivePipelines {
   }
 
   /** On behalf of the service itself: who may start the pipeline is judged by its triggers. */
-  async #template(
-    definition: JsonObject,
-    templates: Map<string, Promise<JsonObject | undefined>>,
-  ): Promise<JsonObject | undefined> {
+  async #template(definition: JsonObject, templates: Templates): Promise<JsonObject | undefined> {
     const stored = storedTemplate(referenceOf(definition))
     if (stored === undefined) return this.#unresolved(definition, 'it refers to no template of the definition store')
     const loading = templates.get(stored.path) ?? this.#load(definition, stored.path)

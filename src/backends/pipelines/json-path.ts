@@ -1,5 +1,5 @@
 /** Subset of JSON path for payload constraints: `$.a['b'][0].c`, `[*]`, `.*` and `..name`, without filters. */
-import { fieldOf, isObject } from '../../json/values.ts'
+import { fieldOf, objectOf } from '../../json/values.ts'
 
 type Step =
   | { kind: 'name'; name: string }
@@ -61,14 +61,9 @@ function follow(value: unknown, step: Step, spend: (steps: number) => void): unk
 }
 
 function countedChildrenOf(value: unknown, spend: (steps: number) => void): unknown[] {
-  const children = childrenOf(value)
+  const children = Array.isArray(value) ? value : Object.values(objectOf(value))
   spend(children.length)
   return children
-}
-
-function childrenOf(value: unknown): unknown[] {
-  if (Array.isArray(value)) return value
-  return isObject(value) ? Object.values(value) : []
 }
 
 function present(value: unknown): unknown[] {

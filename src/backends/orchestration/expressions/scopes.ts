@@ -94,8 +94,7 @@ const functionsWithoutPlace: Scope['functions'] = new Map(
 function parametersOf({ execution, stage }: ExecutionPlace): JsonObject {
   const { parameters } = execution.trigger
   if (Object.keys(parameters).length > 0) return parameters
-  const own = stage?.context['parameters']
-  return objectOf(own)
+  return objectOf(stage?.context['parameters'])
 }
 
 /** The first of several entries whose branch is not a main one. */

@@ -124,7 +124,6 @@ export function toExpressionText(value: unknown, meter: Meter): string {
   return plainText(value)
 }
 
-/** The text of a value without members. */
 function plainText(value: unknown): string {
   if (value instanceof JavaObject) return value.toText()
   if (value instanceof JavaClassReference) return `class ${value.class.name}`

@@ -2,7 +2,7 @@
  * Ends of tasks, stages and executions: when they are over, and with which result.
  * @see docs/contracts/orchestration.md#execution-states, #stage-states
  */
-import { isObject, isTrue } from '../../../json/values.ts'
+import { fieldOf, isTrue, objectOf, textsOf } from '../../../json/values.ts'
 import { type Execution, isTopLevel, type Stage, type StagePlace } from '../model.ts'
 import { stageTypeOf } from '../stages/stage-type.ts'
 import { isActive, isComplete, isFine, isHalt, type Status } from '../statuses.ts'
@@ -65,11 +65,8 @@ function keepErrors(stage: Stage): void {
 }
 
 function failedExpressions(stage: Stage): string[] {
-  const summary = stage.context['expressionEvaluationSummary']
-  if (!isObject(summary)) return []
-  return Object.values(summary)
-    .flat()
-    .flatMap((entry) => (isObject(entry) && typeof entry['description'] === 'string' ? [entry['description']] : []))
+  const entries = Object.values(objectOf(stage.context['expressionEvaluationSummary'])).flat()
+  return textsOf(entries.map((entry) => fieldOf(entry, 'description')))
 }
 
 /** Ends an active stage and its tasks as CANCELED; its type undoes afterwards what it started elsewhere. */

@@ -3,7 +3,7 @@
  *
  * @see docs/contracts/orchestration.md#failure-options
  */
-import { isObject, isTrue, type JsonObject, objectOf } from '../../../json/values.ts'
+import { fieldOf, isTrue, type JsonObject, objectOf } from '../../../json/values.ts'
 import { isFalse, type Stage } from '../model.ts'
 import type { Status } from '../statuses.ts'
 
@@ -56,10 +56,8 @@ export function appendErrors(stage: Stage, texts: readonly string[]): void {
   stage.context['exception'] = { ...record, details: { ...details, errors: [...errors, ...added] } }
 }
 
-/** The texts of an error record. */
 export function errorTexts(record: unknown): string[] {
-  if (!isObject(record) || !isObject(record['details'])) return []
-  const { errors, error } = record['details']
+  const { errors, error } = objectOf(fieldOf(record, 'details'))
   if (Array.isArray(errors) && errors.length > 0) return errors.map(String)
   return typeof error === 'string' ? [error] : []
 }

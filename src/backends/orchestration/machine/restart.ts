@@ -2,7 +2,7 @@
  * Restart of a stage and of everything downstream of it.
  * @see docs/contracts/orchestration.md#operations-on-a-run
  */
-import { isObject, type JsonObject } from '../../../json/values.ts'
+import { type JsonObject, listOf, objectsOf } from '../../../json/values.ts'
 import { type Execution, isTopLevel, type Stage } from '../model.ts'
 import { stageTypeOf, typeNameOf } from '../stages/stage-type.ts'
 import { isComplete } from '../statuses.ts'
@@ -34,7 +34,7 @@ const outcomeKeys = [
 ]
 
 function resetStage(stage: Stage, turn: Turn): void {
-  const attempts = Array.isArray(stage.context['previousAttempts']) ? stage.context['previousAttempts'] : []
+  const attempts = listOf(stage.context['previousAttempts'])
   const { startTime, endTime, status } = stage
   const previousAttempts =
     startTime === undefined ? attempts : [...attempts, { startTime, endTime: endTime ?? turn.now, status }].slice(-maxAttempts)
@@ -70,9 +70,8 @@ export function resume(execution: Execution, turn: Turn): void {
  * @see docs/contracts/orchestration.md#stage-operations
  */
 export function replacePreconditions(execution: Execution, definition: JsonObject): void {
-  const stages = Array.isArray(definition['stages']) ? definition['stages'] : []
-  for (const wanted of stages) {
-    if (!isObject(wanted) || typeNameOf({ type: String(wanted['type']), context: wanted }) !== 'checkPreconditions') continue
+  for (const wanted of objectsOf(definition['stages'])) {
+    if (typeNameOf({ type: String(wanted['type']), context: wanted }) !== 'checkPreconditions') continue
     const stage = graphOf(execution).withRef(String(wanted['refId'])).find(isTopLevel)
     if (stage !== undefined && typeNameOf(stage) === 'checkPreconditions') {
       stage.context = { ...stage.context, preconditions: wanted['preconditions'] }

@@ -125,7 +125,6 @@ function statusFor(stage: Stage, status: Status): Status {
   return status === 'CANCELED' ? failureStatus(stage, 'CANCELED') : status
 }
 
-/** Records that a task threw. */
 export function applyFailure(run: StepRun, error: unknown): void {
   const { execution, stage, task, turn } = run
   if (error instanceof RetryableError) {

@@ -46,13 +46,11 @@ export interface LifeCycleEvent extends ExecutionPlace {
   readonly task?: Task
 }
 
-/** A stage that is moved on in a turn. */
 export interface StageRun extends StagePlace, ExpressionPlace {
   readonly stage: Stage
   readonly turn: Turn
 }
 
-/** A task that is moved on in a turn. */
 export interface TaskRun extends StageRun {
   readonly task: Task
 }

@@ -4,11 +4,7 @@ import { BackendError } from '../../backend.ts'
 import type { Engine } from '../engine.ts'
 import { forceCancel } from '../machine/operations.ts'
 
-interface ForceCancelQuery {
-  executionId?: string
-  executionType?: string
-  canceledBy?: string
-}
+type ForceCancelQuery = Partial<Record<'executionId' | 'executionType' | 'canceledBy', string>>
 
 export function adminRoutes(app: FastifyInstance, engine: Engine): void {
   app.put<{ Querystring: ForceCancelQuery }>('/admin/forceCancelExecution', (request, reply) => {

@@ -9,11 +9,7 @@ import { BackendError } from '../../backend.ts'
 import { type ExecutionChanges, type ExecutionVersion, summaryOf } from '../changes.ts'
 import type { Engine } from '../engine.ts'
 
-interface ChangesQuery {
-  id?: string
-  application?: string
-  since?: string
-}
+type ChangesQuery = Partial<Record<'id' | 'application' | 'since', string>>
 
 const lineType = 'application/x-ndjson'
 /** A gateway that reads more slowly than this much behind begins again. */

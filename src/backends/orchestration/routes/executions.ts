@@ -5,6 +5,7 @@
 import { hostname } from 'node:os'
 import type { FastifyInstance } from 'fastify'
 import { BackendError, userOf } from '../../backend.ts'
+import { pathValue } from '../../requests/request-values.ts'
 import type { Engine } from '../engine.ts'
 import { executionView } from '../execution-view.ts'
 import { failedLeaves } from '../failed-stages.ts'
@@ -14,39 +15,31 @@ import { sendRecord, wholeNumber } from './answers.ts'
 import { toExecutionLog } from './execution-log.ts'
 import { recordRoutes } from './records.ts'
 
-interface ExecutionPath {
-  Params: { id: string }
-}
-
-interface FailedStagesQuery {
-  executionId?: string
-  deckOrigin?: string
-  limit?: string
-}
+type FailedStagesQuery = Partial<Record<'executionId' | 'deckOrigin' | 'limit', string>>
 
 export function executionRoutes(app: FastifyInstance, engine: Engine): void {
   const { store } = engine.options
 
   recordRoutes(app, engine, { path: '/pipelines/:id', type: 'PIPELINE', word: 'execution', view: executionView })
 
-  app.get<ExecutionPath>('/pipelines/:id/logs', (request, reply) =>
-    sendRecord(reply, toExecutionLog(maskExecution(engine.read(request.params.id, 'PIPELINE')))),
+  app.get('/pipelines/:id/logs', (request, reply) =>
+    sendRecord(reply, toExecutionLog(maskExecution(engine.read(pathValue(request, 'id'), 'PIPELINE')))),
   )
 
-  app.put<ExecutionPath>('/pipelines/:id/pause', (request, reply) => {
-    const user = userOf(request)
-    engine.transact((unit) => pauseExecution(unit.require(request.params.id, 'PIPELINE'), user, unit.turn, engine.isInFlight))
+  app.put('/pipelines/:id/pause', (request, reply) => {
+    const [id, user] = [pathValue(request, 'id'), userOf(request)]
+    engine.transact((unit) => pauseExecution(unit.require(id, 'PIPELINE'), user, unit.turn, engine.isInFlight))
     return reply.code(202).send()
   })
 
-  app.put<ExecutionPath>('/pipelines/:id/resume', (request, reply) => {
-    const user = userOf(request)
-    engine.transact((unit) => resumeExecution(unit.require(request.params.id, 'PIPELINE'), user, unit.turn))
+  app.put('/pipelines/:id/resume', (request, reply) => {
+    const [id, user] = [pathValue(request, 'id'), userOf(request)]
+    engine.transact((unit) => resumeExecution(unit.require(id, 'PIPELINE'), user, unit.turn))
     return reply.code(202).send()
   })
 
-  app.get<{ Params: { correlationId: string } }>('/executions/correlated/:correlationId', (request) =>
-    store.correlated(request.params.correlationId).map(({ id }) => id),
+  app.get('/executions/correlated/:correlationId', (request) =>
+    store.correlated(pathValue(request, 'correlationId')).map(({ id }) => id),
   )
 
   app.get('/executions/activeByInstance', () => ({

@@ -176,7 +176,6 @@ function projectConfigIds(project: unknown): string[] {
 /** Rows that are looked at before others have their turn; the trigger of each may hold a whole execution. */
 const pageSize = 8
 
-/** Ids of what a search finds. */
 async function search(engine: Engine, application: string, query: SearchQuery): Promise<string[]> {
   const { from, to, startIndex, size } = boundsOf(query)
   const types = textList(query.triggerTypes)

@@ -44,10 +44,12 @@ async function loadTemplate(source: unknown, headers: Record<string, string>, { 
   const { name, path } = stored
   const { status, body } = await call('front50', { method: 'GET', path, headers })
   if (status === 200 && isObject(body)) return body
-  const reason = isObject(body) && typeof body['message'] === 'string' ? ` ${body['message']}` : ''
   if (status === 404) throw new BackendError(400, `There is no pipeline template "${name}".`)
   if (status < 500)
-    throw new BackendError(status < 400 ? 502 : status, `The pipeline template "${name}" cannot be read.${reason}`)
+    throw new BackendError(
+      status < 400 ? 502 : status,
+      `The pipeline template "${name}" cannot be read. ${fieldOf(body, 'message') ?? ''}`.trimEnd(),
+    )
   throw new BackendError(502, `The pipeline template "${name}" cannot be read: the definition store answered ${status}.`)
 }
 

@@ -1,6 +1,6 @@
 /** `manualJudgment`: waits until a user continues or stops the run. */
 import { pathTo } from '../../../http/encode-path.ts'
-import type { JsonObject } from '../../../json/values.ts'
+import { fieldOf, type JsonObject, listOf, objectOf } from '../../../json/values.ts'
 import type { ServiceAnswer } from '../../backend.ts'
 import type { StageType, TaskContext, TaskResult } from './stage-type.ts'
 
@@ -64,9 +64,7 @@ export async function mayJudge(
 ): Promise<boolean> {
   const wanted = requiredRoles(settings)
   if (wanted.length === 0) return true
-  const { body } = await ask(pathTo`/authorize/${user}`)
-  const permission = (body ?? {}) as { admin?: unknown; roles?: unknown }
-  if (permission.admin === true) return true
-  const roles = Array.isArray(permission.roles) ? permission.roles : []
-  return roles.some((role) => wanted.includes(String((role as { name?: unknown })?.name ?? role).toLowerCase()))
+  const { admin, roles } = objectOf((await ask(pathTo`/authorize/${user}`)).body)
+  if (admin === true) return true
+  return listOf(roles).some((role) => wanted.includes(String(fieldOf(role, 'name') ?? role).toLowerCase()))
 }

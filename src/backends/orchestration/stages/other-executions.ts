@@ -8,7 +8,6 @@ import type { StageType, TaskContext, TaskResult } from './stage-type.ts'
 
 const hourMs = 3600 * 1000
 
-/** Waits for the end of one execution. */
 export const dependsOnExecutionStage: StageType = {
   type: 'dependsOnExecution',
   steps: [{ name: 'dependsOnExecution', execute: dependOn, pollMs: 10_000, timeoutMs: 2 * hourMs, timeoutFollowsStage: true }],

@@ -10,7 +10,6 @@ import { job, type StageType, type TaskContext, type TaskResult } from './stage-
 
 const halfMinuteMs = 30_000
 
-/** Stores one pipeline, or several at once. */
 const savePipelineStage: StageType = {
   type: 'savePipeline',
   steps: [
@@ -81,7 +80,6 @@ function waitForPipelineSave(): TaskResult {
   return { status: 'SUCCEEDED' }
 }
 
-/** Replaces a stored pipeline. */
 const updatePipelineStage: StageType = {
   ...job('updatePipeline', updatePipeline, { timeoutMs: halfMinuteMs }),
   unevaluatedKeys: () => ['pipeline'],
@@ -97,7 +95,6 @@ async function updatePipeline(context: TaskContext): Promise<TaskResult> {
   return succeeded('updatepipeline', pipeline)
 }
 
-/** Removes a stored pipeline by application and name. */
 const deletePipelineStage: StageType = {
   ...job('deletePipeline', deletePipeline, { timeoutMs: halfMinuteMs }),
   unevaluatedKeys: () => ['pipeline'],

@@ -1,6 +1,6 @@
 /** Stage types that the engine cannot run, and their error messages. */
 
-import type { JsonObject } from '../../../json/values.ts'
+import { type JsonObject, textOf } from '../../../json/values.ts'
 import { nearestFirst, shorten } from '../../../names/edit-distance.ts'
 import { withProvider } from '../submission/references.ts'
 import { type StageTypes, typeNameOf, withoutProvider } from './stage-type.ts'
@@ -51,9 +51,11 @@ export function describeMissingType(name: string, types: StageTypes): string {
  */
 export function describeUnknownTypes(stages: readonly JsonObject[], types: StageTypes): string | undefined {
   const unknown = stages.flatMap((stage, index): { place: string; name: string }[] => {
-    const place = typeof stage['name'] === 'string' && stage['name'] !== '' ? quote(stage['name']) : String(index + 1)
+    const title = textOf(stage['name'])
+    const place = title === undefined ? String(index + 1) : quote(title)
     const name = typeNameIn(stage)
-    const isKnown = name === '' || isExpression(name) || types.has(name) || spinnakerTypes.has(withoutProvider(name))
+    // A type that is an expression is known once it is evaluated.
+    const isKnown = name === '' || name.includes('${') || types.has(name) || spinnakerTypes.has(withoutProvider(name))
     return isKnown ? [] : [{ place, name }]
   })
   const [first] = unknown
@@ -77,11 +79,6 @@ export function typesRunElsewhere(stages: readonly JsonObject[], types: StageTyp
 function typeNameIn(stage: JsonObject): string {
   const type = typeof stage['type'] === 'string' ? stage['type'] : ''
   return typeNameOf({ type: type === '' ? type : withProvider(type, stage['providerType']), context: stage })
-}
-
-/** A type that is an expression is known once it is evaluated. */
-function isExpression(name: string): boolean {
-  return name.includes('${')
 }
 
 function listTypes(types: StageTypes, wanted: string): string {

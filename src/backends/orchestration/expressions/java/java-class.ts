@@ -29,7 +29,6 @@ export interface JavaClass<T = never> {
   readonly compare?: (one: T, other: T) => number
 }
 
-/** An object of one of the classes. */
 export class JavaObject<T = unknown> {
   readonly class: JavaClass<T>
   readonly value: T

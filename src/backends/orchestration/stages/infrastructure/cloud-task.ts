@@ -1,6 +1,6 @@
 /** Steps that submit operations to the infrastructure service and follow them (docs/contracts/infrastructure.md#operations). */
 import { formatQuery, pathTo } from '../../../../http/encode-path.ts'
-import { fieldOf, isObject, isTrue, type JsonObject, objectOf, objectsOf, textOf, textsOf } from '../../../../json/values.ts'
+import { definedOf, fieldOf, isTrue, type JsonObject, objectOf, objectsOf, textOf, textsOf } from '../../../../json/values.ts'
 import { failureRecord, StageError } from '../../machine/failure.ts'
 import type { Step, Submission, TaskContext, TaskResult } from '../stage-type.ts'
 import { stageAccountOf, stageProviderOf } from './cloud-context.ts'
@@ -102,7 +102,7 @@ export function monitorStep(name = 'monitorTask', { expectsResult = false, read 
   }
 }
 
-export interface MonitorOptions {
+interface MonitorOptions {
   readonly expectsResult?: boolean
   /** What the results add to context and outputs. */
   readonly read?: (results: readonly JsonObject[], context: TaskContext) => JsonObject
@@ -116,13 +116,16 @@ function toleratedAbsence(context: TaskContext, id: string): TaskResult {
 
 function withTask(tasks: unknown, { id, status, history, resultObjects, outputs }: JsonObject): JsonObject[] {
   const others = objectsOf(tasks).filter((task) => task['id'] !== id)
-  const exception = objectsOf(resultObjects).find(({ type }) => type === 'EXCEPTION')
-  return [...others, { id, status, history, resultObjects, outputs, ...(exception !== undefined && { exception }) }]
+  return [...others, { id, status, history, resultObjects, outputs, ...definedOf({ exception: exceptionIn(resultObjects) }) }]
+}
+
+function exceptionIn(results: unknown): JsonObject | undefined {
+  return objectsOf(results).find(({ type }) => type === 'EXCEPTION')
 }
 
 /** The error record of the stage: the message of the exception, else the last line of the history. */
 function failureOf(task: JsonObject): JsonObject {
-  const exception = objectsOf(task['resultObjects']).find(({ type }) => type === 'EXCEPTION')
+  const exception = exceptionIn(task['resultObjects'])
   const details = textsOf(exception?.['details'])
   const lastLine = textOf(fieldOf(task['status'], 'status')) ?? textOf(objectsOf(task['history']).at(-1)?.['status'])
   const message = textOf(exception?.['message']) ?? lastLine ?? 'The operation failed and says no reason.'
@@ -178,10 +181,8 @@ export function serverGroupNamesByRegion(results: readonly JsonObject[]): Record
       const [region = '', name = ''] = pair.split(':')
       if (name !== '') add(region, name)
     }
-    if (isObject(result['serverGroupNameByRegion'])) {
-      for (const [region, name] of Object.entries(result['serverGroupNameByRegion']))
-        if (typeof name === 'string') add(region, name)
-    }
+    for (const [region, name] of Object.entries(objectOf(result['serverGroupNameByRegion'])))
+      if (typeof name === 'string') add(region, name)
   }
   return groups
 }

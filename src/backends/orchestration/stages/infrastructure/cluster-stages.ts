@@ -121,7 +121,9 @@ async function chooseTargets(context: TaskContext, choose: Choice): Promise<Serv
   }
   return regions.flatMap((region) => {
     const here = inPlace(groups, region)
-    const candidates = withoutProtected(here, namesInDeployment(context, region))
+    // Server groups that the enclosing deployment has created.
+    const created = textsOf(objectOf(context.read('deploy.server.groups'))[region])
+    const candidates = withoutProtected(here, created)
     return choose(settings, { groups: candidates, kept: here.length - candidates.length }).map((group) => ({
       provider,
       account,
@@ -131,16 +133,10 @@ async function chooseTargets(context: TaskContext, choose: Choice): Promise<Serv
   })
 }
 
-/** Server groups that the enclosing deployment has created. */
-function namesInDeployment(context: TaskContext, region: string): string[] {
-  return textsOf(objectOf(context.read('deploy.server.groups'))[region])
-}
-
 /** Neither what the enclosing deployment has created nor anything newer is touched. */
 function withoutProtected(groups: readonly CloudServerGroup[], created: readonly string[]): CloudServerGroup[] {
-  const times = groups.filter(({ name }) => created.includes(name)).map(({ createdTime }) => createdTime)
-  const oldest = Math.min(...times)
-  return groups.filter(({ name, createdTime }) => !created.includes(name) && createdTime < (times.length > 0 ? oldest : Infinity))
+  const oldest = Math.min(...groups.filter(({ name }) => created.includes(name)).map(({ createdTime }) => createdTime))
+  return groups.filter(({ name, createdTime }) => !created.includes(name) && createdTime < oldest)
 }
 
 function isActive({ isDisabled, instances }: CloudServerGroup): boolean {

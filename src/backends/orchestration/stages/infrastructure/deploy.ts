@@ -118,7 +118,6 @@ function strategyParent({ trigger }: Execution): JsonObject | undefined {
   return parent === undefined ? undefined : withoutNotes(objectOf(parent['context']))
 }
 
-/** The server groups that the stage has created. */
 function created({ stage }: TaskContext): ServerGroupTarget[] {
   const place = { provider: stageProviderOf(stage.context), account: requireAccount(stage.context) }
   const groups = objectOf(stage.context['deploy.server.groups'])

@@ -70,7 +70,6 @@ function readJobs(results: readonly JsonObject[]): JsonObject {
   return { 'deploy.jobs': jobs }
 }
 
-/** The job that the stage has started. */
 function jobOf({ stage, execution }: TaskContext): { name: string; path: string } | undefined {
   const [[location, names] = ['', []]] = Object.entries(objectOf(stage.context['deploy.jobs']))
   const [name] = textsOf(names)

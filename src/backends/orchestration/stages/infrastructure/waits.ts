@@ -169,9 +169,7 @@ async function visibleGroup(context: TaskContext, target: ServerGroupTarget): Pr
   return undefined
 }
 
-/** What a step waits for. */
 export interface Lack {
-  /** In words. */
   readonly missing: string
   readonly group?: CloudServerGroup
   /** What the step notes in the context of the stage. */
