@@ -2,8 +2,7 @@
 import type { FastifyBaseLogger } from 'fastify'
 import { BoundedMap } from '../caches/bounded-map.ts'
 import { createCache, type ExpiringCache } from '../caches/expiring-cache.ts'
-import { adviceFor } from '../redis/open-redis.ts'
-import { isWrongType, type Redis } from '../redis/redis.ts'
+import { adviceFor, isWrongType, type Redis } from '../redis/redis.ts'
 import { withTimeout } from './redis-timeout.ts'
 
 /** What is set there. Everything may be missing: the configuration counts then. */

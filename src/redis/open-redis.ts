@@ -2,169 +2,19 @@
 import type { FastifyBaseLogger } from 'fastify'
 import type { Redis as Client, Cluster, ClusterOptions, RedisOptions } from 'ioredis'
 import { backOffMs } from '../concurrency/back-off.ts'
-import { within } from '../concurrency/within.ts'
-import type { Redis, RedisObserver, RedisScript } from './redis.ts'
-import { describePlace, type RedisSettings } from './settings.ts'
+import { Redis, type RedisObserver } from './redis.ts'
+import type { RedisSettings } from './settings.ts'
 
 const reconnectPauses = { firstMs: 50, longestMs: 1000 }
-/** Idle connections get a ping, so that a dead one is found before a request waits for it. */
-const checkIntervalMs = 5000
-/** Keys per step of a scan. */
-const scanPortion = 500
-
 const unobserved: RedisObserver = { answered: () => {}, reconnected: () => {} }
 
 /** Returns at once: the first answer may come later. The client is loaded only here, since most gateways need none. */
 export async function openRedis(settings: RedisSettings, log: FastifyBaseLogger, observer = unobserved): Promise<Redis> {
   // A bundle offers nothing but the default of a CommonJS package.
   const { default: library } = await import('ioredis')
-  const connection = new RedisConnection(createClient(library, settings), settings, log, observer)
+  const connection = new Redis(createClient(library, settings), settings, log, observer)
   connection.start()
   return connection
-}
-
-class RedisConnection implements Redis {
-  readonly #client: Client | Cluster
-  readonly #settings: RedisSettings
-  readonly #log: FastifyBaseLogger
-  readonly #observer: RedisObserver
-  #reachable = false
-  #reached = false
-  /** On the monotonic clock. */
-  #unreachableSinceMs = performance.now()
-  #lastError: Error | undefined
-  /** What the log says of this interruption already. */
-  readonly #complaints = new Set<'refused' | 'unreachable'>()
-  #timer: NodeJS.Timeout | undefined
-
-  constructor(client: Client | Cluster, settings: RedisSettings, log: FastifyBaseLogger, observer: RedisObserver) {
-    this.#client = client
-    this.#settings = settings
-    this.#log = log
-    this.#observer = observer
-  }
-
-  start(): void {
-    const noteError = (error: Error) => {
-      this.#lastError = withoutArguments(error)
-      if (!this.#reachable) this.#markUnreachable()
-    }
-    this.#client.on('error', noteError)
-    this.#client.on('node error', noteError)
-    let connected = false
-    this.#client.on('ready', () => {
-      if (connected) this.#observer.reconnected()
-      connected = true
-      void this.#check()
-    })
-    this.#client.on('close', () => this.#markUnreachable())
-    this.#timer = setInterval(() => void this.#check(), checkIntervalMs).unref()
-  }
-
-  send(command: string, ...args: (string | number)[]): Promise<unknown> {
-    return this.#ask(command, () => this.#client.call(command, ...args))
-  }
-
-  async run({ source, sha1 }: RedisScript, key: string, ...args: (string | number)[]): Promise<unknown> {
-    try {
-      return await this.send('evalsha', sha1, 1, key, ...args)
-    } catch (error) {
-      if (!(error as Error).message.startsWith('NOSCRIPT')) throw error
-      return this.send('eval', source, 1, key, ...args)
-    }
-  }
-
-  async *scan(pattern: string): AsyncIterable<string[]> {
-    const nodes = 'nodes' in this.#client ? this.#client.nodes('master') : [this.#client]
-    for (const node of nodes) {
-      let cursor = '0'
-      do {
-        const answer = await this.#ask('scan', () => node.call('scan', cursor, 'MATCH', pattern, 'COUNT', scanPortion))
-        const [next, keys] = answer as [string, string[]]
-        cursor = String(next)
-        if (keys.length > 0) yield keys
-      } while (cursor !== '0')
-    }
-  }
-
-  isReachable(): boolean {
-    return this.#reachable
-  }
-
-  wasReached(): boolean {
-    return this.#reached
-  }
-
-  async close(): Promise<void> {
-    clearInterval(this.#timer)
-    this.#client.removeAllListeners('close')
-    this.#client.disconnect()
-  }
-
-  async #ask<T>(command: string, question: () => Promise<T>): Promise<T> {
-    const startedAtMs = performance.now()
-    let ok = false
-    try {
-      const answer = await this.#askNow(question)
-      ok = true
-      return answer
-    } catch (error) {
-      // How a server says that it wants the text of a script, once.
-      ok = (error as Error).message.startsWith('NOSCRIPT')
-      throw error
-    } finally {
-      this.#observer.answered({ command, ok, durationMs: performance.now() - startedAtMs })
-    }
-  }
-
-  /** During a short interruption a command waits for the next connection; during a long one it fails at once. */
-  async #askNow<T>(question: () => Promise<T>): Promise<T> {
-    const unreachableMs = this.#reachable ? 0 : performance.now() - this.#unreachableSinceMs
-    if (unreachableMs > this.#settings.timeoutMs && this.#client.status !== 'ready') {
-      throw new Error('Redis is not reachable', { cause: this.#lastError })
-    }
-    const answer = await withDeadline(question(), this.#settings.timeoutMs)
-    // Whichever command is answered first tells it, also where the connection breaks before the check is answered.
-    this.#markReachable()
-    return answer
-  }
-
-  async #check(): Promise<void> {
-    try {
-      await withDeadline(this.#client.call('ping'), this.#settings.timeoutMs)
-      this.#markReachable()
-    } catch (error) {
-      this.#markUnreachable(error as Error)
-    }
-  }
-
-  #markReachable(): void {
-    if (!this.#reachable) this.#log.info('Redis answers')
-    this.#reachable = true
-    this.#reached = true
-    this.#complaints.clear()
-  }
-
-  /**
-   * Said once per interruption, however often a new connection is tried. That the user is rejected is said also after the server
-   * was away: it has forgotten users that were not written to a file.
-   */
-  #markUnreachable(error = this.#lastError): void {
-    if (this.#reachable) this.#unreachableSinceMs = performance.now()
-    this.#reachable = false
-    if (error === undefined) return
-    const kind = refusal.test(error.message) ? 'refused' : 'unreachable'
-    if (this.#complaints.has(kind) || this.#complaints.has('refused')) return
-    this.#complaints.add(kind)
-    const advice = adviceFor(error, this.#reached ? undefined : this.#settings)
-    const forgotten = '; Redis forgets ACL users at its restart unless it has an aclfile (docs/guides/replicas.md)'
-    this.#log.error(
-      { err: error },
-      `Redis at ${describePlace(this.#settings)} ${kind === 'refused' ? 'rejects the user' : 'does not answer'}; sessions cannot be ` +
-        `read or written until ${kind === 'refused' ? 'it accepts the user' : 'it does'}${advice === undefined ? '' : `: ${advice}`}` +
-        `${kind === 'refused' && this.#reached ? forgotten : ''}`,
-    )
-  }
 }
 
 function createClient(library: Pick<typeof import('ioredis'), 'Redis' | 'Cluster'>, settings: RedisSettings): Client | Cluster {
@@ -226,47 +76,4 @@ function toClusterOptions({ retryStrategy: _, ...redisOptions }: RedisOptions, t
 
 function pauseBefore(attempt: number): number {
   return backOffMs(reconnectPauses, attempt)
-}
-
-async function withDeadline<T>(answer: Promise<T>, timeoutMs: number): Promise<T> {
-  try {
-    return await within(timeoutMs, answer, () => {
-      throw new Error(`Redis did not answer within ${timeoutMs} ms`)
-    })
-  } catch (error) {
-    throw withoutArguments(error as Error)
-  }
-}
-
-/** The client adds the command that failed: passwords and whole sessions, which must not reach a log. */
-function withoutArguments(error: Error & { command?: unknown; code?: unknown }): Error {
-  if (error.command === undefined) return error
-  return Object.assign(new Error(error.message), typeof error.code === 'string' && { code: error.code })
-}
-
-/** The server is there, and does not let Fairlead in. */
-const refusal = /^(?:WRONGPASS|NOAUTH|NOPERM|ERR invalid password)/
-
-/** What an operator can do about what a wrong configuration leads to. @param settings Given while no answer has ever come */
-export function adviceFor({ message }: Error, settings?: Pick<RedisSettings, 'tls'>): string | undefined {
-  if (/^WRONGPASS|^ERR invalid password/.test(message)) {
-    return 'check user and password; redis://:password@host names no ACL user'
-  }
-  if (/^NOAUTH/.test(message)) return 'it asks for a password, set redis.password'
-  if (/^NOPERM/.test(message)) return 'its ACL user lacks a right that docs/guides/replicas.md lists'
-  if (/^MOVED|CLUSTERDOWN/.test(message)) return 'it is a cluster, list its nodes in redis.cluster.nodes'
-  if (/certificate|self-signed|SSL|TLS/i.test(message)) return 'check redis.tls and whether the server speaks TLS'
-  if (/ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENOENT/.test(message)) {
-    return 'check the address in redis.connection and whether Redis runs there'
-  }
-  if (settings === undefined) return undefined
-  const { tls } = settings
-  // A server that expects TLS hangs up on plain text; one without waits for the end of what it takes for a command.
-  if (tls === undefined && /ECONNRESET|EPIPE|closed|did not answer/i.test(message)) {
-    return 'if the server expects TLS, write rediss:// or set redis.tls.enabled: true'
-  }
-  if (tls !== undefined && /ETIMEDOUT|did not answer/.test(message)) {
-    return 'if the server does not speak TLS, write redis:// and remove redis.tls'
-  }
-  return undefined
 }
