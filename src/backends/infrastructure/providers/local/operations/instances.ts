@@ -18,7 +18,7 @@ import {
   type Submission,
   textsField,
 } from './parts.ts'
-import { findGroup, nameOfTarget, onServerGroup, requireBalancers, target, targetResources } from './server-groups.ts'
+import { findGroup, findGroupOrNote, nameOfTarget, requireBalancers, target, targetResources } from './server-groups.ts'
 
 const ids = optional(z.array(z.string().trim().min(1, 'it must not be blank'))).transform((value) => value ?? [])
 const fields = { ...target, instanceIds: ids }
@@ -103,7 +103,7 @@ const terminateInstanceAndDecrementServerGroup = defineOperation({
   },
 })
 
-const detachInstances = onServerGroup({
+const detachInstances = defineOperation({
   fields: {
     ...fields,
     decrementDesiredCapacity: flagField,
@@ -112,8 +112,10 @@ const detachInstances = onServerGroup({
   },
   resources,
   check,
-  run: async (group, running) => {
+  run: async (running) => {
     const { fields, desired, run, change } = running
+    const group = findGroupOrNote(running)
+    if (group === undefined) return
     const chosen = desired.stayingInstances(group).filter(({ id }) => fields.instanceIds.includes(id))
     if (chosen.length === 0) return run.note('None of the instances is in the server group: nothing is to be done.')
     const rest = fields.decrementDesiredCapacity ? shrink(group, chosen.length, fields) : group

@@ -41,6 +41,16 @@ export function findGroup(submission: Submission<TargetFields>): LocalGroup | un
   return group?.isLeaving === true ? undefined : group
 }
 
+/** Undefined: it does not exist, which the history says. */
+export function findGroupOrNote(running: Running<TargetFields>): LocalGroup | undefined {
+  const group = findGroup(running)
+  if (group !== undefined) return group
+  const { account, region } = placeOf(running)
+  const name = nameOfTarget(running.fields) ?? ''
+  running.run.note(`The server group ${name} does not exist in ${account.name}/${region.name}: nothing is to be done.`)
+  return undefined
+}
+
 type GroupOperation<Fields extends z.ZodRawShape> = Omit<OperationBody<Fields & typeof target>, 'run'> & {
   /** The server group, unless it is about more. */
   readonly resources?: Concern
@@ -48,7 +58,7 @@ type GroupOperation<Fields extends z.ZodRawShape> = Omit<OperationBody<Fields & 
 }
 
 /** One that does not exist is noted, and nothing is done. */
-export function onServerGroup<Fields extends z.ZodRawShape>(source: GroupOperation<Fields>): LocalOperation {
+function onServerGroup<Fields extends z.ZodRawShape>(source: GroupOperation<Fields>): LocalOperation {
   return defineOperation<Fields & typeof target>({
     resources: targetResources,
     ...source,
@@ -59,11 +69,8 @@ export function onServerGroup<Fields extends z.ZodRawShape>(source: GroupOperati
     },
     run: (running) => {
       const fields = running.fields as TargetFields
-      const group = findGroup({ ...running, fields })
-      if (group !== undefined) return source.run(group, running)
-      const { account, region } = placeOf(running)
-      const name = nameOfTarget(fields)
-      running.run.note(`The server group ${name} does not exist in ${account.name}/${region.name}: nothing is to be done.`)
+      const group = findGroupOrNote({ ...running, fields })
+      return group && source.run(group, running)
     },
   })
 }
