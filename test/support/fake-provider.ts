@@ -104,7 +104,6 @@ export function openFakeProvider(operations: OperationTypes, app = 'shop'): Clou
         details: {},
       },
     ],
-    version: '1',
     operations,
     serverGroups: (application) => (application === undefined || application === app ? [serverGroup] : []),
     serverGroup: (one, region, name) => (isAt(one, region) && name === serverGroup.name ? serverGroup : undefined),

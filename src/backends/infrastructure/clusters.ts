@@ -15,6 +15,7 @@ import {
   providerOf,
   serverGroupsOf,
   Written,
+  writtenList,
 } from './route.ts'
 import { findTarget } from './targets.ts'
 import {
@@ -33,15 +34,13 @@ const cluster = '/applications/:application/clusters/:account/:cluster'
 const applications: Answer = async (request, infrastructure) => {
   const isRestricted = queryFlag(request, 'restricted') ?? true
   const access = isRestricted ? await accessOf(request, infrastructure) : undefined
-  return [...groupsByApplication(infrastructure)]
+  const shown = [...groupsByApplication(infrastructure)]
     .filter(([name]) => access?.mayOnApplication(name, 'READ') !== false)
     .sort(([one], [other]) => compareText(one, other))
-    .map(([name, groups]) => ({ name, attributes: { name }, clusterNames: clusterNamesByAccount(groups) }))
+  return writtenList(
+    shown.map(([name, groups]) => formatJson({ name, attributes: { name }, clusterNames: clusterNamesByAccount(groups) })),
+  )
 }
-
-/** For those who may read everything. */
-const applicationsVersion: InfrastructureRoute['version'] = (request, { providers }) =>
-  (queryFlag(request, 'restricted') ?? true) ? undefined : ['applications', ...providers.map(({ version }) => version)].join('-')
 
 export function groupsByApplication(infrastructure: Infrastructure): Map<string, ServerGroup[]> {
   const named = serverGroupsOf(infrastructure).filter(({ moniker }) => moniker.app !== null)
@@ -173,7 +172,7 @@ const target: Answer = (request, infrastructure) => {
 const reads = ['application', 'account'] as const
 
 export const clusterRoutes: InfrastructureRoute[] = [
-  { ...get('/applications', applications), version: applicationsVersion },
+  get('/applications', applications),
   get('/applications/:application', application, ['application']),
   get('/applications/:application/clusters', clusterNames, ['application']),
   get('/applications/:application/clusters/:account', clustersOfAccount, reads),

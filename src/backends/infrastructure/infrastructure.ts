@@ -90,15 +90,13 @@ function openInfrastructure(
 }
 
 async function answerRoute(
-  { reads = [], version, answer }: InfrastructureRoute,
+  { reads = [], answer }: InfrastructureRoute,
   { request, reply, infrastructure }: { request: FastifyRequest; reply: FastifyReply; infrastructure: Infrastructure },
 ): Promise<FastifyReply> {
   if (reads.length > 0) {
     const access = await accessOf(request, infrastructure)
     for (const kind of reads) checkReadable(access, pathValue(request, kind), kind)
   }
-  const known = version?.(request, infrastructure)
-  if (known !== undefined && isUnchanged(request, reply, known)) return reply
   const body = await answer(request, infrastructure)
   if (isSlices(body)) return sendSlices(reply, body)
   if (!(body instanceof Written)) return reply.send(body)

@@ -10,8 +10,6 @@ export interface CloudProvider {
   /** The value of `cloudProvider`. */
   readonly id: string
   readonly accounts: readonly Account[]
-  /** Another text whenever its server groups may be others, apart from their instances; also after each start. */
-  readonly version: string
   /** By the names that clients send. */
   readonly operations: OperationTypes
   /** Those of one application, without regard to case, or all. */

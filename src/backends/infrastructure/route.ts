@@ -26,8 +26,6 @@ export interface InfrastructureRoute {
   path: string
   /** Path values that name what the caller must be allowed to read: checked before anything else. */
   reads?: readonly ('application' | 'account')[] | undefined
-  /** Version of the answer, where one is known without it. */
-  version?: (request: FastifyRequest, infrastructure: Infrastructure) => string | undefined
   answer: Answer
 }
 

@@ -42,7 +42,6 @@ function openShelf(account: string): CloudProvider {
     accounts: [
       { name: account, provider: 'shelf', accountId: null, environment: 'test', accountType: 'test', permissions: {}, details: {} },
     ],
-    version: '1',
     operations: {},
     serverGroups: (application) => (application === undefined || application.toLowerCase() === 'shop' ? [box] : []),
     serverGroup: (_account, _region, name) => (name === box.name ? box : undefined),

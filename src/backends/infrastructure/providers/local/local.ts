@@ -1,5 +1,4 @@
 /** The provider `local`: server groups are processes of this machine, load balancers its listeners. */
-import { randomUUID } from 'node:crypto'
 import { realpathSync } from 'node:fs'
 import { dirname, join, relative, sep } from 'node:path'
 import type { FastifyInstance } from 'fastify'
@@ -49,7 +48,6 @@ export class LocalProvider implements CloudProvider {
   readonly #agent: AgentClient
   readonly dataDir: string
   readonly #readings: Readings
-  readonly #epoch = randomUUID().slice(0, 8)
 
   /** @param openAgent Opens the client of the agent for a data directory */
   constructor(context: BackendContext, settings: LocalSettings, openAgent: (dataDir: string) => AgentClient) {
@@ -74,10 +72,6 @@ export class LocalProvider implements CloudProvider {
     this.operations = openOperations(this.parts)
     this.images = createImageReads(images, settings)
     this.builders = new Builders(agent, dataDir, this.parts)
-  }
-
-  get version(): string {
-    return `${this.#epoch}.${this.parts.desired.revision}`
   }
 
   serverGroups(application?: string): ServerGroup[] {

@@ -74,8 +74,8 @@ export class BakeStore {
 
   /** Adds or replaces. */
   put(bake: Bake): void {
-    const { id, key = null, state, image = null, request, createdMs } = bake
-    this.#statements.put.run(id, key, state, image, request.spinnaker_execution_id ?? null, createdMs, formatJson(bake))
+    const { id, key = null, state, createdMs } = bake
+    this.#statements.put.run(id, key, state, createdMs, formatJson(bake))
     this.#statements.trim.run(this.#bounds.bakes)
   }
 
@@ -96,8 +96,8 @@ function prepareStatements(db: DatabaseSync) {
     running: db.prepare("SELECT document FROM bakery_bakes WHERE state = 'RUNNING'"),
     log: db.prepare('SELECT log FROM bakery_bakes WHERE id = ?'),
     put: db.prepare(
-      `INSERT INTO bakery_bakes (id, key, state, image, execution, created_ms, document) VALUES (?, ?, ?, ?, ?, ?, ?)
-       ON CONFLICT (id) DO UPDATE SET key = excluded.key, state = excluded.state, image = excluded.image, document = excluded.document`,
+      `INSERT INTO bakery_bakes (id, key, state, created_ms, document) VALUES (?, ?, ?, ?, ?)
+       ON CONFLICT (id) DO UPDATE SET key = excluded.key, state = excluded.state, document = excluded.document`,
     ),
     setLog: db.prepare('UPDATE bakery_bakes SET log = ? WHERE id = ?'),
     trim: db.prepare(
