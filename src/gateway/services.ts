@@ -1,7 +1,7 @@
 /** The embedded back ends, and the connections to every service. */
 import { lockDataDir } from '../backends/hosting/lock.ts'
 import { socketPathFor } from '../storage/socket-path.ts'
-import type { openTracing } from '../telemetry/open-tracing.ts'
+import type { Tracing } from '../telemetry/open-tracing.ts'
 import { toAddresses } from '../upstreams/addresses.ts'
 import { logCircuit } from '../upstreams/circuit-reports.ts'
 import { openLoginUpstreams, openUpstreams } from '../upstreams/open-upstreams.ts'
@@ -16,7 +16,7 @@ export async function openServices({ config, log, startThread, version, metrics,
   const socketPath = socketPathFor(dataDir, 'backends.sock')
   const services = toAddresses(config.upstreams, socketPath)
   const embedded = shared ? shared.embedded : keep(embedServices({ config, log, version, startThread, services, socketPath }))
-  const tracing = config.telemetry.tracing && keep((await loadTracing())(config.telemetry.tracing, version, log))
+  const tracing = config.telemetry.tracing && keep(new (await loadTracing())(config.telemetry.tracing, version, log))
   const surroundings = {
     observe: metrics.upstreamAnswered,
     startCall: tracing?.startCall,
@@ -35,6 +35,6 @@ export async function openServices({ config, log, startThread, version, metrics,
 export type Services = Awaited<ReturnType<typeof openServices>>
 
 /** The library is loaded only here, since it takes time and memory that most gateways need not spend. */
-async function loadTracing(): Promise<typeof openTracing> {
-  return (await import('../telemetry/open-tracing.ts')).openTracing
+async function loadTracing(): Promise<typeof Tracing> {
+  return (await import('../telemetry/open-tracing.ts')).Tracing
 }

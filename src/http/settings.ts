@@ -201,9 +201,13 @@ export const httpKeys = settings(
       paths: setting('requestShedding.paths', z.array(wholePattern).default([])).describe(
         'Regular expressions for whole paths on which they are rejected.',
       ),
-      chance: setting('requestShedding.chance', z.int().default(100)).describe(
-        'Percentage of them that is rejected; 100 if the value is no percentage.',
-      ),
+      chancePercent: setting(
+        'requestShedding.chance',
+        z
+          .int()
+          .default(100)
+          .transform((value) => (value >= 0 && value <= 100 ? value : 100)),
+      ).describe('Percentage of them that is rejected; 100 if the value is no percentage.'),
     },
   },
   {
@@ -251,11 +255,7 @@ export function toHttpSettings(values: HttpValues, tls: TlsValues, report: Setti
     answerHeaders: values.answerHeaders.map((name) => name.toLowerCase()),
     cors: { ...values.cors, uiUrl: surroundings.uiUrl },
     origin,
-    shedding: {
-      enabled: shedding.enabled,
-      paths: shedding.paths,
-      chancePercent: isPercentage(shedding.chance) ? shedding.chance : 100,
-    },
+    shedding,
   }
 }
 
@@ -306,8 +306,4 @@ function warnOfCrowds(values: Pick<OriginSettings, 'trustedProxies'>, report: Se
       'address under which its requests and its wrong passwords are counted, and the address that the gateway takes for its own. ' +
       'Name the addresses of your proxies alone in server.tomcat.remoteip.internal-proxies.',
   )
-}
-
-function isPercentage(value: number): boolean {
-  return value >= 0 && value <= 100
 }

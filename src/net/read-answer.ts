@@ -7,15 +7,17 @@ export async function readAnswerText(answer: IncomingMessage, maxBytes: number, 
 }
 
 /** @param tooLarge The error for a longer one, whose rest is not read. */
-export async function readAnswerBytes(answer: IncomingMessage, maxBytes: number, tooLarge: () => Error): Promise<Buffer> {
-  const chunks: Buffer[] = []
+export async function readAnswerBytes(
+  answer: IncomingMessage | Response,
+  maxBytes: number,
+  tooLarge: () => Error,
+): Promise<Buffer> {
+  const chunks: Uint8Array[] = []
   let size = 0
-  for await (const chunk of answer as AsyncIterable<Buffer>) {
+  // What is not read to its end is destroyed.
+  for await (const chunk of (answer instanceof Response ? (answer.body ?? []) : answer) as AsyncIterable<Uint8Array>) {
     size += chunk.length
-    if (size > maxBytes) {
-      answer.destroy()
-      throw tooLarge()
-    }
+    if (size > maxBytes) throw tooLarge()
     chunks.push(chunk)
   }
   return Buffer.concat(chunks)

@@ -1,13 +1,16 @@
 /** Sends spans to an OpenTelemetry collector. Imported only with traces on: the library loads slowly. */
 import { AsyncLocalStorage } from 'node:async_hooks'
+import type { IncomingHttpHeaders } from 'node:http'
 import {
   type Context,
   defaultTextMapGetter,
   defaultTextMapSetter,
   ROOT_CONTEXT,
+  type Span,
   SpanKind,
   SpanStatusCode,
   type TextMapPropagator,
+  type Tracer,
   trace,
 } from '@opentelemetry/api'
 import {
@@ -34,7 +37,7 @@ import {
 import type { Logger } from 'pino'
 import { within } from '../concurrency/within.ts'
 import { methodLabel } from './methods.ts'
-import type { Tracing } from './tracing.ts'
+import type { RequestSpan, StartCall } from './tracing.ts'
 import type { TracingSettings } from './tracing-settings.ts'
 
 /** How long the end of the gateway waits for a collector. */
@@ -47,82 +50,88 @@ interface CurrentRequest {
   ended: boolean
 }
 
-/** @param version Of the package. */
-export function openTracing(settings: TracingSettings, version: string, log: Logger): Tracing {
-  // Without path and credentials.
-  const collector = new URL(settings.url).host
-  const provider = new TracerProvider({
-    resource: resourceFromAttributes({ 'service.version': version, ...settings.resource }),
-    sampler: createSampler(settings.sampler),
-    spanProcessors: [
-      new BatchSpanProcessor({
-        exporter: new ReportingExporter(createExporter(settings), collector, log),
-        scheduledDelayMillis: settings.delayMs,
-        exportTimeoutMillis: settings.timeoutMs,
-      }),
-    ],
-  })
-  log.info({ collector, service: settings.resource['service.name'] }, 'traces are sent to a collector')
-  const tracer = provider.getTracer('fairlead', version)
-  const propagator = createPropagator(settings.propagators)
-  const current = new AsyncLocalStorage<CurrentRequest>()
+export class Tracing {
+  /** Without path and credentials. */
+  readonly #collector: string
+  readonly #provider: TracerProvider
+  readonly #tracer: Tracer
+  readonly #propagator: TextMapPropagator
+  readonly #current = new AsyncLocalStorage<CurrentRequest>()
+  readonly #log: Logger
 
-  return {
-    startRequest(asked, headers) {
-      const method = methodLabel(asked)
-      const parent = propagator.extract(ROOT_CONTEXT, headers, defaultTextMapGetter)
-      const attributes = { 'http.request.method': method }
-      const span = tracer.startSpan(method, { kind: SpanKind.SERVER, attributes }, parent)
-      const request: CurrentRequest = { context: trace.setSpan(parent, span), ended: false }
-      current.enterWith(request)
-      return {
-        traceId: span.spanContext().traceId,
-        end({ route, operation, status, scheme, requestId, errorCode }) {
-          request.ended = true
-          if (route !== undefined) span.updateName(`${method} ${route}`).setAttribute('http.route', route)
-          span.setAttributes({
-            'http.response.status_code': status,
-            'url.scheme': scheme,
-            'fairlead.operation': operation,
-            'fairlead.request_id': requestId,
-          })
-          if (status >= 500) {
-            span.setAttribute('error.type', errorCode ?? String(status))
-            span.setStatus({ code: SpanStatusCode.ERROR })
-          }
-          span.end()
-        },
-      }
-    },
-
-    startCall(service, method) {
-      const request = current.getStore()
-      if (request === undefined || request.ended) return undefined
-      const attributes = { 'http.request.method': method, 'peer.service': service }
-      const span = tracer.startSpan(`${method} ${service}`, { kind: SpanKind.CLIENT, attributes }, request.context)
-      const headers: Record<string, string> = {}
-      propagator.inject(trace.setSpan(request.context, span), headers, defaultTextMapSetter)
-      return {
-        headers,
-        end(status) {
-          if (status !== undefined) span.setAttribute('http.response.status_code', status)
-          if (status === undefined || status >= 400) {
-            span.setAttribute('error.type', status === undefined ? 'no_answer' : String(status))
-            span.setStatus({ code: SpanStatusCode.ERROR })
-          }
-          span.end()
-        },
-      }
-    },
-
-    async close() {
-      // What fails is in the log already.
-      const ended = provider.shutdown().catch(() => {})
-      await within(closeMs, ended, () => {
-        log.warn({ collector }, 'the collector of traces did not answer in time; the last spans are lost')
-      })
-    },
+  /** @param version Of the package. */
+  constructor(settings: TracingSettings, version: string, log: Logger) {
+    const { resource, delayMs: scheduledDelayMillis, timeoutMs: exportTimeoutMillis } = settings
+    const collector = new URL(settings.url).host
+    const exporter = new ReportingExporter(createExporter(settings), collector, log)
+    this.#collector = collector
+    this.#log = log
+    this.#provider = new TracerProvider({
+      resource: resourceFromAttributes({ 'service.version': version, ...resource }),
+      sampler: createSampler(settings.sampler),
+      spanProcessors: [new BatchSpanProcessor({ exporter, scheduledDelayMillis, exportTimeoutMillis })],
+    })
+    this.#tracer = this.#provider.getTracer('fairlead', version)
+    this.#propagator = createPropagator(settings.propagators)
+    log.info({ collector, service: resource['service.name'] }, 'traces are sent to a collector')
   }
+
+  /** Begins the span of a request; calls that the request causes from now on are its children. */
+  startRequest(asked: string, headers: IncomingHttpHeaders): RequestSpan {
+    const method = methodLabel(asked)
+    const parent = this.#propagator.extract(ROOT_CONTEXT, headers, defaultTextMapGetter)
+    const attributes = { 'http.request.method': method }
+    const span = this.#tracer.startSpan(method, { kind: SpanKind.SERVER, attributes }, parent)
+    const request: CurrentRequest = { context: trace.setSpan(parent, span), ended: false }
+    this.#current.enterWith(request)
+    return {
+      traceId: span.spanContext().traceId,
+      end({ route, operation, status, scheme, requestId, errorCode }) {
+        request.ended = true
+        if (route !== undefined) span.updateName(`${method} ${route}`).setAttribute('http.route', route)
+        span.setAttributes({
+          'http.response.status_code': status,
+          'url.scheme': scheme,
+          'fairlead.operation': operation,
+          'fairlead.request_id': requestId,
+        })
+        if (status >= 500) markFailed(span, errorCode ?? String(status))
+        span.end()
+      },
+    }
+  }
+
+  /** Begins the span of a call to a service; undefined outside of requests, such as in refreshes. */
+  readonly startCall: StartCall = (service, method) => {
+    const request = this.#current.getStore()
+    if (request === undefined || request.ended) return undefined
+    const attributes = { 'http.request.method': method, 'peer.service': service }
+    const span = this.#tracer.startSpan(`${method} ${service}`, { kind: SpanKind.CLIENT, attributes }, request.context)
+    const headers: Record<string, string> = {}
+    this.#propagator.inject(trace.setSpan(request.context, span), headers, defaultTextMapSetter)
+    return {
+      headers,
+      end(status) {
+        if (status !== undefined) span.setAttribute('http.response.status_code', status)
+        if (status === undefined || status >= 400) markFailed(span, status === undefined ? 'no_answer' : String(status))
+        span.end()
+      },
+    }
+  }
+
+  /** Sends what has not been sent, within seconds. */
+  async close(): Promise<void> {
+    // What fails is in the log already.
+    const ended = this.#provider.shutdown().catch(() => {})
+    await within(closeMs, ended, () => {
+      const collector = this.#collector
+      this.#log.warn({ collector }, 'the collector of traces did not answer in time; the last spans are lost')
+    })
+  }
+}
+
+function markFailed(span: Span, type: string): void {
+  span.setAttribute('error.type', type).setStatus({ code: SpanStatusCode.ERROR })
 }
 
 /** Says once that the collector fails, and once that it works again. */

@@ -1,14 +1,4 @@
-/** Interface of traces: a span for each request and each call. */
-import type { IncomingHttpHeaders } from 'node:http'
-
-export interface Tracing {
-  /** Begins the span of a request; calls that the request causes from now on are its children. */
-  startRequest(method: string, headers: IncomingHttpHeaders): RequestSpan
-  /** Begins the span of a call to a service; undefined outside of requests, such as in refreshes. */
-  startCall: StartCall
-  /** Sends what has not been sent, within seconds. */
-  close(): Promise<void>
-}
+/** Spans of traces: one for each request and each call. */
 
 export type StartCall = (service: string, method: string) => CallSpan | undefined
 

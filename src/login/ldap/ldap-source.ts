@@ -6,7 +6,10 @@ import { adviseOn, adviseOnConnection } from '../../directory/advice.ts'
 import { DirectoryRefusal, DirectoryUnreachable } from '../../directory/connection.ts'
 import { Directory } from '../../directory/directory.ts'
 import { GatewayError } from '../../errors.ts'
+import type { LoginReport } from '../../permissions/permissions.ts'
+import type { Credentials } from '../basic-credentials.ts'
 import type { PasswordSource } from '../password-login.ts'
+import type { Trace } from '../trace.ts'
 import { AccountStates } from './account-states.ts'
 import { DirectoryLogin } from './directory-login.ts'
 import type { LdapSettings } from './settings.ts'
@@ -24,55 +27,66 @@ const refusalMs = 300
 /** Maximum number of logins that wait for the directory; more fail as if it did not answer. */
 const maxWaiting = 200
 
-/** @throws {Error} when a filter of the settings is no filter */
-export function openLdapSource({ settings, log, keep, now }: LdapSourceOptions): PasswordSource {
-  const directory = keep(new Directory(settings, log, now))
-  const login = new DirectoryLogin(settings, directory, log)
-  const states = new AccountStates({ ask: (username) => login.isActive(username, now()), now })
-  let waiting = 0
-  return {
-    name: 'ldap',
-    refusesOnOpenPaths: false,
-    reportOf: () => ({ call: 'roles', attempts: 1 }),
-    async check(credentials) {
-      if (waiting >= maxWaiting) throw unavailable(new Error(`${waiting} logins wait for the directory`))
-      waiting++
-      try {
-        const leastTime = wait(refusalMs, undefined, { ref: false })
-        const outcome = await login.check(credentials)
-        if (outcome.kind === 'user') return { user: outcome.user }
-        log.info({ method: 'ldap', entry: outcome.entry, reason: outcome.reason }, 'the directory refused a login')
-        await leastTime
-        return outcome.notice === undefined ? undefined : { notice: outcome.notice }
-      } catch (error) {
-        const { reason, ...others } = describe(error)
-        const shown = typeof reason === 'string' ? withoutTyped(reason, credentials.username) : undefined
-        log.error({ method: 'ldap', ...others, reason: shown }, 'a login failed because of the directory')
-        throw unavailable(error)
-      } finally {
-        waiting--
-      }
-    },
-    async isActive(username) {
-      try {
-        return await states.isActive(username)
-      } catch (error) {
-        log.error({ method: 'ldap', ...describe(error) }, 'an API token failed because of the directory')
-        throw unavailable(error)
-      }
-    },
-    async explain({ username, password }, trace) {
-      try {
-        const outcome = await (password === undefined ? login.look(username, trace) : login.check({ username, password }, trace))
-        if (outcome.kind === 'user') return { user: outcome.user }
-        trace('no', outcome.reason)
-        return undefined
-      } catch (error) {
-        const { reason, advice } = describe(error)
-        trace('no', `the directory cannot say: ${reason ?? (error as Error).message}${advice === undefined ? '' : `; ${advice}`}`)
-        return undefined
-      }
-    },
+export class LdapSource implements PasswordSource {
+  readonly name = 'ldap'
+  readonly refusesOnOpenPaths = false
+  readonly #log: FastifyBaseLogger
+  readonly #login: DirectoryLogin
+  readonly #states: AccountStates
+  #waiting = 0
+
+  /** @throws {Error} when a filter of the settings is no filter */
+  constructor({ settings, log, keep, now }: LdapSourceOptions) {
+    this.#log = log
+    this.#login = new DirectoryLogin(settings, keep(new Directory(settings, log, now)), log)
+    this.#states = new AccountStates({ ask: (username) => this.#login.isActive(username, now()), now })
+  }
+
+  reportOf(): LoginReport {
+    return { call: 'roles', attempts: 1 }
+  }
+
+  async check(credentials: Credentials): ReturnType<PasswordSource['check']> {
+    if (this.#waiting >= maxWaiting) throw unavailable(new Error(`${this.#waiting} logins wait for the directory`))
+    this.#waiting++
+    try {
+      const leastTime = wait(refusalMs, undefined, { ref: false })
+      const outcome = await this.#login.check(credentials)
+      if (outcome.kind === 'user') return { user: outcome.user }
+      const { entry, reason, notice } = outcome
+      this.#log.info({ method: this.name, entry, reason }, 'the directory refused a login')
+      await leastTime
+      return notice && { notice }
+    } catch (error) {
+      const { reason, ...others } = describe(error)
+      const shown = typeof reason === 'string' ? withoutTyped(reason, credentials.username) : undefined
+      this.#log.error({ method: this.name, ...others, reason: shown }, 'a login failed because of the directory')
+      throw unavailable(error)
+    } finally {
+      this.#waiting--
+    }
+  }
+
+  async isActive(username: string): Promise<boolean> {
+    try {
+      return await this.#states.isActive(username)
+    } catch (error) {
+      this.#log.error({ method: this.name, ...describe(error) }, 'an API token failed because of the directory')
+      throw unavailable(error)
+    }
+  }
+
+  async explain({ username, password }: { username: string; password: string | undefined }, trace: Trace) {
+    try {
+      const login = this.#login
+      const outcome = await (password === undefined ? login.look(username, trace) : login.check({ username, password }, trace))
+      if (outcome.kind === 'user') return { user: outcome.user }
+      trace('no', outcome.reason)
+    } catch (error) {
+      const { reason, advice } = describe(error)
+      trace('no', `the directory cannot say: ${reason ?? (error as Error).message}${advice === undefined ? '' : `; ${advice}`}`)
+    }
+    return undefined
   }
 }
 

@@ -11,11 +11,11 @@ export const ldapMethod: LoginMethodType<LdapSettings> = {
   toSettings: toLdapSettings,
   describe: ({ servers }) => `LDAP, form and HTTP Basic (${servers.map(({ url }) => url).join(', ')})`,
   async open(settings, context) {
-    const [{ openLdapSource }, { openPasswordLogin }] = await Promise.all([
+    const [{ LdapSource }, { openPasswordLogin }] = await Promise.all([
       import('./ldap-source.ts'),
       import('../open-password-login.ts'),
     ])
-    return openPasswordLogin(openLdapSource({ ...context, settings }), context)
+    return openPasswordLogin(new LdapSource({ ...context, settings }), context)
   },
   async checks(settings, { timeouts, now }) {
     const { checkDirectory } = await import('../../directory/check-directory.ts')

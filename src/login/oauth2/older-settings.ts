@@ -81,16 +81,7 @@ function convert({ key, clientId, client, written, name, preset }: Written, repo
       requirements: written.userInfoRequirements,
       organization: written.providerRequirements?.organization,
     },
-    {
-      endpoints: {
-        authorizationUri: `${key}.client.userAuthorizationUri`,
-        tokenUri: `${key}.client.accessTokenUri`,
-        userInfoUri: `${key}.resource.userInfoUri`,
-      },
-      clientAuthentication: `${key}.client.clientAuthenticationScheme`,
-      tokenPlace: `${key}.client.authenticationScheme`,
-      requirements: `${key}.userInfoRequirements`,
-    },
+    namesOf(key),
     schemes,
     report,
   )
@@ -98,6 +89,19 @@ function convert({ key, clientId, client, written, name, preset }: Written, repo
     report.problem(`${key}.client.clientSecret`, 'is missing; set it, or clientAuthenticationScheme: none')
   }
   return registration
+}
+
+function namesOf(key: string) {
+  return {
+    endpoints: {
+      authorizationUri: `${key}.client.userAuthorizationUri`,
+      tokenUri: `${key}.client.accessTokenUri`,
+      userInfoUri: `${key}.resource.userInfoUri`,
+    },
+    clientAuthentication: `${key}.client.clientAuthenticationScheme`,
+    tokenPlace: `${key}.client.authenticationScheme`,
+    requirements: `${key}.userInfoRequirements`,
+  }
 }
 
 /** As the provider is called in the file, or by the profile that Gate has for it. */

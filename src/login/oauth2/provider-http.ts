@@ -1,4 +1,5 @@
 /** HTTP calls to a provider: bounded, without redirects. */
+import { readAnswerBytes } from '../../net/read-answer.ts'
 import { LoginFailure } from './login-failure.ts'
 
 interface ProviderCall {
@@ -38,9 +39,10 @@ export function createProviderCalls({ connectTimeoutMs, readTimeoutMs }: Provide
       await answer.body?.cancel().catch(() => {})
       throw new LoginFailure('refused', `the ${what} answered with a redirect, which is not followed`)
     }
-    const bytes = await readBounded(what, answer)
+    const tooLarge = () => new LoginFailure('refused', `the ${what} answered with more than a megabyte`)
+    const bytes = await ask(what, () => readAnswerBytes(answer, maxAnswerBytes, tooLarge))
     const { status, headers } = answer
-    return new Response(withoutBody.has(status) ? null : bytes, { status, headers: plainHeaders(headers) })
+    return new Response(withoutBody.has(status) ? null : new Uint8Array(bytes), { status, headers: plainHeaders(headers) })
   }
 }
 
@@ -48,22 +50,9 @@ async function ask<Result>(what: string, question: () => Promise<Result>): Promi
   try {
     return await question()
   } catch (error) {
+    if (error instanceof LoginFailure) throw error
     throw new LoginFailure('unavailable', `the ${what} does not answer (${describe(error)})`)
   }
-}
-
-async function readBounded(what: string, answer: Response): Promise<Uint8Array<ArrayBuffer>> {
-  const chunks: Uint8Array[] = []
-  let size = 0
-  await ask(what, async () => {
-    for await (const chunk of answer.body ?? []) {
-      size += chunk.length
-      if (size > maxAnswerBytes) return
-      chunks.push(chunk)
-    }
-  })
-  if (size > maxAnswerBytes) throw new LoginFailure('refused', `the ${what} answered with more than a megabyte`)
-  return new Uint8Array(Buffer.concat(chunks))
 }
 
 /** The body is unpacked by now. */

@@ -100,21 +100,25 @@ function toCurrentRegistration(
       requirements,
       organization: written['provider-requirements']?.organization,
     },
-    {
-      endpoints: {
-        authorizationUri: `${place}.authorization-uri`,
-        tokenUri: `${place}.token-uri`,
-        userInfoUri: `${place}.user-info-uri`,
-      },
-      clientAuthentication: `${key}.client-authentication-method`,
-      tokenPlace: `${place}.user-info-authentication-method`,
-      requirements: `${registrationKey}.userInfoRequirements`,
-    },
+    namesOf(key, place),
     clientAuthentications,
     report,
   )
   checkCredentials(registration, key, report)
   return registration
+}
+
+function namesOf(key: string, place: string) {
+  return {
+    endpoints: {
+      authorizationUri: `${place}.authorization-uri`,
+      tokenUri: `${place}.token-uri`,
+      userInfoUri: `${place}.user-info-uri`,
+    },
+    clientAuthentication: `${key}.client-authentication-method`,
+    tokenPlace: `${place}.user-info-authentication-method`,
+    requirements: `${registrationKey}.userInfoRequirements`,
+  }
 }
 
 function toPrivateKey(registration: RegistrationKeys, key: string, report: SettingsReport): Registration['privateKey'] {

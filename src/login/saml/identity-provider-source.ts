@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import { mkdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { FastifyBaseLogger } from 'fastify'
+import { readAnswerBytes } from '../../net/read-answer.ts'
 import { writePrivateFile } from '../../storage/private-files.ts'
 import { type IdentityProvider, parseIdpMetadata, readSigningCertificate } from './idp-metadata.ts'
 import { readCertificateFile, readLocation } from './key-store.ts'
@@ -95,25 +96,14 @@ async function readMetadata(location: string): Promise<string> {
       signal: AbortSignal.timeout(timeoutMs),
       headers: { accept: 'application/samlmetadata+xml, */*' },
     })
-    const text = await readText(answer)
-    if (answer.ok) return text
+    const bytes = await readAnswerBytes(answer, maxBytes, () => new Error(`it is larger than ${maxBytes} bytes`))
+    if (answer.ok) return bytes.toString('utf8')
     problem = `it answers ${answer.status}`
   } catch (cause) {
     const { code, message } = ((cause as Error).cause ?? cause) as Error & { code?: string }
     problem = code ?? message
   }
   throw new Error(`the metadata ${describeLocation(location)} cannot be fetched: ${problem}`)
-}
-
-async function readText(answer: Response): Promise<string> {
-  const chunks: Uint8Array[] = []
-  let size = 0
-  for await (const chunk of answer.body ?? []) {
-    size += chunk.length
-    if (size > maxBytes) throw new Error(`it is larger than ${maxBytes} bytes`)
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks).toString('utf8')
 }
 
 function isInline(location: string): boolean {

@@ -26,16 +26,10 @@ export function createPostPage({ brand }: Site, action: string, fields: Readonly
 }
 
 /** Why a login did not work, as far as it helps the user and reveals no secret. */
-const refusals = {
+export const refusals = {
   refused: 'The login was not accepted. If it happens again, ask an administrator: the log has the reason.',
   unknown:
     'This login was not started in this browser, was already completed, or took too long. It also happens when the browser ' +
     'keeps the session cookie back: cookies may have to be allowed, and an administrator may have to set ' +
     '“server.servlet.session.cookie.same-site: none”.',
 } as const
-
-export type SamlRefusalNotice = keyof typeof refusals
-
-export function refusalText(notice: SamlRefusalNotice): string {
-  return refusals[notice]
-}

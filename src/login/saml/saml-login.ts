@@ -17,7 +17,7 @@ import { formatAuthnRequest, toPostFields, toRedirectUrl } from './authn-request
 import { checkResponse } from './check-response.ts'
 import { assertionToUser, type RoleNotes } from './identity.ts'
 import { nameCaseOfIdentityProvider } from './name-case.ts'
-import { createPostPage, refusalText, type SamlRefusalNotice } from './pages.ts'
+import { createPostPage, refusals } from './pages.ts'
 import { refuseUnless, SamlRefused } from './refusal.ts'
 import type { RelyingParty } from './relying-party.ts'
 import { type AcceptedAssertion, claimedIssuer, decodeResponse, maxResponseLength, type ReceivedResponse } from './response.ts'
@@ -172,14 +172,8 @@ export class SamlLogin implements LoginMethod {
     if (request.state.user !== undefined) return reply.redirect(`${request.state.baseUrl}/`, 302)
     if (registrations.length === 1 && callerOf(request.headers) !== 'web-ui')
       return this.#start(this.#first, request, reply, ending)
-    return sendPage(
-      reply,
-      200,
-      createChoicePage(
-        site,
-        registrations.map(({ id }) => ({ label: id, path: `${startPath}/${id}` })),
-      ),
-    )
+    const choices = registrations.map(({ id }) => ({ label: id, path: `${startPath}/${id}` }))
+    return sendPage(reply, createChoicePage(site, choices))
   }
 
   /** @throws {GatewayError} SESSIONS_UNAVAILABLE */
@@ -204,11 +198,7 @@ export class SamlLogin implements LoginMethod {
     await ending.remember(request, id, { method: this.name, startedAtMs: nowMs, values: { registration: registration.id } })
     if (signOn.redirect !== undefined)
       return reply.redirect(toRedirectUrl(destination, xml, relayState, registration.signer), 302)
-    return sendPage(
-      reply,
-      200,
-      createPostPage(this.#options.site, destination, toPostFields(xml, relayState, registration.signer)),
-    )
+    return sendPage(reply, createPostPage(this.#options.site, destination, toPostFields(xml, relayState, registration.signer)))
   }
 
   /** @throws {GatewayError} LOGIN_UNAVAILABLE, SESSIONS_UNAVAILABLE, BODY_TOO_LARGE, BAD_ARGUMENT */
@@ -307,8 +297,8 @@ export class SamlLogin implements LoginMethod {
     request.state.errorCode = 'CREDENTIALS_REFUSED'
     if (error instanceof SamlRefused) log.info({ ...note, reason: error.message }, 'a login was refused')
     else log.warn({ ...note, err: error }, 'a login was refused because its answer could not be checked')
-    const notice: SamlRefusalNotice = error instanceof UnknownRequest ? 'unknown' : 'refused'
-    throw new GatewayError('CREDENTIALS_REFUSED', refusalText(notice), {
+    const message = error instanceof UnknownRequest ? refusals.unknown : refusals.refused
+    throw new GatewayError('CREDENTIALS_REFUSED', message, {
       page: { advice: [], action: { label: 'Start again', path: '/login' } },
     })
   }
@@ -338,6 +328,6 @@ function showMetadata(registration: RelyingParty, request: FastifyRequest, reply
     .send(formatSpMetadata(registration.describe(request.state)))
 }
 
-function sendPage(reply: FastifyReply, status: number, { html, headers }: Page): FastifyReply {
-  return reply.code(status).headers(headers).send(html)
+function sendPage(reply: FastifyReply, { html, headers }: Page): FastifyReply {
+  return reply.code(200).headers(headers).send(html)
 }
