@@ -1,7 +1,8 @@
 /** Streams responses of services to clients, without buffering, with back-pressure. */
-import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
+import type { IncomingHttpHeaders } from 'node:http'
 import { Readable } from 'node:stream'
 import type { Dispatcher } from 'undici'
+import { goneSignal } from '../http/gone-signal.ts'
 import type { CallSpan } from '../telemetry/tracing.ts'
 import {
   type AnswerHead,
@@ -34,14 +35,6 @@ export interface PassOnOptions extends PassedAnswerOptions {
 /** Sends the call before it returns, unless it has to wait for a connection, and tells the receiver how it ended. */
 export function passOn(upstreams: Upstreams, options: PassOnOptions): void {
   new PassedCall(upstreams, options).attempt()
-}
-
-/** Fires when the client goes away. */
-function goneSignal(client: ServerResponse): AbortSignal {
-  const gone = new AbortController()
-  if (client.destroyed) gone.abort()
-  else client.once('close', () => gone.abort())
-  return gone.signal
 }
 
 /** A call for a client: one attempt, or several where one fails or is redirected. */

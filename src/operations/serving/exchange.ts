@@ -1,6 +1,7 @@
 /** A request for an operation: its declarations, the values that the client sent, and the calls to services. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { EchoedHeaders, Validation } from '../../http/answer.ts'
+import { goneSignal } from '../../http/gone-signal.ts'
 import { queryOf } from '../../http/query.ts'
 import { isReadMethod } from '../../telemetry/methods.ts'
 import type { AnswerForm } from '../../upstreams/answer-form.ts'
@@ -71,7 +72,7 @@ export class OperationExchange implements OperationRequest {
   readonly otherQuery: ParsedQuery['otherQuery']
   body: unknown
   #search: URLSearchParams | undefined
-  #gone: AbortController | undefined
+  #gone: AbortSignal | undefined
 
   /** @throws {GatewayError} MISSING_PARAMETER, MISTYPED_PARAMETER */
   constructor(declared: Declarations, parts: ServingParts, request: FastifyRequest, reply: FastifyReply) {
@@ -170,17 +171,10 @@ export class OperationExchange implements OperationRequest {
     return record
   }
 
-  /** Fires when the client goes away. Reads end then; what changes something is carried through. */
+  /** Reads end when the client goes away; what changes something is carried through. */
   goneSignal(): AbortSignal {
-    if (this.#gone !== undefined) return this.#gone.signal
-    const { raw } = this.reply
-    const gone = new AbortController()
-    this.#gone = gone
-    if (raw.destroyed) gone.abort()
-    raw.on('close', () => {
-      if (!raw.writableFinished) gone.abort()
-    })
-    return gone.signal
+    this.#gone ??= goneSignal(this.reply.raw)
+    return this.#gone
   }
 }
 

@@ -1,0 +1,12 @@
+/** Ends what is done for a client that goes away. */
+import type { ServerResponse } from 'node:http'
+
+/** Fires when the client goes away before it has its answer. */
+export function goneSignal(response: ServerResponse): AbortSignal {
+  const gone = new AbortController()
+  if (response.destroyed) gone.abort()
+  response.on('close', () => {
+    if (!response.writableFinished) gone.abort()
+  })
+  return gone.signal
+}
