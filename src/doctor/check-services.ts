@@ -10,7 +10,13 @@ import { socketPathFor } from '../storage/socket-path.ts'
 import { isPage } from '../upstreams/answer-form.ts'
 import { anonymousIdentity } from '../upstreams/identity.ts'
 import type { ServiceTls } from '../upstreams/service-tls.ts'
-import { isEmbeddable, type ServiceAddress, type ServiceName, serviceNames } from '../upstreams/services.ts'
+import {
+  type EmbeddableService,
+  isEmbeddable,
+  type ServiceAddress,
+  type ServiceName,
+  serviceNames,
+} from '../upstreams/services.ts'
 import { openQuestions } from './open-questions.ts'
 
 const slowMs = 1000
@@ -21,15 +27,15 @@ export function checkServices({ upstreams, backends }: Config, timeouts: Timeout
     const { kind, baseUrls, shards, config } = upstreams.services[service]
     if (kind === 'disabled') return []
     const subject = `Service ${service}`
-    if (kind === 'embedded') {
-      return [createCheck(subject, (report) => checkEmbedded(service, backends.dataDir, { report, ...timeouts }))]
+    if (kind === 'embedded' && isEmbeddable(service)) {
+      return [createCheck(subject, async (report) => [await checkEmbedded(service, backends.dataDir, { report, ...timeouts })])]
     }
     const others = [...shards.map((shard) => shard.baseUrl), ...Object.values(config.dynamicEndpoints ?? {})]
     const addresses = [...new Set([...baseUrls, ...others])]
     return addresses.map((address) =>
-      createCheck(subject, (report) => {
+      createCheck(subject, async (report) => {
         const target = { service, address: { kind: 'external', baseUrl: address }, tls: upstreams.okHttpClient.tls } as const
-        return checkHealth(target, hideCredentials(address), { report, ...timeouts })
+        return [await checkHealth(target, hideCredentials(address), { report, ...timeouts })]
       }),
     )
   })
@@ -44,11 +50,10 @@ interface Means extends Timeouts {
 }
 
 /** It runs with the gateway, which need not run now. */
-async function checkEmbedded(service: ServiceName, dataDir: string, means: Means): Promise<Finding[]> {
+async function checkEmbedded(service: EmbeddableService, dataDir: string, means: Means): Promise<Finding> {
   const socketPath = socketPathFor(dataDir, 'backends.sock')
-  if (!isEmbeddable(service)) return []
   if (!(await isListening(socketPath))) {
-    return [means.report.ok('look for the embedded back end', 'it starts with the gateway, which is not running here')]
+    return means.report.ok('look for the embedded back end', 'it starts with the gateway, which is not running here')
   }
   return checkHealth({ service, address: { kind: 'embedded', socketPath, service } }, 'the embedded back end', means)
 }
@@ -59,7 +64,7 @@ interface Target {
   readonly tls?: ServiceTls | undefined
 }
 
-async function checkHealth(target: Target, name: string, { report, answerMs }: Means): Promise<Finding[]> {
+async function checkHealth(target: Target, name: string, { report, answerMs }: Means): Promise<Finding> {
   const { service, address, tls } = target
   const upstreams = openQuestions({ okHttpClient: { tls } }, { [service]: address }, answerMs, maxHealthBytes)
   const tried = `GET /health of ${name}`
@@ -69,23 +74,15 @@ async function checkHealth(target: Target, name: string, { report, answerMs }: M
     const tookMs = Math.round(performance.now() - startedAtMs)
     const found = `it answers ${status} after ${tookMs} ms`
     if (status >= 400)
-      return [report.problem(tried, found, 'see its log; a 404 may mean that the address belongs to something else')]
+      return report.problem(tried, found, 'see its log; a 404 may mean that the address belongs to something else')
     if (isPage(text))
-      return [
-        report.problem(tried, `${found} with a page of HTML`, 'the address belongs to something else, such as a login page'),
-      ]
-    if (tookMs > slowMs) return [report.warning(tried, found, 'every request of a user waits for it: see what keeps it busy')]
-    return [report.ok(tried, found)]
+      return report.problem(tried, `${found} with a page of HTML`, 'the address belongs to something else, such as a login page')
+    if (tookMs > slowMs) return report.warning(tried, found, 'every request of a user waits for it: see what keeps it busy')
+    return report.ok(tried, found)
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error
-    const reason = causeOf(error) ?? error.message
-    return [
-      report.problem(
-        tried,
-        `no answer: ${reason}`,
-        `start it, correct services.${service}.baseUrl, or set services.${service}.enabled: false`,
-      ),
-    ]
+    const advice = `start it, correct services.${service}.baseUrl, or set services.${service}.enabled: false`
+    return report.problem(tried, `no answer: ${causeOf(error) ?? error.message}`, advice)
   } finally {
     await upstreams.close()
   }

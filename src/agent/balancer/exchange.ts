@@ -321,8 +321,8 @@ export class Exchange implements ConnectionUser, InstanceSeeker, Swept {
 
   check(nowMs: number): void {
     const { bounds, closesSince } = this.#entrance
-    const drainsSince = earliest(closesSince, this.#member?.drainsSince)
-    if (drainsSince !== undefined && nowMs - drainsSince > bounds.drainMs) return void this.#response.destroy()
+    const drains = [closesSince, this.#member?.drainsSince]
+    if (drains.some((since) => since !== undefined && nowMs - since > bounds.drainMs)) return void this.#response.destroy()
     if (this.#choice?.isWaiting) return
     const stalledMs = nowMs - Math.max(this.#movedMs, this.#body?.movedMs ?? 0)
     if (this.#phase === 'connecting') {
@@ -368,8 +368,4 @@ export function beginExchange(
 function findHeader(headers: readonly string[], name: string): string | undefined {
   for (let at = 0; at < headers.length; at += 2) if (headers[at]?.toLowerCase() === name) return headers[at + 1]
   return undefined
-}
-
-function earliest(a: number | undefined, b: number | undefined): number | undefined {
-  return a === undefined || b === undefined ? (a ?? b) : Math.min(a, b)
 }
