@@ -4,7 +4,7 @@
  */
 
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { type JsonObject, objectOf, objectsOf } from '../../json/values.ts'
+import { fieldAt, type JsonObject, objectOf, objectsOf, textOf, textsOf } from '../../json/values.ts'
 import { pipelineOf } from '../../pipeline-templates/inheritance.ts'
 import { isReadMethod } from '../../telemetry/methods.ts'
 import { BackendError, trustedCallerOf } from '../backend.ts'
@@ -65,9 +65,8 @@ export function writerAccessOf(request: FastifyRequest): Access | undefined {
 /** @throws {BackendError} 403 */
 export function checkWriter(request: FastifyRequest, application: unknown): void {
   const access = writerAccessOf(request)
-  if (access !== undefined && typeof application === 'string' && application.trim() !== '') {
-    checkOnApplication(access, application.trim(), 'WRITE')
-  }
+  const name = textOf(application)?.trim()
+  if (access !== undefined && name) checkOnApplication(access, name, 'WRITE')
 }
 
 /** @throws {BackendError} 403 */
@@ -130,9 +129,8 @@ export function checkTemplateReader(request: FastifyRequest, template: JsonObjec
 }
 
 function scopesOf(template: JsonObject): string[] {
-  const { scopes } = objectOf(template['metadata'])
-  const names = Array.isArray(scopes) ? scopes : []
-  return names.filter((scope): scope is string => typeof scope === 'string' && scope.trim() !== '').map((scope) => scope.trim())
+  const scopes = textsOf(fieldAt(template, 'metadata', 'scopes')).map((scope) => scope.trim())
+  return scopes.filter((scope) => scope !== '')
 }
 
 function isShared(scopes: readonly string[]): boolean {

@@ -134,15 +134,13 @@ export function mergedNotifications(ofPipeline: readonly unknown[], ofApplicatio
   return [...ofPipeline, ...entries.flatMap((entry) => uncovered(entry, ofPipeline))]
 }
 
+const targetKeys = ['type', 'address', 'publisherName']
+
 /** The entry with those moments for which the pipeline does not already notify the same address. */
 function uncovered(entry: JsonObject, ofPipeline: readonly unknown[]): JsonObject[] {
-  const same = ofPipeline.filter((other): other is JsonObject => isObject(other) && hasSameTarget(entry, other))
+  const same = objectsOf(ofPipeline).filter((other) => targetKeys.every((key) => entry[key] === other[key]))
   if (same.length === 0) return [entry]
   const covered = same.flatMap((other) => listOf(other['when']))
   const when = listOf(entry['when']).filter((moment) => !covered.includes(moment))
   return when.length === 0 ? [] : [{ ...entry, when }]
-}
-
-function hasSameTarget(one: JsonObject, other: JsonObject): boolean {
-  return one['type'] === other['type'] && one['address'] === other['address'] && one['publisherName'] === other['publisherName']
 }

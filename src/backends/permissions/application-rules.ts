@@ -28,10 +28,6 @@ export function permissionsByRule({ rules, strategy }: ApplicationRules, applica
   const name = foldName(application)
   const fitting = rules.filter((rule) => (rule.isPrefix ? name.startsWith(rule.name) : name === rule.name))
   if (strategy === 'AGGREGATE') return addPermissions(fitting.map(({ permissions }) => permissions))
-  const [first] = fitting.sort((one, other) => precedence(other) - precedence(one))
-  return first?.permissions ?? {}
-}
-
-function precedence({ name, isPrefix }: ApplicationRule): number {
-  return isPrefix ? name.length : Number.POSITIVE_INFINITY
+  const [longest] = fitting.toSorted((one, other) => other.name.length - one.name.length)
+  return (fitting.find(({ isPrefix }) => !isPrefix) ?? longest)?.permissions ?? {}
 }

@@ -190,9 +190,7 @@ function toApplicationRules({ rules: prefixRules, service }: ServiceValues, repo
 }
 
 /** One of some words, in any case, with `-` or `_`. */
-function oneOf<const W extends readonly [string, ...string[]]>(
-  ...words: W
-): z.ZodPipe<z.ZodPipe<z.ZodString, z.ZodTransform<string, string>>, z.ZodEnum<{ [K in W[number]]: K }>> {
+function oneOf<const W extends readonly [string, ...string[]]>(...words: W) {
   const uniform = (text: string) => text.trim().replaceAll('-', '_').toLowerCase()
   return z
     .string()

@@ -3,11 +3,6 @@ import { LRUCache } from 'lru-cache'
 import { type JsonObject, objectsOf } from '../../json/values.ts'
 import type { CallService } from '../backend.ts'
 
-interface KeptList<T> {
-  readonly tag: string
-  readonly list: readonly T[]
-}
-
 interface StoredListsOptions<T> {
   /** What is kept of a definition. */
   readonly toEntry: (stored: JsonObject) => T
@@ -19,7 +14,7 @@ const maxKept = 1000
 
 export class StoredLists<T> {
   readonly #options: StoredListsOptions<T>
-  readonly #kept: LRUCache<string, KeptList<T>>
+  readonly #kept: LRUCache<string, { readonly tag: string; readonly list: readonly T[] }>
 
   constructor(options: StoredListsOptions<T>) {
     this.#options = options

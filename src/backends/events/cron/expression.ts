@@ -8,9 +8,6 @@ export interface CronExpression {
   readonly everyHour: boolean
 }
 
-/** Days of the month: as croner reads them, or so many before the last one, with `weekday` the nearest Monday to Friday. */
-type MonthDays = { kind: 'days'; text: string } | { kind: 'before-last'; daysBefore: number; weekday: boolean }
-
 interface Field {
   name: string
   min: number
@@ -79,8 +76,14 @@ function parseDays(days: string, weekDays: string, monthsOfYear: number[], years
   }
   const rest = (weekDay: string) => `${monthsOfYear} ${weekDay} ${years ?? '*'}`
   if (days === '?') return [`* ${rest(parseWeekDays(weekDays))}`]
-  const monthDays = parseMonthDays(days)
-  return monthDays.kind === 'days' ? [`${monthDays.text} ${rest('*')}`] : beforeLast(monthDays, monthsOfYear, years)
+  const items = days.split(',')
+  if (items.length > 1 && items.some((item) => item.startsWith('L'))) {
+    throw new Error('"L" cannot be combined with other days of the month.')
+  }
+  const [, before, weekday] = /^L-(\d{1,2})(W?)$/.exec(days) ?? []
+  if (before === undefined) return [`${items.map(parseMonthDay).join(',')} ${rest('*')}`]
+  if (Number(before) > 30) throw new Error('The offset after "L-" is at most 30.')
+  return beforeLast({ daysBefore: Number(before), weekday: weekday === 'W' }, monthsOfYear, years)
 }
 
 const isLeap = (someYear: number) => new Date(Date.UTC(someYear, 1, 29)).getUTCMonth() === 1
@@ -92,9 +95,13 @@ const lastDays = [
   { last: 28, months: [2], hasYear: (someYear: number) => !isLeap(someYear) },
 ]
 
-/** Croner knows the last day, and none that is counted from it. */
+/**
+ * Croner knows the last day, and none that is counted from it.
+ *
+ * @param weekday The nearest Monday to Friday
+ */
 function beforeLast(
-  { daysBefore, weekday }: Extract<MonthDays, { kind: 'before-last' }>,
+  { daysBefore, weekday }: { daysBefore: number; weekday: boolean },
   monthsOfYear: number[],
   years = run(year.min, year.max, 1, year),
 ): string[] {
@@ -103,18 +110,6 @@ function beforeLast(
     if (daysBefore >= last || fields.some(({ length }) => length === 0)) return []
     return [`${last - daysBefore}${weekday ? 'W' : ''} ${fields.join(' * ')}`]
   })
-}
-
-function parseMonthDays(text: string): MonthDays {
-  const items = text.split(',')
-  if (items.length > 1 && items.some((item) => item.startsWith('L'))) {
-    throw new Error('"L" cannot be combined with other days of the month.')
-  }
-  const before = /^L-(\d{1,2})(W?)$/.exec(text)
-  if (before === null) return { kind: 'days', text: items.map(parseMonthDay).join(',') }
-  const daysBefore = Number(before[1])
-  if (daysBefore > 30) throw new Error('The offset after "L-" is at most 30.')
-  return { kind: 'before-last', daysBefore, weekday: before[2] === 'W' }
 }
 
 /** `L`, `LW`, `15W`, or what every field takes. */

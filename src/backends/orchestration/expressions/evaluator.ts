@@ -38,16 +38,12 @@ export function evaluateNode(node: ExpressionNode, scope: Scope, context: CallCo
   return new Evaluation(scope, context).evaluate(node)
 }
 
-/** The element inside a selection or projection. */
-interface Element {
-  value: unknown
-}
-
 class Evaluation {
   readonly #scope: Scope
   readonly #context: CallContext
   readonly #meter: Meter
-  #element: Element | undefined
+  /** Inside a selection or projection. */
+  #element: { readonly value: unknown } | undefined
 
   constructor(scope: Scope, context: CallContext) {
     this.#scope = scope

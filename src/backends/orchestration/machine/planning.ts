@@ -95,12 +95,7 @@ function failPlan(run: StageRun, key: string, error: unknown, status: Status): v
 }
 
 /** Stages to inject, and the number of the first one in references: 0 when it is the execution window. */
-interface PlannedStages {
-  stages: NewStage[]
-  firstNumber: number
-}
-
-function plannedBeforeStages({ execution, stage }: StageRun, type: StageType): PlannedStages {
+function plannedBeforeStages({ execution, stage }: StageRun, type: StageType): { stages: NewStage[]; firstNumber: number } {
   const own = type.beforeStages?.(stage, execution) ?? []
   if (!isTopLevel(stage) || !isTrue(stage.context['restrictExecutionDuringTimeWindow'])) return { stages: own, firstNumber: 1 }
   const window: NewStage = {

@@ -21,9 +21,8 @@ export function preconfiguredRoutes(app: FastifyInstance, context: BackendContex
 }
 
 export function stageTypeRoutes(app: FastifyInstance, context: BackendContext, outside: OutsideSettings): void {
-  const refusals = new Map(
-    context.settings.bakery?.allowsCommands === true ? [] : [[runCommandStage.type, describeRefusal('The stage')]],
-  )
+  const isAllowed = context.settings.bakery?.allowsCommands === true
+  const refusals = new Map(isAllowed ? [] : [[runCommandStage.type, describeRefusal('The stage')]])
   app.get('/capabilities/stageTypes', async (request) => {
     const preconfigured = await readablePreconfigured(request, context, outside)
     const descriptions = [...createStageTypes({ preconfigured }).values()].flatMap(({ description }) => description ?? [])

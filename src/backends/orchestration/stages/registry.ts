@@ -9,7 +9,7 @@ import { executionWindowStage } from './execution-window.ts'
 import { bakeStage } from './infrastructure/bake.ts'
 import { clusterStages } from './infrastructure/cluster-stages.ts'
 import { cloneServerGroupStages, createServerGroupStage, deployStage } from './infrastructure/deploy.ts'
-import { findImageFromTagsStage, findImageStages } from './infrastructure/find-image.ts'
+import { findImageStages } from './infrastructure/find-image.ts'
 import { instanceStages } from './infrastructure/instances.ts'
 import { destroyJobStage, runCommandStage, runJobStage } from './infrastructure/jobs.ts'
 import { rollbackClusterStage, rollbackServerGroupStage } from './infrastructure/rollback.ts'
@@ -63,7 +63,6 @@ const infrastructureTypes: readonly StageType[] = [
   runJobStage,
   destroyJobStage,
   ...findImageStages,
-  findImageFromTagsStage,
 ]
 
 /** A restarted stage looks at everything again: what its last run has noted is gone. */

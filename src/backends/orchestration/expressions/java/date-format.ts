@@ -4,16 +4,10 @@ import { ExpressionError } from '../lexer.ts'
 /** A value of `Temporal`; the fields that it lacks are undefined. */
 export type Moment = Partial<Omit<Temporal.ZonedDateTime, 'toString'>>
 
-/** Values of fields that a text had. */
-export interface ParsedFields {
-  year?: number
-  month?: number
-  day?: number
-  hour?: number
-  minute?: number
-  second?: number
-  /** Since the begin of the second. */
-  nanoseconds?: number
+type NumberField = 'year' | 'month' | 'day' | 'hour' | 'minute' | 'second'
+
+/** Values of fields that a text had; `nanoseconds` since the begin of the second. */
+export interface ParsedFields extends Partial<Record<NumberField | 'nanoseconds', number>> {
   /** Such as `+02:00`. */
   offset?: string
 }
@@ -192,7 +186,7 @@ class Scanner {
   }
 }
 
-const numberFields: Readonly<Record<string, 'year' | 'month' | 'day' | 'hour' | 'minute' | 'second'>> = {
+const numberFields: Readonly<Record<string, NumberField>> = {
   y: 'year',
   u: 'year',
   M: 'month',

@@ -11,15 +11,12 @@ import { findClusterTarget } from './targets.ts'
 /** Words of the endpoint for the strategies by which a server group is selected. */
 const strategies: Readonly<Record<string, string>> = { NEWEST: 'newest', LARGEST: 'largest', OLDEST: 'oldest', FAIL: 'fail' }
 
-export const findImageStages: readonly StageType[] = ['findImage', 'findImageFromCluster', 'findAmi'].map((type) => ({
-  type,
-  steps: [{ name: 'findImage', execute: findImage, readsOnly: true, timeoutMs: 5 * 60_000 }],
-}))
-
-export const findImageFromTagsStage: StageType = {
-  type: 'findImageFromTags',
-  steps: [{ name: 'findImage', execute: findByTags, readsOnly: true, timeoutMs: 5 * 60_000 }],
-}
+export const findImageStages: readonly StageType[] = ['findImage', 'findImageFromCluster', 'findAmi', 'findImageFromTags'].map(
+  (type) => {
+    const execute = type === 'findImageFromTags' ? findByTags : findImage
+    return { type, steps: [{ name: 'findImage', execute, readsOnly: true, timeoutMs: 5 * 60_000 }] }
+  },
+)
 
 async function findImage(context: TaskContext): Promise<TaskResult> {
   const { stage } = context
