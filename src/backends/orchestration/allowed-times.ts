@@ -1,5 +1,5 @@
 /** Opening times of an execution window: weekdays and times of day in a time zone. */
-import { type JsonObject, objectOf } from '../../json/values.ts'
+import { type JsonObject, listOf, objectOf } from '../../json/values.ts'
 
 interface ExecutionWindow {
   /** 1 is Sunday, 7 Saturday. */
@@ -14,9 +14,9 @@ const allDays = [1, 2, 3, 4, 5, 6, 7]
 
 /** @throws {Error} when days or times are not usable; the message is for the author of the pipeline. */
 export function parseWindow(window: JsonObject): ExecutionWindow {
-  const days = Array.isArray(window['days']) ? window['days'].map(Number) : []
+  const days = listOf(window['days']).map(Number)
   if (days.some((day) => !allDays.includes(day))) throw new Error('Days of an execution window go from 1, Sunday, to 7.')
-  const whitelist = Array.isArray(window['whitelist']) ? window['whitelist'] : []
+  const whitelist = listOf(window['whitelist'])
   if (whitelist.length > mostSpans) throw new Error(`An execution window has at most ${mostSpans} times of day.`)
   const spans = whitelist.flatMap(parseSpan)
   return {
@@ -55,7 +55,8 @@ export function nextAllowedTime(window: ExecutionWindow, now: number, timeZone: 
   for (let days = 0; days <= 8; days++) {
     // Dates are counted, not hours: the day on which clocks change has 23 or 25 of them.
     const date = today.add({ days })
-    if (!window.days.includes(weekdayOf(date))) continue
+    // For `Temporal`, Sunday is the seventh day.
+    if (!window.days.includes((date.dayOfWeek % 7) + 1)) continue
     const midnight = date.toPlainDateTime()
     // A time that comes twice is the second, a time that is left out the one after the gap: as for calendars of Java.
     const at = (minutes: number) =>
@@ -66,9 +67,4 @@ export function nextAllowedTime(window: ExecutionWindow, now: number, timeZone: 
     if (openings.length > 0) return Math.min(...openings)
   }
   throw new Error('The execution window does not open within eight days.')
-}
-
-/** 1 is Sunday; for `Temporal`, Sunday is the seventh day. */
-function weekdayOf({ dayOfWeek }: Temporal.PlainDate): number {
-  return (dayOfWeek % 7) + 1
 }

@@ -28,8 +28,6 @@ function visitOf(execution: Execution, parent?: Execution): Visit {
   return { execution, parent, places }
 }
 
-const failedStatuses = ['TERMINAL', 'STOPPED', 'FAILED_CONTINUE']
-
 /** Breadth-first; members without a value are written as null. */
 export function failedLeaves(root: Execution, options: FailedLeavesOptions): JsonObject[] {
   const found: JsonObject[] = []
@@ -37,9 +35,9 @@ export function failedLeaves(root: Execution, options: FailedLeavesOptions): Jso
   const open = [visitOf(root)]
   for (let visit = open.shift(); visit !== undefined; visit = open.shift()) {
     for (const stage of visit.execution.stages) {
-      if (!failedStatuses.includes(stage.status) || hasFailedChild({ execution: visit.execution, stage })) continue
+      if (!hasFailed(stage) || graphOf(visit.execution).childrenOf(stage).some(hasFailed)) continue
       const child = childOf({ execution: visit.execution, stage }, options)
-      if (child !== undefined && !seen.has(child.id) && hasFailedStage(child)) {
+      if (child !== undefined && !seen.has(child.id) && child.stages.some(hasFailed)) {
         seen.add(child.id)
         open.push(visitOf(child, visit.execution))
       } else found.push(leaf(visit, stage, child, options))
@@ -49,14 +47,8 @@ export function failedLeaves(root: Execution, options: FailedLeavesOptions): Jso
   return found
 }
 
-function hasFailedStage(execution: Execution): boolean {
-  return execution.stages.some((stage) => failedStatuses.includes(stage.status))
-}
-
-function hasFailedChild({ execution, stage }: StagePlace): boolean {
-  return graphOf(execution)
-    .childrenOf(stage)
-    .some((each) => failedStatuses.includes(each.status))
+function hasFailed({ status }: Stage): boolean {
+  return ['TERMINAL', 'STOPPED', 'FAILED_CONTINUE'].includes(status)
 }
 
 function childOf(place: StagePlace, options: FailedLeavesOptions): Execution | undefined {

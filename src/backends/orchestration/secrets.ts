@@ -100,7 +100,7 @@ export function secretsOfSettings(settings: JsonObject): readonly string[] {
   const found = new Set<string>()
   collect(settings, found)
   const { customHeaders } = settings
-  for (const [name, value] of Object.entries(isObject(customHeaders) ? customHeaders : {})) {
+  for (const [name, value] of Object.entries(objectOf(customHeaders))) {
     if (!/^(?:accept|content-|user-agent)/i.test(name) && String(value).length >= minHeaderLength) collectAll(value, found)
   }
   return longestFirst(found)
@@ -267,7 +267,7 @@ function kept(value: unknown, before: unknown): unknown {
   if (typeof value === 'string' && typeof before === 'string') return isMaskedForm(value, before) ? before : value
   if (Array.isArray(value)) return value.map((each, index) => kept(each, Array.isArray(before) ? before[index] : undefined))
   if (!isObject(value)) return value
-  return keepMasked(value, isObject(before) ? before : {})
+  return keepMasked(value, objectOf(before))
 }
 
 /** Whether the text is the other one with masks in place of parts. */

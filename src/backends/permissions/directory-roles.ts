@@ -29,10 +29,6 @@ export class DirectoryRoles implements RoleSource {
     this.#userFilter = settings.userSearch && parseFilterTemplate(settings.userSearch.filter)
   }
 
-  hasChanged(): boolean {
-    return false
-  }
-
   /** One user after the other; the first failure ends it, since the others would wait for the same. */
   async load(users: readonly string[]): Promise<LoadedRoles> {
     const roles = new Map<string, string[]>()

@@ -75,8 +75,6 @@ export class RoleFile implements RoleSource {
     return this.#problem === undefined ? { roles } : { roles, problem: this.#problem }
   }
 
-  close(): void {}
-
   #read(fingerprint: string): void {
     this.#seen = fingerprint
     try {

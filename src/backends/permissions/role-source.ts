@@ -4,10 +4,10 @@ import type { RoleSourceSettings } from './settings.ts'
 
 export interface RoleSource {
   /** Whether the known roles of all users may be outdated, as far as a cheap check shows. */
-  hasChanged(): boolean
+  hasChanged?(): boolean
   /** Never fails: what cannot be said is left out. @param users By their keys */
   load(users: readonly string[]): Promise<LoadedRoles>
-  close(): void
+  close?(): void
 }
 
 export interface LoadedRoles {

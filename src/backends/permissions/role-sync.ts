@@ -67,7 +67,7 @@ export class UserRoleSync {
     clearTimeout(this.#timer)
     this.#first.resolve()
     const source = await this.#source?.catch(() => undefined)
-    source?.close()
+    source?.close?.()
   }
 
   /** @param external Roles that the login brought */
@@ -99,7 +99,7 @@ export class UserRoleSync {
     const before = this.#users.everyUser()
     const source = await this.#open()
     if (source === undefined) return { users: before }
-    const isForAll = wanted.length === 0 || source.hasChanged()
+    const isForAll = wanted.length === 0 || source.hasChanged?.() === true
     const isWanted = (roles: readonly Role[]) => isForAll || roles.some(({ name }) => wanted.includes(name))
     // Saving an application queries its roles, and should not wait for an unavailable directory.
     if (wanted.length > 0 && this.#isSilent()) return { users: before, problem: this.#problem }
@@ -131,19 +131,16 @@ export class UserRoleSync {
 
   /** What comes too late for the login still counts afterwards. */
   async #loadForLogin(source: RoleSource, user: string): Promise<LoadedRoles> {
-    const loading = source.load(source.hasChanged() ? [user, ...this.#users.everyUser().keys()] : [user])
+    const loading = source.load(source.hasChanged?.() ? [user, ...this.#users.everyUser().keys()] : [user])
     return within(loginTimeoutMs, loading, (): LoadedRoles => {
-      void loading.then((result) => this.#applyLate(result))
+      loading
+        .then((result) => this.#closed || this.#apply(result))
+        .catch((error: unknown) => {
+          const text = 'roles that came late are not kept; the next synchronisation asks for them again'
+          this.#context.log.error({ err: error }, text)
+        })
       return { roles: new Map(), problem: `there is no answer within ${loginTimeoutMs} ms` }
     })
-  }
-
-  #applyLate(loaded: LoadedRoles): void {
-    try {
-      if (!this.#closed) this.#apply(loaded)
-    } catch (error) {
-      this.#context.log.error({ err: error }, 'roles that came late are not kept; the next synchronisation asks for them again')
-    }
   }
 
   #isSilent(): boolean {

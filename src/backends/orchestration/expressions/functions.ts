@@ -16,7 +16,7 @@ import type { ExpressionPlace, Question } from './answers.ts'
 import { checkLength } from './arithmetic.ts'
 import { deployedServerGroups, manifestLabelValue } from './deployments.ts'
 import { ExpressionError } from './lexer.ts'
-import { describe, isList, isNull, Real, textArgument, toExpressionText, toJsonValue, Unevaluated } from './values.ts'
+import { describe, hasText, isList, isNull, Real, textArgument, toExpressionText, toJsonValue, Unevaluated } from './values.ts'
 
 interface ExpressionFunction {
   readonly name: string
@@ -201,9 +201,7 @@ const askingName = /#\s*(?:\w*fromUrl|pipelineId(?:InApplication)?)\s*\(/i
 
 /** Whether a text within the value may call a function that reads from elsewhere. */
 export function asksElsewhere(value: unknown): boolean {
-  if (typeof value === 'string') return askingName.test(value)
-  if (isList(value)) return value.some(asksElsewhere)
-  return isObject(value) && Object.entries(value).some(([key, each]) => askingName.test(key) || asksElsewhere(each))
+  return hasText(value, (text) => askingName.test(text))
 }
 
 function pipelineId(place: ExpressionPlace, name: unknown, application: string): unknown {
@@ -339,9 +337,7 @@ function unescaped(value: string): string {
 function readAllYaml(yaml: string, meter: Meter): unknown {
   meter.spend(leastYamlSteps + yaml.length * stepsPerYamlCharacter)
   return attempt(() => {
-    const documents = parseAllDocuments(yaml, yamlOptions)
-    if (!Array.isArray(documents)) return []
-    return documents.map((document) => {
+    return parseAllDocuments(yaml, yamlOptions).map((document) => {
       const fault = document.errors[0]
       if (fault !== undefined) throw fault
       return plain(document.toJS(yamlOptions))

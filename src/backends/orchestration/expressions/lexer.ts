@@ -1,10 +1,8 @@
 /** Lexer of the expression language. */
 
 export type Token =
-  | { kind: 'number'; text: string; at: number }
+  | { kind: 'number' | 'name' | 'sign'; text: string; at: number }
   | { kind: 'text'; value: string; at: number }
-  | { kind: 'name'; text: string; at: number }
-  | { kind: 'sign'; text: string; at: number }
   | { kind: 'end'; at: number }
 
 /** The expression cannot be read or evaluated; the message is for the author of the pipeline. */

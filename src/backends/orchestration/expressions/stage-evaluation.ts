@@ -4,7 +4,7 @@
  * @see docs/contracts/orchestration.md#evaluation, #failed-expressions
  */
 
-import { isObject, type JsonObject, objectOf } from '../../../json/values.ts'
+import { type JsonObject, objectOf } from '../../../json/values.ts'
 import type { Meter } from '../../regex/meter.ts'
 import type { StageRun } from '../machine/turn.ts'
 import { conditionKey, type Stage } from '../model.ts'
@@ -13,13 +13,15 @@ import type { ExpressionPlace } from './answers.ts'
 import { createExpressionMeter, type Scope } from './evaluator.ts'
 import { executionScope } from './scopes.ts'
 import { type ExpressionSummary, evaluateTree } from './template.ts'
+import { hasText } from './values.ts'
 
 const summaryKey = 'expressionEvaluationSummary'
 
 /** Evaluates the whole context and stores the results in it. Failed expressions stay as they were and are in the summary. */
 export function evaluateStageContext(run: StageRun): void {
   const { execution, stage, turn } = run
-  if (!hasExpression(stage.context)) return
+  // Most contexts hold no expression, and they are looked at often.
+  if (!hasText(stage.context, (text) => text.includes('${'))) return
   const own = stageTypeOf(turn.stageTypes, stage)?.unevaluatedKeys?.(stage, execution) ?? []
   const meter = createExpressionMeter()
   const { value, summary, succeeded } = evaluateTree(stage.context, {
@@ -37,16 +39,9 @@ export function runScope(run: StageRun): Scope {
   return executionScope({ ...run, answers: run.answers ?? run.turn.answers.at(run, false) })
 }
 
-/** Most contexts hold no expression, and they are looked at often. */
-function hasExpression(value: unknown): boolean {
-  if (typeof value === 'string') return value.includes('${')
-  if (Array.isArray(value)) return value.some(hasExpression)
-  return isObject(value) && Object.entries(value).some(([key, member]) => key.includes('${') || hasExpression(member))
-}
-
 /** Entries of expressions that have since succeeded disappear. */
 function mergedSummary(before: unknown, failed: ExpressionSummary, succeeded: ReadonlySet<string>): JsonObject | undefined {
-  const kept = isObject(before) ? Object.entries(before).filter(([name]) => !succeeded.has(name)) : []
+  const kept = Object.entries(objectOf(before)).filter(([name]) => !succeeded.has(name))
   const merged = { ...Object.fromEntries(kept), ...failed }
   return Object.keys(merged).length > 0 ? merged : undefined
 }

@@ -76,6 +76,13 @@ export function isList(value: unknown): value is unknown[] {
   return Array.isArray(value)
 }
 
+/** Whether a text within a value of JSON, keys included, is one that is looked for. */
+export function hasText(value: unknown, isWanted: (text: string) => boolean): boolean {
+  if (typeof value === 'string') return isWanted(value)
+  if (isList(value)) return value.some((each) => hasText(each, isWanted))
+  return isObject(value) && Object.entries(value).some(([key, member]) => isWanted(key) || hasText(member, isWanted))
+}
+
 /** An object of JSON, not one of the language's own values. */
 export function isMap(value: unknown): value is Record<string, unknown> {
   return isObject(value) && !ownKinds.some((kind) => value instanceof kind)

@@ -377,7 +377,6 @@ const period: LengthClass = lengthClass('java.time.Period', ['DAYS', 'WEEKS', 'M
 })
 
 interface Formatter {
-  readonly zone: string | undefined
   write(value: JavaObject): string
   /** @returns what ISO would write */
   read(text: string): string
@@ -394,17 +393,13 @@ function isoFormatter(part?: 'toLocalDateTime' | 'toInstant'): Formatter {
     const convert = part === undefined ? undefined : value.class.methods?.[part]
     return isoText(convert === undefined ? value : (convert(value.value as never, [], noContext) as JavaObject))
   }
-  return { zone: undefined, write, read: (text) => text }
+  return { write, read: (text) => text }
 }
 
-function patternFormatter(pattern: string, zone?: string): Formatter {
+function patternFormatter(pattern: string): Formatter {
   const parts = parsePattern(pattern)
   return {
-    zone,
-    write: ({ value }) => {
-      const moment = value instanceof Temporal.Instant && zone !== undefined ? value.toZonedDateTimeISO(zone) : value
-      return formatMoment(parts, moment as Moment)
-    },
+    write: ({ value }) => formatMoment(parts, value as Moment),
     read: (text) => isoOf(parseMoment(parts, text)),
   }
 }
@@ -447,7 +442,7 @@ const formatter: JavaClass<Formatter> = {
         if (!(value.value instanceof Temporal.Instant)) return format.write(value)
         return format.write(new JavaObject(zonedDateTime, value.value.toZonedDateTimeISO(timeZone)) as JavaObject)
       }
-      return new JavaObject(formatter, { ...format, write, zone: timeZone })
+      return new JavaObject(formatter, { ...format, write })
     },
   },
 }

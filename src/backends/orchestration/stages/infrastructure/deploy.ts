@@ -1,5 +1,15 @@
 /** `deploy`, `createServerGroup` and `cloneServerGroup`: creates server groups and hands traffic over as the strategy says. */
-import { definedOf, fieldOf, isObject, isTrue, type JsonObject, objectOf, objectsOf, textOf } from '../../../../json/values.ts'
+import {
+  definedOf,
+  fieldOf,
+  isObject,
+  isTrue,
+  type JsonObject,
+  listOf,
+  objectOf,
+  objectsOf,
+  textOf,
+} from '../../../../json/values.ts'
 import { clusterName } from '../../../../names/moniker.ts'
 import { StageError } from '../../machine/failure.ts'
 import type { Execution, Stage } from '../../model.ts'
@@ -122,7 +132,7 @@ function created({ stage }: TaskContext): ServerGroupTarget[] {
   const place = { provider: stageProviderOf(stage.context), account: requireAccount(stage.context) }
   const groups = objectOf(stage.context['deploy.server.groups'])
   return Object.entries(groups).flatMap(([region, names]) =>
-    (Array.isArray(names) ? names : []).map((name) => ({ ...place, region, name: String(name) })),
+    listOf(names).map((name) => ({ ...place, region, name: String(name) })),
   )
 }
 

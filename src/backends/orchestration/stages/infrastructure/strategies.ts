@@ -1,5 +1,5 @@
 /** Deployment strategies: what follows the creation of a server group, and what undoes it (docs/contracts/infrastructure.md#strategies). */
-import { definedOf, isTrue, type JsonObject, numberOf, objectOf, textOf, textsOf } from '../../../../json/values.ts'
+import { definedOf, isTrue, type JsonObject, listOf, numberOf, objectOf, textOf, textsOf } from '../../../../json/values.ts'
 import { clusterName } from '../../../../names/moniker.ts'
 import type { Execution, Stage } from '../../model.ts'
 import { inSequence, type NewStage } from '../stage-type.ts'
@@ -147,8 +147,8 @@ function growth(context: JsonObject, step: Growth): NewStage[] {
 
 /** In order; 100 is appended where it is missing. */
 function percentagesOf(context: JsonObject): number[] {
-  const given = Array.isArray(context['targetPercentages']) ? context['targetPercentages'].map(numberOf) : []
-  const percentages = given.filter((value) => value !== undefined && value > 0 && value <= 100) as number[]
+  const given = listOf(context['targetPercentages']).flatMap((value) => numberOf(value) ?? [])
+  const percentages = given.filter((value) => value > 0 && value <= 100)
   return percentages.at(-1) === 100 ? percentages : [...percentages, 100]
 }
 
