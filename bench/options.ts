@@ -1,4 +1,5 @@
 /** What can be asked of the benchmark on the command line. */
+import { existsSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { switches } from '../src/runtime/without.ts'
 
@@ -56,6 +57,9 @@ export function parseOptions(args: string[]): BenchOptions | undefined {
   const { without } = values
   if (without !== undefined && !switches.some((name) => name === without)) {
     throw new Error(`src/runtime has no "${without}" to switch off; it has ${switches.join(', ')}.`)
+  }
+  if (values.dist === true && !existsSync(new URL('../dist/fairlead.js', import.meta.url))) {
+    throw new Error('There is no bundle in dist/ to measure. Make it with: npm run build')
   }
   const short = values.short === true
   return {
