@@ -37,25 +37,20 @@ export async function combineSources(
   const profilesNode = findNode(named, ['spring', 'profiles', 'active'])
   const chosen = namesAt(profilesNode, { placeholders: ofEnvironment, problems })
   const reading = { known, problems, notices, places, placeholders: ofEnvironment }
-  const sources = await readSources(reading, chosen.length > 0 ? chosen : undefined)
-
-  const documents = sources.files.flatMap((file) => file.documents)
+  const { files, documents, profiles } = await readSources(reading, chosen.length > 0 ? chosen : undefined)
   const root = mergeAll([...documents.map((document) => document.root), ...surroundings])
   const referenced = new Set<string>()
   for (const { root } of documents) noteReferences(root, known, referenced)
   for (const document of documents) problems.push(...document.findings.problems)
-  const ofFiles = sources.files.flatMap((file) =>
-    file.documents.map((document) => ({ shared: file.shared, findings: document.findings })),
-  )
   return {
     root,
     placeholders: new Placeholders(lookUpIn(root, known, places, referenced)),
     problems,
     notices,
-    sources: [...sources.files.map((file) => file.name), ...(environment.entries.size > 0 ? ['environment variables'] : [])],
-    profiles: sources.profiles,
+    sources: [...files, ...(environment.entries.size > 0 ? ['environment variables'] : [])],
+    profiles,
     reportUnknown: (tolerant) => {
-      const unknown = reportUnknown([...ofFiles, { shared: false, findings }], known, referenced, notices)
+      const unknown = reportUnknown([...documents, { shared: false, findings }], known, referenced, notices)
       if (tolerant) notices.push(...unknown.map((problem) => `Warning: ${formatProblems([problem])}`))
       else problems.push(...unknown)
     },

@@ -256,15 +256,13 @@ function toConfig(context: BindContext, notices: string[], { cwd, profiles, ...s
   const { standalone, uiBaseUrl: uiUrl } = upstreams
   const headerCertificates = hasCertificateHeader(bind(x509Keys))
   const http = toHttpSettings(bind(httpKeys), bind(tlsKeys), report, { standalone, ...surroundings, uiUrl, headerCertificates })
-  const permissions = bind(permissionSettings)
   const operations = bind(operationKeys)
   const console = bind(consoleSettings)
   /** Undefined where replicas share nothing. */
   const redis = toRedisSettings(bind(redisKeys), report)
   const sharesRedis = redis !== undefined
   const { listeners, origin, cors } = http
-  const loginSurroundings = { standalone, profiles, listeners, origin, sharesRedis }
-  const login = toLoginSettings(bindKeys(LoginKeys, context), report, loginSurroundings)
+  const login = toLoginSettings(bindKeys(LoginKeys, context), report, { standalone, profiles, listeners, origin, sharesRedis })
   const uiUnknown = standalone && !report.isSet('services.deck')
   const ui = { uiUrl, uiUnknown, uiHostPattern: cors.uiHostPattern, servesConsole: console.enabled }
   const backends = toBackends(context, report, { upstreams, http, cwd })
@@ -276,7 +274,7 @@ function toConfig(context: BindContext, notices: string[], { cwd, profiles, ...s
     sessions: toSessionSettings(bind(sessionKeys), report),
     redis,
     login,
-    permissions,
+    permissions: bind(permissionSettings),
     operations: toOperationSettings(operations, ui, report),
     applicationCache: { ...applicationCache, includedAccounts: upstreams.services.front50.config.includedAccounts },
     banners,

@@ -38,21 +38,18 @@ export const SourceKeys = z.strictObject({
   'spring.application.name': withoutEffect('Is always `gate`.'),
 })
 
-interface Source {
-  /** As shown to the operator: relative to the working directory or the home directory where it is below it. */
-  name: string
-  /** One of Spinnaker's files that all its services read. */
-  shared: boolean
-  documents: SourceDocument[]
-}
-
 interface SourceDocument {
   root: MapNode
   findings: Findings
+  /** In one of Spinnaker's files that all its services read. */
+  shared: boolean
 }
 
 export interface Sources {
-  files: Source[]
+  /** As shown to the operator: relative to the working directory or the home directory where they are below it. */
+  files: string[]
+  /** Of all files, later ones win. */
+  documents: SourceDocument[]
   profiles: string[]
 }
 
@@ -77,12 +74,14 @@ export async function readSources(reading: Reading, named: readonly string[] | u
   for (const file of locations.flatMap((location) => filesAt(location, undefined))) await read(file)
   const profiles = chooseProfiles([...cache.values()].flat(), named, reading)
 
-  const files: Source[] = []
+  const files: string[] = []
+  const all: SourceDocument[] = []
   const imported = new Set<string>()
   const readAt = async (location: Location): Promise<void> => {
     for (const file of [undefined, ...profiles].flatMap((profile) => filesAt(location, profile))) {
       const documents = (await read(file, location.isTree)).filter(({ root }) => applies(root, profiles, reading))
-      files.push({ name: showName(file, reading.places), shared: /^spinnaker(?:-.*)?\.ya?ml$/s.test(basename(file)), documents })
+      files.push(showName(file, reading.places))
+      all.push(...documents)
       // An import wins over the file that names it, and yields to those that follow.
       for (const next of documents.flatMap(({ root }) => findImports(root, file, reading))) {
         if (imported.has(next.path)) continue
@@ -92,7 +91,7 @@ export async function readSources(reading: Reading, named: readonly string[] | u
     }
   }
   for (const location of locations) await readAt(location)
-  return { files, profiles }
+  return { files, documents: all, profiles }
 }
 
 async function readFile(file: string, isTree: boolean, { known, problems, places }: Reading): Promise<SourceDocument[]> {
@@ -105,9 +104,10 @@ async function readFile(file: string, isTree: boolean, { known, problems, places
     return []
   }
   problems.push(...read.problems)
+  const shared = /^spinnaker(?:-.*)?\.ya?ml$/s.test(basename(file))
   return read.documents.map((document) => {
     const findings = createFindings()
-    return { root: toCanonical(document, known, findings), findings }
+    return { root: toCanonical(document, known, findings), findings, shared }
   })
 }
 

@@ -42,20 +42,24 @@ export function createConsolePage({ manifest, brand, basePath, nonce }: ConsoleP
     headers: {
       'content-type': 'text/html;charset=UTF-8',
       'cache-control': 'no-cache',
-      'content-security-policy': [
-        "default-src 'none'",
-        "script-src 'self'",
-        `style-src 'self' 'nonce-${nonce}'`,
-        "img-src 'self' data:",
-        "connect-src 'self'",
-        "worker-src 'self'",
-        "form-action 'self'",
-        "base-uri 'self'",
-        "frame-ancestors 'none'",
-        "require-trusted-types-for 'script'",
-        'trusted-types fairlead',
-      ].join('; '),
+      'content-security-policy': policyFor(nonce),
       'referrer-policy': 'same-origin',
     },
   }
+}
+
+function policyFor(nonce: string): string {
+  return [
+    "default-src 'none'",
+    "script-src 'self'",
+    `style-src 'self' 'nonce-${nonce}'`,
+    "img-src 'self' data:",
+    "connect-src 'self'",
+    "worker-src 'self'",
+    "form-action 'self'",
+    "base-uri 'self'",
+    "frame-ancestors 'none'",
+    "require-trusted-types-for 'script'",
+    'trusted-types fairlead',
+  ].join('; ')
 }

@@ -25,7 +25,6 @@ const namedByQuery: ReadonlySet<string> = new Set([
   'tag',
   'username',
 ])
-const namedByBody = ['id', 'name'] as const
 
 /** @param url With its query */
 export function namesInQuery(url: string): Record<string, string> {
@@ -33,7 +32,7 @@ export function namesInQuery(url: string): Record<string, string> {
   for (const [name, value] of queryOf(url)) {
     if (namedByQuery.has(name)) found[name] = found[name] === undefined ? value : `${found[name]}, ${value}`
   }
-  return toShown(found)
+  return Object.fromEntries(Object.entries(found).map(([name, value]) => [name, conceal(value)]))
 }
 
 /** What one object or several are named; for a task, also which kinds of jobs it has, and their applications. */
@@ -44,16 +43,11 @@ export function namesInBody(body: unknown): Record<string, string> {
   const note = (name: string, values: readonly string[]) => {
     if (values.length > 0) found[name] = toList(new Set(values), name === 'application' ? maxApplicationsLength : maxLength)
   }
-  for (const name of namedByBody)
-    note(
-      name,
-      objects.flatMap((one) => textOf(one, name)),
-    )
+  const textsOf = (all: typeof objects, name: string) => all.flatMap((one) => textOf(one, name))
+  note('id', textsOf(objects, 'id'))
+  note('name', textsOf(objects, 'name'))
   note('application', [...objects, ...jobs].flatMap(applicationsOf))
-  note(
-    'jobs',
-    jobs.flatMap((job) => textOf(job, 'type')),
-  )
+  note('jobs', textsOf(jobs, 'type'))
   return found
 }
 
@@ -78,10 +72,6 @@ function toList(names: ReadonlySet<string>, maxCharacters: number): string {
 
 function conceal(text: string): string {
   return concealSecrets(text).slice(0, maxLength)
-}
-
-function toShown(found: Readonly<Record<string, string>>): Record<string, string> {
-  return Object.fromEntries(Object.entries(found).map(([name, value]) => [name, conceal(value)]))
 }
 
 function textOf(object: Record<string, unknown>, name: string): string[] {

@@ -44,19 +44,9 @@ export interface Ports {
 
 export function openPorts(options: PortsOptions): Ports {
   const { settings, tls, log, keep, source } = options
-  const { listeners, origin, writeTimeoutMs, maxUnreadBytes, maxHeaderBytes, shutdownGraceMs } = settings
+  const { listeners, writeTimeoutMs, maxUnreadBytes, maxHeaderBytes, shutdownGraceMs } = settings
   const { maxConnectionsPerAddress: maxPerAddress, maxConnections = defaultMaxConnections() } = settings
-  const overload = keep(
-    new Overload(settings.overload, {
-      keptPaths: options.keptPaths,
-      contextPath: origin.contextPath,
-      onShed: options.onShed,
-      onChange: (isOverloaded) =>
-        isOverloaded
-          ? log.warn('overloaded: requests that wait too long are rejected, those of low priority first')
-          : log.info('no longer overloaded: every request is served'),
-    }),
-  )
+  const overload = keep(createOverload(options))
   const times = { ...connectionTimes, ...options.times }
   const connections = new Connections({ times, writeTimeoutMs, maxUnreadBytes, maxPerAddress, maxConnections, overload, log })
   const serverOptions: ServerOptions = { maxHeaderBytes, connections, onCertificateRefused: options.onCertificateRefused }
@@ -88,4 +78,16 @@ export function openPorts(options: PortsOptions): Ports {
     listen: () => (source === undefined ? listenHere() : serveOthers(source)),
     drain: () => connections.drain(),
   }
+}
+
+function createOverload({ settings, keptPaths, onShed, log }: PortsOptions): Overload {
+  return new Overload(settings.overload, {
+    keptPaths,
+    contextPath: settings.origin.contextPath,
+    onShed,
+    onChange: (isOverloaded) =>
+      isOverloaded
+        ? log.warn('overloaded: requests that wait too long are rejected, those of low priority first')
+        : log.info('no longer overloaded: every request is served'),
+  })
 }

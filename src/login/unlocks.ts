@@ -69,28 +69,21 @@ function toStoredKey(username: string): string {
 }
 
 function createFileStore(dataDir: string): UnlockStore {
-  const { db, find, add, forget } = openFile(dataDir)
-  return {
-    find(user) {
-      const row = find.get(user)
-      return row === undefined ? undefined : Number(row['at_ms'])
-    },
-    add(user, atMs) {
-      forget.run(atMs - guessWindowMs)
-      add.run(user, atMs)
-    },
-    close: () => db.close(),
-  }
-}
-
-function openFile(dataDir: string) {
   return openDatabaseFor(join(dataDir, 'users.db'), (db) => {
     migrate(db, 'unlocks', unlockMigrations)
+    const find = db.prepare('SELECT at_ms FROM unlocks WHERE user = ?')
+    const add = db.prepare('INSERT OR REPLACE INTO unlocks (user, at_ms) VALUES (?, ?)')
+    const forget = db.prepare('DELETE FROM unlocks WHERE at_ms < ?')
     return {
-      db,
-      find: db.prepare('SELECT at_ms FROM unlocks WHERE user = ?'),
-      add: db.prepare('INSERT INTO unlocks (user, at_ms) VALUES (?, ?) ON CONFLICT (user) DO UPDATE SET at_ms = excluded.at_ms'),
-      forget: db.prepare('DELETE FROM unlocks WHERE at_ms < ?'),
+      find(user) {
+        const row = find.get(user)
+        return row && Number(row['at_ms'])
+      },
+      add(user, atMs) {
+        forget.run(atMs - guessWindowMs)
+        add.run(user, atMs)
+      },
+      close: () => db.close(),
     }
   })
 }

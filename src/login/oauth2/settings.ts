@@ -2,7 +2,7 @@
 import type { SettingsReport } from '../../settings/setting.ts'
 import type { LoginSurroundings } from '../method-type.ts'
 import { toOlderRegistration } from './older-settings.ts'
-import { type ClientAuthentication, findPreset } from './presets.ts'
+import { type ClientAuthentication, type Endpoints, findPreset } from './presets.ts'
 import { loadPrivateKey } from './private-key.ts'
 import { type Registration, toRegistration } from './registration.ts'
 import { audienceKey, type OAuth2Values, oauth2Keys, type RegistrationKeys, registrationKey } from './setting-keys.ts'
@@ -47,7 +47,11 @@ function toRegistrations(values: OAuth2Values, report: SettingsReport): Registra
   return Object.entries(values.registrations).flatMap(([id, written]) => {
     if (besideRegistrations.has(id.replaceAll(/[-_]/g, '').toLowerCase())) return []
     const clientId = written['client-id']
-    if (clientId !== undefined) return [toCurrentRegistration(id, clientId, written, values, report)]
+    if (clientId !== undefined) {
+      const registration = toCurrentRegistration(id, clientId, written, values, report)
+      checkCredentials(registration, `${registrationKey}.${id}`, report)
+      return [registration]
+    }
     if (report.isSet(`${registrationKey}.${id}.client-secret`)) {
       report.notice(`${registrationKey}.${id} has no client-id and is not used.`)
     }
@@ -67,12 +71,10 @@ function toCurrentRegistration(
   const preset = findPreset(name, false, tenants)
   const key = `${registrationKey}.${id}`
   const place = `${providerKey}.${name}`
-  const issuerUri = provider?.['issuer-uri']
-  const redirectUri = written['redirect-uri'] ?? written['redirect-uri-template']
   if ((written['authorization-grant-type'] ?? 'authorization_code') !== 'authorization_code') {
     report.problem(`${key}.authorization-grant-type`, 'must be authorization_code: people log in with their browser')
   }
-  const registration = toRegistration(
+  return toRegistration(
     {
       id,
       label: written['client-name'] ?? preset?.label ?? id,
@@ -82,17 +84,11 @@ function toCurrentRegistration(
       clientAuthentication: written['client-authentication-method'],
       scope: written.scope,
       pkce: written.pkce,
-      redirectUri: redirectUri ?? '{baseUrl}/login/oauth2/code/{registrationId}',
+      redirectUri: written['redirect-uri'] ?? written['redirect-uri-template'] ?? '{baseUrl}/login/oauth2/code/{registrationId}',
       provider: name,
       preset,
-      issuerUri,
-      endpoints: {
-        authorizationUri: provider?.['authorization-uri'],
-        tokenUri: provider?.['token-uri'],
-        userInfoUri: provider?.['user-info-uri'],
-        jwkSetUri: provider?.['jwk-set-uri'],
-        issuer: issuerUri,
-      },
+      issuerUri: provider?.['issuer-uri'],
+      endpoints: endpointsOf(provider),
       tokenPlace: provider?.['user-info-authentication-method'],
       tokenName: 'access_token',
       tokenWord: 'Bearer',
@@ -104,8 +100,16 @@ function toCurrentRegistration(
     clientAuthentications,
     report,
   )
-  checkCredentials(registration, key, report)
-  return registration
+}
+
+function endpointsOf(provider: OAuth2Values['providers'][string] | undefined): Endpoints {
+  return {
+    authorizationUri: provider?.['authorization-uri'],
+    tokenUri: provider?.['token-uri'],
+    userInfoUri: provider?.['user-info-uri'],
+    jwkSetUri: provider?.['jwk-set-uri'],
+    issuer: provider?.['issuer-uri'],
+  }
 }
 
 function namesOf(key: string, place: string) {

@@ -61,15 +61,11 @@ export function scanTags(text: string, limits: XmlLimits, visit: (tag: Tag) => v
   if (/[^\t\n\r\x20-\x7e\xa0-\ufffd]/.test(text)) throw new SamlRefused('the XML contains control characters')
   checkReferences(text, limits)
   const open: { name: string; namespaces: number }[] = []
-  let markup = 0
-  let comments = 0
-  let attributes = 0
-  let namespaces = 0
-  let roots = 0
+  const count = { markup: 0, comments: 0, attributes: 0, namespaces: 0, roots: 0 }
   for (let start = text.indexOf('<'); start !== -1; ) {
-    if (++markup > limits.markup) throw new SamlRefused('the XML has too many tags')
+    if (++count.markup > limits.markup) throw new SamlRefused('the XML has too many tags')
     const isComment = text.startsWith('<!--', start)
-    if (isComment && ++comments > limits.comments) throw new SamlRefused('the XML has too many comments')
+    if (isComment && ++count.comments > limits.comments) throw new SamlRefused('the XML has too many comments')
     const other = endOfOther(text, start, limits)
     if (other !== undefined) {
       start = text.indexOf('<', other)
@@ -80,20 +76,20 @@ export function scanTags(text: string, limits: XmlLimits, visit: (tag: Tag) => v
     if (kind === 'end') {
       const closed = open.pop()
       if (closed === undefined || closed.name !== name) throw new SamlRefused('the XML is not well-formed')
-      namespaces -= closed.namespaces
+      count.namespaces -= closed.namespaces
     } else {
-      if (open.length === 0 && ++roots > 1) throw new SamlRefused('the XML is not well-formed')
+      if (open.length === 0 && ++count.roots > 1) throw new SamlRefused('the XML is not well-formed')
       if (open.length >= limits.depth) throw new SamlRefused('the XML is nested too deeply')
-      attributes += tag.attributes
-      if (tag.attributes > limits.attributesOfTag || attributes > limits.attributes) {
+      count.attributes += tag.attributes
+      if (tag.attributes > limits.attributesOfTag || count.attributes > limits.attributes) {
         throw new SamlRefused('the XML has too many attributes')
       }
-      if (namespaces + tag.namespaces > limits.namespaces) throw new SamlRefused('the XML declares too many namespaces')
+      if (count.namespaces + tag.namespaces > limits.namespaces) throw new SamlRefused('the XML declares too many namespaces')
     }
     visit({ kind, name, start, end, depth: open.length + 1 })
     if (kind === 'start') {
       open.push({ name, namespaces: tag.namespaces })
-      namespaces += tag.namespaces
+      count.namespaces += tag.namespaces
     }
     start = text.indexOf('<', end)
   }
