@@ -28,7 +28,8 @@ export function readEnvironment(env: Environment, known: KnownKey, findings: Env
   for (const name of names) {
     const text = env[name]
     if (text === undefined || name.startsWith('SPRING_APPLICATION_JSON')) continue
-    const path = byShortName.get(name) ?? (name.includes('.') ? dottedPath(name, known) : findPath(name, known))
+    const tokens = name.includes('.') ? splitKey(name) : name.split('_').filter((token) => token !== '')
+    const path = byShortName.get(name) ?? walk(tokens, known, [])
     const linked = serviceLink.test(name) && /^(?:tcp|udp|sctp):\/\//.test(text)
     if (path !== undefined && !linked) {
       root = mergeNodes(root, nest(path, text, { source: `environment variable ${name}` }))
@@ -83,18 +84,6 @@ function nest(path: readonly string[], text: string, origin: Origin): Node {
     node = map
   }
   return node
-}
-
-function dottedPath(name: string, known: KnownKey): string[] | undefined {
-  return walk(splitKey(name), known, [])
-}
-
-function findPath(name: string, known: KnownKey): string[] | undefined {
-  return walk(
-    name.split('_').filter((token) => token !== ''),
-    known,
-    [],
-  )
 }
 
 /** Follows the tokens down the known keys; one name may take several tokens: OK_HTTP_CLIENT, MAX_AGE. */

@@ -28,7 +28,7 @@ export const uncountedBytes = 64 * 1024
 export type BoundsOf = (kind: keyof BodySettings, answer: ServerResponse) => BodyBounds
 
 export function createBodyBounds(settings: BodySettings): BoundsOf {
-  const held = { known: createHeld(settings.known), open: createHeld(settings.open) }
+  const held = { known: new HeldBytes(settings.known), open: new HeldBytes(settings.open) }
   return (kind, answer) => {
     const { maxBytes, maxValues, maxTextBytes, prefix } = settings[kind]
     return {
@@ -44,10 +44,6 @@ export function createBodyBounds(settings: BodySettings): BoundsOf {
       hold: holdUntilClosed(held[kind], answer),
     }
   }
-}
-
-function createHeld({ maxBytesAtOnce, prefix }: BoundSettings): HeldBytes {
-  return new HeldBytes(maxBytesAtOnce, `${prefix}.maxBodyBytesAtOnce`)
 }
 
 function holdUntilClosed(held: HeldBytes, answer: ServerResponse): (bytes: number) => void {
@@ -66,20 +62,18 @@ function holdUntilClosed(held: HeldBytes, answer: ServerResponse): (bytes: numbe
 
 /** Bytes of request bodies that are in memory at once. */
 class HeldBytes {
-  readonly #maxBytes: number
-  readonly #setting: string
+  readonly #settings: BoundSettings
   #bytes = 0
 
-  /** @param setting The key that raises the bound, for the error. */
-  constructor(maxBytes: number, setting: string) {
-    this.#maxBytes = maxBytes
-    this.#setting = setting
+  constructor(settings: BoundSettings) {
+    this.#settings = settings
   }
 
   /** @throws {GatewayError} TOO_MANY_BODIES; then nothing is counted */
   take(bytes: number): void {
-    if (this.#bytes + bytes > this.#maxBytes) {
-      const message = `Request bodies of more than ${this.#maxBytes} bytes are being read. Try again in a moment, or raise ${this.#setting}.`
+    const { maxBytesAtOnce, prefix } = this.#settings
+    if (this.#bytes + bytes > maxBytesAtOnce) {
+      const message = `Request bodies of more than ${maxBytesAtOnce} bytes are being read. Try again in a moment, or raise ${prefix}.maxBodyBytesAtOnce.`
       // The rest of the body is not worth reading: the connection ends with this answer.
       throw new GatewayError('TOO_MANY_BODIES', message, { headers: { connection: 'close', 'retry-after': '1' } })
     }

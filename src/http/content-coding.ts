@@ -34,10 +34,6 @@ export function decodeBody(coding: string, bytes: Buffer, maxBytes: number): Buf
     return decoders.get(coding)?.(bytes, { maxOutputLength: maxBytes })
   } catch (cause) {
     if ((cause as { code?: string }).code === 'ERR_BUFFER_TOO_LARGE') return undefined
-    throw undecodable(coding, cause)
+    throw new GatewayError('UNREADABLE_BODY', `The body is not encoded as "Content-Encoding: ${coding}" announces.`, { cause })
   }
-}
-
-export function undecodable(coding: string, cause?: unknown): GatewayError {
-  return new GatewayError('UNREADABLE_BODY', `The body is not encoded as "Content-Encoding: ${coding}" announces.`, { cause })
 }

@@ -47,17 +47,9 @@ export function toStoreFile(key: string, file: string, password: string): StoreF
 /** First bytes of JCEKS, which only Java reads. */
 const jceksMagic = 0xcececece
 
-export function isJavaStore(bytes: Buffer): boolean {
-  return bytes.length >= 4 && bytes.readUInt32BE() === jceksMagic
-}
-
 /** The command line that writes a key store anew in a format that Fairlead reads. */
-export function conversionOf(file: string): string {
+function conversionOf(file: string): string {
   return `keytool -importkeystore -srckeystore ${shellWord(file)} -destkeystore ${shellWord(`${file}.p12`)} -deststoretype PKCS12`
-}
-
-export function explainJavaStore(file: string): string {
-  return `${file} has a format that only Java reads (JCEKS); convert it and name the new file here: ${conversionOf(file)}`
 }
 
 /** @throws {TlsFileError} */
@@ -105,7 +97,10 @@ function isPem(bytes: Buffer): boolean {
 
 /** @param keyPassword Undefined where only certificates are wanted. */
 function openStore({ key, file, password }: StoreFile, bytes: Buffer, keyPassword?: string): KeyStore {
-  if (isJavaStore(bytes)) throw new TlsFileError(key, explainJavaStore(file))
+  if (bytes.length >= 4 && bytes.readUInt32BE() === jceksMagic) {
+    const reason = 'has a format that only Java reads (JCEKS); convert it and name the new file here'
+    throw new TlsFileError(key, `${file} ${reason}: ${conversionOf(file)}`)
+  }
   try {
     return isJks(bytes) ? readJks(bytes, password, keyPassword) : readPkcs12(bytes, password)
   } catch (error) {

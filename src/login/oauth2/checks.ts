@@ -6,7 +6,7 @@ import type { CheckContext } from '../method-type.ts'
 import { createClientAuthentication } from './client-authentication.ts'
 import { discover, type ProviderMetadata } from './discovery.ts'
 import { LoginFailure } from './login-failure.ts'
-import type { Endpoints } from './presets.ts'
+import { completeEndpoints, type Endpoints } from './presets.ts'
 import { type CallProvider, createProviderCalls, readObject } from './provider-http.ts'
 import { fillRedirectUri } from './redirect-uri.ts'
 import type { Registration } from './registration.ts'
@@ -40,8 +40,7 @@ interface Means extends CheckContext {
 async function checkProvider(registration: Registration, means: Means): Promise<Finding[]> {
   const { issuerUri, nameCase } = registration
   const [first, published] = issuerUri === undefined ? [undefined, undefined] : await tryDiscovery(issuerUri, means)
-  const chosen = Object.entries(registration.endpoints).filter(([, uri]) => uri !== undefined)
-  const endpoints: Endpoints = { ...published?.endpoints, ...Object.fromEntries(chosen) }
+  const endpoints = completeEndpoints(registration.endpoints, published?.endpoints)
   const found = await Promise.all([
     tryAddress('authorization address', endpoints.authorizationUri, means),
     tryAddress('user-info address', endpoints.userInfoUri, means),

@@ -20,6 +20,11 @@ export interface Endpoints {
   readonly issuer?: string | undefined
 }
 
+/** The chosen addresses, and those of `others` where none is chosen. */
+export function completeEndpoints(chosen: Endpoints, others: Endpoints | undefined): Endpoints {
+  return { ...others, ...Object.fromEntries(Object.entries(chosen).filter(([, uri]) => uri !== undefined)) }
+}
+
 export type ClientAuthentication =
   | 'client_secret_basic'
   | 'client_secret_post'

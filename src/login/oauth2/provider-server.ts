@@ -5,6 +5,7 @@ import { within } from '../../concurrency/within.ts'
 import { elapsedMs } from '../../settings/time-span.ts'
 import { discover, type ProviderMetadata, WrongIssuer } from './discovery.ts'
 import { LoginFailure } from './login-failure.ts'
+import { completeEndpoints } from './presets.ts'
 import type { CallProvider } from './provider-http.ts'
 import type { Registration } from './registration.ts'
 
@@ -79,8 +80,7 @@ export class ProviderServer {
   #known(): Server | undefined {
     if (this.#wrong !== undefined) return undefined
     const { registration } = this.#options
-    const chosen = Object.entries(registration.endpoints).filter(([, uri]) => uri !== undefined)
-    const endpoints: Registration['endpoints'] = { ...this.#published?.endpoints, ...Object.fromEntries(chosen) }
+    const endpoints = completeEndpoints(registration.endpoints, this.#published?.endpoints)
     const { authorizationUri, tokenUri, userInfoUri, jwkSetUri, issuer } = endpoints
     const isOpenId = registration.scopes.includes('openid') && (issuer ?? jwkSetUri) !== undefined
     if (authorizationUri === undefined || tokenUri === undefined) return undefined

@@ -3,6 +3,7 @@ import type { SettingsReport } from '../../settings/setting.ts'
 import { nameCaseOfProvider } from './name-case.ts'
 import {
   type ClientAuthentication,
+  completeEndpoints,
   defaultMapping,
   type Endpoints,
   type Preset,
@@ -88,9 +89,8 @@ export function toRegistration(
 function mergeEndpoints(written: Endpoints, preset: Preset | undefined): Endpoints {
   if (preset === undefined) return written
   const hosts = new Set(Object.values(preset.endpoints).map(hostOf))
-  const chosen = Object.entries(written).filter(([, uri]) => uri !== undefined)
-  if (!chosen.every(([, uri]) => hosts.has(hostOf(uri)))) return written
-  return { ...preset.endpoints, ...Object.fromEntries(chosen) }
+  const isOfPreset = Object.values(written).every((uri) => uri === undefined || hosts.has(hostOf(uri)))
+  return isOfPreset ? completeEndpoints(written, preset.endpoints) : written
 }
 
 function hostOf(uri: string): string {
