@@ -30,8 +30,8 @@ export async function receiveArchive(
   }
 }
 
-/** An error of the sender, unlike one of the disk, is the client's. */
-async function* readable(archive: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
+/** An error of the sender, unlike one of the disk, is the client's. @throws {BackendError} 400 */
+export async function* readable(archive: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
   try {
     yield* archive
   } catch (error) {

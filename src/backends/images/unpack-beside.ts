@@ -6,6 +6,7 @@ import { pipeline } from 'node:stream/promises'
 import { fileURLToPath } from 'node:url'
 import { BackendError } from '../backend.ts'
 import type { ImageContent } from './measure-image.ts'
+import { readable } from './receive.ts'
 import type { UnpackBounds } from './unpack.ts'
 
 /** At the root of the image, unless the archive has one of the name. */
@@ -45,19 +46,10 @@ export async function unpackBeside(
   await once(child, 'spawn')
   const { promise: ended, resolve } = Promise.withResolvers<string>()
   child.once('close', (code, signal) => resolve(signal ?? `exit code ${code}`))
-  let fault: Error | undefined
-  async function* source(): AsyncIterable<Uint8Array> {
-    try {
-      yield* archive
-    } catch (error) {
-      fault = error as Error
-      throw error
-    }
-  }
+  const sent = pipeline(readable(archive), child.stdin).catch((error: unknown) => error)
+  const [answer, end, fault] = await Promise.all([text(child.stdout), ended, sent])
   // Once it has refused the archive it reads no more, which is no fault of the archive.
-  const sent = pipeline(source(), child.stdin).catch(() => {})
-  const [answer, end] = await Promise.all([text(child.stdout), ended, sent])
-  if (fault !== undefined) throw new BackendError(400, `The archive cannot be read: ${fault.message}`)
+  if (fault instanceof BackendError) throw fault
   if (answer === '') throw new Error(`The image cannot be unpacked: the process for it ended with ${end}.`)
   const report = JSON.parse(answer) as UnpackReport
   if (report.kind === 'refused') throw new BackendError(report.status, report.message)

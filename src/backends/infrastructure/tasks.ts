@@ -118,10 +118,7 @@ export class Tasks {
 
   /** Continues what a stopped process left; a request may have come before. */
   start(): void {
-    for (const row of this.#statements.running.all()) {
-      const task = parseJson(String(row['document'])) as Task
-      if (!this.#queued.has(task.id)) this.#enqueue(task)
-    }
+    for (const task of this.#statements.running.all().map(toTask)) if (!this.#queued.has(task.id)) this.#enqueue(task)
   }
 
   /** Resolves when the operations that run have ended; what follows is done after the next start. */
@@ -132,8 +129,7 @@ export class Tasks {
 
   /** See docs/contracts/infrastructure.md#operations; undefined when it is unknown. */
   view(id: string): JsonObject | undefined {
-    const row = this.#statements.get.get(id)
-    return row === undefined ? undefined : toView(parseJson(String(row['document'])) as Task)
+    return this.#statements.get.all(id).map(toTask).map(toView)[0]
   }
 
   #enqueue(task: Task): void {
@@ -185,7 +181,7 @@ export class Tasks {
   /** As it was last recorded; undefined while that cannot be read. */
   #stored(id: string): Task | undefined {
     try {
-      return parseJson(String(this.#statements.get.get(id)?.['document'])) as Task
+      return this.#statements.get.all(id).map(toTask)[0]
     } catch {
       return undefined
     }
@@ -274,6 +270,10 @@ export class Tasks {
     this.#statements.update.run(task.status.completed ? this.#options.context.now() : null, formatJson(task), task.id)
     this.#options.context.stateChanged()
   }
+}
+
+function toTask(row: Record<string, unknown>): Task {
+  return parseJson(String(row['document'])) as Task
 }
 
 /** `createServerGroup` → `CREATE_SERVER_GROUP`. */
