@@ -20,17 +20,15 @@ import {
   loadBalancersOf,
   missing,
   none,
+  readableGroups,
   serverGroupsOf,
   writtenList,
 } from './route.ts'
 import { byName, toInstanceView, toJobView, toLoadBalancerView, toServerGroupView, writeServerGroupSummary } from './views.ts'
 
 const serverGroups: Answer = async (request, infrastructure) => {
-  const access = await accessOf(request, infrastructure)
   const nowMs = infrastructure.context.now()
-  const groups = serverGroupsOf(infrastructure, pathValue(request, 'application'))
-    .filter(createChoice(request))
-    .filter(({ account }) => access.mayOnAccount(account, 'READ'))
+  const groups = (await readableGroups(request, infrastructure)).filter(createChoice(request))
   if (queryFlag(request, 'expand') ?? false) return groups.map((group) => toServerGroupView(group, nowMs))
   return writtenList(groups.map((group) => writeServerGroupSummary(group, nowMs)))
 }

@@ -13,6 +13,7 @@ import {
   loadBalancersOf,
   missing,
   providerOf,
+  readableGroups,
   serverGroupsOf,
   Written,
   writtenList,
@@ -58,8 +59,7 @@ function clusterNamesOf(groups: readonly ServerGroup[]): string[] {
 
 const application: Answer = async (request, infrastructure) => {
   const name = pathValue(request, 'application')
-  const access = await accessOf(request, infrastructure)
-  const groups = serverGroupsOf(infrastructure, name).filter(({ account }) => access.mayOnAccount(account, 'READ'))
+  const groups = await readableGroups(request, infrastructure)
   if (groups.length === 0) throw missing(request, 'Application', 'application')
   const byAccount = Map.groupBy(groups, ({ account }) => account)
   return {
@@ -87,11 +87,8 @@ function byCluster(groups: readonly ServerGroup[]): ServerGroup[][] {
   return [...Map.groupBy(groups, ({ moniker, provider }) => JSON.stringify([moniker.cluster, provider])).values()]
 }
 
-const clusterNames: Answer = async (request, infrastructure) => {
-  const access = await accessOf(request, infrastructure)
-  const groups = serverGroupsOf(infrastructure, pathValue(request, 'application'))
-  return new Written(formatJson(clusterNamesByAccount(groups.filter(({ account }) => access.mayOnAccount(account, 'READ')))))
-}
+const clusterNames: Answer = async (request, infrastructure) =>
+  new Written(formatJson(clusterNamesByAccount(await readableGroups(request, infrastructure))))
 
 const clustersOfAccount: Answer = (request, infrastructure) => {
   const groups = groupsOfAccount(request, infrastructure)

@@ -79,7 +79,6 @@ export interface ImageQuery {
   readonly text: string | undefined
   readonly region: string | undefined
   readonly account: string | undefined
-  readonly count: number | undefined
   /** Lower-case names and values: `tag:stage=prod`. */
   readonly tags: ReadonlyMap<string, string>
 }

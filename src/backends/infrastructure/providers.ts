@@ -68,12 +68,10 @@ export function readableImage(image: JsonObject, access: Access): JsonObject[] {
 
 function toImageQuery(request: FastifyRequest): ImageQuery {
   const filters = Object.entries({ ...(request.query as object) }).filter(([name]) => name.startsWith('tag:'))
-  const count = Number(queryValue(request, 'count'))
   return {
     text: queryValue(request, 'q'),
     region: queryValue(request, 'region') || undefined,
     account: queryValue(request, 'account') || undefined,
-    count: Number.isSafeInteger(count) && count > 0 ? count : undefined,
     tags: new Map(filters.map(([name, value]) => [name.slice('tag:'.length).toLowerCase(), String(value).toLowerCase()])),
   }
 }

@@ -117,6 +117,13 @@ export function serverGroupsOf({ providers }: Infrastructure, application?: stri
   return providers.flatMap((provider) => [...provider.serverGroups(application)])
 }
 
+/** Those of the application in the path, in accounts that the caller may read. */
+export async function readableGroups(request: FastifyRequest, infrastructure: Infrastructure): Promise<ServerGroup[]> {
+  const access = await accessOf(request, infrastructure)
+  const groups = serverGroupsOf(infrastructure, pathValue(request, 'application'))
+  return groups.filter(({ account }) => access.mayOnAccount(account, 'READ'))
+}
+
 export function loadBalancersOf({ providers }: Infrastructure): LoadBalancer[] {
   return providers.flatMap((provider) => [...provider.loadBalancers()])
 }
