@@ -5,7 +5,7 @@ import { consoleRoutes } from '../console/console.ts'
 import { createExaminer } from '../doctor/on-demand.ts'
 import { AuditedAnswers } from '../http/audited-answers.ts'
 import { createMethodIndex } from '../http/path-template.ts'
-import { createIntegrations } from '../integrations/integrations.ts'
+import { Integrations } from '../integrations/integrations.ts'
 import { EmbeddedSource } from '../live/embedded-source.ts'
 import { EventStreams } from '../live/event-streams.ts'
 import { PartChanges } from '../live/part-changes.ts'
@@ -45,7 +45,7 @@ export function createPlatform(parts: PlatformParts) {
     accounts: parts.accounts,
     banners: createBanners(parts),
     deckPlugins: parts.deckPlugins,
-    integrations: createIntegrations(config.integrations, now),
+    integrations: new Integrations(config.integrations, now),
     permissions: parts.permissions,
     login,
     site: { contextPath: config.http.origin.contextPath, brand: config.login.page },

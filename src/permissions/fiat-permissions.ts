@@ -53,7 +53,8 @@ const syncAnswerMs = 700
 
 const always: LoginReport = { call: 'roles', attempts: 1 }
 
-class FiatPermissions implements Permissions {
+/** Without a permission service it answers that everything is allowed. */
+export class FiatPermissions implements Permissions {
   readonly #settings: PermissionSettings
   readonly #upstreams: Upstreams
   readonly #loginUpstreams: Upstreams
@@ -324,11 +325,6 @@ class FiatPermissions implements Permissions {
       this.#lookups.forget(userKey)
     }
   }
-}
-
-/** Opens the client; without a permission service it answers that everything is allowed. */
-export function openPermissions(options: PermissionsOptions): Permissions {
-  return new FiatPermissions(options)
 }
 
 function hasAnswered(error: unknown): boolean {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import type { User } from '../../src/http/request-state.ts'
-import { openPermissions } from '../../src/permissions/fiat-permissions.ts'
+import { FiatPermissions } from '../../src/permissions/fiat-permissions.ts'
 import type { PermissionSettings } from '../../src/permissions/settings.ts'
 import { Upstreams } from '../../src/upstreams/upstreams.ts'
 import { createClock, silentLog } from '../sessions/support.ts'
@@ -46,7 +46,7 @@ function createUpstreams(t: test.TestContext, baseUrl: string | undefined, readT
 async function open(t: test.TestContext, answers: Answers, changed: Partial<PermissionSettings> = {}, readTimeoutMs?: number) {
   const fiat = await startUpstream(t, answers)
   const clock = createClock()
-  const permissions = openPermissions({
+  const permissions = new FiatPermissions({
     settings: { ...settings, ...changed },
     upstreams: createUpstreams(t, fiat.url, readTimeoutMs),
     log: silentLog,
@@ -101,7 +101,7 @@ test('auth-scenario 229: a user id is one encoded segment of the path', async (t
 test('auth-scenario 230: login calls have their own address', async (t) => {
   const reads = await startUpstream(t, { 'GET /authorize/alice': view('alice') })
   const logins = await startUpstream(t, () => new Reply(200))
-  const permissions = openPermissions({
+  const permissions = new FiatPermissions({
     settings,
     upstreams: createUpstreams(t, reads.url),
     loginUpstreams: createUpstreams(t, logins.url),
@@ -222,7 +222,7 @@ test('a logout that cannot be reported is no error', async (t) => {
 })
 
 test('without permission service every check allows', async (t) => {
-  const permissions = openPermissions({ settings, upstreams: createUpstreams(t, undefined), log: silentLog })
+  const permissions = new FiatPermissions({ settings, upstreams: createUpstreams(t, undefined), log: silentLog })
   assert.equal(permissions.enabled, false)
   assert.equal(await permissions.mayOnApplication(alice, 'web', 'WRITE'), true)
   assert.equal(await permissions.isAdmin(alice), false)

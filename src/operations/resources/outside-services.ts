@@ -1,6 +1,7 @@
 /** Services outside the platform that the web UI uses: proxies of the configuration, Slack, PagerDuty and Gremlin. */
 import { z } from 'zod'
 import { GatewayError } from '../../errors.ts'
+import { callProxy } from '../../integrations/proxies.ts'
 import { isObject } from '../../json/values.ts'
 import { get, operationsWith } from '../declare.ts'
 import { aboutGateway, demandsNothing } from '../demands.ts'
@@ -51,19 +52,19 @@ export const outsideOperations: Operation[] = [
   tool.get('getChannelsUsingGET', '/slack/channels', {
     summary: 'List Slack channels',
     description: 'Public channels of Slack, kept for `slack.channel-refresh-interval-millis`.',
-    handle: async (_request, { integrations }) => integrations.lists.slackChannels(),
+    handle: async (_request, { integrations }) => integrations.slackChannels(),
     answer: AnyList,
   }),
   tool.get('getServicesUsingGET', '/pagerDuty/services', {
     summary: 'List PagerDuty services',
     description: 'Services of PagerDuty, kept for five minutes.',
-    handle: async (_request, { integrations }) => integrations.lists.pagerDutyServices(),
+    handle: async (_request, { integrations }) => integrations.pagerDutyServices(),
     answer: ObjectList,
   }),
   tool.get('getOnCallsUsingGET', '/pagerDuty/oncalls', {
     summary: 'List people on call',
     description: 'People on call at PagerDuty by escalation policy, kept for five minutes.',
-    handle: async (_request, { integrations }) => integrations.lists.pagerDutyOnCalls(),
+    handle: async (_request, { integrations }) => integrations.pagerDutyOnCalls(),
     answer: z.record(z.string(), ObjectList),
   }),
   gremlinTemplates('command', 'listCommandTemplatesUsingPOST'),
@@ -80,7 +81,7 @@ function gremlinTemplates(kind: 'command' | 'target', id: string): Operation {
     description: `The ${kind} templates of Gremlin for the \`apiKey\` in the body.`,
     body: { schema: AnyObject, required: true },
     handle: async ({ body }, { integrations }) =>
-      integrations.lists.gremlinTemplates(kind, String((isObject(body) && body['apiKey']) || '')),
+      integrations.gremlinTemplates(kind, String((isObject(body) && body['apiKey']) || '')),
     answer: AnyList,
     errors: notConfigured,
   }
@@ -88,12 +89,7 @@ function gremlinTemplates(kind: 'command' | 'target', id: string): Operation {
 
 async function forward(method: Method, request: OperationRequest, { integrations }: Platform): Promise<DirectAnswer> {
   const { path, search, headers } = request
-  const {
-    status,
-    headers: answered,
-    bytes,
-    url,
-  } = await integrations.callProxy({
+  const answer = await callProxy(integrations.proxies, {
     id: path['proxy'] ?? '',
     method,
     rest: path['rest'] ?? '',
@@ -101,9 +97,10 @@ async function forward(method: Method, request: OperationRequest, { integrations
     contentType: headers['content-type'],
     body: request.body as Buffer | undefined,
   })
+  const { status, bytes, url } = answer
   if (status < 200 || status > 599) throw new GatewayError('UPSTREAM_UNREADABLE', 'The service answered with an unknown status.')
   return new DirectAnswer(status >= 500 ? 502 : status, bytes, {
-    'content-type': answered['content-type'] ?? 'text/plain',
+    'content-type': answer.headers['content-type'] ?? 'text/plain',
     'x-proxy-status-code': String(status),
     'x-proxy-url': url.href,
     ...unknownContent,
