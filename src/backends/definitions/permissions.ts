@@ -49,14 +49,16 @@ export function permissionRoutes(app: FastifyInstance, definitions: Definitions)
   })
 }
 
+const generated = { permissions: {}, lastModified: -1, lastModifiedBy: 'auto-generated' }
+
 async function listRecords({ permissions, applications }: Definitions): Promise<string[]> {
   const records = await permissions.textsByKey()
   const others = [...(await applications.textsByKey())].filter(([key]) => !records.has(key))
   // An application without a record is open, so records that were written meanwhile count.
-  const generated = await flatMapInTurns(others, ([key, text]) => [
-    permissions.text(key) ?? formatJson(generatedRecord(parseDocument(text)['name'])),
+  const open = await flatMapInTurns(others, ([key, text]) => [
+    permissions.text(key) ?? formatJson({ name: parseDocument(text)['name'], ...generated }),
   ])
-  return [...records.values(), ...generated]
+  return [...records.values(), ...open]
 }
 
 async function save(definitions: Definitions, request: FastifyRequest, name: string): Promise<JsonObject> {
@@ -95,8 +97,4 @@ function isFresh({ applications, permissions }: Definitions, request: FastifyReq
 
 function rolesOf(record: JsonObject | undefined): string[] {
   return record === undefined ? [] : Object.values(record['permissions'] as RolesByRight).flat()
-}
-
-function generatedRecord(name: unknown): JsonObject {
-  return { name, permissions: {}, lastModified: -1, lastModifiedBy: 'auto-generated' }
 }

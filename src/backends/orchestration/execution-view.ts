@@ -1,5 +1,5 @@
 /** Representations of executions: the whole record, the unexpanded form of lists, the task view. */
-import { isObject, type JsonObject } from '../../json/values.ts'
+import { definedOf, isObject, type JsonObject } from '../../json/values.ts'
 import type { Execution, Stage } from './model.ts'
 import { executionSecretsOf, maskExecution, maskIn, secretsIn } from './secrets.ts'
 
@@ -34,16 +34,12 @@ function tasksOf({ tasks }: Stage): JsonObject[] {
 export function unexpandedView(execution: Execution): JsonObject {
   const stages = execution.stages.map((stage) => ({
     ...stage,
-    context: unexpandedContext(stage.context),
+    context: definedOf({ group: stage.context['group'] }),
     outputs: {},
     tasks: [],
   }))
   const view = viewWithout({ ...execution, stages }, executionSecretsOf(execution))
   return { ...view, trigger: withoutParentStages(view['trigger']) }
-}
-
-function unexpandedContext(context: unknown): JsonObject {
-  return isObject(context) && context['group'] !== undefined ? { group: context['group'] } : {}
 }
 
 function withoutParentStages(trigger: unknown): unknown {

@@ -27,10 +27,6 @@ export const statuses = {
 
 export type Status = keyof typeof statuses
 
-export function isStatus(name: string): name is Status {
-  return Object.hasOwn(statuses, name)
-}
-
 export function isComplete(status: Status): boolean {
   return statuses[status].complete
 }

@@ -56,9 +56,13 @@ export type PreconfiguredWebhook = z.infer<typeof PreconfiguredWebhook>
 const restrictions = 'user-configured-url-restrictions'
 
 export const outsideKeys = settings({
-  preconfigured: setting('webhook.preconfigured', z.array(PreconfiguredWebhook).default([]).transform(onlyEnabled)).describe(
-    'Webhook stages that the embedded engine adds. Stages fill in `${parameterValues.name}`.',
-  ),
+  preconfigured: setting(
+    'webhook.preconfigured',
+    z
+      .array(PreconfiguredWebhook)
+      .default([])
+      .transform((all) => all.filter(({ enabled }) => enabled)),
+  ).describe('Webhook stages that the embedded engine adds. Stages fill in `${parameterValues.name}`.'),
   hostNames: setting(`${restrictions}.allowedHostnamesRegex`, z.string().default('.*')).describe(
     'Regular expression for whole host names that stages may call.',
   ),
@@ -106,7 +110,3 @@ export function toOutsideSettings(values: OutsideSettings, report: SettingsRepor
 }
 
 export const defaultOutsideSettings: OutsideSettings = outsideKeys.read(outsideKeys.keys.parse({}))
-
-function onlyEnabled(webhooks: PreconfiguredWebhook[]): PreconfiguredWebhook[] {
-  return webhooks.filter(({ enabled }) => enabled)
-}

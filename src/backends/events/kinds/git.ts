@@ -53,18 +53,13 @@ function isEqual(given: string | undefined, expected: string): boolean {
   return one.length === other.length && timingSafeEqual(one, other)
 }
 
-/** What a code host reported. */
-interface GitChange {
+/** What a code host reported; of a pull request, also its number, state and title, and whether it is a draft. */
+interface GitChange extends JsonObject {
   repoProject: string
   slug: string
   hash: string
   branch: string
   action: string
-  /** Pull requests have one. */
-  number?: unknown
-  draft?: unknown
-  state?: unknown
-  title?: unknown
 }
 
 /** Reads a webhook of one code host; undefined when it is a ping or the deletion of a branch, which start nothing. */

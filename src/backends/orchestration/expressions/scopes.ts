@@ -76,8 +76,8 @@ function once<T>(find: () => T): () => T {
   }
 }
 
-function functionsAt(place: ExpressionPlace): Scope['functions'] {
-  return new Map(expressionFunctions.map((each) => [each.name, (args: unknown[], meter: Meter) => each.call(place, args, meter)]))
+function functionsAt(place: ExpressionPlace, functions = expressionFunctions): Scope['functions'] {
+  return new Map(functions.map((each) => [each.name, (args: unknown[], meter: Meter) => each.call(place, args, meter)]))
 }
 
 const placelessNames =
@@ -85,10 +85,9 @@ const placelessNames =
     ' ',
   )
 
-const functionsWithoutPlace: Scope['functions'] = new Map(
-  expressionFunctions
-    .filter((each) => placelessNames.includes(each.name))
-    .map((each) => [each.name, (args: unknown[], meter: Meter) => each.call(undefined as never, args, meter)]),
+const functionsWithoutPlace = functionsAt(
+  undefined as never,
+  expressionFunctions.filter((each) => placelessNames.includes(each.name)),
 )
 
 function parametersOf({ execution, stage }: ExecutionPlace): JsonObject {

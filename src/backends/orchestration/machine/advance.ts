@@ -44,7 +44,11 @@ function affectedBy({ execution, stage }: StagePlace): Stage[] {
 /** Whether it has moved. */
 function advanceStage(run: StageRun): boolean {
   const { status } = run.stage
-  if (status === 'RUNNING') return progressStage(run)
+  if (status === 'RUNNING') {
+    const action = nextAction(run)
+    action?.(run)
+    return action !== undefined
+  }
   if (status !== 'NOT_STARTED' || !mayStart(run) || awaitsAnswers(run)) return false
   startStage(run)
   return true
@@ -94,12 +98,6 @@ function skipStage(run: StageRun): void {
   stage.endTime = turn.now
   turn.events.push({ phase: 'skipped', execution, stage })
   checkCompletion(run)
-}
-
-function progressStage(run: StageRun): boolean {
-  const action = nextAction(run)
-  action?.(run)
-  return action !== undefined
 }
 
 /** The next thing to do for a running stage; undefined while it waits for its children or tasks. */

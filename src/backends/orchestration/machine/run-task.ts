@@ -4,7 +4,7 @@ import { evaluateStageContext } from '../expressions/stage-evaluation.ts'
 import { type Execution, type Jump, type Stage, waitingKey } from '../model.ts'
 import { noteSecrets } from '../secrets.ts'
 import { type Step, stageTypeOf, type TaskResult, typeNameOf } from '../stages/stage-type.ts'
-import { isComplete, type Status } from '../statuses.ts'
+import { isComplete } from '../statuses.ts'
 import { formatStored } from '../store.ts'
 import { advance } from './advance.ts'
 import { completeExecution, endTask } from './completion.ts'
@@ -102,7 +102,8 @@ export function applyResult(run: StepRun, result: TaskResult): void {
   if (result.secrets !== undefined) noteSecrets(execution, result.secrets)
   mergeResult(stage, result)
   evaluateStageContext(run)
-  const status = statusFor(stage, result.status)
+  const isFailure = result.status === 'TERMINAL' || result.status === 'CANCELED'
+  const status = isFailure ? failureStatus(stage, result.status) : result.status
   if (status === 'RUNNING') {
     task.engine.dueAt = nextLook(run, result.pollMs ?? pauseOf(run))
   } else {
@@ -118,11 +119,6 @@ export function mergeResult(stage: Stage, result: Pick<TaskResult, 'context' | '
   const outputs: JsonObject = { ...stage.outputs, ...result.outputs }
   // A later stage must not inherit the time limit of this one.
   stage.outputs = { ...outputs, stageTimeoutMs: undefined }
-}
-
-function statusFor(stage: Stage, status: Status): Status {
-  if (status === 'TERMINAL') return failureStatus(stage)
-  return status === 'CANCELED' ? failureStatus(stage, 'CANCELED') : status
 }
 
 export function applyFailure(run: StepRun, error: unknown): void {

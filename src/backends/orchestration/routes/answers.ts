@@ -4,7 +4,7 @@ import { isObject, type JsonObject } from '../../../json/values.ts'
 import { describeChoice } from '../../../names/edit-distance.ts'
 import { BackendError } from '../../backend.ts'
 import { type Slice, sendSlices } from '../../requests/slices.ts'
-import { isStatus, type Status, statuses } from '../statuses.ts'
+import { type Status, statuses } from '../statuses.ts'
 import { formatStored } from '../store.ts'
 
 /** Sends JSON in which members that are null are left out. */
@@ -65,7 +65,7 @@ export function wantedStatuses(text: string | undefined): Status[] | undefined {
   if (text === undefined || text === '') return undefined
   return text.split(',').map((name) => {
     const status = name.trim().toUpperCase()
-    if (isStatus(status)) return status
+    if (Object.hasOwn(statuses, status)) return status as Status
     throw new BackendError(400, describeChoice(name, 'a status', Object.keys(statuses)))
   })
 }

@@ -5,7 +5,7 @@
 import { hostname } from 'node:os'
 import type { FastifyInstance } from 'fastify'
 import { BackendError, userOf } from '../../backend.ts'
-import { pathValue } from '../../requests/request-values.ts'
+import { pathValue, requiredQuery } from '../../requests/request-values.ts'
 import type { Engine } from '../engine.ts'
 import { executionView } from '../execution-view.ts'
 import { failedLeaves } from '../failed-stages.ts'
@@ -15,7 +15,7 @@ import { sendRecord, wholeNumber } from './answers.ts'
 import { toExecutionLog } from './execution-log.ts'
 import { recordRoutes } from './records.ts'
 
-type FailedStagesQuery = Partial<Record<'executionId' | 'deckOrigin' | 'limit', string>>
+type FailedStagesQuery = Partial<Record<'deckOrigin' | 'limit', string>>
 
 export function executionRoutes(app: FastifyInstance, engine: Engine): void {
   const { store } = engine.options
@@ -47,8 +47,8 @@ export function executionRoutes(app: FastifyInstance, engine: Engine): void {
   }))
 
   app.get<{ Querystring: FailedStagesQuery }>('/pipelines/failedStages', (request) => {
-    const { executionId, deckOrigin = '', limit } = request.query
-    if (executionId === undefined) throw new BackendError(400, 'The query parameter "executionId" is missing.')
+    const { deckOrigin = '', limit } = request.query
+    const executionId = requiredQuery(request, 'executionId')
     const most = wholeNumber(limit, 'limit', 1)
     if (most <= 0) throw new BackendError(400, '"limit" must be positive.')
     return failedLeaves(engine.read(executionId, 'PIPELINE'), { deckOrigin, limit: most, find: (id) => store.load(id) })

@@ -6,6 +6,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { isObject, type JsonObject } from '../../../json/values.ts'
 import { BackendError, trustedCallerOf } from '../../backend.ts'
+import { requiredQuery } from '../../requests/request-values.ts'
 import type { Engine } from '../engine.ts'
 import { type AnswerSource, ExpressionAnswers } from '../expressions/answers.ts'
 import { askElsewhere } from '../expressions/ask-elsewhere.ts'
@@ -16,7 +17,7 @@ import type { EvaluationPlace } from '../expressions/stage-evaluation.ts'
 import { type ExpressionSummary, evaluateTree } from '../expressions/template.ts'
 import { evaluateVariables } from '../expressions/variables.ts'
 import { createStage } from '../machine/new-stage.ts'
-import type { ExecutionPlace, Stage } from '../model.ts'
+import type { ExecutionPlace } from '../model.ts'
 import { maskExecution } from '../secrets.ts'
 import { sendRecord } from './answers.ts'
 import { requireStage } from './stages.ts'
@@ -32,7 +33,6 @@ const evaluators = [
 
 interface AskedExpression {
   Params: { id: string; stageId?: string }
-  Querystring: { expression?: string }
 }
 
 interface AskedVariables {
@@ -58,8 +58,7 @@ async function evaluateOne(request: FastifyRequest<AskedExpression>, engine: Eng
   const { id, stageId } = request.params
   const execution = maskExecution(engine.read(id, 'PIPELINE'))
   const place = stageId === undefined ? { execution } : { execution, stage: requireStage(execution, stageId) }
-  const { expression } = request.query
-  if (expression === undefined) throw new BackendError(400, 'The query parameter "expression" is missing.')
+  const expression = requiredQuery(request, 'expression')
   const { value, summary } = await withAnswers(request, engine, place, (answers) =>
     evaluateTree<unknown>(expression, { scope: executionScope({ ...place, answers }), now: engine.options.now() }),
   )
@@ -74,7 +73,9 @@ async function evaluateAll(request: FastifyRequest<AskedVariables>, engine: Engi
   if (!Array.isArray(variables) || !variables.every(isObject)) {
     throw new BackendError(400, 'The body must be an array of objects with "key" and "value".')
   }
-  const stage = standIn(requisiteStageRefIds.split(/[,;\s]+/).filter((each) => each !== ''))
+  const required = requisiteStageRefIds.split(/[,;\s]+/).filter((each) => each !== '')
+  // A stage that would require the given ones, so that their outputs are in scope.
+  const stage = createStage({ id: '', refId: '', type: 'evaluateVariables', requisiteStageRefIds: required, context: {} })
   const stages = [...execution.stages, stage]
   const place = { execution: { ...execution, stages }, stage, now: engine.options.now(), meter: createExpressionMeter() }
   const evaluate = version === 'v4' ? evaluateVariables : evaluateTogether
@@ -100,11 +101,6 @@ async function withAnswers<T>(
 
 function detailOf(summary: ExpressionSummary): ExpressionSummary | undefined {
   return Object.keys(summary).length > 0 ? { ...summary } : undefined
-}
-
-/** A stage that would require the given ones, so that their outputs are in scope. */
-function standIn(requisiteStageRefIds: string[]): Stage {
-  return createStage({ id: '', refId: '', type: 'evaluateVariables', requisiteStageRefIds, context: {} })
 }
 
 function evaluateTogether(

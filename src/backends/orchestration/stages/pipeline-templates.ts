@@ -19,7 +19,9 @@ export const pipelineTemplateStages: readonly StageType[] = ['', 'V2'].flatMap((
 async function changeTemplate(context: TaskContext, type: string, action: Action, isVersioned: boolean): Promise<TaskResult> {
   const { id, body } = action === 'delete' ? { id: idOf(context), body: undefined } : templateOf(context)
   const list = isVersioned ? '/v2/pipelineTemplates' : '/pipelineTemplates'
-  const path = (action === 'create' ? list : list + pathTo`/${id}`) + (isVersioned ? versionQuery(context) : '')
+  const { tag, digest } = context.stage.context
+  const query = isVersioned ? formatQuery({ tag: textOf(tag), digest: textOf(digest) }) : ''
+  const path = (action === 'create' ? list : list + pathTo`/${id}`) + query
   await context.call('front50', { method: methods[action], path, body })
   return { status: 'SUCCEEDED', context: { 'notification.type': type.toLowerCase(), 'pipelineTemplate.id': id } }
 }
@@ -35,8 +37,4 @@ function idOf(context: TaskContext): string {
   const id = textOf(context.stage.context['id'] ?? context.stage.context['pipelineTemplateId'])
   if (id === undefined) throw new StageError(['The job does not say the id of the template.'])
   return id
-}
-
-function versionQuery({ stage }: TaskContext): string {
-  return formatQuery({ tag: textOf(stage.context['tag']), digest: textOf(stage.context['digest']) })
 }
