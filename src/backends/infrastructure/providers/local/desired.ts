@@ -5,7 +5,7 @@ import type { JsonObject } from '../../../../json/values.ts'
 import { parseMoniker } from '../../../../names/moniker.ts'
 import { inTransaction } from '../../../../storage/database.ts'
 import type { GroupProgram, InstanceProgram } from './program.ts'
-import type { StartLimits } from './start-limits.ts'
+import type { StartLimits } from './settings.ts'
 
 export const desiredMigrations = [
   `CREATE TABLE infrastructure_local (

@@ -8,7 +8,7 @@ import type { Activity, BalancerListener, LocalBalancer, LocalGroup, LocalInstan
 import { dnsNameOf } from './machine.ts'
 import { toProgramView } from './program.ts'
 import type { Observation } from './reconciler.ts'
-import type { StartLimits } from './start-limits.ts'
+import type { StartLimits } from './settings.ts'
 
 /** Name of the platform's health records; stages name it where nothing else decides. */
 export const platformHealth = 'Local'

@@ -5,7 +5,6 @@ import { byteCount, inSeconds, on, type SettingsReport, setting, settings } from
 import { lookUpUser } from '../../../../storage/directory-trees.ts'
 import type { ProviderSurroundings } from '../provider-type.ts'
 import { parsePortRange } from './port-range.ts'
-import { StartLimits, usualStartLimits } from './start-limits.ts'
 
 const names = z.array(z.string())
 const name = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]*$/, 'must have letters, digits, ".", "_" and "-" only')
@@ -29,6 +28,19 @@ const Region = z
       .describe('Its zones; instances are spread over them. Default: one, named `<region>-a`.'),
   })
   .transform((region) => ({ name: region.name, zones: region.zones ?? [`${region.name}-a`] }))
+
+/** How long and how often the instances of a server group may try to start before a deployment fails. */
+export const StartLimits = z.strictObject({
+  seconds: z.number().min(1).max(86_400).describe('Seconds within which the instances have to be up.'),
+  failures: z
+    .int()
+    .min(1)
+    .max(1000)
+    .describe('Failed starts of an instance in a row: its program cannot start, or ends within a minute.'),
+})
+export type StartLimits = z.infer<typeof StartLimits>
+
+const usualStartLimits: StartLimits = { seconds: 600, failures: 5 }
 
 const AccountKeys = z.strictObject({
   name: name.describe('Name of the account; users choose it by that name.'),

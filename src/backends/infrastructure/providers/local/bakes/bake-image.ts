@@ -8,9 +8,8 @@ import { BackendError } from '../../../../backend.ts'
 import { imageFileName } from '../../../../images/image-file.ts'
 import { type ImageDescription, type ImageStore, parseImageId, type StoredImage } from '../../../../images/image-store.ts'
 import type { Bake } from './bake-store.ts'
-import { imageFolder, reportFile } from './plan.ts'
+import { type BakeTemplate, imageFolder, reportFile } from './plan.ts'
 import { type BakeRequest, bakeAttributeOf, packagesOf } from './request.ts'
-import type { BakeTemplate } from './template.ts'
 
 /**
  * Takes the result of a builder over, as an archive that is read in the name of the bake's user: its processes may still change it.

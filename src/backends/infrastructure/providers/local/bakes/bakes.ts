@@ -14,7 +14,7 @@ import { BakeCaches } from './bake-caches.ts'
 import { adoptImage, bakedNameOf } from './bake-image.ts'
 import { type Bake, BakeStore } from './bake-store.ts'
 import { fingerprintOf } from './fingerprint.ts'
-import { type BakePlan, planVariable, type Source, startLine } from './plan.ts'
+import { type BakePlan, type BakeTemplate, planVariable, type Source, startLine } from './plan.ts'
 import {
   type BakeRequest,
   type BakeTarget,
@@ -27,7 +27,6 @@ import {
   variablesOf,
 } from './request.ts'
 import type { BakeSettings } from './settings.ts'
-import type { BakeTemplate } from './template.ts'
 
 export interface BakeTimes {
   /** Longest wait for a builder to start. */

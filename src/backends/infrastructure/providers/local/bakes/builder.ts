@@ -31,8 +31,8 @@ import {
   type Source,
   sourceFolder,
   startLine,
+  type TemplateStep,
 } from './plan.ts'
-import type { TemplateStep } from './template.ts'
 
 /** A step that failed; the message is the last line of the log. */
 class BakeError extends Error {}

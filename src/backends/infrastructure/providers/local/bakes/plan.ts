@@ -1,6 +1,5 @@
-/** The order of one bake for its builder, and what the builder reports. */
+/** Templates of images, the order of one bake for its builder, and what the builder reports. */
 import type { UnpackBounds } from '../../../../images/unpack.ts'
-import type { TemplateStep } from './template.ts'
 
 /** Name of the variable that holds the plan as JSON in the environment of the builder. */
 export const planVariable = 'FAIRLEAD_BAKE_PLAN'
@@ -41,4 +40,31 @@ export type Source =
 /** Written by the builder when all steps are done; readers must not trust it. */
 export interface BakeReport {
   readonly commit?: string | undefined
+}
+
+export type TemplateStep = { readonly ifExists?: string | undefined } & (
+  | { readonly kind: 'copy'; readonly from: string; readonly to: string }
+  | {
+      readonly kind: 'run'
+      readonly command: readonly string[]
+      readonly in: 'image' | 'source'
+      /** Not done if the image has this path. */
+      readonly unlessExists?: string
+      /** Sentences for the log if it fails. */
+      readonly remedy?: string
+    }
+  | { readonly kind: 'environment'; readonly variables: Readonly<Record<string, string>> }
+  /** Fails if `ifExists` is there, contains the pattern, and `without` is missing. */
+  | { readonly kind: 'refuse'; readonly containing: string; readonly without: string; readonly message: string }
+)
+
+export interface BakeTemplate {
+  readonly id: string
+  readonly description: string
+  readonly details: string
+  readonly from?: string | undefined
+  readonly environment: Readonly<Record<string, string>>
+  readonly steps: readonly TemplateStep[]
+  /** `fairlead-image.yml` of images without one, as text. */
+  readonly image?: string | undefined
 }

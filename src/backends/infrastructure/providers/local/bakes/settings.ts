@@ -7,7 +7,7 @@ import { type SettingsReport, setting, settings } from '../../../../../settings/
 import { ImageFile, isProgram, programProblem } from '../../../../images/image-file.ts'
 import { parseImageId } from '../../../../images/image-store.ts'
 import type { BakerySurroundings } from '../../provider-type.ts'
-import type { BakeTemplate, TemplateStep } from './template.ts'
+import type { BakeTemplate, TemplateStep } from './plan.ts'
 
 const inside = z
   .string()

@@ -7,7 +7,7 @@ import type { StoredImage } from '../../../../images/image-store.ts'
 import { type LocalCapacity, type LocalGroup, placeKey } from '../desired.ts'
 import { buildInfoOf, findImage, hasImage } from '../local-images.ts'
 import { toProgram } from '../program.ts'
-import { StartLimits } from '../start-limits.ts'
+import { StartLimits } from '../settings.ts'
 import { capacityField, checkCapacity, findPorts, fit, toCapacity } from './fleet.ts'
 import {
   countField,
