@@ -28,18 +28,7 @@ export function directoryKeys(prefix: string, descriptions: { managerDn?: string
     userSearchFilter: setting(`${prefix}.userSearchFilter`, optionalText).describe(
       descriptions.userSearchFilter ?? 'Finds the entry of a user, such as `(sAMAccountName={0})`.',
     ),
-    groupSearchBase: setting(`${prefix}.groupSearchBase`, optionalText).describe(
-      "Base of searches for groups, below the root; `''` is the root. Default: groups are not searched.",
-    ),
-    groupSearchFilter: setting(`${prefix}.groupSearchFilter`, z.string().default('(uniqueMember={0})')).describe(
-      'Finds the groups of a user: `{0}` is the name of the entry, `{1}` the user name.',
-    ),
-    groupRoleAttribute: setting(`${prefix}.groupRoleAttributes`, z.string().min(1).default('cn')).describe(
-      'Attribute of a group that names the role.',
-    ),
-    nestedGroups: setting(`${prefix}.nestedGroups`, z.enum(['none', 'recursive', 'active-directory']).default('none')).describe(
-      'Groups within groups: ignored; by a search for each level, up to 10; or by the matching rule of Active Directory.',
-    ),
+    ...groupKeys(prefix),
     memberOfAttribute: setting(`${prefix}.memberOfAttribute`, attribute.optional()).describe(
       'Attribute of a user that lists groups, such as `memberOf`; in addition to the search, or instead of it.',
     ),
@@ -55,6 +44,23 @@ export function directoryKeys(prefix: string, descriptions: { managerDn?: string
     ),
   }
 }
+function groupKeys(prefix: string) {
+  return {
+    groupSearchBase: setting(`${prefix}.groupSearchBase`, optionalText).describe(
+      "Base of searches for groups, below the root; `''` is the root. Default: groups are not searched.",
+    ),
+    groupSearchFilter: setting(`${prefix}.groupSearchFilter`, z.string().default('(uniqueMember={0})')).describe(
+      'Finds the groups of a user: `{0}` is the name of the entry, `{1}` the user name.',
+    ),
+    groupRoleAttribute: setting(`${prefix}.groupRoleAttributes`, z.string().min(1).default('cn')).describe(
+      'Attribute of a group that names the role.',
+    ),
+    nestedGroups: setting(`${prefix}.nestedGroups`, z.enum(['none', 'recursive', 'active-directory']).default('none')).describe(
+      'Groups within groups: ignored; by a search for each level, up to 10; or by the matching rule of Active Directory.',
+    ),
+  }
+}
+
 export type DirectoryValues = ValuesOf<ReturnType<typeof directoryKeys>>
 
 /** Plain data. */

@@ -2,7 +2,7 @@
 import { renameSync, rmSync } from 'node:fs'
 import type { DatabaseSync } from 'node:sqlite'
 import type { FastifyBaseLogger } from 'fastify'
-import { explainDatabaseFault } from '../storage/database-fault.ts'
+import { explainDatabaseFault, storageFaultOf } from '../storage/database-fault.ts'
 import { openPrivateDatabase } from '../storage/private-files.ts'
 import { removedAtOnce, type SessionRange, type SessionStore, type StoredSession } from './session-store.ts'
 
@@ -51,8 +51,7 @@ class SqliteSessionStore implements SessionStore {
 
   async load(key: string): Promise<StoredSession | undefined> {
     const row = this.#statements.load.get(key)
-    if (row === undefined) return undefined
-    return toStored(row)
+    return row && toStored(row)
   }
 
   async insert(key: string, session: StoredSession): Promise<void> {
@@ -60,7 +59,7 @@ class SqliteSessionStore implements SessionStore {
   }
 
   async touch(key: string, { expiresAtMs }: Omit<StoredSession, 'content'>): Promise<boolean> {
-    return this.#write(false, () => this.#statements.touch.run(expiresAtMs, key))
+    return this.#write(false, () => this.#statements.touch.run(expiresAtMs, key)) > 0
   }
 
   async remove(key: string): Promise<void> {
@@ -86,13 +85,7 @@ class SqliteSessionStore implements SessionStore {
   }
 
   async removeAll(): Promise<number> {
-    let removed = 0
-    this.#write(true, () => {
-      const result = this.#statements.removeAll.run()
-      removed = Number(result.changes)
-      return result
-    })
-    return removed
+    return this.#write(true, () => this.#statements.removeAll.run())
   }
 
   count(): number {
@@ -107,10 +100,12 @@ class SqliteSessionStore implements SessionStore {
   /**
    * Every commit survives the end of the process. One that says who is logged in waits for the disk besides; a sign of life
    * does not.
+   *
+   * @returns how many sessions it changed
    */
-  #write(durably: boolean, run: () => { changes: number | bigint }): boolean {
+  #write(durably: boolean, run: () => { changes: number | bigint }): number {
     this.#db.exec(durably ? 'PRAGMA synchronous = FULL' : 'PRAGMA synchronous = NORMAL')
-    return Number(run().changes) > 0
+    return Number(run().changes)
   }
 
   /** In small pieces, because requests wait meanwhile. */
@@ -154,7 +149,7 @@ function openFile(file: string, log: FastifyBaseLogger): DatabaseSync {
   try {
     return openDatabase(file)
   } catch (error) {
-    if (!isUnreadableFile(error)) throw explainDatabaseFault(error, file)
+    if (storageFaultOf(error) !== 'damaged') throw explainDatabaseFault(error, file)
     const aside = `${file}.unreadable`
     renameSync(file, aside)
     for (const suffix of ['-wal', '-shm']) rmSync(file + suffix, { force: true })
@@ -174,12 +169,4 @@ function openDatabase(file: string): DatabaseSync {
     db.close()
     throw error
   }
-}
-
-const sqliteCorrupt = 11
-const sqliteNotADatabase = 26
-
-function isUnreadableFile(error: unknown): boolean {
-  const code = (error as { errcode?: unknown }).errcode
-  return code === sqliteCorrupt || code === sqliteNotADatabase
 }
