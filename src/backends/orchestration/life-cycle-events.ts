@@ -88,13 +88,10 @@ async function executionContent(
   call: CallService,
   headers: Record<string, string>,
 ): Promise<object> {
-  const ofApplication = await Promise.try(() =>
+  const answer = await Promise.try(() =>
     call('front50', { method: 'GET', path: pathTo`/notifications/application/${execution.application}`, headers }),
-  ).then(
-    (answer) => (answer.status === 200 ? answer.body : undefined),
-    () => undefined,
-  )
-  const notifications = mergedNotifications(execution.notifications, ofApplication)
+  ).catch(() => undefined)
+  const notifications = mergedNotifications(execution.notifications, answer?.status === 200 ? answer.body : undefined)
   return { execution: { ...executionView(execution), notifications }, executionId: execution.id }
 }
 

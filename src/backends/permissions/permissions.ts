@@ -55,18 +55,12 @@ function shareWhileUnchanged<T>({ permissionVersion, now }: BackendContext, load
   return () => loadOnce(cache, String(permissionVersion()), load)
 }
 
-interface Viewed {
-  readonly view: View
-  readonly resources: Resources
-  readonly rules: ViewRules
-}
-
 /** The view of the user whom a path names. */
-function createViews(service: Service): (request: FastifyRequest) => Promise<Viewed> {
+function createViews(service: Service) {
   const { context, settings } = service
-  const rules = { ...settings, adminRoles: context.settings.adminRoles }
+  const rules: ViewRules = { ...settings, adminRoles: context.settings.adminRoles }
   const load = shareWhileUnchanged(context, () => loadResources(context, settings))
-  return async (request) => {
+  return async (request: FastifyRequest) => {
     const [resources] = await Promise.all([load(), service.sync.ready])
     const name = toUserKey(pathValue(request, 'user'))
     return { view: toView(name, knownRoles(service, resources, name), resources, rules), resources, rules }

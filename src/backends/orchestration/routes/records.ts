@@ -11,18 +11,15 @@ import { formatStored } from '../store.ts'
 import { sendRecord, sendRecords } from './answers.ts'
 import type { KeptTexts } from './kept-texts.ts'
 
-interface ListedForm {
-  /** Names the form in which records are shown. */
-  readonly form: string
-  readonly type: ExecutionType
-  readonly view: (execution: Execution) => JsonObject
-}
-
-/** Sends records as a list. Each is written once for each of its versions; one that has gone meanwhile is left out. */
+/**
+ * Sends records as a list. Each is written once for each of its versions; one that has gone meanwhile is left out.
+ *
+ * @param form Names what `view` shows.
+ */
 export function sendViews(
   reply: FastifyReply,
   ids: readonly string[],
-  { form, type, view }: ListedForm,
+  { form, type, view }: Pick<RecordKind, 'type' | 'view'> & { readonly form: string },
   { engine: { changes, options }, texts }: { engine: Engine; texts: KeptTexts },
 ): FastifyReply {
   if (isUnchanged(reply.request, reply, changes.versionOfAll(ids, form))) return reply
