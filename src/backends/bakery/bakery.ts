@@ -12,6 +12,17 @@ import { pathValue, pathValues, queryValue } from '../requests/request-values.ts
 import { requireAccess } from '../rights/access.ts'
 import type { BakerySettings } from './settings.ts'
 
+/** Field of the request that must hold the input, by manifest type. */
+const manifestInputs: Record<string, string> = {
+  HELM2: 'inputArtifacts',
+  HELM3: 'inputArtifacts',
+  HELMFILE: 'inputArtifacts',
+  KUSTOMIZE: 'inputArtifact',
+  KUSTOMIZE4: 'inputArtifact',
+  KUSTOMIZE5: 'inputArtifact',
+  CF: 'manifestTemplate',
+}
+
 export const bakeryBackend: Backend = createBakeryBackend(providerTypes)
 
 export function createBakeryBackend(types: readonly ProviderType[]): Backend {
@@ -43,6 +54,7 @@ function openBakery(context: BackendContext, bakers: Bakers): OpenBackend {
       mountOptions(app, bakery?.allowsCommands === true ? bakers : new Map())
       mountBakes(app, bakery, bakers)
       mountLogs(app, context, bakers)
+      app.post('/api/v2/manifest/bake/:type', refuseManifest)
       app.get('/installedPlugins', () => [])
     },
     start: () => bakers.values().forEach((baker) => void baker.start()),
@@ -195,4 +207,23 @@ function toDetails({ bake, provider }: FoundBake, region: string): JsonObject {
       uuid: id,
     },
   }
+}
+
+/** Says what is wrong with the request first, so that it is right by the time a renderer is there. */
+function refuseManifest(request: FastifyRequest): never {
+  const type = pathValue(request, 'type').toUpperCase()
+  const input = fieldOf(manifestInputs, type)
+  if (typeof input !== 'string') {
+    const known = Object.keys(manifestInputs).join(', ')
+    throw new BackendError(400, `The manifest type "${pathValue(request, 'type')}" is none of ${known}.`)
+  }
+  const given = fieldOf(request.body, input)
+  if (given === undefined || given === null || (Array.isArray(given) && given.length === 0)) {
+    throw new BackendError(400, `A manifest of type ${type} needs "${input}", and the request has none.`)
+  }
+  throw new BackendError(
+    400,
+    `Manifests of type ${type} cannot be rendered here: no renderer is installed. ` +
+      'Connect a bakery (services.rosco.baseUrl) that has one.',
+  )
 }

@@ -35,6 +35,10 @@ const answers: [scenario: number, method: string, path: string, body: unknown, s
   [21, 'GET', '/api/v1/global/status/unknown', undefined, 400, /unknown/],
   [21, 'GET', '/api/v1/global/bake/unknown', undefined, 400, /unknown/],
   [23, 'GET', '/api/v1/global/cancel/unknown', undefined, 400, /unknown/],
+  [29, 'POST', '/api/v2/manifest/bake/FOO', {}, 400, /FOO/],
+  [29, 'POST', '/api/v2/manifest/bake/toString', {}, 400, /toString/],
+  [29, 'POST', '/api/v2/manifest/bake/HELM3', { inputArtifacts: [] }, 400, /inputArtifacts/],
+  [29, 'POST', '/api/v2/manifest/bake/kustomize4', { inputArtifact: {} }, 400, /no renderer/],
 ]
 
 for (const [scenario, method, path, body, status, says] of answers) {
