@@ -1,7 +1,7 @@
 /** Puts files, environment and given settings together into one tree, and reports unknown keys. */
 import { editDistance } from '../names/edit-distance.ts'
 import { canonicalPath, createFindings, type Findings, toCanonical, type UnknownKey } from './canonical.ts'
-import { type Environment, fromPlain, readEnvironment, readJsonVariable, toVariable } from './environment.ts'
+import { fromPlain, readEnvironment, readJsonVariable, toVariable } from './environment.ts'
 import { type KnownKey, nearestKey, uniformName } from './known-keys.ts'
 import type { Places } from './locations.ts'
 import { type LookUp, Placeholders } from './placeholders.ts'
@@ -76,33 +76,25 @@ function lookUpIn(root: Node, known: KnownKey, places: Places, referenced: Set<s
     const path = canonicalPath(name, known)
     const id = path.join('.')
     const node = findNode(root, path)
-    if (node?.kind === 'scalar') {
-      referenced.add(id)
-      return { id, text: node.text }
-    }
-    if (node?.kind === 'list' && node.items.every((item) => item.kind === 'scalar')) {
-      referenced.add(id)
-      return { id, text: node.items.map((item) => (item.kind === 'scalar' ? item.text : '')).join(',') }
-    }
-    return lookUpEnvironment(name, places)
+    const items = node?.kind === 'list' ? node.items : [node]
+    const scalars = items.filter((item) => item?.kind === 'scalar')
+    if (scalars.length < items.length) return lookUpEnvironment(name, places)
+    referenced.add(id)
+    return { id, text: scalars.map(({ text }) => text).join(',') }
   }
 }
 
 /** A variable by its own name or in the form that belongs to a key, and the few names that Java and Spring define. */
 function lookUpEnvironment(name: string, { env, cwd, homeDir }: Places): ReturnType<LookUp> {
-  const value =
-    ownValue(env, name) ?? ownValue(env, toVariable(name)) ?? ownValue(env, name.toUpperCase().replaceAll(/[.-]/g, '_'))
-  if (value !== undefined) return { id: `environment variable ${name}`, text: value }
+  const spellings = [name, toVariable(name), name.toUpperCase().replaceAll(/[.-]/g, '_')]
+  const text = spellings.map((one) => (Object.hasOwn(env, one) ? env[one] : undefined)).find((value) => value !== undefined)
+  if (text !== undefined) return { id: `environment variable ${name}`, text }
   const fixed = new Map([
     ['user.home', homeDir],
     ['user.dir', cwd],
     ['spring.application.name', 'gate'],
   ]).get(name)
   return fixed === undefined ? undefined : { id: name, text: fixed }
-}
-
-function ownValue(env: Environment, name: string): string | undefined {
-  return Object.hasOwn(env, name) ? env[name] : undefined
 }
 
 /** Keys that begin with `x-` are the operator's own, as places for anchors. */
