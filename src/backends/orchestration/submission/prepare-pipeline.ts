@@ -39,11 +39,7 @@ export async function preparePipeline(body: unknown, caller: Caller, sources: En
   await checkOwner(submitted, caller, sources)
   let given = submitted
   try {
-    if (isTemplateInstance(submitted)) {
-      // To which application a run belongs, and of which pipeline it is one, its instance says and never the template.
-      const { application, id } = submitted
-      given = { ...(await expandTemplate(submitted, caller.identity, sources)), application, id }
-    }
+    if (isTemplateInstance(submitted)) given = await expandInPlace(submitted, caller, sources)
   } catch (error) {
     return failed({ ...submitted, stages: [], trigger: normalised }, error)
   }
@@ -100,6 +96,12 @@ async function checkOwner(submitted: JsonObject, caller: Caller, sources: Engine
   const owner = (await ownerOf(id, caller, sources)) ?? sources.store.newestRun(id)?.application
   if (owner === undefined || foldName(owner) === foldName(String(submitted['application'] ?? ''))) return
   checkOnApplication(await sources.accessOf(caller.user), owner, 'EXECUTE')
+}
+
+/** To which application a run belongs, and of which pipeline it is one, its instance says and never the template. */
+async function expandInPlace(instance: JsonObject, { identity }: Caller, sources: EngineOptions): Promise<JsonObject> {
+  const { application, id } = instance
+  return { ...(await expandTemplate(instance, identity, sources)), application, id }
 }
 
 /** @throws {BackendError} 400 when an expression says where the run belongs: that was judged before */
