@@ -18,8 +18,8 @@ import { explainRoles } from '../operations/access/role-origins.ts'
 import { allOperations } from '../operations/all.ts'
 import { formatDemands } from '../operations/demands.ts'
 import type { Operation } from '../operations/operation.ts'
-import { FiatPermissions } from '../permissions/fiat-permissions.ts'
-import type { Permissions, PermissionView } from '../permissions/permissions.ts'
+import { Permissions } from '../permissions/fiat-permissions.ts'
+import type { PermissionView } from '../permissions/permissions.ts'
 import { socketPathFor } from '../storage/socket-path.ts'
 import { toAddresses } from '../upstreams/addresses.ts'
 import { anonymousIdentity } from '../upstreams/identity.ts'
@@ -48,7 +48,7 @@ export async function explainAccess(config: Config, question: AccessQuestion): P
   const services = toAddresses(config.upstreams, socketPathFor(config.backends.dataDir, 'backends.sock'))
   const upstreams = openQuestions(config.upstreams, services, timeoutMs)
   const settings = { ...config.permissions, retry: { ...config.permissions.retry, maxElapsedMs: 0 } }
-  const permissions = new FiatPermissions({ settings, upstreams, log: pino({ level: 'silent' }) })
+  const permissions = new Permissions({ settings, upstreams, log: pino({ level: 'silent' }) })
   try {
     const isJudged = permissions.enabled && !config.login.anonymous
     const { decision, lines } = isJudged

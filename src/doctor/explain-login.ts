@@ -12,8 +12,8 @@ import type { LoginMethod } from '../login/login-method.ts'
 import { type LoginMethods, openMethods } from '../login/open-login.ts'
 import { joinNames, type LoginCredentials, type StepVerdict, type Trace } from '../login/trace.ts'
 import { AccountCache } from '../operations/account-cache.ts'
-import { FiatPermissions } from '../permissions/fiat-permissions.ts'
-import type { PermissionAnswer, Permissions } from '../permissions/permissions.ts'
+import { Permissions } from '../permissions/fiat-permissions.ts'
+import type { PermissionAnswer } from '../permissions/permissions.ts'
 import { loadServiceAccountNames } from '../permissions/service-accounts.ts'
 import { openRedis } from '../redis/open-redis.ts'
 import { socketPathFor } from '../storage/socket-path.ts'
@@ -97,7 +97,7 @@ async function openSurroundings({ config, notes, now, keep }: OpeningContext & {
   const log = pino({ level: 'warn' }, { write: (line: string) => void notes.push(toNote(line)) })
   const upstreams = keep(openQuestions(config.upstreams, services, timeoutMs))
   const settings = { ...config.permissions, retry: { ...config.permissions.retry, maxElapsedMs: 0 } }
-  const real = keep(new FiatPermissions({ settings, upstreams, log, now }))
+  const real = keep(new Permissions({ settings, upstreams, log, now }))
   /** Where steps go at the moment. */
   const listener: { tell: Trace } = { tell: () => {} }
   const isAbsent = all.fiat !== undefined && services['fiat'] === undefined

@@ -1,7 +1,8 @@
 /** A read-only permission service: lookups work as usual, logins are not reported. */
 import type { User } from '../http/request-state.ts'
 import { joinNames } from '../login/trace.ts'
-import type { LoginReport, Permissions } from '../permissions/permissions.ts'
+import type { Permissions } from '../permissions/fiat-permissions.ts'
+import type { LoginReport } from '../permissions/permissions.ts'
 
 interface Observation {
   /** It is configured and does not run at present. */

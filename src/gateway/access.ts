@@ -4,7 +4,7 @@ import { openAuditSink } from '../audit/open-sink.ts'
 import { openLogin } from '../login/open-login.ts'
 import { AccountCache } from '../operations/account-cache.ts'
 import { ApplicationCache } from '../operations/application-cache.ts'
-import { FiatPermissions } from '../permissions/fiat-permissions.ts'
+import { Permissions } from '../permissions/fiat-permissions.ts'
 import { loadServiceAccountNames } from '../permissions/service-accounts.ts'
 import { PermissionSwitches } from '../permissions/switches.ts'
 import { openRedis } from '../redis/open-redis.ts'
@@ -66,7 +66,7 @@ export async function openAccess(parts: GatewayContext & Services & Stores) {
         )
       : undefined
   const permissions = keep(
-    new FiatPermissions({
+    new Permissions({
       switches,
       settings: config.permissions,
       upstreams,

@@ -5,7 +5,8 @@ import { GatewayError } from '../errors.ts'
 import type { User } from '../http/request-state.ts'
 import { findNameObjection, toUserKey } from '../names/user-name.ts'
 import { type AccountEntry, allowedAccounts } from '../permissions/allowed-accounts.ts'
-import type { LoginReport, Permissions } from '../permissions/permissions.ts'
+import type { Permissions } from '../permissions/fiat-permissions.ts'
+import type { LoginReport } from '../permissions/permissions.ts'
 import type { NameCase } from './login-method.ts'
 
 /** The cached accounts of the infrastructure. */

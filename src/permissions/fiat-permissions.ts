@@ -14,9 +14,8 @@ import { checkDone, readJson, type UpstreamAnswer, upstreamFailed } from '../ups
 import type { UpstreamCall } from '../upstreams/upstream-call.ts'
 import type { Upstreams } from '../upstreams/upstreams.ts'
 import { fallbackView, parsePermissionView } from './permission-view.ts'
-import type { Authorization, Enforcement, LoginReport, PermissionAnswer, Permissions, PermissionView } from './permissions.ts'
+import type { Enforcement, LoginReport, PermissionAnswer, PermissionView } from './permissions.ts'
 import { permissionsUnavailable } from './permissions-unavailable.ts'
-import { isGranted } from './rights.ts'
 import { loadServiceAccounts } from './service-accounts.ts'
 import type { PermissionSettings } from './settings.ts'
 import type { SwitchPositions } from './switches.ts'
@@ -54,7 +53,7 @@ const syncAnswerMs = 700
 const always: LoginReport = { call: 'roles', attempts: 1 }
 
 /** Without a permission service it answers that everything is allowed. */
-export class FiatPermissions implements Permissions {
+export class Permissions {
   readonly #settings: PermissionSettings
   readonly #upstreams: Upstreams
   readonly #loginUpstreams: Upstreams
@@ -96,18 +95,25 @@ export class FiatPermissions implements Permissions {
     this.#onSynchronised = options.onSynchronised ?? (() => {})
   }
 
+  /** Whether a permission service decides; while it is off, every check passes and there are no administrators. */
   get enabled(): boolean {
     return this.#upstreams.isEnabled('fiat') && (this.#switches.enabled || this.#upstreams.isEmbedded('fiat'))
   }
 
+  /** Who checks what external services answer; what embedded ones answer is checked at the gateway in any case. */
   get enforcement(): Enforcement {
     return this.#settings.enforcement
   }
 
+  /** Whether the session of a user ends when the service reports the user as unknown. */
   get sessionFilter(): boolean {
     return this.#settings.sessionFilter
   }
 
+  /**
+   * The cached answer at once, or a fresh one: after 20 s, and as soon as the embedded services have changed a permission. Never
+   * fails, and says within a bound that the service cannot say.
+   */
   lookUp(user: User): PermissionAnswer | Promise<PermissionAnswer> {
     if (!this.enabled) return { kind: 'unknown' }
     const key = toUserKey(user.username)
@@ -125,21 +131,30 @@ export class FiatPermissions implements Permissions {
     return this.#switches.legacyFallback ? { kind: 'view', view: fallbackView(user.username, user.allowedAccounts) } : answer
   }
 
+  /** The cached view; undefined when the service knows no such user or cannot say, which means no rights. */
   async viewOf(user: User): Promise<PermissionView | undefined> {
     const answer = await this.lookUp(user)
     return answer.kind === 'view' ? answer.view : undefined
   }
 
+  /** The view of a user; undefined for an unknown one. @throws {GatewayError} PERMISSIONS_UNAVAILABLE when the service cannot say */
+  async loadView(user: User | undefined): Promise<PermissionView | undefined> {
+    if (user === undefined) return undefined
+    const answer = await this.lookUp(user)
+    if (answer.kind === 'unavailable') throw permissionsUnavailable(answer.cause)
+    return answer.kind === 'view' ? answer.view : undefined
+  }
+
+  /** @throws {GatewayError} PERMISSIONS_UNAVAILABLE */
   async isAdmin(user: User | undefined): Promise<boolean> {
-    return this.enabled && user !== undefined && (await this.#certainViewOf(user))?.admin === true
+    return this.enabled && (await this.loadView(user))?.admin === true
   }
 
-  async mayOnApplication(user: User, application: string, authorization: Authorization): Promise<boolean> {
-    if (!this.enabled) return true
-    const view = await this.#certainViewOf(user)
-    return view !== undefined && isGranted(view, 'application', application, authorization)
-  }
-
+  /**
+   * Whether the service lets the user create the application, for installations that restrict that.
+   *
+   * @throws {GatewayError} PERMISSIONS_UNAVAILABLE; UPSTREAM_FAILED when the service does not understand the question
+   */
   async mayCreateApplication(user: User, application: string): Promise<boolean> {
     if (!this.enabled) return true
     const call = {
@@ -161,6 +176,7 @@ export class FiatPermissions implements Permissions {
     return true
   }
 
+  /** Reports a login with the roles learnt, drops the cached view. @throws {GatewayError} LOGIN_UNAVAILABLE, USER_NAME_REFUSED */
   async reportLogin(user: User, report: LoginReport = always): Promise<void> {
     if (!this.enabled) return
     const path = pathTo`/roles/${user.username}`
@@ -186,6 +202,7 @@ export class FiatPermissions implements Permissions {
     }
   }
 
+  /** Drops the user's permissions in an external service and the cached view, after the user's last session. Waits for a moment at most; failures are logged. */
   async reportLogout(username: string): Promise<void> {
     // Runs and schedules of the user go on, and the embedded service knows no other source of the roles.
     if (!this.enabled || this.#upstreams.isEmbedded('fiat')) return
@@ -199,6 +216,10 @@ export class FiatPermissions implements Permissions {
     await within(logoutWaitMs, reported)
   }
 
+  /**
+   * Names of the service accounts that the user may use; with an application, those that may use it, or all of the
+   * user's when none fits or the service is unavailable (docs/contracts/permissions.md#service-accounts). Never fails.
+   */
   async serviceAccountsOf(user: User, application?: string): Promise<string[]> {
     if (!this.enabled) return []
     const names = (await this.viewOf(user))?.serviceAccounts.map(({ name }) => name) ?? []
@@ -211,6 +232,10 @@ export class FiatPermissions implements Permissions {
     return fitting === undefined || fitting.length === 0 ? names : fitting
   }
 
+  /**
+   * Asks the service to re-read roles, or joins the synchronisation that runs, and returns within a second: what takes
+   * longer goes on by itself. @throws {GatewayError} UPSTREAM_FAILED with the status of a failure within that time
+   */
   async syncRoles(): Promise<void> {
     if (!this.enabled) return
     this.#synchronising ??= this.#synchronise().finally(() => {
@@ -225,13 +250,6 @@ export class FiatPermissions implements Permissions {
     this.#closing.abort()
     this.#lookups.close()
     this.#views.clear()
-  }
-
-  /** @throws {GatewayError} PERMISSIONS_UNAVAILABLE */
-  async #certainViewOf(user: User): Promise<PermissionView | undefined> {
-    const answer = await this.lookUp(user)
-    if (answer.kind === 'unavailable') throw permissionsUnavailable(answer.cause)
-    return answer.kind === 'view' ? answer.view : undefined
   }
 
   async #synchronise(): Promise<void> {

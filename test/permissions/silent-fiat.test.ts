@@ -4,8 +4,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import test from 'node:test'
 import type { User } from '../../src/http/request-state.ts'
-import { FiatPermissions } from '../../src/permissions/fiat-permissions.ts'
-import type { Permissions } from '../../src/permissions/permissions.ts'
+import { Permissions } from '../../src/permissions/fiat-permissions.ts'
 import type { PermissionSettings } from '../../src/permissions/settings.ts'
 import { Upstreams } from '../../src/upstreams/upstreams.ts'
 import { type Clock, createClock, silentLog } from '../sessions/support.ts'
@@ -50,7 +49,7 @@ async function open(t: test.TestContext, answers: Answers, changed: Partial<Perm
 function openAt(t: test.TestContext, baseUrl: string, changed: Partial<PermissionSettings>) {
   const clock = createClock()
   const upstreams = openUpstreams(t, baseUrl)
-  const permissions = new FiatPermissions({ settings: { ...settings, ...changed }, upstreams, log: silentLog, now: clock.now })
+  const permissions = new Permissions({ settings: { ...settings, ...changed }, upstreams, log: silentLog, now: clock.now })
   t.after(() => permissions.close())
   return { clock, permissions }
 }
@@ -284,7 +283,7 @@ test('one question per user is open at a time', async (t) => {
   const fiat = await startUpstream(t, () => silence)
   const patient = { ...settings, lookupTimeoutMs: 60_000 }
   const upstreams = openUpstreams(t, fiat.url)
-  const permissions = new FiatPermissions({ settings: patient, upstreams, log: silentLog, version: () => version })
+  const permissions = new Permissions({ settings: patient, upstreams, log: silentLog, version: () => version })
   t.after(() => permissions.close())
   const asked = async (times: number) => {
     while (fiat.background.length < times) await new Promise((resolve) => setTimeout(resolve, 5))

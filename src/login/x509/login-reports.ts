@@ -1,7 +1,7 @@
 /** Reports certificate users to the permission service, with debounce. */
 import { BoundedMap } from '../../caches/bounded-map.ts'
 import type { User } from '../../http/request-state.ts'
-import type { Permissions } from '../../permissions/permissions.ts'
+import type { Permissions } from '../../permissions/fiat-permissions.ts'
 import type { X509Settings } from './settings.ts'
 
 const attempts = 5

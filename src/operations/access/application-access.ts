@@ -3,25 +3,9 @@ import type { RequestState } from '../../http/request-state.ts'
 import type { Need } from '../../permissions/decide.ts'
 import { permissionDenied, requireAll } from '../../permissions/permission-denied.ts'
 import type { PermissionView } from '../../permissions/permissions.ts'
-import { permissionsUnavailable } from '../../permissions/permissions-unavailable.ts'
 import { isGranted, isListed } from '../../permissions/rights.ts'
 import type { OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
-
-/**
- * What the caller may do, as the permission service says; undefined for an unknown user.
- *
- * @throws {GatewayError} PERMISSIONS_UNAVAILABLE when it cannot say
- */
-export async function loadView(
-  { user }: Pick<RequestState, 'user'>,
-  { permissions }: Platform,
-): Promise<PermissionView | undefined> {
-  if (user === undefined) return undefined
-  const answer = await permissions.lookUp(user)
-  if (answer.kind === 'unavailable') throw permissionsUnavailable(answer.cause)
-  return answer.kind === 'view' ? answer.view : undefined
-}
 
 /**
  * Says which applications the caller may read: all of them without logins or without a permission service.
@@ -31,14 +15,14 @@ export async function loadView(
  */
 export async function createReadFilter(request: OperationRequest, platform: Platform): Promise<(application: string) => boolean> {
   if (!isDecided(platform)) return () => true
-  const view = await loadView(request.state, platform)
+  const view = await platform.permissions.loadView(request.state.user)
   return (application) => view !== undefined && isGranted(view, 'application', application, 'READ')
 }
 
 /** The same for accounts. */
 export async function createAccountFilter(request: OperationRequest, platform: Platform): Promise<(account: string) => boolean> {
   if (!isDecided(platform)) return () => true
-  const view = await loadView(request.state, platform)
+  const view = await platform.permissions.loadView(request.state.user)
   return (account) => view !== undefined && mayReadAccount(view, account)
 }
 
@@ -64,7 +48,7 @@ export async function requirePermissions(
   needs: readonly Need[],
 ): Promise<void> {
   if (needs.length === 0 || !isDecided(platform)) return
-  const view = await loadView(state, platform)
+  const view = await platform.permissions.loadView(state.user)
   for (const need of needs) {
     if (need.kind !== 'application' || need.authorization !== 'CREATE') requireAll(view, [need])
     else await requireCreation(state, platform, need.name, view)

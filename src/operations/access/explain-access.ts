@@ -3,14 +3,15 @@
 import { z } from 'zod'
 import type { User } from '../../http/request-state.ts'
 import { toUserKey } from '../../names/user-name.ts'
-import type { Permissions, PermissionView } from '../../permissions/permissions.ts'
+import type { Permissions } from '../../permissions/fiat-permissions.ts'
+import type { PermissionView } from '../../permissions/permissions.ts'
 import { get, post } from '../declare.ts'
 import { formatDemands, tellsWhoAsks } from '../demands.ts'
 import type { Operation, OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
 import { nonEmpty, textModel } from '../schemas.ts'
 import { applicationExists, loadResourcePermissions } from './access-resources.ts'
-import { isDecided, loadView, requireAdministrator } from './application-access.ts'
+import { isDecided, requireAdministrator } from './application-access.ts'
 import { type FoundOperation, findApiOperation } from './find-operation.ts'
 import {
   type AccessSubject,
@@ -130,7 +131,7 @@ async function explainAccess(
   }
   const subject = toSubject(found, query)
   const user = isOwn && state.user !== undefined ? state.user : toUser(username)
-  const view = await loadView({ user }, platform)
+  const view = await platform.permissions.loadView(user)
   const { call } = request
   const mayCreate = await judgeCreation({ call, permissions: platform.permissions, operation, user, view, subject })
   const judged = judgeAccess(operation, { view, subject, mayCreate })

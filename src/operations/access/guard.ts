@@ -14,7 +14,7 @@ import type { Operation, OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
 import { routeOf } from '../route.ts'
 import { type AnswerFilter, filterAnswer } from './answer-filter.ts'
-import { isDecided, loadView, requireAdministrator, requirePermissions } from './application-access.ts'
+import { isDecided, requireAdministrator, requirePermissions } from './application-access.ts'
 import { checkCount, distinct, isAboutBody, saysApplication, subjectsOfBody } from './demand-subjects.ts'
 import { checkCarriedDocuments } from './job-form.ts'
 import { KeptLists } from './kept-lists.ts'
@@ -152,7 +152,7 @@ export class Guard {
     if (!this.#checks(operation)) {
       return { apply: (answer) => filterAnswer(answer, fields, (need) => isMetByToken(token, need)), rights: reach }
     }
-    const view = await loadView(request.state, this.#platform)
+    const view = await this.#platform.permissions.loadView(request.state.user)
     if (view?.admin === true && token?.applications === undefined) return undefined
     const filter = (answer: unknown) =>
       filterAnswer(answer, fields, (need) => isMetByToken(token, need) && decide(view, need).allowed)

@@ -7,7 +7,7 @@ import { isObject, type JsonObject, objectOf } from '../../json/values.ts'
 import { isGranted } from '../../permissions/rights.ts'
 import { readJson, type UpstreamAnswer, upstreamFailed } from '../../upstreams/read-answer.ts'
 import type { ServiceName } from '../../upstreams/services.ts'
-import { createAccountFilter, createReadFilter, isDecided, loadView } from '../access/application-access.ts'
+import { createAccountFilter, createReadFilter, isDecided } from '../access/application-access.ts'
 import { KeptLists } from '../access/kept-lists.ts'
 import { accountsOfApplication, type CachedAttributes, mergeRunning, toAttributes } from '../application-cache.ts'
 import { get, polledByUsers } from '../declare.ts'
@@ -75,7 +75,7 @@ const keptLists = new KeptLists()
 async function listReadable(request: OperationRequest, platform: Platform): Promise<readonly CachedAttributes[]> {
   const list = platform.applications.list()
   if (!isDecided(platform)) return list
-  const view = await loadView(request.state, platform)
+  const view = await platform.permissions.loadView(request.state.user)
   if (view === undefined) return []
   const withReadable = await createAccountReduction(request, platform)
   const filter = () => list.filter(({ name }) => isGranted(view, 'application', name, 'READ')).map(withReadable)
