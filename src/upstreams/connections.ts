@@ -14,6 +14,8 @@ export class Connection extends SingleClient {
   }
 }
 
+/** A connection is replaced at this age, so that changes of DNS are followed. */
+const maxAgeMs = 60_000
 /** How often connections that idle for too long are looked for. */
 const sweepMs = 1000
 
@@ -24,21 +26,16 @@ const sweepMs = 1000
 export class ServiceConnections {
   readonly #origin: string
   readonly #options: Client.Options
-  readonly #maxAgeMs: number
   readonly #now: () => number
   #idle: Connection[] = []
   readonly #open = new Set<Connection>()
   #sweep: NodeJS.Timeout | undefined
   #isClosed = false
 
-  /**
-   * @param maxAgeMs A connection is replaced at this age, so that changes of DNS are followed.
-   * @param now Milliseconds.
-   */
-  constructor(origin: string, options: Client.Options, maxAgeMs: number, now: () => number = () => performance.now()) {
+  /** @param now Milliseconds. */
+  constructor(origin: string, options: Client.Options, now: () => number = () => performance.now()) {
     this.#origin = origin
     this.#options = options
-    this.#maxAgeMs = maxAgeMs
     this.#now = now
   }
 
@@ -53,7 +50,7 @@ export class ServiceConnections {
       if (isFresh(connection, nowMs)) return connection
       this.#end(connection)
     }
-    const connection = new Connection(this.#origin, this.#options, nowMs + this.#maxAgeMs)
+    const connection = new Connection(this.#origin, this.#options, nowMs + maxAgeMs)
     this.#open.add(connection)
     if (this.#isClosed) connection.destroy().catch(() => {})
     return connection
@@ -67,8 +64,8 @@ export class ServiceConnections {
 
   #endStale(): void {
     const nowMs = this.#now()
-    const stale = this.#idle.filter((connection) => !isFresh(connection, nowMs))
-    if (stale.length > 0) this.#idle = this.#idle.filter((connection) => isFresh(connection, nowMs))
+    const { fresh = [], stale = [] } = Object.groupBy(this.#idle, (each) => (isFresh(each, nowMs) ? 'fresh' : 'stale'))
+    this.#idle = fresh
     for (const connection of stale) this.#end(connection)
     if (this.#open.size > 0) return
     clearInterval(this.#sweep)

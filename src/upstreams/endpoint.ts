@@ -1,6 +1,5 @@
 /** One address of a service: its connections, the bound on calls, and the circuit breaker. */
 
-import type { LookupFunction } from 'node:net'
 import type { SecureContext } from 'node:tls'
 import type { Client, Dispatcher } from 'undici'
 import { GatewayError } from '../errors.ts'
@@ -30,20 +29,12 @@ interface EndpointOptions extends CallBounds {
   /** The socket of the embedded back ends. */
   socketPath?: string | undefined
   keepAliveMs: number
-  /** A connection is replaced at this age, so that changes of DNS are followed. */
-  maxConnectionAgeMs: number
-  /** Resolves host names, instead of the system. */
-  lookup?: LookupFunction | undefined
   /** Certificate and authorities for an address with https, instead of those of Node. */
   secureContext?: SecureContext | undefined
   /** Without, every call is sent. */
   circuit?: CircuitSettings | undefined
   /** Told when the circuit opens and closes. */
   changed: (endpoint: Endpoint, state: CircuitState, cause?: unknown) => void
-}
-
-interface WaitingCall {
-  readonly proceed: () => void
 }
 
 const probeTimeoutMs = 5000
@@ -75,7 +66,8 @@ export class Endpoint {
   readonly circuit: Circuit | undefined
   readonly #bounds: CallBounds
   readonly #connections: ServiceConnections
-  readonly #waiting = new Set<WaitingCall>()
+  /** Each lets a waiting call proceed; the oldest is first. */
+  readonly #waiting = new Set<() => void>()
   #running = 0
 
   constructor(options: EndpointOptions) {
@@ -93,11 +85,10 @@ export class Endpoint {
       connect: {
         timeout: options.connectTimeoutMs,
         ...(socketPath !== undefined && { socketPath }),
-        ...(options.lookup !== undefined && { lookup: options.lookup }),
         ...(options.secureContext !== undefined && { secureContext: options.secureContext }),
       },
     }
-    this.#connections = new ServiceConnections(url.origin, settings, options.maxConnectionAgeMs)
+    this.#connections = new ServiceConnections(url.origin, settings)
     this.circuit =
       circuit &&
       new Circuit(circuit, {
@@ -171,14 +162,8 @@ export class Endpoint {
   /** The place of a call goes to the one that waits longest. */
   leave(connection: Connection | undefined): void {
     if (connection !== undefined) this.#connections.giveBack(connection)
-    if (this.#waiting.size === 0) {
-      this.#running--
-      return
-    }
-    for (const next of this.#waiting) {
-      next.proceed()
-      return
-    }
+    if (this.#waiting.size === 0) this.#running--
+    else this.#waiting.values().next().value?.()
   }
 
   async close(): Promise<void> {
@@ -189,37 +174,29 @@ export class Endpoint {
   #wait(timeoutMs: number, signal: AbortSignal | undefined): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>()
     const stop = () => {
-      this.#waiting.delete(call)
+      this.#waiting.delete(proceed)
       clearTimeout(timer)
       signal?.removeEventListener('abort', giveUp)
     }
-    const call: WaitingCall = {
-      proceed: () => {
-        stop()
-        resolve()
-      },
+    const proceed = () => {
+      stop()
+      resolve()
     }
     const giveUp = () => {
       stop()
       reject(this.#overloaded())
     }
     const timer = timeoutMs === 0 ? undefined : setTimeout(giveUp, timeoutMs).unref()
-    this.#waiting.add(call)
+    this.#waiting.add(proceed)
     if (signal?.aborted) giveUp()
     else signal?.addEventListener('abort', giveUp)
     return promise
   }
 
   #overloaded(): GatewayError {
+    const message = (name: string) => `Too many requests are waiting for ${name}. Try again in a moment.`
     const { service } = this
-    return new GatewayError(
-      'UPSTREAM_OVERLOADED',
-      (name) => `Too many requests are waiting for ${name}. Try again in a moment.`,
-      {
-        upstream: { service },
-        headers: { 'retry-after': '1' },
-      },
-    )
+    return new GatewayError('UPSTREAM_OVERLOADED', message, { upstream: { service }, headers: { 'retry-after': '1' } })
   }
 
   /** Any answer shows that it is there, except those of a proxy before it. */

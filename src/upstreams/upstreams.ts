@@ -1,11 +1,11 @@
 /** Connection pools per service, for buffered calls and for streams. */
 
-import type { LookupFunction } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { createSecureContext, type SecureContext } from 'node:tls'
 import type { Client } from 'undici'
 import { GatewayError } from '../errors.ts'
 import { isReadMethod } from '../telemetry/methods.ts'
+import type { Metrics } from '../telemetry/metrics.ts'
 import type { StartCall } from '../telemetry/tracing.ts'
 import { createTarget } from './call-target.ts'
 import { type CircuitSettings, type CircuitState, usualCircuit } from './circuit.ts'
@@ -32,21 +32,18 @@ interface UpstreamSettings {
   /** Whether what failed before anything was sent, or while it was read, is asked again; yes unless given. */
   retry?: boolean
   keepAliveMs: number
-  /** A connection is replaced at this age, so that changes of DNS are followed. */
-  maxConnectionAgeMs?: number
   /** Largest answer that is read into memory. */
   maxAnswerBytes: number
   /** The circuit breaker of external services; `false` sends every call. */
   circuit?: CircuitSettings | false
-  /** Resolves host names, instead of the system. */
-  lookup?: LookupFunction
   /** Certificates for addresses with https. */
   tls?: ServiceTls | undefined
 }
 
 /** Told about calls and services; every part may be missing. */
 export interface UpstreamSurroundings {
-  observe?: UpstreamObserver | undefined
+  /** A call is over; `status` is undefined when no answer came. */
+  observe?: Metrics['upstreamAnswered'] | undefined
   /** Begins the span of a call, where traces are on. */
   startCall?: StartCall | undefined
   /** A call is repeated, or would have been if the budget of the service allowed it. */
@@ -54,7 +51,6 @@ export interface UpstreamSurroundings {
   onCircuit?: ((change: CircuitChange) => void) | undefined
 }
 
-/** A circuit opened, or closed again. */
 export interface CircuitChange {
   readonly service: ServiceName
   /** For the log; never for a client. */
@@ -75,16 +71,6 @@ export interface EndpointState {
   readonly remainingMs: number
 }
 
-/** Told about every call once it is over; `status` is undefined when no answer came. */
-export type UpstreamObserver = (call: {
-  service: ServiceName
-  method: string
-  status: number | undefined
-  durationMs: number
-  bytes: number
-}) => void
-
-const usualConnectionAgeMs = 60_000
 const maxAttempts = 2
 /** Where a service has several addresses. */
 const maxAttemptsElsewhere = 3
@@ -164,7 +150,6 @@ export class Upstreams {
     return this.#settings.services[service]?.kind === 'embedded'
   }
 
-  /** In messages. */
   nameOf(service: ServiceName): string {
     return nameOfService(service, this.isEmbedded(service))
   }
@@ -301,7 +286,7 @@ export class Upstreams {
     return isAllowed ? Math.random() * maxRetryDelayMs : undefined
   }
 
-  observe(call: Parameters<UpstreamObserver>[0]): void {
+  observe(call: Parameters<Metrics['upstreamAnswered']>[0]): void {
     this.#surroundings.observe?.(call)
   }
 
@@ -324,16 +309,14 @@ export class Upstreams {
   }
 
   #createEndpoint(service: ServiceName, baseUrl: string, socketPath: string | undefined): Endpoint {
-    const { circuit = usualCircuit, keepAliveMs, maxConnectionAgeMs = usualConnectionAgeMs, lookup } = this.#settings
+    const { circuit = usualCircuit, keepAliveMs } = this.#settings
     return new Endpoint({
       ...this.#boundsOf(service),
       keepAliveMs,
-      lookup,
       secureContext: this.#secureContext,
       service,
       baseUrl,
       socketPath,
-      maxConnectionAgeMs,
       circuit: circuit === false || socketPath !== undefined ? undefined : circuit,
       changed: (endpoint, state, cause) => {
         const remainingMs = endpoint.circuit?.remainingMs ?? 0

@@ -19,7 +19,7 @@ for (const [said, maxIdleMs] of [
     t.after(() => service.close())
     let nowMs = 1000
     const origin = `http://127.0.0.1:${(service.address() as AddressInfo).port}`
-    const connections = new ServiceConnections(origin, { keepAliveTimeout: 8000 }, 60_000, () => nowMs)
+    const connections = new ServiceConnections(origin, { keepAliveTimeout: 8000 }, () => nowMs)
     t.after(() => connections.destroy())
     const ask = async () => {
       const connection = connections.take()

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
+import dns from 'node:dns'
 import { once } from 'node:events'
 import { createServer, type RequestListener, type ServerResponse } from 'node:http'
 import { createServer as createSecureServer } from 'node:https'
@@ -417,10 +418,13 @@ test('a change of DNS is followed under load', async (t) => {
   let address = '127.0.0.1'
   const lookup: LookupFunction = (_name, options, done) =>
     options.all ? done(null, [{ address, family: 4 }]) : done(null, address, 4)
-  const upstreams = open(t, { baseUrls: [`http://orca.test:${port}`], lookup, maxConnectionAgeMs: 20 })
+  t.mock.method(dns, 'lookup', lookup as typeof dns.lookup)
+  const upstreams = open(t, { baseUrls: [`http://orca.test:${port}`] })
   await read(upstreams)
   assert.deepEqual(served, ['old'])
   address = '127.0.0.2'
+  const now = performance.now.bind(performance)
+  t.mock.method(performance, 'now', () => now() + 60_000)
   await waitUntil(async () => {
     await read(upstreams)
     return served.at(-1) === 'new'
