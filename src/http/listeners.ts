@@ -1,5 +1,6 @@
 /** The ports of the gateway: the main one, plain or encrypted, and further ones. */
 
+import { once } from 'node:events'
 import type { IncomingMessage, RequestListener, Server } from 'node:http'
 import http from 'node:http'
 import https from 'node:https'
@@ -160,7 +161,9 @@ export function createExtraListeners(
   return {
     servers: listeners,
     listen: async (host) => {
-      for (const { server, port } of listeners) await listenOn(server, host, port)
+      for (const { server, port } of listeners) {
+        await once(server.listen({ port, host, backlog: maxUnaccepted }), 'listening')
+      }
       const name = host.includes(':') ? `[${host}]` : host
       return listeners.map(({ kind, scheme, port }) => ({ kind, address: `${scheme}://${name}:${port}` }))
     },
@@ -191,14 +194,4 @@ export function serveFrom(source: ConnectionSource, servers: readonly { kind: Po
   const byKind = new Map(servers.map(({ kind, server }) => [kind, server]))
   for (const server of byKind.values()) startChecks(server)
   source.start((kind, socket) => void byKind.get(kind)?.emit('connection', socket))
-}
-
-function listenOn(server: Server, host: string, port: number): Promise<void> {
-  const { promise, resolve, reject } = Promise.withResolvers<void>()
-  server.once('error', reject)
-  server.listen({ port, host, backlog: maxUnaccepted }, () => {
-    server.off('error', reject)
-    resolve()
-  })
-  return promise
 }

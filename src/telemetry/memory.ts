@@ -29,12 +29,10 @@ interface MemoryWatch {
 /**
  * Collects garbage once what is loaded at the start is there, and again after each load, always when the thread has been idle for a
  * while: requests would wait for it. The main thread also trims what the C library keeps for all threads, under load, too.
- *
- * @param before What else is done the first time.
  */
-export function keepMemorySmall(before = () => {}, watch: MemoryWatch = {}): void {
+export function keepMemorySmall(watch: MemoryWatch = {}): void {
   const { everyMs = settledMs, trim = isMainThread ? trimMalloc : () => {} } = watch
-  const collector = new IdleCollector(before, watch)
+  const collector = new IdleCollector(watch)
   let untrimmedTimes = 0
   setInterval(() => {
     untrimmedTimes++
@@ -45,7 +43,6 @@ export function keepMemorySmall(before = () => {}, watch: MemoryWatch = {}): voi
 }
 
 class IdleCollector {
-  readonly #before: () => void
   readonly #collect: () => void
   readonly #busyShare: () => number
   readonly #heapBytes: () => number
@@ -56,8 +53,7 @@ class IdleCollector {
   /** A thread that always has a little to do makes a little garbage all the time. */
   #pauseTimes = 0
 
-  constructor(before: () => void, { collect = collectGarbage, busyShare = watchLoop(), heapBytes = heapBytesNow }: MemoryWatch) {
-    this.#before = before
+  constructor({ collect = collectGarbage, busyShare = watchLoop(), heapBytes = heapBytesNow }: MemoryWatch) {
     this.#collect = collect
     this.#busyShare = busyShare
     this.#heapBytes = heapBytes
@@ -67,8 +63,7 @@ class IdleCollector {
   collects(): boolean {
     const isFirst = this.#bytesAfter === undefined
     if (!this.#isDue(isFirst ? 1 : quietTimes)) return false
-    if (isFirst) this.#before()
-    else this.#pauseTimes = Math.min(Math.max(this.#pauseTimes, quietTimes) * 2, longestPauseTimes)
+    if (!isFirst) this.#pauseTimes = Math.min(Math.max(this.#pauseTimes, quietTimes) * 2, longestPauseTimes)
     this.#collect()
     this.#collectedTimesAgo = 0
     this.#shares = []

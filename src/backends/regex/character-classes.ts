@@ -38,11 +38,10 @@ const isHex: CharacterTest = (code) => isDigit(code) || between(65, 70)(code & ~
 /** ASCII only, as in Java. */
 const isWordCharacter: CharacterTest = (code) => isLetter(code) || isDigit(code) || code === 95
 
-const isUnicodeLetterOrDigit = /^[\p{L}\p{Nd}]$/u
+const isUnicodeLetterOrDigit = oneOfSet('\\p{L}\\p{Nd}')
 
 /** Where words end: unlike `\w`, this knows all scripts. */
-export const isBoundedByWords: CharacterTest = (code) =>
-  code < 128 ? isWordCharacter(code) : isUnicodeLetterOrDigit.test(String.fromCodePoint(code))
+export const isBoundedByWords: CharacterTest = (code) => (code < 128 ? isWordCharacter(code) : isUnicodeLetterOrDigit(code))
 
 /** With which a comment in a pattern ends. */
 export const isLineEnd: CharacterTest = (code) => code === 10 || code === 13
@@ -50,13 +49,7 @@ export const isLineEnd: CharacterTest = (code) => code === 10 || code === 13
 export const isUnicodeLineEnd: CharacterTest = (code) =>
   code === 10 || code === 13 || code === 0x85 || code === 0x2028 || code === 0x2029
 
-const horizontal: CharacterTest = (code) =>
-  isBlank(code) ||
-  code === 0xa0 ||
-  code === 0x1680 ||
-  code === 0x180e ||
-  between(0x2000, 0x200a)(code) ||
-  [0x202f, 0x205f, 0x3000].includes(code)
+const horizontal = oneOfSet(' \\t\\xa0\\u1680\\u180e\\u2000-\\u200a\\u202f\\u205f\\u3000')
 const vertical: CharacterTest = (code) => between(10, 13)(code) || isUnicodeLineEnd(code)
 
 const shorthands: Readonly<Record<string, CharacterTest>> = {
@@ -68,9 +61,9 @@ const shorthands: Readonly<Record<string, CharacterTest>> = {
 }
 /** With the flag `U`. */
 const unicodeShorthands: Readonly<Record<string, CharacterTest>> = {
-  d: unicodeTest('Nd') as CharacterTest,
-  s: unicodeTest('White_Space') as CharacterTest,
-  w: oneOf(['Alphabetic', 'M', 'Nd', 'Pc', 'Join_Control'].map((name) => unicodeTest(name) as CharacterTest)),
+  d: oneOfSet('\\p{Nd}'),
+  s: oneOfSet('\\p{White_Space}'),
+  w: oneOfSet('\\p{Alphabetic}\\p{M}\\p{Nd}\\p{Pc}\\p{Join_Control}'),
 }
 
 /** `d` for `\d`, `D` for `\D`, …; undefined for letters that stand for no class. */
@@ -128,17 +121,15 @@ const otherNames: Readonly<Record<string, string>> = {
   WHITE_SPACE: 'White_Space',
 }
 
-interface ClassFlags {
-  /** Classes of letters in one case have those of every case. */
-  ignoresCase: boolean
-  /** POSIX classes know all scripts. */
-  unicodeClasses: boolean
-}
+const isCased = oneOfSet('\\p{Lu}\\p{Ll}\\p{Lt}')
 
-const isCased = oneOf(['Lu', 'Ll', 'Lt'].map((name) => unicodeTest(name) as CharacterTest))
-
-/** `Lower`, `L`, `IsLatin`, `script=Latin`, `javaLowerCase`, …; undefined for what is not known, blocks among them. */
-export function namedClass(name: string, { ignoresCase, unicodeClasses: isUnicode }: ClassFlags): CharacterTest | undefined {
+/**
+ * `Lower`, `L`, `IsLatin`, `script=Latin`, `javaLowerCase`, …; undefined for what is not known, blocks among them.
+ *
+ * @param ignoresCase Classes of letters in one case have those of every case.
+ * @param isUnicode POSIX classes know all scripts.
+ */
+export function namedClass(name: string, ignoresCase: boolean, isUnicode: boolean): CharacterTest | undefined {
   if (name === 'L1') return between(0, 255)
   if (ignoresCase && /^(?:Is|java)?(?:L[ult]|(?:Lower|Upper|Title)(?:case)?)$/i.test(name)) {
     return !isUnicode && Object.hasOwn(posix, name) ? isLetter : isCased
@@ -157,11 +148,16 @@ export function namedClass(name: string, { ignoresCase, unicodeClasses: isUnicod
 function unicodeTest(property: string): CharacterTest | undefined {
   if (!/^[\w=]+$/.test(property)) return undefined
   try {
-    const pattern = new RegExp(`^\\p{${property}}$`, 'u')
-    return (code) => pattern.test(String.fromCodePoint(code))
+    return oneOfSet(`\\p{${property}}`)
   } catch {
     return undefined
   }
+}
+
+/** @param set What stands in the brackets of a regular expression of JavaScript */
+function oneOfSet(set: string): CharacterTest {
+  const pattern = new RegExp(`^[${set}]$`, 'u')
+  return (code) => pattern.test(String.fromCodePoint(code))
 }
 
 function capitalized(name: string): string {

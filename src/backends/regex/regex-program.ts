@@ -71,8 +71,8 @@ function emitChoice(options: readonly RegexNode[], program: Instruction[], parts
   for (const [index, option] of options.entries()) {
     if (index === options.length - 1) emit(option, program, parts)
     else {
-      const fork = { kind: 'fork' as const, first: program.length + 1, second: 0 }
-      program.push(fork)
+      const fork = emitFork(program)
+      fork.first = program.length
       emit(option, program, parts)
       const jump = { kind: 'jump' as const, to: 0 }
       program.push(jump)

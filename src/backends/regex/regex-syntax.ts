@@ -46,37 +46,18 @@ const deepestNesting = 100
 const propertyCost = 8
 
 /** Switches that hold up to the end of the group in which they stand. */
-interface Flags {
-  ignoresCase: boolean
-  /** Letters beyond ASCII have case too. */
-  unicodeCase: boolean
-  dotMatchesAll: boolean
-  multiline: boolean
-  /** Blanks and comments in the pattern mean nothing. */
-  comments: boolean
-  unixLines: boolean
-  unicodeClasses: boolean
-}
-
-const flagNames: Readonly<Record<string, keyof Flags>> = {
+const flags = {
   i: 'ignoresCase',
+  /** Letters beyond ASCII have case too. */
   u: 'unicodeCase',
   s: 'dotMatchesAll',
   m: 'multiline',
+  /** Blanks and comments in the pattern mean nothing. */
   x: 'comments',
   d: 'unixLines',
   U: 'unicodeClasses',
-}
-
-const noFlags: Flags = {
-  ignoresCase: false,
-  unicodeCase: false,
-  dotMatchesAll: false,
-  multiline: false,
-  comments: false,
-  unixLines: false,
-  unicodeClasses: false,
-}
+} as const
+type Flag = (typeof flags)[keyof typeof flags]
 
 const positions: Readonly<Record<string, Position>> = {
   b: 'word-boundary',
@@ -97,7 +78,7 @@ class RegexParser {
   #at = 0
   readonly #names = new Set<string>()
   #groupCount = 0
-  #flags = noFlags
+  #flags: ReadonlySet<Flag> = new Set()
   #depth = 0
 
   constructor(pattern: string) {
@@ -145,9 +126,9 @@ class RegexParser {
       case '.':
         return [characters(this.#dot())]
       case '^':
-        return [{ kind: this.#flags.multiline ? 'line-start' : 'start' }]
+        return [{ kind: this.#flags.has('multiline') ? 'line-start' : 'start' }]
       case '$':
-        return [{ kind: this.#flags.multiline ? 'line-end' : 'end' }]
+        return [{ kind: this.#flags.has('multiline') ? 'line-end' : 'end' }]
       case '\\':
         return this.#escape()
       case '*':
@@ -161,8 +142,8 @@ class RegexParser {
   }
 
   #dot(): CharacterTest {
-    if (this.#flags.dotMatchesAll) return () => true
-    return this.#flags.unixLines ? (code) => code !== 10 : complement(isUnicodeLineEnd)
+    if (this.#flags.has('dotMatchesAll')) return () => true
+    return this.#flags.has('unixLines') ? (code) => code !== 10 : complement(isUnicodeLineEnd)
   }
 
   #literal(character: string): RegexNode {
@@ -171,7 +152,7 @@ class RegexParser {
   }
 
   #inAnyCase(test: CharacterTest): CharacterTest {
-    return this.#flags.ignoresCase ? withoutCase(test, this.#flags.unicodeCase) : test
+    return this.#flags.has('ignoresCase') ? withoutCase(test, this.#flags.has('unicodeCase')) : test
   }
 
   #group(): RegexNode[] {
@@ -216,16 +197,17 @@ class RegexParser {
   }
 
   /** `(?i)` holds for the rest of the group, `(?i:…)` inside; what follows a hyphen is switched off. */
-  #switchedFlags(): Flags {
-    const flags = { ...this.#flags }
+  #switchedFlags(): ReadonlySet<Flag> {
+    const switched = new Set(this.#flags)
     for (let on = true; this.#peek() !== ')' && this.#peek() !== ':'; ) {
       const letter = this.#next()
-      const flag = Object.hasOwn(flagNames, letter) ? flagNames[letter] : undefined
+      const flag = Object.hasOwn(flags, letter) ? flags[letter as keyof typeof flags] : undefined
       if (flag === undefined && (letter !== '-' || !on)) throw malformed(`Unknown flag "${letter}" in the regular expression.`)
       if (flag === undefined) on = false
-      else flags[flag] = on
+      else if (on) switched.add(flag)
+      else switched.delete(flag)
     }
-    return flags
+    return switched
   }
 
   #escape(): RegexNode[] {
@@ -240,7 +222,7 @@ class RegexParser {
       throw new RegexError('unsupported', `"\\${character}" is not supported in regular expressions.`)
     const test = this.#classEscape(character)
     if (test === undefined) return [this.#literal(this.#escapedCharacter(character))]
-    return [characters(test, /[pP]/.test(character) || this.#flags.unicodeClasses ? propertyCost : 1)]
+    return [characters(test, /[pP]/.test(character) || this.#flags.has('unicodeClasses') ? propertyCost : 1)]
   }
 
   /** `\Q…\E` stands for the characters themselves. */
@@ -259,9 +241,10 @@ class RegexParser {
   }
 
   #classEscape(character: string): CharacterTest | undefined {
-    if (character !== 'p' && character !== 'P') return shorthandClass(character, this.#flags.unicodeClasses)
+    const isUnicode = this.#flags.has('unicodeClasses')
+    if (character !== 'p' && character !== 'P') return shorthandClass(character, isUnicode)
     const name = this.#take('{') ? this.#until('}') : this.#next()
-    const test = namedClass(name, this.#flags)
+    const test = namedClass(name, this.#flags.has('ignoresCase'), isUnicode)
     if (test === undefined)
       throw new RegexError('unsupported', `The class of characters "${name}" is not known in regular expressions.`)
     return character === 'p' ? test : complement(test)
@@ -393,7 +376,7 @@ class RegexParser {
   }
 
   #skipComments(): void {
-    if (!this.#flags.comments) return
+    if (!this.#flags.has('comments')) return
     for (let next = this.#peek(); next !== undefined && /[\s#]/.test(next); next = this.#peek()) {
       this.#at++
       if (next === '#') while (this.#peek() !== undefined && !isLineEnd(codeOf(this.#peek() as string))) this.#at++

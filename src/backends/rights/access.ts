@@ -36,7 +36,7 @@ export async function loadAccess(context: BackendContext, user: string): Promise
     return await requireAccess(context, user)
   } catch (error) {
     context.log.warn({ err: error, user }, 'the permission service does not answer')
-    return nothing(user)
+    return sameForAll(user, false)
   }
 }
 
@@ -46,7 +46,7 @@ export async function loadAccess(context: BackendContext, user: string): Promise
  * @throws {BackendError} 503 while the permission service cannot be asked
  */
 export async function requireAccess(context: BackendContext, user: string): Promise<Access> {
-  if (context.settings.authorization !== true) return everything(user)
+  if (context.settings.authorization !== true) return sameForAll(user, true)
   const { permissionVersion } = context
   // Without the number, outdated answers could not be detected.
   if (permissionVersion === undefined) return askFor(context, user)
@@ -76,34 +76,24 @@ export function checkOnApplication(access: Access, application: string, authoriz
   throw new BackendError(403, describeMissing(access, authorization, application), { exception: 'AccessDenied' })
 }
 
-function everything(user: string): Access {
+/** Rights to everything, or to nothing. */
+function sameForAll(user: string, isAllowed: boolean): Access {
+  const answer = () => isAllowed
   return {
     user,
     accounts: [],
-    isAdmin: true,
-    hasRole: () => true,
-    mayOnApplication: () => true,
-    mayOnAccount: () => true,
-    mayUse: () => true,
-  }
-}
-
-function nothing(user: string): Access {
-  return {
-    user,
-    accounts: [],
-    isAdmin: false,
-    hasRole: () => false,
-    mayOnApplication: () => false,
-    mayOnAccount: () => false,
-    mayUse: () => false,
+    isAdmin: isAllowed,
+    hasRole: answer,
+    mayOnApplication: answer,
+    mayOnAccount: answer,
+    mayUse: answer,
   }
 }
 
 async function askFor(context: BackendContext, user: string): Promise<Access> {
   const { status, body } = await ask(context, { method: 'GET', path: pathTo`/authorize/${user}` })
   if (status === 200) return toAccess(user, body)
-  if (status === 404) return nothing(user)
+  if (status === 404) return sameForAll(user, false)
   throw unavailable(`it answered ${status}`)
 }
 
@@ -122,7 +112,12 @@ function unavailable(reason: string): BackendError {
 
 /** @throws {BackendError} 503 for a body that is no permission view */
 function toAccess(user: string, body: unknown): Access {
-  const view = parseView(user, body)
+  let view: PermissionView
+  try {
+    view = parsePermissionView(body, user)
+  } catch {
+    throw unavailable('its answer is no permission view')
+  }
   return {
     user,
     isAdmin: view.admin,
@@ -131,13 +126,5 @@ function toAccess(user: string, body: unknown): Access {
     mayOnApplication: (application, authorization) => isGranted(view, 'application', application, authorization),
     mayOnAccount: (account, authorization) => isGranted(view, 'account', account, authorization),
     mayUse: (name) => mayUseServiceAccount(view, name),
-  }
-}
-
-function parseView(user: string, body: unknown): PermissionView {
-  try {
-    return parsePermissionView(body, user)
-  } catch {
-    throw unavailable('its answer is no permission view')
   }
 }
