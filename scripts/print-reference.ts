@@ -1,17 +1,17 @@
 /** Prints `docs/reference/` and the types of the console from the code, and the test files in `docs/contracts/scenarios/` from the tests. */
 import { globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
-import { formatExpressions } from '../src/backends/orchestration/expressions/reference.ts'
-import { formatSettingsReference } from '../src/config/reference.ts'
 import { type ErrorCode, errorCodes, shapeOf } from '../src/errors.ts'
 import { allOperations, subjects } from '../src/operations/all.ts'
 import { formatDemands } from '../src/operations/demands.ts'
 import type { Operation } from '../src/operations/operation.ts'
 import { formatOpenApi } from '../src/operations/serving/openapi.ts'
 import { createQueryRules } from '../src/operations/serving/parse-query.ts'
-import { formatStageTypes } from '../src/stage-types/reference.ts'
 import { Metrics } from '../src/telemetry/metrics.ts'
 import { type ApiDescription, printConsoleTypes } from './print-console-types.ts'
+import { formatExpressions } from './reference/expressions.ts'
+import { formatSettingsReference } from './reference/settings.ts'
+import { formatStageTypes } from './reference/stage-types.ts'
 import { printScenarios } from './scenarios.ts'
 
 const root = resolve(import.meta.dirname, '..')

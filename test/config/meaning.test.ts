@@ -1,9 +1,9 @@
 /** What the keys amount to: where services are, who is let in, what listens; and that the defaults are the safe ones. */
 import assert from 'node:assert/strict'
 import test from 'node:test'
+import { formatSettingsReference } from '../../scripts/reference/settings.ts'
 import type { LocalSettings } from '../../src/backends/infrastructure/providers/local/settings.ts'
 import { type Config, loadConfig, settingGroups } from '../../src/config/config.ts'
-import { formatSettingsReference } from '../../src/config/reference.ts'
 import { formMethod } from '../../src/login/form/method.ts'
 import { settingsOf } from '../../src/login/settings.ts'
 import { serviceNames } from '../../src/upstreams/services.ts'
