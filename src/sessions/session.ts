@@ -26,8 +26,10 @@ const SessionContent = z.object({
 })
 export type SessionContent = z.infer<typeof SessionContent>
 
-/** The format that this version writes. It grows with every field that is added; from 2 on, `readableFrom` has to be written, too. */
+/** The format that this version writes. It grows with every field that is added. */
 const ownVersion = 1
+/** The oldest version that understands what this one writes: all of them, as long as fields are only added. */
+const oldestReader = 1
 
 /** As much of the key as tells sessions apart. */
 const keyLength = 16
@@ -49,7 +51,8 @@ export interface Session {
 }
 
 export function formatSession(key: string, content: SessionContent): string {
-  return JSON.stringify({ version: ownVersion, of: key.slice(0, keyLength), ...content })
+  const readers = oldestReader < ownVersion ? { readableFrom: oldestReader } : {}
+  return JSON.stringify({ version: ownVersion, of: key.slice(0, keyLength), ...readers, ...content })
 }
 
 /** Undefined for sessions that this version cannot read, and for those of another key. */
