@@ -48,8 +48,12 @@ function toRegistrations(values: OAuth2Values, report: SettingsReport): Registra
     if (besideRegistrations.has(id.replaceAll(/[-_]/g, '').toLowerCase())) return []
     const clientId = written['client-id']
     if (clientId !== undefined) {
+      const key = `${registrationKey}.${id}`
+      if ((written['authorization-grant-type'] ?? 'authorization_code') !== 'authorization_code') {
+        report.problem(`${key}.authorization-grant-type`, 'must be authorization_code: people log in with their browser')
+      }
       const registration = toCurrentRegistration(id, clientId, written, values, report)
-      checkCredentials(registration, `${registrationKey}.${id}`, report)
+      checkCredentials(registration, key, report)
       return [registration]
     }
     if (report.isSet(`${registrationKey}.${id}.client-secret`)) {
@@ -71,9 +75,6 @@ function toCurrentRegistration(
   const preset = findPreset(name, false, tenants)
   const key = `${registrationKey}.${id}`
   const place = `${providerKey}.${name}`
-  if ((written['authorization-grant-type'] ?? 'authorization_code') !== 'authorization_code') {
-    report.problem(`${key}.authorization-grant-type`, 'must be authorization_code: people log in with their browser')
-  }
   return toRegistration(
     {
       id,
