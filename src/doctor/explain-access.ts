@@ -2,15 +2,13 @@
 
 import pino from 'pino'
 import type { Config } from '../config/config.ts'
-import type { User } from '../http/request-state.ts'
 import { loadResourcePermissions, type ResourcePermissions } from '../operations/access/access-resources.ts'
-import { judgeCreation, toSubject } from '../operations/access/explain-access.ts'
+import { judgeFor, toSubject, toUser } from '../operations/access/explain-access.ts'
 import { findApiOperation } from '../operations/access/find-operation.ts'
 import {
   type AccessSubject,
   type AccessVerdict,
   enforcementOf,
-  judgeAccess,
   judgeUndecided,
   type Reason,
 } from '../operations/access/judge-access.ts'
@@ -52,7 +50,7 @@ export async function explainAccess(config: Config, question: AccessQuestion): P
   try {
     const isJudged = permissions.enabled && !config.login.anonymous
     const { decision, lines } = isJudged
-      ? await explainJudgement(found, question, { permissions, upstreams, enforcement: settings.enforcement })
+      ? await explainJudgement(found, question, { permissions, upstreams })
       : explainUndecided(found.operation, !config.login.anonymous)
     return { decision, lines: [describeDemands(found.operation), ...lines, `Decision: ${decision}`] }
   } finally {
@@ -66,17 +64,11 @@ function explainUndecided(operation: Operation, hasLogin: boolean): AccessAnswer
   return { decision, lines: reasons.map(describeReason) }
 }
 
-interface AccessContext {
-  readonly permissions: Permissions
-  readonly upstreams: Upstreams
-  readonly enforcement: Config['permissions']['enforcement']
-}
-
 /** @throws {Error} when the permission service does not answer */
 async function explainJudgement(
   found: ReturnType<typeof findApiOperation>,
   { username, ...named }: AccessQuestion,
-  { permissions, upstreams, enforcement }: AccessContext,
+  { permissions, upstreams }: { permissions: Permissions; upstreams: Upstreams },
 ): Promise<AccessAnswer> {
   const { operation } = found
   const subject = toSubject(found, named)
@@ -87,9 +79,8 @@ async function explainJudgement(
   }
   const view = answer.kind === 'view' ? answer.view : undefined
   const call = (service: ServiceName, asked: UpstreamCall) => upstreams.call(service, asked, anonymousIdentity)
-  const mayCreate = await judgeCreation({ call, permissions, operation, user, view, subject })
-  const judged = judgeAccess(operation, { view, subject, mayCreate })
-  const checked = enforcementOf(operation, { enforcement, isEmbedded: (service) => upstreams.isEmbedded(service) })
+  const judged = await judgeFor({ call, permissions, operation, user, view, subject })
+  const checked = enforcementOf(operation, { permissions, upstreams })
   const lines = [
     ...describeUser(username, view),
     ...(await loadResourcePermissions(call, subject)).map(describeResource),
@@ -124,8 +115,4 @@ function describeReason({ need, allowed, rule }: Reason): string {
 /** `buildService=NAME: …` as the command line writes it. */
 function toOption(what: string): string {
   return what.replace(/^(\w+)=/, (_, name: string) => `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)} `)
-}
-
-function toUser(username: string): User {
-  return { username, email: null, firstName: null, lastName: null, roles: [], allowedAccounts: [], method: 'explained' }
 }

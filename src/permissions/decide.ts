@@ -20,7 +20,6 @@ export type Need =
 
 export interface Decision {
   readonly allowed: boolean
-  readonly need: Need
   /** The rule that decided, for people. */
   readonly rule: string
 }
@@ -30,8 +29,7 @@ export interface Decision {
  * @see docs/contracts/permissions.md#decision
  */
 export function decide(view: PermissionView | undefined, need: Need): Decision {
-  const { allowed, rule } = view === undefined ? denied('the permission service does not know the user') : judge(view, need)
-  return { allowed, need, rule }
+  return view === undefined ? denied('the permission service does not know the user') : judge(view, need)
 }
 
 /** "WRITE on the application web". */
@@ -50,12 +48,7 @@ export function describeNeed(need: Need): string {
   }
 }
 
-interface Judgement {
-  allowed: boolean
-  rule: string
-}
-
-function judge(view: PermissionView, need: Need): Judgement {
+function judge(view: PermissionView, need: Need): Decision {
   if (view.admin) return allowed('administrators may do everything')
   if (view.legacyFallback === true && (need.kind === 'application' || need.kind === 'build-service')) {
     return allowed('the permission service is silent and `services.fiat.legacyFallback` is set')
@@ -76,12 +69,12 @@ function judge(view: PermissionView, need: Need): Judgement {
         : denied('the user lacks a role of the service account')
     case 'one-of': {
       const judged = need.needs.map((one) => judge(view, one))
-      return judged.find((one) => one.allowed) ?? (judged[0] as Judgement)
+      return judged.find((one) => one.allowed) ?? (judged[0] as Decision)
     }
   }
 }
 
-function judgeApplication(view: PermissionView, need: Extract<Need, { kind: 'application' }>): Judgement {
+function judgeApplication(view: PermissionView, need: Extract<Need, { kind: 'application' }>): Decision {
   const { name, authorization, whenUnknown } = need
   if (isListed(view, 'application', name)) return granted(view, need)
   if (whenUnknown === 'nothing') return allowed('the application is unknown, and nothing is demanded then')
@@ -91,20 +84,17 @@ function judgeApplication(view: PermissionView, need: Extract<Need, { kind: 'app
     : denied('the application is unknown, and unknown applications are closed')
 }
 
-function granted(
-  view: PermissionView,
-  { kind, name, authorization }: Extract<Need, { authorization: Authorization }>,
-): Judgement {
+function granted(view: PermissionView, { kind, name, authorization }: Extract<Need, { authorization: Authorization }>): Decision {
   const what = kind.replace('-', ' ')
   return isGranted(view, kind, name, authorization)
     ? allowed(`a role of the user has ${authorization} on the ${what}, or it is not restricted`)
     : denied(`no role of the user has ${authorization} on the ${what}`)
 }
 
-function allowed(rule: string): Judgement {
+function allowed(rule: string): Decision {
   return { allowed: true, rule }
 }
 
-function denied(rule: string): Judgement {
+function denied(rule: string): Decision {
   return { allowed: false, rule }
 }

@@ -21,22 +21,16 @@ const everyMs = 30_000
 export class PermissionSwitches implements SwitchPositions {
   readonly #options: SwitchOptions
   readonly #timer: NodeJS.Timeout
-  #positions: SwitchPositions
+  enabled: boolean
+  legacyFallback: boolean
   #complaint = ''
   #refreshing: Promise<void> | undefined
 
   constructor(options: SwitchOptions) {
     this.#options = options
-    this.#positions = options.positions
+    this.enabled = options.positions.enabled
+    this.legacyFallback = options.positions.legacyFallback
     this.#timer = setInterval(() => void this.refresh(), options.intervalMs ?? everyMs).unref()
-  }
-
-  get enabled(): boolean {
-    return this.#positions.enabled
-  }
-
-  get legacyFallback(): boolean {
-    return this.#positions.legacyFallback
   }
 
   /** What cannot be read leaves the switches as they are. One reading at a time: an older one never wins. */
@@ -57,7 +51,8 @@ export class PermissionSwitches implements SwitchPositions {
       const { enabled, legacyFallback } = await reread()
       this.#complaint = ''
       if (enabled === this.enabled && legacyFallback === this.legacyFallback) return
-      this.#positions = { enabled, legacyFallback }
+      this.enabled = enabled
+      this.legacyFallback = legacyFallback
       log.warn({ enabled, legacyFallback }, 'the switches of the permission service were turned')
     } catch (error) {
       const complaint = String((error as Error).message)

@@ -133,8 +133,8 @@ async function explainAccess(
   const user = isOwn && state.user !== undefined ? state.user : toUser(username)
   const view = await platform.permissions.loadView(user)
   const { call } = request
-  const mayCreate = await judgeCreation({ call, permissions: platform.permissions, operation, user, view, subject })
-  const judged = judgeAccess(operation, { view, subject, mayCreate })
+  const judged = await judgeFor({ call, permissions: platform.permissions, operation, user, view, subject })
+  const enforcement = enforcementOf(operation, platform)
   const mayLook = !isOwn || (view?.admin === true && !isLimited)
   return {
     ...known,
@@ -143,7 +143,7 @@ async function explainAccess(
     roles: explainRoles(view, isOwn ? state.user?.method : await lastMethodOf(username, platform)),
     ...(isOwn ? withTokenLimits(judged, operation, request, subject) : judged),
     ...(mayLook && { resources: await loadResourcePermissions(call, subject) }),
-    ...enforcedBy(operation, platform),
+    ...(enforcement && { enforcement }),
   }
 }
 
@@ -162,11 +162,11 @@ function textOf(value: unknown): string | undefined {
   return typeof value === 'string' && value.trim() !== '' ? value : undefined
 }
 
-function toUser(username: string): User {
+export function toUser(username: string): User {
   return { username, email: null, firstName: null, lastName: null, roles: [], allowedAccounts: [], method: 'explained' }
 }
 
-interface CreationQuestion {
+interface AccessQuestion {
   /** Asks a service. */
   readonly call: OperationRequest['call']
   readonly permissions: Permissions
@@ -176,8 +176,14 @@ interface CreationQuestion {
   readonly subject: AccessSubject
 }
 
-/** Undefined unless a job of the operation would create the application. @throws {GatewayError} PERMISSIONS_UNAVAILABLE */
-export async function judgeCreation(question: CreationQuestion): Promise<boolean | undefined> {
+/** @throws {GatewayError} PERMISSIONS_UNAVAILABLE */
+export async function judgeFor(question: AccessQuestion): Promise<AccessVerdict> {
+  const { operation, view, subject } = question
+  return judgeAccess(operation, { view, subject, mayCreate: await judgeCreation(question) })
+}
+
+/** Undefined unless a job of the operation would create the application. */
+async function judgeCreation(question: AccessQuestion): Promise<boolean | undefined> {
   const { call, permissions, operation, user, view, subject } = question
   const { application } = subject
   if (application === undefined || view === undefined || !operation.demands.some(({ kind }) => kind === 'jobs')) return undefined
@@ -207,12 +213,4 @@ function withTokenLimits(
       : limits.map((limit) => ({ need, allowed: false, rule: `of the token with which you ask: ${limit}` }))
   const decision = limits.length === 0 ? judged.decision : 'denied'
   return { ...judged, decision, reasons: [...judged.reasons, ...reasons] }
-}
-
-function enforcedBy(operation: Operation, { permissions, upstreams }: Platform): Pick<AccessExplanation, 'enforcement'> {
-  const enforcement = enforcementOf(operation, {
-    enforcement: permissions.enforcement,
-    isEmbedded: (service) => upstreams.isEmbedded(service),
-  })
-  return enforcement === undefined ? {} : { enforcement }
 }

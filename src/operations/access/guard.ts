@@ -9,7 +9,7 @@ import type { Authorization, PermissionView } from '../../permissions/permission
 import { isGranted } from '../../permissions/rights.ts'
 import { storedTemplate } from '../../pipeline-templates/inheritance.ts'
 import type { ServiceName } from '../../upstreams/services.ts'
-import { checksAtGateway, type Demand, type FilterField, isAlwaysDemanded } from '../demands.ts'
+import { type ApplicationSource, checksAtGateway, type Demand, type FilterField, isAlwaysDemanded } from '../demands.ts'
 import type { Operation, OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
 import { routeOf } from '../route.ts'
@@ -252,18 +252,9 @@ export class Guard {
     if (addressed !== undefined) return addressed
     if (demand.kind === 'template')
       return this.#ownedNeeds(request, 'template', templateIdsOf(demand, request), demand.authorization)
-    if (demand.kind !== 'application') return joinNeeds([])
+    if (demand.kind !== 'application' || isNamed(demand.of)) return joinNeeds([])
     const { of, authorization, parameter = 'id' } = demand
-    switch (of) {
-      case 'execution':
-      case 'task':
-      case 'definition':
-      case 'strategy':
-      case 'canary-config':
-        return this.#ownedNeeds(request, of, valuesOf(request, [parameter]), authorization)
-      default:
-        return joinNeeds([])
-    }
+    return this.#ownedNeeds(request, of, valuesOf(request, [parameter]), authorization)
   }
 
   async #ownedNeeds(
@@ -292,6 +283,11 @@ export class Guard {
         return { needs: [], concerns: true, changesShared: true }
     }
   }
+}
+
+/** The address or the body names the application, or the operation finds it. */
+function isNamed(of: ApplicationSource): of is Exclude<ApplicationSource, OwnedKind> {
+  return of === 'path' || of === 'query' || of === 'body' || of === 'started'
 }
 
 /** CREATE is a question of its own to the permission service. */

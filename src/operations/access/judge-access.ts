@@ -1,9 +1,10 @@
 /** Decision on an operation's demands by the permissions of a user, without a call. */
-import { type Decision, decide, describeNeed, type Need } from '../../permissions/decide.ts'
+import { decide, describeNeed, type Need } from '../../permissions/decide.ts'
 import type { Authorization, Enforcement, PermissionView } from '../../permissions/permissions.ts'
 import type { ServiceName } from '../../upstreams/services.ts'
 import { type ApplicationSource, checksAtGateway, type Demand, isAlwaysDemanded } from '../demands.ts'
 import type { Operation } from '../operation.ts'
+import type { Platform } from '../platform.ts'
 import { routeOf } from '../route.ts'
 
 /** What a request would be about. */
@@ -46,7 +47,7 @@ interface Findings {
 export function judgeAccess(operation: Operation, { view, subject, mayCreate }: AccessFacts): AccessVerdict {
   const found: Findings = { needs: [], reasons: [], open: new Set(), optional: new Set() }
   for (const demand of operation.demands) collectors[demand.kind](found, demand as never, subject, mayCreate)
-  const decisions = found.needs.map((need) => toReason(decide(view, need)))
+  const decisions = found.needs.map((need) => ({ need: describeNeed(need), ...decide(view, need) }))
   const reasons = [...found.reasons, ...decisions]
   const open = view?.admin === true ? [] : [...found.open]
   return { decision: conclude(reasons, open), reasons, open, optional: [...found.optional] }
@@ -150,28 +151,20 @@ function placeOf(of: ApplicationSource): string {
   return of === 'started' ? 'of the definition that is started' : `to which the ${of} belongs`
 }
 
-function toReason({ need, allowed, rule }: Decision): Reason {
-  return { need: describeNeed(need), allowed, rule }
-}
-
-interface EnforcementNote {
-  readonly by: Enforcement
-  readonly note: string
-}
-
 /** Who refuses what is denied; undefined where nothing is demanded. */
 export function enforcementOf(
   operation: Operation,
-  where: { enforcement: Enforcement; isEmbedded: (service: ServiceName) => boolean },
-): EnforcementNote | undefined {
+  { permissions: { enforcement }, upstreams }: Pick<Platform, 'permissions' | 'upstreams'>,
+): { by: Enforcement; note: string } | undefined {
   if (operation.demands[0].kind === 'nothing') return undefined
   const service = routeOf(operation).forward?.service
   const behind = service ?? 'the service behind it'
   const isOwn = operation.demands.some(isAlwaysDemanded)
+  const where = { enforcement, isEmbedded: (one: ServiceName) => upstreams.isEmbedded(one) }
   if (!isOwn && !checksAtGateway(operation.demands, service, where)) {
     const note = `the gateway passes the request on, and ${behind} has the last word: it asks the same permission service, by its own rules`
     return { by: 'services', note }
   }
-  if (where.enforcement === 'both' && !isOwn) return { by: 'both', note: `the gateway refuses it, and so may ${behind}` }
+  if (enforcement === 'both' && !isOwn) return { by: 'both', note: `the gateway refuses it, and so may ${behind}` }
   return { by: 'gateway', note: 'the gateway refuses it before anything is passed on' }
 }

@@ -2,8 +2,8 @@
 
 import { z } from 'zod'
 import { pathTo, type QueryValue } from '../../http/encode-path.ts'
-import { formatJson, parseJson } from '../../json/json.ts'
-import { fieldAt, isObject, type JsonObject } from '../../json/values.ts'
+import { parseJson } from '../../json/json.ts'
+import { fieldAt, isObject } from '../../json/values.ts'
 import { checkDone, readJson } from '../../upstreams/read-answer.ts'
 import { findByName, listDefinitions } from '../access/find-definition.ts'
 import { learnApplication } from '../access/learn-application.ts'
@@ -21,6 +21,7 @@ import { type Operation, type OperationRequest, StreamedAnswer } from '../operat
 import type { Platform } from '../platform.ts'
 import { AnyList, AnyObject, flagModel, integer, nonEmpty, nothing, textModel } from '../schemas.ts'
 import { checkObject } from '../upstream-shape.ts'
+import { toBase64Json } from './task-polling.ts'
 
 const statuses = textModel.optional().describe('Execution statuses, comma-separated; all unless given.')
 const unknownExecution = { 404: 'There is no execution with this id.' }
@@ -203,17 +204,13 @@ async function search(request: OperationRequest, { upstreams }: Platform): Promi
 /** Texts of a trigger pattern are regular expressions. A pattern that cannot be read is for the service to reject. */
 function withUser(pattern: QueryValue, user: string): string {
   const literal = { user: RegExp.escape(user) }
-  if (pattern === undefined || pattern === '') return encodePattern(literal)
+  if (pattern === undefined || pattern === '') return toBase64Json(literal)
   try {
     const given: unknown = parseJson(Buffer.from(String(pattern), 'base64').toString())
-    return isObject(given) ? encodePattern({ ...literal, ...given }) : String(pattern)
+    return isObject(given) ? toBase64Json({ ...literal, ...given }) : String(pattern)
   } catch {
     return String(pattern)
   }
-}
-
-function encodePattern(pattern: JsonObject): string {
-  return Buffer.from(formatJson(pattern)).toString('base64')
 }
 
 function isOf(execution: unknown, user: unknown): boolean {

@@ -3,7 +3,6 @@
 import { z } from 'zod'
 import { GatewayError } from '../../errors.ts'
 import { pathTo } from '../../http/encode-path.ts'
-import { formatJson } from '../../json/json.ts'
 import { type JsonObject, listOf } from '../../json/values.ts'
 import { misfit, noPage } from '../../upstreams/answer-form.ts'
 import { toHeaderText } from '../../upstreams/header-text.ts'
@@ -207,7 +206,7 @@ function toChange(
     job: [
       {
         type: `${action}Pipeline`,
-        pipeline: Buffer.from(formatJson(definition), 'utf8').toString('base64'),
+        pipeline: toBase64Json(definition),
         user: usernameOf(request),
         ...options,
       },
