@@ -1,7 +1,7 @@
 /** Artifacts: the accounts that hold them, their names and versions, and their content. */
 
 import { z } from 'zod'
-import { get, put } from '../declare.ts'
+import { get, operationsWith, put } from '../declare.ts'
 import { readsApplication, sharedKnowledge } from '../demands.ts'
 import { Artifact } from '../models/pipelines.ts'
 import { type Operation, StreamedAnswer } from '../operation.ts'
@@ -11,12 +11,13 @@ const storedPath = '/artifacts/content-address/{application}/{hash}'
 
 const ArtifactAccount = z.looseObject({ name: z.string(), types: z.array(z.string()).nullish() }).meta({ id: 'ArtifactAccount' })
 
+const ofCloud = operationsWith({ forward: 'clouddriver' })
+
 export const artifactOperations: Operation[] = [
-  get('getArtifactCredentialsUsingGET', '/artifacts/credentials', {
+  ofCloud.get('getArtifactCredentialsUsingGET', '/artifacts/credentials', {
     demands: sharedKnowledge,
     summary: 'List artifact accounts',
     description: 'Accounts from which artifacts can be fetched.',
-    forward: 'clouddriver',
     answer: z.array(ArtifactAccount),
   }),
   put('getArtifactUsingPUT', '/artifacts/fetch', {
@@ -28,18 +29,16 @@ export const artifactOperations: Operation[] = [
     answer: bytes.describe('The content of the artifact.'),
     answerType: 'application/octet-stream',
   }),
-  get('getArtifactNamesUsingGET', '/artifacts/account/{accountName}/names', {
+  ofCloud.get('getArtifactNamesUsingGET', '/artifacts/account/{accountName}/names', {
     demands: sharedKnowledge,
     summary: 'List artifacts of an account',
     query: { type: textModel },
-    forward: 'clouddriver',
     answer: TextList,
   }),
-  get('getArtifactVersionsUsingGET', '/artifacts/account/{accountName}/versions', {
+  ofCloud.get('getArtifactVersionsUsingGET', '/artifacts/account/{accountName}/versions', {
     demands: sharedKnowledge,
     summary: 'List versions of an artifact',
     query: { type: textModel, artifactName: textModel },
-    forward: 'clouddriver',
     answer: TextList,
   }),
   get('getPackageVersionsUsingGET', '/artifacts/{provider}/{packageName}', {
@@ -58,11 +57,10 @@ export const artifactOperations: Operation[] = [
     missingWhenDisabled: true,
     answer: Artifact,
   }),
-  get('getStoredArtifactUsingGET', storedPath, {
+  ofCloud.get('getStoredArtifactUsingGET', storedPath, {
     demands: readsApplication,
     summary: 'Get a stored artifact',
     description: 'An artifact that a pipeline stored, by the hash of its content.',
-    forward: 'clouddriver',
     answer: Artifact,
   }),
 ]

@@ -12,6 +12,8 @@ const onePath = '/banners/{id}'
 const unknown = { 404: 'There is no banner with this id.' }
 const BannerPatch = BannerChange.partial().meta({ id: 'BannerPatch' })
 
+const one = operationsWith({ demands: adminOnly, answer: Banner, errors: unknown })
+
 export const bannerOperations: Operation[] = [
   get('getActiveBannersUsingGET', '/banners', {
     demands: aboutGateway,
@@ -47,26 +49,21 @@ export const bannerOperations: Operation[] = [
     handle: async (_request, { banners }) => banners.refresh(),
     answer: nothing,
   }),
-  get('getBannerUsingGET', onePath, {
+  one.get('getBannerUsingGET', onePath, {
     summary: 'Get an announcement',
     handle: (request, { banners }) => banners.find(idOf(request)),
-    answer: Banner,
-    errors: unknown,
   }),
-  post('changeBannerUsingPOST', onePath, {
+  one.post('changeBannerUsingPOST', onePath, {
     summary: 'Change an announcement',
     description: 'Changes the fields that the body names; null removes one.',
     body: { schema: BannerPatch, required: true },
     handle: (request, { banners }) => banners.change(idOf(request), patchOf(request)),
-    answer: Banner,
-    errors: unknown,
   }),
-  remove('deleteBannerUsingDELETE', onePath, {
+  one.remove('deleteBannerUsingDELETE', onePath, {
     summary: 'Delete an announcement',
     handle: (request, { banners }) => banners.remove(idOf(request)),
     success: 204,
     answer: nothing,
-    errors: unknown,
   }),
 ]
 

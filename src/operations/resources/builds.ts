@@ -16,19 +16,23 @@ const missing = (what: string) => ({
     `${what} ${[...Object.values(path), query['job']].filter(Boolean).join(', ')} is not known to the build service.`,
 })
 
+const servers = operationsWith({
+  demands: filteredByBuildService,
+  forward: { service: 'igor', path: '/masters' },
+  whenDisabled: [],
+  answer: TextList,
+})
 const { get } = operationsWith({ demands: readsBuildService('buildMaster') })
+const inPath = operationsWith({ core: true, demands: readsBuildService('buildMaster'), errors: unknownJob })
+const inQuery = operationsWith({ demands: readsBuildService('buildMaster'), query: { job } })
 
 export const buildOperations: Operation[] = [
   // The job is the rest of the path, slashes included.
-  get('getBuildMastersUsingGET', '/v2/builds', {
+  servers.get('getBuildMastersUsingGET', '/v2/builds', {
     core: true,
-    demands: filteredByBuildService,
     summary: 'List build servers',
     description: 'Names of the build servers.',
     query: { type: textModel.optional().describe('Only servers of this kind, such as jenkins.') },
-    forward: { service: 'igor', path: '/masters' },
-    whenDisabled: [],
-    answer: TextList,
   }),
   get('getJobsForBuildMasterUsingGET', '/v2/builds/{buildMaster}/jobs', {
     core: true,
@@ -40,42 +44,32 @@ export const buildOperations: Operation[] = [
     answer: TextList,
     errors: { 404: 'The server is unknown.' },
   }),
-  get('getJobConfigUsingGET', '/v2/builds/{buildMaster}/jobs/**', {
-    core: true,
+  inPath.get('getJobConfigUsingGET', '/v2/builds/{buildMaster}/jobs/**', {
     summary: 'Get a build job',
     forward: { service: 'igor', path: '/jobs/{buildMaster}/{rest}' },
     on404: { message: (request) => `There is no ${jobOf(request)}.` },
     whenDisabled: {},
     answer: BuildJob,
-    errors: unknownJob,
   }),
-  get('getBuildsUsingGET', '/v2/builds/{buildMaster}/builds/**', {
-    core: true,
+  inPath.get('getBuildsUsingGET', '/v2/builds/{buildMaster}/builds/**', {
     summary: 'List builds of a job',
     description: 'Builds of a job, newest first.',
     forward: { service: 'igor', path: '/builds/all/{buildMaster}/{rest}' },
     on404: { message: (request) => `There are no builds of ${jobOf(request)}.` },
     whenDisabled: [],
     answer: z.array(Build),
-    errors: unknownJob,
   }),
-  get('getBuildUsingGET', '/v2/builds/{buildMaster}/build/{number}/**', {
-    core: true,
+  inPath.get('getBuildUsingGET', '/v2/builds/{buildMaster}/build/{number}/**', {
     summary: 'Get a build',
     forward: { service: 'igor', path: '/builds/status/{number}/{buildMaster}/{rest}' },
     on404: { message: (request) => `There is no build ${request.path['number']} of ${jobOf(request)}.` },
     whenDisabled: {},
     answer: Build,
-    errors: unknownJob,
   }),
   // The job is a query parameter.
-  get('getBuildMastersUsingGET1', '/v3/builds', {
-    demands: filteredByBuildService,
+  servers.get('getBuildMastersUsingGET1', '/v3/builds', {
     summary: 'List build hosts',
     query: { type: textModel.optional().describe('Provider: jenkins, travis, concourse, …; all unless given.') },
-    forward: { service: 'igor', path: '/masters' },
-    whenDisabled: [],
-    answer: TextList,
   }),
   get('getJobsForBuildMasterUsingGET1', '/v3/builds/{buildMaster}/jobs', {
     summary: 'List jobs of a build host',
@@ -84,26 +78,23 @@ export const buildOperations: Operation[] = [
     on404: missing('The build host'),
     answer: TextList,
   }),
-  get('getJobConfigUsingGET1', '/v3/builds/{buildMaster}/job', {
+  inQuery.get('getJobConfigUsingGET1', '/v3/builds/{buildMaster}/job', {
     summary: 'Get a build job',
-    query: { job },
     forward: { service: 'igor', path: '/jobs/{buildMaster}/{+job}' },
     whenDisabled: {},
     on404: missing('The job'),
     answer: BuildJob,
   }),
-  get('getBuildsUsingGET1', '/v3/builds/{buildMaster}/builds', {
+  inQuery.get('getBuildsUsingGET1', '/v3/builds/{buildMaster}/builds', {
     summary: 'List builds of a job',
     description: 'Builds of a job, newest first.',
-    query: { job },
     forward: { service: 'igor', path: '/builds/all/{buildMaster}/{+job}' },
     whenDisabled: [],
     on404: missing('The job'),
     answer: z.array(Build),
   }),
-  get('getBuildUsingGET1', '/v3/builds/{buildMaster}/build/{number}', {
+  inQuery.get('getBuildUsingGET1', '/v3/builds/{buildMaster}/build/{number}', {
     summary: 'Get a build',
-    query: { job },
     forward: { service: 'igor', path: '/builds/status/{number}/{buildMaster}/{+job}' },
     whenDisabled: {},
     on404: missing('The build'),

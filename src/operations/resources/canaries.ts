@@ -3,7 +3,7 @@
 import { z } from 'zod'
 import { formatQuery, pathTo, type QueryValue } from '../../http/encode-path.ts'
 import { objectOf } from '../../json/values.ts'
-import { get, operationsWith, post, put, remove } from '../declare.ts'
+import { get, operationsWith } from '../declare.ts'
 import {
   application,
   createsCanaryConfig,
@@ -54,6 +54,7 @@ const storageAccountName = textModel.optional().describe('Account that keeps res
 const configPath = '/v2/canaryConfig'
 
 const decided = operationsWith({ demands: decidedByService })
+const configuration = operationsWith({ query: { configurationAccountName } })
 
 const configurations: Operation[] = ofOptionalService('kayenta', '/v2', [
   get('getCanaryConfigsUsingGET', configPath, {
@@ -64,51 +65,46 @@ const configurations: Operation[] = ofOptionalService('kayenta', '/v2', [
     whenDisabled: [],
     answer: z.array(CanaryConfig),
   }),
-  post('createCanaryConfigUsingPOST', configPath, {
+  configuration.post('createCanaryConfigUsingPOST', configPath, {
     demands: createsCanaryConfig,
     summary: 'Create a canary configuration',
-    query: { configurationAccountName },
     body: { schema: CanaryConfig, required: true },
     answer: SavedCanaryConfig,
   }),
-  get('getCanaryConfigUsingGET', `${configPath}/{id}`, {
+  configuration.get('getCanaryConfigUsingGET', `${configPath}/{id}`, {
     demands: readsCanaryConfig,
     summary: 'Get a canary configuration',
-    query: { configurationAccountName },
     answer: CanaryConfig,
   }),
-  put('updateCanaryConfigUsingPUT', `${configPath}/{id}`, {
+  configuration.put('updateCanaryConfigUsingPUT', `${configPath}/{id}`, {
     demands: updatesCanaryConfig,
     summary: 'Update a canary configuration',
-    query: { configurationAccountName },
     body: { schema: CanaryConfig, required: true },
     answer: SavedCanaryConfig,
   }),
-  remove('deleteCanaryConfigUsingDELETE', `${configPath}/{id}`, {
+  configuration.remove('deleteCanaryConfigUsingDELETE', `${configPath}/{id}`, {
     demands: deletesCanaryConfig,
     summary: 'Delete a canary configuration',
-    query: { configurationAccountName },
     answer: nothing,
   }),
 ])
 
+const offered = operationsWith({ demands: decidedByService, whenDisabled: [] })
+
 const surroundings: Operation[] = ofOptionalService('kayenta', '/v2/canaries', [
-  decided.get('listCredentialsUsingGET', '/v2/canaries/credentials', {
+  offered.get('listCredentialsUsingGET', '/v2/canaries/credentials', {
     summary: 'List canary accounts',
-    whenDisabled: [],
     answer: z.array(CanaryAccount),
   }),
-  decided.get('listMetricsServiceMetadataUsingGET', '/v2/canaries/metadata/metricsService', {
+  offered.get('listMetricsServiceMetadataUsingGET', '/v2/canaries/metadata/metricsService', {
     summary: 'List canary metrics',
     description: 'Metrics that a metrics account offers.',
     query: { filter: textModel.optional(), metricsAccountName: textModel.optional() },
-    whenDisabled: [],
     answer: z.array(CanaryMetric),
   }),
-  decided.get('listJudgesUsingGET', '/v2/canaries/judges', {
+  offered.get('listJudgesUsingGET', '/v2/canaries/judges', {
     summary: 'List canary judges',
     description: 'Judges that may compare a canary with its baseline.',
-    whenDisabled: [],
     answer: z.array(CanaryJudge),
   }),
 ])
@@ -119,7 +115,7 @@ const startsAnalysis = [
   ...application('READ', 'execution', 'parentPipelineExecutionId'),
 ] as const
 
-const resultQuery = { storageAccountName }
+const result = operationsWith({ demands: decidedByService, query: { storageAccountName } })
 const startQuery = {
   ...alike(textModel.optional(), 'application', 'parentPipelineExecutionId', 'metricsAccountName'),
   configurationAccountName,
@@ -141,16 +137,14 @@ const runs: Operation[] = ofOptionalService('kayenta', '/v2/canaries', [
     description: 'Starts an analysis with a stored configuration.',
     body: { schema: AnyObject.describe('`scopes` and `thresholds`.'), required: true },
   }),
-  decided.get('getCanaryResultUsingGET', '/v2/canaries/canary/{canaryExecutionId}', {
+  result.get('getCanaryResultUsingGET', '/v2/canaries/canary/{canaryExecutionId}', {
     summary: 'Get a canary analysis',
     description: 'State and result of an analysis.',
-    query: resultQuery,
     answer: CanaryResult,
   }),
-  decided.get('getCanaryResultUsingGET1', '/v2/canaries/canary/{canaryConfigId}/{canaryExecutionId}', {
+  result.get('getCanaryResultUsingGET1', '/v2/canaries/canary/{canaryConfigId}/{canaryExecutionId}', {
     summary: 'Get a canary analysis (older address)',
     description: 'State and result of an analysis, under its older address; the first id does not matter.',
-    query: resultQuery,
     forward: { service: 'kayenta', path: '/canary/{canaryExecutionId}' },
     answer: CanaryResult,
   }),
@@ -163,10 +157,9 @@ const runs: Operation[] = ofOptionalService('kayenta', '/v2/canaries', [
     whenDisabled: [],
     answer: z.array(CanaryResult),
   }),
-  decided.get('getMetricSetPairListUsingGET', '/v2/canaries/metricSetPairList/{metricSetPairListId}', {
+  result.get('getMetricSetPairListUsingGET', '/v2/canaries/metricSetPairList/{metricSetPairListId}', {
     summary: 'Get canary measurements',
     description: 'The measurements that an analysis compared.',
-    query: resultQuery,
     answer: z.array(MetricSetPair),
   }),
 ])

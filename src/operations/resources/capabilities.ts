@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { stageDescriptions } from '../../stage-types/all.ts'
 import { toStageTypesAnswer } from '../../stage-types/answer.ts'
-import { get } from '../declare.ts'
+import { get, operationsWith } from '../declare.ts'
 import { aboutGateway, sharedKnowledge } from '../demands.ts'
 import { type Operation, StreamedAnswer } from '../operation.ts'
 import { AnyObject, alike, described, millisecondsModel } from '../schemas.ts'
@@ -92,23 +92,22 @@ const QuietPeriod = z
 
 const Subscription = z.looseObject({ pubsubSystem: z.string(), subscriptionName: z.string() }).meta({ id: 'Subscription' })
 
+const gateway = operationsWith({ demands: aboutGateway })
+
 export const capabilityOperations: Operation[] = [
-  get('getDeploymentMonitorsUsingGET', '/capabilities/deploymentMonitors', {
-    demands: aboutGateway,
+  gateway.get('getDeploymentMonitorsUsingGET', '/capabilities/deploymentMonitors', {
     summary: 'List deployment monitors',
     description: 'Deployment monitors that the orchestrator knows.',
     forward: 'orca',
     answer: z.array(described('DeploymentMonitor', 'id', 'name', 'supportContact')),
   }),
-  get('getExpressionCapabilitiesUsingGET', '/capabilities/expressions', {
-    demands: aboutGateway,
+  gateway.get('getExpressionCapabilitiesUsingGET', '/capabilities/expressions', {
     summary: 'List functions of expressions',
     description: 'Functions that pipeline expressions may call.',
     forward: 'orca',
     answer: ExpressionCapabilities,
   }),
-  get('getStageTypesUsingGET', '/capabilities/stageTypes', {
-    demands: aboutGateway,
+  gateway.get('getStageTypesUsingGET', '/capabilities/stageTypes', {
     summary: 'List stage types',
     description:
       'Stage types with their fields, as the embedded engine checks and runs them, with those of `webhook.preconfigured`. With an ' +
@@ -119,8 +118,7 @@ export const capabilityOperations: Operation[] = [
         : toStageTypesAnswer(stageDescriptions.values(), 'external'),
     answer: StageTypes,
   }),
-  get('getCloudProviders', '/capabilities/cloudProviders', {
-    demands: aboutGateway,
+  gateway.get('getCloudProviders', '/capabilities/cloudProviders', {
     summary: 'List cloud providers',
     description:
       'What forms and menus of clients need to know of cloud providers: of the embedded infrastructure, or of those of an external ' +
@@ -131,8 +129,7 @@ export const capabilityOperations: Operation[] = [
         : externalProviders,
     answer: z.array(CloudProvider),
   }),
-  get('getQuietPeriodStateUsingGET', '/capabilities/quietPeriod', {
-    demands: aboutGateway,
+  gateway.get('getQuietPeriodStateUsingGET', '/capabilities/quietPeriod', {
     summary: 'Get the quiet period',
     description: 'Whether automatic starts are held back now, and from when to when.',
     forward: { service: 'echo', path: '/quietPeriod' },

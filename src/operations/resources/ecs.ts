@@ -17,6 +17,7 @@ const BrokerService = described('BrokerService', 'name')
 const ServiceInstance = described('ServiceInstance', 'name', 'status')
 
 const { get } = operationsWith({ forward: 'clouddriver' })
+const ofAccount = operationsWith({ demands: readsAccount, forward: 'clouddriver' })
 
 export const ecsOperations: Operation[] = [
   get('getAllEcsClustersUsingGET', '/ecs/ecsClusters', {
@@ -24,8 +25,7 @@ export const ecsOperations: Operation[] = [
     summary: 'List ECS clusters',
     answer: z.array(EcsCluster),
   }),
-  get('getAllEcsClusterDescriptionsUsingGET', descriptionsPath, {
-    demands: readsAccount,
+  ofAccount.get('getAllEcsClusterDescriptionsUsingGET', descriptionsPath, {
     summary: 'List ECS clusters of a region',
     description: 'ECS clusters of a region, with their capacity providers.',
     answer: z.array(EcsClusterDescription),
@@ -48,15 +48,13 @@ export const ecsOperations: Operation[] = [
     description: 'Registries in which ECS services may be entered.',
     answer: z.array(EcsRegistry),
   }),
-  get('listServiceBrokerServicesUsingGET', '/servicebroker/{account}/services', {
-    demands: readsAccount,
+  ofAccount.get('listServiceBrokerServicesUsingGET', '/servicebroker/{account}/services', {
     summary: 'List services of a broker',
     description: 'Services that a broker offers in a region.',
     query: { cloudProvider: textModel.optional(), region: textModel },
     answer: z.array(BrokerService),
   }),
-  get('getServiceInstanceUsingGET', '/servicebroker/{account}/serviceInstance', {
-    demands: readsAccount,
+  ofAccount.get('getServiceInstanceUsingGET', '/servicebroker/{account}/serviceInstance', {
     summary: 'Get a service instance',
     description: 'One service instance that a broker made.',
     query: { cloudProvider: textModel, region: textModel, serviceInstanceName: textModel },

@@ -53,6 +53,7 @@ const searchQuery = {
 const list = operationsWith({ core: true, ...polledByUsers, cost: 5, answer: z.array(ExecutionModel) })
 const control = operationsWith({ core: true, demands: executesExecution, answer: nothing, errors: unknownExecution })
 const execution = operationsWith({ core: true, errors: unknownExecution })
+const stage = operationsWith({ core: true, demands: executesExecution, answer: ExecutionModel, errors: unknownExecution })
 
 export const executionOperations: Operation[] = [
   list.get('getPipelinesUsingGET', '/applications/{application}/pipelines', {
@@ -137,21 +138,17 @@ export const executionOperations: Operation[] = [
     summary: 'Resume an execution',
     handle: (request) => change(request, 'PUT', pathTo`/pipelines/${request.path['id'] as string}/resume`),
   }),
-  execution.put('restartStageUsingPUT', '/pipelines/{id}/stages/{stageId}/restart', {
-    demands: executesExecution,
+  stage.put('restartStageUsingPUT', '/pipelines/{id}/stages/{stageId}/restart', {
     summary: 'Restart a stage',
     description: 'Restarts a stage. The stored definition of the pipeline takes the place of the body, if there still is one.',
     body: { schema: AnyObject, required: true },
     handle: restartStage,
-    answer: ExecutionModel,
   }),
-  execution.patch('updateStageUsingPATCH', '/pipelines/{id}/stages/{stageId}', {
-    demands: executesExecution,
+  stage.patch('updateStageUsingPATCH', '/pipelines/{id}/stages/{stageId}', {
     summary: 'Update or judge a stage',
     description: 'Merges the body into the context of a stage: a judgment, or the wish to skip.',
     body: { schema: AnyObject, shown: StageUpdate, required: true },
     handle: updateStage,
-    answer: ExecutionModel,
   }),
   get('searchForPipelineExecutionsByTriggerUsingGET', '/applications/{application}/executions/search', {
     demands: [...readsApplication, ...filteredByApplication],

@@ -3,7 +3,7 @@
 import { z } from 'zod'
 import { pathTo } from '../../http/encode-path.ts'
 import { standalone } from '../../settings/standalone.ts'
-import { get, put, remove } from '../declare.ts'
+import { operationsWith, put } from '../declare.ts'
 import { decidedByService, readsSharedOfAccount, sharedKnowledge } from '../demands.ts'
 import { ImageModel } from '../models/infrastructure.ts'
 import { type Operation, type OperationRequest, StreamedAnswer } from '../operation.ts'
@@ -13,9 +13,11 @@ const provider = textModel.default('aws')
 const { imagesPath, provider: ownProvider } = standalone
 const uploadedImage = `${imagesPath}/{name}/{version}`
 
+const found = operationsWith({ core: true })
+const local = operationsWith({ forward: 'clouddriver' })
+
 export const imageOperations: Operation[] = [
-  get('findImagesUsingGET', '/images/find', {
-    core: true,
+  found.get('findImagesUsingGET', '/images/find', {
     demands: sharedKnowledge,
     summary: 'Search images',
     description: 'Searches images. Every other query parameter is a filter of the cloud provider, such as `tag:stage`.',
@@ -28,16 +30,14 @@ export const imageOperations: Operation[] = [
     cost: 5,
     answer: z.array(ImageModel),
   }),
-  get('findTagsUsingGET', '/images/tags', {
-    core: true,
+  found.get('findTagsUsingGET', '/images/tags', {
     demands: sharedKnowledge,
     summary: 'List tags of an image',
     query: { provider, account: textModel, repository: textModel },
     forward: { service: 'clouddriver', path: '/{provider}/images/tags' },
     answer: TextList,
   }),
-  get('getImageDetailsUsingGET', '/images/{account}/{region}/{imageId}', {
-    core: true,
+  found.get('getImageDetailsUsingGET', '/images/{account}/{region}/{imageId}', {
     demands: readsSharedOfAccount,
     summary: 'Get an image',
     description: 'One machine image, as a list of normally one element.',
@@ -45,17 +45,15 @@ export const imageOperations: Operation[] = [
     forward: { service: 'clouddriver', path: '/{provider}/images/{account}/{region}/{imageId}' },
     answer: z.array(ImageModel),
   }),
-  get('listLocalImages', imagesPath, {
+  local.get('listLocalImages', imagesPath, {
     demands: sharedKnowledge,
     summary: 'List images of this machine',
     description: `Images of the provider \`${ownProvider}\`, the newest first.`,
-    forward: 'clouddriver',
     answer: z.array(ImageModel),
   }),
-  get('getLocalImage', uploadedImage, {
+  local.get('getLocalImage', uploadedImage, {
     demands: sharedKnowledge,
     summary: 'Get an image of this machine',
-    forward: 'clouddriver',
     answer: ImageModel,
     errors: { 404: 'There is no such image.' },
   }),
@@ -88,7 +86,7 @@ export const imageOperations: Operation[] = [
       429: 'A user may upload 16 images at a time, and all users 64; `Retry-After` says when to try again.',
     },
   }),
-  remove('deleteLocalImage', uploadedImage, {
+  local.remove('deleteLocalImage', uploadedImage, {
     demands: decidedByService,
     summary: 'Delete an image of this machine',
     description: 'Deletes an image of this machine. Needs WRITE on the accounts that have it.',
@@ -99,7 +97,6 @@ export const imageOperations: Operation[] = [
           'Of accounts with different images of that version, those whose image is meant, separated by commas. Default: all.',
         ),
     },
-    forward: 'clouddriver',
     answer: nothing,
     errors: { 404: 'There is no such image.', 409: 'Something runs it.' },
   }),

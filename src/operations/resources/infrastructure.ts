@@ -28,22 +28,21 @@ const CloudMetric = described('CloudMetric', 'name', 'namespace', 'cloudProvider
 const MetricStatistics = z.looseObject({ unit: z.string().nullish(), datapoints: z.array(AnyObject).nullish() })
 
 const { get } = operationsWith({ forward: 'clouddriver' })
+const ofApplication = operationsWith({ demands: readsApplication, forward: 'clouddriver' })
+const ofAccount = operationsWith({ demands: readsAccount, forward: 'clouddriver' })
 
 export const infrastructureOperations: Operation[] = [
-  get('getServerGroupManagersForApplicationUsingGET', '/applications/{application}/serverGroupManagers', {
-    demands: readsApplication,
+  ofApplication.get('getServerGroupManagersForApplicationUsingGET', '/applications/{application}/serverGroupManagers', {
     summary: 'List server group managers',
     description: 'Managers of server groups, such as Kubernetes deployments.',
     answer: z.array(ServerGroupManager),
   }),
-  get('getApplicationRawResourcesUsingGET', '/applications/{application}/rawResources', {
-    demands: readsApplication,
+  ofApplication.get('getApplicationRawResourcesUsingGET', '/applications/{application}/rawResources', {
     summary: 'List raw resources',
     description: 'Resources of an application that fit no other list.',
     answer: z.array(RawResource),
   }),
-  get('getApplicationFunctionsUsingGET', '/applications/{application}/functions', {
-    demands: readsApplication,
+  ofApplication.get('getApplicationFunctionsUsingGET', '/applications/{application}/functions', {
     summary: 'List functions of an application',
     answer: z.array(CloudFunction),
   }),
@@ -75,8 +74,7 @@ export const infrastructureOperations: Operation[] = [
     answer: z.array(ServerGroupModel),
     errors: { 400: 'Both or neither of `applications` and `ids` are given.' },
   }),
-  get('getManifestUsingGET', manifestPath, {
-    demands: readsAccount,
+  ofAccount.get('getManifestUsingGET', manifestPath, {
     summary: 'Get a Kubernetes object',
     description: 'One Kubernetes object with its status, events and artifacts. The name is `kind name`, with a space.',
     on404: { message: ({ path }) => `There is no manifest ${path['name']} at ${path['location']} in ${path['account']}.` },
@@ -104,15 +102,13 @@ export const infrastructureOperations: Operation[] = [
     description: 'Roles that instances of a cloud provider may take on.',
     answer: z.array(CloudRole),
   }),
-  get('findCloudMetricsUsingGET', metricsPath, {
-    demands: readsAccount,
+  ofAccount.get('findCloudMetricsUsingGET', metricsPath, {
     summary: 'List metrics of a region',
     description: 'Metrics of a region; every query parameter is a filter.',
     forward: { service: 'clouddriver', otherQuery: true },
     answer: z.array(CloudMetric),
   }),
-  get('getCloudMetricStatisticsUsingGET', `${metricsPath}/{metricName}/statistics`, {
-    demands: readsAccount,
+  ofAccount.get('getCloudMetricStatisticsUsingGET', `${metricsPath}/{metricName}/statistics`, {
     summary: 'Get values of a metric',
     description: 'Values of a metric over time; every other query parameter is a filter.',
     query: { startTime: textModel.optional(), endTime: textModel.optional() },

@@ -2,7 +2,7 @@
 
 import { pathTo } from '../../http/encode-path.ts'
 import type { JsonObject } from '../../json/values.ts'
-import { get } from '../declare.ts'
+import { operationsWith } from '../declare.ts'
 import { readsAccount } from '../demands.ts'
 import { ConsoleOutput, InstanceModel } from '../models/infrastructure.ts'
 import type { Operation, OperationRequest } from '../operation.ts'
@@ -12,10 +12,10 @@ import { checkObject } from '../upstream-shape.ts'
 import { parseServerGroupName, textFields, toInsightActions } from './insights.ts'
 import { loadWithAccount } from './linked-resource.ts'
 
+const { get } = operationsWith({ core: true, demands: readsAccount })
+
 export const instanceOperations: Operation[] = [
   get('getInstanceDetailsUsingGET', '/instances/{account}/{region}/{instanceId}', {
-    core: true,
-    demands: readsAccount,
     summary: 'Get an instance',
     description: 'One instance, with the links of `insights.instance`.',
     handle: loadInstance,
@@ -23,8 +23,6 @@ export const instanceOperations: Operation[] = [
     errors: { 404: 'The account or the instance is unknown.' },
   }),
   get('getConsoleOutputUsingGET', '/instances/{account}/{region}/{instanceId}/console', {
-    core: true,
-    demands: readsAccount,
     summary: 'Get console output',
     description:
       'Output of an instance or a job. With `tail` or `offset`, the embedded service answers a part with its offsets: bytes since the ' +

@@ -18,13 +18,12 @@ const ManagedApplication = z
 const ManagedEnvironment = described('ManagedEnvironment', 'name')
 const ConstraintState = described('ConstraintState', 'deliveryConfigName', 'environmentName', 'artifactVersion', 'type', 'status')
 
-const { get, post, remove } = operationsWith({ demands: writesApplication })
-
+const read = operationsWith({ demands: readsApplication })
+const { post, remove } = operationsWith({ demands: writesApplication, answer: nothing })
 const change = operationsWith({ demands: writesApplication, body: { schema: AnyObject, required: true }, answer: nothing })
 
 export const managedApplicationOperations: Operation[] = ofOptionalService('keel', '/managed', [
-  get('getApplicationDetailsUsingGET', applicationPath, {
-    demands: readsApplication,
+  read.get('getApplicationDetailsUsingGET', applicationPath, {
     summary: 'Get the management of an application',
     description: 'Whether and how an application is managed.',
     query: {
@@ -35,8 +34,7 @@ export const managedApplicationOperations: Operation[] = ofOptionalService('keel
     whenDisabled: { hasManagedResources: false, resources: [] },
     answer: ManagedApplication,
   }),
-  get('getConfigByUsingGET', `${applicationPath}/config`, {
-    demands: readsApplication,
+  read.get('getConfigByUsingGET', `${applicationPath}/config`, {
     summary: 'Get the delivery configuration',
     answer: DeliveryConfig,
   }),
@@ -46,11 +44,9 @@ export const managedApplicationOperations: Operation[] = ofOptionalService('keel
   }),
   post('pauseApplicationUsingPOST', `${applicationPath}/pause`, {
     summary: 'Pause management of an application',
-    answer: nothing,
   }),
   remove('resumeApplicationUsingDELETE', `${applicationPath}/pause`, {
     summary: 'Resume management of an application',
-    answer: nothing,
   }),
   change.post('createPinUsingPOST', `${applicationPath}/pin`, {
     summary: 'Pin an artifact version',
@@ -60,7 +56,6 @@ export const managedApplicationOperations: Operation[] = ofOptionalService('keel
     summary: 'Release a pinned version',
     description: 'Releases an environment from the pinned version of one artifact, or of all.',
     query: { reference: textModel.optional() },
-    answer: nothing,
   }),
   change.post('vetoUsingPOST', `${applicationPath}/veto`, {
     summary: 'Veto an artifact version',
@@ -69,7 +64,6 @@ export const managedApplicationOperations: Operation[] = ofOptionalService('keel
   remove('deleteVetoUsingDELETE', `${applicationPath}/veto/{targetEnvironment}/{reference}/{version}`, {
     summary: 'Withdraw a veto',
     description: 'Lets a version of an artifact into an environment again.',
-    answer: nothing,
   }),
   change.post('markBadUsingPOST', `${applicationPath}/mark/bad`, {
     summary: 'Mark a version as bad',
@@ -79,14 +73,12 @@ export const managedApplicationOperations: Operation[] = ofOptionalService('keel
     summary: 'Mark a version as good',
     description: 'Takes the mark of a bad version back.',
   }),
-  get('getEnvironmentsUsingGET', '/managed/environments/{application}', {
-    demands: readsApplication,
+  read.get('getEnvironmentsUsingGET', '/managed/environments/{application}', {
     summary: 'List environments of an application',
     whenDisabled: [],
     answer: z.array(ManagedEnvironment),
   }),
-  get('getConstraintStateUsingGET', `${environmentPath}/constraints`, {
-    demands: readsApplication,
+  read.get('getConstraintStateUsingGET', `${environmentPath}/constraints`, {
     summary: 'List constraints of an environment',
     description: 'Constraints that hold versions back from an environment, newest first.',
     query: { limit: integer.default(10) },

@@ -4,7 +4,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { z } from 'zod'
 import { pathTo } from '../../http/encode-path.ts'
 import type { ServiceName } from '../../upstreams/services.ts'
-import { get, post, remove } from '../declare.ts'
+import { get, operationsWith, post } from '../declare.ts'
 import { provedBySender, readsApplication, sharedKnowledge, writesNotifications } from '../demands.ts'
 import { NotificationSettings } from '../models/pipelines.ts'
 import { type Operation, type OperationRequest, StreamedAnswer } from '../operation.ts'
@@ -16,6 +16,8 @@ const NotificationKind = z
   .looseObject({ notificationType: z.string(), parameters: z.array(AnyObject).nullish(), uiType: z.string().nullish() })
   .meta({ id: 'NotificationKind' })
 
+const change = operationsWith({ demands: writesNotifications, answer: nothing })
+
 export const notificationOperations: Operation[] = [
   get('getNotificationConfigsUsingGET', settingsPath, {
     demands: readsApplication,
@@ -25,21 +27,17 @@ export const notificationOperations: Operation[] = [
     forward: 'front50',
     answer: NotificationSettings,
   }),
-  post('saveNotificationConfigUsingPOST', settingsPath, {
-    demands: writesNotifications,
+  change.post('saveNotificationConfigUsingPOST', settingsPath, {
     summary: 'Save notification settings',
     description:
       'Replaces the notification settings of an application. With the type `global`, those of all; for administrators.',
     body: { schema: AnyObject, shown: NotificationSettings, required: true },
     handle: (request) => changeSettings(request, { method: 'POST', body: request.body }),
-    answer: nothing,
   }),
-  remove('deleteNotificationConfigUsingDELETE', settingsPath, {
-    demands: writesNotifications,
+  change.remove('deleteNotificationConfigUsingDELETE', settingsPath, {
     summary: 'Delete notification settings',
     description: 'Removes the notification settings of an application. With the type `global`, those of all; for administrators.',
     handle: (request) => changeSettings(request, { method: 'DELETE' }),
-    answer: nothing,
   }),
   get('getNotificationTypeMetadataUsingGET', '/notifications/metadata', {
     demands: sharedKnowledge,

@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { GatewayError } from '../../errors.ts'
 import { decodeSegment, pathTo } from '../../http/encode-path.ts'
 import { isObject, type JsonObject, listOf } from '../../json/values.ts'
-import { get } from '../declare.ts'
+import { get, operationsWith } from '../declare.ts'
 import { readsAccount } from '../demands.ts'
 import { SecurityGroupModel, SecurityGroupSummary } from '../models/infrastructure.ts'
 import { type Operation, type OperationRequest, StreamedAnswer } from '../operation.ts'
@@ -16,6 +16,8 @@ const provider = textModel.default('aws')
 const SecurityGroupsByRegion = z.record(z.string(), z.array(SecurityGroupSummary))
 /** By account, cloud provider and region. */
 const SecurityGroupsByAccount = z.record(z.string(), z.record(z.string(), SecurityGroupsByRegion))
+
+const group = operationsWith({ core: true, demands: readsAccount })
 
 const securityGroups: Operation[] = [
   get('allUsingGET1', '/securityGroups', {
@@ -29,18 +31,14 @@ const securityGroups: Operation[] = [
     answer: SecurityGroupsByAccount.or(SecurityGroupModel),
     errors: { 404: 'No security group has this id.' },
   }),
-  get('allByAccountUsingGET', '/securityGroups/{account}', {
-    core: true,
-    demands: readsAccount,
+  group.get('allByAccountUsingGET', '/securityGroups/{account}', {
     summary: 'List security groups of an account',
     description: 'Security groups of an account by region; with `region`, a list.',
     query: { provider, region: textModel.optional() },
     forward: { service: 'clouddriver', path: '/securityGroups/{account}/{provider}' },
     answer: SecurityGroupsByRegion.or(z.array(SecurityGroupSummary)),
   }),
-  get('getSecurityGroupUsingGET', '/securityGroups/{account}/{region}/{name}', {
-    core: true,
-    demands: readsAccount,
+  group.get('getSecurityGroupUsingGET', '/securityGroups/{account}/{region}/{name}', {
     summary: 'Get a security group',
     query: { provider, vpcId: textModel.optional() },
     forward: { service: 'clouddriver', path: '/securityGroups/{account}/{provider}/{region}/{name}' },

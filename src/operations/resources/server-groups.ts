@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { GatewayError } from '../../errors.ts'
 import { pathTo } from '../../http/encode-path.ts'
 import type { JsonObject } from '../../json/values.ts'
-import { get, polledByUsers } from '../declare.ts'
+import { operationsWith, polledByUsers } from '../declare.ts'
 import { readsApplicationByAccount, readsApplicationOnAccount } from '../demands.ts'
 import { ServerGroupModel } from '../models/infrastructure.ts'
 import { type Operation, type OperationRequest, StreamedAnswer } from '../operation.ts'
@@ -14,10 +14,10 @@ import { checkObject } from '../upstream-shape.ts'
 import { parseServerGroupName, textFields, toInsightActions } from './insights.ts'
 import { loadWithAccount } from './linked-resource.ts'
 
+const { get } = operationsWith({ core: true, ...polledByUsers })
+
 export const serverGroupOperations: Operation[] = [
   get('getServerGroupsUsingGET2', '/applications/{applicationName}/serverGroups', {
-    core: true,
-    ...polledByUsers,
     demands: readsApplicationByAccount,
     summary: 'List server groups of an application',
     query: {
@@ -29,8 +29,6 @@ export const serverGroupOperations: Operation[] = [
     answer: z.array(ServerGroupModel),
   }),
   get('getServerGroupDetailsUsingGET', '/applications/{applicationName}/serverGroups/{account}/{region}/{serverGroupName}', {
-    core: true,
-    ...polledByUsers,
     demands: readsApplicationOnAccount,
     summary: 'Get a server group',
     description: 'One server group in full, with the links of `insights.serverGroup`.',

@@ -3,7 +3,7 @@
 import { z } from 'zod'
 import { GatewayError } from '../../errors.ts'
 import type { JsonObject } from '../../json/values.ts'
-import { get, operationsWith, put } from '../declare.ts'
+import { get, operationsWith } from '../declare.ts'
 import {
   filteredByApplication,
   readsApplication,
@@ -20,18 +20,15 @@ import { checkList } from '../upstream-shape.ts'
 const Move = z.looseObject({ application: z.string(), from: z.string(), to: z.string() })
 
 const change = operationsWith({ forward: 'front50', answer: nothing })
+const ofApplication = operationsWith({ core: true, demands: readsApplication })
 
 export const strategyOperations: Operation[] = [
-  get('getStrategyConfigsForApplicationUsingGET', '/applications/{application}/strategyConfigs', {
-    core: true,
-    demands: readsApplication,
+  ofApplication.get('getStrategyConfigsForApplicationUsingGET', '/applications/{application}/strategyConfigs', {
     summary: 'List strategies of an application',
     forward: { service: 'front50', path: '/strategies/{application}' },
     answer: z.array(Pipeline),
   }),
-  get('getStrategyConfigUsingGET', '/applications/{application}/strategyConfigs/{strategyName}', {
-    core: true,
-    demands: readsApplication,
+  ofApplication.get('getStrategyConfigUsingGET', '/applications/{application}/strategyConfigs/{strategyName}', {
     summary: 'Get a strategy',
     description: 'One deployment strategy, by its exact name.',
     forward: { service: 'front50', path: '/strategies/{application}' },
@@ -66,11 +63,10 @@ export const strategyOperations: Operation[] = [
     summary: 'Rename a strategy',
     body: { schema: Move, shown: DefinitionMove, required: true },
   }),
-  put('updateStrategyUsingPUT', '/strategies/{id}', {
+  change.put('updateStrategyUsingPUT', '/strategies/{id}', {
     demands: writesDefinitions,
     summary: 'Update a strategy',
     body: { schema: AnyObject, shown: Pipeline, required: true },
-    forward: 'front50',
     answer: Pipeline,
   }),
   change.remove('deleteStrategyUsingDELETE', '/strategies/{application}/{strategyName}', {

@@ -32,6 +32,12 @@ const unknownTask = { 404: 'There is no task with this id.' }
 
 const task = operationsWith({ core: true, errors: unknownTask })
 const core = operationsWith({ core: true })
+const details = operationsWith({
+  core: true,
+  demands: readsTask,
+  forward: { service: 'clouddriver', path: '/task/{taskDetailsId}' },
+  answer: CloudOperation,
+})
 
 export const taskOperations: Operation[] = [
   core.get('getTasksUsingGET', '/applications/{application}/tasks', {
@@ -81,12 +87,9 @@ export const taskOperations: Operation[] = [
     handle: (request) => change(request, 'PUT', pathTo`/tasks/${request.path['id'] as string}/cancel`),
     answer: nothing,
   }),
-  core.get('getTaskDetailsUsingGET', '/applications/{application}/tasks/{id}/details/{taskDetailsId}', {
-    demands: readsTask,
+  details.get('getTaskDetailsUsingGET', '/applications/{application}/tasks/{id}/details/{taskDetailsId}', {
     summary: 'Get a cloud operation (older address)',
     description: 'The cloud operation behind a step of a task; the older address.',
-    forward: { service: 'clouddriver', path: '/task/{taskDetailsId}' },
-    answer: CloudOperation,
   }),
   core.post('taskUsingPOST1', '/tasks', {
     demands: submitsJobs,
@@ -131,12 +134,9 @@ export const taskOperations: Operation[] = [
     handle: cancelSeveral,
     answer: nothing,
   }),
-  core.get('getTaskDetailsUsingGET1', '/tasks/{id}/details/{taskDetailsId}', {
-    demands: readsTask,
+  details.get('getTaskDetailsUsingGET1', '/tasks/{id}/details/{taskDetailsId}', {
     summary: 'Get a cloud operation',
     description: 'The cloud operation behind a step of a task.',
-    forward: { service: 'clouddriver', path: '/task/{taskDetailsId}' },
-    answer: CloudOperation,
   }),
 ]
 
