@@ -17,35 +17,25 @@ import type { Overload } from './overload.ts'
 import { boundChunks } from './tiny-chunks.ts'
 
 /** Milliseconds. */
-export interface ConnectionTimes {
+export const connectionTimes = {
   /** For a TLS handshake. */
-  handshakeMs: number
-  /** For the line and the headers of a request, also of the first one. */
-  headersMs: number
-  /** For a whole request, however slowly it arrives. */
-  requestMs: number
-  /** Between two requests. Longer than balancers keep connections, so that they are the ones who end them. */
-  keepAliveMs: number
-  /** For a client that has been refused to read why, before the connection is destroyed. */
-  farewellMs: number
-  /** For a client that is answered while it still sends, to send the rest. */
-  lingerMs: number
-  /** For idle connections after a drain, once the ports are closed: a balancer may have sent a request on one. */
-  lastIdleMs: number
-  /** How often late requests are looked for. */
-  checkMs: number
-}
-
-export const connectionTimes: ConnectionTimes = {
   handshakeMs: 30_000,
+  /** For the line and the headers of a request, also of the first one. */
   headersMs: 60_000,
+  /** For a whole request, however slowly it arrives. */
   requestMs: 300_000,
+  /** Between two requests. Longer than balancers keep connections, so that they are the ones who end them. */
   keepAliveMs: 72_000,
+  /** For a client that has been refused to read why, before the connection is destroyed. */
   farewellMs: 2000,
+  /** For a client that is answered while it still sends, to send the rest. */
   lingerMs: 30_000,
+  /** For idle connections after a drain, once the ports are closed: a balancer may have sent a request on one. */
   lastIdleMs: 1000,
+  /** How often late requests are looked for. */
   checkMs: 30_000,
 }
+export type ConnectionTimes = typeof connectionTimes
 
 interface ConnectionOptions {
   times: ConnectionTimes

@@ -116,14 +116,7 @@ function endRevoked(socket: TLSSocket, tls: TlsFiles, tell: (refusal: RefusedCon
   socket.destroy()
 }
 
-/** The ports besides the main one; they serve the same operations. */
-interface ExtraListeners {
-  /** @returns the address of each, such as `https://0.0.0.0:8085` @throws {Error} when a port is taken */
-  listen(host: string): Promise<{ kind: PortKind; address: string }[]>
-  /** Instead of `listen`. */
-  readonly servers: readonly { kind: PortKind; server: Server }[]
-}
-
+/** A port besides the main one; it serves the same operations. */
 interface ExtraListener {
   kind: PortKind
   scheme: string
@@ -137,7 +130,7 @@ export function createExtraListeners(
   tls: TlsFiles | undefined,
   log: FastifyBaseLogger,
   options: ServerOptions,
-): ExtraListeners {
+): ExtraListener[] {
   const listeners: ExtraListener[] = []
   const handle = (kind: ListenerKind): RequestListener => {
     return (request, response) => {
@@ -158,16 +151,17 @@ export function createExtraListeners(
     const server = createPlainServer(answerProbes(main), options)
     listeners.push({ kind: 'management', scheme: 'http', port: managementPort, server })
   }
-  return {
-    servers: listeners,
-    listen: async (host) => {
-      for (const { server, port } of listeners) {
-        await once(server.listen({ port, host, backlog: maxUnaccepted }), 'listening')
-      }
-      const name = host.includes(':') ? `[${host}]` : host
-      return listeners.map(({ kind, scheme, port }) => ({ kind, address: `${scheme}://${name}:${port}` }))
-    },
-  }
+  return listeners
+}
+
+/** @returns the address of each, such as `https://0.0.0.0:8085` @throws {Error} when a port is taken */
+export async function listenOn(
+  listeners: readonly ExtraListener[],
+  host: string,
+): Promise<{ kind: PortKind; address: string }[]> {
+  for (const { server, port } of listeners) await once(server.listen({ port, host, backlog: maxUnaccepted }), 'listening')
+  const name = host.includes(':') ? `[${host}]` : host
+  return listeners.map(({ kind, scheme, port }) => ({ kind, address: `${scheme}://${name}:${port}` }))
 }
 
 /** Paths of probes and scrapers below any base path, as Spring has them, and where they are served. */

@@ -30,7 +30,7 @@ export function trustsEverybody({ trustedProxies }: Pick<OriginSettings, 'truste
   return strangers.some((address) => trustedProxies.test(address))
 }
 
-interface Origin {
+export interface Origin {
   readonly clientAddress: string
   readonly scheme: 'http' | 'https'
   readonly baseUrl: string

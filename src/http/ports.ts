@@ -9,6 +9,7 @@ import {
   createEncryptedServer,
   createExtraListeners,
   createPlainServer,
+  listenOn,
   type ServerOptions,
   serveFrom,
 } from './listeners.ts'
@@ -64,12 +65,12 @@ export function openPorts(options: PortsOptions): Ports {
     const address = await server.listen({ host, port, backlog: maxUnaccepted })
     // The framework does not know that the server it was given is encrypted.
     const main = { kind: 'main' as const, address: listeners.mainTls ? address.replace(/^http:/, 'https:') : address }
-    return [main, ...(await extraListeners.listen(host))]
+    return [main, ...(await listenOn(extraListeners, host))]
   }
 
   const serveOthers = async (others: ConnectionSource) => {
     await server.ready()
-    serveFrom(others, [{ kind: 'main', server: server.server }, ...extraListeners.servers])
+    serveFrom(others, [{ kind: 'main', server: server.server }, ...extraListeners])
     return others.addresses
   }
 

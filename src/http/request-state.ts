@@ -1,6 +1,7 @@
 /** State of one request: id, client, user, operation. */
 import type { FastifyRequest } from 'fastify'
-import type { RequestSpan } from '../telemetry/tracing.ts'
+import type { RequestSpan } from '../telemetry/open-tracing.ts'
+import type { Origin } from './origin.ts'
 import type { Route } from './route.ts'
 
 /** The port that a request came in on: the main one, the one for client certificates, or the extra one without TLS. */
@@ -46,9 +47,9 @@ export type AuditNote =
       readonly failed?: boolean
     }
 
-export interface RequestState {
+export class RequestState {
   readonly requestId: string
-  readonly receivedAtMs: number
+  readonly receivedAtMs = performance.now()
   readonly listener: ListenerKind
   /** Path without query and without the context path, as it stood in the request line. */
   readonly path: string
@@ -58,9 +59,7 @@ export interface RequestState {
   readonly clientAddress: string
   /** `https` when the browser's connection is TLS, here or at a trusted proxy. */
   readonly scheme: 'http' | 'https'
-  /** Scheme, host, port and context path as the browser sees them, without a trailing slash. */
-  readonly baseUrl: string
-  user: User | undefined
+  user: User | undefined = undefined
   /** The API token that the request came with. */
   token?: PresentedToken
   /** What the login has to add to the audit log about this request. */
@@ -70,15 +69,13 @@ export interface RequestState {
   /** Code of the error that is answered. */
   errorCode?: string
   /** Application that the request is about, for the identity header, where an operation has found out. */
-  application: string | undefined
-  /** Otherwise the segment after `/applications/` says it, as in the URL. */
-  readonly applicationSegment: string | undefined
+  application: string | undefined = undefined
   /** Id of the operation that answers, once routed. */
-  operation: string | undefined
+  operation: string | undefined = undefined
   /** Calls made to services, in order, for the access log. */
-  readonly upstreamCalls: { service: string; status: number | undefined; durationMs: number }[]
+  readonly upstreamCalls: { service: string; status: number | undefined; durationMs: number }[] = []
   /** Bytes of a streamed answer so far, before compression. */
-  streamedBytes: number | undefined
+  streamedBytes: number | undefined = undefined
   /** When the head of an event stream was written, which goes on for long after it. */
   streamBeganAtMs?: number
   /** Headers of the client that are passed on to services because the configuration names them. */
@@ -86,8 +83,33 @@ export interface RequestState {
   /** Those of all requests without Origin; `answerHeaders` win over them. */
   corsHeaders?: Readonly<Record<string, string>>
   /** Headers of the answer that steps have decided on: cookies, CORS. Sent on every answer, streamed ones included. */
-  readonly answerHeaders: Record<string, string | string[]>
+  readonly answerHeaders: Record<string, string | string[]> = {}
+  readonly #origin: Origin
+
+  constructor(requestId: string, listener: ListenerKind, path: string, route: Route | undefined, origin: Origin) {
+    this.requestId = requestId
+    this.listener = listener
+    this.path = path
+    this.route = route
+    this.clientAddress = origin.clientAddress
+    this.scheme = origin.scheme
+    this.#origin = origin
+  }
+
+  /** Scheme, host, port and context path as the browser sees them, without a trailing slash. */
+  get baseUrl(): string {
+    return this.#origin.baseUrl
+  }
+
+  /** The application in a path of `/applications/`, as in the URL, where no operation has found out. */
+  get applicationSegment(): string | undefined {
+    if (!this.path.startsWith(applications)) return undefined
+    const end = this.path.indexOf('/', applications.length)
+    return this.path.slice(applications.length, end === -1 ? undefined : end) || undefined
+  }
 }
+
+const applications = '/applications/'
 
 declare module 'fastify' {
   interface FastifyRequest {

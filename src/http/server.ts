@@ -12,14 +12,14 @@ import Fastify, {
 import { GatewayError } from '../errors.ts'
 import type { Outcome } from '../telemetry/log.ts'
 import { offeredMethods } from '../telemetry/methods.ts'
-import type { RequestSpan } from '../telemetry/tracing.ts'
+import type { RequestSpan } from '../telemetry/open-tracing.ts'
 import { commonHeaders, type EchoedHeaders, sendError } from './answer.ts'
 import type { BoundsOf } from './body-bounds.ts'
 import { checkPath } from './check-path.ts'
 import { listenerOf } from './listeners.ts'
 import { type OriginSettings, originOf } from './origin.ts'
 import type { Site } from './page.ts'
-import type { ListenerKind, RequestState, RequestStep, User } from './request-state.ts'
+import { RequestState, type RequestStep } from './request-state.ts'
 import { readTarget } from './request-target.ts'
 import { anyPath, type FindRoute, maxParamLength, type Route } from './route.ts'
 import { withoutSchemas } from './without-schemas.ts'
@@ -282,52 +282,13 @@ function routeTo(request: FastifyRequest, { findRoute }: HttpServerOptions): Rou
 
 /** @param path That of the request unless given. */
 function createState(
-  request: FastifyRequest,
+  { id, raw, url }: FastifyRequest,
   route: Route | undefined,
   { origin }: HttpServerOptions,
-  path?: string,
+  path: string = splitUrl(url).path,
 ): RequestState {
-  return new CurrentRequest(request, route, originOf(request.raw, origin), path ?? splitUrl(request.url).path)
+  return new RequestState(id, listenerOf(raw), path, route, originOf(raw, origin))
 }
-
-class CurrentRequest implements RequestState {
-  readonly requestId: string
-  readonly receivedAtMs = performance.now()
-  readonly listener: ListenerKind
-  readonly path: string
-  readonly route: Route | undefined
-  readonly clientAddress: string
-  readonly scheme: 'http' | 'https'
-  user: User | undefined = undefined
-  application: string | undefined = undefined
-  operation: string | undefined = undefined
-  readonly upstreamCalls: RequestState['upstreamCalls'] = []
-  streamedBytes: number | undefined = undefined
-  readonly answerHeaders: Record<string, string | string[]> = {}
-  readonly #origin: ReturnType<typeof originOf>
-
-  constructor({ id, raw }: FastifyRequest, route: Route | undefined, origin: ReturnType<typeof originOf>, path: string) {
-    this.requestId = id
-    this.listener = listenerOf(raw)
-    this.path = path
-    this.route = route
-    this.clientAddress = origin.clientAddress
-    this.scheme = origin.scheme
-    this.#origin = origin
-  }
-
-  get baseUrl(): string {
-    return this.#origin.baseUrl
-  }
-
-  get applicationSegment(): string | undefined {
-    if (!this.path.startsWith(applications)) return undefined
-    const end = this.path.indexOf('/', applications.length)
-    return this.path.slice(applications.length, end === -1 ? undefined : end) || undefined
-  }
-}
-
-const applications = '/applications/'
 
 /** A client may name its request; anything that could break a header or a log line is replaced. */
 function requestIdOf(raw: IncomingMessage): string {

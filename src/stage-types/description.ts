@@ -9,7 +9,7 @@ export interface StageDescription {
   readonly type: string
   /** Two or three words for lists and headings. */
   readonly label: string
-  readonly group: StageGroup
+  readonly group: string
   /** One sentence. */
   readonly description: string
   /** `pipeline`: a stage to put into pipelines; `task`: a job of ad-hoc tasks, such as those that clients submit; or both. */
@@ -21,20 +21,6 @@ export interface StageDescription {
 
 /** `skipRemainingWait`: that key, set in the running stage, ends its wait. `skippable`: the field of that name allows a skip. */
 type Skip = 'skipRemainingWait' | 'skippable'
-
-export type StageGroup =
-  | 'Control'
-  | 'Deployment'
-  | 'Server groups'
-  | 'Clusters'
-  | 'Instances'
-  | 'Traffic'
-  | 'Images'
-  | 'Jobs'
-  | 'Calls'
-  | 'Applications'
-  | 'Definitions'
-  | 'Records'
 
 export interface Field {
   /** Key of the context, or of the object that it belongs to. */
@@ -102,7 +88,7 @@ export type ChoicesSource =
   | 'executions'
 
 /** Stage types of one group by their use: `control.both('waitUntil', 'Wait until', 'Waits for a moment.', [ … ])`. */
-export function stagesOf(group: StageGroup) {
+export function stagesOf(group: string) {
   const describe =
     (use: StageDescription['use']) =>
     (type: string, label: string, description: string, fields: readonly Field[]): StageDescription => {

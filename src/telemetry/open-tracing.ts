@@ -37,7 +37,6 @@ import {
 import type { Logger } from 'pino'
 import { within } from '../concurrency/within.ts'
 import { methodLabel } from './methods.ts'
-import type { RequestSpan, StartCall } from './tracing.ts'
 import type { TracingSettings } from './tracing-settings.ts'
 
 /** How long the end of the gateway waits for a collector. */
@@ -49,6 +48,22 @@ interface CurrentRequest {
   /** Timers that a request has set may outlive it; what they do is not part of it. */
   ended: boolean
 }
+
+/** What an answer says about its request. */
+interface AnsweredRequest {
+  /** The template of the path, as in `/applications/{application}`; undefined when there is none. */
+  readonly route: string | undefined
+  readonly operation: string | undefined
+  readonly status: number
+  readonly scheme: 'http' | 'https'
+  readonly requestId: string
+  /** Code of the error that was answered. */
+  readonly errorCode: string | undefined
+}
+
+export type RequestSpan = ReturnType<Tracing['startRequest']>
+export type StartCall = Tracing['startCall']
+export type CallSpan = NonNullable<ReturnType<StartCall>>
 
 export class Tracing {
   /** Without path and credentials. */
@@ -77,7 +92,7 @@ export class Tracing {
   }
 
   /** Begins the span of a request; calls that the request causes from now on are its children. */
-  startRequest(asked: string, headers: IncomingHttpHeaders): RequestSpan {
+  startRequest(asked: string, headers: IncomingHttpHeaders) {
     const method = methodLabel(asked)
     const parent = this.#propagator.extract(ROOT_CONTEXT, headers, defaultTextMapGetter)
     const attributes = { 'http.request.method': method }
@@ -86,7 +101,7 @@ export class Tracing {
     this.#current.enterWith(request)
     return {
       traceId: span.spanContext().traceId,
-      end({ route, operation, status, scheme, requestId, errorCode }) {
+      end({ route, operation, status, scheme, requestId, errorCode }: AnsweredRequest): void {
         request.ended = true
         if (route !== undefined) span.updateName(`${method} ${route}`).setAttribute('http.route', route)
         span.setAttributes({
@@ -102,7 +117,7 @@ export class Tracing {
   }
 
   /** Begins the span of a call to a service; undefined outside of requests, such as in refreshes. */
-  readonly startCall: StartCall = (service, method) => {
+  readonly startCall = (service: string, method: string) => {
     const request = this.#current.getStore()
     if (request === undefined || request.ended) return undefined
     const attributes = { 'http.request.method': method, 'peer.service': service }
@@ -110,8 +125,10 @@ export class Tracing {
     const headers: Record<string, string> = {}
     this.#propagator.inject(trace.setSpan(request.context, span), headers, defaultTextMapSetter)
     return {
-      headers,
-      end(status) {
+      /** What the service gets to know about the trace. */
+      headers: headers as Readonly<Record<string, string>>,
+      /** @param status Undefined when no answer came. */
+      end(status: number | undefined): void {
         if (status !== undefined) span.setAttribute('http.response.status_code', status)
         if (status === undefined || status >= 400) markFailed(span, status === undefined ? 'no_answer' : String(status))
         span.end()

@@ -33,8 +33,6 @@ export interface PassedAnswer {
   /** Breaks the answer off; the client gets the error. */
   refuse(error: unknown): void
   abort(reason: Error): void
-  /** Asks where the service has sent the call on to. */
-  follow(path: string): void
   /** The answer was handed over, or its client has gone. */
   succeed(): void
   /** Tries again where that cannot do anything twice; else the client gets the error. */
@@ -87,44 +85,6 @@ export class ErrorBody implements Phase {
     const { status, headers } = this.#head
     const text = textOfError(headers, Buffer.concat(this.#pieces))
     return upstreamFailed(options.service, { status, text, isEmbedded, headers })
-  }
-}
-
-/** A redirect within the service, which is followed once it is complete. */
-export class Redirect implements Phase {
-  readonly #passed: PassedAnswer
-  readonly #path: string
-
-  constructor(passed: PassedAnswer, path: string) {
-    this.#passed = passed
-    this.#path = path
-  }
-
-  data(): void {}
-
-  end(): void {
-    this.#passed.follow(this.#path)
-  }
-}
-
-/** The call was aborted, and the client gets the error. */
-export class Refused implements Phase {
-  readonly #passed: PassedAnswer
-  readonly #error: unknown
-
-  constructor(passed: PassedAnswer, error: unknown) {
-    this.#passed = passed
-    this.#error = error
-  }
-
-  data(): void {}
-
-  end(): void {
-    this.#passed.fail(this.#error)
-  }
-
-  failure(): unknown {
-    return this.#error
   }
 }
 

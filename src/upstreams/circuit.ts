@@ -1,16 +1,15 @@
 /** Circuit breaker of one address: suspends calls that would fail, until a probe is answered. */
 
-export interface CircuitSettings {
+export const usualCircuit = {
   /** Fewer failures than this within a window never open it. */
-  readonly failures: number
+  failures: 10,
   /** Milliseconds in which failures and successes are counted together. */
-  readonly windowMs: number
+  windowMs: 10_000,
   /** Milliseconds until the first probe; doubled after each failed one, up to `maxOpenMs`. */
-  readonly openMs: number
-  readonly maxOpenMs: number
+  openMs: 1000,
+  maxOpenMs: 5000,
 }
-
-export const usualCircuit: CircuitSettings = { failures: 10, windowMs: 10_000, openMs: 1000, maxOpenMs: 5000 }
+export type CircuitSettings = Readonly<typeof usualCircuit>
 
 /** `half-open`: a probe is under way. */
 export type CircuitState = 'closed' | 'open' | 'half-open'
@@ -86,7 +85,6 @@ export class Circuit {
     this.#open(cause)
   }
 
-  /** Ends the probes. */
   stop(): void {
     this.#isStopped = true
     clearTimeout(this.#timer)

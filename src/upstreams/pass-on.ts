@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { Readable } from 'node:stream'
 import type { Dispatcher } from 'undici'
 import { goneSignal } from '../http/gone-signal.ts'
-import type { CallSpan } from '../telemetry/tracing.ts'
+import type { CallSpan } from '../telemetry/open-tracing.ts'
 import {
   type AnswerHead,
   ErrorBody,
@@ -11,8 +11,6 @@ import {
   type PassedAnswer,
   type PassedAnswerOptions,
   type Phase,
-  Redirect,
-  Refused,
   Streaming,
 } from './answer-phases.ts'
 import { createTarget, type UpstreamTarget } from './call-target.ts'
@@ -79,7 +77,6 @@ class PassedCall {
     this.#attempt.send()
   }
 
-  /** The answer was handed over, or its client has gone. */
   succeed(attempt: Attempt): void {
     this.#noteAnswer(attempt)
     this.#end()
@@ -91,7 +88,6 @@ class PassedCall {
     attempt.leave()
   }
 
-  /** Tries again where that cannot do anything twice. */
   fail(attempt: Attempt, error: unknown): void {
     const { client, call } = this.options
     const { endpoint } = attempt
@@ -193,10 +189,6 @@ class Attempt implements Dispatcher.DispatchHandler, PassedAnswer {
     }
   }
 
-  follow(path: string): void {
-    this.#call.follow(this, path)
-  }
-
   succeed(): void {
     this.#call.succeed(this)
   }
@@ -216,7 +208,7 @@ class Attempt implements Dispatcher.DispatchHandler, PassedAnswer {
   }
 
   refuse(error: unknown): void {
-    this.#phase = new Refused(this, error)
+    this.#phase = { data() {}, end: () => this.fail(error), failure: () => error }
     this.abort(new Error('the answer was refused'))
   }
 
@@ -278,7 +270,7 @@ class Attempt implements Dispatcher.DispatchHandler, PassedAnswer {
   #redirect({ location }: IncomingHttpHeaders): void {
     const path = this.#target && redirectPath(this.#target.options, this.#target.basePath, location)
     if (path === undefined) this.refuse(unfollowed(this.options.service))
-    else this.#phase = new Redirect(this, path)
+    else this.#phase = { data() {}, end: () => this.#call.follow(this, path) }
   }
 
   /** Each one renews the timeout. @throws {GatewayError} UPSTREAM_UNREADABLE, which ends the call */
