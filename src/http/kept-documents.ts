@@ -52,7 +52,7 @@ export class KeptDocument implements Sendable {
   }
 
   bytes(): Buffer {
-    return keptForMoments(this.tag, () => this.#join())
+    return latestBytes.memo(this.tag, { context: () => this.#join() })
   }
 
   #join(): Buffer {
@@ -79,21 +79,14 @@ function write(value: unknown): WrittenEntry {
 }
 
 /** Few clients read without compression, but then again and again; megabytes are not kept longer than that takes. */
-const momentMs = 5000
-const maxMomentBytes = 16 * 1024 * 1024
-let latest: { readonly tag: string; readonly bytes: Buffer } | undefined
-let forgetting: NodeJS.Timeout | undefined
-
-function keptForMoments(tag: string, join: () => Buffer): Buffer {
-  const bytes = latest?.tag === tag ? latest.bytes : join()
-  latest = bytes.length <= maxMomentBytes ? { tag, bytes } : undefined
-  if (forgetting === undefined) {
-    forgetting = setTimeout(() => {
-      latest = forgetting = undefined
-    }, momentMs).unref()
-  } else forgetting.refresh()
-  return bytes
-}
+const latestBytes = new LRUCache<string, Buffer, () => Buffer>({
+  max: 1,
+  ttl: 5000,
+  ttlAutopurge: true,
+  maxEntrySize: 16 * 1024 * 1024,
+  sizeCalculation: ({ length }) => length,
+  memoMethod: (_tag, _known, { context: join }) => join(),
+})
 
 /** Bytes of all together; a list of 10,000 applications has a few hundred kilobytes. */
 const maxGzippedBytes = 16 * 1024 * 1024

@@ -3,12 +3,14 @@ import type { FastifyBaseLogger, FastifyInstance, FastifyRequest } from 'fastify
 import { BoundedMap } from '../caches/bounded-map.ts'
 import { GatewayError } from '../errors.ts'
 import type { RequestStep } from '../http/request-state.ts'
-import { type ChargeResult, type Counters, costIn } from './counters.ts'
+import type { Redis } from '../redis/redis.ts'
+import { type ChargeResult, type Counters, costIn, MemoryCounters } from './counters.ts'
 import { type CallerIdentity, createCallerIndex, identifyCaller, type LimitedCaller, type LimitKind } from './limited-caller.ts'
-import { noRunTimeLimits, type RunTimeLimits, type RunTimeLimitsReader } from './run-time-limits.ts'
+import { RedisCounters } from './redis-counters.ts'
+import { noRunTimeLimits, type RunTimeLimits, RunTimeLimitsReader } from './run-time-limits.ts'
 import type { RateLimitSettings } from './settings.ts'
 
-export interface LimitSurroundings {
+interface LimitSurroundings {
   counters: Counters
   /** Where limits may be changed while the gateway runs. */
   runTimeLimits?: RunTimeLimitsReader | undefined
@@ -24,12 +26,31 @@ const maxNotices = 10_000
 /** A service that rejects requests for a while does not report for how long. */
 const upstreamResetMs = 5000
 
+interface RateLimitParts extends Omit<LimitSurroundings, 'counters' | 'runTimeLimits'> {
+  /** Counters that the processes of a data directory share; those of this process unless given. */
+  readonly own: Counters | undefined
+  readonly redis: Redis | undefined
+  /** Told about each request that Redis did not count. */
+  readonly onUncounted: () => void
+}
+
+/** No step where it is switched off. */
+export function createRateLimit(settings: RateLimitSettings, parts: RateLimitParts): RequestStep[] {
+  if (!settings.enabled) return []
+  const { log, now, onUncounted } = parts
+  const redis = settings.shared ? parts.redis : undefined
+  const own = parts.own ?? new MemoryCounters(now)
+  if (redis === undefined) return [new RequestLimit(settings, { ...parts, counters: own })]
+  const counters = new RedisCounters({ redis, log, fallback: settings.countsAlone ? own : undefined, onUncounted })
+  return [new RequestLimit(settings, { ...parts, counters, runTimeLimits: new RunTimeLimitsReader({ redis, log, now }) })]
+}
+
 /**
  * For after the login. Adds the headers `X-RateLimit-*` to the answer of every request that is counted.
  *
  * @see docs/contracts/http.md#rate-limits
  */
-export class RequestLimit implements RequestStep {
+class RequestLimit implements RequestStep {
   readonly name = 'limitRequests'
   readonly #surroundings: LimitSurroundings
   readonly #callerOf: ReturnType<typeof createCallerIndex>

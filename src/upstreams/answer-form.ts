@@ -1,8 +1,9 @@
 /** Form of a service's response, judged by its first bytes. */
 import { constants, gunzipSync } from 'node:zlib'
-import { GatewayError } from '../errors.ts'
+import type { GatewayError } from '../errors.ts'
 import type { ServiceName } from './services.ts'
 import { answerCodingOf } from './unpack.ts'
+import { unreadable } from './upstream-errors.ts'
 
 /**
  * What is expected of a successful answer: JSON of a kind (`null` is of every kind), anything but a page for people, where
@@ -84,11 +85,10 @@ export function isPage(text: string): boolean {
 /** Names the service, what it answered and what was expected; never its address. */
 export function misfit(form: AnswerForm, service: ServiceName, found: string): GatewayError {
   const advice = `Check services.${service}.baseUrl, and the proxies on the way there.`
-  const message = (name: string) =>
-    `${name} answered with ${found} instead of ${formatForm(form)}.${name === service ? ` ${advice}` : ''}`
-  return new GatewayError('UPSTREAM_UNREADABLE', message, {
-    upstream: { service },
-  })
+  return unreadable(
+    service,
+    (name) => `${name} answered with ${found} instead of ${formatForm(form)}.${name === service ? ` ${advice}` : ''}`,
+  )
 }
 
 const page: Verdict = { kind: 'misfit', found: 'a page of HTML' }

@@ -4,6 +4,7 @@ import { parseJson } from '../json/json.ts'
 import { isObject, textsOf } from '../json/values.ts'
 import { type AnswerForm, checkForm, noPage, objectOrList } from './answer-form.ts'
 import type { ServiceName } from './services.ts'
+import { unreadable } from './upstream-errors.ts'
 
 export interface UpstreamAnswer {
   status: number
@@ -69,13 +70,11 @@ export function upstreamFailed(
   { status, text, isEmbedded = false, headers = {} }: Omit<UpstreamAnswer, 'headers'> & Partial<UpstreamAnswer>,
 ): GatewayError {
   if (status >= 600) {
-    const message = (name: string) => `${name} answered with the status ${status}, which HTTP does not have.`
-    return new GatewayError('UPSTREAM_UNREADABLE', message, { upstream: { service } })
+    return unreadable(service, (name) => `${name} answered with the status ${status}, which HTTP does not have.`)
   }
   if (status === 407) {
     const advice = (name: string) => (name === service ? ` Check services.${service}.baseUrl.` : '')
-    const message = (name: string) => `A proxy on the way to ${name} demands a login of its own.${advice(name)}`
-    return new GatewayError('UPSTREAM_UNREADABLE', message, { upstream: { service } })
+    return unreadable(service, (name) => `A proxy on the way to ${name} demands a login of its own.${advice(name)}`)
   }
   const said = parseErrorBody(text)
   const message = typeof said?.['message'] === 'string' ? said['message'] : undefined

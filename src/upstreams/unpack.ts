@@ -1,8 +1,9 @@
 /** Codings of answers of services: which there are, and their bounded decoding. */
 import { promisify } from 'node:util'
 import { gunzip, gunzipSync } from 'node:zlib'
-import { GatewayError } from '../errors.ts'
+import type { GatewayError } from '../errors.ts'
 import type { ServiceName } from './services.ts'
+import { unreadable } from './upstream-errors.ts'
 
 type CodedHeaders = Readonly<Record<string, string | string[] | undefined>>
 
@@ -32,8 +33,7 @@ export function answerCodingOf({ 'content-encoding': header }: CodedHeaders): st
  */
 export function unknownTransfer(service: ServiceName, { 'transfer-encoding': header }: CodedHeaders): GatewayError | undefined {
   if (header === undefined || header === 'chunked' || /^(?:chunked|identity)$/i.test(String(header).trim())) return undefined
-  const message = (name: string) => `${name} sent an answer in a transfer coding that it was not asked for.`
-  return new GatewayError('UPSTREAM_UNREADABLE', message, { upstream: { service } })
+  return unreadable(service, (name) => `${name} sent an answer in a transfer coding that it was not asked for.`)
 }
 
 /** A large answer is unpacked beside the main thread. @throws {GatewayError} UPSTREAM_UNREADABLE */
@@ -57,8 +57,7 @@ export function unpackAtOnce(service: ServiceName, body: Buffer, maxBytes: numbe
 
 function cannotUnpack(service: ServiceName, cause: unknown, maxBytes: number): GatewayError {
   if ((cause as { code?: unknown }).code === 'ERR_BUFFER_TOO_LARGE') return answerTooLarge(service, maxBytes)
-  const message = (name: string) => `${name} sent a compressed answer that cannot be unpacked.`
-  return new GatewayError('UPSTREAM_UNREADABLE', message, { upstream: { service }, cause })
+  return unreadable(service, (name) => `${name} sent a compressed answer that cannot be unpacked.`, cause)
 }
 
 /** What an error says; empty when it cannot be read, as its status counts in any case. */
@@ -72,7 +71,5 @@ export function textOfError(headers: CodedHeaders, body: Buffer): string {
 }
 
 export function answerTooLarge(service: ServiceName, maxBytes: number): GatewayError {
-  return new GatewayError('UPSTREAM_UNREADABLE', (name) => `The answer of ${name} is larger than ${maxBytes} bytes.`, {
-    upstream: { service },
-  })
+  return unreadable(service, (name) => `The answer of ${name} is larger than ${maxBytes} bytes.`)
 }

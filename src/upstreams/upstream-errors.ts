@@ -61,7 +61,7 @@ export function toGatewayError(error: unknown, service: ServiceName): GatewayErr
   if (timeouts.has(codeOf(error))) return tooLate(service, error)
   if (isMalformed(error)) {
     const message = (name: string) => `${name} sent a response that is not valid HTTP, or has headers that are too large.`
-    return new GatewayError('UPSTREAM_UNREADABLE', message, { upstream: { service }, cause: error })
+    return unreadable(service, message, error)
   }
   return new GatewayError('UPSTREAM_UNREACHABLE', (name) => `${name} could not be reached, or broke off before it answered.`, {
     upstream: { service },
@@ -73,15 +73,17 @@ export function tooLate(service: ServiceName, cause: unknown): GatewayError {
   return new GatewayError('UPSTREAM_TIMEOUT', (name) => `${name} did not answer in time.`, { upstream: { service }, cause })
 }
 
+/** An answer that cannot be passed on. @param message By the name that the client knows the service by */
+export function unreadable(service: ServiceName, message: (name: string) => string, cause?: unknown): GatewayError {
+  return new GatewayError('UPSTREAM_UNREADABLE', message, { upstream: { service }, cause })
+}
+
 export function onlyInformational(service: ServiceName): GatewayError {
-  const message = (name: string) => `${name} sent more than ${maxInformational} informational responses instead of an answer.`
-  return new GatewayError('UPSTREAM_UNREADABLE', message, { upstream: { service } })
+  return unreadable(service, (name) => `${name} sent more than ${maxInformational} informational responses instead of an answer.`)
 }
 
 export function unfollowed(service: ServiceName): GatewayError {
-  return new GatewayError('UPSTREAM_UNREADABLE', (name) => `${name} answered with a redirect that leads nowhere.`, {
-    upstream: { service },
-  })
+  return unreadable(service, (name) => `${name} answered with a redirect that leads nowhere.`)
 }
 
 export function clientGone(): Error {
