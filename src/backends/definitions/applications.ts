@@ -17,17 +17,7 @@ import type { Definitions } from './collections.ts'
 import { applicationKey } from './notifications.ts'
 import { isRestricted, removedRestrictions } from './permissions.ts'
 import { removePipeline } from './pipeline-set.ts'
-import {
-  checkArray,
-  checkBody,
-  keyIn,
-  optionalFlagField,
-  optionalTextField,
-  refusal,
-  sendHistory,
-  sendTexts,
-  storedAt,
-} from './requests.ts'
+import { checkBody, keyIn, optionalFlagField, optionalTextField, refusal, sendHistory, sendTexts, storedAt } from './requests.ts'
 import { compare, containment } from './search.ts'
 
 const time = z.union([z.string(), z.number()]).nullish()
@@ -98,15 +88,6 @@ function applicationWrites(app: FastifyInstance, definitions: Definitions): void
     checkWriter(request, pathValue(request, 'name'))
     definitions.write(() => removeApplication(definitions, keyIn(request, 'name'), userOf(request)))
     return reply.code(204).send()
-  })
-
-  app.post('/v2/applications/batch/applications', async (request) => {
-    checkAdministrator(request)
-    const bodies = checkArray(request.body).map((body) => checkBody(ApplicationFields, body))
-    if (bodies.some((body) => foldName(body.name ?? '') === '')) throw refusal('Every application needs a name.')
-    definitions.write(() => {
-      for (const body of bodies) save(definitions, toApplication(body, {}), body, request)
-    })
   })
 }
 

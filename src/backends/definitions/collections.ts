@@ -42,18 +42,6 @@ const collections = {
 
 type CollectionName = keyof typeof collections
 
-/** What administrators call the kinds of objects. */
-export const kinds: readonly string[] = Object.values(collections).map(({ kind }) => kind)
-
-/** The collection that holds objects of a kind, as an administrator names it: `PIPELINE`, `pipelines`, `service_account`. */
-export function collectionOfKind(kind: string): CollectionName | undefined {
-  const wanted = kind.toLowerCase().replace(/[_\s]/g, '-')
-  const names = Object.keys(collections) as CollectionName[]
-  return names.find(
-    (name) => [collections[name].kind, name.toLowerCase()].includes(wanted) || `${collections[name].kind}s` === wanted,
-  )
-}
-
 export function createDefinitions(context: BackendContext): Definitions {
   const { versions } = pipelineLimitsOf(context.settings)
   const stores = Object.entries(collections).map(([name, collection]) => [

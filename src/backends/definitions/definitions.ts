@@ -11,7 +11,6 @@ import { refuseOtherMethods } from './offered-methods.ts'
 import { permissionRoutes } from './permissions.ts'
 import { pipelineRoutes } from './pipelines.ts'
 import { projectDefinitionRoutes } from './projects.ts'
-import { recoveryRoutes } from './recovery.ts'
 import { saveConfiguredAccounts, serviceAccountRoutes } from './service-accounts.ts'
 import { snapshotRoutes } from './snapshots.ts'
 import { strategyRoutes } from './strategies.ts'
@@ -33,7 +32,6 @@ const allRoutes = [
   notificationRoutes,
   templateRoutes,
   versionedTemplateRoutes,
-  recoveryRoutes,
   definitionVersionRoutes,
 ]
 

@@ -9,7 +9,7 @@ import { checkApplicationName } from './application-names.ts'
 import { checkAdministrator, checkWriter } from './authorization.ts'
 import type { Definitions } from './collections.ts'
 import { checkLists } from './pipeline-rules.ts'
-import { checkArray, checkBody, refusal, sendAll } from './requests.ts'
+import { checkBody, refusal, sendAll } from './requests.ts'
 
 const globalKey = 'global'
 
@@ -24,12 +24,6 @@ export function notificationRoutes(app: FastifyInstance, definitions: Definition
 
   app.get('/notifications', (_request, reply) => sendAll(reply, notifications))
 
-  app.get('/notifications/global', () => notifications.get(globalKey) ?? {})
-  app.post('/notifications/global', async (request) => {
-    checkAdministrator(request)
-    put(globalKey, checkRecord(request.body), userOf(request))
-  })
-
   app.get('/notifications/:type/:name', (request) => notifications.get(keyOf(request)) ?? {})
   app.post('/notifications/:type/:name', async (request) => {
     const key = keyOf(request)
@@ -42,15 +36,6 @@ export function notificationRoutes(app: FastifyInstance, definitions: Definition
     const key = keyOf(request)
     checkChanger(request, key)
     write(() => notifications.remove(key))
-  })
-
-  app.post('/notifications/batchUpdate', async (request) => {
-    checkAdministrator(request)
-    const records = checkArray(request.body).map(checkRecord)
-    if (records.some((record) => !record.application?.trim())) throw refusal('Every record needs the field "application".')
-    write(() => {
-      for (const record of records) notifications.put(applicationKey(record.application as string), record, userOf(request))
-    })
   })
 }
 

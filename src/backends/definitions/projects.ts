@@ -6,11 +6,11 @@ import { z } from 'zod'
 import { type JsonObject, objectOf } from '../../json/values.ts'
 import { ProjectClusterRule, ProjectConfig, Project as ProjectModel } from '../../operations/models/applications.ts'
 import { userOf } from '../backend.ts'
-import { pathValue, queryCount, queryValue, queryValues } from '../requests/request-values.ts'
+import { pathValue, queryCount, queryValues } from '../requests/request-values.ts'
 import { foldName } from '../stores/document-store.ts'
 import type { Definitions } from './collections.ts'
 import { checkLists } from './pipeline-rules.ts'
-import { checkArray, checkBody, incomplete, keyIn, nameText, optionalName, refusal, storedAt } from './requests.ts'
+import { checkBody, incomplete, keyIn, nameText, optionalName, refusal, storedAt } from './requests.ts'
 import { containment, rankByCloseness } from './search.ts'
 
 const names = z.array(nameText).nullish()
@@ -41,15 +41,6 @@ export function projectDefinitionRoutes(app: FastifyInstance, definitions: Defin
 function projectReads(app: FastifyInstance, { projects }: Definitions): void {
   app.get('/v2/projects', (request) => filtered(request, projects.all()).slice(0, queryCount(request, 'pageSize')))
 
-  app.get('/v2/projects/search', (request) => {
-    const wanted = queryValue(request, 'q')
-    if (wanted === undefined) throw refusal('The parameter "q" is missing.')
-    return projects.all().filter((project: Project) => {
-      const texts = [project.name, ...(project.config?.applications ?? [])]
-      return texts.some((text) => containment(text ?? '', wanted) !== undefined)
-    })
-  })
-
   app.get('/v2/projects/:nameOrId', (request) => {
     const [named] = projects.named(pathValue(request, 'nameOrId'))
     return named ?? storedAt(request, 'nameOrId', projects, 'project')
@@ -77,14 +68,6 @@ function projectWrites(app: FastifyInstance, definitions: Definitions): void {
 
   app.delete('/v2/projects/:id', (request, reply) => {
     write(() => projects.remove(keyIn(request)))
-    return reply.code(202).send()
-  })
-
-  app.post('/v2/projects/batchUpdate', (request, reply) => {
-    const bodies = checkArray(request.body).map((body) => checkBody(ProjectFields, body))
-    write(() => {
-      for (const body of bodies) save(definitions, body, body.id || randomUUID(), userOf(request))
-    })
     return reply.code(202).send()
   })
 }

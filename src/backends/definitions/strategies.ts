@@ -8,11 +8,10 @@ import { sendList } from '../requests/slices.ts'
 import { isUnchanged } from '../requests/unchanged.ts'
 import { foldName, parseDocument } from '../stores/document-store.ts'
 import { flatMapInTurns } from '../stores/in-turns.ts'
-import { checkAdministrator, checkSaver } from './authorization.ts'
+import { checkSaver } from './authorization.ts'
 import type { Definitions } from './collections.ts'
 import { inOrder } from './pipeline-order.ts'
 import {
-  checkBatch,
   checkBounds,
   checkNameIsFree,
   checkPipelineTypes,
@@ -57,14 +56,6 @@ export function strategyRoutes(app: FastifyInstance, definitions: Definitions): 
       return save(definitions, body, userOf(request))
     }),
   )
-
-  app.post('/strategies/batchUpdate', async (request) => {
-    checkAdministrator(request)
-    const bodies = checkBatch(definitions, request.body).map(checkPipelineTypes)
-    write(() => {
-      for (const body of bodies) save(definitions, body, userOf(request))
-    })
-  })
 }
 
 function save(definitions: Definitions, sent: PipelineBody, user: string): JsonObject {

@@ -4,7 +4,7 @@ import { countStateChange } from '../../upstreams/state-counts.ts'
 
 /** Writes that change the rights of users: to applications, their permissions, service accounts, also of pipelines, and roles. */
 const permissionWrites =
-  /^(?:\S+ \/(?:front50\/(?:v2\/applications|permissions|serviceAccounts|admin\/recover)|fiat\/roles)|DELETE \/front50\/(?:pipelines|strategies))(?:[/?]|$)/
+  /^(?:\S+ \/(?:front50\/(?:v2\/applications|permissions|serviceAccounts)|fiat\/roles)|DELETE \/front50\/(?:pipelines|strategies))(?:[/?]|$)/
 
 /**
  * The number changes before the writer gets the response. A failed write may count: that costs one lookup.

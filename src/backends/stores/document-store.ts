@@ -196,14 +196,6 @@ export class DocumentStore {
     return textsOf(this.#statements.removed, this.#collection.kind).map(parseDocument)
   }
 
-  /** Makes the newest version of a removed document live again. */
-  revive(key: string): void {
-    const row = this.#statements.history.get(this.#collection.kind, key, 1)
-    if (row === undefined) return
-    const text = String(row['document'])
-    this.#write(key, parseDocument(text), Number(row['modified_ms']), text)
-  }
-
   #write(key: string, document: JsonObject, modifiedMs: number, text: string): void {
     this.#writes++
     const { application, name } = this.#collection.place?.(document) ?? {}

@@ -166,24 +166,6 @@ test('the history of an application outlives its deletion', async (t) => {
   )
 })
 
-test('an administrator recovers a deletion unless the name is taken', async (t) => {
-  const store = await startStore(t)
-  const pipeline = { id: 'P', application: 'demo', name: 'build' }
-  await store.ok('POST', '/v2/applications', demo)
-  await store.ok('POST', '/pipelines', pipeline)
-  await store.ask('DELETE', '/v2/applications/demo')
-  await store.ok('POST', '/admin/recover', { objectType: 'APPLICATION', objectId: 'demo' })
-  assert.equal((await store.ok('GET', '/v2/applications/demo'))['name'], 'DEMO')
-  await store.ok('POST', '/admin/recover', { objectType: 'PIPELINE', objectId: 'P' })
-  assert.equal((await store.ok('GET', '/pipelines/p/get'))['name'], 'build')
-  await store.ok('DELETE', '/pipelines/demo/build')
-  await store.ok('POST', '/pipelines', { ...pipeline, id: 'Q' })
-  await store.fails(400, 'POST', '/admin/recover', { objectType: 'pipeline', objectId: 'P' })
-  await store.fails(404, 'GET', '/pipelines/P/get')
-  await store.fails(404, 'POST', '/admin/recover', { objectType: 'project', objectId: 'P' })
-  await store.fails(400, 'POST', '/admin/recover', { objectType: 'gadget', objectId: 'P' })
-})
-
 test('a traffic guard is enabled unless it says otherwise', async (t) => {
   const store = await startStore(t)
   const guards = [
@@ -197,16 +179,6 @@ test('a traffic guard is enabled unless it says otherwise', async (t) => {
   )
   const patched = await store.ok('PATCH', '/v2/applications/demo', { name: 'demo', x: 1 })
   assert.equal((patched['trafficGuards'] as Fields[]).length, 2)
-})
-
-test('a batch skips validation and keeps creation times', async (t) => {
-  let now = 1
-  const store = await startStore(t, { now: () => now })
-  await store.ok('POST', '/v2/applications', demo)
-  now = 50
-  await store.ok('POST', '/v2/applications/batch/applications', [{ name: 'DEMO' }, { name: 'new' }])
-  assert.equal((await store.ok('GET', '/v2/applications/demo'))['createTs'], '1')
-  assert.equal((await store.ok('GET', '/v2/applications/new'))['createTs'], '50')
 })
 
 test('the list generates missing permission records', async (t) => {
@@ -249,7 +221,6 @@ test('no application gets a name that stands for something else', async (t) => {
       store.ask('POST', '/v2/applications', body),
       store.ask('PATCH', path, body),
       store.ask('PUT', path, body),
-      store.ask('POST', '/v2/applications/batch/applications', [body]),
       store.ask('POST', `/permissions/applications/${encodeURIComponent(name)}`, { name, permissions: { READ: ['r'] } }),
     ])
     for (const { status, body: answer } of answers) {

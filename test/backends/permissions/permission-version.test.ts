@@ -7,7 +7,6 @@ import { createStateCounts, readStateCount } from '../../../src/upstreams/state-
 const requests = [
   ['POST', '/front50/v2/applications', 1],
   ['PUT', '/fiat/roles/ann', 1],
-  ['POST', '/front50/admin/recover', 1],
   // With a pipeline goes the service account that was made for it.
   ['DELETE', '/front50/pipelines/app/build', 1],
   ['DELETE', '/front50/strategies/app/roll', 1],
