@@ -1,5 +1,4 @@
 /** One health probe of a process: a connection, or a request whose status counts. */
-
 import http from 'node:http'
 import { connect } from 'node:net'
 import type { ProbeTarget } from './protocol.ts'

@@ -1,5 +1,4 @@
 /** The audit log: queues events and writes them in batches. */
-
 import { randomBytes } from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'
 import type { FastifyBaseLogger } from 'fastify'

@@ -1,5 +1,4 @@
 /** The audit log in a SQLite file, which can be searched. */
-
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite'
 import { setImmediate } from 'node:timers/promises'
 import { toUserKey } from '../names/user-name.ts'

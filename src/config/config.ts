@@ -1,5 +1,4 @@
 /** The whole configuration: found, read, checked at once, and distributed by capability. Documented in `loadConfig`. */
-
 import { isIPv4 } from 'node:net'
 import { homedir } from 'node:os'
 import type { z } from 'zod'

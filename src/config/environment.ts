@@ -1,5 +1,4 @@
 /** Environment variables as configuration: `SERVICES_ORCA_BASEURL` is `services.orca.baseUrl`, `FIAT_ADMIN_ROLES_0_` a list element. */
-
 import { editDistance } from '../names/edit-distance.ts'
 import { type Findings, isWithoutEffect, splitKey, toCanonical } from './canonical.ts'
 import { findChild, isLeaf, type KnownKey, nearestKey, uniformName } from './known-keys.ts'

@@ -1,5 +1,4 @@
 /** Settings of a directory (LDAP, Active Directory): servers, searches, users and groups. */
-
 import { X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'

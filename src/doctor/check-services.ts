@@ -1,5 +1,4 @@
 /** The services behind the gateway: address, health, and how long the answer takes. */
-
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import type { Config } from '../config/config.ts'

@@ -1,5 +1,4 @@
 /** Explains whether a user may use an operation, with the permission service's answer. */
-
 import pino from 'pino'
 import type { Config } from '../config/config.ts'
 import { loadResourcePermissions, type ResourcePermissions } from '../operations/access/access-resources.ts'

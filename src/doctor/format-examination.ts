@@ -1,5 +1,4 @@
 /** Findings of the doctor as text: addresses to register, problems, warnings. */
-
 import type { Finding, Verdict } from '../findings/finding.ts'
 import type { RegisteredAddress } from '../login/method-type.ts'
 import type { Examination } from './doctor.ts'

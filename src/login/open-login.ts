@@ -1,5 +1,4 @@
 /** Opens the configured login methods, and connects request steps, login page and logout. */
-
 import type { IncomingHttpHeaders } from 'node:http'
 import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Changes } from '../concurrency/changes.ts'

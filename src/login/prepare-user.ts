@@ -1,5 +1,4 @@
 /** Last step of every login: reports the user to fiat, loads the allowed accounts. */
-
 import { within } from '../concurrency/within.ts'
 import { GatewayError } from '../errors.ts'
 import type { User } from '../http/request-state.ts'

@@ -1,5 +1,4 @@
 /** Login steps of every request: finds the user, enforces the login. */
-
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { GatewayError } from '../errors.ts'
 import { callerOf, isBrowser } from '../http/caller.ts'

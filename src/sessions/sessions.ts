@@ -1,5 +1,4 @@
 /** Sessions: found by cookie, started and ended, with a short cache. */
-
 import { hash, randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'

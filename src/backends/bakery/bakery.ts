@@ -1,5 +1,4 @@
 /** The embedded bakery: image bakes of the providers that bake, as the bakery contract has them. It has no manifest renderer. */
-
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { fieldOf, type JsonObject, textOf } from '../../json/values.ts'
 import { describeRefusal, standalone } from '../../settings/standalone.ts'

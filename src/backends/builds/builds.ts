@@ -1,5 +1,4 @@
 /** Embedded build integration: the contract of the service over the build servers that are connected. */
-
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { fieldOf } from '../../json/values.ts'
 import { describeChoice } from '../../names/edit-distance.ts'

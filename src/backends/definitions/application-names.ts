@@ -1,5 +1,4 @@
 /** Judgement of the application that a definition names. */
-
 import { findCharacterObjection } from '../../names/user-name.ts'
 import { findApplicationNameObjection, quoteName } from '../../permissions/application-name.ts'
 import { foldName } from '../stores/document-store.ts'

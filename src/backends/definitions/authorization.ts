@@ -2,7 +2,6 @@
  * Authorization of changes to definitions. The gateway has judged its own requests already; this is for later runs: a stage of
  * a pipeline acts with the rights that its user has at that moment, and not at the moment of saving.
  */
-
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { fieldAt, type JsonObject, objectOf, objectsOf, textOf, textsOf } from '../../json/values.ts'
 import { pipelineOf } from '../../pipeline-templates/inheritance.ts'

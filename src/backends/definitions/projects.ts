@@ -1,5 +1,4 @@
 /** Projects: named groups of applications, clusters and pipelines that a dashboard shows together. */
-
 import { randomUUID } from 'node:crypto'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { z } from 'zod'

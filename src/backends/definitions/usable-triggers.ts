@@ -1,5 +1,4 @@
 /** Validation of triggers that could never fire: unknown types, cron expressions and statuses. */
-
 import { isTrue, type JsonObject, objectsOf, textsOf } from '../../json/values.ts'
 import { describeChoice } from '../../names/edit-distance.ts'
 import { validateCron } from '../events/cron/validation.ts'

@@ -1,5 +1,4 @@
 /** One HTTP server for all embedded back ends, with their migrations and life cycles. */
-
 import http from 'node:http'
 import type { DatabaseSync } from 'node:sqlite'
 import Fastify, { type FastifyBaseLogger, type FastifyError, type FastifyInstance, LogController } from 'fastify'

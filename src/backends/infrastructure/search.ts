@@ -1,5 +1,4 @@
 /** Search: applications and projects of the definition store, and everything that providers report. */
-
 import type { FastifyRequest } from 'fastify'
 import { encodeValue } from '../../http/encode-path.ts'
 import { formatJson } from '../../json/json.ts'

@@ -2,7 +2,6 @@
  * Driver of executions: runs due tasks, records their results, sleeps until the next is due. Between two steps the
  * store has everything that memory has, so a restart continues where the last step ended.
  */
-
 import { isDeepStrictEqual } from 'node:util'
 import { within } from '../../concurrency/within.ts'
 import { summarizeExecution } from '../../live/summary.ts'

@@ -3,7 +3,6 @@
  *
  * @see docs/contracts/orchestration.md#life-cycle-events
  */
-
 import type { FastifyBaseLogger } from 'fastify'
 import { pathTo } from '../../http/encode-path.ts'
 import { isObject, type JsonObject, listOf, objectsOf } from '../../json/values.ts'

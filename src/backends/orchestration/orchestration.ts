@@ -1,5 +1,4 @@
 /** The embedded orchestration engine, which replaces `orca`. */
-
 import http from 'node:http'
 import type { FastifyError, FastifyInstance } from 'fastify'
 import { createUlids } from '../../storage/ulid.ts'

@@ -1,5 +1,4 @@
 /** Comparison of a trigger with the pattern of a search. @see docs/contracts/orchestration.md#search */
-
 import { isRawNumber, parseJson } from '../../json/json.ts'
 import { isObject, type JsonObject } from '../../json/values.ts'
 import { BackendError } from '../backend.ts'

@@ -1,5 +1,4 @@
 /** Embedded permission service: it stores the roles of users and reports their permissions. */
-
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { createCache, loadOnce } from '../../caches/expiring-cache.ts'
 import { fieldOf, textOf } from '../../json/values.ts'

@@ -3,7 +3,6 @@
  *
  * An unavailable provider locks no user out: users keep their last roles, and the log reports it.
  */
-
 import { within } from '../../concurrency/within.ts'
 import { elapsedMs } from '../../settings/time-span.ts'
 import type { BackendContext } from '../backend.ts'

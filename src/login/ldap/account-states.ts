@@ -1,5 +1,4 @@
 /** States of accounts in a directory, asked for users who do not log in: the owners of API tokens. */
-
 import { createCache, type ExpiringCache } from '../../caches/expiring-cache.ts'
 import type { Entry } from '../../directory/connection.ts'
 import { attributeValuesOf } from '../../directory/groups.ts'

@@ -1,5 +1,4 @@
 /** Makes a user of what the provider says. */
-
 import type { User } from '../../http/request-state.ts'
 import { isDistinguishedName } from '../../names/distinguished-name.ts'
 import { findNameObjection } from '../../names/user-name.ts'

@@ -1,5 +1,4 @@
 /** User of an accepted assertion: name from attributes, roles from values or DNs. */
-
 import type { User } from '../../http/request-state.ts'
 import { commonNameOf, isDistinguishedName, maskEscapes, parseName } from '../../names/distinguished-name.ts'
 import { findNameObjection } from '../../names/user-name.ts'

@@ -1,5 +1,4 @@
 /** Reads private keys and certificates from PEM files and PKCS#12 key stores. */
-
 import * as crypto from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'

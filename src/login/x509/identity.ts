@@ -1,5 +1,4 @@
 /** User name and roles of a certificate. */
-
 import type { Certificate } from '../../http/tls/certificate.ts'
 import { DerError, readDer, readText } from '../../http/tls/der.ts'
 import { commonNameOf, formatJavaName } from '../../names/distinguished-name.ts'

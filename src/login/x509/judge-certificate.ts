@@ -2,7 +2,6 @@
  * Validates a client certificate that came in a header, by the rules of OpenSSL for connections. These are, at the security level
  * 2 of Node.js: chain, validity, purpose, critical extensions, strength, revocation lists.
  */
-
 import type { Certificate } from '../../http/tls/certificate.ts'
 import { DerError, derTag, readChildren, readDer, readInteger, readOid } from '../../http/tls/der.ts'
 import { findListObjection, findRevocation, type Revocations } from '../../http/tls/revocation.ts'

@@ -1,5 +1,4 @@
 /** Login by client certificate, from the TLS handshake or a trusted proxy, on each request. */
-
 import type { IncomingMessage } from 'node:http'
 import type { FastifyBaseLogger, FastifyRequest } from 'fastify'
 import { GatewayError } from '../../errors.ts'

@@ -1,5 +1,4 @@
 /** Deployed server groups and manifests for expressions. @see docs/contracts/orchestration.md#functions */
-
 import { fieldAt, isObject, type JsonObject, listOf, objectOf } from '../../../json/values.ts'
 import type { Meter } from '../../regex/meter.ts'
 import type { Execution, Stage } from '../model.ts'

@@ -2,7 +2,6 @@
  * Evaluator of the expression language. It sees JSON values by their own members, the functions and methods of its tables, and
  * nothing of the host; a meter counts all its work.
  */
-
 import { matchesWhole } from '../../regex/bounded-regex.ts'
 import { Meter } from '../../regex/meter.ts'
 import { type ArithmeticOperator, calculate, checkLength, negate } from './arithmetic.ts'

@@ -3,7 +3,6 @@
  *
  * @see docs/contracts/orchestration.md#limits-of-expressions
  */
-
 import { matchesWhole, replaceMatches, splitAt } from '../../regex/bounded-regex.ts'
 import type { Meter } from '../../regex/meter.ts'
 import { checkedText, checkLength, longestText, repeat } from './arithmetic.ts'

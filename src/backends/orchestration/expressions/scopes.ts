@@ -1,5 +1,4 @@
 /** Names that an expression can refer to, by its place. @see docs/contracts/orchestration.md#names-in-scope */
-
 import { isObject, type JsonObject, objectOf } from '../../../json/values.ts'
 import type { Meter } from '../../regex/meter.ts'
 import { graphOf } from '../machine/graph.ts'

@@ -3,7 +3,6 @@
  *
  * @see docs/contracts/orchestration.md#conditional-stages
  */
-
 import { formatJson } from '../../../json/json.ts'
 import { fieldOf, isObject, type JsonObject } from '../../../json/values.ts'
 import type { StageRun } from '../machine/turn.ts'

@@ -3,7 +3,6 @@
  *
  * @see docs/contracts/orchestration.md#evaluation, #failed-expressions
  */
-
 import { type JsonObject, objectOf } from '../../../json/values.ts'
 import type { Meter } from '../../regex/meter.ts'
 import type { StageRun } from '../machine/turn.ts'

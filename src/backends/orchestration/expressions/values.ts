@@ -2,7 +2,6 @@
  * Values of the expression language and the conversions between them. Values are those of JSON, and numbers know
  * whether they are whole: JSON's 3 is an integer, the literal 3.0 is a `Real`.
  */
-
 import { isRawNumber } from '../../../json/json.ts'
 import { isObject } from '../../../json/values.ts'
 import type { Meter } from '../../regex/meter.ts'

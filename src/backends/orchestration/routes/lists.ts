@@ -2,7 +2,6 @@
  * Lists of pipeline executions: of an application, of pipelines, of a project, by search.
  * @see docs/contracts/orchestration.md#lists-of-executions
  */
-
 import { setImmediate } from 'node:timers/promises'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { BoundedMap } from '../../../caches/bounded-map.ts'

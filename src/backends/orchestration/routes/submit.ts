@@ -1,5 +1,4 @@
 /** Starting work: pipelines and ad-hoc tasks (docs/contracts/orchestration.md#submission). */
-
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { pathTo } from '../../../http/encode-path.ts'
 import { fieldOf, isObject, isTrue, type JsonObject, objectOf } from '../../../json/values.ts'

@@ -1,5 +1,4 @@
 /** Jobs that create, update and remove applications (docs/contracts/orchestration.md#jobs). */
-
 import { formatQuery, pathTo } from '../../../http/encode-path.ts'
 import { isObject, type JsonObject, listOf, objectOf, objectsOf, textOf } from '../../../json/values.ts'
 import { describePermissionsProblem } from '../../rights/application-permissions.ts'

@@ -1,5 +1,4 @@
 /** `checkPreconditions`: one parallel synthetic stage per precondition; a false one fails the stage. */
-
 import { isObject, type JsonObject, objectOf } from '../../../json/values.ts'
 import { describeChoice } from '../../../names/edit-distance.ts'
 import { StageError } from '../machine/failure.ts'

@@ -1,5 +1,4 @@
 /** Fields of the stages of a definition, checked against the descriptions of their types. */
-
 import { type JsonObject, textOf } from '../../../json/values.ts'
 import { shorten } from '../../../names/edit-distance.ts'
 import { type FieldProblem, findFieldProblems, type Occasion } from '../../../stage-types/check-stage.ts'

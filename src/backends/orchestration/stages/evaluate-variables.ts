@@ -1,5 +1,4 @@
 /** `evaluateVariables`: turns expressions into outputs that later stages read by name. */
-
 import { isObject, type JsonObject } from '../../../json/values.ts'
 import { withSummary } from '../expressions/stage-evaluation.ts'
 import { evaluateVariables, type Variable } from '../expressions/variables.ts'

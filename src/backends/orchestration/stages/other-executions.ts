@@ -1,5 +1,4 @@
 /** Stages that wait for executions that another client has started. */
-
 import type { JsonObject } from '../../../json/values.ts'
 import { errorTexts, StageError } from '../machine/failure.ts'
 import type { Execution } from '../model.ts'

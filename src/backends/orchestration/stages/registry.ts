@@ -1,5 +1,4 @@
 /** All stage types that the engine knows. */
-
 import { stageDescriptions } from '../../../stage-types/all.ts'
 import type { OutsideSettings } from '../../outside/settings.ts'
 import { deleteApplicationStage, upsertApplicationStages } from './applications.ts'

@@ -1,5 +1,4 @@
 /** Jobs that store, replace, remove and reorder pipelines (docs/contracts/orchestration.md#jobs). */
-
 import { createHash } from 'node:crypto'
 import { pathTo } from '../../../http/encode-path.ts'
 import { definedOf, fieldOf, isTrue, type JsonObject, objectOf, textOf } from '../../../json/values.ts'

@@ -1,5 +1,4 @@
 /** Stage types that the engine cannot run, and their error messages. */
-
 import { type JsonObject, textOf } from '../../../json/values.ts'
 import { nearestFirst, shorten } from '../../../names/edit-distance.ts'
 import { withProvider } from '../submission/references.ts'

@@ -1,5 +1,4 @@
 /** `webhook`: calls an address, and follows the work that it starts (docs/contracts/orchestration.md#webhook-stages). */
-
 import http from 'node:http'
 import { formatJson, parseJson } from '../../../json/json.ts'
 import { fieldOf, isTrue, type JsonObject, listOf, numberOf, objectOf, textOf } from '../../../json/values.ts'

@@ -3,7 +3,6 @@
  *
  * @see docs/contracts/orchestration.md#expected-artifacts
  */
-
 import { isObject, isTrue, type JsonObject } from '../../../json/values.ts'
 import { matchesArtifact } from '../../pipelines/artifact-match.ts'
 import { createRegexMeter } from '../../regex/bounded-regex.ts'
