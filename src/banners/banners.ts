@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import type { Logger } from 'pino'
 import { z } from 'zod'
 import { GatewayError } from '../errors.ts'
+import { withoutNulls } from '../json/values.ts'
 import { isRunning } from '../settings/time-span.ts'
 import type { BannerStore } from './banner-store.ts'
 
@@ -198,10 +199,6 @@ function parse(text: string | undefined): Banner[] {
   } catch {
     return []
   }
-}
-
-function withoutNulls<T extends object>(fields: T): T {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value != null)) as T
 }
 
 function missing(id: string): never {

@@ -30,19 +30,14 @@ export interface Timeouts {
 export const usualTimeouts: Timeouts = { answerMs: 3000, checkMs: 9000 }
 
 /** Findings about one subject, in few words. */
-export interface Reporter {
-  ok(tried: string, found: string): Finding
-  warning(tried: string, found: string, advice: string): Finding
-  problem(tried: string, found: string, advice: string): Finding
-}
-
-export function findingsOn(subject: string): Reporter {
+export function findingsOn(subject: string) {
   return {
-    ok: (tried, found) => ({ subject, verdict: 'ok', tried, found }),
-    warning: (tried, found, advice) => ({ subject, verdict: 'warning', tried, found, advice }),
-    problem: (tried, found, advice) => ({ subject, verdict: 'problem', tried, found, advice }),
+    ok: (tried: string, found: string): Finding => ({ subject, verdict: 'ok', tried, found }),
+    warning: (tried: string, found: string, advice: string): Finding => ({ subject, verdict: 'warning', tried, found, advice }),
+    problem: (tried: string, found: string, advice: string): Finding => ({ subject, verdict: 'problem', tried, found, advice }),
   }
 }
+export type Reporter = ReturnType<typeof findingsOn>
 
 export function createCheck(subject: string, judge: (report: Reporter) => Promise<Findings> | Findings): Check {
   return { subject, run: () => judge(findingsOn(subject)) }

@@ -39,6 +39,11 @@ export function definedOf<T extends object>(value: T): { [K in keyof T]?: Exclud
   }
 }
 
+/** The fields that are neither null nor undefined. */
+export function withoutNulls<T extends object>(value: T): T {
+  return Object.fromEntries(Object.entries(value).filter(([, field]) => field !== null && field !== undefined)) as T
+}
+
 /** A field of the object itself, never of its prototype: names may come from strangers. */
 export function fieldOf(value: unknown, name: string): unknown {
   return isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined

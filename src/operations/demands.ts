@@ -1,7 +1,8 @@
 /** Demands of operations on their callers, as data for checks, documents and tests. */
 import { pluginApplication } from '../permissions/application-name.ts'
-import type { Authorization, Enforcement } from '../permissions/permissions.ts'
+import type { Authorization } from '../permissions/permissions.ts'
 import type { ServiceName } from '../upstreams/services.ts'
+import type { Platform } from './platform.ts'
 
 /**
  * Where the application stands that a demand is about. `path`, `query` and `body` name it; an `execution`, a `task`, a
@@ -167,12 +168,6 @@ export const readsAccount: Demands = [{ kind: 'account', authorization: 'READ', 
 /** Images and charts. */
 export const readsSharedOfAccount: Demands = [{ kind: 'account', authorization: 'READ', of: 'path', shared: true }]
 export const readsApplicationOnAccount: Demands = [...readsApplication, ...readsAccount]
-export const filteredByApplication: Demands = [{ kind: 'filter', by: ['application'] }]
-export const filteredByApplications: Demands = [{ kind: 'filter', by: ['applications'] }]
-export const filteredByScopes: Demands = [{ kind: 'filter', by: ['scopes'] }]
-export const filteredByAccount: Demands = [{ kind: 'filter', by: ['account'] }]
-export const filteredByAccounts: Demands = [{ kind: 'filter', by: ['accounts'] }]
-export const filteredByEntity: Demands = [{ kind: 'filter', by: ['entity'] }]
 export const readsApplicationByAccount: Demands = [
   ...readsApplication,
   { kind: 'filter', by: ['account'], unlessEmbedded: 'clouddriver' },
@@ -181,10 +176,13 @@ export const readsApplicationByKeyAccount: Demands = [
   ...readsApplication,
   { kind: 'filter', by: ['key-account'], unlessEmbedded: 'clouddriver' },
 ]
-export const filteredByBuildService: Demands = [{ kind: 'filter', by: ['build-service'] }]
 
 export function application(authorization: Authorization, of: ApplicationSource, parameter?: string): Demands {
   return [{ kind: 'application', authorization, of, ...(parameter !== undefined && { parameter }) }]
+}
+
+export function filteredBy(...by: readonly FilterField[]): Demands {
+  return [{ kind: 'filter', by }]
 }
 
 export function readsBuildService(parameter: string): Demands {
@@ -206,11 +204,11 @@ export function checksAtGateway(
   demands: Demands,
   /** The only service that the operation calls, if so declared. */
   service: ServiceName | undefined,
-  where: { enforcement: Enforcement; isEmbedded: (service: ServiceName) => boolean },
+  { permissions, upstreams }: Pick<Platform, 'permissions' | 'upstreams'>,
 ): boolean {
   if (demands[0].kind === 'nothing') return false
-  if (where.enforcement !== 'services') return true
-  return (service === undefined ? owningServices : [service]).some(where.isEmbedded)
+  if (permissions.enforcement !== 'services') return true
+  return (service === undefined ? owningServices : [service]).some((one) => upstreams.isEmbedded(one))
 }
 
 /** One line for the documents: "EXECUTE on the application of the execution". */

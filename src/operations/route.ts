@@ -23,13 +23,13 @@ export interface ForwardedCall {
 const routes = new WeakMap<Operation, Route>()
 
 export function routeOf(operation: Operation): Route {
-  const known = routes.get(operation)
-  if (known !== undefined) return known
+  return routes.getOrInsertComputed(operation, toRoute)
+}
+
+function toRoute(operation: Operation): Route {
   const path = new PathTemplate(operation.path)
   const { forward } = operation
-  const route: Route = { path, ...(forward !== undefined && { forward: toCall(operation, path, forward) }) }
-  routes.set(operation, route)
-  return route
+  return { path, ...(forward !== undefined && { forward: toCall(operation, path, forward) }) }
 }
 
 function toCall({ path: text, method, query = {} }: Operation, own: PathTemplate, forward: ServiceName | Forward): ForwardedCall {

@@ -74,10 +74,15 @@ async function read(call: Call, service: ServiceName, question: Parameters<Call>
 
 function permissionsIn(entry: JsonObject): ResourcePermissions['permissions'] {
   const { permissions, memberOf, requiredGroupMembership } = entry
+  const roles = rolesIn(permissions, requiredGroupMembership)
+  return Object.keys(roles).length === 0 && Array.isArray(memberOf) ? { USE: textsOf(memberOf) } : roles
+}
+
+/** Roles by authorization; the older list of groups stands for READ and WRITE. */
+export function rolesIn(permissions: unknown, requiredGroupMembership: unknown): Record<string, string[]> {
   if (isObject(permissions) && Object.keys(permissions).length > 0) {
     return Object.fromEntries(Object.entries(permissions).map(([authorization, roles]) => [authorization, textsOf(roles)]))
   }
   const groups = textsOf(requiredGroupMembership)
-  if (groups.length > 0) return { READ: groups, WRITE: groups }
-  return Array.isArray(memberOf) ? { USE: textsOf(memberOf) } : {}
+  return groups.length === 0 ? {} : { READ: groups, WRITE: groups }
 }

@@ -8,7 +8,6 @@ import { digestOf, rightsOf } from '../../permissions/permission-view.ts'
 import type { Authorization, PermissionView } from '../../permissions/permissions.ts'
 import { isGranted } from '../../permissions/rights.ts'
 import { storedTemplate } from '../../pipeline-templates/inheritance.ts'
-import type { ServiceName } from '../../upstreams/services.ts'
 import { type ApplicationSource, checksAtGateway, type Demand, type FilterField, isAlwaysDemanded } from '../demands.ts'
 import type { Operation, OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
@@ -181,20 +180,17 @@ export class Guard {
   #planFor(operation: Operation): Plan {
     const known = this.#plans.get(operation)
     if (known !== undefined) return known
-    const { permissions, upstreams } = this.#platform
+    const { upstreams } = this.#platform
     const { demands } = operation
-    const isEmbedded = (service: ServiceName) => upstreams.isEmbedded(service)
     const ahead = demands.filter((demand) => !isAboutBody(demand) && demand.kind !== 'filter' && demand.kind !== 'nothing')
     const plan: Plan = {
-      atGateway: checksAtGateway(demands, routeOf(operation).forward?.service, {
-        enforcement: permissions.enforcement,
-        isEmbedded,
-      }),
+      atGateway: checksAtGateway(demands, routeOf(operation).forward?.service, this.#platform),
       ahead,
       always: ahead.filter(isAlwaysDemanded),
       aboutBody: demands.filter(isAboutBody),
       fields: demands.flatMap((demand) => {
-        if (demand.kind !== 'filter' || (demand.unlessEmbedded !== undefined && isEmbedded(demand.unlessEmbedded))) return []
+        if (demand.kind !== 'filter' || (demand.unlessEmbedded !== undefined && upstreams.isEmbedded(demand.unlessEmbedded)))
+          return []
         return demand.by
       }),
       isAddressed: ahead.every(isAddressed),

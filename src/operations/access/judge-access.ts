@@ -1,7 +1,6 @@
 /** Decision on an operation's demands by the permissions of a user, without a call. */
 import { decide, describeNeed, type Need } from '../../permissions/decide.ts'
 import type { Authorization, Enforcement, PermissionView } from '../../permissions/permissions.ts'
-import type { ServiceName } from '../../upstreams/services.ts'
 import { type ApplicationSource, checksAtGateway, type Demand, isAlwaysDemanded } from '../demands.ts'
 import type { Operation } from '../operation.ts'
 import type { Platform } from '../platform.ts'
@@ -154,17 +153,18 @@ function placeOf(of: ApplicationSource): string {
 /** Who refuses what is denied; undefined where nothing is demanded. */
 export function enforcementOf(
   operation: Operation,
-  { permissions: { enforcement }, upstreams }: Pick<Platform, 'permissions' | 'upstreams'>,
+  platform: Pick<Platform, 'permissions' | 'upstreams'>,
 ): { by: Enforcement; note: string } | undefined {
   if (operation.demands[0].kind === 'nothing') return undefined
   const service = routeOf(operation).forward?.service
   const behind = service ?? 'the service behind it'
   const isOwn = operation.demands.some(isAlwaysDemanded)
-  const where = { enforcement, isEmbedded: (one: ServiceName) => upstreams.isEmbedded(one) }
-  if (!isOwn && !checksAtGateway(operation.demands, service, where)) {
+  if (!isOwn && !checksAtGateway(operation.demands, service, platform)) {
     const note = `the gateway passes the request on, and ${behind} has the last word: it asks the same permission service, by its own rules`
     return { by: 'services', note }
   }
-  if (enforcement === 'both' && !isOwn) return { by: 'both', note: `the gateway refuses it, and so may ${behind}` }
+  if (platform.permissions.enforcement === 'both' && !isOwn) {
+    return { by: 'both', note: `the gateway refuses it, and so may ${behind}` }
+  }
   return { by: 'gateway', note: 'the gateway refuses it before anything is passed on' }
 }

@@ -2,7 +2,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { GatewayError } from '../../errors.ts'
 import { pathTo } from '../../http/encode-path.ts'
-import { readJson, type UpstreamAnswer } from '../../upstreams/read-answer.ts'
+import { checkDone, readJson, type UpstreamAnswer } from '../../upstreams/read-answer.ts'
 import type { OperationRequest } from '../operation.ts'
 
 /** Pauses between the five tries for an execution; together they stay below two seconds. */
@@ -17,8 +17,7 @@ const maxTimeoutMs = 2000
  * @see docs/reference/operations.md, cancelPipelineUsingPUT1 and cancelTaskUsingPUT
  */
 export async function learnApplication(request: OperationRequest, kind: 'pipelines' | 'tasks', id: string): Promise<void> {
-  const path = kind === 'pipelines' ? pathTo`/pipelines/${id}` : pathTo`/tasks/${id}`
-  const answer = await askRepeatedly(request, path, kind === 'pipelines' ? retryPausesMs : [])
+  const answer = await askRepeatedly(request, pathOf(kind, id), kind === 'pipelines' ? retryPausesMs : [])
   if (answer === undefined) return
   try {
     const found = readJson(answer, 'orca') as { application?: unknown } | null | undefined
@@ -26,6 +25,25 @@ export async function learnApplication(request: OperationRequest, kind: 'pipelin
   } catch {
     // The call that follows tells the client what is wrong with the orchestrator.
   }
+}
+
+/** Changes a run. The orchestrator decides by the application in the header, so that is looked up first. */
+export async function changeRun(
+  request: OperationRequest,
+  kind: 'pipelines' | 'tasks',
+  method: 'PUT' | 'DELETE',
+  action = '',
+): Promise<void> {
+  const { path, query } = request
+  const id = path['id'] as string
+  await learnApplication(request, kind, id)
+  // One is expected, and not read.
+  const body = method === 'PUT' ? '' : undefined
+  checkDone(await request.call('orca', { method, path: pathOf(kind, id) + action, query, body }), 'orca')
+}
+
+function pathOf(kind: 'pipelines' | 'tasks', id: string): string {
+  return kind === 'pipelines' ? pathTo`/pipelines/${id}` : pathTo`/tasks/${id}`
 }
 
 async function askRepeatedly(

@@ -78,11 +78,8 @@ export class Owners {
 
   /** @throws {GatewayError} UPSTREAM_FAILED, UPSTREAM_UNREADABLE */
   #list(request: OperationRequest, path: string): Promise<JsonObject[]> {
-    const ofRequest = this.#lists.get(request.state) ?? new Map<string, Promise<JsonObject[]>>()
-    this.#lists.set(request.state, ofRequest)
-    const list = ofRequest.get(path) ?? loadList(request, path)
-    ofRequest.set(path, list)
-    return list
+    const ofRequest = this.#lists.getOrInsertComputed(request.state, () => new Map())
+    return ofRequest.getOrInsertComputed(path, () => loadList(request, path))
   }
 
   async #runOwners(request: OperationRequest, what: OwnedKind, id: string): Promise<string[]> {

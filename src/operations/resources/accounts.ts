@@ -3,14 +3,15 @@
 import { z } from 'zod'
 import { GatewayError } from '../../errors.ts'
 import { pathTo } from '../../http/encode-path.ts'
-import { isObject, type JsonObject } from '../../json/values.ts'
+import { type JsonObject, withoutNulls } from '../../json/values.ts'
 import { foldName } from '../../names/fold-name.ts'
 import { allowedAccounts } from '../../permissions/allowed-accounts.ts'
 import type { UpstreamCall } from '../../upstreams/upstream-call.ts'
+import { rolesIn } from '../access/access-resources.ts'
 import { createAccountFilter } from '../access/application-access.ts'
 import type { AccountRecord } from '../account-cache.ts'
 import { get, operationsWith, remove } from '../declare.ts'
-import { demandsNothing, filteredByAccount, managesAccounts } from '../demands.ts'
+import { demandsNothing, filteredBy, managesAccounts } from '../demands.ts'
 import { AccountDefinition, AccountModel } from '../models/infrastructure.ts'
 import type { Operation, OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
@@ -40,7 +41,7 @@ export const accountOperations: Operation[] = [
   }),
   // Account definitions in the store of the infrastructure service, which may change while it runs.
   get('getAccountsByTypeUsingGET', '/credentials/type/{accountType}', {
-    demands: filteredByAccount,
+    demands: filteredBy('account'),
     summary: 'List account definitions',
     description: 'Stored account definitions of one cloud provider, ordered by name.',
     query: {
@@ -103,23 +104,15 @@ async function createWriteCheck(
   return (account) => writable.has(foldName(account.name))
 }
 
-/** Role names by authorization, lower case; the older list of groups stands for READ and WRITE. */
-function permissionsOf(account: AccountRecord): Record<string, string[]> {
-  const given = account['permissions']
-  const permissions = isObject(given)
-    ? Object.fromEntries(Object.entries(given).map(([authorization, roles]) => [authorization, toRoles(roles)]))
-    : {}
-  if (Object.keys(permissions).length > 0) return permissions
-  const groups = toRoles(account['requiredGroupMembership'])
-  return groups.length === 0 ? {} : { READ: groups, WRITE: groups }
-}
-
-function toRoles(roles: unknown): string[] {
-  return Array.isArray(roles) ? roles.filter((role) => typeof role === 'string').map((role) => role.toLowerCase()) : []
+/** Role names by authorization, lower case. */
+function permissionsOf({ permissions, requiredGroupMembership }: AccountRecord): Record<string, string[]> {
+  const roles = Object.entries(rolesIn(permissions, requiredGroupMembership))
+  return Object.fromEntries(roles.map(([authorization, names]) => [authorization, names.map((name) => name.toLowerCase())]))
 }
 
 const shortFields = ['name', 'accountId', 'type', 'requiredGroupMembership'] as const
 
+/** Clients read accounts into types that know no null. */
 function toShortView(account: AccountRecord, authorized: boolean): JsonObject {
   const fields = shortFields.map((field) => [field, account[field]])
   return withoutNulls({ ...Object.fromEntries(fields), permissions: permissionsOf(account), authorized })
@@ -127,11 +120,6 @@ function toShortView(account: AccountRecord, authorized: boolean): JsonObject {
 
 function toFullView(account: AccountRecord, authorized: boolean): JsonObject {
   return withoutNulls({ ...account, permissions: permissionsOf(account), authorized })
-}
-
-/** Clients read accounts into types that know no null. */
-function withoutNulls(fields: JsonObject): JsonObject {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null && value !== undefined))
 }
 
 /** The list of accounts is read again at once, so that the author of the change sees it. */

@@ -11,7 +11,7 @@ import { createAccountFilter, createReadFilter, isDecided } from '../access/appl
 import { KeptLists } from '../access/kept-lists.ts'
 import { accountsOfApplication, type CachedAttributes, mergeRunning, toAttributes } from '../application-cache.ts'
 import { get, polledByUsers } from '../declare.ts'
-import { filteredByApplication, readsApplication } from '../demands.ts'
+import { filteredBy, readsApplication } from '../demands.ts'
 import { Application, ApplicationAttributes } from '../models/applications.ts'
 import { DirectAnswer, type Operation, type OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
@@ -23,7 +23,7 @@ export const applicationOperations: Operation[] = [
   get('getAllApplicationsUsingGET', '/applications', {
     core: true,
     ...polledByUsers,
-    demands: filteredByApplication,
+    demands: filteredBy('application'),
     summary: 'List applications',
     description:
       'Applications that the caller may read, with flat attributes. Served from a list that is refreshed every few seconds.',

@@ -2,7 +2,7 @@
 
 import { z } from 'zod'
 import { operationsWith } from '../declare.ts'
-import { filteredByBuildService, readsBuildService } from '../demands.ts'
+import { filteredBy, readsBuildService } from '../demands.ts'
 import { Build, BuildJob } from '../models/builds.ts'
 import type { Operation, OperationRequest } from '../operation.ts'
 import { TextList, textModel } from '../schemas.ts'
@@ -17,7 +17,7 @@ const missing = (what: string) => ({
 })
 
 const servers = operationsWith({
-  demands: filteredByBuildService,
+  demands: filteredBy('build-service'),
   forward: { service: 'igor', path: '/masters' },
   whenDisabled: [],
   answer: TextList,

@@ -9,7 +9,7 @@ import {
   createsCanaryConfig,
   decidedByService,
   deletesCanaryConfig,
-  filteredByApplications,
+  filteredBy,
   readsApplication,
   readsCanaryConfig,
   updatesCanaryConfig,
@@ -58,7 +58,7 @@ const configuration = operationsWith({ query: { configurationAccountName } })
 
 const configurations: Operation[] = ofOptionalService('kayenta', '/v2', [
   get('getCanaryConfigsUsingGET', configPath, {
-    demands: [...application('READ', 'query'), ...filteredByApplications],
+    demands: [...application('READ', 'query'), ...filteredBy('applications')],
     summary: 'List canary configurations',
     description: 'Canary configurations, of all applications unless one is named.',
     query: { application: textModel.optional(), configurationAccountName },

@@ -5,7 +5,7 @@ import { GatewayError } from '../../errors.ts'
 import { encodeSegments } from '../../http/encode-path.ts'
 import { checkMayWrite } from '../access/application-access.ts'
 import { get, post, remove } from '../declare.ts'
-import { application, demandsNothing, filteredByEntity } from '../demands.ts'
+import { application, demandsNothing, filteredBy } from '../demands.ts'
 import { EntityTag, EntityTags } from '../models/infrastructure.ts'
 import { type Operation, type OperationRequest, StreamedAnswer } from '../operation.ts'
 import type { Platform } from '../platform.ts'
@@ -14,14 +14,14 @@ import { checkPlain, submitTask } from './task-polling.ts'
 
 export const entityTagOperations: Operation[] = [
   get('listEntityTagsUsingGET', '/tags', {
-    demands: filteredByEntity,
+    demands: filteredBy('entity'),
     summary: 'List entity tags',
     description: 'Tags of all entities; every query parameter is a filter (application, entityType, entityId, tag:{name}, …).',
     forward: { service: 'clouddriver', otherQuery: true },
     answer: z.array(EntityTags),
   }),
   get('getEntityTagsUsingGET', '/tags/**', {
-    demands: filteredByEntity,
+    demands: filteredBy('entity'),
     summary: 'Get tags of an entity',
     description: 'Tags of one entity. The id is the rest of the path: provider:type:id:account:region.',
     handle: async ({ path }) => new StreamedAnswer('clouddriver', { path: tagsPath(path['rest'] as string) }),

@@ -6,16 +6,9 @@ import { parseJson } from '../../json/json.ts'
 import { fieldAt, isObject } from '../../json/values.ts'
 import { checkDone, readJson } from '../../upstreams/read-answer.ts'
 import { findByName, listDefinitions } from '../access/find-definition.ts'
-import { learnApplication } from '../access/learn-application.ts'
+import { changeRun, learnApplication } from '../access/learn-application.ts'
 import { get, operationsWith, polledByUsers } from '../declare.ts'
-import {
-  application,
-  executesExecution,
-  filteredByApplication,
-  readsApplication,
-  readsExecution,
-  writesExecution,
-} from '../demands.ts'
+import { application, executesExecution, filteredBy, readsApplication, readsExecution, writesExecution } from '../demands.ts'
 import { ExecutionModel, FailedStage, StageUpdate } from '../models/executions.ts'
 import { type Operation, type OperationRequest, StreamedAnswer } from '../operation.ts'
 import type { Platform } from '../platform.ts'
@@ -57,7 +50,7 @@ const stage = operationsWith({ core: true, demands: executesExecution, answer: E
 
 export const executionOperations: Operation[] = [
   list.get('getPipelinesUsingGET', '/applications/{application}/pipelines', {
-    demands: [...readsApplication, ...filteredByApplication],
+    demands: [...readsApplication, ...filteredBy('application')],
     summary: 'List executions of an application',
     description: 'Recent executions of an application.',
     query: {
@@ -70,7 +63,7 @@ export const executionOperations: Operation[] = [
     handle: listOfApplication,
   }),
   list.get('getLatestExecutionsByConfigIdsUsingGET', '/executions', {
-    demands: filteredByApplication,
+    demands: filteredBy('application'),
     summary: 'List executions by ids',
     description: 'Latest executions of given definitions, or given executions. Without either list of ids the result is `[]`.',
     query: {
@@ -86,7 +79,7 @@ export const executionOperations: Operation[] = [
   }),
   get('getActiveExecutionsByInstanceUsingGET', '/executions/activeByInstance', {
     core: true,
-    demands: filteredByApplication,
+    demands: filteredBy('application'),
     summary: 'Count executions by instance',
     description: 'Active executions by instance of the orchestrator. Newer orchestrators return 404.',
     forward: 'orca',
@@ -115,14 +108,14 @@ export const executionOperations: Operation[] = [
     demands: writesExecution,
     summary: 'Delete an execution',
     description: 'Deletes the record of an execution that has ended.',
-    handle: (request) => change(request, 'DELETE', pathTo`/pipelines/${request.path['id'] as string}`),
+    handle: (request) => changeRun(request, 'pipelines', 'DELETE'),
     answer: nothing,
   }),
   control.put('cancelPipelineUsingPUT1', '/pipelines/{id}/cancel', {
     summary: 'Cancel an execution',
     description: 'Cancels an execution; it reaches CANCELED a little later.',
     query: { reason: textModel.optional(), force: flagModel.default(false) },
-    handle: (request) => change(request, 'PUT', pathTo`/pipelines/${request.path['id'] as string}/cancel`),
+    handle: (request) => changeRun(request, 'pipelines', 'PUT', '/cancel'),
   }),
   control.put('cancelPipelineUsingPUT', '/applications/{application}/pipelines/{id}/cancel', {
     summary: 'Cancel an execution (older address)',
@@ -132,11 +125,11 @@ export const executionOperations: Operation[] = [
   }),
   control.put('pausePipelineUsingPUT', '/pipelines/{id}/pause', {
     summary: 'Pause an execution',
-    handle: (request) => change(request, 'PUT', pathTo`/pipelines/${request.path['id'] as string}/pause`),
+    handle: (request) => changeRun(request, 'pipelines', 'PUT', '/pause'),
   }),
   control.put('resumePipelineUsingPUT', '/pipelines/{id}/resume', {
     summary: 'Resume an execution',
-    handle: (request) => change(request, 'PUT', pathTo`/pipelines/${request.path['id'] as string}/resume`),
+    handle: (request) => changeRun(request, 'pipelines', 'PUT', '/resume'),
   }),
   stage.put('restartStageUsingPUT', '/pipelines/{id}/stages/{stageId}/restart', {
     summary: 'Restart a stage',
@@ -151,7 +144,7 @@ export const executionOperations: Operation[] = [
     handle: updateStage,
   }),
   get('searchForPipelineExecutionsByTriggerUsingGET', '/applications/{application}/executions/search', {
-    demands: [...readsApplication, ...filteredByApplication],
+    demands: [...readsApplication, ...filteredBy('application')],
     summary: 'Search executions',
     description:
       'Executions of an application by trigger, user, time and status, newest first. `*` searches all that the caller may read. ' +
@@ -212,13 +205,6 @@ function withUser(pattern: QueryValue, user: string): string {
 
 function isOf(execution: unknown, user: unknown): boolean {
   return fieldAt(execution, 'authentication', 'user') === user || fieldAt(execution, 'trigger', 'user') === user
-}
-
-/** The orchestrator decides by the application in the header, so that is looked up first. */
-async function change(request: OperationRequest, method: 'PUT' | 'DELETE', path: string): Promise<void> {
-  await learnApplication(request, 'pipelines', request.path['id'] as string)
-  const body = method === 'PUT' ? emptyText : undefined
-  checkDone(await request.call('orca', { method, path, query: request.query, body }), 'orca')
 }
 
 async function cancelAtOlderAddress(request: OperationRequest): Promise<void> {

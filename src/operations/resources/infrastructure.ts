@@ -3,14 +3,7 @@
 import { z } from 'zod'
 import { GatewayError } from '../../errors.ts'
 import { operationsWith } from '../declare.ts'
-import {
-  filteredByAccount,
-  filteredByApplication,
-  readsAccount,
-  readsApplication,
-  readsApplicationOnAccount,
-  sharedKnowledge,
-} from '../demands.ts'
+import { filteredBy, readsAccount, readsApplication, readsApplicationOnAccount, sharedKnowledge } from '../demands.ts'
 import { ManifestModel, RawResource, ServerGroupManager, ServerGroupModel } from '../models/infrastructure.ts'
 import { type Operation, type OperationRequest, StreamedAnswer } from '../operation.ts'
 import { AnyObject, described, list, TextList, textModel } from '../schemas.ts'
@@ -54,14 +47,14 @@ export const infrastructureOperations: Operation[] = [
     answer: z.array(ServerGroupEvent),
   }),
   get('getFunctionsUsingGET', '/functions', {
-    demands: filteredByAccount,
+    demands: filteredBy('account'),
     summary: 'List serverless functions',
     description: 'Serverless functions, of all accounts unless one is named.',
     query: { functionName: textModel.optional(), region: textModel.optional(), account: textModel.optional() },
     answer: z.array(CloudFunction),
   }),
   get('findServerGroupsUsingGET', '/serverGroups', {
-    demands: filteredByApplication,
+    demands: filteredBy('application'),
     summary: 'Find server groups',
     description: 'Server groups of several applications, or those with the given ids.',
     query: {
@@ -81,7 +74,7 @@ export const infrastructureOperations: Operation[] = [
     answer: ManifestModel,
   }),
   get('getKeyPairsUsingGET', '/keyPairs', {
-    demands: filteredByAccount,
+    demands: filteredBy('account'),
     summary: 'List key pairs',
     answer: z.array(KeyPair),
   }),

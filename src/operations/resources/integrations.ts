@@ -2,7 +2,7 @@
 
 import { z } from 'zod'
 import { get, operationsWith, post } from '../declare.ts'
-import { decidedByService, filteredByBuildService, provedBySender, readsBuildService, sharedKnowledge } from '../demands.ts'
+import { decidedByService, filteredBy, provedBySender, readsBuildService, sharedKnowledge } from '../demands.ts'
 import { Build } from '../models/builds.ts'
 import type { Operation } from '../operation.ts'
 import { alike, described, nothing, TextList, textModel } from '../schemas.ts'
@@ -20,7 +20,7 @@ export const integrationOperations: Operation[] = [
   }),
   list.get('getNexusNamesUsingGET', '/nexus/names', { demands: sharedKnowledge, summary: 'List Nexus servers' }),
   list.get('getCodeBuildAccountsUsingGET', '/codebuild/accounts', {
-    demands: filteredByBuildService,
+    demands: filteredBy('build-service'),
     summary: 'List CodeBuild accounts',
   }),
   list.get('getCodeBuildProjectsUsingGET', '/codebuild/projects/{account}', {
@@ -28,7 +28,7 @@ export const integrationOperations: Operation[] = [
     summary: 'List CodeBuild projects',
   }),
   list.get('getGoogleCloudBuildAccountsUsingGET', '/gcb/accounts', {
-    demands: filteredByBuildService,
+    demands: filteredBy('build-service'),
     summary: 'List Cloud Build accounts',
   }),
   list.get('getGoogleCloudBuildTriggersUsingGET', '/gcb/triggers/{account}', {

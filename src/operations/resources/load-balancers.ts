@@ -5,7 +5,7 @@ import { GatewayError } from '../../errors.ts'
 import { pathTo } from '../../http/encode-path.ts'
 import type { JsonObject } from '../../json/values.ts'
 import { get, operationsWith, polledByUsers } from '../declare.ts'
-import { filteredByAccounts, readsAccount, readsApplicationByAccount } from '../demands.ts'
+import { filteredBy, readsAccount, readsApplicationByAccount } from '../demands.ts'
 import { LoadBalancerItem, LoadBalancerModel } from '../models/infrastructure.ts'
 import type { Operation, OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
@@ -20,14 +20,14 @@ const ofProvider = operationsWith({ core: true, query: { provider } })
 
 export const loadBalancerOperations: Operation[] = [
   ofProvider.get('getAllUsingGET', '/loadBalancers', {
-    demands: filteredByAccounts,
+    demands: filteredBy('accounts'),
     summary: 'List load balancers',
     forward: { service: 'clouddriver', path: '/{provider}/loadBalancers' },
     cost: 5,
     answer: z.array(LoadBalancerItem),
   }),
   ofProvider.get('getLoadBalancerUsingGET', '/loadBalancers/{name}', {
-    demands: filteredByAccounts,
+    demands: filteredBy('accounts'),
     summary: 'Find a load balancer by name',
     description: 'One load balancer in all accounts and regions.',
     forward: { service: 'clouddriver', path: '/{provider}/loadBalancers/{name}' },

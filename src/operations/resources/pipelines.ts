@@ -11,7 +11,7 @@ import { findByName, findDefinition, listDefinitions } from '../access/find-defi
 import { get, operationsWith, polledByUsers, post } from '../declare.ts'
 import {
   application,
-  filteredByApplication,
+  filteredBy,
   readsApplication,
   readsDefinition,
   writesApplication,
@@ -105,7 +105,7 @@ export const pipelineOperations: Operation[] = [
     answer: nothing,
   }),
   get('getAllPipelineConfigsUsingGET', '/pipelineConfigs', {
-    demands: filteredByApplication,
+    demands: filteredBy('application'),
     summary: 'List all pipelines',
     description: 'Pipeline definitions of all applications that the caller may read.',
     forward: { service: 'front50', path: '/pipelines' },

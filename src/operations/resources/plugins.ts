@@ -17,6 +17,9 @@ import { usernameOf } from './caller.ts'
 import { submitTask } from './task-polling.ts'
 
 const PluginInfo = z.looseObject({ id: z.string() }).meta({ id: 'PluginInfo' })
+const forbidden = {
+  403: `The caller lacks WRITE on the application ${pluginApplication}, or it does not exist and the caller is no administrator.`,
+}
 const upsert = {
   path: '/plugins/info',
   demands: writesPlugins,
@@ -25,9 +28,7 @@ const upsert = {
   body: { schema: PluginInfo, required: true },
   handle: upsertInfo,
   ...submitted,
-  errors: {
-    403: `The caller lacks WRITE on the application ${pluginApplication}, or it does not exist and the caller is no administrator.`,
-  },
+  errors: forbidden,
 } as const
 
 const ofService = operationsWith({ demands: aboutGateway, query: { service: textModel.optional() } })
@@ -47,9 +48,7 @@ export const pluginOperations: Operation[] = [
     description: 'Submits the deletion of what is known about a plugin.',
     handle: deleteInfo,
     ...submitted,
-    errors: {
-      403: `The caller lacks WRITE on the application ${pluginApplication}, or it does not exist and the caller is no administrator.`,
-    },
+    errors: forbidden,
   }),
   ofService.get('getInstalledPluginsUsingGET', '/plugins/installed', {
     summary: 'List installed plugins',
@@ -71,7 +70,7 @@ export const pluginOperations: Operation[] = [
     answer: nothing,
     errors: {
       400: 'The form has no file named plugin.',
-      403: `The caller lacks WRITE on the application ${pluginApplication}, or it does not exist and the caller is no administrator.`,
+      ...forbidden,
     },
   }),
 ]

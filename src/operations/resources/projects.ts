@@ -5,7 +5,7 @@ import { pathTo } from '../../http/encode-path.ts'
 import type { JsonObject } from '../../json/values.ts'
 import { createReadFilter, isDecided } from '../access/application-access.ts'
 import { get } from '../declare.ts'
-import { demandsNothing, filteredByAccount, filteredByApplication } from '../demands.ts'
+import { demandsNothing, filteredBy } from '../demands.ts'
 import { Project, ProjectClusterModel } from '../models/applications.ts'
 import { ExecutionModel } from '../models/executions.ts'
 import { type Operation, type OperationRequest, StreamedAnswer } from '../operation.ts'
@@ -32,7 +32,7 @@ export const projectOperations: Operation[] = [
     answer: Project,
   }),
   get('getProjectClustersUsingGET', '/projects/{id}/clusters', {
-    demands: filteredByAccount,
+    demands: filteredBy('account'),
     summary: 'List clusters of a project',
     description: 'Clusters of a project, each with the instances of its applications.',
     forward: 'clouddriver',
@@ -40,7 +40,7 @@ export const projectOperations: Operation[] = [
   }),
   get('allPipelinesForProjectUsingGET', '/projects/{id}/pipelines', {
     core: true,
-    demands: filteredByApplication,
+    demands: filteredBy('application'),
     summary: 'List executions of a project',
     description: 'Recent executions of a project, of applications that the caller may read.',
     query: { limit: integer.default(5), statuses: textModel.optional().describe('Comma-separated; all unless given.') },

@@ -1,6 +1,7 @@
 /** Search in the infrastructure. */
 import { z } from 'zod'
 import { get } from '../declare.ts'
+import { filteredBy } from '../demands.ts'
 import { SearchResultSet } from '../models/infrastructure.ts'
 import { type Operation, type OperationRequest, StreamedAnswer } from '../operation.ts'
 import { flagModel, integer, nonEmptyList, textModel } from '../schemas.ts'
@@ -10,7 +11,7 @@ const minLength = 3
 export const searchOperations: Operation[] = [
   get('searchUsingGET', '/search', {
     core: true,
-    demands: [{ kind: 'filter', by: ['application', 'account'] }],
+    demands: filteredBy('application', 'account'),
     summary: 'Search',
     description: 'Searches resources of given types. Every other query parameter is a filter. A short query finds nothing: `[]`.',
     query: {

@@ -5,7 +5,7 @@ import { GatewayError } from '../../errors.ts'
 import { decodeSegment, pathTo } from '../../http/encode-path.ts'
 import { isObject, type JsonObject, listOf } from '../../json/values.ts'
 import { get, operationsWith } from '../declare.ts'
-import { readsAccount } from '../demands.ts'
+import { filteredBy, readsAccount } from '../demands.ts'
 import { SecurityGroupModel, SecurityGroupSummary } from '../models/infrastructure.ts'
 import { type Operation, type OperationRequest, StreamedAnswer } from '../operation.ts'
 import { textModel } from '../schemas.ts'
@@ -22,7 +22,7 @@ const group = operationsWith({ core: true, demands: readsAccount })
 const securityGroups: Operation[] = [
   get('allUsingGET1', '/securityGroups', {
     core: true,
-    demands: [{ kind: 'filter', by: ['key-account'] }],
+    demands: filteredBy('key-account'),
     summary: 'List security groups',
     description: 'Security groups by account, cloud provider and region; with `id`, the one that has this id.',
     query: { id: textModel.optional() },

@@ -5,7 +5,7 @@ import { GatewayError } from '../../errors.ts'
 import type { JsonObject } from '../../json/values.ts'
 import { get, operationsWith } from '../declare.ts'
 import {
-  filteredByApplication,
+  filteredBy,
   readsApplication,
   readsStrategy,
   writesApplication,
@@ -37,7 +37,7 @@ export const strategyOperations: Operation[] = [
     errors: { 404: 'The application has no strategy of that name.' },
   }),
   get('getAllStrategyConfigsUsingGET', '/strategyConfigs', {
-    demands: filteredByApplication,
+    demands: filteredBy('application'),
     summary: 'List all strategies',
     description: 'Deployment strategies of all applications that the caller may read.',
     forward: { service: 'front50', path: '/strategies' },

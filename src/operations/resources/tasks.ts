@@ -2,7 +2,6 @@
 
 import { z } from 'zod'
 import { GatewayError } from '../../errors.ts'
-import { pathTo } from '../../http/encode-path.ts'
 import { isObject, type JsonObject } from '../../json/values.ts'
 import { foldName } from '../../names/fold-name.ts'
 import { findApplicationNameObjection, pluginApplication, quoteName } from '../../permissions/application-name.ts'
@@ -10,7 +9,7 @@ import { describeIssue } from '../../settings/describe-issue.ts'
 import { checkDone } from '../../upstreams/read-answer.ts'
 import { applicationExists } from '../access/access-resources.ts'
 import { requireAdministrator } from '../access/application-access.ts'
-import { learnApplication } from '../access/learn-application.ts'
+import { changeRun, learnApplication } from '../access/learn-application.ts'
 import { applicationsCreatedBy } from '../access/subjects.ts'
 import { operationsWith, polledByUsers, post } from '../declare.ts'
 import { application, executesTask, readsApplication, readsTask, submitsJobs, writesApplication, writesTask } from '../demands.ts'
@@ -84,7 +83,7 @@ export const taskOperations: Operation[] = [
   task.put('cancelTaskUsingPUT', '/applications/{application}/tasks/{id}/cancel', {
     demands: executesTask,
     summary: 'Cancel a task (older address)',
-    handle: (request) => change(request, 'PUT', pathTo`/tasks/${request.path['id'] as string}/cancel`),
+    handle: (request) => changeRun(request, 'tasks', 'PUT', '/cancel'),
     answer: nothing,
   }),
   details.get('getTaskDetailsUsingGET', '/applications/{application}/tasks/{id}/details/{taskDetailsId}', {
@@ -114,14 +113,14 @@ export const taskOperations: Operation[] = [
     demands: writesTask,
     summary: 'Delete a task',
     description: 'Deletes the record of a task that has ended.',
-    handle: (request) => change(request, 'DELETE', pathTo`/tasks/${request.path['id'] as string}`),
+    handle: (request) => changeRun(request, 'tasks', 'DELETE'),
     answer: nothing,
   }),
   task.put('cancelTaskUsingPUT1', '/tasks/{id}/cancel', {
     demands: executesTask,
     summary: 'Cancel a task',
     description: 'Cancels a task; it reaches CANCELED a little later.',
-    handle: (request) => change(request, 'PUT', pathTo`/tasks/${request.path['id'] as string}/cancel`),
+    handle: (request) => changeRun(request, 'tasks', 'PUT', '/cancel'),
     answer: nothing,
   }),
   core.put('cancelTasksUsingPUT', '/tasks/cancel', {
@@ -210,13 +209,6 @@ function changesApplication({ job }: JsonObject): boolean {
     Array.isArray(job) &&
     job.some((one) => isObject(one) && /^(create|update|upsert|delete)Application$/.test(String(one['type'])))
   )
-}
-
-/** The orchestrator decides by the application in the header, so that is looked up first. */
-async function change(request: OperationRequest, method: 'PUT' | 'DELETE', path: string): Promise<void> {
-  await learnApplication(request, 'tasks', request.path['id'] as string)
-  const body = method === 'PUT' ? '' : undefined
-  checkDone(await request.call('orca', { method, path, body }), 'orca')
 }
 
 async function cancelSeveral(request: OperationRequest): Promise<void> {

@@ -7,8 +7,7 @@ import {
   application,
   createsTemplate,
   deletesFiledTemplate,
-  filteredByApplication,
-  filteredByScopes,
+  filteredBy,
   readsDefinition,
   readsTemplate,
   readsTemplateSource,
@@ -35,10 +34,10 @@ const digest = textModel.optional().describe('SHA-256 of one saved state; not to
 const skipPlanDependents = flagModel.default(false).describe('Saves without checking that the pipelines built on it still work.')
 const taskFailures = { 400: 'The task that makes the change failed or did not finish in time.' }
 
-const templates = operationsWith({ demands: filteredByScopes, query: { scopes }, forward: 'front50' })
+const templates = operationsWith({ demands: filteredBy('scopes'), query: { scopes }, forward: 'front50' })
 const template = operationsWith({ demands: readsTemplate, forward: 'front50', answer: PipelineTemplate })
 const dependents = operationsWith({
-  demands: [...readsTemplate, ...filteredByApplication],
+  demands: [...readsTemplate, ...filteredBy('application')],
   pick: toDependents,
   answer: Dependents,
 })

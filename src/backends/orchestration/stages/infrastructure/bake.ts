@@ -1,6 +1,16 @@
 /** `bake`: images from a bakery, embedded or external, one child stage per region (docs/contracts/bakery.md#stage). */
 import { pathTo } from '../../../../http/encode-path.ts'
-import { fieldAt, fieldOf, isTrue, type JsonObject, objectOf, objectsOf, textOf, textsOf } from '../../../../json/values.ts'
+import {
+  fieldAt,
+  fieldOf,
+  isTrue,
+  type JsonObject,
+  objectOf,
+  objectsOf,
+  textOf,
+  textsOf,
+  withoutNulls,
+} from '../../../../json/values.ts'
 import { failureRecord, StageError } from '../../machine/failure.ts'
 import { graphOf } from '../../machine/graph.ts'
 import type { Execution, Stage, StagePlace } from '../../model.ts'
@@ -159,13 +169,12 @@ function toSnakeCase(name: string): string {
 function originOf(trigger: JsonObject): JsonObject {
   const build = objectOf(trigger['buildInfo'])
   const [change] = objectsOf(build['scm'])
-  const origin = {
+  return withoutNulls({
     job: trigger['job'] ?? build['name'],
     build_number: trigger['buildNumber'] ?? build['number'],
     build_info_url: build['url'],
     commit_hash: trigger['hash'] ?? change?.['sha1'],
-  }
-  return Object.fromEntries(Object.entries(origin).filter(([, value]) => value !== undefined && value !== null))
+  })
 }
 
 function artifactsOf({ stage, execution }: StagePlace): JsonObject[] {
