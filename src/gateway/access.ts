@@ -51,20 +51,7 @@ export type Stores = Awaited<ReturnType<typeof openStores>>
 /** Permissions, the lists that they are applied to, and login. */
 export async function openAccess(parts: GatewayContext & Services & Stores) {
   const { config, log, command, metrics, keep, tls, upstreams, loginUpstreams, embedded, redis, sessions, now } = parts
-  const { reread } = parts
-  // An external permission service can be switched while the gateway runs.
-  const switchable = config.permissions.refreshable && parts.services.fiat?.kind === 'external'
-  const switches =
-    reread && switchable
-      ? keep(
-          new PermissionSwitches({
-            positions: config.permissions,
-            reread: async () => (await reread()).permissions,
-            intervalMs: parts.rereadMs,
-            log,
-          }),
-        )
-      : undefined
+  const switches = createSwitches(parts)
   const permissions = keep(
     new Permissions({
       switches,
@@ -104,3 +91,16 @@ export async function openAccess(parts: GatewayContext & Services & Stores) {
 }
 
 export type AccessParts = Awaited<ReturnType<typeof openAccess>>
+
+/** An external permission service can be switched while the gateway runs. */
+function createSwitches({ config, log, keep, services, reread, rereadMs }: GatewayContext & Services) {
+  if (reread === undefined || !config.permissions.refreshable || services.fiat?.kind !== 'external') return undefined
+  return keep(
+    new PermissionSwitches({
+      positions: config.permissions,
+      reread: async () => (await reread()).permissions,
+      intervalMs: rereadMs,
+      log,
+    }),
+  )
+}

@@ -15,7 +15,7 @@ import type { PortKind, RequestStep } from '../http/request-state.ts'
 import { createHttpServer } from '../http/server.ts'
 import { shedRequests } from '../http/shedding.ts'
 import { answerOptions, dropForgedIdentity } from '../http/steps.ts'
-import { createRateLimit, labelUpstreamLimits } from '../limits/limit-requests.ts'
+import { labelUpstreamLimits, RequestLimit } from '../limits/limit-requests.ts'
 import { refuseLoginCsrf } from '../login/login-csrf.ts'
 import type { Login } from '../login/open-login.ts'
 import { alwaysOpen } from '../login/open-paths.ts'
@@ -36,7 +36,7 @@ const retireMs = 1000
 
 /** Steps that every request passes before its operation, in this order. */
 export function createSteps(parts: GatewayContext & Stores & AccessParts & Operations): RequestStep[] {
-  const { config, log, metrics, redis, shared, login, methodsOf, now } = parts
+  const { config, login, methodsOf, now } = parts
   return [
     dropForgedIdentity(config.upstreams.okHttpClient.additionalHeaders),
     applyCors(config.http.cors),
@@ -45,15 +45,19 @@ export function createSteps(parts: GatewayContext & Stores & AccessParts & Opera
     refuseLoginCsrf(config.http.cors),
     ...login.steps,
     refuseCsrf(config.http.cors),
-    ...createRateLimit(config.rateLimit, {
-      own: shared?.counters,
-      redis,
-      log,
-      now,
-      onLimited: metrics.requestLimited,
-      onUncounted: metrics.requestUncounted,
-    }),
+    ...(config.rateLimit.enabled ? [createRateLimit(parts)] : []),
   ]
+}
+
+function createRateLimit({ config, log, metrics, redis, shared, now }: GatewayContext & Stores): RequestStep {
+  return new RequestLimit(config.rateLimit, {
+    own: shared?.counters,
+    redis,
+    log,
+    now,
+    onLimited: metrics.requestLimited,
+    onUncounted: metrics.requestUncounted,
+  })
 }
 
 type ServingParts = GatewayContext & Services & AccessParts & Operations & { steps: readonly RequestStep[] }

@@ -51,25 +51,32 @@ interface ConnectionOptions {
   log: FastifyBaseLogger
 }
 
-interface Connection {
+class Connection {
   readonly socket: Socket
   /** The one beneath TLS; the same without. */
   readonly carrier: Socket
   /** Bytes left of its answer when nothing had moved for a while; and how often in a row it was the same. */
-  unsent: { readonly bytes: number; readonly times: number } | undefined
+  unsent: { readonly bytes: number; readonly times: number } | undefined = undefined
   /** Requests that are not answered completely, oldest first. Only the first is being worked on. */
-  readonly turns: Turn[]
+  readonly turns: Turn[] = []
   /** It ends with the answer to the newest request. */
   ends: boolean
   /** Later requests are not answered. */
-  last: boolean
-  refused: boolean
+  last = false
+  refused = false
   /** Opened beyond the bound: it gets one answer, and only to what is served always. */
   readonly isReserved: boolean
   /** It has its last answer, and is read to let the client see that. */
-  lingers: boolean
+  lingers = false
   /** What is left of a complete answer, as far as the client has not taken it. */
-  unreadBytes: number
+  unreadBytes = 0
+
+  constructor(socket: Socket, carrier: Socket, { ends, isReserved }: Pick<Connection, 'ends' | 'isReserved'>) {
+    this.socket = socket
+    this.carrier = carrier
+    this.ends = ends
+    this.isReserved = isReserved
+  }
 }
 
 interface Turn {
@@ -252,18 +259,7 @@ export class Connections {
   #add(socket: Socket, carrier: Socket): void {
     const room = this.#roomForOne()
     if (room === 'over') return void socket.destroy()
-    const connection: Connection = {
-      socket,
-      carrier,
-      unsent: undefined,
-      turns: [],
-      ends: this.#ending,
-      last: false,
-      refused: false,
-      isReserved: room === 'reserved',
-      lingers: false,
-      unreadBytes: 0,
-    }
+    const connection = new Connection(socket, carrier, { ends: this.#ending, isReserved: room === 'reserved' })
     this.#connections.set(socket, connection)
     const { maxPerAddress } = this.#options
     const count = socket === carrier ? this.#countAddress(socket) : this.#addresses.get(socket.remoteAddress ?? '')

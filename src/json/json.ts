@@ -102,7 +102,8 @@ export class JsonScan {
   /** Characters of the text, number or word that is being read, and its digits. */
   #length = 0
   #digits = 0
-  #needsExactNumbers = false
+  /** Whether there was a number that a double may not hold, or that JavaScript writes otherwise. */
+  needsExactNumbers = false
   /** The number or word that is being read, if numerals are kept. */
   #numeral = ''
   readonly keepsNumerals: boolean
@@ -117,11 +118,6 @@ export class JsonScan {
   /** Values so far. */
   get values(): number {
     return this.#values
-  }
-
-  /** Whether there was a number that a double may not hold, or that JavaScript writes otherwise. */
-  get needsExactNumbers(): boolean {
-    return this.#needsExactNumbers
   }
 
   /** @param text The next piece, also of UTF-8 read as Latin-1. @throws {UnsafeJsonError} */
@@ -177,7 +173,7 @@ export class JsonScan {
         'A number is larger than 1.8e308, the limit of a double. Send it as a text.',
       )
     }
-    if (String(value) !== numeral) this.#needsExactNumbers = true
+    if (String(value) !== numeral) this.needsExactNumbers = true
   }
 
   #countFirst(): void {
@@ -220,11 +216,11 @@ export class JsonScan {
     for (; at < text.length; at++) {
       const code = text.charCodeAt(at)
       if (code >= 0x30 && code <= 0x39) this.#digits++
-      else if ((code === 0x65 || code === 0x45) && this.#digits > 0) this.#needsExactNumbers = true
+      else if ((code === 0x65 || code === 0x45) && this.#digits > 0) this.needsExactNumbers = true
       else if ((kinds[code] ?? word) !== word) break
     }
     this.#length += at - from
-    if (this.#digits >= 16) this.#needsExactNumbers = true
+    if (this.#digits >= 16) this.needsExactNumbers = true
     if (this.#length > maxNumberLength && this.#digits > 0) {
       throw new UnsafeJsonError('JSON_NUMBER_TOO_LONG', `A number has more than ${maxNumberLength} characters.`)
     }

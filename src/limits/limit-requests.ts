@@ -11,14 +11,16 @@ import { noRunTimeLimits, type RunTimeLimits, RunTimeLimitsReader } from './run-
 import type { RateLimitSettings } from './settings.ts'
 
 interface LimitSurroundings {
-  counters: Counters
-  /** Where limits may be changed while the gateway runs. */
-  runTimeLimits?: RunTimeLimitsReader | undefined
-  log: FastifyBaseLogger
+  /** Counters that the processes of a data directory share; those of this process unless given. */
+  readonly own: Counters | undefined
+  readonly redis: Redis | undefined
+  readonly log: FastifyBaseLogger
   /** Milliseconds since the epoch. */
-  now: () => number
+  readonly now: () => number
   /** Told about every request beyond a limit, refused or not. */
-  onLimited: (limited: { kind: LimitKind; enforced: boolean }) => void
+  readonly onLimited: (limited: { kind: LimitKind; enforced: boolean }) => void
+  /** Told about each request that Redis did not count. */
+  readonly onUncounted: () => void
 }
 
 /** Callers about whom the log has been told in their present period; forgotten altogether when there are too many. */
@@ -26,46 +28,36 @@ const maxNotices = 10_000
 /** A service that rejects requests for a while does not report for how long. */
 const upstreamResetMs = 5000
 
-interface RateLimitParts extends Omit<LimitSurroundings, 'counters' | 'runTimeLimits'> {
-  /** Counters that the processes of a data directory share; those of this process unless given. */
-  readonly own: Counters | undefined
-  readonly redis: Redis | undefined
-  /** Told about each request that Redis did not count. */
-  readonly onUncounted: () => void
-}
-
-/** No step where it is switched off. */
-export function createRateLimit(settings: RateLimitSettings, parts: RateLimitParts): RequestStep[] {
-  if (!settings.enabled) return []
-  const { log, now, onUncounted } = parts
-  const redis = settings.shared ? parts.redis : undefined
-  const own = parts.own ?? new MemoryCounters(now)
-  if (redis === undefined) return [new RequestLimit(settings, { ...parts, counters: own })]
-  const counters = new RedisCounters({ redis, log, fallback: settings.countsAlone ? own : undefined, onUncounted })
-  return [new RequestLimit(settings, { ...parts, counters, runTimeLimits: new RunTimeLimitsReader({ redis, log, now }) })]
-}
-
 /**
  * For after the login. Adds the headers `X-RateLimit-*` to the answer of every request that is counted.
  *
  * @see docs/contracts/http.md#rate-limits
  */
-class RequestLimit implements RequestStep {
+export class RequestLimit implements RequestStep {
   readonly name = 'limitRequests'
   readonly #surroundings: LimitSurroundings
   readonly #callerOf: ReturnType<typeof createCallerIndex>
+  readonly #counters: Counters
+  /** Where limits may be changed while the gateway runs. */
+  readonly #runTimeLimits: RunTimeLimitsReader | undefined
   readonly #toldUntilMs = new BoundedMap<string, number>(maxNotices)
 
   constructor(settings: RateLimitSettings, surroundings: LimitSurroundings) {
     this.#surroundings = surroundings
     this.#callerOf = createCallerIndex(settings)
+    const { log, now, onUncounted } = surroundings
+    const redis = settings.shared ? surroundings.redis : undefined
+    const own = surroundings.own ?? new MemoryCounters(now)
+    const fallback = settings.countsAlone ? own : undefined
+    this.#counters = redis === undefined ? own : new RedisCounters({ redis, log, fallback, onUncounted })
+    this.#runTimeLimits = redis && new RunTimeLimitsReader({ redis, log, now })
   }
 
   run(request: FastifyRequest): Promise<void> | undefined {
     const cost = request.state.route?.cost ?? 0
     if (cost === 0) return undefined
     const identified = identifyCaller(request)
-    const runTime = this.#surroundings.runTimeLimits?.of(identified.names) ?? noRunTimeLimits
+    const runTime = this.#runTimeLimits?.of(identified.names) ?? noRunTimeLimits
     if (!(runTime instanceof Promise)) return this.#count(request, identified, runTime, cost)
     return runTime.then((known) => this.#count(request, identified, known, cost))
   }
@@ -74,7 +66,7 @@ class RequestLimit implements RequestStep {
     const caller = this.#callerOf(identified, request.state.token, runTime)
     if (caller === undefined) return undefined
     const { key, periodMs, counts } = caller
-    const result = this.#surroundings.counters.charge({ key, periodMs, cost, counts })
+    const result = this.#counters.charge({ key, periodMs, cost, counts })
     if (result instanceof Promise) return result.then((known) => known && this.#judge(request, caller, cost, known))
     this.#judge(request, caller, cost, result)
     return undefined

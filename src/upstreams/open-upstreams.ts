@@ -21,12 +21,8 @@ export function openUpstreams(
       services: addresses,
       shards: ofEach((service) => instancesOf(service, services, okHttpClient.routeClouddriver)),
       bounds: (service) => services[service].bounds,
-      keepAliveMs: okHttpClient.keepAliveMs,
-      tls: okHttpClient.tls,
       maxAnswerBytes,
-      sendIdentity: okHttpClient.propagateSpinnakerHeaders,
-      retry: okHttpClient.retryOnConnectionFailure,
-      circuit: okHttpClient.circuit,
+      ...okHttpClient,
     },
     surroundings,
   )

@@ -18,13 +18,8 @@ export const serviceNames = [
 
 export type ServiceName = (typeof serviceNames)[number]
 
-/** Services whose contract is implemented in this process, in `src/backends/`. */
-const embeddableServices = ['clouddriver', 'echo', 'fiat', 'front50', 'igor', 'orca', 'rosco'] as const satisfies ServiceName[]
-
-export type EmbeddableService = (typeof embeddableServices)[number]
-
-/** What people read of an embedded service: only operators of Spinnaker know the others' names. */
-const titles: Readonly<Record<EmbeddableService, string>> = {
+/** Services whose contract is implemented in this process, in `src/backends/`, as people read of them: only operators of Spinnaker know their names. */
+const titles = {
   clouddriver: "Fairlead's infrastructure service",
   echo: "Fairlead's event service",
   fiat: "Fairlead's permission service",
@@ -32,7 +27,9 @@ const titles: Readonly<Record<EmbeddableService, string>> = {
   igor: "Fairlead's build service",
   orca: "Fairlead's engine",
   rosco: "Fairlead's bakery",
-}
+} as const satisfies Partial<Record<ServiceName, string>>
+
+export type EmbeddableService = keyof typeof titles
 
 /** The name of a service in messages: an embedded one is part of Fairlead, an external one has its own. */
 export function nameOfService(service: ServiceName, isEmbedded: boolean): string {
@@ -40,7 +37,7 @@ export function nameOfService(service: ServiceName, isEmbedded: boolean): string
 }
 
 export function isEmbeddable(service: ServiceName): service is EmbeddableService {
-  return (embeddableServices as readonly string[]).includes(service)
+  return Object.hasOwn(titles, service)
 }
 
 /** Where a service is: an external base URL, or the embedded stand-in behind the socket of the worker thread. */

@@ -157,11 +157,11 @@ export const upstreamKeys = settings(
       maxRequestsPerHost: setting('okHttpClient.maxRequestsPerHost', whole(1).default(100)).describe(
         'Concurrent requests to one service; more wait.',
       ),
-      retryOnConnectionFailure: setting('okHttpClient.retryOnConnectionFailure', on).describe(
+      retry: setting('okHttpClient.retryOnConnectionFailure', on).describe(
         'Retry a request whose connection failed before anything was sent, and a read whose connection broke, within a ' +
           'budget of a fifth of the calls to a service.',
       ),
-      propagateSpinnakerHeaders: setting('okHttpClient.propagateSpinnakerHeaders', on).describe(
+      sendIdentity: setting('okHttpClient.propagateSpinnakerHeaders', on).describe(
         'Send identity and tracing headers (`X-SPINNAKER-*`) to the services.',
       ),
       additionalHeaders: setting(

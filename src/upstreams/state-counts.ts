@@ -1,14 +1,10 @@
 /** Counts of changes in the embedded services, which their thread and the gateway share in memory. */
 import type { FastifyInstance } from 'fastify'
-import type { ServiceName } from './services.ts'
+
+const places = { definitions: 0, executions: 1, infrastructure: 2, permissions: 3 } as const
 
 /** Parts of what embedded services store: definitions and everything else, executions and tasks, infrastructure. */
-export type StatePart = 'definitions' | 'executions' | 'infrastructure'
-
-const places = { definitions: 0, executions: 1, infrastructure: 2, permissions: 3 } as const satisfies Record<
-  StatePart | 'permissions',
-  number
->
+export type StatePart = Exclude<keyof typeof places, 'permissions'>
 
 /** Each number grows with every change, so that equal numbers mean equal state. */
 export type StateCounts = readonly [definitions: number, executions: number, infrastructure: number]
@@ -35,7 +31,7 @@ export function countOf(counts: StateCounts, part: StatePart): number {
 }
 
 /** What a service stores itself. All answers may depend on definitions besides. */
-export function statePartOf(service: ServiceName | string): StatePart {
+export function statePartOf(service: string): StatePart {
   if (service === 'orca') return 'executions'
   return service === 'clouddriver' ? 'infrastructure' : 'definitions'
 }

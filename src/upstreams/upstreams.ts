@@ -179,40 +179,44 @@ export class Upstreams {
     const span = this.startCall?.(service, method)
     try {
       const asked = span === undefined ? call : { ...call, headers: { ...call.headers, ...span.headers } }
-      for (const failed: Endpoint[] = []; ; ) {
-        const attempt = failed.length + 1
-        const endpoint = this.choose(service, call, identity, failed)
-        try {
-          const waiting = endpoint.enter(call, call.signal)
-          if (waiting !== undefined) await waiting
-        } catch (error) {
-          throw call.signal?.aborted ? call.signal.reason : error
-        }
-        const connection = endpoint.takeConnection()
-        try {
-          const answer = await this.#ask(endpoint, connection, asked, identity)
-          status = answer.status
-          bytes = answer.body.length
-          this.noteAnswer(endpoint, status)
-          if (this.#retryDelay(endpoint, { status, method, attempt }) === undefined) {
-            const text = await readWholeText(service, answer, this.#settings.maxAnswerBytes)
-            return { status, headers: answer.headers, text, isEmbedded: this.isEmbedded(service) }
-          }
-        } catch (error) {
-          if (call.signal?.aborted) throw error
-          const delayMs = this.noteFailure(endpoint, { error, method, attempt })
-          if (delayMs === undefined) throw error
-          await pause(delayMs)
-        } finally {
-          failed.push(endpoint)
-          endpoint.leave(connection)
-        }
-      }
+      const answer = await this.#askUntilAnswered(service, asked, identity)
+      status = answer.status
+      bytes = answer.body.length
+      const text = await readWholeText(service, answer, this.#settings.maxAnswerBytes)
+      return { status, headers: answer.headers, text, isEmbedded: this.isEmbedded(service) }
     } catch (error) {
       throw toGatewayError(error, service)
     } finally {
       span?.end(status)
       this.observe({ service, method, status, durationMs: performance.now() - startedAtMs, bytes })
+    }
+  }
+
+  async #askUntilAnswered(service: ServiceName, call: UpstreamCall, identity: IdentityHeaders): Promise<WholeAnswer> {
+    const { method = 'GET', signal } = call
+    for (const failed: Endpoint[] = []; ; ) {
+      const attempt = failed.length + 1
+      const endpoint = this.choose(service, call, identity, failed)
+      try {
+        const waiting = endpoint.enter(call, signal)
+        if (waiting !== undefined) await waiting
+      } catch (error) {
+        throw signal?.aborted ? signal.reason : error
+      }
+      const connection = endpoint.takeConnection()
+      try {
+        const answer = await this.#ask(endpoint, connection, call, identity)
+        this.noteAnswer(endpoint, answer.status)
+        if (this.#retryDelay(endpoint, { status: answer.status, method, attempt }) === undefined) return answer
+      } catch (error) {
+        if (signal?.aborted) throw error
+        const delayMs = this.noteFailure(endpoint, { error, method, attempt })
+        if (delayMs === undefined) throw error
+        await pause(delayMs)
+      } finally {
+        failed.push(endpoint)
+        endpoint.leave(connection)
+      }
     }
   }
 

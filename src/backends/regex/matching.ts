@@ -128,13 +128,12 @@ export class Matching {
     this.#work += lookCost
     const matching = this.#looks.get(program) ?? new Matching(program, this.#text, this.#meter)
     this.#looks.set(program, matching)
-    const found = longest === undefined ? matching.#startsAt(position) : matching.#endsAt(position, longest)
+    const found =
+      longest === undefined
+        ? matching.run({ from: position, isAnchored: true, end: undefined }) !== undefined
+        : matching.#endsAt(position, longest)
     this.#held.set(key, found !== isNegated)
     return found !== isNegated
-  }
-
-  #startsAt(position: number): boolean {
-    return this.run({ from: position, isAnchored: true, end: undefined }) !== undefined
   }
 
   #endsAt(position: number, longest: number): boolean {
