@@ -2,7 +2,7 @@
 import pino from 'pino'
 import type { Config } from '../config/config.ts'
 import { loadResourcePermissions, type ResourcePermissions } from '../operations/access/access-resources.ts'
-import { judgeFor, toSubject, toUser } from '../operations/access/explain-access.ts'
+import { explainRoles, judgeFor, toSubject, toUser } from '../operations/access/explain-access.ts'
 import { findApiOperation } from '../operations/access/find-operation.ts'
 import {
   type AccessSubject,
@@ -11,7 +11,6 @@ import {
   judgeUndecided,
   type Reason,
 } from '../operations/access/judge-access.ts'
-import { explainRoles } from '../operations/access/role-origins.ts'
 import { allOperations } from '../operations/all.ts'
 import { formatDemands } from '../operations/demands.ts'
 import type { Operation } from '../operations/operation.ts'

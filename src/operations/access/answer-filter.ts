@@ -3,6 +3,7 @@
 import { isObject, type JsonObject, objectOf, objectsOf, textOf } from '../../json/values.ts'
 import type { Need } from '../../permissions/decide.ts'
 import { permissionDenied } from '../../permissions/permission-denied.ts'
+import type { PermissionView } from '../../permissions/permissions.ts'
 import type { FilterField } from '../demands.ts'
 import { needsOfCanaryConfig, templateNeeds } from './owners.ts'
 
@@ -97,4 +98,16 @@ function needsOfEntity(tags: JsonObject): Need[] {
 
 function mayRead(allows: Allows, kind: 'application' | 'account' | 'build-service', name: string): boolean {
   return allows({ kind, name, authorization: 'READ' })
+}
+
+/** Filtered lists, kept as long as both the list and the rights are the same objects. */
+export class KeptLists {
+  readonly #lists = new WeakMap<object, WeakMap<PermissionView, unknown>>()
+
+  /** @param list Frozen; other answers are filtered each time. */
+  of(list: unknown, view: PermissionView | undefined, filter: () => unknown): unknown {
+    if (view === undefined || typeof list !== 'object' || list === null || !Object.isFrozen(list)) return filter()
+    const byView = this.#lists.getOrInsertComputed(list, () => new WeakMap())
+    return byView.getOrInsertComputed(view, () => Object.freeze(filter()))
+  }
 }

@@ -22,7 +22,6 @@ import {
   type Reason,
 } from './judge-access.ts'
 import { accountsInPath, applicationsInPath } from './parameters.ts'
-import { explainRoles } from './role-origins.ts'
 import { explainTokenLimits, isLimitedToUse, tokenLimited } from './token-limits.ts'
 
 const AccessExplanation = z
@@ -213,4 +212,22 @@ function withTokenLimits(
       : limits.map((limit) => ({ need, allowed: false, rule: `of the token with which you ask: ${limit}` }))
   const decision = limits.length === 0 ? judged.decision : 'denied'
   return { ...judged, decision, reasons: [...judged.reasons, ...reasons] }
+}
+
+/** Sources of roles in words. */
+const providers: Readonly<Record<string, string>> = {
+  FILE: 'the role file',
+  LDAP: 'the directory',
+  GOOGLE_GROUPS: 'Google Groups',
+  GITHUB_TEAMS: 'GitHub teams',
+}
+
+/** @param method The login method that the user came by last, where it is known. */
+export function explainRoles(view: PermissionView | undefined, method: string | undefined): AccessExplanation['roles'] {
+  return (view?.roles ?? []).map(({ name, source = 'EXTERNAL' }) => ({ name, source, from: originOf(source, method) }))
+}
+
+function originOf(source: string, method: string | undefined): string {
+  if (source === 'EXTERNAL') return method === undefined ? 'the last login' : `the last login, by ${method}`
+  return Object.hasOwn(providers, source) ? String(providers[source]) : `the role provider ${source}`
 }

@@ -12,11 +12,10 @@ import { type ApplicationSource, checksAtGateway, type Demand, type FilterField,
 import type { Operation, OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
 import { routeOf } from '../route.ts'
-import { type AnswerFilter, filterAnswer } from './answer-filter.ts'
+import { type AnswerFilter, filterAnswer, KeptLists } from './answer-filter.ts'
 import { isDecided, requireAdministrator, requirePermissions } from './application-access.ts'
 import { checkCount, distinct, isAboutBody, saysApplication, subjectsOfBody } from './demand-subjects.ts'
 import { checkCarriedDocuments } from './job-form.ts'
-import { KeptLists } from './kept-lists.ts'
 import { subjectsMentionedIn } from './mentions.ts'
 import {
   deployedNeeds,

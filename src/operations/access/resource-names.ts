@@ -54,15 +54,8 @@ function deployedIn(key: string, value: unknown, owner: JsonObject, authorizatio
   if (key === 'labelSelectors') {
     const owners = ownersBySelectors(value)
     if (owners.length > 0) return owners.map((name) => toNeed(name, authorization))
-    const ofAll = {
-      kind: 'deployed',
-      what: 'manifest',
-      id: 'labels',
-      account: undefined,
-      region: undefined,
-      authorization,
-    } as const
-    return isObject(value) ? [ofAll] : []
+    // They reach the manifests of all applications.
+    return isObject(value) ? [toDeployed('manifest', 'labels', {}, authorization)] : []
   }
   if (key === 'manifestName') return all('manifest', namesIn(value))
   const isJob = (key === 'jobName' || key === 'jobId') && types.includes('destroyjob')

@@ -2,13 +2,12 @@
 
 import { z } from 'zod'
 import { GatewayError } from '../../errors.ts'
-import type { User } from '../../http/request-state.ts'
+import type { RequestState, User } from '../../http/request-state.ts'
 import type { Principal, StoredToken } from '../../login/tokens/token-store.ts'
 import type { Tokens } from '../../login/tokens/tokens.ts'
 import { describeChoice, nearestName } from '../../names/edit-distance.ts'
 import { toUserKey } from '../../names/user-name.ts'
 import { requireAdministrator } from '../access/application-access.ts'
-import { mayMintTokens } from '../access/token-minting.ts'
 import { get, operationsWith, post } from '../declare.ts'
 import { adminOnly, demandsNothing, ownAffair } from '../demands.ts'
 import type { Operation, OperationRequest } from '../operation.ts'
@@ -201,6 +200,21 @@ async function toPrincipal(request: OperationRequest, platform: Platform, wanted
     'PERMISSION_DENIED',
     'You may not create API tokens. Ask for a role named in api-tokens.allowed-minting-roles.',
   )
+}
+
+/**
+ * A logged-in user with one of the roles, or an administrator. A token creates no other: that would outlive its end and its
+ * limits.
+ *
+ * @see docs/contracts/authentication.md#api-tokens
+ */
+export async function mayMintTokens({ user, token }: RequestState, { login, permissions }: Platform): Promise<boolean> {
+  if (login.tokens === undefined || user === undefined || token !== undefined) return false
+  const { mintingRoles } = login.tokens.settings
+  if (mintingRoles === 'all') return true
+  const view = permissions.enabled ? await permissions.viewOf(user) : undefined
+  const roles = permissions.enabled ? (view?.roles.map(({ name }) => name) ?? []) : user.roles
+  return view?.admin === true || roles.some((role) => mintingRoles.includes(role.trim().toLowerCase()))
 }
 
 async function eligibleAccounts(request: OperationRequest) {

@@ -6,12 +6,12 @@ import { parseAccept } from '../../http/parse-accept.ts'
 import type { User } from '../../http/request-state.ts'
 import { createFarewellPage } from '../../login/login-page.ts'
 import { checkRedirectTarget } from '../../login/redirect-target.ts'
-import { mayMintTokens } from '../access/token-minting.ts'
 import { get, operationsWith } from '../declare.ts'
 import { adminOnly, ownAffair, tellsWhoAsks } from '../demands.ts'
 import { DirectAnswer, type Method, type Operation, type OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
 import { nothing, TextList, textModel } from '../schemas.ts'
+import { mayMintTokens } from './api-tokens.ts'
 
 const nullableText = z.string().nullable()
 

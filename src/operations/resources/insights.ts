@@ -1,6 +1,10 @@
 /** Links from resources to the operator's tools, from the templates `insights.*`. */
-import { fieldAt } from '../../json/values.ts'
+import { pathTo } from '../../http/encode-path.ts'
+import { fieldAt, type JsonObject } from '../../json/values.ts'
+import type { UpstreamCall } from '../../upstreams/upstream-call.ts'
+import type { OperationRequest } from '../operation.ts'
 import type { InsightLink } from '../settings.ts'
+import { checkObject } from '../upstream-shape.ts'
 
 interface InsightAction {
   readonly url: string
@@ -21,6 +25,22 @@ export function toInsightActions(links: readonly InsightLink[], variables: Insig
   return links
     .filter(({ cloudProvider }) => cloudProvider === undefined || cloudProvider === values.get('cloudProvider'))
     .map(({ url, label }) => ({ url: fill(url, values), label }))
+}
+
+/**
+ * Asks for the account of the path first, then for the resource: a caller who may not read the account learns nothing.
+ *
+ * @throws {GatewayError} UPSTREAM_FAILED with the status of the call that failed
+ */
+export async function loadWithAccount(
+  request: OperationRequest,
+  call: UpstreamCall,
+): Promise<{ account: JsonObject; resource: unknown }> {
+  const account = checkObject(
+    await request.json('clouddriver', { path: pathTo`/credentials/${request.path['account'] as string}` }),
+    'clouddriver',
+  )
+  return { account, resource: await request.json('clouddriver', call) }
 }
 
 /** The fields of a resource that are texts; nested ones have no place in a link. */

@@ -9,8 +9,7 @@ import type { Operation, OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
 import { countModel, textModel } from '../schemas.ts'
 import { checkObject } from '../upstream-shape.ts'
-import { parseServerGroupName, textFields, toInsightActions } from './insights.ts'
-import { loadWithAccount } from './linked-resource.ts'
+import { loadWithAccount, parseServerGroupName, textFields, toInsightActions } from './insights.ts'
 
 const { get } = operationsWith({ core: true, demands: readsAccount })
 

@@ -11,8 +11,7 @@ import type { Operation, OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
 import { textModel } from '../schemas.ts'
 import { checkList } from '../upstream-shape.ts'
-import { textFields, toInsightActions } from './insights.ts'
-import { loadWithAccount } from './linked-resource.ts'
+import { loadWithAccount, textFields, toInsightActions } from './insights.ts'
 
 const provider = textModel.default('aws')
 

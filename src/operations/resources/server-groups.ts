@@ -11,8 +11,7 @@ import { type Operation, type OperationRequest, StreamedAnswer } from '../operat
 import type { Platform } from '../platform.ts'
 import { textModel } from '../schemas.ts'
 import { checkObject } from '../upstream-shape.ts'
-import { parseServerGroupName, textFields, toInsightActions } from './insights.ts'
-import { loadWithAccount } from './linked-resource.ts'
+import { loadWithAccount, parseServerGroupName, textFields, toInsightActions } from './insights.ts'
 
 const { get } = operationsWith({ core: true, ...polledByUsers })
 

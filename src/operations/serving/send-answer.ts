@@ -1,10 +1,12 @@
 /** Answers that Fairlead has built or looked into, and event streams. */
+import { setImmediate } from 'node:timers/promises'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { GatewayError } from '../../errors.ts'
-import { commonHeaders, type JsonText, sendBytes, sendUnchanged, sendValue } from '../../http/answer.ts'
+import { commonHeaders, JsonText, sendBytes, sendUnchanged, sendValue } from '../../http/answer.ts'
 import { parseAccept } from '../../http/parse-accept.ts'
 import { deriveTag, parseEntityTag, underlyingCondition } from '../../http/validators.ts'
-import { longList } from '../../json/list-portions.ts'
+import { formatJson, parseJson } from '../../json/json.ts'
+import { longList, portionsOfList } from '../../json/list-portions.ts'
 import { streamHeaders } from '../../live/event-streams.ts'
 import { toUserKey } from '../../names/user-name.ts'
 import type { AnswerForm } from '../../upstreams/answer-form.ts'
@@ -17,7 +19,6 @@ import { DirectAnswer, LiveAnswer } from '../operation.ts'
 import { nothing } from '../schemas.ts'
 import { checkValue, formOfCall } from './answer-form.ts'
 import { isReadCall, type OperationExchange } from './exchange.ts'
-import { filterInPortions } from './filter-portions.ts'
 
 export function takesYaml(request: FastifyRequest): boolean {
   return parseAccept(request.headers.accept, ['json', 'yaml']) === 'yaml'
@@ -68,6 +69,22 @@ async function filterText(
     if (error instanceof GatewayError) throw error
     return undefined
   }
+}
+
+/**
+ * Filters a long list in portions, so that requests get their turn in between; entries that stay keep their text.
+ *
+ * @throws {Error} for what is no list, or not readable
+ */
+export async function filterInPortions(text: string, filter: AnswerFilter): Promise<JsonText> {
+  const kept: string[] = []
+  for (const portion of portionsOfList(text)) {
+    const entries = portion.map((entry) => parseJson(entry))
+    const texts = new Map(entries.map((entry, index) => [entry, portion[index] as string]))
+    for (const entry of filter.apply(entries) as unknown[]) kept.push(texts.get(entry) ?? formatJson(entry))
+    await setImmediate()
+  }
+  return new JsonText(`[${kept.join(',')}]`)
 }
 
 /** Nothing is parsed for a client that has what the same rights have left of the same answer. */
