@@ -48,7 +48,7 @@ interface SourceDocument {
 export interface Sources {
   /** As shown to the operator: relative to the working directory or the home directory where they are below it. */
   files: string[]
-  /** Of all files, later ones win. */
+  /** Later files win. */
   documents: SourceDocument[]
   profiles: string[]
 }

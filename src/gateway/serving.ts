@@ -9,7 +9,7 @@ import { createBodyBounds } from '../http/body-bounds.ts'
 import { applyCors } from '../http/cors.ts'
 import { refuseCsrf } from '../http/csrf.ts'
 import { toBrowserAddress } from '../http/origin.ts'
-import { openPorts, type Ports } from '../http/ports.ts'
+import { type OpenPorts, openPorts } from '../http/ports.ts'
 import { recordAnswer } from '../http/record-answer.ts'
 import type { PortKind, RequestStep } from '../http/request-state.ts'
 import { createHttpServer } from '../http/server.ts'
@@ -99,7 +99,7 @@ export function openServing(parts: ServingParts): Omit<Gateway, 'close'> {
 /** @returns the address of the main port */
 async function listen(
   { login, shared, log, embedded, ...parts }: ServingParts,
-  ports: Ports,
+  ports: OpenPorts,
   closing: AbortSignal,
 ): Promise<string> {
   const isFirst = shared?.workers.isFirst ?? true
@@ -118,7 +118,7 @@ async function listen(
   return listening
 }
 
-async function drain({ config, platform }: ServingParts, ports: Ports, hurry?: AbortSignal): Promise<void> {
+async function drain({ config, platform }: ServingParts, ports: OpenPorts, hurry?: AbortSignal): Promise<void> {
   const { drainMs, drainsAlways } = config.http
   platform.health.stop()
   if (drainMs === 0 || !(drainsAlways || platform.health.isProbed())) return

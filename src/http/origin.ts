@@ -30,14 +30,14 @@ export function trustsEverybody({ trustedProxies }: Pick<OriginSettings, 'truste
   return strangers.some((address) => trustedProxies.test(address))
 }
 
-export interface Origin {
+export interface RequestOrigin {
   readonly clientAddress: string
   readonly scheme: 'http' | 'https'
   readonly baseUrl: string
 }
 
 /** Few requests need to know under which address the browser sees the gateway. */
-class DerivedOrigin implements Origin {
+class DerivedOrigin implements RequestOrigin {
   readonly clientAddress: string
   readonly scheme: 'http' | 'https'
   readonly #raw: RawRequest
@@ -72,7 +72,7 @@ export interface RawRequest {
 }
 
 /** @see docs/contracts/authentication.md#base-address */
-export function originOf(raw: RawRequest, settings: OriginSettings): Origin {
+export function originOf(raw: RawRequest, settings: OriginSettings): RequestOrigin {
   const peer = plainAddress(raw.socket.remoteAddress ?? '')
   const trusted = settings.trustForwarded && settings.trustedProxies.test(peer)
   const forwarded = trusted ? readForwarded(raw.headers, settings.headers, { peer, proxies: settings.trustedProxies }) : undefined

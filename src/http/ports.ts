@@ -35,7 +35,7 @@ interface PortsOptions {
   readonly createServer: (createMainServer: (handler: RequestListener) => Server) => FastifyInstance
 }
 
-export interface Ports {
+export interface OpenPorts {
   readonly server: FastifyInstance
   /** @returns the address of each port, the main one first */
   listen(): Promise<readonly { kind: PortKind; address: string }[]>
@@ -43,7 +43,7 @@ export interface Ports {
   drain(): void
 }
 
-export function openPorts(options: PortsOptions): Ports {
+export function openPorts(options: PortsOptions): OpenPorts {
   const { settings, tls, log, keep, source } = options
   const { listeners, writeTimeoutMs, maxUnreadBytes, maxHeaderBytes, shutdownGraceMs } = settings
   const { maxConnectionsPerAddress: maxPerAddress, maxConnections = defaultMaxConnections() } = settings

@@ -1,7 +1,7 @@
 /** State of one request: id, client, user, operation. */
 import type { FastifyRequest } from 'fastify'
 import type { RequestSpan } from '../telemetry/open-tracing.ts'
-import type { Origin } from './origin.ts'
+import type { RequestOrigin } from './origin.ts'
 import type { Route } from './route.ts'
 
 /** The port that a request came in on: the main one, the one for client certificates, or the extra one without TLS. */
@@ -84,9 +84,9 @@ export class RequestState {
   corsHeaders?: Readonly<Record<string, string>>
   /** Headers of the answer that steps have decided on: cookies, CORS. Sent on every answer, streamed ones included. */
   readonly answerHeaders: Record<string, string | string[]> = {}
-  readonly #origin: Origin
+  readonly #origin: RequestOrigin
 
-  constructor(requestId: string, listener: ListenerKind, path: string, route: Route | undefined, origin: Origin) {
+  constructor(requestId: string, listener: ListenerKind, path: string, route: Route | undefined, origin: RequestOrigin) {
     this.requestId = requestId
     this.listener = listener
     this.path = path

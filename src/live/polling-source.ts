@@ -63,7 +63,7 @@ class Versions {
   readonly #epoch = randomUUID().slice(0, 8)
   #sequence = 0
 
-  /** Of the newest change. */
+  /** That of the newest change. */
   current(): string {
     return `${this.#epoch}.${this.#sequence}`
   }

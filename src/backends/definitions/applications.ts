@@ -12,13 +12,13 @@ import { mayCreateApplication } from '../rights/access.ts'
 import { foldName, parseDocument } from '../stores/document-store.ts'
 import { flatMapInTurns } from '../stores/in-turns.ts'
 import { checkNewName } from './application-names.ts'
-import { checkAdministrator, checkWriter, denied, writerAccessOf } from './authorization.ts'
+import { changeDenied, checkAdministrator, checkWriter, writerAccessOf } from './authorization.ts'
 import type { Definitions } from './collections.ts'
 import { applicationKey } from './notifications.ts'
 import { isRestricted, removedRestrictions } from './permissions.ts'
 import { removePipeline } from './pipeline-set.ts'
 import { checkBody, keyIn, optionalFlagField, optionalTextField, refusal, sendHistory, sendTexts, storedAt } from './requests.ts'
-import { compare, containment } from './search.ts'
+import { compareValues, containment } from './search.ts'
 
 const time = z.union([z.string(), z.number()]).nullish()
 
@@ -100,7 +100,7 @@ async function checkCreator(definitions: Definitions, request: FastifyRequest, n
   // Who takes the name of a deleted application takes what has run in it.
   if (removedRestrictions(definitions).some((record) => foldName(String(record['name'])) === key)) checkWriter(request, key)
   if (await mayCreateApplication(context, access, name.trim())) return
-  throw denied(`${access.user} may not create the application ${name.trim()}. An administrator can permit it.`)
+  throw changeDenied(`${access.user} may not create the application ${name.trim()}. An administrator can permit it.`)
 }
 
 type ApplicationBody = z.infer<typeof ApplicationFields> & JsonObject
@@ -177,7 +177,7 @@ function save(
 /** All applications by name, as they are stored: thousands of them are not parsed to be written again. */
 async function writeAll({ applications, permissions }: Definitions, count: number | undefined): Promise<string[]> {
   const all = [...(await applications.textsByKey())].map(([key, text]) => ({ key, text, name: key.toUpperCase() }))
-  all.sort((one, other) => compare(one.name, other.name))
+  all.sort((one, other) => compareValues(one.name, other.name))
   const restrictions = await permissions.textsByKey()
   return flatMapInTurns(all.slice(0, count), ({ key, text }) => {
     const record = restrictions.get(key)
@@ -241,7 +241,7 @@ async function search(definitions: Definitions, filters: readonly Filter[], coun
     const score = closeness(application, filters)
     return score === undefined ? [] : [{ application, score }]
   })
-  found.sort((a, b) => b.score - a.score || compare(String(a.application['name']), String(b.application['name'])))
+  found.sort((a, b) => b.score - a.score || compareValues(String(a.application['name']), String(b.application['name'])))
   return flatMapInTurns(found.slice(0, count), ({ application }) => [formatJson(withPermissions(definitions, application))])
 }
 

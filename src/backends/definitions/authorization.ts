@@ -72,7 +72,7 @@ export function checkWriter(request: FastifyRequest, application: unknown): void
 export function checkAdministrator(request: FastifyRequest): void {
   const access = writerAccessOf(request)
   if (access === undefined || access.isAdmin) return
-  throw denied(`Only administrators may do this, and ${access.user} is not an administrator.`)
+  throw changeDenied(`Only administrators may do this, and ${access.user} is not an administrator.`)
 }
 
 /**
@@ -93,12 +93,12 @@ export function checkSaver(request: FastifyRequest, store: DocumentStore, defini
     checkServiceAccount(known.access, name)
     const account = known.serviceAccounts.get(foldName(name))
     if (account === undefined || account.mayOnApplication(String(application), 'EXECUTE')) continue
-    throw denied(describeMissing(account, 'EXECUTE', String(application)))
+    throw changeDenied(describeMissing(account, 'EXECUTE', String(application)))
   }
 }
 
 function checkServiceAccount(access: Access, name: string): void {
-  if (!access.mayUse(name)) throw denied(`${access.user} may not use the service account ${name}: a role is missing.`)
+  if (!access.mayUse(name)) throw changeDenied(`${access.user} may not use the service account ${name}: a role is missing.`)
 }
 
 /** Instances inherit triggers, and with them the service accounts that these run as. @throws {BackendError} 403 */
@@ -124,7 +124,7 @@ export function checkTemplateReader(request: FastifyRequest, template: JsonObjec
   const scopes = scopesOf(template)
   if (access === undefined || isShared(scopes)) return
   if (scopes.some((scope) => access.mayOnApplication(scope, 'READ'))) return
-  throw denied(describeMissing(access, 'READ', scopes[0] as string))
+  throw changeDenied(describeMissing(access, 'READ', scopes[0] as string))
 }
 
 function scopesOf(template: JsonObject): string[] {
@@ -140,6 +140,6 @@ function isGlobal(scope: string): boolean {
   return foldName(scope) === 'global'
 }
 
-export function denied(message: string): BackendError {
+export function changeDenied(message: string): BackendError {
   return new BackendError(403, message, { exception: 'AccessDenied' })
 }

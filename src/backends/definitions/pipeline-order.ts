@@ -8,7 +8,7 @@ import { type DocumentStore, foldName } from '../stores/document-store.ts'
 import { checkWriter, writerAccessOf } from './authorization.ts'
 import type { Definitions } from './collections.ts'
 import { checkBody, incomplete, missingDefinition, nameText, optionalTextField, refusal } from './requests.ts'
-import { compare } from './search.ts'
+import { compareValues } from './search.ts'
 
 /** Those with an index first, by index; ties and the others by name ignoring case, or by id when there is no name. */
 export function inOrder(pipelines: readonly JsonObject[]): JsonObject[] {
@@ -17,7 +17,7 @@ export function inOrder(pipelines: readonly JsonObject[]): JsonObject[] {
     index: typeof pipeline['index'] === 'number' ? pipeline['index'] : Number.POSITIVE_INFINITY,
     name: String(pipeline['name'] ?? pipeline['id']).toLowerCase(),
   }))
-  sortable.sort((a, b) => compare(a.index, b.index) || compare(a.name, b.name))
+  sortable.sort((a, b) => compareValues(a.index, b.index) || compareValues(a.name, b.name))
   return sortable.map(({ pipeline }) => pipeline)
 }
 

@@ -1,6 +1,6 @@
 /** Order of lists, and ranking of search results. */
 
-export function compare(a: number | string, b: number | string): number {
+export function compareValues(a: number | string, b: number | string): number {
   return a < b ? -1 : a > b ? 1 : 0
 }
 

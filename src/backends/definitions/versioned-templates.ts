@@ -14,7 +14,7 @@ import { checkTemplateReader, checkTemplateTriggers, checkTemplateWriter } from 
 import type { Definitions } from './collections.ts'
 import { checkBody, checkSameId, missingDefinition, refusal } from './requests.ts'
 import { checkStages } from './runnable-stages.ts'
-import { compare } from './search.ts'
+import { compareValues } from './search.ts'
 import {
   checkTemplateBounds,
   checkTemplateId,
@@ -143,7 +143,7 @@ function saveVersion({ templates }: Definitions, template: JsonObject, tag: stri
 function sorted(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sorted)
   if (!isObject(value)) return value
-  const entries = Object.entries(value).sort(([a], [b]) => compare(a, b))
+  const entries = Object.entries(value).sort(([a], [b]) => compareValues(a, b))
   return Object.fromEntries(entries.map(([key, one]) => [key, sorted(one)]))
 }
 

@@ -21,7 +21,7 @@ const maxAllBytes = 8 * 1024 * 1024
 /** Applications of a name of a cloud provider's resource; without a provider, the name is looked up at each. */
 type FindApplications = (provider: string | undefined, name: string) => readonly string[]
 
-export class EntityTags {
+export class EntityTagStore {
   readonly #statements: Record<'all' | 'get' | 'put' | 'size' | 'remove', StatementSync>
   readonly #now: () => number
   readonly #findApplications: FindApplications

@@ -8,7 +8,7 @@ import { accountRoutes } from './accounts.ts'
 import { applicationRoutes } from './applications.ts'
 import { artifactRoutes } from './artifacts.ts'
 import { clusterRoutes } from './clusters.ts'
-import { EntityTags, entityTagMigrations } from './entity-tag-store.ts'
+import { EntityTagStore, entityTagMigrations } from './entity-tag-store.ts'
 import { entityTagRoutes } from './entity-tags.ts'
 import { lookupRoutes } from './lookups.ts'
 import { findOperationType, operationRoutes } from './operations.ts'
@@ -61,7 +61,7 @@ function openInfrastructure(
   types: readonly ProviderType[],
 ): OpenBackend {
   const { db, now, settings } = context
-  const entityTags = new EntityTags(db, now, (id, name) => {
+  const entityTags = new EntityTagStore(db, now, (id, name) => {
     const named = providers.filter((provider) => provider.id === id?.toLowerCase())
     return (named.length === 0 ? providers : named).flatMap((provider) => provider.applicationOf(name) ?? [])
   })

@@ -4,7 +4,7 @@ import type { FastifyRequest } from 'fastify'
 import { type BackendContext, BackendError, userOf } from '../backend.ts'
 import { pathValue } from '../requests/request-values.ts'
 import { type Access, requireAccess } from '../rights/access.ts'
-import type { EntityTags } from './entity-tag-store.ts'
+import type { EntityTagStore } from './entity-tag-store.ts'
 import type { Job, LoadBalancer, Owned, SecurityGroup, ServerGroup } from './model.ts'
 import type { CloudProvider } from './provider.ts'
 import type { ProviderType } from './providers/provider-type.ts'
@@ -16,7 +16,7 @@ export interface Infrastructure {
   readonly providers: readonly CloudProvider[]
   readonly types: readonly ProviderType[]
   readonly tasks: Tasks
-  readonly entityTags: EntityTags
+  readonly entityTags: EntityTagStore
   readonly marks: AccountMarks
 }
 

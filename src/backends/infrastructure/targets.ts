@@ -16,7 +16,7 @@ export type TargetOutcome =
 
 type Candidate = ServerGroup & { readonly createdMs: number }
 
-/** Of candidates, the newest first. */
+/** Candidates come newest first. */
 type Choice = (newest: readonly Candidate[], validateOldest: boolean) => Candidate | undefined
 
 const current: Choice = (newest) => newest[0]

@@ -69,7 +69,7 @@ interface Dependent {
   readonly parent: Execution
   readonly definition: JsonObject
   readonly trigger: JsonObject
-  /** Of the trigger among those that match. */
+  /** That of the trigger among those that match. */
   readonly position: number
 }
 

@@ -13,7 +13,7 @@ export function sendRecord(reply: FastifyReply, value: unknown): FastifyReply {
 }
 
 /** @throws {BackendError} 400 for any other body */
-export function checkObject(body: unknown): JsonObject {
+export function objectAnswer(body: unknown): JsonObject {
   if (!isObject(body)) throw new BackendError(400, 'The body must be a JSON object.')
   return body
 }

@@ -15,7 +15,7 @@ import { isJudgment, judgments, mayJudge, requiredRoles } from '../stages/manual
 import { typeNameOf } from '../stages/stage-type.ts'
 import { isComplete } from '../statuses.ts'
 import { formatStored } from '../store.ts'
-import { checkObject, sendRecord } from './answers.ts'
+import { objectAnswer, sendRecord } from './answers.ts'
 
 interface StagePath {
   Params: { id: string; stageId: string }
@@ -23,7 +23,7 @@ interface StagePath {
 
 export function stageRoutes(app: FastifyInstance, engine: Engine): void {
   app.patch<StagePath>('/pipelines/:id/stages/:stageId', async (request, reply) => {
-    const changes = checkObject(request.body)
+    const changes = objectAnswer(request.body)
     const modifier = { user: userOf(request), allowedAccounts: trustedCallerOf(request).accounts }
     await checkMayJudge(requireStage(engine.read(request.params.id, 'PIPELINE'), request.params.stageId), modifier.user, engine)
     const execution = engine.transact((unit) => {
@@ -41,7 +41,7 @@ export function stageRoutes(app: FastifyInstance, engine: Engine): void {
   })
 
   app.put<StagePath>('/pipelines/:id/stages/:stageId/restart', (request, reply) => {
-    const definition = checkObject(request.body)
+    const definition = objectAnswer(request.body)
     const restartedBy = userOf(request)
     const before = engine.transact((unit) => {
       const execution = unit.require(request.params.id, 'PIPELINE')

@@ -12,7 +12,7 @@ import { judgeTask } from '../submission/judge-task.ts'
 import { preparePipeline, recordFailure } from '../submission/prepare-pipeline.ts'
 import { prepareTask } from '../submission/prepare-task.ts'
 import { checkParentReadable } from '../submission/trigger.ts'
-import { checkObject, sendRecord } from './answers.ts'
+import { objectAnswer, sendRecord } from './answers.ts'
 
 export function submitRoutes(app: FastifyInstance, engine: Engine): void {
   const { options } = engine
@@ -72,7 +72,7 @@ async function startPipeline(request: FastifyRequest, body: unknown, engine: Eng
   const prepared = await preparePipeline(body, caller, options)
   if (prepared.kind === 'plan') return shownTo(request)(prepared.definition)
   if (prepared.kind === 'failed') {
-    // Of a plan, no run was requested that could be shown as failed.
+    // A plan has requested no run that could be shown as failed.
     if (!isTrue(fieldOf(body, 'plan'))) engine.transact((unit) => unit.record(prepared.execution))
     throw new BackendError(400, prepared.message)
   }
@@ -80,7 +80,7 @@ async function startPipeline(request: FastifyRequest, body: unknown, engine: Eng
 }
 
 function bodyOf(body: unknown): JsonObject {
-  return body === undefined || body === null ? {} : checkObject(body)
+  return body === undefined || body === null ? {} : objectAnswer(body)
 }
 
 async function storedDefinition(configId: string, { identity }: Caller, { call }: EngineOptions): Promise<JsonObject> {

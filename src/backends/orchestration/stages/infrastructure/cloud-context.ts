@@ -92,7 +92,7 @@ export function targetOf(context: TaskContext): ServerGroupTarget {
 }
 
 /** The fields by which a stage says where it works. */
-export function placeFields({ provider, account, region }: Partial<CloudLocation>): JsonObject {
+export function cloudPlaceFields({ provider, account, region }: Partial<CloudLocation>): JsonObject {
   return { cloudProvider: provider, credentials: account, account, region, regions: [region] }
 }
 

@@ -5,7 +5,7 @@ import { standalone } from '../../../../settings/standalone.ts'
 import { failureRecord, StageError } from '../../machine/failure.ts'
 import { isFalse } from '../../model.ts'
 import { inheritedContext, type StageType, type Step, type TaskContext } from '../stage-type.ts'
-import { placeFields, placesOf, requireAccount, requirePlaces, stageAccountOf, stageProviderOf } from './cloud-context.ts'
+import { cloudPlaceFields, placesOf, requireAccount, requirePlaces, stageAccountOf, stageProviderOf } from './cloud-context.ts'
 import { hourMs, monitorStep, pauseFor, refreshStep, submitStep } from './cloud-task.ts'
 import { withoutNotes } from './server-group-operations.ts'
 
@@ -41,7 +41,7 @@ export const runCommandStage: StageType = {
     const settings = inheritedContext(stage)
     const account = stageAccountOf(settings) ?? standalone.account
     const [region = standalone.region] = placesOf(settings)
-    const place = placeFields({ provider: standalone.provider, account, region })
+    const place = cloudPlaceFields({ provider: standalone.provider, account, region })
     return [{ type: 'runJob', name: stage.name, context: { ...settings, ...place } }]
   },
 }

@@ -4,7 +4,7 @@ import { parseMoniker } from '../../../../names/moniker.ts'
 import { StageError } from '../../machine/failure.ts'
 import { inSequence, type NewStage, type StageType, type TaskContext, type TaskResult } from '../stage-type.ts'
 import { pauseOf } from '../wait.ts'
-import { locationOf, placeFields, placesOf, requirePlaces } from './cloud-context.ts'
+import { cloudPlaceFields, locationOf, placesOf, requirePlaces } from './cloud-context.ts'
 import {
   type CloudServerGroup,
   inPlace,
@@ -128,7 +128,7 @@ function cloneOf(settings: JsonObject, rolledBack: string, rollback: JsonObject)
     type: 'cloneServerGroup',
     name: 'Deploy the previous image',
     context: {
-      ...placeFields(place),
+      ...cloudPlaceFields(place),
       application: app,
       ...(stack !== null && { stack }),
       ...(detail !== null && { freeFormDetails: detail }),
@@ -165,7 +165,7 @@ async function determineCandidates(context: TaskContext): Promise<TaskResult> {
     const plan = await planFor(context, rolledBack, here)
     if (plan === undefined) continue
     rollbacks.push({
-      ...placeFields({ provider, account, region }),
+      ...cloudPlaceFields({ provider, account, region }),
       rollbackType: plan.rollbackType,
       rollbackContext: {
         ...plan.rollbackContext,

@@ -4,7 +4,7 @@ import { clusterName } from '../../../../names/moniker.ts'
 import type { Execution, Stage } from '../../model.ts'
 import { inSequence, type NewStage } from '../stage-type.ts'
 import { pauseOf } from '../wait.ts'
-import { placeFields, placesOf, serverGroupNameOf, stageAccountOf, stageProviderOf } from './cloud-context.ts'
+import { cloudPlaceFields, placesOf, serverGroupNameOf, stageAccountOf, stageProviderOf } from './cloud-context.ts'
 import { capacityOf, shareOf } from './resize.ts'
 import { type CloudCapacity, toCapacity } from './server-groups.ts'
 
@@ -76,7 +76,7 @@ function placeOf({ context }: Stage, execution: Execution): Place {
   const [region] = placesOf(context)
   const cluster = clusterName({ app: application, stack: textOf(context['stack']), detail: textOf(context['freeFormDetails']) })
   const { interestingHealthProviderNames } = context
-  const place = placeFields({ provider: stageProviderOf(context), account, region })
+  const place = cloudPlaceFields({ provider: stageProviderOf(context), account, region })
   return { application, cluster, common: { ...place, application, ...definedOf({ interestingHealthProviderNames }) } }
 }
 

@@ -1,24 +1,24 @@
 /** Operations of this machine, by the names that clients send. */
 import type { OperationTypes } from '../../../operation-type.ts'
 import { creationOperations } from './create.ts'
-import { imageOperations } from './images.ts'
-import { instanceOperations } from './instances.ts'
-import { jobOperations } from './jobs.ts'
-import { loadBalancerOperations } from './load-balancers.ts'
+import { localImageOperations } from './images.ts'
+import { localInstanceOperations } from './instances.ts'
+import { localJobOperations } from './jobs.ts'
+import { localLoadBalancerOperations } from './load-balancers.ts'
 import type { LocalOperations, OperationParts } from './parts.ts'
-import { securityGroupOperations } from './security-groups.ts'
-import { serverGroupOperations } from './server-groups.ts'
-import { snapshotOperations } from './snapshots.ts'
+import { localSecurityGroupOperations } from './security-groups.ts'
+import { localServerGroupOperations } from './server-groups.ts'
+import { localSnapshotOperations } from './snapshots.ts'
 
 const operations: LocalOperations = {
   ...creationOperations,
-  ...serverGroupOperations,
-  ...instanceOperations,
-  ...loadBalancerOperations,
-  ...securityGroupOperations,
-  ...jobOperations,
-  ...imageOperations,
-  ...snapshotOperations,
+  ...localServerGroupOperations,
+  ...localInstanceOperations,
+  ...localLoadBalancerOperations,
+  ...localSecurityGroupOperations,
+  ...localJobOperations,
+  ...localImageOperations,
+  ...localSnapshotOperations,
 }
 
 export function openOperations(parts: OperationParts): OperationTypes {

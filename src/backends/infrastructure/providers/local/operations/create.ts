@@ -8,22 +8,22 @@ import { type LocalCapacity, type LocalGroup, placeKey } from '../desired.ts'
 import { buildInfoOf, findImage, hasImage } from '../local-images.ts'
 import { toProgram } from '../program.ts'
 import { StartLimits } from '../settings.ts'
-import { capacityField, checkCapacity, findPorts, fit, toCapacity } from './fleet.ts'
+import { capacityField, checkCapacity, findPorts, fit, toLocalCapacity } from './fleet.ts'
 import {
   countField,
   defineOperation,
   flagField,
   type LocalOperation,
   type LocalOperations,
+  type LocalSubmission,
   type OperationParts,
-  optional,
+  optionalField,
   optionalTextPart,
   overridesOf,
   type Problems,
   placeOf,
   programFields,
   type Running,
-  type Submission,
   type TargetPlace,
   textMap,
   textsField,
@@ -46,15 +46,15 @@ const GroupFields = z.object({
   labels: textMap,
   startDisabled: flagField,
   suspendedProcesses: textsField,
-  sequence: optional(countField),
+  sequence: optionalField(countField),
   ignoreSequence: flagField,
-  source: optional(
+  source: optionalField(
     z.looseObject({ ...target, account: optionalTextPart, region: optionalTextPart, useSourceCapacity: flagField }),
   ),
   useSourceCapacity: flagField,
-  command: optional(Command),
-  ready: optional(Readiness),
-  startLimits: optional(StartLimits.partial()),
+  command: optionalField(Command),
+  ready: optionalField(Readiness),
+  startLimits: optionalField(StartLimits.partial()),
 })
 type GroupFields = z.output<typeof GroupFields>
 
@@ -91,7 +91,7 @@ function creation({ isClone }: { readonly isClone: boolean }): LocalOperation {
       return [
         checkNames(namesOf(fields, isClone), isClone),
         !(isClone && imageIdOf(fields) === undefined) && checkImage(submission, place),
-        !isClone && !usesSourceCapacity(fields) && checkCapacity(toCapacity(fields.capacity)),
+        !isClone && !usesSourceCapacity(fields) && checkCapacity(toLocalCapacity(fields.capacity)),
         checkNamed(submission, place),
       ]
     },
@@ -100,7 +100,7 @@ function creation({ isClone }: { readonly isClone: boolean }): LocalOperation {
 }
 
 /** Without a region of its own, a clone goes where its source is. */
-function placeFor({ fields, description, settings }: Submission<GroupFields>, isClone: boolean): TargetPlace {
+function placeFor({ fields, description, settings }: LocalSubmission<GroupFields>, isClone: boolean): TargetPlace {
   const isGiven = textOf(description['region']) !== undefined || description['availabilityZones'] !== undefined
   const region = isClone && !isGiven ? fields.source?.region : undefined
   return placeOf({ description: { ...description, ...definedOf({ region }) }, settings })
@@ -132,7 +132,7 @@ function imageIdOf({ imageId, image, amiName }: GroupFields): string | undefined
   return imageId ?? textOf(image) ?? textOf(objectOf(image)['imageId']) ?? textOf(objectOf(image)['name']) ?? amiName
 }
 
-function checkImage({ fields, images, settings }: Submission<GroupFields>, place: TargetPlace): string | undefined {
+function checkImage({ fields, images, settings }: LocalSubmission<GroupFields>, place: TargetPlace): string | undefined {
   const id = imageIdOf(fields)
   if (id === undefined) return 'imageId: it is missing. Name an image such as shop:1.0.0.'
   return findImageAt(id, place, { images, settings }) === undefined ? describeMissingImage(id, place) : undefined
@@ -156,7 +156,7 @@ function usesSourceCapacity({ source, useSourceCapacity }: GroupFields): boolean
 }
 
 /** What the description names besides its image. */
-function checkNamed({ fields, desired, users }: Submission<GroupFields>, place: TargetPlace): Problems {
+function checkNamed({ fields, desired, users }: LocalSubmission<GroupFields>, place: TargetPlace): Problems {
   const [account, region] = [place.account.name, place.region.name]
   const missing = (field: 'loadBalancers' | 'securityGroups', kind: 'balancers' | 'firewalls') =>
     (fields[field] ?? [])
@@ -246,7 +246,7 @@ function capacityOf({ fields, source, cloned }: Plan): LocalCapacity {
       'There is no source to take the capacity from: the capacity must be given for the first deployment of a cluster.',
     )
   }
-  const capacity = toCapacity(fields.capacity, cloned?.capacity)
+  const capacity = toLocalCapacity(fields.capacity, cloned?.capacity)
   const problem = checkCapacity(capacity)
   if (problem !== undefined) throw new Error(problem)
   return capacity

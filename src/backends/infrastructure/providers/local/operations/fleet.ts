@@ -2,16 +2,16 @@
 import { z } from 'zod'
 import type { Activity, LocalCapacity, LocalGroup, LocalInstance } from '../desired.ts'
 import { loopback } from '../machine.ts'
-import { countField, type OperationParts, optional } from './parts.ts'
+import { countField, type OperationParts, optionalField } from './parts.ts'
 
 const keptActivities = 100
 
-const count = optional(countField)
-export const capacityField = optional(z.looseObject({ min: count, max: count, desired: count }))
+const count = optionalField(countField)
+export const capacityField = optionalField(z.looseObject({ min: count, max: count, desired: count }))
 export type GivenCapacity = z.output<typeof capacityField>
 
 /** Parts that are not given stay as they are, or follow from the others. */
-export function toCapacity(given: GivenCapacity, current?: LocalCapacity): LocalCapacity {
+export function toLocalCapacity(given: GivenCapacity, current?: LocalCapacity): LocalCapacity {
   const { min, max, desired } = given ?? {}
   const others = desired ?? min ?? max ?? 1
   return {

@@ -63,7 +63,7 @@ function namesOf({ imageNames, imageName, amiName, imageId }: Partial<z.output<t
   return imageNames ?? [imageName ?? amiName ?? imageId].filter((name) => name !== undefined)
 }
 
-export const imageOperations: LocalOperations = {
+export const localImageOperations: LocalOperations = {
   upsertImageTags,
   deleteImage,
 }

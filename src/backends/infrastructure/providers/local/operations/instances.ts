@@ -9,18 +9,18 @@ import {
   flagField,
   type LocalOperation,
   type LocalOperations,
+  type LocalSubmission,
   type OperationParts,
-  optional,
+  optionalField,
   optionalTextPart,
   type Problems,
   placeOf,
   type Running,
-  type Submission,
   textsField,
 } from './parts.ts'
 import { findGroup, findGroupOrNote, nameOfTarget, requireBalancers, target, targetResources } from './server-groups.ts'
 
-const ids = optional(z.array(z.string().trim().min(1, 'it must not be blank'))).transform((value) => value ?? [])
+const ids = optionalField(z.array(z.string().trim().min(1, 'it must not be blank'))).transform((value) => value ?? [])
 const fields = { ...target, instanceIds: ids }
 
 interface InstanceFields {
@@ -34,7 +34,7 @@ function resources(description: JsonObject, { desired }: OperationParts): unknow
   return [...targetResources(description), ...groups, ...listOf(description['loadBalancerNames'])]
 }
 
-function check(submission: Submission<InstanceFields>): Problems {
+function check(submission: LocalSubmission<InstanceFields>): Problems {
   placeOf(submission)
   return [submission.fields.instanceIds.length === 0 && 'instanceIds: it is missing or empty.']
 }
@@ -215,7 +215,7 @@ const deregisterInstancesFromLoadBalancer = registration('Deregistered from', (i
   return { ...instance, registered: others, deregistered: [...instance.deregistered, ...left] }
 })
 
-export const instanceOperations: LocalOperations = {
+export const localInstanceOperations: LocalOperations = {
   terminateInstances,
   terminateInstanceAndDecrementServerGroup,
   detachInstances,

@@ -12,18 +12,18 @@ import { checkInstanceType, defaultInstanceType } from './create.ts'
 import {
   defineOperation,
   type LocalOperations,
+  type LocalSubmission,
   numeric,
-  optional,
+  optionalField,
   optionalTextPart,
   overridesOf,
   placeOf,
   programFields,
-  type Submission,
   type TargetPlace,
   textMap,
 } from './parts.ts'
 
-const command = optional(z.union([Command, z.string().trim().min(1)]))
+const command = optionalField(z.union([Command, z.string().trim().min(1)]))
   .transform((value) => (typeof value === 'string' ? ['sh', '-c', value] : value))
   .pipe(Command.optional())
 
@@ -37,7 +37,7 @@ const JobFields = z.object({
   cmd: command,
   labels: textMap,
   instanceType: optionalTextPart,
-  runtimeLimitSecs: optional(numeric(z.number().min(1))),
+  runtimeLimitSecs: optionalField(numeric(z.number().min(1))),
 })
 type JobFields = z.output<typeof JobFields>
 
@@ -105,12 +105,12 @@ function imageIdOf({ imageId, image }: JobFields): string | undefined {
   return imageId ?? textOf(image) ?? textOf(objectOf(image)['imageId'])
 }
 
-function findImage({ fields, images }: Submission<JobFields>, { account }: TargetPlace): StoredImage | undefined {
+function findImage({ fields, images }: LocalSubmission<JobFields>, { account }: TargetPlace): StoredImage | undefined {
   const id = imageIdOf(fields)
   return id === undefined ? undefined : images.get(id, account.name)
 }
 
-function checkImage(submission: Submission<JobFields>, place: TargetPlace): string | undefined {
+function checkImage(submission: LocalSubmission<JobFields>, place: TargetPlace): string | undefined {
   const id = imageIdOf(submission.fields)
   const image = findImage(submission, place)
   const { account, region } = place
@@ -123,7 +123,7 @@ function commandOf({ command: given, cmd }: JobFields): string[] | undefined {
   return given ?? cmd
 }
 
-function toJob(submission: Submission<JobFields>, place: TargetPlace): LocalJob {
+function toJob(submission: LocalSubmission<JobFields>, place: TargetPlace): LocalJob {
   const { fields, settings, context, newId } = submission
   const image = findImage(submission, place)
   const id = `job-${newId().toLowerCase()}`
@@ -146,7 +146,7 @@ function toJob(submission: Submission<JobFields>, place: TargetPlace): LocalJob 
   }
 }
 
-export const jobOperations: LocalOperations = {
+export const localJobOperations: LocalOperations = {
   runJob,
   destroyJob,
 }

@@ -11,26 +11,27 @@ import {
   defineOperation,
   flagField,
   type LocalOperations,
+  type LocalSubmission,
   numeric,
-  optional,
+  optionalField,
   optionalTextPart,
   type Problems,
   placeOf,
   type Running,
-  type Submission,
   type TargetPlace,
   textsField,
 } from './parts.ts'
 
-const seconds = (otherwise: number) => optional(numeric(z.number().min(0.1).max(3600))).transform((value) => value ?? otherwise)
+const seconds = (otherwise: number) =>
+  optionalField(numeric(z.number().min(0.1).max(3600))).transform((value) => value ?? otherwise)
 const threshold = (otherwise: number) =>
-  optional(numeric(z.number().int().min(1).max(100))).transform((value) => value ?? otherwise)
-const port = optional(
+  optionalField(numeric(z.number().int().min(1).max(100))).transform((value) => value ?? otherwise)
+const port = optionalField(
   numeric(z.number('it must be a port').int('it must be a port').min(1, 'it must be a port').max(65_535, 'it must be a port')),
 )
 
 const protocols = ['HTTP', 'HTTPS', 'TCP', 'SSL'] as const
-const protocol = optional(
+const protocol = optionalField(
   z
     .string()
     .transform((value) => value.trim().toUpperCase())
@@ -53,7 +54,7 @@ const BalancerFields = z.object({
   loadBalancerName: optionalTextPart,
   clusterName: optionalTextPart,
   vpcId: optionalTextPart,
-  listeners: optional(z.array(ListenerFields)).transform((value) => value ?? []),
+  listeners: optionalField(z.array(ListenerFields)).transform((value) => value ?? []),
   healthCheck: optionalTextPart,
   healthInterval: seconds(10),
   healthTimeout: seconds(5),
@@ -169,7 +170,11 @@ function protocolOf({ externalProtocol, protocol: other }: ListenerFields): (typ
 /** Each is a server of the agent, and every change compares all of them. */
 const maxListeners = 100
 
-function checkListeners({ fields, desired, settings }: Submission<BalancerFields>, name: string, place: TargetPlace): Problems {
+function checkListeners(
+  { fields, desired, settings }: LocalSubmission<BalancerFields>,
+  name: string,
+  place: TargetPlace,
+): Problems {
   const { listeners, vpcId, isInternal } = fields
   if (listeners.length === 0) return ['listeners: it is missing or empty.']
   if (listeners.length > maxListeners) {
@@ -269,7 +274,7 @@ async function checkPortsFree(balancer: LocalBalancer, desired: Desired): Promis
   }
 }
 
-export const loadBalancerOperations: LocalOperations = {
+export const localLoadBalancerOperations: LocalOperations = {
   upsertLoadBalancer,
   deleteLoadBalancer,
 }

@@ -26,11 +26,11 @@ export interface OperationParts {
 }
 
 /** Older clients leave fields out or send null. */
-export function optional<S extends z.ZodType>(schema: S) {
+export function optionalField<S extends z.ZodType>(schema: S) {
   return schema.nullish().transform((value) => value ?? undefined)
 }
 
-export const optionalTextPart = optional(z.string().trim()).transform((value) => value || undefined)
+export const optionalTextPart = optionalField(z.string().trim()).transform((value) => value || undefined)
 /** Expressions of pipelines make texts of numbers. An empty one is no number: 0 would stop all instances. */
 export function numeric<S extends z.ZodNumber>(schema: S) {
   return z.preprocess((value) => (typeof value === 'string' && value.trim() !== '' ? Number(value) : value), schema)
@@ -38,19 +38,19 @@ export function numeric<S extends z.ZodNumber>(schema: S) {
 export const countField = numeric(
   z.number('it must be a whole number').int('it must be a whole number').min(0, 'it must not be negative'),
 )
-export const flagField = optional(z.union([z.boolean(), z.stringbool()])).transform((value) => value === true)
-export const textsField = optional(z.array(z.string().trim().min(1)))
-export const textMap = optional(z.record(z.string(), z.union([z.string(), z.number(), z.boolean()]).transform(String)))
+export const flagField = optionalField(z.union([z.boolean(), z.stringbool()])).transform((value) => value === true)
+export const textsField = optionalField(z.array(z.string().trim().min(1)))
+export const textMap = optionalField(z.record(z.string(), z.union([z.string(), z.number(), z.boolean()]).transform(String)))
 
-const environment = optional(ImageEnvironment)
+const environment = optionalField(ImageEnvironment)
 
 /** What a description may say about the program, beside its command. */
 export const programFields = {
   environment,
   env: environment,
   secrets: environment,
-  limits: optional(ProgramLimitsFile),
-  stopSeconds: optional(numeric(z.number().min(0).max(3600))),
+  limits: optionalField(ProgramLimitsFile),
+  stopSeconds: optionalField(numeric(z.number().min(0).max(3600))),
 }
 
 type ProgramFields = { [K in keyof typeof programFields]: z.output<(typeof programFields)[K]> }
@@ -78,7 +78,7 @@ export interface TargetPlace {
 }
 
 /** @throws {Error} for people */
-export function placeOf({ description, settings }: Pick<Submission, 'description' | 'settings'>): TargetPlace {
+export function placeOf({ description, settings }: Pick<LocalSubmission, 'description' | 'settings'>): TargetPlace {
   const { credentials, account, accountName, region, regions, zone, availabilityZones } = PlaceFields.parse(description)
   const name = credentials ?? account ?? accountName
   const found = settings.accounts.find((one) => one.name === name)
@@ -104,12 +104,12 @@ export function placeOf({ description, settings }: Pick<Submission, 'description
 }
 
 /** A description that was sent, and what its operation needs. */
-export interface Submission<Fields = unknown> extends OperationParts {
+export interface LocalSubmission<Fields = unknown> extends OperationParts {
   readonly fields: Fields
   readonly description: JsonObject
 }
 
-export interface Running<Fields = unknown> extends Submission<Fields> {
+export interface Running<Fields = unknown> extends LocalSubmission<Fields> {
   readonly run: OperationRun
   /** The last thing that an operation does: changes the desired state together with the task's progress, and acts on it. */
   readonly change: (work: () => void) => void
@@ -129,7 +129,7 @@ type Concerned =
 export interface OperationBody<S extends z.ZodRawShape> {
   readonly fields: S
   /** What is wrong beyond the fields. */
-  readonly check?: (submission: Submission<z.output<z.ZodObject<S>>>) => Problems
+  readonly check?: (submission: LocalSubmission<z.output<z.ZodObject<S>>>) => Problems
   readonly run: (running: Running<z.output<z.ZodObject<S>>>) => Promise<void> | void
 }
 

@@ -8,15 +8,15 @@ import {
   defineOperation,
   flagField,
   type LocalOperations,
+  type LocalSubmission,
   numeric,
-  optional,
+  optionalField,
   optionalTextPart,
   placeOf,
-  type Submission,
   textsField,
 } from './parts.ts'
 
-const rulePort = optional(numeric(z.number().int().min(-1).max(65_535)))
+const rulePort = optionalField(numeric(z.number().int().min(-1).max(65_535)))
 const range = { startPort: rulePort, endPort: rulePort, type: optionalTextPart, ipProtocol: optionalTextPart }
 const AddressRuleFields = z.looseObject({ ...range, cidr: z.string().trim(), description: optionalTextPart })
 const GroupRuleFields = z.looseObject({
@@ -36,8 +36,8 @@ const FirewallFields = z.object({
   ...fields,
   description: optionalTextPart,
   vpcId: optionalTextPart,
-  securityGroupIngress: optional(z.array(GroupRuleFields)).transform((value) => value ?? []),
-  ipIngress: optional(z.array(AddressRuleFields)).transform((value) => value ?? []),
+  securityGroupIngress: optionalField(z.array(GroupRuleFields)).transform((value) => value ?? []),
+  ipIngress: optionalField(z.array(AddressRuleFields)).transform((value) => value ?? []),
   ingressAppendOnly: flagField,
 })
 type FirewallFields = z.output<typeof FirewallFields>
@@ -132,7 +132,7 @@ function nameOf({ name, securityGroupName }: NamedFields): string | undefined {
 }
 
 /** One per region. @throws {Error} */
-function placesOf({ fields, description, settings }: Submission<NamedFields>): Place[] {
+function placesOf({ fields, description, settings }: LocalSubmission<NamedFields>): Place[] {
   const regions = fields.regions?.length ? fields.regions : [fields.region]
   return regions.map((one) => {
     const { account, region } = placeOf({ description: { ...description, ...definedOf({ region: one }) }, settings })
@@ -207,7 +207,7 @@ function union<T extends AddressRule | GroupRule>(before: readonly T[], added: r
   return [...new Map([...before, ...added].map((rule) => [keyOf(rule), rule])).values()]
 }
 
-export const securityGroupOperations: LocalOperations = {
+export const localSecurityGroupOperations: LocalOperations = {
   upsertSecurityGroup,
   deleteSecurityGroup,
 }

@@ -2,19 +2,28 @@
 import { z } from 'zod'
 import { type JsonObject, listOf } from '../../../../../json/values.ts'
 import { type Desired, type LocalGroup, placeKey } from '../desired.ts'
-import { capacityField, checkCapacity, dismiss, findPorts, fit, type GivenCapacity, missingCount, toCapacity } from './fleet.ts'
+import {
+  capacityField,
+  checkCapacity,
+  dismiss,
+  findPorts,
+  fit,
+  type GivenCapacity,
+  missingCount,
+  toLocalCapacity,
+} from './fleet.ts'
 import {
   type Concern,
   defineOperation,
   type LocalOperation,
   type LocalOperations,
+  type LocalSubmission,
   numeric,
   type OperationBody,
-  optional,
+  optionalField,
   optionalTextPart,
   placeOf,
   type Running,
-  type Submission,
   textMap,
   textsField,
 } from './parts.ts'
@@ -24,7 +33,7 @@ export const target = { serverGroupName: optionalTextPart, asgName: optionalText
 type TargetFields = z.output<z.ZodObject<typeof target>>
 
 const percentage = numeric(z.number().min(0, 'it must be from 0 to 100').max(100, 'it must be from 0 to 100'))
-const desiredPercentage = optional(percentage).transform((value) => value ?? 100)
+const desiredPercentage = optionalField(percentage).transform((value) => value ?? 100)
 
 export function targetResources({ serverGroupName, asgName }: JsonObject): unknown[] {
   return [serverGroupName, asgName]
@@ -35,7 +44,7 @@ export function nameOfTarget({ serverGroupName, asgName }: TargetFields): string
 }
 
 /** Undefined: it does not exist, or is on its way out. */
-export function findGroup(submission: Submission<TargetFields>): LocalGroup | undefined {
+export function findGroup(submission: LocalSubmission<TargetFields>): LocalGroup | undefined {
   const { account, region } = placeOf(submission)
   const group = submission.desired.groupAt(account.name, region.name, nameOfTarget(submission.fields) ?? '')
   return group?.isLeaving === true ? undefined : group
@@ -76,14 +85,14 @@ function onServerGroup<Fields extends z.ZodRawShape>(source: GroupOperation<Fiel
 }
 
 const resizeServerGroup = onServerGroup({
-  fields: { ...target, capacity: capacityField, constraints: optional(z.looseObject({ capacity: capacityField })) },
-  check: (submission) => [checkCapacity(toCapacity(submission.fields.capacity, findGroup(submission)?.capacity))],
+  fields: { ...target, capacity: capacityField, constraints: optionalField(z.looseObject({ capacity: capacityField })) },
+  check: (submission) => [checkCapacity(toLocalCapacity(submission.fields.capacity, findGroup(submission)?.capacity))],
   run: async (group, running) => {
     const { fields, run, change } = running
     const { min, max, desired } = fields.capacity ?? {}
     if ((min ?? max ?? desired) === undefined) return
     checkConstraint(fields.constraints?.capacity, group)
-    const capacity = toCapacity(fields.capacity, group.capacity)
+    const capacity = toLocalCapacity(fields.capacity, group.capacity)
     const problem = checkCapacity(capacity)
     if (problem !== undefined) throw new Error(problem)
     const resized = { ...group, capacity }
@@ -203,7 +212,7 @@ const deleteScalingPolicy = onServerGroup({
   run: (_group, { run }) => run.note('There are no scaling policies: nothing is to be done.'),
 })
 
-export const serverGroupOperations: LocalOperations = {
+export const localServerGroupOperations: LocalOperations = {
   resizeServerGroup,
   enableServerGroup,
   disableServerGroup,

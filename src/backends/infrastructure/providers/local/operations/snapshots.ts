@@ -12,15 +12,15 @@ import {
   countField,
   defineOperation,
   type LocalOperations,
+  type LocalSubmission,
   type OperationBody,
-  optional,
+  optionalField,
   optionalTextPart,
   placeOf,
   type Running,
-  type Submission,
 } from './parts.ts'
 
-const fields = { applicationName: optionalTextPart, application: optionalTextPart, snapshotTimestamp: optional(countField) }
+const fields = { applicationName: optionalTextPart, application: optionalTextPart, snapshotTimestamp: optionalField(countField) }
 type SnapshotFields = z.output<z.ZodObject<typeof fields>>
 
 interface SnapshotSubject {
@@ -96,7 +96,7 @@ function applicationOf({ applicationName, application }: SnapshotFields): string
 }
 
 /** Snapshots are about a whole account, so no region is named. @throws {Error} when it does not exist */
-function subjectOf({ fields, description, settings }: Submission<SnapshotFields>): SnapshotSubject {
+function subjectOf({ fields, description, settings }: LocalSubmission<SnapshotFields>): SnapshotSubject {
   const named = accountOf(description)
   const region = settings.accounts.find(({ name }) => name === named)?.regions[0]?.name
   const { account } = placeOf({ description: { ...description, region }, settings })
@@ -175,7 +175,7 @@ function withoutSecrets(group: LocalGroup): LocalGroup {
   }
 }
 
-export const snapshotOperations: LocalOperations = {
+export const localSnapshotOperations: LocalOperations = {
   saveSnapshot,
   restoreSnapshot,
   deleteSnapshot,
