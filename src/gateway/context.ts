@@ -38,7 +38,6 @@ export interface GatewayOptions {
   command?: (words: string) => string
   /** What the configuration has said at the start; the doctor repeats it. */
   notices?: readonly string[]
-  /** Version of the package. */
   version: string
   /** Reads the configuration again, for the few settings that count while the gateway runs. */
   reread?: () => Promise<Config>
@@ -58,7 +57,6 @@ export interface GatewayOptions {
   now?: () => number
 }
 
-/** Parts that the others use. */
 export interface GatewayContext extends GatewayOptions {
   keep: Keep
   metrics: Metrics

@@ -61,9 +61,10 @@ export function createPlatform(parts: PlatformParts) {
     operationIds: new Set(allOperations.map(({ id }) => id)),
     apiDocument: new ApiDocument(subjects, version),
   }
+  const operationRoutes = allOperations.map((operation) => ({ method: operation.method, path: routeOf(operation).path }))
   return {
     platform,
-    methodsOf: createMethodIndex([...operationRoutes(), ...login.routes, ...(config.console.enabled ? consoleRoutes : [])]),
+    methodsOf: createMethodIndex([...operationRoutes, ...login.routes, ...(config.console.enabled ? consoleRoutes : [])]),
   }
 }
 
@@ -148,10 +149,6 @@ function createBanners({ config, log, redis, shared, now }: PlatformParts): Bann
 }
 
 export type Operations = ReturnType<typeof createPlatform>
-
-function operationRoutes() {
-  return allOperations.map((operation) => ({ method: operation.method, path: routeOf(operation).path }))
-}
 
 /** @see docs/contracts/http.md#health: how Redis counts for the health */
 function isSound(redis: Redis | undefined, relaxed: boolean | undefined): boolean {

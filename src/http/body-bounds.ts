@@ -28,9 +28,25 @@ export const uncountedBytes = 64 * 1024
 export type BoundsOf = (kind: keyof BodySettings, answer: ServerResponse) => BodyBounds
 
 export function createBodyBounds(settings: BodySettings): BoundsOf {
-  const held = { known: new HeldBytes(settings.known), open: new HeldBytes(settings.open) }
+  /** Bytes of request bodies that are in memory at once. */
+  const held = { known: 0, open: 0 }
   return (kind, answer) => {
-    const { maxBytes, maxValues, maxTextBytes, prefix } = settings[kind]
+    const { maxBytes, maxValues, maxTextBytes, maxBytesAtOnce, prefix } = settings[kind]
+    let read = 0
+    let taken = 0
+    const release = () => {
+      held[kind] -= taken
+    }
+    const hold = (bytes: number) => {
+      read += bytes
+      const counted = Math.min(bytes, read - uncountedBytes)
+      // When the client has left, nothing of the body is kept.
+      if (counted <= 0 || answer.destroyed) return
+      if (held[kind] + counted > maxBytesAtOnce) throw tooManyBodies(maxBytesAtOnce, `${prefix}.maxBodyBytesAtOnce`)
+      held[kind] += counted
+      if (taken === 0) answer.once('close', release)
+      taken += counted
+    }
     return {
       maxBytes,
       maxValues,
@@ -41,48 +57,15 @@ export function createBodyBounds(settings: BodySettings): BoundsOf {
         values: `${prefix}.maxBodyValues`,
         textBytes: 'http.maxBodyTextBytes',
       },
-      hold: holdUntilClosed(held[kind], answer),
+      hold,
     }
   }
 }
 
-function holdUntilClosed(held: HeldBytes, answer: ServerResponse): (bytes: number) => void {
-  let read = 0
-  let taken = 0
-  return (bytes) => {
-    read += bytes
-    const counted = Math.min(bytes, read - uncountedBytes)
-    // When the client has left, nothing of the body is kept.
-    if (counted <= 0 || answer.destroyed) return
-    held.take(counted)
-    if (taken === 0) answer.once('close', () => held.release(taken))
-    taken += counted
-  }
-}
-
-/** Bytes of request bodies that are in memory at once. */
-class HeldBytes {
-  readonly #settings: BoundSettings
-  #bytes = 0
-
-  constructor(settings: BoundSettings) {
-    this.#settings = settings
-  }
-
-  /** @throws {GatewayError} TOO_MANY_BODIES; then nothing is counted */
-  take(bytes: number): void {
-    const { maxBytesAtOnce, prefix } = this.#settings
-    if (this.#bytes + bytes > maxBytesAtOnce) {
-      const message = `Request bodies of more than ${maxBytesAtOnce} bytes are being read. Try again in a moment, or raise ${prefix}.maxBodyBytesAtOnce.`
-      // The rest of the body is not worth reading: the connection ends with this answer.
-      throw new GatewayError('TOO_MANY_BODIES', message, { headers: { connection: 'close', 'retry-after': '1' } })
-    }
-    this.#bytes += bytes
-  }
-
-  release(bytes: number): void {
-    this.#bytes -= bytes
-  }
+/** The rest of the body is not worth reading: the connection ends with this answer. */
+function tooManyBodies(maxBytes: number, setting: string): GatewayError {
+  const message = `Request bodies of more than ${maxBytes} bytes are being read. Try again in a moment, or raise ${setting}.`
+  return new GatewayError('TOO_MANY_BODIES', message, { headers: { connection: 'close', 'retry-after': '1' } })
 }
 
 declare module 'fastify' {

@@ -216,7 +216,9 @@ export class Connections {
     const idleMs = this.#drains ? this.#options.times.lastIdleMs : 0
     if (graceMs > 0) await takeInput()
     this.#ending = true
-    const ends = this.#servers.filter(({ listening }) => listening).map(stopListening)
+    const ends = this.#servers
+      .filter(({ listening }) => listening)
+      .map((server) => new Promise<void>((resolve) => stopAccepting(server, resolve)))
     this.#endWithNextAnswer()
     const limit = setTimeout(() => this.#closeAll(), graceMs)
     let idle: NodeJS.Timeout | undefined
@@ -462,12 +464,6 @@ export async function takeInput(): Promise<void> {
     if (events === eventsBefore) return
     eventsBefore = events
   }
-}
-
-function stopListening(server: Server): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>()
-  stopAccepting(server, resolve)
-  return promise
 }
 
 function formatRefusal({ code, status, message, details }: GatewayError): string {

@@ -70,7 +70,10 @@ export function createEncryptedServer(
     },
     connections.inTurn(handler),
   )
-  const tell = (refusal: RefusedConnection) => tellRefusedConnection(log, refusal, options.onCertificateRefused)
+  const tell = ({ address, reason, forItsCertificate }: RefusedConnection) => {
+    log[forItsCertificate ? 'info' : 'debug']({ address, reason }, 'a TLS connection was refused')
+    if (forItsCertificate) options.onCertificateRefused?.(address, reason)
+  }
   // An address is stored only if code has read it while the connection was open.
   server.on('connection', (socket: Socket) => void socket.remoteAddress)
   server.on('tlsClientError', (error, socket) => tell(toRefusal(error, socket)))
@@ -96,15 +99,6 @@ function toRefusal(error: Error & { code?: string }, socket: TLSSocket): Refused
 function addressOf(socket: TLSSocket): string | undefined {
   const address = socket.remoteAddress ?? carrierOf(socket)?.remoteAddress
   return address?.replace(/^::ffff:/, '')
-}
-
-function tellRefusedConnection(
-  log: FastifyBaseLogger,
-  { address, reason, forItsCertificate }: RefusedConnection,
-  onCertificateRefused: ServerOptions['onCertificateRefused'],
-): void {
-  log[forItsCertificate ? 'info' : 'debug']({ address, reason }, 'a TLS connection was refused')
-  if (forItsCertificate) onCertificateRefused?.(address, reason)
 }
 
 /** OpenSSL knows nothing of the block list, and does not look again when a client takes up an earlier connection. */

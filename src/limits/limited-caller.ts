@@ -56,9 +56,8 @@ export function createCallerIndex(
 
   /** What is said about the user counts before what is said about the program, wherever it stands. */
   function capacityOf(names: readonly string[], runTime: RunTimeLimits): number {
-    const name = names.find((one) => runTime.capacities.has(one) || capacities.has(one))
-    if (name === undefined) return settings.capacity
-    return runTime.capacities.get(name) ?? capacities.get(name) ?? settings.capacity
+    const own = names.map((name) => runTime.capacities.get(name) ?? capacities.get(name))
+    return own.find((capacity) => capacity !== undefined) ?? settings.capacity
   }
 
   return function callerOf({ kind, name, key, names, isUi }, token, runTime) {
@@ -121,9 +120,7 @@ function appOf({ headers }: FastifyRequest): string | undefined {
 }
 
 function firstOf(names: readonly string[], table: ReadonlyMap<string, number>): number | undefined {
-  if (table.size === 0) return undefined
-  const name = names.find((one) => table.has(one))
-  return name === undefined ? undefined : table.get(name)
+  return names.map((name) => table.get(name)).find((value) => value !== undefined)
 }
 
 /** Clients choose the name of their program, and a long one would cost memory. */

@@ -93,20 +93,14 @@ export class RedisCounters implements Counters {
 }
 
 /** @throws {Error} when Redis cannot be asked, or refuses */
-export async function chargeIn(redis: Redis, key: string, charge: Charge): Promise<ChargeResult> {
-  return toCharged(await redis.run(script, key, ...toArguments(charge)))
+export async function chargeIn(redis: Redis, key: string, { periodMs, cost, counts }: Charge): Promise<ChargeResult> {
+  const charged = counts.flatMap((count) => [count.field, costIn(count, cost), count.capacity])
+  const answer: unknown = await redis.run(script, key, periodMs, ...charged)
+  if (!isNumbers(answer)) throw new Error('Redis answered with something else than numbers')
+  const [fits, remainingMs, ...used] = answer
+  return { fits: fits === 1, remainingMs: remainingMs ?? 0, used }
 }
 
 function isNumbers(answer: unknown): answer is number[] {
   return Array.isArray(answer) && answer.length > 2 && answer.every((value) => typeof value === 'number')
-}
-
-function toArguments({ periodMs, cost, counts }: Charge): (string | number)[] {
-  return [periodMs, ...counts.flatMap((count) => [count.field, costIn(count, cost), count.capacity])]
-}
-
-function toCharged(answer: unknown): ChargeResult {
-  if (!isNumbers(answer)) throw new Error('Redis answered with something else than numbers')
-  const [fits, remainingMs, ...used] = answer
-  return { fits: fits === 1, remainingMs: remainingMs ?? 0, used }
 }

@@ -2,7 +2,6 @@
 import type { FastifyBaseLogger } from 'fastify'
 
 interface HealthOptions {
-  /** Services that are checked. */
   services: readonly string[]
   /** The status with which a service answers; undefined when it does not. */
   ask(service: string): Promise<number | undefined>

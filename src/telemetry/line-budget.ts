@@ -27,7 +27,6 @@ export class LineBudget {
     this.#timer = setInterval(() => this.endPeriod(), periodMs).unref()
   }
 
-  /** Lines withheld since the start. */
   get withheld(): number {
     return this.#withheld
   }

@@ -30,7 +30,6 @@ export class LogOutput {
     setInterval(() => this.#flush(), flushMs).unref()
   }
 
-  /** Lines that were dropped since the start. */
   get dropped(): number {
     return this.#allDropped
   }

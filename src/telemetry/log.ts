@@ -10,7 +10,6 @@ import { LineBudget } from './line-budget.ts'
 import { LogOutput } from './log-output.ts'
 import type { LogFormat } from './settings.ts'
 
-/** How a request ended. */
 export interface Outcome {
   /** 499 when the client went away before there was an answer. */
   status: number

@@ -2,7 +2,6 @@
 
 export const offeredMethods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
 
-/** A request by it reads. */
 export function isReadMethod(method: string): boolean {
   return method === 'GET' || method === 'HEAD'
 }

@@ -13,7 +13,6 @@ interface MetricSources {
   redis?: { isReachable(): boolean } | undefined
   /** Lines that are missing since the start, by reason. */
   missingLogLines?: (() => Readonly<Record<string, number>>) | undefined
-  /** Those that are open. */
   eventStreams?: (() => number) | undefined
   embedded?: { isListening(): boolean; observe(): Promise<EngineState | undefined> } | undefined
   /** Worker processes that serve. */
@@ -195,7 +194,6 @@ export class Metrics extends MetricSet {
   )
   readonly workerDied = (): void => this.#deaths.inc()
 
-  /** @param version Of the package. */
   constructor(version: string) {
     super()
     this.#build.set({ version }, 1)

@@ -49,7 +49,6 @@ interface CurrentRequest {
   ended: boolean
 }
 
-/** What an answer says about its request. */
 interface AnsweredRequest {
   /** The template of the path, as in `/applications/{application}`; undefined when there is none. */
   readonly route: string | undefined
@@ -57,7 +56,6 @@ interface AnsweredRequest {
   readonly status: number
   readonly scheme: 'http' | 'https'
   readonly requestId: string
-  /** Code of the error that was answered. */
   readonly errorCode: string | undefined
 }
 

@@ -10,7 +10,6 @@ import type { ServiceName } from './services.ts'
 import { answerCodingOf, maxQuickUnpackBytes, textOfError, unpackAtOnce } from './unpack.ts'
 import { clientGone } from './upstream-errors.ts'
 
-/** Status and headers of an answer. */
 export interface AnswerHead {
   readonly status: number
   readonly headers: IncomingHttpHeaders
@@ -155,7 +154,6 @@ export class Judging implements Phase {
   }
 }
 
-/** The head of an answer whose body was unpacked. */
 function toUnpacked({ status, headers }: AnswerHead, { length }: Buffer): AnswerHead {
   const { 'content-encoding': _packing, etag, ...others } = headers
   const tag = parseEntityTag(firstOf(etag))

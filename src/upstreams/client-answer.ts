@@ -127,7 +127,6 @@ export class ClientAnswer {
     })
   }
 
-  /** Writes a whole answer. */
   writeWhole(status: number, headers: IncomingHttpHeaders, bytes: Buffer): void {
     this.#status = status
     this.#count(bytes.length)
@@ -136,7 +135,6 @@ export class ClientAnswer {
     if (!sink.writableEnded) sink.end(this.#options.headersOnly || bytes.length === 0 ? undefined : bytes)
   }
 
-  /** The body is complete. */
   end(): void {
     const sink = this.#sink
     if (!sink.writableEnded) sink.end()

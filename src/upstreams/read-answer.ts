@@ -46,7 +46,6 @@ export function checkDone(answer: UpstreamAnswer, service: ServiceName): void {
   checkForm(noPage, service, answer.text)
 }
 
-/** Whether the status says that there is no body. */
 export function isEmptyByStatus(status: number): boolean {
   return status === 204 || status === 205
 }

@@ -53,7 +53,6 @@ const baseUrl = z
   .optional()
   .meta({ type: 'address or `embedded`' })
 
-/** The settings that every service has. */
 function serviceKeys(name: ServiceName) {
   return {
     baseUrl: setting(`services.${name}.baseUrl`, baseUrl).describe(

@@ -10,7 +10,6 @@ export interface Shard {
   readonly config: Readonly<Record<string, unknown>>
 }
 
-/** What a choice may look at. */
 export interface Criteria {
   readonly application: string | undefined
   readonly user: string | undefined

@@ -32,11 +32,9 @@ interface UpstreamSettings {
   /** Whether what failed before anything was sent, or while it was read, is asked again; yes unless given. */
   retry?: boolean
   keepAliveMs: number
-  /** Largest answer that is read into memory. */
   maxAnswerBytes: number
   /** The circuit breaker of external services; `false` sends every call. */
   circuit?: CircuitSettings | false
-  /** Certificates for addresses with https. */
   tls?: ServiceTls | undefined
 }
 
@@ -266,7 +264,6 @@ export class Upstreams {
     return delayMs
   }
 
-  /** Whether another address can take its calls. */
   #hasAlternative(endpoint: Endpoint): boolean {
     const siblings = this.#endpoints.get(endpoint.service) ?? []
     return siblings.includes(endpoint) && siblings.some((other) => other !== endpoint && other.isAvailable)
@@ -313,9 +310,9 @@ export class Upstreams {
   }
 
   #createEndpoint(service: ServiceName, baseUrl: string, socketPath: string | undefined): Endpoint {
-    const { circuit = usualCircuit, keepAliveMs } = this.#settings
+    const { bounds, circuit = usualCircuit, keepAliveMs } = this.#settings
     return new Endpoint({
-      ...this.#boundsOf(service),
+      ...(typeof bounds === 'function' ? bounds(service) : bounds),
       keepAliveMs,
       secureContext: this.#secureContext,
       service,
@@ -327,11 +324,6 @@ export class Upstreams {
         this.#surroundings.onCircuit?.({ service, address: endpoint.address, state, cause, remainingMs })
       },
     })
-  }
-
-  #boundsOf(service: ServiceName): CallBounds {
-    const { bounds } = this.#settings
-    return typeof bounds === 'function' ? bounds(service) : bounds
   }
 
   #budgetOf(service: ServiceName): RetryBudget {
