@@ -1,5 +1,5 @@
 /** Names and ids in query and body that identify the resource of a change. */
-import { isObject, objectsOf } from '../json/values.ts'
+import { fieldOf, isObject, objectsOf } from '../json/values.ts'
 import { concealSecrets } from '../telemetry/conceal-secrets.ts'
 import { queryOf } from './query.ts'
 
@@ -53,7 +53,7 @@ export function namesInBody(body: unknown): Record<string, string> {
 
 /** A job may hold the application itself. */
 function applicationsOf(object: Record<string, unknown>): string[] {
-  const application = Object.hasOwn(object, 'application') ? object['application'] : undefined
+  const application = fieldOf(object, 'application')
   return isObject(application) ? textOf(application, 'name') : textOf(object, 'application')
 }
 

@@ -15,11 +15,6 @@ export interface Sendable {
   gzipped(): Promise<Buffer>
 }
 
-interface WrittenEntry {
-  readonly text: string
-  readonly digest: Buffer
-}
-
 /** Entries of lists are written once, however many lists hold them. */
 const entries = new WeakMap<object, WrittenEntry>()
 const documents = new WeakMap<object, KeptDocument>()
@@ -73,7 +68,9 @@ function writeEntry(entry: unknown): WrittenEntry {
   return typeof entry === 'object' && entry !== null ? entries.getOrInsertComputed(entry, write) : write(entry)
 }
 
-function write(value: unknown): WrittenEntry {
+type WrittenEntry = Readonly<ReturnType<typeof write>>
+
+function write(value: unknown) {
   const text = formatJson(value)
   return { text, digest: hash('sha1', text, 'buffer') }
 }

@@ -249,7 +249,9 @@ export class Overload {
       this.#giveTurnsLater(nowMs)
     } else {
       this.#turnsGivenMs = undefined
-      this.#forgetTurns()
+      this.#iterations = 0
+      this.#iterationsMs = 0
+      this.#given = 0
     }
   }
 
@@ -262,12 +264,6 @@ export class Overload {
     this.#iterations++
     this.#iterationsMs += nowMs - (this.#turnsGivenMs ?? nowMs)
     this.#given += given
-  }
-
-  #forgetTurns(): void {
-    this.#iterations = 0
-    this.#iterationsMs = 0
-    this.#given = 0
   }
 
   #takeNext(): Waiting | undefined {

@@ -1,20 +1,14 @@
 /** Ranges of IP addresses in CIDR notation, and lists of them. */
 import { BlockList, isIP } from 'node:net'
 
-interface NetworkRange {
-  readonly address: string
-  readonly bits: number
-  readonly family: 'ipv4' | 'ipv6'
-}
-
 /** `10.0.0.0/8` or `fc00::/7`; an address alone is a range of one. Undefined for anything else. */
-function parseRange(text: string): NetworkRange | undefined {
+function parseRange(text: string) {
   const [address = '', bits, ...rest] = text.split('/')
   const version = address.includes('%') ? 0 : isIP(address)
   const most = version === 4 ? 32 : 128
   if (version === 0 || rest.length > 0 || (bits !== undefined && !/^\d{1,3}$/.test(bits))) return undefined
   const length = bits === undefined ? most : Number(bits)
-  return length > most ? undefined : { address, bits: length, family: version === 4 ? 'ipv4' : 'ipv6' }
+  return length > most ? undefined : ({ address, bits: length, family: version === 4 ? 'ipv4' : 'ipv6' } as const)
 }
 
 export function isNetworkRange(text: string): boolean {

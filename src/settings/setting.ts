@@ -171,27 +171,26 @@ export function boundedTimeout(ms: number): number {
   return ms === 0 ? longestWaitMs : ms
 }
 
+/** A text of one form. @param parse Undefined for a text of any other @param form For the message: what it must be */
+export function textAs<Value>(
+  parse: (text: string) => Value | undefined,
+  form: string,
+): z.ZodPipe<z.ZodString, z.ZodTransform<Value, string>> {
+  return z.string().transform((text, context) => {
+    const parsed = parse(text)
+    if (parsed === undefined) context.addIssue(`must be ${form}`)
+    return parsed ?? z.NEVER
+  })
+}
+
 /** A length of time, `30m`, `PT30M` or a plain number in `unit`; the result is in milliseconds. */
 export function duration(unit: 's' | 'ms'): z.ZodPipe<z.ZodString, z.ZodTransform<number, string>> {
-  return z
-    .string()
-    .transform((text, context) => {
-      const parsed = parseDuration(text, unit)
-      if (parsed === undefined) context.addIssue('must be a length of time such as 30s, 15m or PT1H')
-      return parsed ?? z.NEVER
-    })
-    .meta({ type: `duration (plain numbers: ${unit})` })
+  const time = textAs((text) => parseDuration(text, unit), 'a length of time such as 30s, 15m or PT1H')
+  return time.meta({ type: `duration (plain numbers: ${unit})` })
 }
 
 /** A number of bytes, also as `10MB` or `512KB` (powers of 1024). */
-export const byteCount = z
-  .string()
-  .transform((text, context) => {
-    const parsed = parseByteCount(text)
-    if (parsed === undefined) context.addIssue('must be a number of bytes such as 10485760 or 10MB')
-    return parsed ?? z.NEVER
-  })
-  .meta({ type: 'bytes' })
+export const byteCount = textAs(parseByteCount, 'a number of bytes such as 10485760 or 10MB').meta({ type: 'bytes' })
 
 /** A regular expression in Java's dialect, which must match the whole text. */
 export const wholePattern = z

@@ -173,7 +173,7 @@ export class Streaming implements Phase {
 
   data(controller: Dispatcher.DispatchController, chunk: Buffer): void {
     const passed = this.#passed
-    if (passed.clientIsGone) this.#passed.abort(clientGone())
+    if (passed.clientIsGone) this.#passed.abort(clientGone)
     else if (!passed.options.headersOnly) passed.written.write(chunk, controller)
   }
 

@@ -130,7 +130,7 @@ class PassedCall {
 
   #clientClosed = (): void => {
     this.clientIsGone = true
-    this.#attempt?.abort(clientGone())
+    this.#attempt?.abort(clientGone)
   }
 }
 
@@ -239,7 +239,7 @@ class Attempt implements Dispatcher.DispatchHandler, PassedAnswer {
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller
-    if (this.clientIsGone) controller.abort(clientGone())
+    if (this.clientIsGone) controller.abort(clientGone)
   }
 
   onResponseStart(controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {

@@ -13,6 +13,7 @@ import {
   type SettingsReport,
   setting,
   settings,
+  textAs,
   texts,
   whole,
 } from '../settings/setting.ts'
@@ -41,15 +42,10 @@ const ServiceConfig = z.looseObject({
 const protocol = z.enum(['http', 'https'])
 const optionalMs = milliseconds.optional()
 
-const baseUrl = z
-  .string()
-  .transform((text, context) => {
-    if (text === 'embedded') return text
-    const parsed = httpAddress.safeParse(text)
-    if (parsed.success) return parsed.data
-    context.addIssue('must be an absolute address such as http://orca.example:8083, or the word embedded')
-    return z.NEVER
-  })
+const baseUrl = textAs(
+  (text) => (text === 'embedded' ? text : httpAddress.safeParse(text).data),
+  'an absolute address such as http://orca.example:8083, or the word embedded',
+)
   .optional()
   .meta({ type: 'address or `embedded`' })
 

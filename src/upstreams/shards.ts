@@ -10,16 +10,8 @@ export interface Shard {
   readonly config: Readonly<Record<string, unknown>>
 }
 
-export interface Criteria {
-  readonly application: string | undefined
-  readonly user: string | undefined
-  readonly origin: string | undefined
-  readonly executionType: string | undefined
-  /** Region of a bake. */
-  readonly location: string | undefined
-}
-
-export function criteriaOf(identity: IdentityHeaders, location?: string): Criteria {
+/** @param location Region of a bake. */
+export function criteriaOf(identity: IdentityHeaders, location?: string) {
   return {
     application: fromHeaderText(identity['X-SPINNAKER-APPLICATION'])?.toLowerCase(),
     user: fromHeaderText(identity['X-SPINNAKER-USER']),
@@ -29,13 +21,9 @@ export function criteriaOf(identity: IdentityHeaders, location?: string): Criter
   }
 }
 
-type Selector = (criteria: Criteria) => boolean
+export type Criteria = Readonly<ReturnType<typeof criteriaOf>>
 
-interface Choice {
-  readonly baseUrl: string
-  readonly priority: number
-  readonly matches: Selector
-}
+type Selector = (criteria: Criteria) => boolean
 
 /**
  * Prepares the choice: the matching instance with the highest priority, or the first of the list when none matches.
@@ -43,9 +31,9 @@ interface Choice {
  * @throws {Error} when a selector is unknown or its pattern is malformed; the message names it
  */
 export function createChooser(shards: readonly Shard[]): (criteria: Criteria) => string | undefined {
-  const choices: Choice[] = shards.map(({ baseUrl, priority, config }) => ({ baseUrl, priority, matches: toSelector(config) }))
+  const choices = shards.map(({ baseUrl, priority, config }) => ({ baseUrl, priority, matches: toSelector(config) }))
   return (criteria) => {
-    let best: Choice | undefined
+    let best: (typeof choices)[number] | undefined
     for (const choice of choices) {
       if ((best === undefined || choice.priority > best.priority) && choice.matches(criteria)) best = choice
     }

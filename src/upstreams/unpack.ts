@@ -39,11 +39,9 @@ export function unknownTransfer(service: ServiceName, { 'transfer-encoding': hea
 /** A large answer is unpacked beside the main thread. @throws {GatewayError} UPSTREAM_UNREADABLE */
 export async function unpack(service: ServiceName, body: Buffer, maxBytes: number): Promise<Buffer> {
   if (body.length < maxQuickUnpackBytes) return unpackAtOnce(service, body, maxBytes)
-  try {
-    return await gunzipAside(body, { maxOutputLength: maxBytes })
-  } catch (cause) {
+  return gunzipAside(body, { maxOutputLength: maxBytes }).catch((cause: unknown) => {
     throw cannotUnpack(service, cause, maxBytes)
-  }
+  })
 }
 
 /** @throws {GatewayError} UPSTREAM_UNREADABLE */

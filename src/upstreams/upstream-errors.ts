@@ -86,9 +86,5 @@ export function unfollowed(service: ServiceName): GatewayError {
   return unreadable(service, (name) => `${name} answered with a redirect that leads nowhere.`)
 }
 
-export function clientGone(): Error {
-  return gone
-}
-
 /** The same for all: each response that closes asks for it, and a stack trace takes 3 % of a request. */
-const gone = new Error('the client went away')
+export const clientGone = new Error('the client went away')
