@@ -62,14 +62,10 @@ interface BannerOptions {
   now: () => number
 }
 
-interface BannerList {
-  readonly text: string | undefined
-  readonly banners: readonly Banner[]
-}
-
 export class Banners {
   readonly #options: BannerOptions
-  #loaded: BannerList = { text: undefined, banners: [] }
+  /** As stored, and as parsed. */
+  #loaded: { text: string | undefined; banners: readonly Banner[] } = { text: undefined, banners: [] }
   /** When the store is asked again. */
   #dueAtMs = 0
 
@@ -134,7 +130,9 @@ export class Banners {
   /** Asks the store now. @throws {GatewayError} NOT_FOUND, BANNERS_UNAVAILABLE */
   async refresh(): Promise<void> {
     const { settings, store, now } = this.#options
-    this.#checkEnabled()
+    if (!settings.enabled) {
+      throw new GatewayError('NOT_FOUND', 'Banners are switched off. Set global-banner.enabled: true to use them.')
+    }
     const text = await store.load().catch(unavailable)
     this.#loaded = { text, banners: parse(text) }
     this.#dueAtMs = now() + settings.refreshMs
@@ -179,11 +177,6 @@ export class Banners {
       return
     }
     throw new GatewayError('CONFLICT', 'The banners are being changed by others. Try again.')
-  }
-
-  #checkEnabled(): void {
-    if (this.#options.settings.enabled) return
-    throw new GatewayError('NOT_FOUND', 'Banners are switched off. Set global-banner.enabled: true to use them.')
   }
 }
 

@@ -2,11 +2,10 @@
 import { GatewayError } from '../errors.ts'
 import type { RequestState } from '../http/request-state.ts'
 import type { ServiceName } from '../upstreams/services.ts'
+import type { Upstreams } from '../upstreams/upstreams.ts'
 
 /** Names of services in messages. */
-interface ServiceNames {
-  nameOf(service: ServiceName): string
-}
+type ServiceNames = Pick<Upstreams, 'nameOf'>
 
 interface Staleness {
   readonly service: ServiceName

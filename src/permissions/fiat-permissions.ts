@@ -85,7 +85,7 @@ export class Permissions {
     this.#log = log
     this.#lookups = new ViewLookups({
       ask: (username, signal) => this.#askOnce(username, signal),
-      cache: (key, view, ofVersion) => this.#cacheView(key, view, ofVersion),
+      cache: (key, view, ofVersion) => void this.#views.set(key, { answer: { kind: 'view', view }, version: ofVersion }),
       version,
       isEmbedded: upstreams.isEmbedded('fiat'),
       settings,
@@ -188,7 +188,7 @@ export class Permissions {
       await this.#checkAvailable(user)
       await this.#report(call, report.attempts)
     } catch (cause) {
-      if (!hasAnswered(cause)) this.#lookups.noteFailure(cause)
+      if (statusOf(cause) === undefined) this.#lookups.noteFailure(cause)
       if (!this.#switches.legacyFallback) {
         if (refusesUser(cause)) {
           const message = `The permission service accepts no user of this name: ${cause.message}`
@@ -324,10 +324,6 @@ export class Permissions {
     return this.#views.getRemainingTTL(key) + this.#settings.lastKnownForMs > 0 ? cached.answer.view : undefined
   }
 
-  #cacheView(key: string, view: PermissionView, version: number): void {
-    this.#views.set(key, { answer: { kind: 'view', view }, version })
-  }
-
   async #forgetEverywhere(userKey: string | undefined): Promise<void> {
     this.#forget(userKey)
     await this.#changes?.publish({ kind: 'rights', userKey })
@@ -343,10 +339,6 @@ export class Permissions {
       this.#lookups.forget(userKey)
     }
   }
-}
-
-function hasAnswered(error: unknown): boolean {
-  return statusOf(error) !== undefined
 }
 
 /** What the service answered with, if it answered. */

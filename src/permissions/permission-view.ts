@@ -70,16 +70,9 @@ export function fallbackView(username: string, accounts: readonly string[]): Per
   }
 }
 
-const digests = new WeakMap<PermissionView, string>()
-
-/** Differs for views that differ in anything: letters, digits, `-` and `_`. */
-export function digestOf(view: PermissionView): string {
-  return digests.getOrInsertComputed(view, () => hash('sha1', JSON.stringify(view), 'base64url'))
-}
-
 const rights = new WeakMap<PermissionView, string>()
 
-/** The same for users with the same rights, whatever their names. */
+/** The same for users with the same rights, whatever their names: letters, digits, `-` and `_`. */
 export function rightsOf(view: PermissionView): string {
   return rights.getOrInsertComputed(view, () => hash('sha1', JSON.stringify({ ...view, name: '' }), 'base64url'))
 }

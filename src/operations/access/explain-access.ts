@@ -119,12 +119,7 @@ async function explainAccess(
   if (!isOwn && isLimited) throw tokenLimited('it is limited in use, and so tells only of its own user')
   const found = findApiOperation(operations, String(query['operation']))
   const { operation } = found
-  const known = {
-    operation: operation.id,
-    request: `${operation.method} ${operation.path}`,
-    username,
-    demands: formatDemands(operation.demands),
-  }
+  const known = { ...describeOperation(operation), username }
   if (!isDecided(platform)) {
     return { ...known, known: true, admin: false, roles: [], ...judgeUndecided(operation, platform.login.active) }
   }
@@ -144,6 +139,10 @@ async function explainAccess(
     ...(mayLook && { resources: await loadResourcePermissions(call, subject) }),
     ...(enforcement && { enforcement }),
   }
+}
+
+function describeOperation({ id, method, path, demands }: Operation) {
+  return { operation: id, request: `${method} ${path}`, demands: formatDemands(demands) }
 }
 
 /** What the question says wins over the path of a request that it names. */

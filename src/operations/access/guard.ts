@@ -4,7 +4,7 @@ import { hash } from 'node:crypto'
 import { GatewayError } from '../../errors.ts'
 import type { User } from '../../http/request-state.ts'
 import { decide } from '../../permissions/decide.ts'
-import { digestOf, rightsOf } from '../../permissions/permission-view.ts'
+import { rightsOf } from '../../permissions/permission-view.ts'
 import type { Authorization, PermissionView } from '../../permissions/permissions.ts'
 import { isGranted } from '../../permissions/rights.ts'
 import { storedTemplate } from '../../pipeline-templates/inheritance.ts'
@@ -154,7 +154,7 @@ export class Guard {
     if (view?.admin === true && token?.applications === undefined) return undefined
     const filter = (answer: unknown) =>
       filterAnswer(answer, fields, (need) => isMetByToken(token, need) && decide(view, need).allowed)
-    const rights = `${view === undefined ? '' : digestOf(view)}${reach}`
+    const rights = `${view === undefined ? '' : rightsOf(view)}${reach}`
     return { apply: token === undefined ? (answer) => this.#kept.of(answer, view, () => filter(answer)) : filter, rights }
   }
 

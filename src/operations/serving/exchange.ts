@@ -22,7 +22,7 @@ export interface MountSettings extends Validation {
   echoedHeaders: EchoedHeaders
 }
 
-/** What an operation declares, worked out once. */
+/** What an operation declares, worked out once for all requests. */
 export interface Declarations {
   readonly operation: Operation
   readonly forward: ForwardedCall | undefined
@@ -35,16 +35,14 @@ export interface Declarations {
 /** As many requests as a list over everything counts for. */
 const listCost = 5
 
-const declarations = new WeakMap<Operation, Declarations>()
-
 export function declarationsOf(operation: Operation): Declarations {
-  return declarations.getOrInsertComputed(operation, () => ({
+  return {
     operation,
     forward: routeOf(operation).forward,
     rules: createQueryRules(operation.query),
     form: answerFormOf(operation.answer),
     callClass: callClassOf(operation),
-  }))
+  }
 }
 
 /** Lists over everything may take a service longer than other reads, and what a change reads belongs to it. */

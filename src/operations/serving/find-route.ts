@@ -7,17 +7,13 @@ import { isRead } from '../access/token-limits.ts'
 import type { Operation } from '../operation.ts'
 import { routeOf } from '../route.ts'
 
-const finders = new WeakMap<readonly Operation[], FindRoute>()
-
-/** The routes of a list are kept, since a gateway adds nothing to it. HEAD finds GET unless it is an operation of its own. */
-export function createFindRoute(operations: readonly Operation[]): FindRoute {
-  return finders.getOrInsertComputed(operations, buildFindRoute)
-}
-
 type Router = findMyWay.Instance<findMyWay.HTTPVersion.V1>
 
-/** One router for each first segment, built when a request needs it: all of them take a tenth of the time of a start. */
-function buildFindRoute(operations: readonly Operation[]): FindRoute {
+/**
+ * One router for each first segment, built when a request needs it: all of them take a tenth of the time of a start. HEAD finds GET
+ * unless it is an operation of its own.
+ */
+export function createFindRoute(operations: readonly Operation[]): FindRoute {
   const groups = Map.groupBy(operations, (operation) => firstSegmentOf(routeOf(operation).path.route))
   const routers = new Map<string, Router>()
   return (method, url) => {

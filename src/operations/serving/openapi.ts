@@ -70,10 +70,9 @@ export class ApiDocument implements PrintedDocument {
     const key = `${format} ${serverUrl}`
     const kept = this.#kept.get(key)
     if (kept !== undefined) return kept
-    const parts =
-      this.#formatted.get(format) ??
-      formatParts(format, formatOpenApi(this.#subjects, { version: this.#version, serverUrl: addressMark }))
-    this.#formatted.set(format, parts)
+    const parts = this.#formatted.getOrInsertComputed(format, () =>
+      formatParts(format, formatOpenApi(this.#subjects, { version: this.#version, serverUrl: addressMark })),
+    )
     // Text in double quotes is the same in YAML.
     const printed = Buffer.from((await parts).join(JSON.stringify(serverUrl)))
     this.#kept.set(key, printed)
