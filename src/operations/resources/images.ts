@@ -1,17 +1,21 @@
-/** Machine and container images. */
+/** Machine and container images, and Helm charts, which are looked up as images are. */
 
 import { z } from 'zod'
 import { pathTo } from '../../http/encode-path.ts'
 import { standalone } from '../../settings/standalone.ts'
-import { operationsWith, put } from '../declare.ts'
+import { get, operationsWith, put } from '../declare.ts'
 import { decidedByService, readsSharedOfAccount, sharedKnowledge } from '../demands.ts'
 import { ImageModel } from '../models/infrastructure.ts'
 import { type Operation, type OperationRequest, StreamedAnswer } from '../operation.ts'
-import { alike, integer, nothing, TextList, textModel } from '../schemas.ts'
+import { alike, described, integer, nothing, TextList, textModel } from '../schemas.ts'
 
 const provider = textModel.default('aws')
 const { imagesPath, provider: ownProvider } = standalone
 const uploadedImage = `${imagesPath}/{name}/{version}`
+
+const registryProvider = textModel.default('aws').describe('Cloud provider whose registries are asked.')
+
+const Chart = described('Chart', 'name', 'account', 'version')
 
 const found = operationsWith({ core: true })
 const local = operationsWith({ forward: 'clouddriver' })
@@ -99,6 +103,35 @@ export const imageOperations: Operation[] = [
     },
     answer: nothing,
     errors: { 404: 'There is no such image.', 409: 'Something runs it.' },
+  }),
+]
+
+export const chartOperations: Operation[] = [
+  get('findChartsUsingGET', '/charts/find', {
+    demands: sharedKnowledge,
+    summary: 'Search charts',
+    description: 'Charts whose name contains a text; every other query parameter is a filter.',
+    query: {
+      provider: registryProvider,
+      ...alike(textModel.optional(), 'q', 'region', 'account'),
+      count: integer.optional().describe('Longest list that is wanted.'),
+    },
+    forward: { service: 'clouddriver', path: '/{provider}/charts/find', otherQuery: true },
+    answer: z.array(Chart),
+  }),
+  get('findChartTagsUsingGET', '/charts/tags', {
+    demands: sharedKnowledge,
+    summary: 'List versions of a chart',
+    query: { provider: registryProvider, account: textModel, repository: textModel },
+    forward: { service: 'clouddriver', path: '/{provider}/charts/tags' },
+    answer: z.array(z.string()),
+  }),
+  get('getChartDetailsUsingGET', '/charts/{account}/{region}/{imageId}', {
+    demands: readsSharedOfAccount,
+    summary: 'Get a chart',
+    query: { provider: registryProvider },
+    forward: { service: 'clouddriver', path: '/{provider}/charts/{account}/{region}/{imageId}' },
+    answer: z.array(Chart),
   }),
 ]
 

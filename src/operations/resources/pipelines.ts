@@ -1,4 +1,4 @@
-/** Pipelines, the definitions: read from their store, changed by tasks of the orchestrator. */
+/** Pipelines, the definitions: read from their store, changed and put in order by tasks of the orchestrator. */
 
 import { z } from 'zod'
 import { GatewayError } from '../../errors.ts'
@@ -19,13 +19,14 @@ import {
   writesDefinitions,
   writesFiledDefinitions,
 } from '../demands.ts'
+import { TaskModel } from '../models/executions.ts'
 import { DefinitionMove, Pipeline } from '../models/pipelines.ts'
 import { DirectAnswer, type Operation, type OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
 import { AnyObject, flagModel, integer, nothing, ObjectList, textModel } from '../schemas.ts'
 import { checkObject } from '../upstream-shape.ts'
 import { usernameOf } from './caller.ts'
-import { runTask, type TaskSubmission, taskVariable, toBase64Json } from './task-polling.ts'
+import { type FinishedTask, runTask, type TaskSubmission, taskVariable, toBase64Json } from './task-polling.ts'
 
 const Definition = z.looseObject({
   application: z.string().trim().min(1).describe('The application that the pipeline belongs to.'),
@@ -40,7 +41,14 @@ const BulkSaveResult = z
   })
   .meta({ id: 'BulkSaveResult' })
 
-const bulkFailed = { 400: 'The task that makes the change failed or did not finish in time.' }
+const Order = z
+  .looseObject({
+    application: z.string().min(1),
+    idsToIndices: z.record(z.string(), z.int()).describe('Place of each definition, counted from 0.'),
+  })
+  .meta({ id: 'DefinitionOrder' })
+
+const taskUnfinished = { 400: 'The task that makes the change failed or did not finish in time.' }
 const taskFailed = { 400: 'The task that changes the definition failed or did not finish in time; the message has the reason.' }
 
 const andWarnings =
@@ -137,7 +145,7 @@ export const pipelineOperations: Operation[] = [
     body: { schema: ObjectList, shown: z.array(Pipeline), required: true },
     handle: savePipelines,
     answer: BulkSaveResult,
-    errors: bulkFailed,
+    errors: taskUnfinished,
   }),
 ]
 
@@ -246,4 +254,40 @@ async function convertToTemplate(request: OperationRequest): Promise<string> {
   checkDone(converted, 'orca')
   if (converted.text === '') throw misfit(noPage, 'orca', 'nothing')
   return converted.text
+}
+
+/** The order of definitions in the web UI. */
+export const orderOperations: Operation[] = [
+  reorders('reorderPipelinesUsingPOST', 'pipelines', 'pipelines'),
+  reorders('reorderStrategiesUsingPOST', 'strategies', 'deployment strategies'),
+]
+
+function reorders(id: string, kind: 'pipelines' | 'strategies', what: string): Operation {
+  return post(id, `/actions/${kind}/reorder`, {
+    demands: writesDefinitions,
+    summary: `Reorder ${kind}`,
+    description: `Stores the order of the ${what} of an application, and returns when it is stored.`,
+    body: { schema: Order, required: true },
+    handle: (request, platform) => reorder(request, platform, kind),
+    answer: TaskModel,
+    errors: taskUnfinished,
+  })
+}
+
+/** @see docs/contracts/orchestration.md#jobs: each field is base64 of its own JSON. */
+function reorder(request: OperationRequest, platform: Platform, kind: 'pipelines' | 'strategies'): Promise<FinishedTask> {
+  const { application, idsToIndices } = request.body as z.infer<typeof Order>
+  return runTask(request, platform, {
+    application,
+    description: `Reorder ${kind}`,
+    job: [
+      {
+        type: 'reorderPipelines',
+        application: toBase64Json(application),
+        idsToIndices: toBase64Json(idsToIndices),
+        isStrategy: toBase64Json(kind === 'strategies'),
+        user: usernameOf(request),
+      },
+    ],
+  })
 }

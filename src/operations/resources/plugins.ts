@@ -1,4 +1,4 @@
-/** Plugins of the services: what is known about them, which are installed, and publishing one. */
+/** Plugins of the services: what is known about them, which are installed, and publishing one. Plug-ins of Deck. */
 
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
@@ -8,9 +8,9 @@ import { listOf } from '../../json/values.ts'
 import { pluginApplication } from '../../permissions/application-name.ts'
 import { checkDone, readJson } from '../../upstreams/read-answer.ts'
 import type { ServiceName } from '../../upstreams/services.ts'
-import { operationsWith, post, remove } from '../declare.ts'
+import { get, operationsWith, post, remove } from '../declare.ts'
 import { aboutGateway, writesPlugins } from '../demands.ts'
-import type { Operation, OperationRequest } from '../operation.ts'
+import { DirectAnswer, type Operation, type OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
 import { AnyObject, nothing, ObjectList, submitted, textModel } from '../schemas.ts'
 import { usernameOf } from './caller.ts'
@@ -74,6 +74,41 @@ export const pluginOperations: Operation[] = [
     },
   }),
 ]
+
+const DeckPlugin = z.looseObject({ id: z.string(), name: z.string(), version: z.string() })
+
+/** A day, as with Gate; a version can be published anew under its number. */
+const cacheControl = 'max-age=86400, must-revalidate, private'
+
+/** Plug-ins of Deck: what it is to load, and their files. */
+export const deckPluginOperations: Operation[] = [
+  get('getPluginManifestUsingGET', '/plugins/deck/plugin-manifest.json', {
+    demands: aboutGateway,
+    summary: 'List plugins of the web UI',
+    description: 'Plugins that Deck is to load: those that are enabled in `spinnaker.extensibility.deck-proxy.plugins`. Open.',
+    handle: async (_request, platform) => platform.deckPlugins.manifest(),
+    answer: z.array(DeckPlugin),
+    errors: { 503: 'The lists of plugins have not been read yet.' },
+  }),
+  get('getPluginAssetUsingGET', '/plugins/deck/{pluginId}/{pluginVersion}/{asset}', {
+    demands: aboutGateway,
+    summary: 'Get a web UI plugin file',
+    description: 'A file of a plugin of Deck. Open.',
+    handle: getAsset,
+    answer: z.string(),
+    answerType: 'application/javascript',
+    errors: { 404: 'There is no such plugin, version or file.', 503: 'The plugin cannot be fetched at the moment.' },
+  }),
+]
+
+async function getAsset({ path }: OperationRequest, { deckPlugins }: Platform): Promise<DirectAnswer> {
+  const { pluginId, pluginVersion, asset } = path as { pluginId: string; pluginVersion: string; asset: string }
+  const found = await deckPlugins.asset(pluginId, pluginVersion, asset)
+  if (found === undefined) {
+    throw new GatewayError('NOT_FOUND', `There is no file ${asset} of version ${pluginVersion} of the Deck plugin ${pluginId}.`)
+  }
+  return new DirectAnswer(200, found.bytes, { 'content-type': found.type, 'cache-control': cacheControl })
+}
 
 async function upsertInfo(request: OperationRequest): Promise<unknown> {
   const pluginInfo = request.body as z.infer<typeof PluginInfo>

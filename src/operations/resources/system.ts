@@ -1,10 +1,11 @@
-/** The gateway about itself: version, health, metrics, the API document and its reference page. */
+/** The gateway about itself: version, health, metrics, the API document, its reference page, and what the doctor finds. */
 
 import { z } from 'zod'
 import { GatewayError } from '../../errors.ts'
 import { parseAccept } from '../../http/parse-accept.ts'
 import { get, operationsWith } from '../declare.ts'
-import { aboutGateway, tellsWhoAsks } from '../demands.ts'
+import { aboutGateway, adminOnly, tellsWhoAsks } from '../demands.ts'
+import { ExaminationModel } from '../examination.ts'
 import { DirectAnswer, type Operation, type OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
 import { AnyObject, flagModel, textModel } from '../schemas.ts'
@@ -112,6 +113,20 @@ export const systemOperations: Operation[] = [
       if (request.path['file'] === 'reference.js') return referenceScript()
       throw new GatewayError('NOT_FOUND', 'There is no such file; the reference page is at /swagger-ui/index.html.')
     },
+  }),
+]
+
+/** The doctor over HTTP. */
+export const doctorOperations: Operation[] = [
+  get('examineUsingGET', '/doctor', {
+    demands: adminOnly,
+    summary: 'Examine the installation',
+    description:
+      'What `fairlead doctor` finds: the effect of the configuration with which the gateway started, and every service that it names. Takes up to ten seconds. Users who ask at the same time share one examination.',
+    cost: 20,
+    handle: async (_request, { examine }) => examine(),
+    answer: ExaminationModel,
+    errors: { 403: 'The caller is no administrator.' },
   }),
 ]
 
