@@ -27,10 +27,8 @@ export class SideThreadError extends Error {
 /** Jobs of the first rank go before all others that wait. */
 type Rank = 'first' | 'second'
 
-interface WaitingJob<Job, Reply> {
+interface WaitingJob<Job, Reply> extends PromiseWithResolvers<Reply> {
   readonly job: Job
-  readonly resolve: (reply: Reply) => void
-  readonly reject: (error: SideThreadError) => void
 }
 
 /** A thread costs some megabytes and tens of milliseconds to start. */
@@ -57,10 +55,10 @@ export class SideThread<Job, Reply> {
     const { maxWaiting, name } = this.#options
     const waiting = this.#waiting[rank]
     if (waiting.length >= maxWaiting) throw new SideThreadError('full', `more than ${maxWaiting} jobs wait for thread "${name}"`)
-    const { promise, resolve, reject } = Promise.withResolvers<Reply>()
-    waiting.push({ job, resolve, reject })
+    const waitingJob = { job, ...Promise.withResolvers<Reply>() }
+    waiting.push(waitingJob)
     this.#startNext()
-    return promise
+    return waitingJob.promise
   }
 
   #startNext(): void {

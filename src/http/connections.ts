@@ -18,7 +18,6 @@ import { boundChunks } from './tiny-chunks.ts'
 
 /** Milliseconds. */
 export const connectionTimes = {
-  /** For a TLS handshake. */
   handshakeMs: 30_000,
   /** For the line and the headers of a request, also of the first one. */
   headersMs: 60_000,

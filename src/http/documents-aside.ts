@@ -20,7 +20,6 @@ const reader = new SideThread<YamlJob, YamlReply>({ ...common, name: 'yaml', max
 /** Answers of which one takes seconds must not delay bodies. */
 const writer = new SideThread<YamlJob, YamlReply>({ ...common, name: 'yaml-answers', maxJobMs: maxWriteMs })
 
-/** A document that was read. */
 export interface ReadDocument {
   readonly value: unknown
   /** The value as JSON, where writing it took no time here. */

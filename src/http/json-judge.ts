@@ -10,7 +10,6 @@ const turnBytes = 256 * 1024
 /** What a body may be at most. */
 export interface BodyBounds {
   readonly maxBytes: number
-  /** Values in a document. */
   readonly maxValues: number
   /** Levels of a document; `maxJsonDepth` unless given. */
   readonly maxDepth?: number

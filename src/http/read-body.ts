@@ -126,7 +126,6 @@ export function streamBody(raw: IncomingMessage, bounds: BodyBounds): Readable {
   return connect(raw, body)
 }
 
-/** Passes on what was judged. */
 function judgeBy(judge: () => void, done: (error?: Error | null, chunk?: Buffer) => void, chunk?: Buffer): void {
   try {
     judge()

@@ -34,7 +34,6 @@ interface HttpServerOptions {
   ignoreTrailingSlash: boolean
   /** Paths that exist without the context path, too. */
   rootPaths: ReadonlySet<string>
-  /** Serves the main port. */
   createMainServer: (handler: RequestListener) => Server
   echoedHeaders: EchoedHeaders
   boundsOf: BoundsOf

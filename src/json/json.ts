@@ -252,13 +252,9 @@ export class RawNumber {
   }
 
   toJSON(): unknown {
-    return (JSON as unknown as JsonWithRaw).rawJSON(this.#digits)
+    // The types of TypeScript do not have it yet.
+    return (JSON as unknown as { rawJSON(text: string): unknown }).rawJSON(this.#digits)
   }
-}
-
-/** The type that TypeScript's library does not describe yet. */
-interface JsonWithRaw {
-  rawJSON(text: string): unknown
 }
 
 /** Whether a parsed value stands for a number as it was written. */

@@ -72,7 +72,6 @@ export interface SettingGroup<Values = unknown> {
   read(bound: object): Values
 }
 
-/** What a group of settings amounts to. */
 export type SettingsOf<Group> = Group extends SettingGroup<infer Values> ? Values : never
 
 /** @param ignored Keys of Gate that Fairlead knows and does not need, with the reason */

@@ -2,7 +2,6 @@
 import { standalone } from '../settings/standalone.ts'
 import { choice, type Field, flag, json, longText, number, object, text, textListField } from './description.ts'
 
-/** Fields of every stage of a pipeline. */
 export const stageFields: readonly Field[] = [
   text('type', 'The stage type.', { required: true }),
   text('name', 'Shown in lists, and used by expressions such as #stage(name).'),
@@ -72,7 +71,6 @@ export const places: Field = textListField('regions', 'Regions, zones or namespa
   otherNames: ['region', 'zone', 'namespace', 'location', 'zones', 'namespaces', 'availabilityZones'],
 })
 
-/** Provider, account and regions. */
 export const placeFields: readonly Field[] = [provider, account, places]
 
 /** The place of a job that names no region. */

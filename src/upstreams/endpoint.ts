@@ -9,7 +9,6 @@ import { type Connection, ServiceConnections } from './connections.ts'
 import type { ServiceName } from './services.ts'
 import { askWhole } from './whole-answer.ts'
 
-/** Bounds on the calls to one address of a service. */
 export interface CallBounds {
   connectTimeoutMs: number
   /** Longest wait for the headers of an answer, between two pieces of its body, and for a free connection; 0: without limit. */

@@ -1,18 +1,16 @@
 /** Opens the pools to the services as the configuration says: addresses, instances, timeouts and limits. */
-import { type ServiceAddress, type ServiceName, serviceNames } from './services.ts'
+import type { toAddresses } from './addresses.ts'
+import { type ServiceName, serviceNames } from './services.ts'
 import type { ConfiguredUpstreams } from './settings.ts'
 import type { Shard } from './shards.ts'
 import { type UpstreamSurroundings, Upstreams } from './upstreams.ts'
 
-type ServiceAddresses = Partial<Record<ServiceName, ServiceAddress>>
-
 /** An answer that is read rather than streamed; the list of all executions of a busy application fits. */
 const maxAnswerBytes = 128 * 1024 * 1024
 
-/** @param addresses Where each enabled service is; see `toAddresses` */
 export function openUpstreams(
   { services, okHttpClient }: ConfiguredUpstreams,
-  addresses: ServiceAddresses,
+  addresses: ReturnType<typeof toAddresses>,
   surroundings: UpstreamSurroundings,
 ): Upstreams {
   const ofEach = <T>(read: (service: ServiceName) => T) => Object.fromEntries(serviceNames.map((name) => [name, read(name)]))
@@ -34,7 +32,7 @@ export function openUpstreams(
  */
 export function openLoginUpstreams(
   configured: ConfiguredUpstreams,
-  addresses: ServiceAddresses,
+  addresses: ReturnType<typeof toAddresses>,
   surroundings: UpstreamSurroundings,
 ): Upstreams | undefined {
   const baseUrl = configured.services.fiat.config.dynamicEndpoints?.['login']

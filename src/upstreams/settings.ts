@@ -67,6 +67,21 @@ function serviceKeys(name: ServiceName) {
     protocol: setting(`services.${name}.protocol`, protocol.optional()).describe(
       'Protocol for `host` and `port`. Default: `services.default.protocol`.',
     ),
+    ...callKeys(name),
+    shardAddress: setting(`services.${name}.shards.baseUrl`, httpAddress.optional()).describe(
+      'Address, where a service is configured through its shards only.',
+    ),
+    shards: setting(`services.${name}.shards.baseUrls`, z.array(Shard).default([])).describe(
+      'Several instances of orca, clouddriver or rosco, and when each is used.',
+    ),
+    config: setting(`services.${name}.config`, ServiceConfig.default({})).describe(
+      'Settings for routing and filtering; further keys are kept.',
+    ),
+  }
+}
+
+function callKeys(name: ServiceName) {
+  return {
     connectTimeoutMs: setting(`services.${name}.connectTimeoutMs`, optionalMs).describe(
       'Milliseconds to establish a connection to this service; 0: no limit. Default: `okHttpClient.connectTimeoutMs`.',
     ),
@@ -86,15 +101,6 @@ function serviceKeys(name: ServiceName) {
     maxWaitingRequests: setting(`services.${name}.maxWaitingRequests`, whole(0).optional()).describe(
       'Requests that may wait for each address of this service; more are answered with 503. A request waits no longer ' +
         'than its timeout. Default: 19 for each concurrent one.',
-    ),
-    shardAddress: setting(`services.${name}.shards.baseUrl`, httpAddress.optional()).describe(
-      'Address, where a service is configured through its shards only.',
-    ),
-    shards: setting(`services.${name}.shards.baseUrls`, z.array(Shard).default([])).describe(
-      'Several instances of orca, clouddriver or rosco, and when each is used.',
-    ),
-    config: setting(`services.${name}.config`, ServiceConfig.default({})).describe(
-      'Settings for routing and filtering; further keys are kept.',
     ),
   }
 }

@@ -29,37 +29,28 @@ export function askWhole(
   options: Dispatcher.DispatchOptions,
   bounds: AnswerBounds = {},
 ): Promise<WholeAnswer> {
-  const { promise, resolve, reject } = Promise.withResolvers<WholeAnswer>()
-  const collector = new Collector(options, bounds, resolve, reject)
+  const collector = new Collector(options, bounds)
   try {
     connection.dispatch(options, collector)
   } catch (error) {
     collector.fail(error)
   }
-  return promise
+  return collector.answer.promise
 }
 
 class Collector implements Dispatcher.DispatchHandler {
   readonly #options: Dispatcher.DispatchOptions
   readonly #bounds: AnswerBounds
-  readonly #resolve: (answer: WholeAnswer) => void
-  readonly #reject: (error: unknown) => void
+  readonly answer = Promise.withResolvers<WholeAnswer>()
   #controller: Dispatcher.DispatchController | undefined
   #status = 0
   #headers: IncomingHttpHeaders = {}
   readonly #pieces: Buffer[] = []
   #bytes = 0
 
-  constructor(
-    options: Dispatcher.DispatchOptions,
-    bounds: AnswerBounds,
-    resolve: (answer: WholeAnswer) => void,
-    reject: (error: unknown) => void,
-  ) {
+  constructor(options: Dispatcher.DispatchOptions, bounds: AnswerBounds) {
     this.#options = options
     this.#bounds = bounds
-    this.#resolve = resolve
-    this.#reject = reject
     bounds.signal?.addEventListener('abort', this)
   }
 
@@ -92,7 +83,7 @@ class Collector implements Dispatcher.DispatchHandler {
     this.#leave()
     const [first, second] = this.#pieces
     const body = first !== undefined && second === undefined ? first : Buffer.concat(this.#pieces)
-    this.#resolve({ status: this.#status, headers: this.#headers, body })
+    this.answer.resolve({ status: this.#status, headers: this.#headers, body })
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
@@ -103,7 +94,7 @@ class Collector implements Dispatcher.DispatchHandler {
     this.#leave()
     const { body } = this.#options
     if (body instanceof Readable) body.destroy()
-    this.#reject(error)
+    this.answer.reject(error)
   }
 
   #leave(): void {

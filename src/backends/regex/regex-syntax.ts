@@ -212,7 +212,7 @@ class RegexParser {
 
   #escape(): RegexNode[] {
     const character = this.#next()
-    if (character === 'Q') return this.#quotation()
+    if (character === 'Q') return this.#quoted().map((quoted) => this.#literal(quoted))
     const position = positions[character]
     if (position !== undefined) return [{ kind: position }]
     if (character === 'R') return [lineBreak()]
@@ -226,10 +226,6 @@ class RegexParser {
   }
 
   /** `\Q…\E` stands for the characters themselves. */
-  #quotation(): RegexNode[] {
-    return this.#quoted().map((character) => this.#literal(character))
-  }
-
   #quoted(): string[] {
     const quoted: string[] = []
     while (this.#at < this.#source.length) {
