@@ -2,7 +2,7 @@
 
 import { isObject, type JsonObject, objectOf, objectsOf, textOf } from '../../json/values.ts'
 import type { Need } from '../../permissions/decide.ts'
-import { permissionDenied } from '../../permissions/permission-denied.ts'
+import { permissionDenied } from '../../permissions/permission-errors.ts'
 import type { PermissionView } from '../../permissions/permissions.ts'
 import type { FilterField } from '../demands.ts'
 import { needsOfCanaryConfig, templateNeeds } from './owners.ts'

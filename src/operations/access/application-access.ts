@@ -1,7 +1,7 @@
 /** Permission checks that no service behind the gateway makes. */
 import type { RequestState } from '../../http/request-state.ts'
 import type { Need } from '../../permissions/decide.ts'
-import { permissionDenied, requireAll } from '../../permissions/permission-denied.ts'
+import { permissionDenied, requireAll } from '../../permissions/permission-errors.ts'
 import type { PermissionView } from '../../permissions/permissions.ts'
 import { isGranted, isListed } from '../../permissions/rights.ts'
 import type { OperationRequest } from '../operation.ts'

@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
 import { GatewayError } from '../../errors.ts'
-import { isObject, type JsonObject, listOf, objectOf } from '../../json/values.ts'
+import { isObject, isTrue, type JsonObject, listOf, objectOf } from '../../json/values.ts'
 import { describeIssue } from '../../settings/describe-issue.ts'
 import { describeParameterProblem } from '../../stage-types/check-parameters.ts'
 import { createUlid } from '../../storage/ulid.ts'
@@ -19,7 +19,6 @@ import type { Platform } from '../platform.ts'
 import { AnyObject, Ref, submitted, textModel } from '../schemas.ts'
 import { checkObject } from '../upstream-shape.ts'
 import { displayedUser, usernameOf, withDisplayedUser } from './caller.ts'
-import { startModeOf, takePlan } from './start-mode.ts'
 
 const Trigger = z.looseObject({
   user: z.string().nullish(),
@@ -96,6 +95,28 @@ async function startStored(request: OperationRequest, platform: Platform, nameOr
     )
     return plan ? new DirectAnswer(200, answer) : answer
   })
+}
+
+/** Starts that change nothing: `plan` asks for the definition as it would run, `dryRun` for stages that do nothing. */
+interface StartMode {
+  readonly plan: boolean
+  /** Without `plan`, and with `dryRun` in its trigger. */
+  readonly body: JsonObject
+}
+
+/** Reads both flags of a definition or a task, beside the trigger or in it. */
+export function startModeOf(given: JsonObject): StartMode {
+  const { plan, body } = takePlan(given)
+  const { dryRun, ...rest } = body
+  return { plan, body: isTrue(dryRun) ? { ...rest, trigger: { ...objectOf(rest['trigger']), dryRun: true } } : body }
+}
+
+/** Reads `plan` of the trigger of a stored pipeline, or of an object around it. */
+function takePlan(given: JsonObject): StartMode {
+  const { plan, ...body } = given
+  const { plan: inner, ...trigger } = objectOf(body['trigger'])
+  if (isTrue(inner)) return { plan: true, body: { ...body, trigger } }
+  return isTrue(plan) ? { plan: true, body } : { plan: false, body: given }
 }
 
 interface StoredStart {

@@ -19,7 +19,7 @@ import type { Platform } from '../platform.ts'
 import { AnyObject, integer, nonEmptyList, nothing, Ref, textModel } from '../schemas.ts'
 import { checkObject } from '../upstream-shape.ts'
 import { withDisplayedUser } from './caller.ts'
-import { startModeOf } from './start-mode.ts'
+import { startModeOf } from './pipeline-starts.ts'
 
 /** The orchestrator's object form of POST /ops is chosen by this content type. */
 const submissionType = { 'content-type': 'application/context+json' }

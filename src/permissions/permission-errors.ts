@@ -1,4 +1,4 @@
-/** 403: the user lacks a right. */
+/** Errors of permission checks: 403, the user lacks a right; 503, the permission service is unavailable. */
 import { GatewayError } from '../errors.ts'
 import { decide, describeNeed, type Need } from './decide.ts'
 import type { PermissionView } from './permissions.ts'
@@ -26,4 +26,15 @@ function adviceFor(need: Need): string {
     default:
       return 'Ask an administrator for it'
   }
+}
+
+const unavailable =
+  'The permission service does not answer, so your permissions are unknown. You stay logged in; try again in a moment.'
+
+export function permissionsUnavailable(cause: unknown): GatewayError {
+  return new GatewayError('PERMISSIONS_UNAVAILABLE', unavailable, {
+    cause,
+    upstream: { service: 'fiat' },
+    headers: { 'retry-after': '2' },
+  })
 }
