@@ -1,8 +1,8 @@
 /** Requests to a running agent over its Unix socket. */
 import type { IncomingMessage } from 'node:http'
-import http from 'node:http'
 import { text as readText } from 'node:stream/consumers'
 import { readJsonLines } from '../json/json-lines.ts'
+import { http } from '../runtime/node-http.ts'
 
 export interface AgentAnswer {
   readonly status: number

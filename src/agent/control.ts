@@ -1,8 +1,8 @@
 /** The agent's HTTP interface on its Unix socket: desired state in, observed state out. */
 import { EventEmitter, once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import http from 'node:http'
 import { readAnswerText } from '../net/read-answer.ts'
+import { http } from '../runtime/node-http.ts'
 import type { ConsolePart, ConsoleWish } from './console.ts'
 import { type ObservedHead, ObservedLedger } from './observed-lines.ts'
 import type { DesiredInstance, DesiredState, ObservedState } from './protocol.ts'

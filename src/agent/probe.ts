@@ -1,6 +1,7 @@
 /** One health probe of a process: a connection, or a request whose status counts. */
-import http from 'node:http'
+
 import { connect } from 'node:net'
+import { http } from '../runtime/node-http.ts'
 import type { ProbeTarget } from './protocol.ts'
 
 export type ProbeResult =

@@ -36,8 +36,9 @@ export async function openFileSink(options: FileSinkOptions): Promise<AuditSink>
 export function listAuditFiles(file: string): string[] {
   const folder = dirname(file)
   const { stem, extension } = partsOf(file)
-  const former = new RegExp(`^${RegExp.escape(stem)}-\\d{12}${RegExp.escape(extension)}$`)
-  const names = readdirSync(folder).filter((name) => former.test(name))
+  const isFormer = (name: string) =>
+    name.startsWith(`${stem}-`) && name.endsWith(extension) && /^\d{12}$/.test(basename(name, extension).slice(stem.length + 1))
+  const names = readdirSync(folder).filter(isFormer)
   const grows = statSync(file, { throwIfNoEntry: false }) === undefined ? [] : [file]
   return [...names.sort().map((name) => join(folder, name)), ...grows]
 }

@@ -1,6 +1,6 @@
 /** Responses to clients: their exchange, and those of the load balancer itself. */
 import type { ServerResponse } from 'node:http'
-import http from 'node:http'
+import { http } from '../../runtime/node-http.ts'
 import type { Entrance } from './entrance.ts'
 
 /** A response that knows its exchange, so that no function has to be made for each request. */

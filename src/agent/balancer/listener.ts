@@ -1,10 +1,10 @@
 /** A port of a load balancer: opened with retries, closed with its connections. */
 import type { IncomingMessage, Server as PlainServer, ServerOptions } from 'node:http'
-import http from 'node:http'
 import type { Server as TlsServer } from 'node:https'
 import { createServer as createTcpServer, isIPv6, type Socket, type Server as TcpServer } from 'node:net'
 import { isDeepStrictEqual } from 'node:util'
 import { BackOff } from '../../concurrency/back-off.ts'
+import { http } from '../../runtime/node-http.ts'
 import { descriptorOf, stopAccepting } from '../../runtime/sockets.ts'
 import type { AgentLog } from '../log.ts'
 import type { DesiredListener, ObservedListener } from '../protocol.ts'

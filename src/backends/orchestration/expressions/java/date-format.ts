@@ -171,7 +171,11 @@ class Scanner {
   }
 
   #number(width: number, isFixed: boolean): number {
-    return Number(this.#take(isFixed ? new RegExp(`\\d{${width}}`, 'y') : /\d{1,9}/y))
+    const digits = this.#take(/\d{1,9}/y)
+    if (!isFixed) return Number(digits)
+    if (digits.length < width) throw this.#mismatch()
+    this.#at += width - digits.length
+    return Number(digits.slice(0, width))
   }
 
   #month(): number {
