@@ -1,5 +1,4 @@
 /** Composition root: opens the parts of the gateway in order, closes them in reverse. */
-
 import { type Keep, openParts } from './concurrency/open-parts.ts'
 import { openDeckPlugins } from './deck-plugins/open-deck-plugins.ts'
 import { openAccess, openStores } from './gateway/access.ts'

@@ -1,5 +1,4 @@
 /** One health probe of a process: a connection, or a request whose status counts. */
-
 import { connect } from 'node:net'
 import { http } from '../runtime/node-http.ts'
 import type { ProbeTarget } from './protocol.ts'

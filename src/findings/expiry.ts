@@ -1,5 +1,4 @@
 /** Judges certificates by the time that they are still valid. */
-
 import type { X509Certificate } from 'node:crypto'
 import { certificateLabel, pemBlocks } from '../http/tls/pem.ts'
 import type { Finding, Reporter } from './finding.ts'

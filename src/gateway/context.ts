@@ -1,5 +1,4 @@
 /** The gateway as its callers see it, and what its parts are given. */
-
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import type { StartThread } from '../backends/hosting/embedded.ts'

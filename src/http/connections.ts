@@ -1,5 +1,4 @@
 /** Connections of all ports: timeouts, bounds, and graceful end. */
-
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http'
 import http from 'node:http'
 import type { Socket } from 'node:net'

@@ -1,5 +1,4 @@
 /** Thread that reads large YAML bodies, and writes large YAML. */
-
 import { serveJobs } from '../concurrency/side-thread.ts'
 import { formatJson, parseJson, UnsafeJsonError } from '../json/json.ts'
 import { formatYaml, parseYaml } from './yaml.ts'

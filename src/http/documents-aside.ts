@@ -1,5 +1,4 @@
 /** Reads and writes large YAML in threads, without delay for other requests. */
-
 import { SideThread, SideThreadError } from '../concurrency/side-thread.ts'
 import { GatewayError } from '../errors.ts'
 import { parseWritten, UnsafeJsonError } from '../json/json.ts'

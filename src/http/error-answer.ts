@@ -1,5 +1,4 @@
 /** Maps errors to the responses of Gate and to log records. */
-
 import http from 'node:http'
 import { type ErrorCode, GatewayError, shapeOf } from '../errors.ts'
 

@@ -1,5 +1,4 @@
 /** The ports of the gateway: the main one, plain or encrypted, and further ones. */
-
 import { once } from 'node:events'
 import type { IncomingMessage, RequestListener, Server } from 'node:http'
 import http from 'node:http'

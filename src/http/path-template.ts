@@ -1,5 +1,4 @@
 /** Path templates of the API, `/applications/{application}/jobs/**`, as routes, patterns and addresses. */
-
 import { GatewayError } from '../errors.ts'
 import { decodeSegment, encodeSegment, encodeSegments } from './encode-path.ts'
 

@@ -1,5 +1,4 @@
 /** Every operation of the public API, by subject, in the order of the documentation. */
-
 import { createAccessOperations } from './access/explain-access.ts'
 import type { Operation, Subject } from './operation.ts'
 import { accountOperations } from './resources/accounts.ts'

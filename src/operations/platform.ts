@@ -1,5 +1,4 @@
 /** Long-lived parts that the composition root hands to operations. */
-
 import type { FastifyBaseLogger } from 'fastify'
 import type { AuditLog } from '../audit/audit-log.ts'
 import type { Banners } from '../banners/banners.ts'

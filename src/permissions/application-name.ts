@@ -1,5 +1,4 @@
 /** Names of applications: which of them Fairlead lets be created. */
-
 import { foldName } from '../names/fold-name.ts'
 import { findCharacterObjection } from '../names/user-name.ts'
 

@@ -1,5 +1,4 @@
 /** Reference of a pipeline to its template, in both schemas. */
-
 import { fieldAt, type JsonObject } from '../json/values.ts'
 
 const storePrefix = 'spinnaker://'

@@ -1,5 +1,4 @@
 /** Parameters of a start, compared with those that the pipeline declares. */
-
 import { isObject, isTrue, type JsonObject, listOf, objectsOf, textOf } from '../json/values.ts'
 import { nearestFirst, shorten } from '../names/edit-distance.ts'
 

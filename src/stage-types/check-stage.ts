@@ -1,5 +1,4 @@
 /** Comparison of a stage with the description of its type, without running it. */
-
 import { isObject, isTrue, type JsonObject, numberOf } from '../json/values.ts'
 import { nearestFirst, nearestName, shorten } from '../names/edit-distance.ts'
 import { stageFields } from './common.ts'

@@ -1,5 +1,4 @@
 /** Descriptions of the stage types that work on infrastructure. */
-
 import { standalone } from '../settings/standalone.ts'
 import {
   account,

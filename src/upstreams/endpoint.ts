@@ -1,5 +1,4 @@
 /** One address of a service: its connections, the bound on calls, and the circuit breaker. */
-
 import type { SecureContext } from 'node:tls'
 import type { Client, Dispatcher } from 'undici'
 import { GatewayError } from '../errors.ts'

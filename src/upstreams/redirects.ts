@@ -1,5 +1,4 @@
 /** Redirects of services: followed for reads within the same service. */
-
 import type { Dispatcher } from 'undici'
 import { isReadMethod } from '../telemetry/methods.ts'
 

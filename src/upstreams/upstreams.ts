@@ -1,5 +1,4 @@
 /** Connection pools per service, for buffered calls and for streams. */
-
 import { setTimeout as pause } from 'node:timers/promises'
 import { createSecureContext, type SecureContext } from 'node:tls'
 import type { Client } from 'undici'

@@ -1,5 +1,4 @@
 /** Reads keys and certificates from PEM files and key stores in PKCS #12 and JKS. */
-
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { shellWord } from '../../names/shell-word.ts'

@@ -1,5 +1,4 @@
 /** Revoked certificates: revocation lists (CRL) and the operator's block list. */
-
 import { type KeyObject, verify } from 'node:crypto'
 import { nameKey, parseName } from '../../names/distinguished-name.ts'
 import { type Certificate, strongSignatures } from './certificate.ts'

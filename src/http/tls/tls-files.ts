@@ -1,5 +1,4 @@
 /** Reloads TLS files when they change; an invalid file changes nothing. */
-
 import { randomBytes } from 'node:crypto'
 import type { Server } from 'node:https'
 import type { FastifyBaseLogger } from 'fastify'

@@ -1,5 +1,4 @@
 /** Leaves out of answers what the caller may not read. */
-
 import { isObject, type JsonObject, objectOf, objectsOf, textOf } from '../../json/values.ts'
 import type { Need } from '../../permissions/decide.ts'
 import { permissionDenied } from '../../permissions/permission-errors.ts'

@@ -1,5 +1,4 @@
 /** Subjects of a request body, by what its operation demands. */
-
 import { GatewayError } from '../../errors.ts'
 import { isObject, objectOf } from '../../json/values.ts'
 import type { Need } from '../../permissions/decide.ts'

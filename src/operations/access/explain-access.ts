@@ -1,5 +1,4 @@
 /** Explanations of access: the decision, its rules, who enforces it, and the origin of roles. */
-
 import { z } from 'zod'
 import type { User } from '../../http/request-state.ts'
 import { toUserKey } from '../../names/user-name.ts'

@@ -1,5 +1,4 @@
 /** Permission and token checks before a request changes anything, and filters of what it lists. */
-
 import { hash } from 'node:crypto'
 import { GatewayError } from '../../errors.ts'
 import type { User } from '../../http/request-state.ts'

@@ -1,5 +1,4 @@
 /** Subjects that a body mentions anywhere, for the check of limited tokens. */
-
 import { isObject, type JsonObject } from '../../json/values.ts'
 import { storedTemplate } from '../../pipeline-templates/inheritance.ts'
 import { readMember, typesOf, walkBody } from './job-form.ts'

@@ -1,5 +1,4 @@
 /** Look-up of the applications that own what a request names by id. */
-
 import { BoundedMap } from '../../caches/bounded-map.ts'
 import { encodeSegments, pathTo } from '../../http/encode-path.ts'
 import { isObject, type JsonObject, listOf, objectOf, textsOf } from '../../json/values.ts'

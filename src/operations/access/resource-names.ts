@@ -1,5 +1,4 @@
 /** Resources of the infrastructure that jobs name, by name or by label, and to whom they belong. */
-
 import { isObject, type JsonObject, objectsOf } from '../../json/values.ts'
 import { parseMoniker } from '../../names/moniker.ts'
 import type { Authorization } from '../../permissions/permissions.ts'

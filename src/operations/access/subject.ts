@@ -1,5 +1,4 @@
 /** One subject of a request: an application or account by name, or an id. */
-
 import { GatewayError } from '../../errors.ts'
 import { isRawNumber } from '../../json/json.ts'
 import { isObject, type JsonObject, objectOf, objectsOf } from '../../json/values.ts'

@@ -1,5 +1,4 @@
 /** Subjects of tasks, definitions and starts, by the rules of each type of job. */
-
 import { isObject, type JsonObject, objectOf, objectsOf } from '../../json/values.ts'
 import { pluginApplication } from '../../permissions/application-name.ts'
 import { decodeDocument, typesOf, walkBody } from './job-form.ts'

@@ -1,5 +1,4 @@
 /** Limits of API tokens: a filter on needs, apart from the user's permissions. */
-
 import { GatewayError } from '../../errors.ts'
 import type { PresentedToken, RequestState } from '../../http/request-state.ts'
 import { foldName } from '../../names/fold-name.ts'

@@ -1,5 +1,4 @@
 /** Cloud accounts, and the definitions of those that may change at run time. */
-
 import { z } from 'zod'
 import { GatewayError } from '../../errors.ts'
 import { pathTo } from '../../http/encode-path.ts'

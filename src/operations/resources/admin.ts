@@ -1,5 +1,4 @@
 /** Last resorts of administrators against stuck executions, and who is one. */
-
 import { z } from 'zod'
 import { get, operationsWith } from '../declare.ts'
 import { adminOfExecutions, ownAffair } from '../demands.ts'

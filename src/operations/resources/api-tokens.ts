@@ -1,5 +1,4 @@
 /** API tokens: users manage their own, administrators those of service accounts. */
-
 import { z } from 'zod'
 import { GatewayError } from '../../errors.ts'
 import type { RequestState, User } from '../../http/request-state.ts'

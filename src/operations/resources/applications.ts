@@ -1,5 +1,4 @@
 /** Applications: the cached list, one merged with its clusters, and its history. */
-
 import { z } from 'zod'
 import { GatewayError } from '../../errors.ts'
 import { pathTo } from '../../http/encode-path.ts'

@@ -1,5 +1,4 @@
 /** Artifacts: the accounts that hold them, their names and versions, and their content. */
-
 import { z } from 'zod'
 import { get, operationsWith, put } from '../declare.ts'
 import { readsApplication, sharedKnowledge } from '../demands.ts'

@@ -1,5 +1,4 @@
 /** The logged-in user, login and logout: operations below `/auth`, and the entry page. */
-
 import { z } from 'zod'
 import { createPage, escapeHtml, type Site } from '../../http/page.ts'
 import { parseAccept } from '../../http/parse-accept.ts'

@@ -1,5 +1,4 @@
 /** The bakery: base images to bake from, and the logs of bakes. */
-
 import { z } from 'zod'
 import { GatewayError } from '../../errors.ts'
 import { pathTo } from '../../http/encode-path.ts'

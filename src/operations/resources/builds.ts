@@ -1,5 +1,4 @@
 /** Builds of CI servers, with the job in the path (v2) or query (v3). */
-
 import { z } from 'zod'
 import { operationsWith } from '../declare.ts'
 import { filteredBy, readsBuildService } from '../demands.ts'

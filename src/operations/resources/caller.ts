@@ -1,5 +1,4 @@
 /** Names of the caller: for jobs, and for display beside what the caller started. */
-
 import { isObject, type JsonObject } from '../../json/values.ts'
 import type { OperationRequest } from '../operation.ts'
 

@@ -1,5 +1,4 @@
 /** Canary analysis (kayenta, and mine before it). Lists are empty without the service. */
-
 import { z } from 'zod'
 import { formatQuery, pathTo, type QueryValue } from '../../http/encode-path.ts'
 import { objectOf } from '../../json/values.ts'

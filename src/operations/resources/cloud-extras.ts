@@ -1,5 +1,4 @@
 /** Lookups that only the forms for Amazon ECS and for service brokers need, and data that operators keep in storage of the infrastructure service. */
-
 import { z } from 'zod'
 import { GatewayError } from '../../errors.ts'
 import { encodeSegments, pathTo } from '../../http/encode-path.ts'

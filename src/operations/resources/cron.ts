@@ -1,5 +1,4 @@
 /** Checks cron expressions while users type them. */
-
 import { z } from 'zod'
 import { textOf } from '../../json/values.ts'
 import { parseErrorBody, readJson } from '../../upstreams/read-answer.ts'

@@ -1,5 +1,4 @@
 /** Delivery configurations of managed delivery (keel). */
-
 import { z } from 'zod'
 import { parseJson } from '../../json/json.ts'
 import { jsonObject, misfit } from '../../upstreams/answer-form.ts'

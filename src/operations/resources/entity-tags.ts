@@ -1,5 +1,4 @@
 /** Tags on resources of the infrastructure, such as alerts on a server group. */
-
 import { z } from 'zod'
 import { GatewayError } from '../../errors.ts'
 import { encodeSegments } from '../../http/encode-path.ts'

@@ -1,5 +1,4 @@
 /** Executions, the runs of pipelines: lists, searches, and changes while they run. */
-
 import { z } from 'zod'
 import { pathTo, type QueryValue } from '../../http/encode-path.ts'
 import { parseJson } from '../../json/json.ts'

@@ -1,5 +1,4 @@
 /** Evaluates expressions and variables against executions. */
-
 import { z } from 'zod'
 import { GatewayError } from '../../errors.ts'
 import { pathTo } from '../../http/encode-path.ts'

@@ -1,5 +1,4 @@
 /** Machine and container images, and Helm charts, which are looked up as images are. */
-
 import { z } from 'zod'
 import { pathTo } from '../../http/encode-path.ts'
 import { standalone } from '../../settings/standalone.ts'

@@ -1,5 +1,4 @@
 /** Managers of server groups, manifests, functions, keys, certificates and metrics of clouds. */
-
 import { z } from 'zod'
 import { GatewayError } from '../../errors.ts'
 import { operationsWith } from '../declare.ts'

@@ -1,5 +1,4 @@
 /** Instances: one of them with its links, and its console. */
-
 import { pathTo } from '../../http/encode-path.ts'
 import type { JsonObject } from '../../json/values.ts'
 import { operationsWith } from '../declare.ts'

@@ -1,5 +1,4 @@
 /** CI services and package repositories, as the build service knows them. */
-
 import { z } from 'zod'
 import { get, operationsWith, post } from '../declare.ts'
 import { decidedByService, filteredBy, provedBySender, readsBuildService, sharedKnowledge } from '../demands.ts'

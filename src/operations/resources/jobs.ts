@@ -1,5 +1,4 @@
 /** Jobs: containers of an application that run once. */
-
 import { z } from 'zod'
 import { GatewayError } from '../../errors.ts'
 import { pathTo } from '../../http/encode-path.ts'

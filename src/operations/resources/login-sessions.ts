@@ -1,5 +1,4 @@
 /** Lists login sessions and ends them: the caller's own, and for administrators those of others. */
-
 import { z } from 'zod'
 import { GatewayError } from '../../errors.ts'
 import { toUserKey } from '../../names/user-name.ts'

@@ -1,5 +1,4 @@
 /** Applications under managed delivery (keel), and their environments. */
-
 import { z } from 'zod'
 import { operationsWith } from '../declare.ts'
 import { readsApplication, writesApplication } from '../demands.ts'

@@ -1,5 +1,4 @@
 /** Resources under managed delivery (keel). */
-
 import { z } from 'zod'
 import { formatQuery, pathTo } from '../../http/encode-path.ts'
 import { yamlType } from '../../http/parse-accept.ts'

@@ -1,5 +1,4 @@
 /** Managed delivery (keel): queries, reports and chat callbacks. */
-
 import { z } from 'zod'
 import { pathTo } from '../../http/encode-path.ts'
 import { parseAccept, yamlType } from '../../http/parse-accept.ts'

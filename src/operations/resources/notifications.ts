@@ -1,5 +1,4 @@
 /** Notification settings of applications, kinds of notification, and callbacks of chat tools. */
-
 import type { IncomingHttpHeaders } from 'node:http'
 import { z } from 'zod'
 import { pathTo } from '../../http/encode-path.ts'

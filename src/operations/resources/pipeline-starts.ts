@@ -1,5 +1,4 @@
 /** Starts of pipelines: stored, given in the body, or through the event service. */
-
 import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
 import { GatewayError } from '../../errors.ts'

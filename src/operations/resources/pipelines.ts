@@ -1,5 +1,4 @@
 /** Pipelines, the definitions: read from their store, changed and put in order by tasks of the orchestrator. */
-
 import { z } from 'zod'
 import { GatewayError } from '../../errors.ts'
 import { pathTo } from '../../http/encode-path.ts'

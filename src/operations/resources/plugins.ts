@@ -1,5 +1,4 @@
 /** Plugins of the services: what is known about them, which are installed, and publishing one. Plug-ins of Deck. */
-
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
 import { GatewayError } from '../../errors.ts'

@@ -1,5 +1,4 @@
 /** Projects: groups of applications with their clusters and pipelines. Tasks change them. */
-
 import { z } from 'zod'
 import { pathTo } from '../../http/encode-path.ts'
 import type { JsonObject } from '../../json/values.ts'

@@ -1,5 +1,4 @@
 /** Security groups, also as firewalls: lists, and look-ups by name and id. */
-
 import { z } from 'zod'
 import { GatewayError } from '../../errors.ts'
 import { decodeSegment, pathTo } from '../../http/encode-path.ts'

@@ -1,5 +1,4 @@
 /** Server groups of an application, and the details of one. */
-
 import { z } from 'zod'
 import { GatewayError } from '../../errors.ts'
 import { pathTo } from '../../http/encode-path.ts'

@@ -1,5 +1,4 @@
 /** Deployment strategies: definitions that a deployment stage runs as a pipeline of its own. */
-
 import { z } from 'zod'
 import { GatewayError } from '../../errors.ts'
 import type { JsonObject } from '../../json/values.ts'

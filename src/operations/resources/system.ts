@@ -1,5 +1,4 @@
 /** The gateway about itself: version, health, metrics, the API document, its reference page, and what the doctor finds. */
-
 import { z } from 'zod'
 import { GatewayError } from '../../errors.ts'
 import { parseAccept } from '../../http/parse-accept.ts'

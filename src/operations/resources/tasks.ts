@@ -1,5 +1,4 @@
 /** Tasks: work outside of pipelines, by application and by id. */
-
 import { z } from 'zod'
 import { GatewayError } from '../../errors.ts'
 import { isObject, type JsonObject } from '../../json/values.ts'

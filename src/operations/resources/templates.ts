@@ -1,5 +1,4 @@
 /** Pipeline templates of both versions: reads from their store, changes by tasks. */
-
 import { z } from 'zod'
 import { GatewayError } from '../../errors.ts'
 import { get, operationsWith, post, remove } from '../declare.ts'

@@ -1,5 +1,4 @@
 /** Events that other systems report over HTTP, and the stage types that configuration adds. */
-
 import { z } from 'zod'
 import { GatewayError } from '../../errors.ts'
 import { pathTo } from '../../http/encode-path.ts'

@@ -1,5 +1,4 @@
 /** Prints the OpenAPI 3.1 document from the operations, grouped by subject. */
-
 import http from 'node:http'
 import type { z } from 'zod'
 import { BoundedMap } from '../../caches/bounded-map.ts'

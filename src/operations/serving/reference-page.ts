@@ -1,5 +1,4 @@
 /** The page to browse the API: Scalar's reference, served from this origin. */
-
 import Fastify from 'fastify'
 import { escapeHtml, icon } from '../../http/page.ts'
 import { withoutSchemas } from '../../http/without-schemas.ts'
