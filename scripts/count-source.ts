@@ -10,7 +10,8 @@ import { parser } from '@lezer/javascript'
 
 const { values, positionals } = parseArgs({ options: { names: { type: 'boolean' } }, allowPositionals: true })
 const folder = resolve(positionals[0] ?? join(import.meta.dirname, '..'))
-const reader = parser.configure({ dialect: 'ts jsx' })
+/** In a `.ts` file, `<T>` begins no element. */
+const readers = { ts: parser.configure({ dialect: 'ts' }), tsx: parser.configure({ dialect: 'ts jsx' }) }
 /** A place that stands elsewhere too has at least so many equal lines in a row. */
 const equalLines = 6
 const longFunction = 40
@@ -33,7 +34,7 @@ if (values.names) for (const [name, paths] of severalMeanings(source)) console.l
 function read(pattern: string): Source[] {
   return globSync(pattern, { cwd: folder }).map((path) => {
     const text = readFileSync(join(folder, path), 'utf8')
-    return { path, text, lines: text.split('\n').slice(0, -1), tree: reader.parse(text) }
+    return { path, text, lines: text.split('\n').slice(0, -1), tree: readers[path.endsWith('x') ? 'tsx' : 'ts'].parse(text) }
   })
 }
 
