@@ -1,6 +1,7 @@
 /** A person at the console: from an empty application to a deployed and rolled-back program, and what goes wrong on the way. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { isDeepStrictEqual } from 'node:util'
 import type { Locator, Page } from 'playwright-core'
 import { findBarriers, findBarriersAt } from '../support/barriers.ts'
 import { type Chromium, openChromium } from '../support/chromium.ts'
@@ -83,7 +84,9 @@ step('creates an application', async ({ page, open, heading, click }) => {
   await click('button', 'Create application')
   await page.getByRole('dialog').getByRole('button', { name: 'Create application' }).click()
   await page.getByText('Letters, digits and hyphens, beginning with a letter.').last().waitFor()
-  assert.deepEqual(await page.evaluate(focusedField), ['Name *', 'true', 'Letters, digits and hyphens, beginning with a letter.'])
+  const wanted = ['Name *', 'true', 'Letters, digits and hyphens, beginning with a letter.']
+  // It gets the focus once the message has been drawn.
+  await waitUntil(async () => isDeepStrictEqual(await page.evaluate(focusedField), wanted), 'the focus on the name')
   await page.getByLabel('Name').fill('web')
   await page.getByLabel('Owner’s email address').fill('ops@example.org')
   await page.getByRole('dialog').getByRole('button', { name: 'Create application' }).click()
@@ -832,7 +835,7 @@ function groupRow(page: Page, version: string): Locator {
 const focusedField = `(() => {
   const field = document.activeElement
   const described = (field.getAttribute('aria-describedby') ?? '').split(' ').at(-1)
-  return [field.labels[0].textContent, field.getAttribute('aria-invalid'), document.getElementById(described)?.textContent]
+  return [field.labels?.[0]?.textContent, field.getAttribute('aria-invalid'), document.getElementById(described)?.textContent]
 })()`
 
 /** In the page: what a screen reader says by itself about the execution. */
