@@ -5,7 +5,7 @@ import type { Logger } from 'pino'
 import type { Gateway } from '../src/gateway/context.ts'
 import { createGateway } from '../src/gateway.ts'
 import { keepTickShape } from '../src/runtime/ticks.ts'
-import { growWithLoad, shrinkLate } from '../src/runtime/v8-options.ts'
+import { shrinkLate } from '../src/runtime/v8-options.ts'
 import { openLog } from '../src/telemetry/log.ts'
 import { keepMemorySmall } from '../src/telemetry/memory.ts'
 import { fromWorkerConfig, type HandedConnection, type WorkerStart, wordsMark } from '../src/workers/protocol.ts'
@@ -14,7 +14,6 @@ import { explainFailure } from './failure.ts'
 import { readConfig } from './read-config.ts'
 
 keepTickShape()
-growWithLoad()
 shrinkLate()
 
 /** Where `fork` has put the stream of the channel. */

@@ -4,7 +4,7 @@ import type { Logger } from 'pino'
 import type { LoadedConfig } from '../src/config/config.ts'
 import type { Gateway } from '../src/gateway/context.ts'
 import { shellWord } from '../src/names/shell-word.ts'
-import { growWithLoad, shrinkLate } from '../src/runtime/v8-options.ts'
+import { shrinkLate } from '../src/runtime/v8-options.ts'
 import { openLog } from '../src/telemetry/log.ts'
 import { keepMemorySmall } from '../src/telemetry/memory.ts'
 import { wordsMark } from '../src/workers/protocol.ts'
@@ -29,7 +29,6 @@ const workerProgram = new URL(import.meta.url.endsWith('.ts') ? './gateway-worke
 
 export async function run(args: readonly string[]): Promise<number | undefined> {
   readArguments(args, { command: 'serve', options: configOption, hint: settingsHint })
-  growWithLoad()
   shrinkLate()
   const { config, notices } = await readConfig(args)
   const { log, missing, passOn } = openLog(config.telemetry.logLevel, config.telemetry.logFormat)

@@ -21,16 +21,6 @@ export function allocateYoung(): void {
   for (const option of youngNodeOptions) setFlagsFromString(option)
 }
 
-const growth = '--semi-space-growth-factor=16'
-
-/**
- * Has the young generation grow to its full size with the first load, instead of by doubling. While it is small, most of what a request
- * allocates is copied several times, and then collected at length.
- */
-export function growWithLoad(): void {
-  if (isOn('growth')) setFlagsFromString(growth)
-}
-
 /** As long as Fairlead itself waits before it collects (`telemetry/memory.ts`). */
 const shrinking = '--memory-reducer-delay-ms=30000'
 
@@ -49,4 +39,4 @@ export function shrinkLate(): void {
 export const agentNodeOptions = ['--max-semi-space-size=2', '--v8-pool-size=1']
 
 /** What is set at run time, where V8 ignores what it does not know. */
-export const runtimeOptions = [youngAllocation, growth, shrinking]
+export const runtimeOptions = [youngAllocation, shrinking]

@@ -6,7 +6,6 @@ export const switches = [
   'prepared-head',
   'log-line',
   'young-allocation',
-  'growth',
   'shrinking',
   'ticks',
   'collection',

@@ -49,28 +49,6 @@ for (const options of [['--no-experimental-ffi'], ['--permission', '--allow-fs-r
   })
 }
 
-/** Allocates objects, some of which survive, until the young generation has its full size. @returns how many it took */
-function countUntilGrown(preparation: string): number {
-  const program = `
-    import { getHeapSpaceStatistics } from 'node:v8'
-    import { growWithLoad } from ${optionsFile}
-    ${preparation}
-    const sizeOf = () => getHeapSpaceStatistics().find((space) => space.space_name === 'new_space').space_size
-    const kept = []
-    let count = 0
-    for (; sizeOf() < 24 * 1024 * 1024 && count < 10_000_000; count += 5000)
-      for (let index = 0; index < 5000; index++) kept[index % 3000] = { text: 'x' + index, list: [index] }
-    console.log(count)`
-  const { stdout } = spawnSync(process.execPath, ['--input-type=module', '-e', program], { encoding: 'utf8' })
-  return Number(stdout)
-}
-
-test('the young generation grows with the first load', () => {
-  const usual = countUntilGrown('')
-  const count = countUntilGrown('growWithLoad()')
-  assert.ok(count > 0 && count < usual / 2, `${count} instead of ${usual}`)
-})
-
 /** Whether objects that a function makes are young, after all of the former ones have survived. */
 function allocatesYoung(preparation: string): unknown {
   const program = `

@@ -20,10 +20,9 @@ const program = `
   import { collectGarbage, trimMalloc } from ${urlOf('runtime/memory.ts')}
   import { prepareHead, responseOptions } from ${urlOf('runtime/response-head.ts')}
   import { keepTickShape } from ${urlOf('runtime/ticks.ts')}
-  import { allocateYoung, growWithLoad, shrinkLate } from ${urlOf('runtime/v8-options.ts')}
+  import { allocateYoung, shrinkLate } from ${urlOf('runtime/v8-options.ts')}
   allocateYoung()
   keepTickShape()
-  growWithLoad()
   shrinkLate()
   const server = http.createServer(responseOptions, (_request, response) => {
     prepareHead(response, { pragma: 'no-cache', expires: '0' })
