@@ -52,7 +52,7 @@ async function main(patterns: string[]): Promise<boolean> {
   const files = globSync('test/**/*.test.ts', { cwd: root })
     .filter((file) => whole || patterns.some((pattern) => file.includes(pattern)))
     .sort()
-  if (whole) installPackages()
+  if (whole) installPrograms()
   const checks: Results = { passed: 0, failed: 0, skipped: 0 }
   const checked = whole ? runChecks(checks) : undefined
   process.env['TESTED_BUNDLE'] = await bundleProgram()
@@ -67,9 +67,12 @@ async function main(patterns: string[]): Promise<boolean> {
   return failed === 0
 }
 
-/** A failed installation does not stop the run: the tests that need the packages say so themselves. */
-function installPackages(): void {
-  if (process.platform === 'linux') spawnSync('bash', ['scripts/install-test-packages.sh'], { cwd: root, stdio: 'inherit' })
+/** A failed installation does not stop the run: the tests that need the programs say so themselves. */
+function installPrograms(): void {
+  if (process.platform !== 'linux') return
+  for (const what of ['packages', 'kubernetes']) {
+    spawnSync('bash', [`scripts/install-test-${what}.sh`], { cwd: root, stdio: 'inherit' })
+  }
 }
 
 /**
