@@ -1,0 +1,135 @@
+/** How the watches of one cluster come back after a loss: one goes ahead, the others follow, and not all at once. */
+import { backOffMs } from '../../../../../concurrency/back-off.ts'
+
+export interface RecoveryLimits {
+  /** Pauses between attempts to reach the cluster again. */
+  readonly firstMs: number
+  readonly longestMs: number
+  /** Requests that follow a loss, within any time of this length; more where there are more watches. */
+  readonly maxRequests: number
+  readonly windowMs: number
+}
+
+export const usualRecovery: RecoveryLimits = { firstMs: 100, longestMs: 5000, maxRequests: 55, windowMs: 10_000 }
+
+/** Lists of watches that run at once. */
+const maxLists = 4
+
+interface Waiting {
+  readonly go: (isScout: boolean) => void
+}
+
+/** It has no timers while nothing waits. */
+export class Recovery {
+  readonly #limits: RecoveryLimits
+  /** Watches of the cluster. */
+  watches = 0
+  /** The versions from before the loss have expired; a watch that asks nevertheless finds out itself. */
+  isExpired = false
+  #isOpen = true
+  #failures = 0
+  #hasScout = false
+  #waiting: Waiting[] = []
+  #timer: NodeJS.Timeout | undefined
+  #lists = 0
+  readonly #waitingLists: (() => void)[] = []
+  /** Requests that followed a loss, of the last window. */
+  #sentAtMs: number[] = []
+
+  constructor(limits: RecoveryLimits = usualRecovery) {
+    this.#limits = limits
+  }
+
+  /** The cluster does not answer; only one watch at a time tries again. */
+  lost(): void {
+    if (!this.#isOpen) return
+    this.#isOpen = false
+    this.isExpired = false
+    this.#failures = 0
+  }
+
+  /** Resolves when a watch may go on, with true when it is the one that goes ahead: it must call `reached` or `failed`. */
+  enter(signal: AbortSignal): Promise<boolean> {
+    if (this.#isOpen || signal.aborted) return Promise.resolve(false)
+    const { promise, resolve } = Promise.withResolvers<boolean>()
+    const waiting = { go: resolve }
+    this.#waiting.push(waiting)
+    const leave = () => {
+      this.#waiting = this.#waiting.filter((each) => each !== waiting)
+      resolve(false)
+    }
+    signal.addEventListener('abort', leave)
+    this.#sendScout()
+    return promise.finally(() => signal.removeEventListener('abort', leave))
+  }
+
+  /** The one that went ahead has come through: the others follow. */
+  reached(isExpired: boolean): void {
+    this.#hasScout = false
+    this.#isOpen = true
+    this.isExpired = isExpired
+    const waiting = this.#waiting
+    this.#waiting = []
+    for (const { go } of waiting) go(false)
+  }
+
+  failed(): void {
+    this.#hasScout = false
+    this.#failures++
+    this.#sendScout()
+  }
+
+  /** Resolves when another request that follows a loss may be sent. */
+  async turn(signal: AbortSignal): Promise<void> {
+    const { windowMs, maxRequests } = this.#limits
+    while (!signal.aborted) {
+      const nowMs = performance.now()
+      while (this.#sentAtMs.length > 0 && nowMs - (this.#sentAtMs[0] ?? 0) >= windowMs) this.#sentAtMs.shift()
+      if (this.#sentAtMs.length < Math.max(maxRequests, this.watches * 1.1)) {
+        this.#sentAtMs.push(nowMs)
+        return
+      }
+      await pause((this.#sentAtMs[0] ?? nowMs) + windowMs - nowMs, signal)
+    }
+  }
+
+  /** Runs a list once fewer than some others run. */
+  async list<T>(read: () => Promise<T>): Promise<T> {
+    if (this.#lists >= maxLists) await new Promise<void>((resolve) => this.#waitingLists.push(resolve))
+    else this.#lists++
+    try {
+      return await read()
+    } finally {
+      const next = this.#waitingLists.shift()
+      if (next === undefined) this.#lists--
+      else next()
+    }
+  }
+
+  close(): void {
+    clearTimeout(this.#timer)
+  }
+
+  #sendScout(): void {
+    if (this.#isOpen || this.#hasScout || this.#waiting.length === 0 || this.#timer !== undefined) return
+    const pauseMs = backOffMs(this.#limits, this.#failures) * (0.5 + Math.random() / 2)
+    this.#timer = setTimeout(() => {
+      this.#timer = undefined
+      const scout = this.#waiting.shift()
+      this.#hasScout = scout !== undefined
+      scout?.go(true)
+    }, pauseMs).unref()
+  }
+}
+
+/** Ends early, without error, when the signal fires. */
+export async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const end = () => resolve()
+  const timer = setTimeout(end, ms).unref()
+  signal.addEventListener('abort', end)
+  await promise
+  clearTimeout(timer)
+  signal.removeEventListener('abort', end)
+}

@@ -1,0 +1,140 @@
+/** Requests to an API server and their responses, read as a whole or piece by piece. */
+import type { IncomingHttpHeaders } from 'node:http'
+import type { Dispatcher } from 'undici'
+import { askWhole, type WholeAnswer } from '../../../../../upstreams/whole-answer.ts'
+import type { Connection } from './connection.ts'
+import { type ConnectionsOptions, ServerConnections } from './connections.ts'
+
+export interface ApiRequest {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+  /** With query; below the path of the server. */
+  readonly path: string
+  readonly headers: Readonly<Record<string, string | string[]>>
+  readonly body?: string | undefined
+}
+
+export interface SendBounds {
+  readonly maxBytes: number
+  /** Ends the request; its reason is thrown. */
+  readonly signal: AbortSignal
+}
+
+export interface StreamHandler {
+  /** Called once, before the first piece. */
+  start(status: number, headers: IncomingHttpHeaders): void
+  /** What it throws ends the request. */
+  data(piece: Buffer): void
+}
+
+/** Without HTTP/2 there are no pings: watches have bookmarks each minute. */
+const plainSilenceMs = 150_000
+
+export class Transport {
+  readonly #basePath: string
+  readonly #connections: ServerConnections
+
+  constructor(options: ConnectionsOptions) {
+    this.#basePath = new URL(options.cluster.server).pathname.replace(/\/$/, '')
+    this.#connections = new ServerConnections(options)
+  }
+
+  /** @throws {ConnectFault}, the reason of the signal, or what undici reports */
+  send(request: ApiRequest, { maxBytes, signal }: SendBounds): Promise<WholeAnswer> {
+    const check = (progress: 'informational' | number) => {
+      if (typeof progress === 'number' && progress > maxBytes) throw new Error(`the response has more than ${maxBytes} bytes`)
+    }
+    return this.#give(signal, (connection) => askWhole(connection, this.#toOptions(request), { signal, check }))
+  }
+
+  /** Resolves when the response is over. @throws as `send` */
+  stream(request: ApiRequest, handler: StreamHandler, signal: AbortSignal): Promise<void> {
+    return this.#give(signal, (connection) => {
+      const reader = new StreamReader(handler, signal)
+      const bodyTimeout = connection.isMultiplexed ? 0 : plainSilenceMs
+      try {
+        connection.dispatch({ ...this.#toOptions(request), bodyTimeout }, reader)
+      } catch (error) {
+        reader.fail(error)
+      }
+      return reader.over.promise
+    })
+  }
+
+  renew(): void {
+    this.#connections.renew()
+  }
+
+  async close(): Promise<void> {
+    await this.#connections.close()
+  }
+
+  /** A request may wait for a connection, or within one that is lost: the signal ends that, too. */
+  #give<T>(signal: AbortSignal, use: (connection: Connection) => Promise<T>): Promise<T> {
+    if (signal.aborted) return Promise.reject(signal.reason)
+    const { promise, resolve, reject } = Promise.withResolvers<T>()
+    const abort = () => reject(signal.reason)
+    signal.addEventListener('abort', abort)
+    const leave = () => signal.removeEventListener('abort', abort)
+    this.#connections
+      .give((connection) => {
+        signal.throwIfAborted()
+        return use(connection)
+      })
+      .then(resolve, reject)
+      .finally(leave)
+    return promise
+  }
+
+  #toOptions({ method, path, headers, body }: ApiRequest): Dispatcher.DispatchOptions {
+    return { method, path: this.#basePath + path, headers, ...(body !== undefined && { body }) }
+  }
+}
+
+class StreamReader implements Dispatcher.DispatchHandler {
+  readonly over = Promise.withResolvers<void>()
+  readonly #handler: StreamHandler
+  readonly #signal: AbortSignal
+  #controller: Dispatcher.DispatchController | undefined
+
+  constructor(handler: StreamHandler, signal: AbortSignal) {
+    this.#handler = handler
+    this.#signal = signal
+    signal.addEventListener('abort', this)
+  }
+
+  /** The signal has fired. */
+  handleEvent(): void {
+    this.#controller?.abort(this.#signal.reason)
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller
+    if (this.#signal.aborted) this.handleEvent()
+  }
+
+  onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
+    if (status >= 200) this.#handler.start(status, headers)
+  }
+
+  onResponseData(_controller: Dispatcher.DispatchController, piece: Buffer): void {
+    this.#handler.data(piece)
+  }
+
+  onResponseEnd(): void {
+    this.#leave()
+    this.over.resolve()
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    this.fail(error)
+  }
+
+  fail(error: unknown): void {
+    this.#leave()
+    this.over.reject(error)
+  }
+
+  #leave(): void {
+    this.#signal.removeEventListener('abort', this)
+  }
+}
