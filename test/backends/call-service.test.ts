@@ -51,6 +51,20 @@ test('a page instead of an answer fails the call', async (t) => {
   assert.deepEqual(await call('front50', { method: 'GET', path: '/text' }), { status: 200, body: 'bare text' })
 })
 
+test('a call that wants bytes gets them unchanged', async (t) => {
+  const content = Buffer.from([0x1f, 0x8b, 0xff, 0x00, 0x0a])
+  const clouddriver = await startUpstream(t, {
+    'PUT /file': new Reply(200, content),
+    'PUT /none': new Reply(404, { message: 'no' }),
+  })
+  const services = { clouddriver: { kind: 'external', baseUrl: clouddriver.url } } as const
+  const { call, close } = createServiceCalls({ services, timeoutMs: 60_000, maxAnswerBytes: 1000 })
+  t.after(close)
+  const ask = (path: string) => call('clouddriver', { method: 'PUT', path, body: {}, wantsBytes: true })
+  assert.deepEqual(await ask('/file'), { status: 200, body: content })
+  assert.deepEqual(await ask('/none'), { status: 404, body: { message: 'no' } })
+})
+
 test('a service that switches protocols fails the call', async (t) => {
   const switched = 'HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n'
   const server = createTcpServer((socket) => socket.on('error', () => {}).once('data', () => socket.write(switched)))

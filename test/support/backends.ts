@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import pino from 'pino'
-import type { Backend, BackendSettings, CallService, ServiceAnswer } from '../../src/backends/backend.ts'
+import type { Backend, BackendSettings, CallService, ServiceAnswer, ServiceCall } from '../../src/backends/backend.ts'
 import { createBackendServer } from '../../src/backends/hosting/server.ts'
 import { formatJson, parseJson } from '../../src/json/json.ts'
 import { openDatabase } from '../../src/storage/database.ts'
@@ -51,20 +51,23 @@ export async function startBackends(
   const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), 'fairlead-backends-'))
   const db = openDatabase(join(dataDir, 'backends.db'))
   let base = ''
-  const ask: Backends['ask'] = async (service, method, path, body, headers = {}) => {
-    const answer = await fetch(`${base}/${service}${path}`, {
+  const send = (service: ServiceName, { method, path, body, headers = {} }: ServiceCall) =>
+    fetch(`${base}/${service}${path}`, {
       method,
       headers: { 'content-type': 'application/json', ...headers },
       body: body === undefined ? undefined : formatJson(body),
       redirect: 'manual',
     })
-    const text = await answer.text()
-    return { status: answer.status, body: parse(text) }
+  const ask: Backends['ask'] = async (service, method, path, body, headers) => {
+    const answer = await send(service, { method, path, body, ...(headers !== undefined && { headers }) })
+    return { status: answer.status, body: parse(await answer.text()) }
   }
-  const call: CallService = (service, request) => {
+  const call: CallService = async (service, request) => {
     if (backends.some((backend) => backend.service === service)) {
       const headers = Object.entries(request.headers ?? {}).map(([name, value]) => [name, toHeaderText(value)])
-      return ask(service, request.method, request.path, request.body, Object.fromEntries(headers))
+      const answer = await send(service, { ...request, headers: Object.fromEntries(headers) })
+      const bytes = Buffer.from(await answer.arrayBuffer())
+      return { status: answer.status, body: request.wantsBytes === true && answer.ok ? bytes : parse(bytes.toString('utf8')) }
     }
     if (options.others === undefined) throw new Error(`${service} is not reachable in this test`)
     return options.others(service, request)

@@ -1,4 +1,4 @@
-/** The embedded bakery: image bakes of the providers that bake, as the bakery contract has them. It has no manifest renderer. */
+/** The embedded bakery: image bakes of the providers that bake, and bakes of manifests. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { fieldOf, type JsonObject, textOf } from '../../json/values.ts'
 import { describeRefusal, standalone } from '../../settings/standalone.ts'
@@ -9,18 +9,8 @@ import { migrationsOf } from '../infrastructure/providers/migrations.ts'
 import type { ProviderType } from '../infrastructure/providers/provider-type.ts'
 import { pathValue, pathValues, queryValue } from '../requests/request-values.ts'
 import { requireAccess } from '../rights/access.ts'
+import { ManifestBakes } from './manifests/bakes.ts'
 import type { BakerySettings } from './settings.ts'
-
-/** Field of the request that must hold the input, by manifest type. */
-const manifestInputs: Record<string, string> = {
-  HELM2: 'inputArtifacts',
-  HELM3: 'inputArtifacts',
-  HELMFILE: 'inputArtifacts',
-  KUSTOMIZE: 'inputArtifact',
-  KUSTOMIZE4: 'inputArtifact',
-  KUSTOMIZE5: 'inputArtifact',
-  CF: 'manifestTemplate',
-}
 
 export const bakeryBackend: Backend = createBakeryBackend(providerTypes)
 
@@ -48,16 +38,22 @@ function openBakers(context: BackendContext, types: readonly ProviderType[]): Ba
 
 function openBakery(context: BackendContext, bakers: Bakers): OpenBackend {
   const { bakery } = context.settings
+  const manifests = new ManifestBakes(context)
   return {
     routes(app) {
       mountOptions(app, bakery?.allowsCommands === true ? bakers : new Map())
       mountBakes(app, bakery, bakers)
       mountLogs(app, context, bakers)
-      app.post('/api/v2/manifest/bake/:type', refuseManifest)
+      app.post('/api/v2/manifest/bake/:type', (request) =>
+        manifests.bake(pathValue(request, 'type'), request.body, trustedCallerOf(request).identity),
+      )
       app.get('/installedPlugins', () => [])
     },
     start: () => bakers.values().forEach((baker) => void baker.start()),
-    close: async () => void (await Promise.all(bakers.values().map((baker) => baker.close()))),
+    async close() {
+      manifests.close()
+      await Promise.all(bakers.values().map((baker) => baker.close()))
+    },
   }
 }
 
@@ -206,23 +202,4 @@ function toDetails({ bake, provider }: FoundBake, region: string): JsonObject {
       uuid: id,
     },
   }
-}
-
-/** Says what is wrong with the request first, so that it is right by the time a renderer is there. */
-function refuseManifest(request: FastifyRequest): never {
-  const type = pathValue(request, 'type').toUpperCase()
-  const input = fieldOf(manifestInputs, type)
-  if (typeof input !== 'string') {
-    const known = Object.keys(manifestInputs).join(', ')
-    throw new BackendError(400, `The manifest type "${pathValue(request, 'type')}" is none of ${known}.`)
-  }
-  const given = fieldOf(request.body, input)
-  if (given === undefined || given === null || (Array.isArray(given) && given.length === 0)) {
-    throw new BackendError(400, `A manifest of type ${type} needs "${input}", and the request has none.`)
-  }
-  throw new BackendError(
-    400,
-    `Manifests of type ${type} cannot be rendered here: no renderer is installed. ` +
-      'Connect a bakery (services.rosco.baseUrl) that has one.',
-  )
 }

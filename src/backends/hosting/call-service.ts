@@ -5,7 +5,7 @@ import https from 'node:https'
 import { parseEntityTag } from '../../http/validators.ts'
 import { formatJson } from '../../json/json.ts'
 import { parseInPortions } from '../../json/list-portions.ts'
-import { readAnswerText } from '../../net/read-answer.ts'
+import { readAnswerBytes } from '../../net/read-answer.ts'
 import { isPage } from '../../upstreams/answer-form.ts'
 import { toHeaderText } from '../../upstreams/header-text.ts'
 import type { ServiceTls } from '../../upstreams/service-tls.ts'
@@ -44,7 +44,8 @@ export function createServiceCalls(settings: CallServiceSettings) {
     const agent = agents[address.kind === 'embedded' ? 'embedded:' : protocol]
     const text = request.body === undefined ? undefined : formatJson(request.body)
     const options = { ...toOptions(request, url, text), ...placeOf(address, url), agent, ...limitsOf(settings) }
-    const answer = await send(protocol === 'https:' ? https.request : http.request, options, text, settings.maxAnswerBytes)
+    const form = { maxBytes: settings.maxAnswerBytes, wantsBytes: request.wantsBytes === true }
+    const answer = await send(protocol === 'https:' ? https.request : http.request, options, text, form)
     if (answer.status < 300 && typeof answer.body === 'string' && isPage(answer.body)) {
       throw new Error(
         `${service} answered with a page of HTML; check services.${service}.baseUrl and the proxies on the way there.`,
@@ -58,12 +59,12 @@ export function createServiceCalls(settings: CallServiceSettings) {
   return { call, close }
 }
 
-function toOptions({ method, path, headers = {} }: ServiceCall, url: URL, text: string | undefined): RequestOptions {
+function toOptions({ method, path, headers = {}, wantsBytes }: ServiceCall, url: URL, text: string | undefined): RequestOptions {
   return {
     method,
     path: url.pathname.replace(/(?<!\/)\/+$/, '') + path,
     headers: {
-      accept: 'application/json',
+      accept: wantsBytes === true ? '*/*' : 'application/json',
       ...(headers['x-spinnaker-user'] === undefined && { 'x-spinnaker-anonymous': 'anonymous' }),
       ...(text !== undefined && { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(text)) }),
       ...Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, toHeaderText(value)])),
@@ -81,17 +82,22 @@ function limitsOf({ timeoutMs }: CallServiceSettings): RequestOptions {
   return { timeout: timeoutMs, signal: AbortSignal.timeout(Math.max(longestCallMs, timeoutMs)) }
 }
 
+interface AnswerForm {
+  readonly maxBytes: number
+  readonly wantsBytes: boolean
+}
+
 function send(
   request: typeof http.request,
   options: RequestOptions,
   text: string | undefined,
-  maxAnswerBytes: number,
+  form: AnswerForm,
 ): Promise<ServiceAnswer> {
   return new Promise((resolve, reject) => {
     let isAnswered = false
     const sent = request(options, (answer) => {
       isAnswered = true
-      readAnswer(answer, maxAnswerBytes).then(resolve, reject)
+      readAnswer(answer, form).then(resolve, reject)
     })
     sent.on('timeout', () => sent.destroy(new Error(`no answer within ${options.timeout} ms`)))
     sent.on('error', reject)
@@ -103,10 +109,12 @@ function send(
   })
 }
 
-async function readAnswer(answer: IncomingMessage, maxBytes: number): Promise<ServiceAnswer> {
-  const text = await readAnswerText(answer, maxBytes, () => new Error(`the answer is larger than ${maxBytes} bytes`))
+async function readAnswer(answer: IncomingMessage, { maxBytes, wantsBytes }: AnswerForm): Promise<ServiceAnswer> {
+  const bytes = await readAnswerBytes(answer, maxBytes, () => new Error(`the answer is larger than ${maxBytes} bytes`))
   const tag = parseEntityTag(answer.headers.etag)
-  return { status: answer.statusCode ?? 0, body: await parseAnswer(text), ...(tag !== undefined && { tag }) }
+  const status = answer.statusCode ?? 0
+  const body = wantsBytes && status < 300 ? bytes : await parseAnswer(bytes.toString('utf8'))
+  return { status, body, ...(tag !== undefined && { tag }) }
 }
 
 async function parseAnswer(text: string): Promise<unknown> {

@@ -110,6 +110,32 @@ export function createOutsideCalls(settings: OutsideSettings, bounds = stageBoun
   }
 }
 
+export interface OutsideAddress {
+  readonly url: URL
+  /** Addresses of its host that may be called, in the order of the resolver. */
+  readonly addresses: readonly string[]
+}
+
+/**
+ * The same restrictions for a program that makes its calls itself, and should call only these addresses.
+ *
+ * @param url Absolute, with a scheme of the configuration
+ * @throws {OutsideError} forbidden, unknown-host
+ */
+export async function checkOutsideAddress(settings: OutsideSettings, caller: string, url: string): Promise<OutsideAddress> {
+  const judge = new Judge(settings, caller)
+  const target = judge.checkUrl(url)
+  const host = target.hostname.replace(/^\[|\]$/g, '')
+  if (isIP(host) !== 0) return { url: target, addresses: [host] }
+  const { promise, resolve, reject } = Promise.withResolvers<LookupAddress[]>()
+  judge.lookup(host, { all: true }, (error, found) => (error === null ? resolve(found as LookupAddress[]) : reject(error)))
+  try {
+    return { url: target, addresses: (await promise).map(({ address }) => address) }
+  } catch (error) {
+    throw toOutsideError(error as NodeJS.ErrnoException, target.host, 0)
+  }
+}
+
 function noAnswer(host: string, timeoutMs: number): OutsideError {
   return new OutsideError('timeout', `${host} did not answer within ${timeoutMs / 1000} s.`)
 }

@@ -38,7 +38,8 @@ const answers: [scenario: number, method: string, path: string, body: unknown, s
   [29, 'POST', '/api/v2/manifest/bake/FOO', {}, 400, /FOO/],
   [29, 'POST', '/api/v2/manifest/bake/toString', {}, 400, /toString/],
   [29, 'POST', '/api/v2/manifest/bake/HELM3', { inputArtifacts: [] }, 400, /inputArtifacts/],
-  [29, 'POST', '/api/v2/manifest/bake/kustomize4', { inputArtifact: {} }, 400, /no renderer/],
+  [29, 'POST', '/api/v2/manifest/bake/kustomize4', {}, 400, /inputArtifact/],
+  [29, 'POST', '/api/v2/manifest/bake/CF', { inputArtifacts: 1 }, 400, /inputArtifacts/],
 ]
 
 for (const [scenario, method, path, body, status, says] of answers) {

@@ -22,6 +22,7 @@ import { cp } from 'node:fs/promises'
 import { basename, dirname, join, relative, resolve, sep } from 'node:path'
 import { promisify } from 'node:util'
 import { shorten } from '../../../../../names/edit-distance.ts'
+import { fetchCommit, gitEnvironment } from '../../../../outside/git-repository.ts'
 import {
   type BakePlan,
   type BakeReport,
@@ -131,20 +132,10 @@ async function fetchRepository({ url, revision, path }: Extract<Source, { kind: 
   say(`Source: ${url}${revision === undefined ? '' : ` at ${revision}`}`)
   const repository = path === undefined ? source : join(work, 'repository')
   mkdirSync(repository, { recursive: true })
-  const env = { ...baseEnvironment(), GIT_ALLOW_PROTOCOL: gitProtocols, GIT_TERMINAL_PROMPT: '0', GIT_CONFIG_NOSYSTEM: '1' }
+  const env = { ...baseEnvironment(), ...gitEnvironment, GIT_ALLOW_PROTOCOL: gitProtocols }
   const git = (...args: string[]) => run(['git', ...args], { cwd: repository, env })
   await git('init', '--quiet', '.')
-  const wanted = revision ?? 'HEAD'
-  const isDirect = await git('fetch', '--quiet', '--depth', '1', '--no-tags', '--end-of-options', url, wanted).then(
-    () => true,
-    (error: unknown) => {
-      // Not every server gives single commits, and none gives abbreviated ones.
-      if (/^[0-9a-f]{7,64}$/.test(wanted)) return false
-      throw error
-    },
-  )
-  if (!isDirect) await git('fetch', '--quiet', '--end-of-options', url, '+refs/*:refs/fetched/*')
-  const target = isDirect ? 'FETCH_HEAD' : wanted
+  const target = await fetchCommit(git, { url, revision })
   await git('-c', 'advice.detachedHead=false', 'checkout', '--quiet', '--detach', target)
   const head = await promisify(execFile)('git', ['rev-parse', '--verify', 'HEAD'], { cwd: repository, env })
   const commit = head.stdout.trim()

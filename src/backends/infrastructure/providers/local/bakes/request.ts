@@ -8,42 +8,38 @@ import { fieldOf, type JsonObject, textOf } from '../../../../../json/values.ts'
 import { shorten } from '../../../../../names/edit-distance.ts'
 import { describeIssue } from '../../../../../settings/describe-issue.ts'
 import { BackendError } from '../../../../backend.ts'
+import { isRevision, repositoryPattern, withoutUserinfo } from '../../../../outside/git-repository.ts'
 import { looksSecret, mask, withoutSecrets } from '../../../../pipelines/secret-names.ts'
+import { lenientText } from '../../../../requests/lenient-text.ts'
 import type { Source } from './plan.ts'
 
-/** Expressions of pipelines make numbers of texts, and older clients send null. */
-const optionalText = z
-  .union([z.string(), z.number(), z.boolean()])
-  .nullish()
-  .transform((value) => (value === null || value === undefined ? undefined : String(value).trim() || undefined))
-
 const oneOf = <const T extends readonly [string, ...string[]]>(values: T) =>
-  optionalText.refine((value) => value === undefined || values.includes(value), `must be one of ${values.join(', ')}`)
+  lenientText.refine((value) => value === undefined || values.includes(value), `must be one of ${values.join(', ')}`)
 
 /** Fields that mean something here; others are ignored. */
 const BakeRequest = z.object({
-  package: optionalText,
+  package: lenientText,
   package_artifacts: z.array(z.record(z.string(), z.unknown())).nullish(),
-  base_os: optionalText,
+  base_os: lenientText,
   base_label: oneOf(['release', 'candidate', 'previous', 'unstable', 'foundation']),
-  base_ami: optionalText,
-  base_name: optionalText,
-  cloud_provider_type: optionalText,
+  base_ami: lenientText,
+  base_name: lenientText,
+  cloud_provider_type: lenientText,
   vm_type: oneOf(['hvm', 'pv']),
   store_type: oneOf(['ebs', 's3', 'docker']),
-  ami_name: optionalText,
-  ami_suffix: optionalText,
-  account_name: optionalText,
-  template_file_name: optionalText,
-  var_file_name: optionalText,
-  extended_attributes: z.record(z.string(), optionalText).nullish(),
-  user: optionalText,
-  build_host: optionalText,
-  job: optionalText,
-  build_number: optionalText,
-  commit_hash: optionalText,
-  build_info_url: optionalText,
-  spinnaker_execution_id: optionalText,
+  ami_name: lenientText,
+  ami_suffix: lenientText,
+  account_name: lenientText,
+  template_file_name: lenientText,
+  var_file_name: lenientText,
+  extended_attributes: z.record(z.string(), lenientText).nullish(),
+  user: lenientText,
+  build_host: lenientText,
+  job: lenientText,
+  build_number: lenientText,
+  commit_hash: lenientText,
+  build_info_url: lenientText,
+  spinnaker_execution_id: lenientText,
 })
 export type BakeRequest = z.output<typeof BakeRequest>
 
@@ -103,23 +99,18 @@ function artifactReference({ package_artifacts: artifacts }: BakeRequest, type: 
   return textOf(artifacts?.find((artifact) => artifact['type'] === type)?.['reference'])
 }
 
-const urlPattern =
-  /^(?:(?:https?|ssh|git|file):\/\/[^-\s][^\s]*|[A-Za-z0-9._-]+@[A-Za-z0-9][A-Za-z0-9._-]*:[^-\s:][^\s]*|\/[^\s]*)$/
-/** No refspec, and no option. */
-const revisionPattern = /^[A-Za-z0-9_][A-Za-z0-9_./+@#-]*$/
-
 function repositoryOf(request: BakeRequest): Extract<Source, { kind: 'git' }> | undefined {
   const artifact = request.package_artifacts?.find(({ type }) => type === 'git/repo')
   const url = bakeAttributeOf(request, 'git') ?? textOf(artifact?.['reference'])
   if (url === undefined) return undefined
-  if (!urlPattern.test(url)) {
+  if (!repositoryPattern.test(url)) {
     throw new BackendError(
       400,
       `"${withoutUserinfo(url)}" is no address of a repository: use https://, ssh://, git@host:path or a path.`,
     )
   }
   const revision = bakeAttributeOf(request, 'revision') ?? textOf(artifact?.['version']) ?? request.commit_hash
-  if (revision !== undefined && (!revisionPattern.test(revision) || revision.includes('..'))) {
+  if (revision !== undefined && !isRevision(revision)) {
     throw new BackendError(400, `"${revision}" is no revision: name a branch, a tag or a commit.`)
   }
   const path = bakeAttributeOf(request, 'path') ?? textOf(fieldOf(artifact?.['metadata'], 'subPath'))
@@ -181,10 +172,6 @@ export function secretsOf(request: BakeRequest, environment: Readonly<Record<str
   const password = userinfo?.includes(':') ? userinfo.slice(userinfo.indexOf(':') + 1) : userinfo
   const values = [...named.map(([, value]) => value), password].filter((value) => typeof value === 'string' && value !== '')
   return [...new Set(values as string[])].sort((one, other) => other.length - one.length)
-}
-
-function withoutUserinfo(url: string): string {
-  return url.replace(/^(\w+:\/\/)[^/@\s]+@/, '$1')
 }
 
 /** Without values that must not be stored. */

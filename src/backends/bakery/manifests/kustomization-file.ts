@@ -1,0 +1,68 @@
+/** Kustomization files: their names, and the paths that they hold. */
+import { parseAllDocuments } from 'yaml'
+import { isObject, type JsonObject, textsOf } from '../../../json/values.ts'
+import { BackendError } from '../../backend.ts'
+
+export const kustomizationNames = ['kustomization.yaml', 'kustomization.yml', 'Kustomization'] as const
+
+/** Fields with files, or folders that have a kustomization of their own. */
+const baseFields = ['resources', 'bases', 'components']
+/** Fields with configurations of Kustomize's parts, in files, folders, or as they are. */
+const configurationFields = ['generators', 'transformers', 'validators']
+/** Fields with a text that Kustomize takes for content, and never for a path. */
+const contentFields: ReadonlySet<string> = new Set([
+  ...['literals', 'patch', 'labels', 'commonLabels', 'annotations', 'commonAnnotations', 'images', 'metadata', 'vars', 'options'],
+])
+
+export interface FoundPath {
+  readonly path: string
+  readonly kind: 'base' | 'configuration' | 'file'
+}
+
+/** @throws {BackendError} 400 for a text that is no YAML */
+export function parseDocuments(text: string, name: string): JsonObject[] {
+  try {
+    const documents = [...parseAllDocuments(text)]
+    for (const { errors } of documents) for (const error of errors) throw error
+    return documents.map((document) => document.toJS() as unknown).filter(isObject)
+  } catch (error) {
+    throw new BackendError(400, `${name} cannot be read: ${(error as Error).message}`)
+  }
+}
+
+/** Texts that may be paths; those with several lines are content. */
+export function pathsOf(kustomization: JsonObject): FoundPath[] {
+  return Object.entries(kustomization).flatMap(([name, value]): FoundPath[] => {
+    // Kustomize takes names of fields in any case.
+    const field = name.toLowerCase()
+    if (baseFields.includes(field)) return toPaths(textsOf(value), 'base')
+    if (configurationFields.includes(field)) return toPaths(textsOf(value), 'configuration')
+    return contentFields.has(name) ? [] : toPaths(leavesOf(value), 'file')
+  })
+}
+
+function toPaths(texts: readonly string[], kind: FoundPath['kind']): FoundPath[] {
+  return texts.filter((text) => !text.includes('\n')).map((path) => ({ path, kind }))
+}
+
+function leavesOf(value: unknown): string[] {
+  if (typeof value === 'string') return [value]
+  if (Array.isArray(value)) return value.flatMap(leavesOf)
+  if (!isObject(value)) return []
+  return Object.entries(value).flatMap(([field, each]) => (contentFields.has(field) ? [] : leavesOf(each)))
+}
+
+/** Every text of a value. */
+export function allTextsOf(value: unknown): string[] {
+  if (typeof value === 'string') return [value]
+  if (Array.isArray(value)) return value.flatMap(allTextsOf)
+  return isObject(value) ? Object.values(value).flatMap(allTextsOf) : []
+}
+
+/** Configurations that stand in the kustomization itself. */
+export function inlineConfigurationsOf(kustomization: JsonObject): string[] {
+  return Object.entries(kustomization)
+    .filter(([field]) => configurationFields.includes(field.toLowerCase()))
+    .flatMap(([, value]) => textsOf(value))
+    .filter((text) => text.includes('\n'))
+}

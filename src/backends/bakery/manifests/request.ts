@@ -1,0 +1,58 @@
+/** Requests for manifests: the fields of all types. */
+import { z } from 'zod'
+import { isTrue, type JsonObject } from '../../../json/values.ts'
+import { describeIssue } from '../../../settings/describe-issue.ts'
+import { BackendError } from '../../backend.ts'
+import { lenientText } from '../../requests/lenient-text.ts'
+
+const flag = z.unknown().optional().transform(isTrue)
+const artifact = z.record(z.string(), z.unknown())
+const artifacts = z
+  .array(artifact)
+  .nullish()
+  .transform((all) => all ?? [])
+const optionalArtifact = artifact.nullish().transform((one) => one ?? undefined)
+
+/** Fields that mean something here; others are ignored. */
+const ManifestRequest = z.object({
+  outputName: lenientText,
+  outputArtifactName: lenientText,
+  inputArtifacts: artifacts,
+  inputArtifact: optionalArtifact,
+  overrides: z
+    .record(z.string(), z.unknown())
+    .nullish()
+    .transform((all) => all ?? {}),
+  rawOverrides: flag,
+  namespace: lenientText,
+  apiVersions: z
+    .union([lenientText, z.array(z.string())])
+    .transform((versions) => (typeof versions === 'string' ? versions.split(',') : (versions ?? [])))
+    .transform((versions) => versions.map((version) => version.trim()).filter((version) => version !== '')),
+  kubeVersion: lenientText,
+  includeCRDs: flag,
+  helmChartFilePath: lenientText,
+  helmfileFilePath: lenientText,
+  kustomizeFilePath: lenientText,
+  environment: lenientText,
+  stateValuesArtifacts: artifacts,
+  manifestTemplate: optionalArtifact,
+  varsArtifacts: artifacts,
+})
+export type ManifestRequest = z.output<typeof ManifestRequest>
+
+/** @throws {BackendError} 400 naming the fields that are wrong */
+export function parseManifestRequest(body: unknown): ManifestRequest {
+  const parsed = ManifestRequest.safeParse(body ?? {})
+  if (parsed.success) return parsed.data
+  const problems = parsed.error.issues.map((issue) => `${issue.path.join('.')}: ${describeIssue(issue)}`)
+  throw new BackendError(400, `The request for a manifest is not usable: ${problems.join('; ')}.`)
+}
+
+/** For messages: the name of an artifact, or what there is instead. */
+export function describeArtifact({ name, reference, type }: JsonObject): string {
+  const shown = [name, type === 'embedded/base64' ? undefined : reference, type].find(
+    (text) => typeof text === 'string' && text !== '',
+  )
+  return JSON.stringify(shown ?? '(no name)')
+}

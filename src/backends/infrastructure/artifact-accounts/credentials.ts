@@ -1,0 +1,80 @@
+/** Credentials of artifact accounts, and the hosts that get them. */
+import { readFile } from 'node:fs/promises'
+import { z } from 'zod'
+import type { SettingsReport } from '../../../settings/setting.ts'
+import { BackendError } from '../../backend.ts'
+
+const text = z.string().min(1).optional()
+
+/** Keys that accounts with a name and a password share. */
+export const credentialKeys = {
+  name: z.string().min(1).describe('Name, as stages choose it.'),
+  username: text.describe('User name at the source.'),
+  password: text.describe('Password of the user.'),
+  usernamePasswordFile: text.describe('File with `user:password`, read at each fetch.'),
+  hosts: z
+    .array(z.string().min(1))
+    .optional()
+    .describe('Hosts that get the credentials, such as `git.example.com`. Default: every host that a pipeline names.'),
+}
+
+export const tokenKeys = {
+  token: text.describe('Access token.'),
+  tokenFile: text.describe('File with the access token, read at each fetch.'),
+}
+
+export interface AccountCredentials {
+  readonly name: string
+  readonly username?: string | undefined
+  readonly password?: string | undefined
+  readonly usernamePasswordFile?: string | undefined
+  readonly token?: string | undefined
+  readonly tokenFile?: string | undefined
+  readonly hosts?: readonly string[] | undefined
+}
+
+/** Names have to differ, and credentials without a list of hosts are worth a line. */
+export function checkAccounts(key: string, accounts: readonly AccountCredentials[], report: SettingsReport): void {
+  const names = new Set<string>()
+  for (const account of accounts) {
+    const { name, hosts } = account
+    if (names.has(name)) report.problem(key, `the account "${name}" is listed twice`)
+    names.add(name)
+    if (hasCredentials(account) && hosts === undefined)
+      report.notice(`${key}: "${name}" sends its credentials to each host that a pipeline names; list its hosts.`)
+  }
+}
+
+function hasCredentials({ password, usernamePasswordFile, token, tokenFile }: AccountCredentials): boolean {
+  return [password, usernamePasswordFile, token, tokenFile].some((value) => value !== undefined)
+}
+
+/**
+ * Value of the header `Authorization` for a host; undefined: none.
+ *
+ * @param host Without port
+ * @throws {BackendError} 500 when a file cannot be read
+ */
+export async function authorizationFor(account: AccountCredentials, host: string): Promise<string | undefined> {
+  if (!hasCredentials(account) || account.hosts?.some((each) => each.toLowerCase() === host.toLowerCase()) === false)
+    return undefined
+  return `Basic ${Buffer.from(await userinfoOf(account)).toString('base64')}`
+}
+
+async function userinfoOf(account: AccountCredentials): Promise<string> {
+  const { username, password = '', usernamePasswordFile, token, tokenFile } = account
+  const secret = token ?? (tokenFile === undefined ? undefined : await readSecret(tokenFile, account))
+  // The hosts of repositories accept a token as the password of any user.
+  if (secret !== undefined) return `${username ?? 'x-access-token'}:${secret}`
+  if (usernamePasswordFile !== undefined) return readSecret(usernamePasswordFile, account)
+  return `${username ?? ''}:${password}`
+}
+
+async function readSecret(file: string, { name }: AccountCredentials): Promise<string> {
+  try {
+    return (await readFile(file, 'utf8')).trim()
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    throw new BackendError(500, `The file with the credentials of the artifact account "${name}" cannot be read (${code}).`)
+  }
+}

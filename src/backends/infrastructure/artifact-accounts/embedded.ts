@@ -1,0 +1,24 @@
+/** Artifacts that are their own content, in base64. */
+import { z } from 'zod'
+import { textOf } from '../../../json/values.ts'
+import { BackendError } from '../../backend.ts'
+import type { ArtifactAccount, ArtifactAccountType } from './account-type.ts'
+
+const account: ArtifactAccount = {
+  name: 'embedded-artifact',
+  types: ['embedded/base64'],
+  isImplied: true,
+  async fetch({ reference }) {
+    const content = textOf(reference)
+    if (content === undefined)
+      throw new BackendError(400, 'An artifact of type embedded/base64 needs its content as "reference".')
+    return Buffer.from(content, 'base64')
+  },
+}
+
+export const embeddedArtifacts: ArtifactAccountType = {
+  id: 'embedded',
+  keys: z.strictObject({}),
+  toSettings: () => ({}),
+  open: () => [account],
+}

@@ -1,0 +1,115 @@
+/** Access of Git to a repository that a pipeline names: within the restrictions, with the credentials of an account. */
+import { writeFile } from 'node:fs/promises'
+import { isIP } from 'node:net'
+import { join } from 'node:path'
+import { z } from 'zod'
+import { shellWord } from '../../../names/shell-word.ts'
+import { BackendError } from '../../backend.ts'
+import { checkOutsideAddress } from '../../outside/call-outside.ts'
+import { repositoryPattern, withoutUserinfo } from '../../outside/git-repository.ts'
+import type { OutsideSettings } from '../../outside/settings.ts'
+import { type AccountCredentials, authorizationFor } from './credentials.ts'
+import { toFetchError } from './fetch-error.ts'
+
+const text = z.string().min(1).optional()
+
+export const sshKeys = {
+  sshPrivateKeyFilePath: text.describe('Private key without a passphrase, for `ssh://` and `git@host:path`.'),
+  sshKnownHostsFilePath: text.describe('File with the keys of SSH servers. Default: the known hosts of this machine.'),
+  sshTrustUnknownHosts: z.boolean().default(false).describe('Accept SSH servers without a known key.'),
+}
+
+export interface GitAccount extends AccountCredentials {
+  readonly sshPrivateKeyFilePath?: string | undefined
+  readonly sshKnownHostsFilePath?: string | undefined
+  readonly sshTrustUnknownHosts?: boolean | undefined
+}
+
+export interface GitAccess {
+  /** What Git is asked for. */
+  readonly url: string
+  readonly environment: Readonly<Record<string, string>>
+}
+
+interface AccessOptions {
+  readonly account: GitAccount
+  readonly outside: OutsideSettings
+  /** For files that Git needs. */
+  readonly folder: string
+}
+
+const caller = 'Artifact accounts'
+
+/** @throws {BackendError} 400 for an address that is wrong or not allowed */
+export async function openGitAccess(reference: string, options: AccessOptions): Promise<GitAccess> {
+  try {
+    const { protocol } = repositoryUrl(reference)
+    return await (protocol === 'ssh:' ? openSsh(reference, options) : openHttp(reference, options))
+  } catch (error) {
+    throw toFetchError(error)
+  }
+}
+
+/** Paths of this machine and `git://`, which proves nothing, are left out. */
+function repositoryUrl(reference: string): URL {
+  const [, userHost, path] = /^([^/:\s]+@[^/:\s]+):(.*)$/.exec(reference) ?? []
+  const url = URL.parse(userHost === undefined ? reference : `ssh://${userHost}/${path}`)
+  if (!repositoryPattern.test(reference) || url === null || !['http:', 'https:', 'ssh:'].includes(url.protocol)) {
+    const shown = withoutUserinfo(reference)
+    throw new BackendError(400, `"${shown}" is no address of a repository: use https://, ssh:// or git@host:path.`)
+  }
+  return url
+}
+
+/** Whether its host is an IP address. */
+function isNumber({ hostname }: URL): boolean {
+  return isIP(hostname.replace(/^\[|\]$/g, '')) !== 0
+}
+
+/** Git calls the addresses that were checked, whatever the name leads to by then, and follows no redirects. */
+async function openHttp(reference: string, { account, outside }: AccessOptions): Promise<GitAccess> {
+  const { url, addresses } = await checkOutsideAddress(outside, caller, reference)
+  const port = url.port || (url.protocol === 'https:' ? '443' : '80')
+  const authorization = url.username === '' ? await authorizationFor(account, url.hostname) : undefined
+  const config = [
+    ['http.followRedirects', 'false'],
+    ...(isNumber(url) ? [] : [['http.curloptResolve', `${url.hostname}:${port}:${addresses.join(',')}`]]),
+    ...(authorization === undefined ? [] : [['http.extraHeader', `Authorization: ${authorization}`]]),
+  ]
+  // Unlike arguments, the environment is not shown to other users of this machine.
+  const pairs = config.flatMap(([key = '', value = ''], index) => [
+    [`GIT_CONFIG_KEY_${index}`, key] as const,
+    [`GIT_CONFIG_VALUE_${index}`, value] as const,
+  ])
+  const environment = { ...Object.fromEntries(pairs), GIT_CONFIG_COUNT: String(config.length), GIT_ALLOW_PROTOCOL: 'https:http' }
+  return { url: reference, environment }
+}
+
+async function openSsh(reference: string, { account, outside, folder }: AccessOptions): Promise<GitAccess> {
+  const { sshPrivateKeyFilePath: key, sshKnownHostsFilePath: known, sshTrustUnknownHosts: trusts = false, hosts, name } = account
+  if (key === undefined)
+    throw new BackendError(400, `The artifact account "${name}" has no sshPrivateKeyFilePath, which SSH needs. Use https://.`)
+  const { hostname, port } = repositoryUrl(reference)
+  if (hosts?.includes(hostname) === false)
+    throw new BackendError(400, `The artifact account "${name}" is not for ${hostname}: see its setting "hosts".`)
+  const { addresses } = await checkOutsideAddress(outside, caller, `https://${hostname}${port === '' ? '' : `:${port}`}/`)
+  const lines = [
+    'Host *',
+    `HostName ${addresses[0]}`,
+    `HostKeyAlias ${hostname}`,
+    `IdentityFile ${quote(key)}`,
+    'IdentitiesOnly yes',
+    'BatchMode yes',
+    'ConnectTimeout 20',
+    `StrictHostKeyChecking ${trusts ? 'no' : 'yes'}`,
+    ...(known === undefined ? [] : [`UserKnownHostsFile ${quote(known)}`]),
+  ]
+  const file = join(folder, 'ssh-config')
+  await writeFile(file, `${lines.join('\n')}\n`, { mode: 0o600 })
+  return { url: reference, environment: { GIT_SSH_COMMAND: `ssh -F ${shellWord(file)}`, GIT_ALLOW_PROTOCOL: 'ssh' } }
+}
+
+/** A path in a configuration of SSH. */
+function quote(path: string): string {
+  return `"${path.replaceAll('"', '')}"`
+}

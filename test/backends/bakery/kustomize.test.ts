@@ -1,0 +1,142 @@
+import assert from 'node:assert/strict'
+import { accessSync, constants } from 'node:fs'
+import { delimiter, join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { startGitServer } from '../../support/git-server.ts'
+import { needsKubernetes } from '../../support/kubernetes-programs.ts'
+import { embedded, packFiles, startManifestBakery } from '../../support/manifest-bakery.ts'
+import { Reply, startUpstream } from '../../support/upstream.ts'
+
+const files = {
+  'base/kustomization.yaml':
+    'resources: [service.yaml]\nconfigMapGenerator:\n- name: c\n  literals: ["url=http://localhost:8080"]\n',
+  'base/service.yaml': 'apiVersion: v1\nkind: Service\nmetadata: {name: web}\n',
+  'overlays/prod/kustomization.yaml':
+    'resources: [../../base]\nnamePrefix: prod-\ncommonAnnotations: {see: "https://docs.example"}\n',
+}
+const gitSettings = { 'artifacts.git-repo.enabled': true, 'artifacts.git-repo.accounts': [{ name: 'git' }] }
+
+test('bakery-scenario 30: a kustomization of a repository is built', async (t) => {
+  const repository = await startGitServer(t)
+  repository.commit(files)
+  const bakery = await startManifestBakery(t, {
+    programs: { kustomize4: 'cat overlays/*/kustomization.yaml || cat "$2"/*' },
+    artifacts: gitSettings,
+  })
+  const inputArtifact = { type: 'git/repo', artifactAccount: 'git', reference: repository.url, version: 'main' }
+  const request = { inputArtifact, outputArtifactName: 'm', kustomizeFilePath: 'overlays/prod/kustomization.yaml' }
+  const { status, text, body } = await bakery.bake('KUSTOMIZE4', request)
+  assert.equal(status, 200, text)
+  assert.equal(body['name'], 'm')
+  assert.match(text, /namePrefix: prod-/)
+  assert.deepEqual(bakery.starts(), [['build', './kustomization/overlays/prod']])
+  const without = await bakery.bake('KUSTOMIZE4', { inputArtifact })
+  assert.equal(without.status, 400)
+  assert.match(without.text, /kustomizeFilePath/)
+})
+
+test('bakery-scenario 30: kubectl builds what Kustomize would', async (t) => {
+  const kubectl = findKubectl() ?? needsKubernetes(t)?.kubectl
+  if (kubectl === undefined) return
+  const settings = { 'bakery.manifests.kubectl': kubectl }
+  const bakery = await startManifestBakery(withoutKustomize(t), { settings })
+  const inputArtifact = embedded(await packFiles(files))
+  const { status, text } = await bakery.bake('kustomize', { inputArtifact, kustomizeFilePath: './overlays/prod' })
+  assert.equal(status, 200, text)
+  assert.match(text, /kind: Service/)
+  assert.match(text, /name: prod-web/)
+  assert.match(text, /url: http:\/\/localhost:8080/)
+  const broken = await bakery.bake('KUSTOMIZE5', {
+    inputArtifact: embedded(await packFiles({ 'kustomization.yaml': 'resources: [none.yaml]' })),
+    kustomizeFilePath: 'kustomization.yaml',
+  })
+  assert.equal(broken.status, 500)
+  assert.match(broken.text, /Kustomize failed with exit code 1.*none\.yaml/)
+})
+
+/** Fields of a kustomization, and further files. */
+const hostile: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  'a resource of a server': { 'kustomization.yaml': 'resources: ["http://127.0.0.1:1/a.yaml"]' },
+  'escapes in an address': { 'kustomization.yaml': 'resources: ["http:\\/\\/127.0.0.1:1/a.yaml"]' },
+  'a repository': { 'kustomization.yaml': 'resources: ["example.com/base?ref=v1"]' },
+  'a file of a generator': { 'kustomization.yaml': 'configMapGenerator: [{name: a, files: ["a=http://127.0.0.1:1/a"]}]' },
+  'a patch of a server': { 'kustomization.yaml': 'patches: [{path: "HTTP://127.0.0.1:1/a"}]' },
+  'an address behind an alias': { 'kustomization.yaml': 'x: &a "https://localhost/a"\npatches: [{path: *a}]' },
+  'an address in a base': { 'kustomization.yaml': 'bases: [b]', 'b/kustomization.yml': 'crds: ["https://127.0.0.1/a"]' },
+  'an inline transformer': {
+    'kustomization.yaml':
+      'transformers:\n- |-\n  apiVersion: builtin\n  kind: PatchTransformer\n  metadata: {name: a}\n  path: http://127.0.0.1:1/a\n',
+  },
+  'a folder of transformers': {
+    'kustomization.yaml': 'Transformers: [t]',
+    't/kustomization.yaml': 'resources: [a.yaml]\npatches:\n- patch: |-\n    path: http://127.0.0.1:1/a\n',
+    't/a.yaml': 'kind: PatchTransformer\napiVersion: builtin\n',
+  },
+  'a transformer of a server': {
+    'kustomization.yaml': 'transformers: [t.yaml]',
+    't.yaml': 'apiVersion: builtin\nkind: PatchTransformer\nmetadata: {name: a}\npath: "http://127.0.0.1:1/a"\n',
+  },
+  'a folder beside the repository': { 'kustomization.yaml': 'resources: [../../..]' },
+  'no YAML': { 'kustomization.yaml': 'a: [' },
+}
+
+for (const [what, content] of Object.entries(hostile)) {
+  test(`a kustomization with ${what} is not built`, async (t) => {
+    const bakery = await startManifestBakery(t, { programs: { kustomize: '' } })
+    const inputArtifact = embedded(await packFiles(content))
+    const { status, text } = await bakery.bake('KUSTOMIZE', { inputArtifact, kustomizeFilePath: 'kustomization.yaml' })
+    assert.equal(status, 400, text)
+    assert.match(text, /without a network|not in the repository|cannot be read/)
+    assert.deepEqual(bakery.starts(), [])
+  })
+}
+
+test('files that a kustomization names are fetched beside it', async (t) => {
+  const source = await startUpstream(t, {
+    'GET /web/prod/kustomization.yaml': new Reply(
+      200,
+      'resources: [a.yaml, ../base]\npatches: [{path: p.json}, {patch: "x: {y: z.yaml}"}]',
+    ),
+    'GET /web/prod/a.yaml': new Reply(200, 'kind: A'),
+    'GET /web/prod/p.json': new Reply(200, '[]'),
+    'GET /web/base/Kustomization': new Reply(200, 'resources: [b.yaml]'),
+    'GET /web/base/b.yaml': new Reply(200, 'kind: B'),
+  })
+  const bakery = await startManifestBakery(t, {
+    programs: { kustomize: 'cd "$2" && cat a.yaml p.json ../base/Kustomization ../base/b.yaml' },
+    artifacts: { 'artifacts.http.enabled': true },
+  })
+  const artifact = { type: 'http/file', artifactAccount: 'no-auth-http-account' }
+  const inputArtifact = { ...artifact, reference: `${source.url}/web/prod/kustomization.yaml` }
+  const { status, text } = await bakery.bake('KUSTOMIZE', { inputArtifact })
+  assert.equal(status, 200, text)
+  assert.equal(text, 'kind: A[]resources: [b.yaml]kind: B')
+  const other = await bakery.bake('KUSTOMIZE', { inputArtifact: { ...artifact, reference: `${source.url}/web/prod/a.yaml` } })
+  assert.equal(other.status, 400)
+  source.answer({ 'GET /web/prod/kustomization.yaml': new Reply(200, 'resources: [a.yaml]') })
+  assert.equal((await bakery.bake('KUSTOMIZE', { inputArtifact })).status, 404)
+})
+
+function findKubectl(): string | undefined {
+  return (process.env['PATH'] ?? '')
+    .split(delimiter)
+    .map((folder) => join(folder, 'kubectl'))
+    .find((path) => {
+      try {
+        accessSync(path, constants.X_OK)
+        return true
+      } catch {
+        return false
+      }
+    })
+}
+
+/** Programs of the system stay, so that scripts run; Kustomize is rarely there. */
+function withoutKustomize(t: TestContext): TestContext {
+  const path = process.env['PATH']
+  t.after(() => {
+    process.env['PATH'] = path
+  })
+  process.env['PATH'] = '/usr/bin:/bin'
+  return t
+}
