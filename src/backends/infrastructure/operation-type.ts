@@ -21,6 +21,8 @@ export type OperationTypes = Readonly<Record<string, OperationType>>
 
 /** The task as the operation sees it. */
 export interface OperationRun {
+  /** The same when it runs again after a crash, and unique among all operations. */
+  readonly id: string
   /** The caller of the task, for calls to other services. */
   readonly user: string
   readonly identity: Readonly<Record<string, string>>

@@ -207,6 +207,7 @@ export class Tasks {
     this.#store(task)
     let isCommitted = false
     const run: OperationRun = {
+      id: `${task.id}-${task.done}`,
       user: task.user,
       identity: task.identity,
       signal: this.#closing.signal,

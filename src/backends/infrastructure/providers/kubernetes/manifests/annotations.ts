@@ -1,0 +1,85 @@
+/** Annotations and labels that deployments write, and annotations that manifests give them (docs/contracts/kubernetes.md#names). */
+import { fieldAt, type JsonObject, objectOf, textOf } from '../../../../../json/values.ts'
+import { applicationAnnotation, unquoted } from '../owner.ts'
+
+/** The manager of the fields that Fairlead writes. */
+export const fieldManager = 'fairlead'
+/** The same for templates of an earlier revision: the next deployment takes their fields over. */
+export const undoManager = 'fairlead-undo'
+
+export const artifactAnnotations = {
+  type: 'artifact.spinnaker.io/type',
+  name: 'artifact.spinnaker.io/name',
+  location: 'artifact.spinnaker.io/location',
+  version: 'artifact.spinnaker.io/version',
+} as const
+
+export const monikerAnnotations = {
+  application: applicationAnnotation,
+  cluster: 'moniker.spinnaker.io/cluster',
+  stack: 'moniker.spinnaker.io/stack',
+  detail: 'moniker.spinnaker.io/detail',
+  sequence: 'moniker.spinnaker.io/sequence',
+} as const
+
+export const nameLabel = 'app.kubernetes.io/name'
+export const managerLabel = 'app.kubernetes.io/managed-by'
+export const sequenceLabel = monikerAnnotations.sequence
+
+export const trafficAnnotation = 'traffic.spinnaker.io/load-balancers'
+export const lastAppliedAnnotation = 'kubectl.kubernetes.io/last-applied-configuration'
+export const revisionAnnotation = 'deployment.kubernetes.io/revision'
+export const restartedAnnotation = 'kubectl.kubernetes.io/restartedAt'
+export const changeCauseAnnotation = 'kubernetes.io/change-cause'
+/** The operation that has written an object, so that it does not write it twice after a crash. */
+export const writtenByAnnotation = 'fairlead/written-by'
+
+/** Keys that Fairlead writes itself: no difference for users. */
+export const ownAnnotations: ReadonlySet<string> = new Set<string>([
+  ...Object.values(artifactAnnotations),
+  ...Object.values(monikerAnnotations),
+  lastAppliedAnnotation,
+  writtenByAnnotation,
+])
+
+const strategyPrefix = 'strategy.spinnaker.io/'
+
+/** How a manifest wants to be deployed. */
+export interface ManifestStrategy {
+  readonly isVersioned: boolean | undefined
+  readonly recreates: boolean
+  readonly replaces: boolean
+  readonly serverSide: 'off' | 'conflicts-fail' | 'force-conflicts'
+  readonly maxVersionHistory: number | undefined
+  readonly usesSourceCapacity: boolean
+}
+
+export function strategyOf(object: JsonObject): ManifestStrategy {
+  const read = (name: string) => annotationOf(object, `${strategyPrefix}${name}`)?.trim().toLowerCase()
+  const versioned = read('versioned')
+  const serverSide = read('server-side-apply')
+  const history = read('max-version-history') ?? ''
+  return {
+    isVersioned: versioned === 'true' ? true : versioned === 'false' ? false : undefined,
+    recreates: read('recreate') === 'true',
+    replaces: read('replace') === 'true',
+    serverSide: serverSide === 'true' ? 'conflicts-fail' : serverSide === 'force-conflicts' ? serverSide : 'off',
+    maxVersionHistory: /^[+-]?\d{1,9}$/.test(history) ? Number(history) : undefined,
+    usesSourceCapacity: read('use-source-capacity') === 'true',
+  }
+}
+
+/** Unquoted; undefined where it is missing or empty. Manifests may also hold numbers and booleans, which YAML makes of bare words. */
+export function annotationOf(object: JsonObject, key: string): string | undefined {
+  const value = fieldAt(object, 'metadata', 'annotations', key)
+  const text = typeof value === 'number' || typeof value === 'boolean' ? String(value) : textOf(value)
+  return text === undefined ? undefined : unquoted(text) || undefined
+}
+
+/** Applications that a manifest claims, for itself or for the pods of its template. */
+export function claimedApplications(manifest: JsonObject): string[] {
+  const claimants = [manifest, objectOf(fieldAt(manifest, 'spec', 'template'))]
+  const ofCronJob = objectOf(fieldAt(manifest, 'spec', 'jobTemplate'))
+  const all = [...claimants, ofCronJob, objectOf(fieldAt(ofCronJob, 'spec', 'template'))]
+  return [...new Set(all.flatMap((each) => annotationOf(each, applicationAnnotation) ?? []))]
+}

@@ -1,0 +1,158 @@
+/** deployManifest and runJob. */
+import { fieldAt, isObject, type JsonObject, objectOf, textOf } from '../../../../../json/values.ts'
+import { callInTurns } from '../../../../stores/in-turns.ts'
+import type { OperationType } from '../../../operation-type.ts'
+import { formatFullName } from '../full-name.ts'
+import { builtInKind, kindOfManifest, printKind } from '../kinds.ts'
+import { claimedApplications } from '../manifests/annotations.ts'
+import { describeManifestProblem, isGenerated, manifestsOf, nameOf } from '../manifests/input.ts'
+import { parseSelectors } from '../manifests/selectors.ts'
+import type { KubeObject } from '../objects.ts'
+import type { KubernetesAccount, KubernetesParts } from '../parts.ts'
+import { applyManifest, placeOf } from './apply.ts'
+import { waitUntilEstablished } from './custom-resources.ts'
+import { type DeployFields, deployFieldsOf } from './deploy-fields.ts'
+import { checkChanges } from './owners.ts'
+import { type ChangedName, defineOperation, type Running } from './parts.ts'
+import { type Preparation, prepare } from './prepare.ts'
+import type { PreparedManifest } from './prepared.ts'
+import { namesByNamespace, toManifestResult } from './results.ts'
+import { aboutObject, describeNamespaceProblem, describePlace } from './targets.ts'
+
+export function deployManifest(parts: KubernetesParts): OperationType {
+  return defineOperation(parts, {
+    check: describeDeployProblems,
+    applications: deployedApplications,
+    changes: deployedNames,
+    run: async (running) => {
+      const { results } = await deploy(running, deployFieldsOf(running.description))
+      running.run.report(results)
+    },
+  })
+}
+
+/** A job is replaced where it exists, so that it runs again. */
+export function runJob(parts: KubernetesParts): OperationType {
+  return defineOperation(parts, {
+    check: (description, account) => {
+      const manifests = manifestsOf(jobDescription(description))
+      const [manifest] = manifests
+      if (manifest === undefined || manifests.length !== 1) return ['manifest: exactly one job is needed.']
+      const kind = printKind(kindOfManifest({ kind: String(manifest['kind']), apiVersion: String(manifest['apiVersion']) }))
+      return kind === 'job'
+        ? describeDeployProblems(jobDescription(description), account)
+        : [`manifest: ${kind} ${nameOf(manifest)} is no job; only manifests of kind Job can be run.`]
+    },
+    applications: (description) => deployedApplications(jobDescription(description)),
+    changes: (description) => deployedNames(jobDescription(description)),
+    run: async (running) => {
+      const description = jobDescription(running.description)
+      const { results, written } = await deploy({ ...running, description }, { ...deployFieldsOf(description), recreates: true })
+      running.run.report({ ...results, deployedNamesByLocation: namesByNamespace(written) })
+    },
+  })
+}
+
+function jobDescription(description: JsonObject): JsonObject {
+  const { application, manifest, moniker, namespace } = description
+  return {
+    ...description,
+    manifests: [withDefaultNamespace(manifest, namespace)],
+    moniker: { ...objectOf(moniker), ...(textOf(application) !== undefined && { app: application }) },
+    labelSelectors: undefined,
+  }
+}
+
+function withDefaultNamespace(manifest: unknown, namespace: unknown): unknown {
+  if (!isObject(manifest) || textOf(namespace) === undefined) return manifest
+  return { ...manifest, metadata: { namespace, ...objectOf(manifest['metadata']) } }
+}
+
+export function describeDeployProblems(description: JsonObject, account: KubernetesAccount): (string | undefined)[] {
+  const { manifests, moniker, namespaceOverride, labelSelectors } = deployFieldsOf(description)
+  parseSelectors(labelSelectors)
+  return [
+    moniker.app === '' ? 'moniker.app: the application is missing (moniker.app.empty).' : undefined,
+    ...manifests.map(describeManifestProblem),
+    ...new Set(
+      manifests.map((manifest) => {
+        const kind = builtInKind(manifestKind(manifest))
+        if (kind?.isNamespaced === false) return undefined
+        return describeNamespaceProblem(account, namespaceOverride ?? textOf(fieldAt(manifest, 'metadata', 'namespace')) ?? '')
+      }),
+    ),
+  ]
+}
+
+function manifestKind(manifest: JsonObject) {
+  return kindOfManifest({ kind: textOf(manifest['kind']) ?? '', apiVersion: textOf(manifest['apiVersion']) ?? '' })
+}
+
+export function deployedApplications(description: JsonObject): string[] {
+  const { manifests, moniker } = deployFieldsOf(description)
+  return [...new Set([...(moniker.app === '' ? [] : [moniker.app]), ...manifests.flatMap(claimedApplications)])]
+}
+
+/** Manifests whose names are generated wait for none. */
+function deployedNames(description: JsonObject): ChangedName[] {
+  const { manifests, namespaceOverride } = deployFieldsOf(description)
+  return manifests
+    .filter((manifest) => !isGenerated(manifest))
+    .map((manifest) => {
+      const parsed = manifestKind(manifest)
+      const namespace = namespaceOverride ?? textOf(fieldAt(manifest, 'metadata', 'namespace'))
+      const isNamespaced = builtInKind(parsed)?.isNamespaced !== false
+      return { namespace: isNamespaced ? namespace : '', name: `${printKind(parsed)} ${nameOf(manifest)}` }
+    })
+}
+
+export interface Written {
+  /** Full name, as the API server has made it. */
+  readonly name: string
+  readonly namespace: string
+  readonly object: KubeObject
+  readonly artifact: JsonObject
+}
+
+export interface Deployed {
+  readonly written: readonly Written[]
+  readonly results: JsonObject
+}
+
+/** The first failure ends it; what was applied stays. */
+export async function deploy(running: Running, fields: DeployFields): Promise<Deployed> {
+  const preparation = await prepare(running, fields)
+  const lives = await checkPreparation(running, preparation)
+  const written: Written[] = []
+  for (const [index, prepared] of preparation.manifests.entries()) {
+    const { kind, namespace, artifact } = prepared
+    running.run.note(`Deploying ${describePlace(running.account, prepared.name, namespace)} …`)
+    const object = await aboutObject(describePlace(running.account, prepared.name, namespace), async () => {
+      const applied = await applyManifest(running, prepared, lives[index])
+      if (kind.name === 'customResourceDefinition') await waitUntilEstablished(running, prepared)
+      return applied
+    })
+    const { name } = object.metadata
+    const reference = prepared.objectName === undefined ? { reference: name } : {}
+    written.push({ name: formatFullName(kind, name), namespace, object, artifact: { ...artifact, ...reference } })
+  }
+  return { written, results: toManifestResult(written, preparation.boundArtifacts) }
+}
+
+/** Reads what is there, and makes sure that all of it may be changed. */
+async function checkPreparation(
+  running: Running,
+  { manifests, services }: Preparation,
+): Promise<readonly (KubeObject | undefined)[]> {
+  const lives = await callInTurns(manifests, (prepared) => loadLive(running, prepared))
+  const changes = manifests.map(({ name, resource }, index) => ({
+    ...{ name, isNamespaced: resource.isNamespaced, live: lives[index] },
+  }))
+  await checkChanges(running, [...changes, ...services])
+  return lives
+}
+
+function loadLive({ account }: Running, prepared: PreparedManifest): Promise<KubeObject | undefined> {
+  if (prepared.objectName === undefined || prepared.isPlanned) return Promise.resolve(undefined)
+  return aboutObject(describePlace(account, prepared.name, prepared.namespace), () => account.api.get(placeOf(prepared)))
+}

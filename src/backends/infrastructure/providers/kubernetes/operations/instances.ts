@@ -1,0 +1,60 @@
+/** destroyServerGroup and terminateInstances. */
+import { type JsonObject, textsOf } from '../../../../../json/values.ts'
+import type { OperationType } from '../../../operation-type.ts'
+import { parseFullName } from '../full-name.ts'
+import type { KubeObject } from '../objects.ts'
+import type { KubernetesParts } from '../parts.ts'
+import { deleteAll, findByName } from './delete.ts'
+import { defineOperation, type Running } from './parts.ts'
+import { serverGroupOf } from './scale.ts'
+import { describeNamespaceProblem, describeTargetProblems, findKind } from './targets.ts'
+
+export function destroyServerGroup(parts: KubernetesParts): OperationType {
+  return defineOperation(parts, {
+    check: (description, account) => describeTargetProblems(account, { field: 'serverGroupName', ...serverGroupOf(description) }),
+    changes: (description) => [serverGroupOf(description)],
+    run: async (running) => {
+      const found = await findByName(running, serverGroupOf(running.description))
+      await deleteAll(running, found, { propagation: 'Background' })
+    },
+  })
+}
+
+/** What controls a pod creates another one. */
+export function terminateInstances(parts: KubernetesParts): OperationType {
+  return defineOperation(parts, {
+    check: (description, account) => {
+      const namespace = serverGroupOf(description).namespace ?? ''
+      return [
+        textsOf(description['instanceIds']).length === 0 && 'instanceIds: name at least one (instanceIds.empty).',
+        namespace === '' && 'region: the namespace of the pods is missing (region.empty).',
+        describeNamespaceProblem(account, namespace),
+      ]
+    },
+    changes: (description) => namesOf(description).map((name) => ({ namespace: serverGroupOf(description).namespace, name })),
+    run: terminate,
+  })
+}
+
+function namesOf({ instanceIds }: JsonObject): string[] {
+  return textsOf(instanceIds).map((id) => `pod ${bareName(id)}`)
+}
+
+/** Of a full name; an id or a bare name stays as it is. */
+function bareName(id: string): string {
+  return parseFullName(id)?.name ?? id
+}
+
+async function terminate(running: Running): Promise<void> {
+  const { account, description } = running
+  const { namespace = '' } = serverGroupOf(description)
+  const { kind, resource } = await findKind(running, { kind: 'pod', group: undefined })
+  const ids = new Set(textsOf(description['instanceIds']).map(bareName))
+  const isNamed = ({ metadata }: KubeObject) => ids.has(metadata.uid ?? '') || ids.has(metadata.name)
+  const pods = (await account.api.list(resource, { namespace })).filter(isNamed)
+  const found = pods.map((live) => {
+    const { name } = live.metadata
+    return { name: `pod ${name}`, kind, place: { resource, namespace, name }, live }
+  })
+  await deleteAll(running, found, { propagation: 'Background' })
+}

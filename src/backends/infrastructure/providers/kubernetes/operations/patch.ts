@@ -1,0 +1,191 @@
+/** patchManifest. */
+import {
+  fieldAt,
+  fieldOf,
+  isObject,
+  isTrue,
+  type JsonObject,
+  listOf,
+  objectOf,
+  objectsOf,
+  textOf,
+} from '../../../../../json/values.ts'
+import type { OperationType } from '../../../operation-type.ts'
+import type { PatchOptions } from '../api/cluster-api.ts'
+import {
+  annotationOf,
+  changeCauseAnnotation,
+  claimedApplications,
+  fieldManager,
+  writtenByAnnotation,
+} from '../manifests/annotations.ts'
+import { bindArtifacts, distinctArtifacts, isSameArtifact } from '../manifests/artifacts.ts'
+import { withEntries, withField } from '../manifests/edit.ts'
+import type { KubeObject } from '../objects.ts'
+import { applicationAnnotation } from '../owner.ts'
+import type { KubernetesParts } from '../parts.ts'
+import { checkChanges, toChange } from './owners.ts'
+import { type ChangedName, defineOperation, type Running } from './parts.ts'
+import { describeUnbound } from './prepare.ts'
+import { toManifestResult } from './results.ts'
+import { retrying } from './retry.ts'
+import {
+  aboutObject,
+  describeTarget,
+  describeTargetProblems,
+  findTarget,
+  requireLive,
+  type Target,
+  toNamespace,
+} from './targets.ts'
+
+type MergeStrategy = 'strategic' | 'merge' | 'json'
+
+export function patchManifest(parts: KubernetesParts): OperationType {
+  return defineOperation(parts, {
+    check: (description, account) => [
+      ...describeTargetProblems(account, targetOf(description)),
+      strategyOf(description) === undefined &&
+        'options.mergeStrategy: write strategic, merge or json (options.mergeStrategy.empty).',
+      describeBodyProblem(description),
+    ],
+    applications: ({ patchBody }) => listOf(Array.isArray(patchBody) ? patchBody : [patchBody]).flatMap(applicationsIn),
+    changes: (description) => [targetOf(description)],
+    run: patch,
+  })
+}
+
+function targetOf({ manifestName, location }: JsonObject): ChangedName {
+  return { name: textOf(manifestName) ?? '', namespace: toNamespace(location) }
+}
+
+function strategyOf({ options }: JsonObject): MergeStrategy | undefined {
+  const strategy = textOf(fieldOf(options, 'mergeStrategy'))?.toLowerCase()
+  return strategy === 'strategic' || strategy === 'merge' || strategy === 'json' ? strategy : undefined
+}
+
+function describeBodyProblem(description: JsonObject): string | undefined {
+  const { patchBody } = description
+  const operations = objectsOf(patchBody)
+  if (strategyOf(description) !== 'json') {
+    const isOne = isObject(patchBody) || (Array.isArray(patchBody) && patchBody.length === 1 && operations.length === 1)
+    return isOne ? undefined : 'patchBody: exactly one object is needed (patchBody.empty).'
+  }
+  if (operations.length === 0 && !isObject(patchBody)) {
+    return 'patchBody: a list of operations such as {op: add, path: /metadata/labels/tier, value: web} is needed (patchBody.empty).'
+  }
+  const isClaim = operations.some(
+    ({ op, path }) => (op === 'copy' || op === 'move') && segmentsOf(path).at(-1) === applicationAnnotation,
+  )
+  return isClaim
+    ? `patchBody: the annotation ${applicationAnnotation} can be added and replaced, and not copied or moved.`
+    : undefined
+}
+
+/** Of an object that is merged, or an operation of a JSON patch. */
+function applicationsIn(part: unknown): string[] {
+  if (!isObject(part)) return []
+  if (textOf(part['op']) === undefined) return claimedApplications(part)
+  const path = segmentsOf(part['path'])
+  return claimedApplications(path.length === 0 ? objectOf(part['value']) : withField({}, path, part['value']))
+}
+
+/** Of a JSON pointer. */
+function segmentsOf(pointer: unknown): string[] {
+  const [, ...segments] = (textOf(pointer) ?? '').split('/')
+  return segments.map((segment) => segment.replaceAll('~1', '/').replaceAll('~0', '~'))
+}
+
+async function patch(running: Running): Promise<void> {
+  const { account, description, run } = running
+  const { name, namespace = '' } = targetOf(description)
+  const target = await findTarget(running, { name, namespace })
+  const live = await requireLive(account, target)
+  await checkChanges(running, [toChange(target, live)])
+  const type = strategyOf(description) ?? 'strategic'
+  const { body, bound } = type === 'json' ? { body: operationsOf(running, live, target), bound: [] } : mergeOf(running, target)
+  run.note(`Patching ${describeTarget(account, target)} …`)
+  // The operations of a JSON patch may not be done twice.
+  const isDone = annotationOf(live, writtenByAnnotation) === run.id
+  const patched = isDone ? live : await send(running, target, { body, type })
+  account.lists.observe(patched)
+  run.report(toManifestResult([{ name: target.name, namespace: target.place.namespace, object: patched }], bound))
+}
+
+function send(
+  running: Running,
+  target: Target,
+  { body, type }: { readonly body: unknown; readonly type: PatchOptions['type'] },
+): Promise<KubeObject> {
+  const call = () => running.account.api.patch(target.place, body, { type, fieldManager })
+  return aboutObject(describeTarget(running.account, target), () => (type === 'json' ? call() : retrying(running, call)))
+}
+
+function isRecorded({ options }: JsonObject): boolean {
+  return isTrue(fieldOf(options, 'record'))
+}
+
+function changeCause({ run }: Running, { name, place }: Target): string {
+  return `patchManifest ${name} --namespace=${place.namespace} by ${run.user}`
+}
+
+/** With artifacts bound. @throws {Error} where a required one occurs nowhere in it */
+function mergeOf(running: Running, target: Target): { readonly body: JsonObject; readonly bound: readonly JsonObject[] } {
+  const { description, account, parts } = running
+  const given = objectOf(Array.isArray(description['patchBody']) ? description['patchBody'][0] : description['patchBody'])
+  const required = objectsOf(description['requiredArtifacts'])
+  const { resource, namespace } = target.place
+  const apiVersion = resource.group === '' ? resource.version : `${resource.group}/${resource.version}`
+  const kind = { kind: resource.kind, apiVersion }
+  const { manifest, bound } = bindArtifacts(
+    { ...given, ...kind },
+    {
+      account: account.settings.name,
+      namespace,
+      artifacts: distinctArtifacts([...required, ...objectsOf(description['allArtifacts'])]),
+      matchesImages: parts.settings.imageBinding,
+    },
+  )
+  const unbound = required.filter((artifact) => !bound.some((other) => isSameArtifact(artifact, other)))
+  if (unbound.length > 0) throw new Error(describeUnbound(unbound))
+  const { kind: _kind, apiVersion: _version, ...fields } = manifest
+  const body = {
+    ...fields,
+    ...('kind' in given && { kind: given['kind'] }),
+    ...('apiVersion' in given && { apiVersion: given['apiVersion'] }),
+  }
+  const entries = { [changeCauseAnnotation]: changeCause(running, target) }
+  return {
+    body: isRecorded(description) ? withEntries(body, ['metadata', 'annotations'], { entries, keepsExisting: false }) : body,
+    bound,
+  }
+}
+
+function operationsOf(running: Running, live: KubeObject, target: Target): JsonObject[] {
+  const { patchBody } = running.description
+  const operations = objectsOf(Array.isArray(patchBody) ? patchBody : [patchBody])
+  // A patch of the annotations themselves may leave no place for others.
+  const touchesAll = operations.some(({ path, from }) =>
+    [path, from].some((each) => each !== undefined && isAround(segmentsOf(each))),
+  )
+  if (touchesAll) return operations
+  const notes = {
+    [writtenByAnnotation]: running.run.id,
+    ...(isRecorded(running.description) && { [changeCauseAnnotation]: changeCause(running, target) }),
+  }
+  const hasAnnotations = isObject(fieldAt(live, 'metadata', 'annotations'))
+  return [
+    ...operations,
+    ...(hasAnnotations ? [] : [{ op: 'add', path: '/metadata/annotations', value: {} }]),
+    ...Object.entries(notes).map(([key, value]) => ({
+      op: 'add',
+      path: `/metadata/annotations/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`,
+      value,
+    })),
+  ]
+}
+
+function isAround([first, second, ...more]: readonly string[]): boolean {
+  if (first === undefined || (first === 'metadata' && second === undefined)) return true
+  return first === 'metadata' && second === 'annotations' && more.length === 0
+}

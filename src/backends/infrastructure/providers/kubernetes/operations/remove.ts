@@ -1,0 +1,129 @@
+/** Deletes objects and waits until they and what they own are gone. */
+import { isApiError } from '../api/api-error.ts'
+import type { ApiResource, DeleteOptions, ListQuery, ObjectPlace } from '../api/cluster-api.ts'
+import { matchLabelsOf } from '../manifests/selectors.ts'
+import type { KubeObject } from '../objects.ts'
+import type { Running } from './parts.ts'
+import { pollUntil, retrying } from './retry.ts'
+
+export interface Removal extends Pick<DeleteOptions, 'propagation' | 'gracePeriodSeconds'> {
+  readonly limitMs: number
+  /** Also waits for what the garbage collector deletes. */
+  readonly awaitsOwned?: boolean
+}
+
+interface Removable {
+  readonly name: string
+  readonly place: ObjectPlace
+  readonly live: KubeObject
+}
+
+/** @throws {Error} when it is still there after the limit */
+export async function removeObject(running: Running, removable: Removable, removal: Removal): Promise<void> {
+  await (await startRemoval(running, removable, removal))()
+}
+
+/**
+ * Deletes an object.
+ *
+ * @returns waits until it is gone. @throws {Error} when it is still there after the limit
+ */
+export async function startRemoval(
+  running: Running,
+  { name, place, live }: Removable,
+  { propagation, gracePeriodSeconds, limitMs, awaitsOwned = false }: Removal,
+): Promise<() => Promise<void>> {
+  const { api, lists } = running.account
+  const owned = new OwnedObjects(running, live)
+  const needsOwned = awaitsOwned && propagation !== 'Orphan'
+  // Replica sets may be gone before their pods, which are found by them.
+  if (needsOwned) await owned.count()
+  const { uid } = live.metadata
+  await retrying(running, () => api.remove(place, { propagation, gracePeriodSeconds, uid }))
+  running.run.note(`Deleting ${name} …`)
+  return async () => {
+    const isGone = await pollUntil(running, { limitMs }, async () => {
+      const found = await api.get(place)
+      // Another object may have its name by now.
+      return found === undefined || found.metadata.uid !== uid ? true : undefined
+    })
+    if (isGone === undefined) throw new Error(describeRemainder(name, await api.get(place), limitMs))
+    lists.forget(live)
+    if (needsOwned) await awaitOwned(running, owned, limitMs)
+  }
+}
+
+function describeRemainder(name: string, found: KubeObject | undefined, limitMs: number): string {
+  const finalizers = found?.metadata['finalizers']
+  const reason = Array.isArray(finalizers) && finalizers.length > 0 ? ` It waits for ${finalizers.join(', ')}.` : ''
+  return `${name} was deleted, and is still there after ${Math.round(limitMs / 60_000)} minutes.${reason}`
+}
+
+/** Kinds whose objects the garbage collector deletes with a workload, owners before what they own. */
+const ownedKinds: Readonly<Record<string, readonly string[]>> = {
+  Deployment: ['replicaSet', 'pod'],
+  ReplicaSet: ['pod'],
+  StatefulSet: ['pod'],
+  DaemonSet: ['pod'],
+  Job: ['pod'],
+  CronJob: ['job', 'pod'],
+}
+
+/** What an object owns, and what that owns. */
+class OwnedObjects {
+  readonly #running: Running
+  readonly #live: KubeObject
+  readonly #owners: Set<string>
+  readonly #seen = new Map<string, KubeObject>()
+
+  constructor(running: Running, live: KubeObject) {
+    this.#running = running
+    this.#live = live
+    this.#owners = new Set([live.metadata.uid ?? ''])
+  }
+
+  /** All that were found so far. */
+  get seen(): readonly KubeObject[] {
+    return [...this.#seen.values()]
+  }
+
+  /** How many there are now. */
+  async count(): Promise<number> {
+    const { kind, metadata, spec } = this.#live
+    const kinds = Object.hasOwn(ownedKinds, kind) ? (ownedKinds[kind] as readonly string[]) : []
+    let count = 0
+    for (const each of kinds) {
+      count += await this.#countOf(each, { namespace: metadata.namespace, labelSelector: matchLabelsOf(spec) })
+    }
+    return count
+  }
+
+  async #countOf(kind: string, query: ListQuery): Promise<number> {
+    const { api } = this.#running.account
+    const resource = await api.find({ kind })
+    // A role may lack the list of pods, which is no reason to keep the object.
+    const listed =
+      resource === undefined ? [] : await api.list(resource, { ...query, metadataOnly: true }).catch(noneWhenForbidden)
+    const owned = listed.filter(({ metadata }) => metadata.ownerReferences?.some(({ uid }) => this.#owners.has(uid)) === true)
+    for (const object of owned) {
+      const { uid = '' } = object.metadata
+      this.#owners.add(uid)
+      if (resource !== undefined) this.#seen.set(uid, { ...object, apiVersion: apiVersionOf(resource), kind: resource.kind })
+    }
+    return owned.length
+  }
+}
+
+function noneWhenForbidden(error: unknown): KubeObject[] {
+  if (isApiError(error, 403)) return []
+  throw error
+}
+
+async function awaitOwned(running: Running, owned: OwnedObjects, limitMs: number): Promise<void> {
+  await pollUntil(running, { limitMs, longestPauseMs: 1000 }, async () => ((await owned.count()) === 0 ? true : undefined))
+  for (const object of owned.seen) running.account.lists.forget(object)
+}
+
+function apiVersionOf({ group, version }: ApiResource): string {
+  return group === '' ? version : `${group}/${version}`
+}

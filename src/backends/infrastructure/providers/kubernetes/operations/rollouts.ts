@@ -1,0 +1,229 @@
+/** undoRolloutManifest, pauseRolloutManifest, resumeRolloutManifest and rollingRestartManifest. */
+import { isDeepStrictEqual } from 'node:util'
+import { fieldAt, isTrue, type JsonObject, numberOf, objectOf, textOf } from '../../../../../json/values.ts'
+import type { OperationType } from '../../../operation-type.ts'
+import type { PatchOptions } from '../api/cluster-api.ts'
+import {
+  annotationOf,
+  fieldManager,
+  lastAppliedAnnotation,
+  restartedAnnotation,
+  revisionAnnotation,
+  undoManager,
+  writtenByAnnotation,
+} from '../manifests/annotations.ts'
+import { withoutField } from '../manifests/edit.ts'
+import { matchLabelsOf } from '../manifests/selectors.ts'
+import type { KubeObject } from '../objects.ts'
+import type { KubernetesParts } from '../parts.ts'
+import { checkChanges, toChange } from './owners.ts'
+import { type ChangedName, defineOperation, type Running } from './parts.ts'
+import { isPassingOrConflict, retrying } from './retry.ts'
+import {
+  aboutObject,
+  describeTarget,
+  describeTargetProblems,
+  findTarget,
+  requireCapability,
+  requireLive,
+  type Target,
+  toNamespace,
+} from './targets.ts'
+
+interface Workload extends Target {
+  readonly live: KubeObject
+  /** For messages. */
+  readonly subject: string
+}
+
+interface RolloutOperation {
+  readonly kinds: readonly string[]
+  /** For messages, as in "cannot pause". */
+  readonly operation: string
+  readonly check?: (description: JsonObject) => string | undefined
+  readonly run: (running: Running, workload: Workload) => Promise<void>
+}
+
+const restartable = ['deployment', 'statefulSet', 'daemonSet']
+
+export function undoRolloutManifest(parts: KubernetesParts): OperationType {
+  return rolloutOperation(parts, {
+    kinds: restartable,
+    operation: 'undo a rollout of',
+    check: ({ revision, numRevisionsBack }) =>
+      numberOf(revision) === undefined && numberOf(numRevisionsBack) === undefined
+        ? 'revision: name a revision, or how many to go back in numRevisionsBack (revision.empty).'
+        : undefined,
+    run: undo,
+  })
+}
+
+export function pauseRolloutManifest(parts: KubernetesParts): OperationType {
+  return rolloutOperation(parts, { kinds: ['deployment'], operation: 'pause', run: pausing(true) })
+}
+
+export function resumeRolloutManifest(parts: KubernetesParts): OperationType {
+  return rolloutOperation(parts, { kinds: ['deployment'], operation: 'resume', run: pausing(false) })
+}
+
+export function rollingRestartManifest(parts: KubernetesParts): OperationType {
+  return rolloutOperation(parts, { kinds: restartable, operation: 'restart', run: restart })
+}
+
+function rolloutOperation(parts: KubernetesParts, { kinds, operation, check, run }: RolloutOperation): OperationType {
+  return defineOperation(parts, {
+    check: (description, account) => [...describeTargetProblems(account, targetOf(description)), check?.(description)],
+    changes: (description) => [targetOf(description)],
+    run: async (running) => {
+      const { name, namespace = '' } = targetOf(running.description)
+      const target = await findTarget(running, { name, namespace })
+      requireCapability(running.account, target, { kinds, operation })
+      const live = await requireLive(running.account, target)
+      await checkChanges(running, [toChange(target, live)])
+      await run(running, { ...target, live, subject: describeTarget(running.account, target) })
+    },
+  })
+}
+
+function targetOf({ manifestName, location }: JsonObject): ChangedName {
+  return { name: textOf(manifestName) ?? '', namespace: toNamespace(location) }
+}
+
+function pausing(isPaused: boolean): RolloutOperation['run'] {
+  return async (running, workload) => {
+    if (isTrue(fieldAt(workload.live, 'spec', 'paused')) === isPaused) return
+    await patchWorkload(running, workload, { body: { spec: { paused: isPaused } }, type: 'merge' })
+  }
+}
+
+async function restart(running: Running, workload: Workload): Promise<void> {
+  checkNotPaused(workload, 'restarted')
+  const { id } = running.run
+  if (annotationOf(workload.live, writtenByAnnotation) === id) return
+  const now = `${new Date(running.parts.now()).toISOString().slice(0, 19)}Z`
+  const body = {
+    metadata: { annotations: { [writtenByAnnotation]: id } },
+    spec: { template: { metadata: { annotations: { [restartedAnnotation]: now } } } },
+  }
+  await patchWorkload(running, workload, { body, type: 'merge' })
+}
+
+function checkNotPaused({ live, subject }: Workload, word: string): void {
+  if (!isTrue(fieldAt(live, 'spec', 'paused'))) return
+  throw new Error(`${subject} is paused, so that it cannot be ${word}. Resume its rollout first.`)
+}
+
+interface Revision {
+  readonly number: number
+  /** Undefined: the workload has it already. */
+  readonly change: { readonly body: unknown; readonly type: PatchOptions['type'] } | undefined
+}
+
+async function undo(running: Running, workload: Workload): Promise<void> {
+  checkNotPaused(workload, 'rolled back')
+  // Another undo would go to another revision.
+  if (annotationOf(workload.live, writtenByAnnotation) === running.run.id) return
+  const isDeployment = workload.kind.name === 'deployment'
+  const revisions = isDeployment ? await templatesOf(running, workload) : await controllerRevisionsOf(running, workload)
+  const { number, change } = chooseRevision(
+    revisions.sort((one, other) => one.number - other.number),
+    running.description,
+    workload.subject,
+  )
+  if (change === undefined) return
+  running.run.note(`Rolling ${workload.subject} back to revision ${number} …`)
+  await patchWorkload(running, workload, { ...change, manager: undoManager })
+}
+
+function chooseRevision(revisions: readonly Revision[], { revision, numRevisionsBack }: JsonObject, subject: string): Revision {
+  const wanted = numberOf(revision)
+  if (wanted !== undefined) {
+    const found = revisions.find(({ number }) => number === wanted)
+    if (found !== undefined) return found
+    const known = revisions.map(({ number }) => number).join(', ')
+    throw new Error(`${subject} has no revision ${wanted}; it has ${known || 'none'}.`)
+  }
+  const back = numberOf(numRevisionsBack) ?? 0
+  const found = Number.isInteger(back) && back >= 0 ? revisions.at(-1 - back) : undefined
+  if (found !== undefined) return found
+  throw new Error(`${subject} has ${revisions.length} revisions, so that it cannot go back ${back}.`)
+}
+
+const hashLabel = ['metadata', 'labels', 'pod-template-hash']
+
+/** Annotations of replica sets that are not the deployment's. */
+const ownOfRevision: ReadonlySet<string> = new Set([
+  lastAppliedAnnotation,
+  revisionAnnotation,
+  writtenByAnnotation,
+  'deployment.kubernetes.io/revision-history',
+  'deployment.kubernetes.io/desired-replicas',
+  'deployment.kubernetes.io/max-replicas',
+  'deprecated.deployment.rollback.to',
+])
+
+/** The replica sets of a deployment. */
+async function templatesOf(running: Running, workload: Workload): Promise<Revision[]> {
+  const current = fieldAt(workload.live, 'spec', 'template')
+  const owned = await listOwned(running, workload, 'replicaSet')
+  return owned.flatMap((replicaSet): Revision[] => {
+    const number = Number(replicaSet.metadata.annotations?.[revisionAnnotation] ?? Number.NaN)
+    if (!Number.isInteger(number)) return []
+    const template = withoutEmptyLabels(withoutField(objectOf(fieldAt(replicaSet, 'spec', 'template')), hashLabel))
+    if (isDeepStrictEqual(template, withoutEmptyLabels(objectOf(current)))) return [{ number, change: undefined }]
+    const kept = Object.entries(replicaSet.metadata.annotations ?? {}).filter(([key]) => !ownOfRevision.has(key))
+    const annotations = {
+      ...workload.live.metadata.annotations,
+      ...Object.fromEntries(kept),
+      [writtenByAnnotation]: running.run.id,
+    }
+    const body = [
+      { op: 'replace', path: '/spec/template', value: template },
+      { op: 'add', path: '/metadata/annotations', value: annotations },
+    ]
+    return [{ number, change: { body, type: 'json' } }]
+  })
+}
+
+function withoutEmptyLabels(template: JsonObject): JsonObject {
+  const labels = fieldAt(template, 'metadata', 'labels')
+  return Object.keys(objectOf(labels)).length === 0 ? withoutField(template, ['metadata', 'labels']) : template
+}
+
+/** Of stateful sets and daemon sets. */
+async function controllerRevisionsOf(running: Running, workload: Workload): Promise<Revision[]> {
+  const current = textOf(fieldAt(workload.live, 'status', 'updateRevision'))
+  const owned = await listOwned(running, workload, 'controllerRevision')
+  const newest = Math.max(...owned.map((each) => numberOf(each['revision']) ?? 0))
+  return owned.flatMap((each): Revision[] => {
+    const number = numberOf(each['revision'])
+    if (number === undefined) return []
+    // Daemon sets do not report which one is current: it is the newest.
+    const isCurrent = current === undefined ? number === newest : each.metadata.name === current
+    const annotations = { [writtenByAnnotation]: running.run.id }
+    const body = { ...objectOf(each['data']), metadata: { annotations } }
+    return [{ number, change: isCurrent ? undefined : { body, type: 'strategic' } }]
+  })
+}
+
+async function listOwned({ account }: Running, { live, place, subject }: Workload, kind: string): Promise<KubeObject[]> {
+  const resource = await account.api.find({ kind, group: 'apps' })
+  if (resource === undefined) throw new Error(`${subject}: the API server has no kind ${kind}.`)
+  const labelSelector = matchLabelsOf(live['spec'])
+  const listed = await aboutObject(subject, () => account.api.list(resource, { namespace: place.namespace, labelSelector }))
+  return listed.filter(({ metadata }) => metadata.ownerReferences?.some(({ uid }) => uid === live.metadata.uid))
+}
+
+interface WorkloadPatch {
+  readonly body: unknown
+  readonly type: PatchOptions['type']
+  readonly manager?: string
+}
+
+async function patchWorkload(running: Running, { place, subject }: Workload, patch: WorkloadPatch): Promise<void> {
+  const { type, body, manager = fieldManager } = patch
+  const patched = await aboutObject(subject, () =>
+    retrying(running, () => running.account.api.patch(place, body, { type, fieldManager: manager }), isPassingOrConflict),
+  )
+  running.account.lists.observe(patched)
+}

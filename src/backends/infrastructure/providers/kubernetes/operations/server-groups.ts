@@ -1,0 +1,271 @@
+/** createServerGroup and cloneServerGroup: replica sets, for stages that work on every cloud provider. */
+import {
+  fieldAt,
+  fieldOf,
+  isObject,
+  isTrue,
+  type JsonObject,
+  numberOf,
+  objectOf,
+  objectsOf,
+  textOf,
+  textsOf,
+} from '../../../../../json/values.ts'
+import { clusterName } from '../../../../../names/moniker.ts'
+import type { OperationType } from '../../../operation-type.ts'
+import { parseFullName } from '../full-name.ts'
+import { builtInKind, kindOfManifest } from '../kinds.ts'
+import { annotationOf, artifactAnnotations, claimedApplications, ownAnnotations } from '../manifests/annotations.ts'
+import { imageName } from '../manifests/artifacts.ts'
+import { templateMetadata, withEntries, withField, withoutField } from '../manifests/edit.ts'
+import { monikerOf } from '../manifests/moniker.ts'
+import { detached, loadBalancersOf, parseLoadBalancer, selectorOf } from '../manifests/traffic.ts'
+import type { KubeObject } from '../objects.ts'
+import type { KubernetesAccount, KubernetesParts } from '../parts.ts'
+import { deploy } from './deploy.ts'
+import { type DeployFields, deployFieldsOf } from './deploy-fields.ts'
+import { checkChanges, toChange } from './owners.ts'
+import { defineOperation, type Running } from './parts.ts'
+import { describeNamespaceProblem, describePlace, findTarget, requireLive, toNamespace } from './targets.ts'
+
+export function createServerGroup(parts: KubernetesParts): OperationType {
+  return creation(parts, { isClone: false })
+}
+
+export function cloneServerGroup(parts: KubernetesParts): OperationType {
+  return creation(parts, { isClone: true })
+}
+
+function creation(parts: KubernetesParts, { isClone }: { readonly isClone: boolean }): OperationType {
+  return defineOperation(parts, {
+    check: (description, account) => [
+      applicationOf(description) === undefined && 'application: it is missing (application.empty).',
+      namespaceOf(description) === '' && 'region: the namespace is missing (region.empty).',
+      describeNamespaceProblem(account, namespaceOf(description)),
+      describeManifestProblem(description),
+      isClone &&
+        textOf(sourceNameOf(description)) === undefined &&
+        clusterOf(description) === undefined &&
+        'source: name the server group to clone in source.serverGroupName.',
+    ],
+    applications: (description) => [
+      ...(applicationOf(description) === undefined ? [] : [String(applicationOf(description))]),
+      ...claimedApplications(objectOf(description['manifest'])),
+    ],
+    accounts: ({ source }) => [textOf(fieldOf(source, 'account'))].filter((name) => name !== undefined),
+    changes: (description) => [{ namespace: namespaceOf(description), name: `replicaSet ${artifactNameOf(description) ?? ''}` }],
+    run: create,
+  })
+}
+
+function applicationOf({ application, moniker }: JsonObject): string | undefined {
+  return textOf(application) ?? textOf(fieldOf(moniker, 'app'))
+}
+
+/** A clone goes where its source is, unless another place is named. */
+function namespaceOf({ region, regions, namespace, location, source }: JsonObject): string {
+  const given = textOf(region) ?? textsOf(regions)[0] ?? textOf(namespace) ?? textOf(location)
+  return toNamespace(given ?? fieldOf(source, 'region') ?? fieldOf(source, 'location'))
+}
+
+function describeManifestProblem({ manifest }: JsonObject): string | undefined {
+  if (!isObject(manifest)) return undefined
+  const type = { kind: textOf(manifest['kind']) ?? '', apiVersion: textOf(manifest['apiVersion']) ?? '' }
+  if (builtInKind(kindOfManifest(type))?.name === 'replicaSet') return undefined
+  return `manifest: server groups are replica sets, and this is a ${type.kind || 'manifest without kind'}. Deploy it with deployManifest.`
+}
+
+/** `app-stack-detail` of names that are given; undefined: none beside the application. */
+function clusterOf(description: JsonObject): string | undefined {
+  const moniker = objectOf(description['moniker'])
+  const stack = textOf(description['stack']) ?? textOf(moniker['stack'])
+  const detail = textOf(description['freeFormDetails']) ?? textOf(moniker['detail'])
+  const app = applicationOf(description)
+  return app === undefined ? undefined : clusterName({ app, stack, detail }).toLowerCase()
+}
+
+function sourceNameOf({ source }: JsonObject): string | undefined {
+  return textOf(fieldOf(source, 'serverGroupName')) ?? textOf(fieldOf(source, 'asgName'))
+}
+
+/** Before versioning; undefined: what the source says. */
+function artifactNameOf(description: JsonObject): string | undefined {
+  const named = textOf(fieldAt(description, 'manifest', 'metadata', 'name'))
+  if (named !== undefined) return named
+  const { stack, freeFormDetails } = description
+  const source = parseFullName(sourceNameOf(description) ?? '')?.name
+  const hasNames = textOf(stack) !== undefined || textOf(freeFormDetails) !== undefined
+  return source !== undefined && !hasNames ? source.replace(/-v\d{3,6}$/, '') : clusterOf(description)
+}
+
+async function create(running: Running): Promise<void> {
+  const { description, run, account } = running
+  const namespace = namespaceOf(description)
+  const { manifest } = description
+  const ancestor = isObject(manifest) ? undefined : await sourceOf(running, namespace)
+  const template = isObject(manifest) ? manifest : await manifestOf(running, ancestor, namespace)
+  const fields = fieldsOf(running, { template, ancestor, namespace })
+  const { written, results } = await deploy(running, fields)
+  const [group] = written
+  if (group === undefined) return
+  if (ancestor !== undefined)
+    run.report({ ancestorServerGroupNameByRegion: { [namespace]: `replicaSet ${ancestor.metadata.name}` } })
+  run.report({
+    ...results,
+    serverGroupNames: [`${namespace}:${group.name}`],
+    serverGroupNameByRegion: { [namespace]: group.name },
+    messages: [],
+    deployedNames: [],
+    deployedNamesByLocation: {},
+    deployments: [
+      {
+        ...{ cloudProvider: 'kubernetes', account: account.settings.name, location: namespace, serverGroupName: group.name },
+        capacity: { desired: numberOf(fieldAt(group.object, 'spec', 'replicas')) ?? 0 },
+        metadata: {},
+      },
+    ],
+  })
+}
+
+interface Creation {
+  readonly template: JsonObject
+  readonly ancestor: KubeObject | undefined
+  readonly namespace: string
+}
+
+function fieldsOf({ description }: Running, { template, ancestor, namespace }: Creation): DeployFields {
+  const { loadBalancers, startDisabled, labels } = description
+  const artifactName = artifactNameOf(description) ?? ''
+  const inherited = ancestor === undefined ? undefined : monikerOf(ancestor)
+  const isOwnName = ancestor === undefined || artifactName !== annotationOf(ancestor, artifactAnnotations.name)
+  const given = textOf(fieldAt(description, 'moniker', 'cluster'))
+  const services = textsOf(loadBalancers)
+  const replicas = usesSourceCapacity(description)
+    ? numberOf(fieldAt(ancestor, 'spec', 'replicas'))
+    : numberOf(fieldAt(description, 'capacity', 'desired'))
+  const named = withField(withField(template, ['metadata', 'name'], artifactName), ['metadata', 'namespace'], namespace)
+  const sized = replicas === undefined ? named : withField(named, ['spec', 'replicas'], replicas)
+  const labelled = withLabels(withImage(sized, imageOf(description)), objectOf(labels))
+  return {
+    ...deployFieldsOf({ ...description, manifests: [labelled], labelSelectors: undefined, namespaceOverride: namespace }),
+    moniker: {
+      app: applicationOf(description) ?? '',
+      // Stages that work on every cloud provider find its server groups by this name.
+      cluster: given ?? (isOwnName ? clusterOf(description) : (inherited?.cluster ?? undefined)),
+      stack: textOf(description['stack']) ?? inherited?.stack ?? undefined,
+      detail: textOf(description['freeFormDetails']) ?? inherited?.detail ?? undefined,
+    },
+    isVersioned: true,
+    services: services.length > 0 ? services : ancestor === undefined ? [] : loadBalancersOf(ancestor),
+    enablesTraffic: !isTrue(startDisabled),
+    rolloutStrategy: '',
+  }
+}
+
+function usesSourceCapacity({ source, useSourceCapacity }: JsonObject): boolean {
+  return isTrue(useSourceCapacity) || isTrue(fieldOf(source, 'useSourceCapacity'))
+}
+
+function imageOf({ imageId, image }: JsonObject): string | undefined {
+  return textOf(imageId) ?? textOf(image) ?? textOf(fieldOf(image, 'imageId')) ?? textOf(fieldOf(image, 'name'))
+}
+
+/** In the container that runs another version of it, else in the first. */
+function withImage(manifest: JsonObject, image: string | undefined): JsonObject {
+  if (image === undefined) return manifest
+  const path = ['spec', 'template', 'spec', 'containers']
+  const containers = objectsOf(fieldAt(manifest, ...path))
+  const same = containers.findIndex((container) => imageName(textOf(container['image']) ?? '') === imageName(image))
+  const changed = Math.max(0, same)
+  return withField(
+    manifest,
+    path,
+    containers.map((container, index) => (index === changed ? { ...container, image } : container)),
+  )
+}
+
+function withLabels(manifest: JsonObject, labels: JsonObject): JsonObject {
+  const entries = Object.fromEntries(Object.entries(labels).map(([key, value]) => [key, String(value)]))
+  return [['metadata'], templateMetadata].reduce<JsonObject>(
+    (changed, place) => withEntries(changed, [...place, 'labels'], { entries, keepsExisting: false }),
+    manifest,
+  )
+}
+
+/** The server group that is named, else the newest of the cluster; undefined: there is none. */
+async function sourceOf(running: Running, namespace: string): Promise<KubeObject | undefined> {
+  const { description, parts } = running
+  const { source } = description
+  const name = sourceNameOf(description)
+  const from = parts.account(textOf(fieldOf(source, 'account')) ?? '') ?? running.account
+  if (name === undefined) return newestOfCluster(from, namespace, clusterOf(description) ?? '')
+  const place = toNamespace(fieldOf(source, 'region') ?? fieldOf(source, 'location') ?? namespace)
+  const target = await findTarget({ ...running, account: from }, { name, namespace: place })
+  if (target.kind.name !== 'replicaSet') throw new Error(`${name} in ${place} cannot be cloned: only replica sets can.`)
+  const live = await requireLive(from, target)
+  await checkChanges({ ...running, account: from }, [toChange(target, live)])
+  return live
+}
+
+async function newestOfCluster(account: KubernetesAccount, namespace: string, cluster: string): Promise<KubeObject | undefined> {
+  const resource = await account.api.find({ kind: 'replicaSet', group: 'apps' })
+  if (resource === undefined) return undefined
+  const all = await account.api.list(resource, { namespace })
+  const created = ({ metadata }: KubeObject) => metadata.creationTimestamp ?? ''
+  return all
+    .filter((object) => !isControlled(object) && isOfCluster(object, cluster))
+    .sort(
+      (one, other) =>
+        created(other).localeCompare(created(one)) || (monikerOf(other).sequence ?? 0) - (monikerOf(one).sequence ?? 0),
+    )[0]
+}
+
+function isOfCluster(object: KubeObject, cluster: string): boolean {
+  return monikerOf(object).cluster === cluster || annotationOf(object, artifactAnnotations.name) === cluster
+}
+
+function isControlled({ metadata }: KubeObject): boolean {
+  return metadata.ownerReferences?.some(({ controller }) => controller === true) === true
+}
+
+/** What a server group was made of. @throws {Error} where there is none, or a deployment makes its replica sets */
+async function manifestOf(running: Running, source: KubeObject | undefined, namespace: string): Promise<JsonObject> {
+  if (source === undefined) {
+    throw new Error(
+      `There is no server group of the cluster ${clusterOf(running.description)} in ${namespace} to take the pods from. Give the ` +
+        'first one as a manifest of kind ReplicaSet.',
+    )
+  }
+  const { name } = source.metadata
+  if (isControlled(source)) {
+    const owner = source.metadata.ownerReferences?.find(({ controller }) => controller === true)
+    throw new Error(
+      `${describePlace(running.account, `replicaSet ${name}`, namespace)} belongs to ${owner?.kind.toLowerCase()} ${owner?.name}. ` +
+        'Deploy another version of that instead.',
+    )
+  }
+  const notes = [...ownAnnotations].flatMap((key) => [
+    ['metadata', 'annotations', key],
+    [...templateMetadata, 'annotations', key],
+  ])
+  const { apiVersion, kind, metadata, spec } = source
+  const bare = notes.reduce<JsonObject>((left, path) => withoutField(left, path), { apiVersion, kind, metadata, spec })
+  const { labels, annotations } = objectOf(bare['metadata'])
+  return withoutTraffic(
+    running,
+    { ...bare, metadata: { ...(isObject(labels) && { labels }), ...(isObject(annotations) && { annotations }) } },
+    source,
+  )
+}
+
+/** The labels of its services are added again where the new one gets traffic. */
+async function withoutTraffic({ account }: Running, manifest: JsonObject, source: KubeObject): Promise<JsonObject> {
+  const resource = await account.api.find({ kind: 'service', group: '' })
+  let bare = withoutField(manifest, ['metadata', 'annotations', 'traffic.spinnaker.io/load-balancers'])
+  for (const name of loadBalancersOf(source)) {
+    const place = { namespace: source.metadata.namespace ?? '', name: parseLoadBalancer(name).name }
+    const service = resource && (await account.api.get({ resource, ...place }))
+    if (service !== undefined) bare = detached(bare, selectorOf(service, name), false)
+  }
+  return bare
+}

@@ -1,0 +1,122 @@
+/** Rights on what operations change: the owners of live objects, and cluster-wide kinds. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { JsonObject } from '../../../../src/json/values.ts'
+import { configMap, service, startOperations, workload } from '../../../support/kubernetes-operations.ts'
+
+const write = ['READ', 'WRITE']
+const alice = {
+  name: 'alice',
+  accounts: [{ name: 'k8s', authorizations: write }],
+  applications: [
+    { name: 'shop', authorizations: write },
+    { name: 'bank', authorizations: ['READ'] },
+  ],
+}
+const views = { alice }
+const owner = 'moniker.spinnaker.io/application'
+
+function owned(manifest: JsonObject, app: string): JsonObject {
+  return { ...manifest, metadata: { ...(manifest['metadata'] as JsonObject), annotations: { [owner]: app } } }
+}
+
+const denied = /Access denied to application bank/
+
+test('objects of other applications are not deployed over', async (t) => {
+  const operations = await startOperations(t, { views })
+  if (operations === undefined) return
+  const { plane, path, deploy, failDeploy, get, names } = operations
+  await plane.api.create(path('deployments'), owned(workload('Deployment', 'web'), 'bank'))
+  assert.match(await failDeploy([workload('Deployment', 'api'), workload('Deployment', 'web', {}, { image: 'app:2' })]), denied)
+  assert.equal((await get('deployments/web')).metadata.generation, 1)
+  assert.deepEqual(await names('deployments'), ['web'])
+  await deploy([workload('Deployment', 'api')])
+})
+
+test('claims of manifests need rights', async (t) => {
+  const operations = await startOperations(t, { views })
+  if (operations === undefined) return
+  const { deploy, failDeploy, fail, namespace: location } = operations
+  assert.match(await failDeploy([owned(workload('Deployment', 'web'), '"bank"')]), denied)
+  assert.match(await failDeploy([workload('Deployment', 'web')], { moniker: { app: 'bank' } }), denied)
+  await deploy([workload('Deployment', 'web')])
+  const target = { manifestName: 'deployment web', location }
+  const merge = { options: { mergeStrategy: 'merge' }, patchBody: { metadata: { annotations: { [owner]: 'bank' } } } }
+  assert.match(await fail('patchManifest', { ...target, ...merge }), denied)
+  const claim = { op: 'add', path: `/metadata/annotations/${owner.replace('/', '~1')}`, value: 'bank' }
+  assert.match(await fail('patchManifest', { ...target, options: { mergeStrategy: 'json' }, patchBody: [claim] }), denied)
+})
+
+test('every operation checks the owner first', async (t) => {
+  const operations = await startOperations(t, { views })
+  if (operations === undefined) return
+  const { plane, path, fail, failDeploy, get, namespace: location } = operations
+  await plane.api.create(path('deployments'), owned(workload('Deployment', 'web'), 'bank'))
+  await plane.api.create(path('services'), owned(service('front', { lb: 'front' }), 'bank'))
+  const before = (await get('deployments/web')).metadata.generation
+  const target = { manifestName: 'deployment web', location }
+  const patch = { options: { mergeStrategy: 'merge' }, patchBody: { spec: { replicas: 3 } } }
+  const selectors = [{ kind: 'NOT_EXISTS', key: 'none' }]
+  const attempts: readonly (readonly [string, JsonObject])[] = [
+    ['deleteManifest', target],
+    ['deleteManifest', { location, kinds: ['deployment'], labelSelectors: { selectors } }],
+    ['patchManifest', { ...target, ...patch }],
+    ['scaleManifest', { ...target, replicas: 3 }],
+    ['undoRolloutManifest', { ...target, revision: 1 }],
+    ['pauseRolloutManifest', target],
+    ['resumeRolloutManifest', target],
+    ['rollingRestartManifest', target],
+    ['enableManifest', { ...target, loadBalancers: ['service front'] }],
+    ['disableManifest', { ...target, loadBalancers: ['service front'] }],
+    ['resizeServerGroup', { serverGroupName: 'deployment web', region: location, capacity: { desired: 3 } }],
+    ['destroyServerGroup', { serverGroupName: 'deployment web', region: location }],
+  ]
+  for (const [operation, description] of attempts) assert.match(await fail(operation, description), denied, operation)
+  assert.match(await failDeploy([workload('ReplicaSet', 'api')], { services: ['service front'] }), denied)
+  assert.equal((await get('deployments/web')).metadata.generation, before)
+})
+
+test('pods belong to the owner of their controller', async (t) => {
+  const operations = await startOperations(t, { views })
+  if (operations === undefined) return
+  const { plane, path, fail, find, namespace: location } = operations
+  const uid = (await plane.api.create(path('replicasets'), owned(workload('ReplicaSet', 'web', { replicas: 0 }), 'bank')))
+    .metadata.uid
+  const ownerReferences = [{ apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'web', uid, controller: true }]
+  const finalizers = ['test.fairlead/keep']
+  const pod = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'conf', ownerReferences, finalizers } }
+  await plane.api.create(path('configmaps'), pod)
+  t.after(() => plane.api.patch(path('configmaps/conf'), { metadata: { finalizers: null } }).catch(() => {}))
+  assert.match(await fail('deleteManifest', { manifestName: 'configMap conf', location }), denied)
+  assert.equal((await find('configmaps/conf'))?.metadata.deletionTimestamp, undefined)
+})
+
+test('without the check of owners the account decides', async (t) => {
+  const operations = await startOperations(t, { views, general: { 'check-owners': false } })
+  if (operations === undefined) return
+  const { plane, path, run, get, namespace: location } = operations
+  await plane.api.create(path('deployments'), owned(workload('Deployment', 'web'), 'bank'))
+  await run('scaleManifest', { manifestName: 'deployment web', location, replicas: 2 })
+  assert.equal((await get('deployments/web')).spec['replicas'], 2)
+})
+
+test('cluster-wide kinds need a role', async (t) => {
+  const operations = await startOperations(t, { views, account: { clusterScoped: ['admins'] } })
+  if (operations === undefined) return
+  const { plane, failDeploy, namespace } = operations
+  const name = `test-${namespace}`
+  const role = { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'ClusterRole', metadata: { name }, rules: [] }
+  assert.match(await failDeploy([configMap('conf', {}), role]), /clusterRole test-.*cluster-wide.*clusterScoped/)
+  assert.equal(await plane.api.find(`/apis/rbac.authorization.k8s.io/v1/clusterroles/${name}`), undefined)
+})
+
+test('a plan hides objects of other applications', async (t) => {
+  const operations = await startOperations(t, { views })
+  if (operations === undefined) return
+  const { plane, path, run, namespace } = operations
+  await plane.api.create(path('deployments'), owned(workload('Deployment', 'web', {}, { image: 'hidden:1' }), 'bank'))
+  const manifest = { ...workload('Deployment', 'web'), metadata: { name: 'web', namespace } }
+  const { differences } = await run('planManifest', { moniker: { app: 'shop' }, manifests: [manifest] })
+  assert.match(JSON.stringify(differences), denied)
+  assert.doesNotMatch(JSON.stringify(differences), /hidden/)
+})
