@@ -9,6 +9,7 @@ import type { QuietPeriod } from './events/quiet-period.ts'
 import type { CloudProvider } from './infrastructure/provider.ts'
 import type { InfrastructureSettings } from './infrastructure/settings.ts'
 import type { PipelineLimits } from './limits.ts'
+import type { ManifestSettings } from './orchestration/settings.ts'
 import type { OutsideSettings } from './outside/settings.ts'
 import type { PermissionServiceSettings } from './permissions/settings.ts'
 
@@ -34,6 +35,8 @@ export interface OpenBackend {
   version?(): string
   /** One of its cloud providers. */
   provider?(id: string): CloudProvider | undefined
+  /** Takes over settings that changed while it runs, where it can. */
+  reload?(settings: BackendSettings): void
   /** Stops background work. The database is closed by the caller, afterwards. */
   close?(): void | Promise<void>
 }
@@ -87,6 +90,8 @@ export interface BackendSettings {
   readonly bodies?: BackendBodies
   /** Calls of stages to addresses of their authors. Default: as when nothing is set. */
   readonly outside?: OutsideSettings
+  /** Stages of manifests, and jobs of the configuration. Default: as when nothing is set. */
+  readonly manifests?: ManifestSettings
   /** Longest time of one attempt of a task of the engine. Default: more than any of its calls may take. */
   readonly attemptMs?: number
   /** How the permission service decides. Default: as when nothing is set. */
@@ -109,11 +114,13 @@ export interface ServiceCall {
   body?: unknown
   /** Names in them are encoded when they are sent. */
   headers?: Record<string, string>
+  /** The body of a success is a Buffer, and not parsed. */
+  wantsBytes?: true
 }
 
 export interface ServiceAnswer {
   status: number
-  /** The parsed JSON body; undefined when empty; text when it is not JSON. */
+  /** The parsed JSON body; undefined when empty; text when it is not JSON; a Buffer where the call wants bytes. */
   body: unknown
   /** Validator of the body. */
   tag?: string

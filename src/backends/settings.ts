@@ -8,6 +8,7 @@ import { BuildServerKeys, toBuildServerSettings } from './builds/build-servers.t
 import { quietPeriodKeys, toQuietPeriod } from './events/quiet-period.ts'
 import type { InfrastructureSettings } from './infrastructure/settings.ts'
 import { pipelineLimitKeys } from './limits.ts'
+import { manifestKeys, toManifestSettings } from './orchestration/settings.ts'
 import { outsideKeys, toOutsideSettings } from './outside/settings.ts'
 import type { PermissionServiceSettings } from './permissions/settings.ts'
 
@@ -43,6 +44,7 @@ export const BackendKeys = z.strictObject({
   ...quietPeriodKeys.keys.shape,
   ...pipelineLimitKeys.keys.shape,
   ...outsideKeys.keys.shape,
+  ...manifestKeys.keys.shape,
   ...BuildServerKeys.shape,
 })
 
@@ -72,6 +74,7 @@ export function toBackendSettings(keys: object, report: SettingsReport, cwd: str
     quietPeriod: toQuietPeriod(keys, report),
     limits: pipelineLimitKeys.read(keys),
     outside: toOutsideSettings(outsideKeys.read(keys), report),
+    manifests: toManifestSettings(manifestKeys.read(keys), report),
     buildServers: toBuildServerSettings(keys, report),
   }
 }

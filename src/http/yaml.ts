@@ -1,5 +1,5 @@
 /** YAML for request and response bodies, loaded on demand. */
-import { isScalar, parseDocument, stringify, type Tags, visit } from 'yaml'
+import { type Document, isScalar, parseAllDocuments, parseDocument, stringify, type Tags, visit } from 'yaml'
 import { isRawNumber, maxJsonDepth, RawNumber, UnsafeJsonError } from '../json/json.ts'
 
 const maxAliases = 500
@@ -11,20 +11,33 @@ interface YamlForm {
   readonly maxValues?: number
   /** As the library counts them. */
   readonly maxAliasCount?: number
+  /** Whether `<<` merges maps, as in manifests of Kubernetes; else it is a key like any other. */
+  readonly merges?: boolean
 }
 
 /**
  * @throws {UnsafeJsonError} when it holds more than `maxValues`.
  * @throws {Error} for anything but one well-formed document without runaway aliases, prototype keys or excessive depth.
  */
-export function parseYaml(
-  text: string,
-  { maxValues = Number.POSITIVE_INFINITY, maxAliasCount = 100, version = '1.2' }: YamlForm = {},
-): unknown {
+export function parseYaml(text: string, form: YamlForm = {}): unknown {
   refuseOpenBrackets(text)
+  return toValue(parseDocument(text, optionsOf(form)), form)
+}
+
+/** The documents of a stream, `---` between them; an empty one is null. @throws as `parseYaml` */
+export function parseYamlStream(text: string, form: YamlForm = {}): unknown[] {
+  refuseOpenBrackets(text)
+  const documents = parseAllDocuments(text, optionsOf(form))
+  return documents.map((document) => toValue(document, form))
+}
+
+function optionsOf({ version = '1.2', merges = false }: YamlForm) {
+  const customTags = merges ? mergingTags : scalarTags
   // The library compares each key with every other one: minutes for a map of some megabytes.
-  const options = { version, intAsBigInt: true, prettyErrors: true, uniqueKeys: false, merge: false, customTags: scalarTags }
-  const document = parseDocument(text, options)
+  return { version, intAsBigInt: true, prettyErrors: true, uniqueKeys: false, merge: merges, customTags }
+}
+
+function toValue(document: Document, { maxValues = Number.POSITIVE_INFINITY, maxAliasCount = 100 }: YamlForm): unknown {
   const problem = document.errors[0]
   if (problem !== undefined) throw isTooDeep(problem) ? tooDeep() : new Error(firstLine(problem))
   try {
@@ -36,11 +49,23 @@ export function parseYaml(
   }
 }
 
-const asText = new Set(['tag:yaml.org,2002:timestamp', 'tag:yaml.org,2002:merge', 'tag:yaml.org,2002:binary'])
+const asText = new Set(['tag:yaml.org,2002:timestamp', 'tag:yaml.org,2002:binary'])
 
 /** YAML 1.1 adds booleans and numbers to JSON only: dates, times of day such as 12:30 and `<<` remain texts, as in Gate. */
 function scalarTags(tags: Tags): Tags {
-  return tags.filter((tag) => typeof tag === 'string' || (!asText.has(tag.tag) && tag.format !== 'TIME'))
+  return tags.filter((tag) => !isMergeTag(tag) && isScalarTag(tag))
+}
+
+function mergingTags(tags: Tags): Tags {
+  return tags.filter((tag) => isMergeTag(tag) || isScalarTag(tag))
+}
+
+function isScalarTag(tag: Tags[number]): boolean {
+  return typeof tag === 'string' || (!asText.has(tag.tag) && tag.format !== 'TIME')
+}
+
+function isMergeTag(tag: Tags[number]): boolean {
+  return typeof tag !== 'string' && tag.tag === 'tag:yaml.org,2002:merge'
 }
 
 /** The library shows the place in the lines below, after a colon. */
@@ -68,7 +93,7 @@ function refuseOpenBrackets(text: string): void {
 }
 
 /** Keys are texts as they stand, `on` and `1.0` included. Refuses a key that stands twice in a map, and more aliases than the library can look up in reasonable time. */
-function inspect(document: ReturnType<typeof parseDocument>): void {
+function inspect(document: Document): void {
   let aliases = 0
   visit(document, {
     Alias: () => {
@@ -98,7 +123,7 @@ class Numeral {
 }
 
 /** Keeps 1.0 and 1e3 as they are written; other forms, such as 0x10, get that of JSON. */
-function keepNumerals(document: ReturnType<typeof parseDocument>): void {
+function keepNumerals(document: Document): void {
   visit(document, {
     Scalar: (key, scalar) => {
       const { value, source } = scalar

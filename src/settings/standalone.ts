@@ -9,6 +9,9 @@ export const standalone = {
   commandsKey: 'bakery.local.enabled',
 } as const
 
+/** The provider whose objects are deployed by manifests. */
+export const manifestProvider = 'kubernetes'
+
 /** Why commands do not run, and what to do. */
 export function describeRefusal(what: string): string {
   return (

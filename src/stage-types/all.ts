@@ -3,7 +3,8 @@ import { controlStages } from './control.ts'
 import { definitionStages } from './definitions.ts'
 import type { StageDescription } from './description.ts'
 import { infrastructureStages } from './infrastructure.ts'
+import { manifestStages } from './manifests.ts'
 
 export const stageDescriptions: ReadonlyMap<string, StageDescription> = new Map(
-  [...controlStages, ...infrastructureStages, ...definitionStages].map((each) => [each.type, each]),
+  [...controlStages, ...infrastructureStages, ...manifestStages, ...definitionStages].map((each) => [each.type, each]),
 )

@@ -3,7 +3,7 @@
  *
  * @see docs/contracts/orchestration.md#expected-artifacts
  */
-import { listOf } from '../../json/values.ts'
+import { isObject, type JsonObject, listOf, objectsOf } from '../../json/values.ts'
 import { graphOf } from './machine/graph.ts'
 import type { Execution, Stage, StagePlace } from './model.ts'
 import { executionSecretsOf, maskCopies } from './secrets.ts'
@@ -16,6 +16,26 @@ export function artifactsOfExecution(execution: Execution): unknown[] {
 /** What the stage and those before it have produced, the nearest first, and what the trigger received; each once. */
 export function artifactsSeenBy({ execution, stage }: StagePlace): unknown[] {
   return atHand(execution, graphOf(execution).ancestorsOf(stage))
+}
+
+/** Artifacts by the id under which they were expected: by the stage, by those before it, or by the trigger; the nearest wins. */
+export function expectedArtifactsById({ execution, stage }: StagePlace): ReadonlyMap<string, JsonObject> {
+  const holders = [
+    ...graphOf(execution)
+      .ancestorsOf(stage)
+      .map(({ outputs }) => outputs),
+    execution.trigger,
+  ]
+  const found = new Map<string, JsonObject>()
+  const note = (id: unknown, artifact: unknown) => {
+    if (isObject(artifact) && !found.has(String(id))) found.set(String(id), artifact)
+  }
+  for (const holder of holders) {
+    for (const { id, boundArtifact } of objectsOf(holder['resolvedExpectedArtifacts'])) note(id, boundArtifact)
+  }
+  for (const artifact of objectsOf(execution.trigger['artifacts']))
+    if (artifact['id'] !== undefined) note(artifact['id'], artifact)
+  return found
 }
 
 /** Other executions receive them, whose views may not know the secrets of this one. */

@@ -89,6 +89,9 @@ export const conditionKey = 'stageEnabledEvaluation'
 /** Key of a stage's context: what it waits for, in words; a timeout repeats it. */
 export const waitingKey = 'waiting.for'
 
+/** Keys of a stage's context with manifests; with `skipExpressionEvaluation`, their `${}` is their own. */
+export const documentKeys = ['manifests', 'manifest', 'patchBody'] as const
+
 export interface Task {
   id: string
   name: string

@@ -72,7 +72,7 @@ function createEngine(context: BackendContext, outside: OutsideSettings): Engine
   return new Engine({
     db,
     store,
-    stageTypes: createStageTypes(outside),
+    stageTypes: createStageTypes({ ...outside, manifests: settings.manifests }),
     limits: pipelineLimitsOf(settings),
     timeZone: settings.timeZone,
     now,

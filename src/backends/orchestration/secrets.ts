@@ -31,7 +31,12 @@ const carriers: ReadonlyMap<string, NamesSecret> = new Map([
   ...constraintKeys.map((key) => [key, provesSender] as const),
 ])
 
-function carrierOf(key: string, member: unknown): NamesSecret | undefined {
+/** Members of a Secret of Kubernetes, which may stand anywhere as a manifest. */
+const secretParts: ReadonlySet<string> = new Set(['data', 'stringData'])
+
+/** @param holder The object that has the member */
+function carrierOf(key: string, member: unknown, holder: JsonObject): NamesSecret | undefined {
+  if (holder['kind'] === 'Secret' && secretParts.has(key)) return everything
   const isSecret = carriers.get(key)
   return Array.isArray(member) && isSecret === everything ? undefined : isSecret
 }
@@ -114,7 +119,7 @@ function collect(value: unknown, found: Set<string>): void {
   if (Array.isArray(value)) for (const each of value) collect(each, found)
   if (!isObject(value)) return
   for (const [key, member] of Object.entries(value)) {
-    const isSecret = carrierOf(key, member)
+    const isSecret = carrierOf(key, member, value)
     for (const held of [definitionsIn(key, member)].flat()) {
       if (isObject(held)) for (const secret of secretsOfDefinition(held)) collectAll(secret, found)
     }
@@ -237,7 +242,7 @@ function masked(value: unknown, maskText: Masker, isSecret?: NamesSecret): unkno
     Object.entries(value).map(([key, member]) => {
       if (isSecret?.(key)) return [key, mask]
       if (key === 'trigger' && isObject(member)) return [key, maskedTrigger(member, maskText)]
-      return [key, masked(maskedDefinitions(key, member), maskText, isSecret ?? carrierOf(key, member))]
+      return [key, masked(maskedDefinitions(key, member), maskText, isSecret ?? carrierOf(key, member, value))]
     }),
   )
 }

@@ -22,6 +22,8 @@ const notes = new Set(
     'exception executionName instanceIdsToDisable jobStatus kato.last.task.id kato.task.notFoundRetryCount kato.tasks launchTimes',
     'previousState propertyFileContents refresh.pending restartDetails restore.capacity rollback.capacity rollbacks source.given',
     'source.lookups status target.lookups targetReferences terminatedAt waitBeforeMonitorSince webhook [conditionKey]',
+    'dynamicParameters failedManifests manifest.location manifest.name manifests.failures manifests.required optionalArtifacts',
+    'outputs.manifestNamesByNamespace outputs.manifests parameters previousAttempts rollback.moniker stableManifests',
   ].flatMap((line) => line.split(' ')),
 )
 

@@ -5,6 +5,7 @@ import type { Backend, CallService, ServiceAnswer } from '../../../src/backends/
 import { defaultPipelineLimits, type PipelineLimits } from '../../../src/backends/limits.ts'
 import type { Execution, Stage, Task } from '../../../src/backends/orchestration/model.ts'
 import { orchestrationBackend } from '../../../src/backends/orchestration/orchestration.ts'
+import { defaultManifestSettings, type ManifestSettings } from '../../../src/backends/orchestration/settings.ts'
 import { defaultOutsideSettings, type OutsideSettings } from '../../../src/backends/outside/settings.ts'
 import { type Backends, startBackends } from '../../support/backends.ts'
 
@@ -90,6 +91,8 @@ export interface EngineOptions {
   limits?: Partial<PipelineLimits>
   /** Calls to addresses of authors, where they differ from the defaults. */
   outside?: Partial<OutsideSettings>
+  /** Stages of manifests, where they differ from the defaults. */
+  manifests?: Partial<ManifestSettings> | undefined
   /** Longest time of one attempt of a task, where it differs from the default. */
   attemptMs?: number
 }
@@ -109,6 +112,7 @@ export async function startEngine(t: TestContext, options: EngineOptions = {}): 
       attemptMs: options.attemptMs,
       limits: { ...defaultPipelineLimits, ...options.limits },
       outside: { ...defaultOutsideSettings, ...options.outside },
+      manifests: { ...defaultManifestSettings, ...options.manifests },
     },
   })
   const ask: TestEngine['ask'] = (method, path, body, user) =>

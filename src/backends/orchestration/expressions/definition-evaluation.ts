@@ -1,5 +1,6 @@
 /** Evaluation of a definition at its submission. @see docs/contracts/orchestration.md#evaluation */
-import { fieldOf, isObject, type JsonObject } from '../../../json/values.ts'
+import { definedOf, isObject, isTrue, type JsonObject } from '../../../json/values.ts'
+import { documentKeys } from '../model.ts'
 import { objectScope, submissionScope } from './scopes.ts'
 import { evaluateTree } from './template.ts'
 
@@ -7,7 +8,7 @@ import { evaluateTree } from './template.ts'
  * The trigger's texts are evaluated with the trigger itself in scope, the rest with the trigger, its parameters and the
  * template variables. Names that are not known yet leave their text as it is: the stage evaluates it when its turn comes.
  * With evaluator `v4` the stages are left to then altogether, and so are the conditions of stages with any evaluator: their record
- * shows the text of the author.
+ * shows the text of the author. Manifests whose stage skips expressions are left alone as well.
  *
  * @param definition With a normalised trigger.
  */
@@ -18,15 +19,18 @@ export function evaluateDefinition(definition: JsonObject, now: number): JsonObj
   const trigger: JsonObject = parentExecution === undefined ? evaluated : { ...evaluated, parentExecution }
   const skip = definition['spelEvaluator'] === 'v4' ? ['trigger', 'stages'] : ['trigger']
   const { value } = evaluateTree(definition, { scope: submissionScope(trigger, variablesOf(definition)), now, skip })
-  return { ...value, stages: withConditions(value['stages'], definition['stages']), trigger }
+  return { ...value, stages: withLeftAlone(value['stages'], definition['stages']), trigger }
 }
 
-function withConditions(evaluated: unknown, given: unknown): unknown {
+function withLeftAlone(evaluated: unknown, given: unknown): unknown {
   if (!Array.isArray(evaluated) || !Array.isArray(given)) return evaluated
-  return evaluated.map((stage: unknown, index) => {
-    const stageEnabled = fieldOf(given[index], 'stageEnabled')
-    return isObject(stage) && stageEnabled !== undefined ? { ...stage, stageEnabled } : stage
-  })
+  return evaluated.map((stage: unknown, index) => (isObject(stage) ? { ...stage, ...leftAloneIn(given[index]) } : stage))
+}
+
+function leftAloneIn(stage: unknown): JsonObject {
+  if (!isObject(stage)) return {}
+  const documents = isTrue(stage['skipExpressionEvaluation']) ? documentKeys.map((key) => [key, stage[key]]) : []
+  return definedOf({ stageEnabled: stage['stageEnabled'], ...Object.fromEntries(documents) })
 }
 
 /**

@@ -41,7 +41,8 @@ function deploymentOf(stage: Stage, meter: Meter | undefined): JsonObject {
 
 /** @throws {ExpressionError} when the stage has deployed no such manifest, or it has no such label. */
 export function manifestLabelValue(stage: Stage, kind: string, label: string, meter: Meter): unknown {
-  const manifests = listOf(stage.context['manifests'])
+  const deployed = listOf(stage.context['outputs.manifests'])
+  const manifests = deployed.length > 0 ? deployed : listOf(stage.context['manifests'])
   meter.spend(manifests.length)
   const manifest = manifests.find((each) => isObject(each) && each['kind'] === kind)
   const value = fieldAt(manifest, 'spec', 'template', 'metadata', 'labels', label)

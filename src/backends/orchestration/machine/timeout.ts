@@ -14,18 +14,23 @@ interface Timeout {
 export function timeoutOf(run: StepRun): Timeout {
   if (typeNameOf(run.stage) === 'restrictExecutionDuringTimeWindow') return { limitMs: undefined }
   const bounded = boundedStage(run)
-  if (bounded === undefined) return { limitMs: run.step.timeoutMs }
+  if (bounded === undefined) return { limitMs: ownLimit(run) }
   return { limitMs: stageLimit(bounded), stage: bounded }
 }
 
 /** Milliseconds until the task is out of time; negative when it is, `Infinity` when it has no limit. */
 export function remainingMs(run: StepRun): number {
   const { execution, stage, task, step, turn } = run
-  const own = step.timeoutMs === undefined ? Infinity : left({ execution, stage }, task.startTime, step.timeoutMs, turn.now)
+  const ownMs = ownLimit(run)
+  const own = ownMs === undefined ? Infinity : left({ execution, stage }, task.startTime, ownMs, turn.now)
   const { limitMs, stage: bounded } = timeoutOf(run)
   if (bounded === undefined || limitMs === undefined) return limitMs === undefined ? Infinity : own
   const whole = left({ execution, stage: bounded }, bounded.startTime, limitMs, turn.now)
   return step.timeoutFollowsStage ? whole : Math.min(own, whole)
+}
+
+function ownLimit({ step, stage }: StepRun): number | undefined {
+  return step.timeoutOf?.(stage) ?? step.timeoutMs
 }
 
 function left(place: StagePlace, since: number | undefined, limitMs: number, now: number): number {

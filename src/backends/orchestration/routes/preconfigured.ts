@@ -1,10 +1,11 @@
-/** For the forms of clients: stage types with their fields, and additions to the engine: webhooks of the configuration alone. */
+/** For the forms of clients: stage types with their fields, and additions to the engine: webhooks and jobs of the configuration. */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { describeRefusal } from '../../../settings/standalone.ts'
 import { toStageTypesAnswer } from '../../../stage-types/answer.ts'
 import { type BackendContext, trustedCallerOf } from '../../backend.ts'
 import { type OutsideSettings, PreconfiguredWebhook } from '../../outside/settings.ts'
 import { requireAccess } from '../../rights/access.ts'
+import type { PreconfiguredJob } from '../settings.ts'
 import { runCommandStage } from '../stages/infrastructure/jobs.ts'
 import { createStageTypes } from '../stages/registry.ts'
 
@@ -13,10 +14,11 @@ const notFixable = { type: true, label: true, description: true, enabled: true, 
 const fixable = PreconfiguredWebhook.omit(notFixable).keyof().options
 
 /** Lists of what an engine without plug-ins does not have. */
-const emptyLists = ['/capabilities/deploymentMonitors', '/jobs/preconfigured', '/installedPlugins']
+const emptyLists = ['/capabilities/deploymentMonitors', '/installedPlugins']
 
 export function preconfiguredRoutes(app: FastifyInstance, context: BackendContext, outside: OutsideSettings): void {
   app.get('/webhooks/preconfigured', async (request) => (await readablePreconfigured(request, context, outside)).map(toView))
+  app.get('/jobs/preconfigured', () => (context.settings.manifests?.jobs ?? []).map(toJobView))
   for (const path of emptyLists) app.get(path, () => [])
 }
 
@@ -25,7 +27,9 @@ export function stageTypeRoutes(app: FastifyInstance, context: BackendContext, o
   const refusals = new Map(isAllowed ? [] : [[runCommandStage.type, describeRefusal('The stage')]])
   app.get('/capabilities/stageTypes', async (request) => {
     const preconfigured = await readablePreconfigured(request, context, outside)
-    const descriptions = [...createStageTypes({ preconfigured }).values()].flatMap(({ description }) => description ?? [])
+    const descriptions = [...createStageTypes({ preconfigured, manifests: context.settings.manifests }).values()].flatMap(
+      ({ description }) => description ?? [],
+    )
     return toStageTypesAnswer(descriptions, 'embedded', refusals)
   })
 }
@@ -42,6 +46,12 @@ async function readablePreconfigured(
     const roles = permissions?.['READ'] ?? []
     return access === undefined || roles.length === 0 || access.hasRole(roles)
   })
+}
+
+function toJobView(job: PreconfiguredJob) {
+  const { label, description, type, waitForCompletion, parameters, producesArtifacts, uiType } = job
+  const view = { label, description, type, waitForCompletion, noUserConfigurableFields: true }
+  return { ...view, parameters, producesArtifacts, uiType }
 }
 
 function toView(webhook: PreconfiguredWebhook) {

@@ -1,6 +1,7 @@
 /** All stage types that the engine knows. */
 import { stageDescriptions } from '../../../stage-types/all.ts'
 import type { OutsideSettings } from '../../outside/settings.ts'
+import { defaultManifestSettings, type ManifestSettings } from '../settings.ts'
 import { deleteApplicationStage, upsertApplicationStages } from './applications.ts'
 import { checkPreconditionsStage } from './check-preconditions.ts'
 import { evaluateVariablesStage } from './evaluate-variables.ts'
@@ -15,6 +16,7 @@ import { rollbackClusterStage, rollbackServerGroupStage } from './infrastructure
 import { serverGroupStages, withoutNotes } from './infrastructure/server-group-operations.ts'
 import { simpleOperationStages } from './infrastructure/simple-operations.ts'
 import { determineTargetStage } from './infrastructure/targets.ts'
+import { manifestStages, preconfiguredJobStages } from './manifests/manifest-stages.ts'
 import { manualJudgmentStage } from './manual-judgment.ts'
 import { dependsOnExecutionStage, monitorPipelineStage } from './other-executions.ts'
 import { pipelineStage } from './pipeline.ts'
@@ -75,11 +77,18 @@ function forgetful(type: StageType): StageType {
   }
 }
 
-const described = [...types, ...infrastructureTypes.map(forgetful)].map(
-  (type): StageType => ({ ...type, description: stageDescriptions.get(type.type) }),
-)
+const builtIn = [...types, ...infrastructureTypes.map(forgetful)]
+
+/** What the configuration says about stage types. */
+interface StageTypeSettings extends Pick<OutsideSettings, 'preconfigured'> {
+  readonly manifests?: ManifestSettings | undefined
+}
 
 /** With the types that the configuration adds. */
-export function createStageTypes({ preconfigured }: Pick<OutsideSettings, 'preconfigured'> = { preconfigured: [] }): StageTypes {
-  return new Map([...described, ...preconfigured.map(preconfiguredWebhookStage)].map((type) => [type.type, type]))
+export function createStageTypes({ preconfigured, manifests }: StageTypeSettings = { preconfigured: [] }): StageTypes {
+  const settings = manifests ?? defaultManifestSettings
+  const own = [...builtIn, ...manifestStages(settings)]
+  const described = own.map((type): StageType => ({ ...type, description: stageDescriptions.get(type.type) }))
+  const added = [...preconfigured.map(preconfiguredWebhookStage), ...preconfiguredJobStages(settings)]
+  return new Map([...described, ...added].map((type) => [type.type, type]))
 }

@@ -19,6 +19,8 @@ import type { Status } from '../statuses.ts'
 
 export interface StageType {
   readonly type: string
+  /** Provider of its stages that name none. */
+  readonly provider?: string
   /** Its fields, for checks and forms; the registry adds it. */
   readonly description?: StageDescription
   /** The stage's own tasks, in order. */
@@ -46,7 +48,9 @@ export interface StageType {
 }
 
 /** One task of a stage. It runs at least once, again after a crash. */
-export type Step = StepOptions & (DecidingStep | CallingStep)
+export type Step = (StepOptions & DecidingStep) | CallStep
+
+export type CallStep = StepOptions & CallingStep
 
 /** A step without calls: it is decided in the transaction that moves the execution on. */
 interface DecidingStep {
@@ -80,6 +84,8 @@ interface StepOptions {
   readonly pollMs?: number
   /** Longest time from the task's start; none by default. */
   readonly timeoutMs?: number
+  /** What a stage sets in place of `timeoutMs`. */
+  timeoutOf?(stage: Stage): number | undefined
   /** The stage's `stageTimeoutMs` replaces `timeoutMs`. */
   readonly timeoutFollowsStage?: boolean
 }
@@ -199,8 +205,9 @@ export function stageTypeOf(
 ): StageType | undefined {
   if (stage.engine?.isDry) return dryRunStage
   const name = typeNameOf(stage)
-  // Stages of one cloud provider carry its name: `deploy_local`.
-  return types.get(name) ?? types.get(withoutProvider(name))
+  const { cloudProvider = types.get(stage.type)?.provider } = stage.context
+  // Stages of one cloud provider carry its name, `deploy_local`; some have a type of their own, `runJob_kubernetes`.
+  return types.get(`${name}_${String(cloudProvider)}`) ?? types.get(name) ?? types.get(withoutProvider(name))
 }
 
 export function withoutProvider(name: string): string {

@@ -20,9 +20,7 @@ const spinnakerTypes: ReadonlySet<string> = new Set(
     'deployCloudFormation deleteCloudFormation deleteCloudFormationChangeSet evaluateCloudFormationChangeSetExecution',
     'Aws.LambdaDeploymentStage Aws.LambdaDeleteStage Aws.LambdaInvokeStage Aws.LambdaTrafficRoutingStage Aws.LambdaUpdateCodeStage',
     // Manifests.
-    'bakeManifest deployManifest deleteManifest patchManifest scaleManifest resizeManifest undoRolloutManifest pauseRolloutManifest',
-    'resumeRolloutManifest rollingRestartManifest enableManifest disableManifest cleanupArtifacts resolveDeploySourceManifest',
-    'findArtifactsFromResource runJobManifest deployKubernetesManifest',
+    'resizeManifest resolveDeploySourceManifest deployKubernetesManifest',
     // Builds, jobs, checks and artifacts.
     'jenkins travis wercker concourse googleCloudBuild awsCodeBuild script runJobConfig preconfiguredJob',
     'kayentaCanary runCanary canary canaryAnalysis acaTask entityTags',
@@ -54,8 +52,8 @@ export function describeUnknownTypes(stages: readonly JsonObject[], types: Stage
     const place = title === undefined ? String(index + 1) : quote(title)
     const name = typeNameIn(stage)
     // A type that is an expression is known once it is evaluated.
-    const isKnown = name === '' || name.includes('${') || types.has(name) || spinnakerTypes.has(withoutProvider(name))
-    return isKnown ? [] : [{ place, name }]
+    const isExpected = name === '' || name.includes('${') || spinnakerTypes.has(withoutProvider(name))
+    return isExpected || isKnown(types, name) ? [] : [{ place, name }]
   })
   const [first] = unknown
   if (first === undefined) return undefined
@@ -71,8 +69,13 @@ export function describeUnknownTypes(stages: readonly JsonObject[], types: Stage
 
 /** Types in a definition that only the services of Spinnaker run, each once. */
 export function typesRunElsewhere(stages: readonly JsonObject[], types: StageTypes): string[] {
-  const names = stages.map(typeNameIn).filter((name) => !types.has(name) && spinnakerTypes.has(withoutProvider(name)))
+  const names = stages.map(typeNameIn).filter((name) => !isKnown(types, name) && spinnakerTypes.has(withoutProvider(name)))
   return [...new Set(names)]
+}
+
+/** `deploy_local` is a `deploy`. */
+function isKnown(types: StageTypes, name: string): boolean {
+  return types.has(name) || types.has(withoutProvider(name))
 }
 
 function typeNameIn(stage: JsonObject): string {

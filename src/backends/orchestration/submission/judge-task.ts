@@ -1,6 +1,6 @@
 /** Judgement of an ad-hoc task without running it: refusals, effects, and what only the run can tell. */
 import { encodeSegment } from '../../../http/encode-path.ts'
-import { isObject, type JsonObject, objectOf, textsOf } from '../../../json/values.ts'
+import { isObject, type JsonObject, objectOf, objectsOf, textsOf } from '../../../json/values.ts'
 import { BackendError, type Caller } from '../../backend.ts'
 import type { EngineParts } from '../engine-parts.ts'
 import { evaluateStageContext } from '../expressions/stage-evaluation.ts'
@@ -12,7 +12,7 @@ import { createTurn, isSpent, type Turn } from '../machine/turn.ts'
 import type { Execution, Stage } from '../model.ts'
 import { fieldProblemsOf } from '../stages/described-fields.ts'
 import { firstText, placesOf, stageAccountOf, stageProviderOf } from '../stages/infrastructure/cloud-context.ts'
-import { type Step, type Submission, stageTypeOf, type TaskContext, typeNameOf } from '../stages/stage-type.ts'
+import { type CallStep, type Step, type Submission, stageTypeOf, type TaskContext, typeNameOf } from '../stages/stage-type.ts'
 import { describeMissingType } from '../stages/unknown-types.ts'
 import { createTaskContext } from '../task-context.ts'
 import { prepareTask } from './prepare-task.ts'
@@ -147,7 +147,7 @@ class TaskJudge {
   }
 
   /** @returns whether one of them submits operations, be it none at this moment */
-  async #judgeSteps(steps: readonly JudgeableStep[], stage: Stage, job: number): Promise<boolean> {
+  async #judgeSteps(steps: readonly CallStep[], stage: Stage, job: number): Promise<boolean> {
     let submits = false
     for (const step of steps) {
       const context = readingOnly(createTaskContext(this.#engine, { execution: this.#task, stage }))
@@ -219,9 +219,7 @@ class TaskJudge {
   }
 }
 
-type JudgeableStep = Extract<Step, { execute: unknown }>
-
-function isJudgeable(step: Step): step is JudgeableStep {
+function isJudgeable(step: Step): step is CallStep {
   return 'execute' in step && (step.judge !== undefined || step.readsOnly === true)
 }
 
@@ -241,12 +239,12 @@ function readingOnly(context: TaskContext): TaskContext {
   }
 }
 
-const objectKeys = ['serverGroupName', 'asgName', 'loadBalancerName', 'securityGroupName', 'jobName', 'imageName', 'name']
+const objectKeys = 'serverGroupName asgName loadBalancerName securityGroupName jobName imageName manifestName name'.split(' ')
 
 function toEffect(operation: string, description: JsonObject): Omit<Effect, 'job' | 'stage' | 'type'> {
-  const instances = textsOf(description['instanceIds'])
+  const several = [...textsOf(description['instanceIds']), ...objectsOf(description['manifests']).map(nameOfManifest)]
   const name = firstText(description, ...objectKeys)
-  const objects = instances.length > 0 ? instances : name === undefined ? [] : [name]
+  const objects = several.length > 0 ? several : name === undefined ? [] : [name]
   const { capacity } = description
   return {
     operation,
@@ -255,4 +253,8 @@ function toEffect(operation: string, description: JsonObject): Omit<Effect, 'job
     ...(objects.length > 0 && { objects }),
     ...(isObject(capacity) && { capacity }),
   }
+}
+
+function nameOfManifest({ kind, metadata }: JsonObject): string {
+  return [kind, objectOf(metadata)['name']].map((part) => String(part ?? '')).join(' ')
 }

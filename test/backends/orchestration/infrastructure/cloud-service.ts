@@ -39,6 +39,8 @@ export interface CloudService {
   readonly stored: Map<string, unknown>
   /** Entity tags of all server groups. */
   tags: unknown[]
+  /** What owns all server groups, on Kubernetes. */
+  managers: unknown[]
   /** Texts that describe changes, in order: `shop-main-v000 2 up`. */
   readonly seen: string[]
   add(name: string, parts?: Partial<Group>): Group
@@ -47,7 +49,8 @@ export interface CloudService {
 
 type Fields = Record<string, unknown>
 
-export function createCloudService(): CloudService {
+/** @param isKubernetes Names are full names, which do not say whose the server groups are, and health does not show traffic. */
+export function createCloudService({ isKubernetes = false } = {}): CloudService {
   const groups: Group[] = []
   const operations: (readonly [string, Fields])[] = []
   const tasks = new Map<string, Fields>()
@@ -55,15 +58,23 @@ export function createCloudService(): CloudService {
   let time = 1000
 
   const find = (name: unknown, region: unknown) => groups.find((group) => group.name === name && group.region === region)
+  const bareName = (name: string) => (isKubernetes ? name.replace(/^replicaSet /, '') : name)
+  const monikerOf = ({ name }: Group) => {
+    const moniker = parseMoniker(bareName(name))
+    return isKubernetes ? { ...moniker, cluster: `replicaSet ${moniker.cluster}` } : moniker
+  }
+  const healthOf = (state: string) =>
+    isKubernetes
+      ? [{ type: 'kubernetes/pod', healthClass: 'platform', state: 'Up' }]
+      : [
+          { type: 'Platform', healthClass: 'platform', state: 'Unknown' },
+          { type: 'LoadBalancer', state, ...(state === 'Starting' && { description: 'no answer' }) },
+        ]
   const instancesOf = (group: Group) => {
     return Array.from({ length: group.capacity.desired }, (_, index) => {
       const id = `${group.name}-${index}`
       const state = group.isDisabled || group.out.includes(id) ? 'OutOfService' : group.sick ? 'Starting' : 'Up'
-      const health = [
-        { type: 'Platform', healthClass: 'platform', state: 'Unknown' },
-        { type: 'LoadBalancer', state, ...(state === 'Starting' && { description: 'no answer' }) },
-      ]
-      return { id, name: id, healthState: state, launchTime: group.createdTime, health }
+      return { id, name: id, healthState: isKubernetes ? 'Up' : state, launchTime: group.createdTime, health: healthOf(state) }
     })
   }
   const view = (group: Group): Fields => ({
@@ -72,6 +83,13 @@ export function createCloudService(): CloudService {
     instances: instancesOf(group),
     image: { imageId: group.imageId, name: group.imageId },
     zones: [`${group.region}-a`],
+    ...(isKubernetes && {
+      cloudProvider: 'kubernetes',
+      moniker: monikerOf(group),
+      capacity: { desired: group.capacity.desired },
+      image: undefined,
+      serverGroupManagers: service.managers,
+    }),
   })
 
   const changes: Record<string, (fields: Fields) => Fields | undefined> = {
@@ -84,9 +102,10 @@ export function createCloudService(): CloudService {
       const region = String(fields['region'])
       const source = fields['source'] as Fields | undefined
       const from = source === undefined ? undefined : find(source['serverGroupName'], source['region'])
-      const newest = groups.filter((group) => parseMoniker(group.name).cluster === cluster && group.region === region).at(-1)
-      const sequence = newest === undefined ? 0 : (parseMoniker(newest.name).sequence ?? 0) + 1
-      const name = serverGroupName(cluster, sequence)
+      const own = groups.filter((group) => parseMoniker(bareName(group.name)).cluster === cluster && group.region === region)
+      const newest = own.at(-1)
+      const sequence = newest === undefined ? 0 : (monikerOf(newest).sequence ?? 0) + 1
+      const name = (isKubernetes ? 'replicaSet ' : '') + serverGroupName(cluster, sequence)
       const capacity =
         source?.['useSourceCapacity'] === true && from !== undefined
           ? { ...from.capacity }
@@ -164,12 +183,15 @@ export function createCloudService(): CloudService {
     if (parts[0] === 'features') return found([])
     if (parts[0] === 'tags') return found(service.tags)
     if (parts[0] === 'cache') return found(refreshes())
+    if (parts[0] === 'manifests') return found({ status: { stable: { state: true } } })
     if (parts[0] === 'serverGroups') {
       const group = find(parts[3], parts[2])
       return found(group && view(group))
     }
     if (parts[2] !== 'clusters') return found(undefined)
-    const members = groups.filter((group) => parseMoniker(group.name).cluster === parts[4] && group.account === parts[3])
+    const members = groups.filter(
+      (group) => monikerOf(group).cluster === parts[4] && group.account === parts[3] && (!isKubernetes || parts[1] === 'shop'),
+    )
     if (parts.length === 6) return found(members.length === 0 ? undefined : { name: parts[4], serverGroups: members.map(view) })
     const here = members
       .filter(({ region, isDisabled }) => region === parts[6] && (query.get('onlyEnabled') !== 'true' || !isDisabled))
@@ -197,6 +219,7 @@ export function createCloudService(): CloudService {
     isSilent: false,
     stored: new Map(),
     tags: [],
+    managers: [],
     add(name, parts = {}) {
       time += 1000
       const capacity = { min: 2, max: 2, desired: 2 }

@@ -11,8 +11,8 @@ import {
   textsOf,
   withoutNulls,
 } from '../../../../json/values.ts'
+import { expectedArtifactsById } from '../../artifacts-at-hand.ts'
 import { failureRecord, StageError } from '../../machine/failure.ts'
-import { graphOf } from '../../machine/graph.ts'
 import type { Execution, Stage, StagePlace } from '../../model.ts'
 import {
   inheritedContext,
@@ -106,7 +106,7 @@ async function createBake(context: TaskContext): Promise<TaskResult> {
 }
 
 /** A bakery that is not reached, or has trouble of its own; equal requests share a bake, so repeating them is safe. */
-function mayPass(error: unknown): boolean {
+export function mayPass(error: unknown): boolean {
   const status = error instanceof StageError ? Number(error.details['status'] ?? 503) : 0
   return status >= 500 || status === 429
 }
@@ -179,15 +179,9 @@ function originOf(trigger: JsonObject): JsonObject {
 
 function artifactsOf({ stage, execution }: StagePlace): JsonObject[] {
   const { context } = stage
-  const { trigger } = execution
-  const ids = textsOf(context['packageArtifactIds'])
-  const named = (list: unknown) => objectsOf(list).filter(({ id }) => ids.includes(String(id)))
-  const outputs = graphOf(execution)
-    .ancestorsOf(stage)
-    .map((each) => each.outputs)
-  const expected = [...outputs, trigger].flatMap((each) => named(each['resolvedExpectedArtifacts']))
-  const bound = expected.map((each) => objectOf(each['boundArtifact']))
-  return [...objectsOf(context['packageArtifacts']), ...bound, ...named(trigger['artifacts'])]
+  const expected = expectedArtifactsById({ stage, execution })
+  const named = objectsOf(textsOf(context['packageArtifactIds']).map((id) => expected.get(id)))
+  return [...objectsOf(context['packageArtifacts']), ...named]
 }
 
 async function monitorBake(context: TaskContext): Promise<TaskResult> {

@@ -1,6 +1,7 @@
 /** Fields that stages of cloud operations share: provider, account, places and target (docs/contracts/infrastructure.md#deployment-stages). */
 import { fieldOf, type JsonObject, objectOf, objectsOf, textOf, textsOf } from '../../../../json/values.ts'
-import { parseMoniker } from '../../../../names/moniker.ts'
+import { clusterName, parseMoniker } from '../../../../names/moniker.ts'
+import { manifestProvider } from '../../../../settings/standalone.ts'
 import { StageError } from '../../machine/failure.ts'
 import type { TaskContext } from '../stage-type.ts'
 
@@ -13,7 +14,12 @@ export interface CloudLocation {
 /** One server group, as the infrastructure service is asked for it. */
 export interface ServerGroupTarget extends CloudLocation {
   readonly name: string
+  /** Where it is known: whose server group it is, by its parts. */
+  readonly moniker?: JsonObject
 }
+
+/** Names of its objects say nothing about their owners: those are read. */
+export const kubernetes = manifestProvider
 
 /** Spinnaker's default for stages without a provider. */
 const defaultProvider = 'aws'
@@ -71,6 +77,23 @@ export function requireCluster(context: JsonObject): string {
     parseMoniker(textOf(context['serverGroup']) ?? '').cluster
   if (!cluster) throw new StageError(['The stage names no cluster: set "cluster".'])
   return cluster
+}
+
+/** The cluster of the server group that the stage creates. */
+export function createdClusterOf(context: JsonObject, application: string): string {
+  const clusters = createdClustersOf(context, application)
+  return clusters.find((cluster) => cluster === fieldOf(context['source'], 'cluster')) ?? clusters[0]
+}
+
+/** Clusters to which it may belong: one that was deployed by a manifest is named after that. */
+export function createdClustersOf(context: JsonObject, application: string): [string, ...string[]] {
+  const { stack, freeFormDetails, moniker } = context
+  const own = { app: application, stack: textOf(stack), detail: textOf(freeFormDetails) }
+  if (stageProviderOf(context) !== kubernetes) return [clusterName(own)]
+  const [given, ofStack, ofDetail] = ['cluster', 'stack', 'detail'].map((part) => textOf(fieldOf(moniker, part)))
+  if (given !== undefined) return [given]
+  const cluster = clusterName({ ...own, stack: own.stack ?? ofStack, detail: own.detail ?? ofDetail }).toLowerCase()
+  return [cluster, `replicaSet ${cluster}`]
 }
 
 /**

@@ -2,7 +2,7 @@
 import { formatQuery, pathTo } from '../../../../http/encode-path.ts'
 import { definedOf, fieldOf, isTrue, type JsonObject, objectOf, objectsOf, textOf, textsOf } from '../../../../json/values.ts'
 import { failureRecord, StageError } from '../../machine/failure.ts'
-import type { Step, Submission, TaskContext, TaskResult } from '../stage-type.ts'
+import type { CallStep, Step, Submission, TaskContext, TaskResult } from '../stage-type.ts'
 import { stageAccountOf, stageProviderOf } from './cloud-context.ts'
 
 const secondMs = 1000
@@ -36,7 +36,7 @@ export function submitStep(
   name: string,
   notification: string,
   build: (context: TaskContext) => Submission | Promise<Submission>,
-): Step {
+): Required<Pick<CallStep, 'judge'>> & CallStep {
   return {
     name,
     timeoutMs: 90 * secondMs,
@@ -51,7 +51,8 @@ export function submitStep(
         ...added,
       }
       if (operations.length === 0) return { status: 'SUCCEEDED', context: { ...shown, 'kato.last.task.id': undefined } }
-      const body = await postOperations(context, name, operations, pathTo`/${stageProviderOf(stage.context)}/ops`)
+      const provider = stageProviderOf({ ...stage.context, ...added })
+      const body = await postOperations(context, name, operations, pathTo`/${provider}/ops`)
       const id = textOf(fieldOf(body, 'id'))
       if (id === undefined) throw new StageError(['clouddriver accepted the operation and named no task.'])
       const reference = { id, resourceUri: textOf(fieldOf(body, 'resourceUri')) ?? `/task/${id}` }

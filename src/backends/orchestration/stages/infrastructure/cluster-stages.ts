@@ -3,10 +3,10 @@ import { isTrue, type JsonObject, numberOf, objectOf, textsOf } from '../../../.
 import { providerTypes } from '../../../infrastructure/providers/all.ts'
 import { StageError } from '../../machine/failure.ts'
 import { inheritedContext, type NewStage, type StageType, type TaskContext } from '../stage-type.ts'
-import { requirePlaces, type ServerGroupTarget, stageProviderOf, stageTargetFields } from './cloud-context.ts'
+import { kubernetes, requirePlaces, type ServerGroupTarget, stageProviderOf, stageTargetFields } from './cloud-context.ts'
 import { monitorStep, submitStep } from './cloud-task.ts'
 import { refreshServerGroups } from './server-group-operations.ts'
-import { type CloudServerGroup, inPlace, loadCluster, requireClusterPlace } from './server-groups.ts'
+import { type CloudServerGroup, inPlace, loadCluster, requireClusterPlace, servesAsGroup } from './server-groups.ts'
 import { checkTrafficGuards } from './traffic-guard.ts'
 import { waitAllDownStep, waitEmptyStep, waitGoneStep } from './waits.ts'
 
@@ -138,8 +138,9 @@ function withoutProtected(groups: readonly CloudServerGroup[], created: readonly
   return groups.filter(({ name, createdTime }) => !created.includes(name) && createdTime < oldest)
 }
 
-function isActive({ isDisabled, instances }: CloudServerGroup): boolean {
-  return !isDisabled || instances.some(({ healthState }) => healthState === 'Up')
+function isActive(group: CloudServerGroup): boolean {
+  const { isDisabled, instances } = group
+  return !isDisabled || (!servesAsGroup(group) && instances.some(({ healthState }) => healthState === 'Up'))
 }
 
 interface Surplus {
@@ -168,5 +169,8 @@ function ordered(groups: readonly CloudServerGroup[], { activeFirst = false, lar
 
 function drainMs(settings: JsonObject): number {
   const own = numberOf(settings['drainSeconds'])
-  return (own ?? providerTypes.find(({ id }) => id === stageProviderOf(settings))?.drainSeconds ?? drainSeconds) * 1000
+  const provider = stageProviderOf(settings)
+  // Kubernetes lets the connections of each pod drain when it ends.
+  const usual = provider === kubernetes ? 0 : drainSeconds
+  return (own ?? providerTypes.find(({ id }) => id === provider)?.drainSeconds ?? usual) * 1000
 }

@@ -10,11 +10,11 @@ import {
   objectsOf,
   textOf,
 } from '../../../../json/values.ts'
-import { clusterName } from '../../../../names/moniker.ts'
 import { StageError } from '../../machine/failure.ts'
 import type { Execution, Stage } from '../../model.ts'
 import type { NewStage, StageType, Step, TaskContext, TaskResult } from '../stage-type.ts'
 import {
+  createdClustersOf,
   locationOf,
   placesOf,
   requireAccount,
@@ -25,7 +25,7 @@ import {
 } from './cloud-context.ts'
 import { monitorStep, serverGroupNamesByRegion, submitStep } from './cloud-task.ts'
 import { refreshServerGroups, withoutNotes } from './server-group-operations.ts'
-import { type CloudServerGroup, inPlace, loadCluster, loadServerGroup, newestFirst } from './server-groups.ts'
+import { type CloudServerGroup, inPlace, loadCluster, loadServerGroup, newestFirst, servesAsGroup } from './server-groups.ts'
 import { failureStages, strategyOf, strategyStages } from './strategies.ts'
 import { tagStep } from './tag-server-group.ts'
 import { waitUpStep } from './waits.ts'
@@ -161,7 +161,8 @@ async function determineSource(context: TaskContext): Promise<TaskResult> {
       'There is no server group to take the capacity from. Give "capacity" for a first deployment, or use preferSourceCapacity.',
     ])
   }
-  const { name, account, capacity } = source
+  const { name, account, capacity, all } = source
+  const cluster = fieldOf(all['moniker'], 'cluster')
   return {
     status: 'SUCCEEDED',
     context: {
@@ -175,6 +176,7 @@ async function determineSource(context: TaskContext): Promise<TaskResult> {
         useSourceCapacity: required || preferred,
         capacity,
         isDisabled: source.isDisabled,
+        ...(servesAsGroup(source) && definedOf({ cluster })),
       },
       ...(preferred && { useSourceCapacity: true }),
     },
@@ -198,8 +200,9 @@ async function findSource(context: TaskContext, region: string, byCapacity: bool
     return found
   }
   const application = textOf(settings['application']) ?? context.execution.application
-  const cluster = clusterName({ app: application, stack: textOf(settings['stack']), detail: textOf(settings['freeFormDetails']) })
-  const groups = newestFirst(inPlace((await loadCluster(context, { application, ...place, cluster })) ?? [], region))
+  const clusters = createdClustersOf(settings, application)
+  const loaded = await Promise.all(clusters.map((cluster) => loadCluster(context, { application, ...place, cluster })))
+  const groups = newestFirst(inPlace(loaded.find((each) => each !== undefined && each.length > 0) ?? [], region))
   const enabled = groups.filter(({ isDisabled }) => !isDisabled)
   const candidates = enabled.length > 0 ? enabled : groups
   if (!byCapacity) return candidates[0]

@@ -6,7 +6,7 @@ import { type ServerGroupTarget, serverGroupNameOf } from './cloud-context.ts'
 import {
   type CloudCapacity,
   type CloudServerGroup,
-  clusterPlaceOf,
+  findServerGroupPlace,
   inPlace,
   loadCluster,
   requireServerGroup,
@@ -37,7 +37,8 @@ async function unpinnedCapacity(
     case 'scale_down':
       return scaled(capacity, settings, -1)
     case 'scale_to_cluster': {
-      const groups = inPlace((await loadCluster(context, clusterPlaceOf(target))) ?? [], target.region)
+      const place = await findServerGroupPlace(context, target)
+      const groups = place === undefined ? [] : inPlace((await loadCluster(context, place)) ?? [], target.region)
       return grown(largestOf(groups.map((each) => each.capacity)), settings)
     }
     case 'scale_to_server_group':

@@ -1,5 +1,16 @@
 /** `rollbackServerGroup` and `rollbackCluster`: bring back what ran before (docs/contracts/infrastructure.md#rollbacks). */
-import { definedOf, isTrue, type JsonObject, numberOf, objectOf, objectsOf, textOf } from '../../../../json/values.ts'
+import {
+  definedOf,
+  fieldOf,
+  isObject,
+  isTrue,
+  type JsonObject,
+  numberOf,
+  objectOf,
+  objectsOf,
+  textOf,
+  withoutNulls,
+} from '../../../../json/values.ts'
 import { parseMoniker } from '../../../../names/moniker.ts'
 import { StageError } from '../../machine/failure.ts'
 import { inSequence, type NewStage, type StageType, type TaskContext, type TaskResult } from '../stage-type.ts'
@@ -31,10 +42,22 @@ export const rollbackClusterStage: StageType = {
     return inSequence(
       rollbacks.flatMap((rollback, index): NewStage[] => [
         ...(index > 0 ? pauseOf(pause) : []),
-        { type: 'rollbackServerGroup', name: `Roll back in ${rollback['region']}`, context: rollback },
+        { type: typeOfRollback(rollback), name: `Roll back in ${rollback['region']}`, context: rollback },
       ]),
     )
   },
+}
+
+/** What a manager such as a deployment owns is rolled back by it. */
+function typeOfRollback({ manifestName }: JsonObject): string {
+  return manifestName === undefined ? 'rollbackServerGroup' : 'undoRolloutManifest'
+}
+
+function undoingManager({ region, all }: CloudServerGroup): JsonObject | undefined {
+  const [manager] = objectsOf(all['serverGroupManagers'])
+  const name = textOf(fieldOf(manager, 'name'))
+  if (name === undefined) return undefined
+  return { location: region, manifestName: name.includes(' ') ? name : `deployment ${name}`, numRevisionsBack: 1 }
 }
 
 /** Reads both server groups, so that the stages that follow know the capacities of this moment. */
@@ -59,6 +82,7 @@ async function planRollback(context: TaskContext): Promise<TaskResult> {
     context: {
       'notification.type': 'rollbackservergroup',
       'rollback.capacity': rolledBack.capacity,
+      ...(isObject(rolledBack.all['moniker']) && { 'rollback.moniker': rolledBack.all['moniker'] }),
       ...(restored !== undefined && { 'restore.capacity': restored.capacity }),
       'targetop.asg.disableServerGroup.name': rolledBack.name,
       ...(restored !== undefined && { 'targetop.asg.enableServerGroup.name': restored.name }),
@@ -120,8 +144,9 @@ function commonOf({
 
 /** The image that ran before, deployed in place of the one that is rolled back. */
 function cloneOf(settings: JsonObject, rolledBack: string, rollback: JsonObject): NewStage {
-  const { app, stack, detail } = parseMoniker(rolledBack)
   const place = locationOf(settings)
+  const named = parseMoniker(rolledBack)
+  const { app, stack, detail } = named.app === null ? objectOf(settings['rollback.moniker']) : { ...named }
   const imageId = textOf(rollback['imageId'])
   const amiName = textOf(rollback['imageName']) ?? imageId
   return {
@@ -130,8 +155,7 @@ function cloneOf(settings: JsonObject, rolledBack: string, rollback: JsonObject)
     context: {
       ...cloudPlaceFields(place),
       application: app,
-      ...(stack !== null && { stack }),
-      ...(detail !== null && { freeFormDetails: detail }),
+      ...withoutNulls({ stack, freeFormDetails: detail }),
       strategy: 'redblack',
       ...(imageId !== undefined && { imageId }),
       amiName,
@@ -162,6 +186,11 @@ async function determineCandidates(context: TaskContext): Promise<TaskResult> {
     const here = newestFirst(inPlace(groups, region))
     const rolledBack = here.find(({ isDisabled }) => !isDisabled)
     if (here.length < 2 || rolledBack === undefined) continue
+    const undo = undoingManager(rolledBack)
+    if (undo !== undefined) {
+      rollbacks.push({ ...cloudPlaceFields({ provider, account, region }), ...undo })
+      continue
+    }
     const plan = await planFor(context, rolledBack, here)
     if (plan === undefined) continue
     rollbacks.push({

@@ -1,10 +1,11 @@
 /** Server groups as stages read them, and the rule for up and down. @see docs/contracts/infrastructure.md#waiting */
 import { pathTo } from '../../../../http/encode-path.ts'
-import { isTrue, type JsonObject, numberOf, objectOf, objectsOf, textOf, textsOf } from '../../../../json/values.ts'
+import { fieldOf, isTrue, type JsonObject, numberOf, objectOf, objectsOf, textOf, textsOf } from '../../../../json/values.ts'
 import { parseMoniker } from '../../../../names/moniker.ts'
 import { StageError } from '../../machine/failure.ts'
+import type { Execution } from '../../model.ts'
 import type { TaskContext } from '../stage-type.ts'
-import { requireAccount, requireCluster, type ServerGroupTarget, stageProviderOf } from './cloud-context.ts'
+import { kubernetes, requireAccount, requireCluster, type ServerGroupTarget, stageProviderOf } from './cloud-context.ts'
 
 export interface CloudCapacity {
   readonly min: number
@@ -50,7 +51,7 @@ export function toCloudServerGroup(all: JsonObject, account: string): CloudServe
     region: textOf(all['region']) ?? '',
     isDisabled: isTrue(all['isDisabled']) || isTrue(all['disabled']),
     createdTime: numberOf(all['createdTime']) ?? 0,
-    capacity: toCapacity(objectOf(capacity)),
+    capacity: toBoundedCapacity(objectOf(capacity)),
     instances: objectsOf(all['instances']).map(toInstance),
     image: { ...objectOf(launchConfig), ...objectOf(all['image']) },
     buildInfo: all['buildInfo'],
@@ -60,6 +61,16 @@ export function toCloudServerGroup(all: JsonObject, account: string): CloudServe
 
 export function toCapacity({ min, max, desired }: JsonObject): CloudCapacity {
   return { min: numberOf(min) ?? 0, max: numberOf(max) ?? 0, desired: numberOf(desired) ?? 0 }
+}
+
+/** Providers without bounds report the desired number alone. */
+function toBoundedCapacity({ min, max, desired }: JsonObject): CloudCapacity {
+  return toCapacity({ min: min ?? desired, max: max ?? desired, desired })
+}
+
+/** Instances take traffic as long as their server group does: their health does not tell. */
+export function servesAsGroup({ all }: CloudServerGroup): boolean {
+  return all['cloudProvider'] === kubernetes || all['type'] === kubernetes
 }
 
 function toInstance(instance: JsonObject): CloudInstance {
@@ -128,14 +139,36 @@ export function newestFirst(groups: readonly CloudServerGroup[]): CloudServerGro
 /** The cluster that a stage names. @throws {StageError} when it names none, or no account */
 export function requireClusterPlace(settings: JsonObject, { execution }: TaskContext): ClusterPlace {
   const cluster = requireCluster(settings)
-  const application = parseMoniker(cluster).app ?? execution.application
-  return { application, provider: stageProviderOf(settings), account: requireAccount(settings), cluster }
+  const provider = stageProviderOf(settings)
+  const named = provider === kubernetes ? applicationIn(settings, execution) : parseMoniker(cluster).app
+  return { application: named ?? execution.application, provider, account: requireAccount(settings), cluster }
 }
 
-/** The cluster that a server group belongs to, and its application. */
-export function clusterPlaceOf({ provider, account, name }: ServerGroupTarget): ClusterPlace {
-  const { app, cluster } = parseMoniker(name)
-  return { application: app ?? name, provider, account, cluster: cluster ?? name }
+/** The application of a stage on clusters whose names do not begin with it; in a strategy, that of the deployment. */
+function applicationIn(settings: JsonObject, { trigger }: Execution): string | undefined {
+  const ofStrategy = trigger.strategy ? textOf(trigger.parameters['application']) : undefined
+  return textOf(fieldOf(settings['moniker'], 'app')) ?? ofStrategy ?? textOf(settings['application'])
+}
+
+export interface ServerGroupPlace extends ClusterPlace {
+  readonly stack: string | null
+  readonly detail: string | null
+}
+
+/** The cluster that a server group belongs to, and its application; undefined when there is no such server group. */
+export async function findServerGroupPlace(
+  context: TaskContext,
+  target: ServerGroupTarget,
+): Promise<ServerGroupPlace | undefined> {
+  const { provider, account, name } = target
+  if (provider !== kubernetes) {
+    const { app, cluster, stack, detail } = parseMoniker(name)
+    return { application: app ?? name, provider, account, cluster: cluster ?? name, stack, detail }
+  }
+  const moniker = target.moniker ?? objectOf((await loadServerGroup(context, target))?.all['moniker'])
+  const [application, cluster, stack, detail] = ['app', 'cluster', 'stack', 'detail'].map((part) => textOf(moniker[part]))
+  if (application === undefined || cluster === undefined) return undefined
+  return { application, provider, account, cluster, stack: stack ?? null, detail: detail ?? null }
 }
 
 /** Health records that count: all, or those of the listed types; an empty list means that health is of no interest. */

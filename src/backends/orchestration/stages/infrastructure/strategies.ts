@@ -1,10 +1,16 @@
 /** Deployment strategies: what follows the creation of a server group, and what undoes it (docs/contracts/infrastructure.md#strategies). */
 import { definedOf, isTrue, type JsonObject, listOf, numberOf, objectOf, textOf, textsOf } from '../../../../json/values.ts'
-import { clusterName } from '../../../../names/moniker.ts'
 import type { Execution, Stage } from '../../model.ts'
 import { inSequence, type NewStage } from '../stage-type.ts'
 import { pauseOf } from '../wait.ts'
-import { cloudPlaceFields, placesOf, serverGroupNameOf, stageAccountOf, stageProviderOf } from './cloud-context.ts'
+import {
+  cloudPlaceFields,
+  createdClusterOf,
+  placesOf,
+  serverGroupNameOf,
+  stageAccountOf,
+  stageProviderOf,
+} from './cloud-context.ts'
 import { capacityOf, shareOf } from './resize.ts'
 import { type CloudCapacity, toCapacity } from './server-groups.ts'
 
@@ -74,7 +80,7 @@ function placeOf({ context }: Stage, execution: Execution): Place {
   const application = textOf(context['application']) ?? execution.application
   const account = stageAccountOf(context)
   const [region] = placesOf(context)
-  const cluster = clusterName({ app: application, stack: textOf(context['stack']), detail: textOf(context['freeFormDetails']) })
+  const cluster = createdClusterOf(context, application)
   const { interestingHealthProviderNames } = context
   const place = cloudPlaceFields({ provider: stageProviderOf(context), account, region })
   return { application, cluster, common: { ...place, application, ...definedOf({ interestingHealthProviderNames }) } }

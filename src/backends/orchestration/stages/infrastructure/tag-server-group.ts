@@ -1,7 +1,7 @@
 /** Tags a new server group with its author and predecessor, for rollbacks. */
 import { isTrue, type JsonObject, objectOf, objectsOf, textOf } from '../../../../json/values.ts'
 import type { Step, TaskContext } from '../stage-type.ts'
-import type { ServerGroupTarget } from './cloud-context.ts'
+import { kubernetes, type ServerGroupTarget, stageProviderOf } from './cloud-context.ts'
 import { postOperations } from './cloud-task.ts'
 import { loadServerGroup } from './server-groups.ts'
 import type { TargetsOf } from './waits.ts'
@@ -11,6 +11,8 @@ export function tagStep(targets: TargetsOf): Step {
     name: 'tagServerGroup',
     timeoutMs: 5 * 60_000,
     execute: async (context) => {
+      // Tags belong to an application by the name of what they are about.
+      if (stageProviderOf(context.stage.context) === kubernetes) return { status: 'SKIPPED' }
       const features = await context.call('clouddriver', { method: 'GET', path: '/features/stages' }, [404])
       const isKnown = objectsOf(features.body).some(({ name, enabled }) => name === 'upsertEntityTags' && isTrue(enabled))
       if (!isKnown) return { status: 'SKIPPED' }

@@ -1,11 +1,17 @@
 /** Traffic guards: protect the last healthy instances of a cluster. @see docs/contracts/infrastructure.md#traffic-guards */
 import { pathTo } from '../../../../http/encode-path.ts'
 import { isTrue, type JsonObject, numberOf, objectOf, objectsOf, textOf } from '../../../../json/values.ts'
-import { parseMoniker } from '../../../../names/moniker.ts'
 import { StageError } from '../../machine/failure.ts'
 import type { TaskContext } from '../stage-type.ts'
 import type { ServerGroupTarget } from './cloud-context.ts'
-import { type CloudServerGroup, clusterPlaceOf, inPlace, loadCluster } from './server-groups.ts'
+import {
+  type CloudServerGroup,
+  findServerGroupPlace,
+  inPlace,
+  loadCluster,
+  type ServerGroupPlace,
+  servesAsGroup,
+} from './server-groups.ts'
 
 /** What is about to be taken away: whole server groups, or single instances of them. */
 export interface Removal {
@@ -18,12 +24,9 @@ export interface Removal {
 
 /** @throws {StageError} when a guard forbids it; the message names cluster, account, location and server groups */
 export async function checkTrafficGuards(context: TaskContext, { targets, instanceIds, doing }: Removal): Promise<void> {
-  const byPlace = Map.groupBy(targets, (target) => [target.account, target.region, clusterPlaceOf(target).cluster].join('\n'))
-  for (const removed of byPlace.values()) {
+  for (const { place, removed } of await groupByCluster(context, targets)) {
     const [first] = removed
-    if (first === undefined) continue
-    const place = clusterPlaceOf(first)
-    if (!(await isGuarded(context, place.application, first))) continue
+    if (first === undefined || !(await isGuarded(context, place, first))) continue
     const groups = inPlace((await loadCluster(context, place)) ?? [], first.region)
     const names = removed.map(({ name }) => name)
     const now = upIn(groups, () => true)
@@ -40,6 +43,25 @@ export async function checkTrafficGuards(context: TaskContext, { targets, instan
   }
 }
 
+interface ClusterRemoval {
+  readonly place: ServerGroupPlace
+  /** In one region. */
+  readonly removed: readonly ServerGroupTarget[]
+}
+
+/** Server groups that do not exist have no traffic to guard. */
+async function groupByCluster(context: TaskContext, targets: readonly ServerGroupTarget[]): Promise<ClusterRemoval[]> {
+  const placed = await Promise.all(
+    targets.map(async (target) => ({ target, place: await findServerGroupPlace(context, target) })),
+  )
+  const known = placed.flatMap(({ target, place }) => (place === undefined ? [] : [{ target, place }]))
+  const byCluster = Map.groupBy(known, ({ target, place }) => [target.account, target.region, place.cluster].join('\n'))
+  return [...byCluster.values()].flatMap((all) => {
+    const [first] = all
+    return first === undefined ? [] : [{ place: first.place, removed: all.map(({ target }) => target) }]
+  })
+}
+
 /** Several pinned groups of one size may go away together while others of the cluster stay enabled. */
 function isOneOfEquals(
   groups: readonly CloudServerGroup[],
@@ -54,25 +76,25 @@ function isOneOfEquals(
 }
 
 function upIn(groups: readonly CloudServerGroup[], counts: (group: CloudServerGroup, id: string) => boolean): number {
-  return groups.flatMap((group) => group.instances.filter(({ id, healthState }) => healthState === 'Up' && counts(group, id)))
+  const serving = groups.filter((group) => !group.isDisabled || !servesAsGroup(group))
+  return serving.flatMap((group) => group.instances.filter(({ id, healthState }) => healthState === 'Up' && counts(group, id)))
     .length
 }
 
 async function isGuarded(
   context: TaskContext,
-  application: string,
-  { account, region, name }: ServerGroupTarget,
+  { application, stack, detail }: ServerGroupPlace,
+  { account, region }: ServerGroupTarget,
 ): Promise<boolean> {
   const answer = await context.call('front50', { method: 'GET', path: pathTo`/v2/applications/${application}` }, [404])
   if (answer.status === 404) return false
-  const moniker = parseMoniker(name)
   return objectsOf(objectOf(answer.body)['trafficGuards']).some(
     (rule) =>
       (rule['enabled'] === undefined || isTrue(rule['enabled'])) &&
       matches(rule['account'], account) &&
       matches(rule['location'], region) &&
-      matches(rule['stack'], moniker.stack) &&
-      matches(rule['detail'], moniker.detail),
+      matches(rule['stack'], stack) &&
+      matches(rule['detail'], detail),
   )
 }
 

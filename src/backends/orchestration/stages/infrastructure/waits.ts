@@ -9,12 +9,13 @@ import { hourMs, minuteMs, pauseFor } from './cloud-task.ts'
 import {
   type CloudInstance,
   type CloudServerGroup,
-  clusterPlaceOf,
+  findServerGroupPlace,
   healthTypesOf,
   isDown,
   isInstanceUp,
   loadCluster,
   loadServerGroup,
+  servesAsGroup,
   wantedInstances,
 } from './server-groups.ts'
 import { isWhole } from './traffic-guard.ts'
@@ -64,7 +65,8 @@ export function waitDownStep(): Step {
     if (types?.length === 0) return undefined
     const target = targetOf(context)
     const group = await loadServerGroup(context, target)
-    if (group === undefined) return undefined
+    // Whether it takes traffic is for the next step to see.
+    if (group === undefined || servesAsGroup(group)) return undefined
     const named = textsOf(context.stage.context['instanceIdsToDisable'])
     const concerned = named.length === 0 ? group.instances : group.instances.filter(({ id }) => named.includes(id))
     const up = concerned.filter((instance) => !isDown(instance, types)).length
@@ -111,7 +113,8 @@ export function waitCapacityStep(): Step {
 export function waitGoneStep(targets: TargetsOf = itsTarget): Step {
   return waitStep('waitForDestroyedServerGroup', hourMs / 2, async (context) => {
     for (const target of targets(context)) {
-      const groups = await loadCluster(context, clusterPlaceOf(target))
+      const place = await findServerGroupPlace(context, target)
+      const groups = place === undefined ? [] : await loadCluster(context, place)
       const remains = groups?.some(({ name, region }) => name === target.name && region === target.region) ?? false
       if (remains) return `${target.name} still exists`
     }
@@ -137,13 +140,19 @@ export function waitAllDownStep(targets: TargetsOf, drainMs: (context: TaskConte
     const found = targets(context)
     for (const target of found) {
       const group = await loadServerGroup(context, target)
-      const up = types?.length === 0 ? 0 : (group?.instances.filter((instance) => !isDown(instance, types)).length ?? 0)
+      const up = group === undefined || types?.length === 0 ? 0 : servingIn(group, types)
       if (up > 0) return `${up} instances of ${target.name} still take traffic`
     }
     const { execution, stage, now } = context
     const remainingMs = drainMs(context) - passedMs(execution, stage.startTime ?? now, now)
     return found.length > 0 && remainingMs > 0 ? `connections drain for ${Math.ceil(remainingMs / 1000)} s more` : undefined
   })
+}
+
+/** How many instances take traffic. */
+function servingIn(group: CloudServerGroup, types: readonly string[] | undefined): number {
+  if (servesAsGroup(group)) return group.isDisabled ? 0 : group.instances.length
+  return group.instances.filter((instance) => !isDown(instance, types)).length
 }
 
 /** @throws {StageError} when the instances will not come up: the limits of their starts are reached */

@@ -1,0 +1,41 @@
+/** `findArtifactsFromResource`: an object of a cluster, and the artifacts that it uses, for later stages. */
+import { listOf } from '../../../../json/values.ts'
+import { StageError } from '../../machine/failure.ts'
+import type { StageType, TaskContext, TaskResult } from '../stage-type.ts'
+import { attempt, manifestStage, requireManifest } from './manifest-context.ts'
+import { bindStep, expectsArtifacts } from './produced-artifacts.ts'
+import { loadManifest } from './stabilize.ts'
+import { resolveTargetStep } from './target.ts'
+
+const reads = { key: 'manifests.reads', tries: 5, pauseMs: 1000 }
+
+const steps = [
+  resolveTargetStep,
+  {
+    name: 'findArtifactsFromResource',
+    timeoutMs: 60_000,
+    readsOnly: true as const,
+    execute: (context: TaskContext) => attempt(context, reads, () => findArtifacts(context)),
+  },
+]
+
+export const findArtifactsStage: StageType = manifestStage({
+  type: 'findArtifactsFromResource',
+  steps: [...steps, bindStep],
+  chooseSteps: ({ context }) => (expectsArtifacts(context) ? [...steps, bindStep] : steps),
+  // The object comes from the cluster, with templates of its own.
+  unevaluatedKeys: () => ['manifest'],
+  forgets: ['manifest'],
+})
+
+async function findArtifacts(context: TaskContext): Promise<TaskResult> {
+  const target = requireManifest(context.stage)
+  const found = await loadManifest(context, target)
+  if (found === undefined)
+    throw new StageError([
+      `${target.name} was not found in ${target.account}/${target.location}. Check its kind, name and location.`,
+    ])
+  const { manifest, artifacts } = found
+  const outputs = { manifest, artifacts: listOf(artifacts) }
+  return { status: 'SUCCEEDED', context: outputs, outputs }
+}

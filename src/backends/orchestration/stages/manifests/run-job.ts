@@ -1,0 +1,202 @@
+/** `runJob` on Kubernetes, and jobs of the configuration: a Job runs to its end, and hands its properties on. */
+import { pathTo } from '../../../../http/encode-path.ts'
+import { parseJson } from '../../../../json/json.ts'
+import { fieldAt, isObject, type JsonObject, listOf, objectOf, textOf, textsOf } from '../../../../json/values.ts'
+import { StageError } from '../../machine/failure.ts'
+import { isFalse, type Stage, type StagePlace } from '../../model.ts'
+import { kubernetes, requireAccount } from '../infrastructure/cloud-context.ts'
+import { hourMs, monitorStep, pauseFor, postOperations, submitStep } from '../infrastructure/cloud-task.ts'
+import { inSequence, type StageType, type Step, type TaskContext, type TaskResult } from '../stage-type.ts'
+import { fetchArtifact, requireArtifact } from './artifacts.ts'
+import { describeJobFailure, describeMissingProperties, type JobPlace, loadProperties } from './job-results.ts'
+import { attempt, manifestStage, operationFields } from './manifest-context.ts'
+import { isFromArtifact, resolveStep } from './manifest-source.ts'
+import { bindStep, expectsArtifacts } from './produced-artifacts.ts'
+import { promoteStep } from './promote-outputs.ts'
+
+const longestPauseMs = 10_000
+const statusReads = { key: 'job.reads', tries: 6, pauseMs: 5000 }
+
+const resolve = resolveStep('resolveRunJobSource', {
+  key: 'manifest',
+  toContext: (documents) => {
+    const [manifest, ...others] = documents
+    if (manifest !== undefined && others.length === 0) return { manifest }
+    throw new StageError([`The stage has ${documents.length} documents and runs exactly one: a Job.`])
+  },
+})
+
+const submit = submitStep('runJob', 'runjob', (context) => ({
+  operations: [{ runJob: { application: context.execution.application, ...operationFields(context), source: 'text' } }],
+  context: { cloudProvider: kubernetes, ...logsOf(context.stage.context['manifest']) },
+}))
+
+const submitKnown: Step = {
+  ...submit,
+  judge: async (context) =>
+    isFromArtifact(context.stage) && !isObject(context.stage.context['manifest']) ? undefined : submit.judge(context),
+}
+
+const monitor = monitorStep('monitorDeploy', { read: readJobs })
+const wait: Step = { name: 'waitOnJobCompletion', timeoutMs: 2 * hourMs, timeoutFollowsStage: true, execute: waitForJob }
+const consume: Step = { name: 'consumeArtifact', timeoutMs: 5 * 60_000, execute: consumeArtifact }
+
+const jobSteps: readonly Step[] = [resolve, submitKnown, monitor, promoteStep, wait, bindStep, consume]
+
+/** @param prepare Steps ahead of the others @param complete The context with what the configuration fixes */
+export function jobStage(
+  type: string,
+  prepare: readonly Step[] = [],
+  complete: (stage: Stage) => JsonObject = ({ context }) => context,
+): StageType {
+  return manifestStage({
+    type,
+    steps: [...prepare, ...jobSteps],
+    chooseSteps: (stage) => {
+      const settings = complete(stage)
+      const isChosen = new Map<Step, boolean>([
+        [wait, !isFalse(settings['waitForCompletion'])],
+        [bindStep, expectsArtifacts(settings)],
+        [consume, settings['consumeArtifactSource'] === 'artifact'],
+      ])
+      return [...prepare, ...jobSteps.filter((step) => isChosen.get(step) ?? true)]
+    },
+    prepareRestart: keepResults,
+    onCancel: stopJob,
+    onFailureStages: stopAfterTimeout,
+  })
+}
+
+export const runJobStages: readonly StageType[] = [jobStage('runJob_kubernetes'), jobStage('runJobManifest')]
+
+function keepResults(stage: Stage): void {
+  const { 'deploy.jobs': jobs, jobStatus, completionDetails, propertyFileContents, ...context } = stage.context
+  const results = { jobStatus, completionDetails, propertyFileContents, 'deploy.jobs': jobs }
+  stage.context = { ...context, restartDetails: { ...objectOf(context['restartDetails']), ...results } }
+}
+
+/** A template of an address that the web UI shows in place of logs. */
+function logsOf(manifest: unknown): JsonObject {
+  const logs = textOf(fieldAt(manifest, 'metadata', 'annotations', 'job.spinnaker.io/logs'))
+  return logs === undefined ? {} : { execution: { logs } }
+}
+
+function readJobs(results: readonly JsonObject[]): JsonObject {
+  const jobs: Record<string, string[]> = {}
+  for (const result of results) {
+    for (const [location, names] of Object.entries(objectOf(result['deployedNamesByLocation'])))
+      jobs[location] = [...(jobs[location] ?? []), ...textsOf(listOf(names).map(String))]
+  }
+  return { 'deploy.jobs': jobs }
+}
+
+/** @throws {StageError} when there are several */
+function jobOf({ stage, execution }: StagePlace): JobPlace | undefined {
+  const jobs = Object.entries(objectOf(stage.context['deploy.jobs'])).flatMap(([location, names]) =>
+    textsOf(names).map((name) => ({ location, name })),
+  )
+  const [job] = jobs
+  if (jobs.length > 1)
+    throw new StageError([
+      `The stage started ${jobs.length} jobs, and can follow one: ${jobs.map(({ name }) => name).join(', ')}.`,
+    ])
+  if (job === undefined) return undefined
+  const application = textOf(stage.context['application']) ?? execution.application
+  const account = requireAccount(stage.context)
+  const path = pathTo`/applications/${application}/jobs/${account}/${job.location}/${job.name}`
+  return { ...job, account, application, path }
+}
+
+async function waitForJob(context: TaskContext): Promise<TaskResult> {
+  const job = jobOf(context)
+  if (job === undefined) throw new StageError(['The stage started no job: the operation returned no name.'])
+  return attempt(context, statusReads, async () => {
+    const { body } = await context.call('clouddriver', { method: 'GET', path: job.path })
+    const status = objectOf(body)
+    const shown = { jobStatus: status, completionDetails: status['completionDetails'] }
+    const state = textOf(status['jobState'])
+    if (state === 'Failed') {
+      const properties = await loadProperties(context, job, status).catch(() => undefined)
+      return {
+        status: 'TERMINAL',
+        context: { ...shown, ...properties, exception: describeJobFailure(job, status) },
+        outputs: shown,
+      }
+    }
+    if (state !== 'Succeeded') return { status: 'RUNNING', context: shown, pollMs: Math.min(pauseFor(context), longestPauseMs) }
+    const properties = await loadProperties(context, job, status)
+    if (properties === undefined) {
+      const exception = describeMissingProperties(context.stage)
+      return { status: 'TERMINAL', context: { ...shown, exception }, outputs: shown }
+    }
+    const found = { ...shown, ...properties }
+    return { status: 'SUCCEEDED', context: found, outputs: found }
+  })
+}
+
+/** Its content is a JSON object, whose fields become outputs. */
+async function consumeArtifact(context: TaskContext): Promise<TaskResult> {
+  const settings = context.stage.context
+  const what = 'The artifact to consume'
+  const artifact = requireArtifact(context, what, {
+    id: settings['consumeArtifactId'],
+    artifact: settings['consumeArtifact'],
+    account: settings['consumeArtifactAccount'],
+  })
+  const content = await fetchArtifact(context, what, artifact)
+  const value = typeof content === 'string' ? parseObject(content) : content
+  if (!isObject(value)) throw new StageError([`${what} holds no JSON object. Let the job write one.`])
+  return { status: 'SUCCEEDED', outputs: value }
+}
+
+function parseObject(text: string): unknown {
+  try {
+    return parseJson(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** A cancelled stage leaves no job running. */
+async function stopJob(context: TaskContext): Promise<void> {
+  const job = jobOf(context)
+  if (job !== undefined) await context.call('clouddriver', { method: 'DELETE', path: job.path }, [404])
+  else {
+    const operations = startedJobs(context.stage).map((target) => ({ deleteManifest: deletionOf(context.stage, target) }))
+    // The operation that starts the job may be under way; this one is done after it.
+    if (operations.length > 0) await postOperations(context, 'stopJob', operations, pathTo`/${kubernetes}/ops`)
+  }
+}
+
+/** Neither does one that has run out of time. */
+function stopAfterTimeout(stage: Stage): ReturnType<NonNullable<StageType['onFailureStages']>> {
+  if (fieldAt(stage.context, 'exception', 'exceptionType') !== 'TimeoutException') return []
+  return inSequence(
+    startedJobs(stage).map((target) => ({
+      type: 'deleteManifest',
+      name: `Delete ${target.manifestName}`,
+      context: deletionOf(stage, target),
+    })),
+  )
+}
+
+interface StartedJob {
+  readonly location: string
+  readonly manifestName: string
+}
+
+/** As the operation has named them; until it has, by the manifest. */
+function startedJobs({ context }: Stage): StartedJob[] {
+  const named = Object.entries(objectOf(context['deploy.jobs'])).flatMap(([location, names]) =>
+    textsOf(names).map((name) => ({ location, manifestName: name.includes(' ') ? name : `job ${name}` })),
+  )
+  if (named.length > 0 || context['kato.last.task.id'] === undefined) return named
+  const metadata = objectOf(fieldAt(context, 'manifest', 'metadata'))
+  const [name, location] = [textOf(metadata['name']), textOf(metadata['namespace']) ?? textOf(context['namespace'])]
+  return name === undefined || location === undefined ? [] : [{ location, manifestName: `job ${name}` }]
+}
+
+function deletionOf({ context }: Stage, target: StartedJob): JsonObject {
+  const account = requireAccount(context)
+  return { account, credentials: account, cloudProvider: kubernetes, ...target, options: { cascading: true } }
+}

@@ -1,0 +1,154 @@
+/** Traffic of replica sets: what a strategy does with older versions, and what a failed deployment undoes. */
+import { pathTo } from '../../../../http/encode-path.ts'
+import { fieldAt, isTrue, type JsonObject, listOf, numberOf, objectOf, objectsOf, textOf } from '../../../../json/values.ts'
+import type { Stage } from '../../model.ts'
+import { isHalt } from '../../statuses.ts'
+import { kubernetes, requireAccount } from '../infrastructure/cloud-context.ts'
+import { inSequence, type NewStage, type Step, type TaskContext, type TaskResult } from '../stage-type.ts'
+import { kindOf, toPathLocation } from './manifest-context.ts'
+import { deployedNames } from './promote-outputs.ts'
+import { loadManifest, stabilizeStepName } from './stabilize.ts'
+import { toFullName } from './target.ts'
+
+type Strategy = 'NONE' | 'RED_BLACK' | 'BLUE_GREEN' | 'HIGHLANDER'
+
+const strategies: Readonly<Record<string, Strategy>> = {
+  redblack: 'RED_BLACK',
+  bluegreen: 'BLUE_GREEN',
+  highlander: 'HIGHLANDER',
+}
+const oldKey = 'deploy.old.manifests'
+const prefix = 'moniker.spinnaker.io/'
+
+/** Those of a stage without traffic management are none. */
+export function strategyOf(context: JsonObject): Strategy {
+  const management = objectOf(context['trafficManagement'])
+  const name = textOf(objectOf(management['options'])['strategy'])
+    ?.toLowerCase()
+    .replace(/[^a-z]/g, '')
+  return isTrue(management['enabled']) && name !== undefined && Object.hasOwn(strategies, name)
+    ? (strategies[name] as Strategy)
+    : 'NONE'
+}
+
+/** The fields of the operation that say which services send traffic to what is deployed. */
+export function trafficFields(context: JsonObject): JsonObject {
+  const management = objectOf(context['trafficManagement'])
+  if (!isTrue(management['enabled'])) return { enableTraffic: true }
+  const options = objectOf(management['options'])
+  const strategy = strategyOf(context)
+  // A strategy takes the traffic of older versions away, so that the new one must have it.
+  const { enableTraffic = strategy !== 'NONE' } = options
+  return { services: listOf(options['services']), enableTraffic: isTrue(enableTraffic), strategy }
+}
+
+interface OldVersion {
+  readonly location: string
+  readonly manifestName: string
+  readonly app: string
+  /** It never served, so that it is deleted rather than disabled. */
+  readonly isBroken: boolean
+}
+
+/** Finds the older versions of the deployed replica sets. */
+export const findOldStep: Step = {
+  name: 'findOldVersions',
+  timeoutMs: 5 * 60_000,
+  execute: async (context): Promise<TaskResult> => {
+    const deployed = objectsOf(context.stage.context['outputs.manifests']).filter(({ kind }) => kind === 'ReplicaSet')
+    const found = await Promise.all(deployed.map((manifest) => findOld(context, manifest, deployed)))
+    return { status: 'SUCCEEDED', context: { [oldKey]: found.flat() } }
+  },
+}
+
+async function findOld(context: TaskContext, manifest: JsonObject, deployed: readonly JsonObject[]): Promise<OldVersion[]> {
+  const account = requireAccount(context.stage.context)
+  const location = String(fieldAt(manifest, 'metadata', 'namespace'))
+  const [app, cluster] = ['application', 'cluster'].map((part) => fieldAt(manifest, 'metadata', 'annotations', prefix + part))
+  if (typeof app !== 'string' || typeof cluster !== 'string') return []
+  const path = pathTo`/manifests/${account}/${location}/replicaSet/cluster/${app}/${cluster}`
+  const { body } = await context.call('clouddriver', { method: 'GET', path }, [404])
+  const isNew = (name: string) =>
+    deployed.some(({ metadata }) => `replicaset ${String(fieldAt(metadata, 'name'))}` === name.toLowerCase())
+  const names = objectsOf(body).flatMap((each) => toFullName(each, 'replicaSet') ?? [])
+  const old = names.filter((name) => !isNew(name))
+  return Promise.all(
+    old.map(async (name) => ({
+      location,
+      manifestName: name,
+      app,
+      isBroken: isBroken(await loadManifest(context, { account, location, name })),
+    })),
+  )
+}
+
+function isBroken(body: JsonObject | undefined): boolean {
+  const isState = (key: string) => isTrue(fieldAt(body, 'status', key, 'state'))
+  const count = (key: string) => numberOf(fieldAt(body, 'manifest', 'status', key)) ?? 0
+  return (
+    body !== undefined &&
+    !isState('stable') &&
+    !isState('failed') &&
+    count('readyReplicas') === 0 &&
+    count('availableReplicas') === 0
+  )
+}
+
+/** Stages that run, one after another, once the new versions are stable. */
+export function strategyStages(stage: Stage): NewStage[] {
+  const old = listOf(stage.context[oldKey]) as OldVersion[]
+  const strategy = strategyOf(stage.context)
+  if (strategy === 'NONE') return []
+  if (strategy === 'HIGHLANDER') {
+    return inSequence([
+      ...old.map((each) => stageOn(stage, 'disableManifest', each)),
+      ...old.map((each) => stageOn(stage, 'deleteManifest', each)),
+    ])
+  }
+  return inSequence(old.map((each) => stageOn(stage, each.isBroken ? 'deleteManifest' : 'disableManifest', each)))
+}
+
+const verbs: Readonly<Record<string, string>> = {
+  disableManifest: 'Disable',
+  deleteManifest: 'Delete',
+  undoRolloutManifest: 'Undo rollout of',
+}
+
+function stageOn(
+  stage: Stage,
+  type: string,
+  { location, manifestName, app }: Pick<OldVersion, 'location' | 'manifestName' | 'app'>,
+  settings: JsonObject = {},
+): NewStage {
+  const account = requireAccount(stage.context)
+  const place = { account, credentials: account, app, cloudProvider: kubernetes, location, manifestName }
+  // A version without traffic may be as unstable as it likes.
+  const patience = type === 'disableManifest' ? { waitUntilStable: false } : {}
+  return { type, name: `${verbs[type]} ${manifestName}`, context: { ...place, ...patience, ...settings } }
+}
+
+const rolledOut: ReadonlySet<string> = new Set(['deployment', 'statefulset', 'daemonset'])
+
+/** Stages that bring back what ran before, when what was deployed has not become stable. */
+export function failureStages(stage: Stage): NewStage[] {
+  const { context, tasks } = stage
+  const hasFailed = tasks.some(
+    ({ name, status }) => name === stabilizeStepName && (isHalt(status) || status === 'FAILED_CONTINUE'),
+  )
+  if (!hasFailed || !isTrue(objectOf(context['rollback'])['onFailure'])) return []
+  const app = String(fieldAt(context, 'moniker', 'app') ?? '')
+  const isStable = ({ location, name }: { location: string; name: string }) =>
+    objectsOf(context['stableManifests']).some(
+      (each) => each['manifestName'] === name && each['location'] === toPathLocation(location),
+    )
+  const unstable = deployedNames(context).filter((each) => !isStable(each))
+  return inSequence(
+    unstable.flatMap(({ location, name }): NewStage[] => {
+      const target = { location, manifestName: name, app }
+      const kind = kindOf(name)
+      if (rolledOut.has(kind))
+        return [stageOn(stage, 'undoRolloutManifest', target, { numRevisionsBack: 1, onlyWithEarlierRevision: true })]
+      return kind === 'replicaset' && strategyOf(context) !== 'NONE' ? [stageOn(stage, 'disableManifest', target)] : []
+    }),
+  )
+}
