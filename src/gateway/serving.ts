@@ -1,7 +1,9 @@
 /** The request steps, the server with its routes, and the ports. */
+
 import type { RequestListener, Server } from 'node:http'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
+import { withReloaded } from '../backends/infrastructure/setting-keys.ts'
 import type { Config } from '../config/config.ts'
 import { mountConsole } from '../console/console.ts'
 import { createBodyBounds } from '../http/body-bounds.ts'
@@ -129,16 +131,20 @@ async function drain({ config, platform }: ServingParts, ports: OpenPorts, hurry
 }
 
 /** Applies what may change while the gateway runs, and logs what counts after a restart. */
-async function applyReload({ config, log, tls, switches }: ServingParts, next: Config): Promise<void> {
+async function applyReload({ config, log, tls, switches, embedded, accounts }: ServingParts, next: Config): Promise<void> {
   tls?.load()
   await switches?.refresh()
   log.level = next.telemetry.logLevel
   const { enabled, legacyFallback } = next.permissions
+  const backends = withReloaded(config.backends, next.backends)
+  embedded?.reload?.({ infrastructure: backends.infrastructure })
   const applied: Config = {
     ...config,
     permissions: switches === undefined ? config.permissions : { ...config.permissions, enabled, legacyFallback },
     telemetry: { ...config.telemetry, logLevel: next.telemetry.logLevel },
+    backends,
   }
+  void accounts.refresh()
   const later = describeChanges(applied, next)
   if (later.length === 0) log.info('the configuration was read again')
   else {

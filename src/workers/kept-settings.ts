@@ -1,5 +1,6 @@
 /** Settings of the primary itself, which a changed configuration cannot replace while it runs. */
 import { isDeepStrictEqual } from 'node:util'
+import { withoutReloaded, withReloaded } from '../backends/infrastructure/setting-keys.ts'
 import type { Config } from '../config/config.ts'
 
 interface KeptSettings {
@@ -26,8 +27,8 @@ const all: readonly KeptSettings[] = [
   },
   {
     keys: 'data.dir, and the settings of the embedded back ends',
-    of: ({ backends }) => backends,
-    keep: (next, { backends }) => ({ ...next, backends }),
+    of: ({ backends }) => withoutReloaded(backends),
+    keep: (next, { backends }) => ({ ...next, backends: withReloaded(backends, next.backends) }),
   },
   {
     keys: 'audit.enabled, audit.sink, and how long and how large the audit log is kept',

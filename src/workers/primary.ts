@@ -167,6 +167,7 @@ class WorkerSupervisor {
     const { config, kept } = keepSettings(former, next)
     if (kept.length > 0) log.warn({ settings: kept }, 'changed settings that count after a restart; all others count now')
     this.#config = config
+    this.#parts.embedded?.reload?.({ infrastructure: config.backends.infrastructure })
     log.level = config.telemetry.logLevel
     const surplus = this.#places.slice(config.http.workers)
     const missing = Math.max(0, config.http.workers - this.#places.length)

@@ -14,6 +14,7 @@ import {
   readStateCounts,
   type StateCounts,
 } from '../../upstreams/state-counts.ts'
+import type { BackendSettings } from '../backend.ts'
 import type { WorkerInput, WorkerMessage, WorkerOrder } from './worker.ts'
 
 export interface EmbeddedOptions extends Omit<WorkerInput, 'logLevel' | 'stateCounts'> {
@@ -39,6 +40,8 @@ export interface Embedded {
   permissionVersion(): number
   /** Equal numbers mean equal state; undefined where changes are not told at once. */
   stateCounts?(): StateCounts | undefined
+  /** Hands over settings that count while the back ends run. */
+  reload?(changed: Partial<BackendSettings>): void
   /** State of the engine; undefined where it is not embedded, or does not answer within seconds. */
   observe(): Promise<EngineState | undefined>
 }
@@ -60,7 +63,7 @@ export function startEmbedded(options: EmbeddedOptions): EmbeddedThread {
 
 export class EmbeddedThread implements Embedded {
   readonly #options: EmbeddedOptions
-  readonly #input: WorkerInput
+  #input: WorkerInput
   /** The worker has serialized its errors already. */
   readonly #workerLog: FastifyBaseLogger
   readonly #backOff = new BackOff(restartPauses)
@@ -106,6 +109,13 @@ export class EmbeddedThread implements Embedded {
 
   stateCounts(): StateCounts | undefined {
     return this.#isListening ? readStateCounts(this.#input.stateCounts) : undefined
+  }
+
+  /** Settings that count while it runs, and for the next worker. */
+  reload(changed: Partial<BackendSettings>): void {
+    const settings = { ...this.#input.settings, ...changed }
+    this.#input = { ...this.#input, settings }
+    if (this.#isListening) this.#order({ reload: settings })
   }
 
   async observe(): Promise<EngineState | undefined> {

@@ -60,6 +60,7 @@ export function createBackendServer(options: BackendServerOptions) {
     server,
     /** Begins the background work, once the server listens. */
     start: () => opened.values().forEach((backend) => void backend.start?.()),
+    reload: (changed: BackendSettings) => opened.values().forEach((backend) => void backend.reload?.(changed)),
     /** State of the engine, where it is embedded. */
     observe: (): EngineState | undefined => observing?.observe?.(),
   }

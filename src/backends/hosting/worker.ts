@@ -43,7 +43,7 @@ export type WorkerMessage =
   | { kind: 'permissions'; id: number }
   | { kind: 'log'; line: string }
 
-export type WorkerOrder = 'stop' | 'observe' | { readonly announced: number }
+export type WorkerOrder = 'stop' | 'observe' | { readonly announced: number } | { readonly reload: BackendSettings }
 
 const callTimeoutMs = 120_000
 const maxAnswerBytes = 256 * 1024 * 1024
@@ -72,7 +72,7 @@ export async function serveBackends(input: WorkerInput, { tell, onOrder, onClose
   const calls = createServiceCalls({ services: input.services, tls: input.serviceTls, timeoutMs: callTimeoutMs, maxAnswerBytes })
   const announcements = createAnnouncements(tell)
   const traced = input.traces ? passTraceOn(calls.call) : undefined
-  const { server, start, observe } = createBackendServer({
+  const { server, start, observe, reload } = createBackendServer({
     backends: embeddedBackends.filter(({ service }) => input.embedded.includes(service)),
     db,
     call: traced?.call ?? calls.call,
@@ -93,7 +93,7 @@ export async function serveBackends(input: WorkerInput, { tell, onOrder, onClose
   tell({ kind: 'listening' })
   onOrder((order) => {
     if (order === 'observe') return tell({ kind: 'observed', state: observe() })
-    if (order !== 'stop') return announcements.end(order.announced)
+    if (order !== 'stop') return 'reload' in order ? reload(order.reload) : announcements.end(order.announced)
     void server.close().then(async () => {
       calls.close()
       db.close()

@@ -1,6 +1,7 @@
 /** Settings of the embedded infrastructure: a few of its own, and those of each provider. */
 import { z } from 'zod'
 import type { SettingsReport } from '../../settings/setting.ts'
+import { ArtifactKeys, toArtifactSettings } from './artifact-accounts/all.ts'
 import { providerTypes } from './providers/all.ts'
 import type { ProviderSurroundings } from './providers/provider-type.ts'
 import type { InfrastructureSettings } from './settings.ts'
@@ -9,6 +10,7 @@ const names = z.array(z.string())
 
 export const InfrastructureKeys = z.strictObject({
   ...(Object.assign({}, ...providerTypes.map(({ keys }) => keys.shape)) as z.core.$ZodShape),
+  ...ArtifactKeys.shape,
   'credentials.challengeDestructiveActionsEnvironments': names
     .default(['default'])
     .describe('Environments of accounts where Deck asks users to confirm before it destroys anything.'),
@@ -26,5 +28,38 @@ export function toInfrastructureSettings(
     challengedEnvironments: keys['credentials.challengeDestructiveActionsEnvironments'],
     primaryAccountTypes: keys['credentials.primaryAccountTypes'],
     providers: Object.fromEntries(providers.filter(([, settings]) => settings !== undefined)),
+    artifacts: toArtifactSettings(keys, report),
   }
+}
+
+interface WithInfrastructure {
+  infrastructure?: InfrastructureSettings
+}
+
+/** The current settings, with those of the next that count without a restart. */
+export function withReloaded<Settings extends WithInfrastructure>(current: Settings, next: WithInfrastructure): Settings {
+  return withProviders(current, (providers) => {
+    const changed = Object.entries(next.infrastructure?.providers ?? {}).filter(([id]) => isReloaded(id) && id in providers)
+    return { ...providers, ...Object.fromEntries(changed) }
+  })
+}
+
+/** Settings that count after a restart. */
+export function withoutReloaded<Settings extends WithInfrastructure>(settings: Settings): Settings {
+  return withProviders(settings, (providers) =>
+    Object.fromEntries(Object.entries(providers).map(([id, values]) => [id, isReloaded(id) ? true : values])),
+  )
+}
+
+function withProviders<Settings extends WithInfrastructure>(
+  settings: Settings,
+  change: (providers: InfrastructureSettings['providers']) => InfrastructureSettings['providers'],
+): Settings {
+  const { infrastructure } = settings
+  if (infrastructure === undefined) return settings
+  return { ...settings, infrastructure: { ...infrastructure, providers: change(infrastructure.providers) } }
+}
+
+function isReloaded(id: string): boolean {
+  return providerTypes.some((type) => type.id === id && type.reloads === true)
 }
