@@ -1,5 +1,7 @@
 /** `fairlead check`: reports whether the gateway would start, and summarises the configuration. */
+import { checkProviders } from '../src/doctor/check-providers.ts'
 import { findStartObstacles } from '../src/doctor/start-obstacles.ts'
+import { runChecks, usualTimeouts } from '../src/findings/finding.ts'
 import { readArguments } from './arguments.ts'
 import { configOption, readConfig, settingsHint } from './read-config.ts'
 
@@ -7,7 +9,7 @@ export const usage = `Usage: fairlead check [options]
 
   --config FILE   another configuration file; may be repeated, later wins
 
-Reads the configuration, opens every file that it names, and checks the data directory and the ports. Starts and changes nothing; a
+Reads the configuration, opens every file that it names, and checks the data directory, the ports and the clusters of accounts. Starts and changes nothing; a
 gateway may run meanwhile. Exits with 1 if a start would fail; a port or a data directory in use is a note only.
 `
 
@@ -23,6 +25,13 @@ export async function run(args: readonly string[]): Promise<number> {
   }
   for (const notice of loaded.notices) {
     process.stdout.write(notice.startsWith('Warning: ') ? `w${notice.slice(1)}\n` : `note: ${notice}\n`)
+  }
+  for (const { subject, verdict, found, advice } of await runChecks(
+    checkProviders(loaded.config, usualTimeouts),
+    usualTimeouts,
+  )) {
+    const mark = verdict === 'ok' ? 'note' : 'warning'
+    process.stdout.write(`${mark}: ${subject}: ${found}${advice === undefined ? '' : `; ${advice}`}\n`)
   }
   // Most often it is the gateway that will be restarted with this configuration.
   for (const { text } of obstacles) process.stdout.write(`note: a start would fail at the moment. ${text}\n`)

@@ -17,6 +17,7 @@ import { simulateBalancer } from './balancer.ts'
 import { checkClock } from './check-clock.ts'
 import { checkDataDir } from './check-data-dir.ts'
 import { checkPeerCertificates } from './check-peer-certificates.ts'
+import { checkProviders } from './check-providers.ts'
 import { checkRedis } from './check-redis.ts'
 import { checkServices } from './check-services.ts'
 import { checkTls } from './check-tls.ts'
@@ -72,6 +73,7 @@ async function checksOf(
     ...checkTls(http, source === 'guessed' ? undefined : url, now()),
     ...(await checkRedis(config, timeouts, now)),
     ...checkServices(config, timeouts),
+    ...checkProviders(config, timeouts),
     ...checkPeerCertificates(config, timeouts, now()),
     checkDataDir(backends.dataDir),
     ...checkClock(config, timeouts, now),

@@ -28,7 +28,7 @@ function formatFinding({ verdict, subject, tried, found, advice }: Finding): str
     `${verdict.padEnd(8)} ${subject}`,
     `         tried: ${tried}`,
     `         found: ${found}`,
-    `         do:    ${advice}`,
+    `         do:    ${advice.trimEnd().replaceAll('\n', '\n                ')}`,
   ].join('\n')
 }
 
