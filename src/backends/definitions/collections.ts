@@ -48,10 +48,11 @@ export function createDefinitions(context: BackendContext): Definitions {
     name,
     new DocumentStore(context.db, { keptVersions: versions, ...collection }, context.now),
   ])
+  const { outside, manifests } = context.settings
   return {
     ...(Object.fromEntries(stores) as Record<CollectionName, DocumentStore>),
     write: (work) => inTransaction(context.db, work),
     context,
-    stageTypes: createStageTypes(context.settings.outside),
+    stageTypes: createStageTypes({ preconfigured: outside?.preconfigured ?? [], manifests }),
   }
 }

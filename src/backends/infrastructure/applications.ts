@@ -56,7 +56,11 @@ function findServerGroup({ providers }: Infrastructure, account: string, region:
 }
 
 /** The application of what was found counts, not the one that the path names. */
-async function checkApplication(request: FastifyRequest, infrastructure: Infrastructure, name: string | null): Promise<void> {
+export async function checkApplication(
+  request: FastifyRequest,
+  infrastructure: Infrastructure,
+  name: string | null,
+): Promise<void> {
   if (name !== null) checkReadable(await accessOf(request, infrastructure), name, 'application')
 }
 
@@ -132,13 +136,17 @@ const console: Answer = async (request, infrastructure) => {
   const { account, region, id } = pathValues(request, 'account', 'region', 'id')
   const wanted = queryValue(request, 'provider')
   const wish = consoleWish(request)
+  const choice = { container: queryValue(request, 'container'), previous: queryFlag(request, 'previous') }
   for (const provider of infrastructure.providers) {
     if (wanted !== undefined && provider.id !== wanted.toLowerCase()) continue
     const isJob = (job: Job) => job.id === id && job.account === account && job.location === region
     const owner = provider.instance(account, region, id) ?? provider.jobs().find(isJob)
     await checkApplication(request, infrastructure, owner?.moniker.app ?? null)
-    const found = await provider.console(account, region, id, wish)
-    if (found !== undefined) return found
+    const found = await provider.console(account, region, id, wish, choice)
+    if (found === undefined) continue
+    const { owner: application = null, ...view } = found
+    await checkApplication(request, infrastructure, application)
+    return view
   }
   throw missing(request, 'Instance', 'id')
 }
@@ -203,22 +211,6 @@ function ownResources(kind: 'serverGroupManagers' | 'rawResources'): Answer {
   }
 }
 
-const manifest: Answer = async (request, infrastructure) => {
-  const { account, location, name } = pathValues(request, 'account', 'location', 'name')
-  for (const { manifests } of infrastructure.providers) {
-    const found = await manifests?.find(account, location, name)
-    if (found === undefined) continue
-    await checkApplication(request, infrastructure, found.moniker.app)
-    return found.view
-  }
-  throw missing(request, 'Manifest', 'name', 'account', 'location')
-}
-
-const manifestsOfCluster: Answer = (request, infrastructure) => {
-  const wanted = pathValues(request, 'account', 'location', 'kind', 'application', 'cluster')
-  return infrastructure.providers.flatMap(({ manifests }) => manifests?.ofCluster(wanted) ?? [])
-}
-
 const reads = ['application', 'account'] as const
 
 export const applicationRoutes: InfrastructureRoute[] = [
@@ -241,7 +233,4 @@ export const applicationRoutes: InfrastructureRoute[] = [
   get('/applications/:application/jobs/:account/:location/:id', job, reads),
   { method: 'DELETE', path: '/applications/:application/jobs/:account/:location/:id', reads, answer: removeJob },
   get('/applications/:application/jobs/:account/:location/:id/:fileName', jobFile, reads),
-
-  get('/manifests/:account/:location/:name', manifest, ['account']),
-  get('/manifests/:account/:location/:kind/cluster/:application/:cluster', manifestsOfCluster, reads),
 ]

@@ -43,8 +43,10 @@ const applications: Answer = async (request, infrastructure) => {
   )
 }
 
-export function groupsByApplication(infrastructure: Infrastructure): Map<string, ServerGroup[]> {
-  const named = serverGroupsOf(infrastructure).filter(({ moniker }) => moniker.app !== null)
+/** Of providers with a remote API, only what is known at present: a list of everything is read often, and not looked at. */
+export function groupsByApplication({ providers }: Infrastructure): Map<string, ServerGroup[]> {
+  const groups = providers.flatMap((provider) => [...(provider.knownServerGroups?.() ?? provider.serverGroups())])
+  const named = groups.filter(({ moniker }) => moniker.app !== null)
   return Map.groupBy(named, ({ moniker }) => String(moniker.app).toLowerCase())
 }
 

@@ -1,16 +1,19 @@
 /** The embedded infrastructure service: the paths of its contract, a table per subject, over the providers. */
 import type { FastifyReply, FastifyRequest, RouteHandler } from 'fastify'
-import type { Backend, BackendContext, OpenBackend } from '../backend.ts'
+import { type Backend, type BackendContext, BackendError, type OpenBackend } from '../backend.ts'
 import { pathValue } from '../requests/request-values.ts'
 import { isSlices, sendSlices } from '../requests/slices.ts'
 import { isUnchanged } from '../requests/unchanged.ts'
 import { accountRoutes } from './accounts.ts'
 import { applicationRoutes } from './applications.ts'
+import { openArtifactAccounts } from './artifact-accounts/all.ts'
 import { artifactRoutes } from './artifacts.ts'
 import { clusterRoutes } from './clusters.ts'
 import { EntityTagStore, entityTagMigrations } from './entity-tag-store.ts'
 import { entityTagRoutes } from './entity-tags.ts'
 import { lookupRoutes } from './lookups.ts'
+import { manifestChangeRoutes } from './manifest-changes.ts'
+import { manifestRoutes } from './manifests.ts'
 import { findOperationType, operationRoutes } from './operations.ts'
 import { projectRoutes } from './projects.ts'
 import type { CloudProvider } from './provider.ts'
@@ -31,6 +34,8 @@ const tables: readonly (readonly InfrastructureRoute[])[] = [
   clusterRoutes,
   entityTagRoutes,
   lookupRoutes,
+  manifestChangeRoutes,
+  manifestRoutes,
   operationRoutes,
   projectRoutes,
   providerRoutes,
@@ -68,7 +73,8 @@ function openInfrastructure(
   const find = (provider: string, name: string) => findOperationType({ providers, entityTags }, { provider, name })
   const tasks = new Tasks({ context, find })
   const marks = settings.infrastructure ?? { challengedEnvironments: [], primaryAccountTypes: [] }
-  const infrastructure: Infrastructure = { context, providers, types, tasks, entityTags, marks }
+  const artifactAccounts = openArtifactAccounts(context)
+  const infrastructure: Infrastructure = { context, providers, types, tasks, entityTags, artifactAccounts, marks }
   return {
     routes(app) {
       for (const route of tables.flat()) {
@@ -82,6 +88,12 @@ function openInfrastructure(
       tasks.start()
     },
     provider: (id) => providers.find((provider) => provider.id === id),
+    reload({ infrastructure }) {
+      for (const provider of providers) {
+        const changed = infrastructure?.providers[provider.id]
+        if (changed !== undefined) provider.reload?.(changed)
+      }
+    },
     async close() {
       await tasks.close()
       for (const provider of providers) await provider.close()
@@ -90,16 +102,49 @@ function openInfrastructure(
 }
 
 async function answerRoute(
-  { reads = [], answer }: InfrastructureRoute,
+  { method, reads = [], answer }: InfrastructureRoute,
   { request, reply, infrastructure }: { request: FastifyRequest; reply: FastifyReply; infrastructure: Infrastructure },
 ): Promise<FastifyReply> {
   if (reads.length > 0) {
     const access = await accessOf(request, infrastructure)
     for (const kind of reads) checkReadable(access, pathValue(request, kind), kind)
   }
-  const body = await answer(request, infrastructure)
+  const body = await answerWhenLoaded(() => answer(request, infrastructure), { method, infrastructure })
   if (isSlices(body)) return sendSlices(reply, body)
   if (!(body instanceof Written)) return reply.send(body)
   if (isUnchanged(request, reply, body.version)) return reply
   return reply.type('application/json; charset=utf-8').send(body.json)
+}
+
+/** Lists that depend on others are found missing one after the other. */
+const maxRounds = 4
+
+/** Makes an answer again once lists are loaded that it has found missing, with effects only if nothing was found. */
+async function answerWhenLoaded(
+  answer: () => unknown,
+  { method, infrastructure: { providers } }: Pick<InfrastructureRoute, 'method'> & { readonly infrastructure: Infrastructure },
+): Promise<unknown> {
+  for (let round = 1; ; round++) {
+    const reads = providers.flatMap((provider) => provider.trackReads?.() ?? [])
+    const outcome = await attempt(answer)
+    const isRepeatable = method === 'GET' || (outcome.kind === 'failed' && isMissing(outcome.error))
+    const loading = isRepeatable && round < maxRounds ? reads.flatMap((missing) => missing() ?? []) : []
+    if (loading.length > 0) await Promise.all(loading)
+    else if (outcome.kind === 'failed') throw outcome.error
+    else return outcome.body
+  }
+}
+
+type Outcome = { readonly kind: 'answered'; readonly body: unknown } | { readonly kind: 'failed'; readonly error: unknown }
+
+async function attempt(answer: () => unknown): Promise<Outcome> {
+  try {
+    return { kind: 'answered', body: await answer() }
+  } catch (error) {
+    return { kind: 'failed', error }
+  }
+}
+
+function isMissing(error: unknown): boolean {
+  return error instanceof BackendError && error.status === 404
 }

@@ -5,15 +5,25 @@ import type { JsonObject } from '../../json/values.ts'
 import type { Account, Instance, Job, LoadBalancer, OwnHit, OwnResource, SecurityGroup, ServerGroup } from './model.ts'
 import type { OperationTypes } from './operation-type.ts'
 
-/** Lists are answered from memory: a provider with a remote API keeps them current itself. */
+/**
+ * Lists are answered from memory: a provider with a remote API keeps them current itself. It may begin with that when a list is first
+ * read: see `trackReads`.
+ */
 export interface CloudProvider {
   /** The value of `cloudProvider`. */
   readonly id: string
   readonly accounts: readonly Account[]
   /** By the names that clients send. */
   readonly operations: OperationTypes
+  /**
+   * Called before an answer is made. The result tells what the reads made since then are still waiting for: the answer is made again
+   * afterwards. Undefined: nothing.
+   */
+  trackReads?(): () => Promise<void> | undefined
   /** Those of one application, without regard to case, or all. */
   serverGroups(application?: string): readonly ServerGroup[]
+  /** Those of all applications, as far as they are known without a remote API; undefined where all are. */
+  knownServerGroups?(): readonly ServerGroup[]
   serverGroup(account: string, region: string, name: string): ServerGroup | undefined
   loadBalancers(): readonly LoadBalancer[]
   securityGroups(): readonly SecurityGroup[]
@@ -27,7 +37,13 @@ export interface CloudProvider {
    *
    * @param wish A part, where the provider keeps offsets; without it, the newest output.
    */
-  console(account: string, region: string, id: string, wish: ConsoleWish | undefined): Promise<ConsoleView | undefined>
+  console(
+    account: string,
+    region: string,
+    id: string,
+    wish: ConsoleWish | undefined,
+    choice: LogChoice,
+  ): Promise<ConsoleView | undefined>
   jobs(): readonly Job[]
   /** Properties that a job has written; undefined: there is no such job or file. */
   jobFile(job: Job, name: string): Promise<JsonObject | undefined>
@@ -50,21 +66,72 @@ export interface CloudProvider {
   scalingActivities(serverGroup: ServerGroup): readonly JsonObject[] | undefined
   /** Routes of its own, such as an upload; below the service's prefix. */
   routes?(app: FastifyInstance): void
+  /** Takes over changed settings while it runs: see `ProviderType.reloads`. */
+  reload?(settings: unknown): void
   start(): void
   close(): void | Promise<void>
 }
 
 /** Output, with the offsets of a part where one was wanted. */
 export interface ConsoleView extends Partial<Omit<ConsolePart, 'output'>> {
+  /** Whose output it is, where no list has the instance; never part of the answer. */
+  readonly owner?: string | null
   /** By container where an instance has several. */
   readonly output: string | readonly { readonly name: string; readonly output: string }[]
 }
 
+/** Which output, where an instance has several. */
+export interface LogChoice {
+  readonly container?: string | undefined
+  /** That before the last restart of the container. */
+  readonly previous?: boolean | undefined
+}
+
 export interface ManifestReads {
-  /** @param location `_` where it has none */
-  find(account: string, location: string, name: string): Promise<OwnResource | undefined>
-  /** Oldest first. */
-  ofCluster(cluster: ManifestCluster): readonly JsonObject[]
+  /**
+   * Live; undefined: there is no such.
+   *
+   * @throws {BackendError} 5xx where the account does not answer
+   */
+  find(name: ManifestName, choice: ManifestChoice): Promise<OwnResource | undefined>
+  /** Live, oldest first. @throws {BackendError} 5xx */
+  ofCluster(cluster: ManifestCluster): Promise<readonly ClusterMember[]>
+  /** Deployed objects that something else has changed since. */
+  drift(query: DriftQuery): Promise<readonly OwnResource[]>
+  /**
+   * What a deployment would change; nothing is changed. The caller may change account and application.
+   *
+   * @throws {BackendError} 400 for manifests that cannot be deployed
+   */
+  plan(description: JsonObject, user: string): Promise<readonly JsonObject[]>
+}
+
+export interface DriftQuery {
+  readonly application: string
+  readonly account?: string | undefined
+  readonly location?: string | undefined
+  /** Whether the caller may see an account; others are not asked. */
+  readonly isReadable: (account: string) => boolean
+}
+
+export interface ManifestName {
+  readonly account: string
+  /** `_` where it has none. */
+  readonly location: string
+  readonly name: string
+}
+
+export interface ManifestChoice {
+  readonly includesEvents: boolean
+  /** Else they are left out. */
+  readonly includesSecrets: boolean
+}
+
+/** A manifest of a cluster, for criteria such as `largest`. */
+export interface ClusterMember {
+  readonly view: JsonObject
+  /** -1 where it has none. */
+  readonly replicas: number
 }
 
 export interface ManifestCluster {

@@ -4,6 +4,7 @@ import type { FastifyRequest } from 'fastify'
 import { type BackendContext, BackendError, userOf } from '../backend.ts'
 import { pathValue } from '../requests/request-values.ts'
 import { type Access, requireAccess } from '../rights/access.ts'
+import type { ArtifactAccount } from './artifact-accounts/account-type.ts'
 import type { EntityTagStore } from './entity-tag-store.ts'
 import type { Job, LoadBalancer, Owned, SecurityGroup, ServerGroup } from './model.ts'
 import type { CloudProvider } from './provider.ts'
@@ -17,6 +18,7 @@ export interface Infrastructure {
   readonly types: readonly ProviderType[]
   readonly tasks: Tasks
   readonly entityTags: EntityTagStore
+  readonly artifactAccounts: readonly ArtifactAccount[]
   readonly marks: AccountMarks
 }
 

@@ -92,9 +92,8 @@ interface Wanted {
 
 /** Hits by the position of the query in their keys, then by key. */
 async function find(infrastructure: Infrastructure, type: string, { wanted, isShown }: Wanted): Promise<Hit[]> {
-  const source = Object.hasOwn(sources, type) ? sources[type] : undefined
   const part = wanted.toLowerCase()
-  const found = await flatMapInTurns(await (source ?? ownHits(type))(infrastructure), (hit) => {
+  const found = await flatMapInTurns(await hitsOf(infrastructure, type), (hit) => {
     const keys = hit.keys.map((key) => key.toLowerCase())
     if (!keys.some((key) => key.includes(part)) || !isShown(hit)) return []
     const text = keys.join(' ')
@@ -135,12 +134,17 @@ const sources: Readonly<Record<string, Source>> = {
   securityGroups: (infrastructure) => securityGroupsOf(infrastructure).map(toSecurityGroupHit),
 }
 
-/** Hits of a kind that only some provider has. */
-function ownHits(type: string): Source {
-  return ({ providers }) => {
-    const kinds = providers.flatMap(({ hits }) => (hits !== undefined && Object.hasOwn(hits, type) ? (hits[type] ?? []) : []))
-    return kinds.flatMap((list) => list()).map((hit) => toHit(hit, hit.keys, () => hit.view))
-  }
+/** A provider may have results of its own for a kind, also for those that all have. */
+async function hitsOf(infrastructure: Infrastructure, type: string): Promise<Hit[]> {
+  const source = Object.hasOwn(sources, type) ? sources[type] : undefined
+  const own = infrastructure.providers.map(({ hits }) =>
+    hits !== undefined && Object.hasOwn(hits, type) ? hits[type] : undefined,
+  )
+  const providers = infrastructure.providers.filter((_, index) => own[index] === undefined)
+  return [
+    ...((await source?.({ ...infrastructure, providers })) ?? []),
+    ...own.flatMap((list) => list?.() ?? []).map((hit) => toHit(hit, hit.keys, () => hit.view)),
+  ]
 }
 
 /** Stored ones, and those that only run. */

@@ -5,7 +5,7 @@
 import { hash, randomUUID } from 'node:crypto'
 import { queryValues } from '../requests/request-values.ts'
 import { balancersOfApplication } from './applications.ts'
-import type { Job, LoadBalancer, ServerGroup } from './model.ts'
+import type { Job, LoadBalancer, OwnResource, ServerGroup } from './model.ts'
 import { type Answer, get, type InfrastructureRoute, jobsOf, loadBalancersOf, serverGroupsOf } from './route.ts'
 
 /** One for each `application` of the query, in its order. */
@@ -13,23 +13,32 @@ const versions: Answer = (request, infrastructure) => {
   const all = loadBalancersOf(infrastructure)
   return queryValues(request, 'application').map((name) => {
     const groups = serverGroupsOf(infrastructure, name)
-    return versionOf(groups, balancersOfApplication(name, groups, all), jobsOf(infrastructure, name))
+    const managers = infrastructure.providers.flatMap((provider) => provider.serverGroupManagers?.(name) ?? [])
+    return versionOf(groups, balancersOfApplication(name, groups, all), jobsOf(infrastructure, name), managers)
   })
 }
 
 /** Without the number of requests in flight, which changes with all traffic. */
-export function versionOf(groups: readonly ServerGroup[], balancers: readonly LoadBalancer[], jobs: readonly Job[]): string {
-  const state = [groups.map(stateOfGroup), balancers.map(stateOfBalancer), jobs.map(stateOfJob)]
+export function versionOf(
+  groups: readonly ServerGroup[],
+  balancers: readonly LoadBalancer[],
+  jobs: readonly Job[],
+  managers: readonly OwnResource[] = [],
+): string {
+  const state = [groups.map(stateOfGroup), balancers.map(stateOfBalancer), jobs.map(stateOfJob), managers.map(nameOf)]
   return hash('sha1', JSON.stringify(state), 'base64url')
 }
 
-/** Server groups are never changed in place. */
-const nameOfState = new WeakMap<ServerGroup, string>()
+/** Resources are never changed in place. */
+const names = new WeakMap<object, string>()
+
+function nameOf(resource: ServerGroup | OwnResource): string {
+  return names.getOrInsertComputed(resource, () => randomUUID())
+}
 
 function stateOfGroup(group: ServerGroup): unknown {
-  const name = nameOfState.getOrInsertComputed(group, () => randomUUID())
   return [
-    name,
+    nameOf(group),
     group.instances.map(({ id, launchMs, health }) => [
       id,
       launchMs,

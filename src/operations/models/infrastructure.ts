@@ -239,6 +239,44 @@ export const ManifestModel = z
   })
   .meta({ id: 'Manifest' })
 
+export const ManifestPlan = z
+  .looseObject({
+    account: z.string().describe('Account of a provider that deploys manifests.'),
+    application: z.string().describe('The application that the objects are to belong to.'),
+    manifests: z.array(AnyObject).describe('As the stage `deployManifest` has them, without expressions.'),
+    namespaceOverride: z.string().nullish().describe('Namespace of all objects that have one.'),
+  })
+  .meta({ id: 'ManifestPlan', description: 'Manifests to compare with a cluster; further fields are those of `deployManifest`.' })
+
+const fieldChange = z.looseObject({
+  path: z.string().describe('Such as `spec.template.spec.containers[name=main].image`.'),
+  change: z.enum(['added', 'changed', 'removed']),
+  before: z.unknown().optional(),
+  after: z.unknown().optional(),
+})
+
+export const ManifestDifference = z
+  .looseObject({
+    account: z.string(),
+    namespace: z.string().describe('Empty for cluster-wide objects.'),
+    name: z.string().describe('`kind name`, with a space.'),
+    change: z.enum(['create', 'update', 'none', 'error']),
+    fields: z.array(fieldChange),
+    message: z.string().optional().describe('Why the cluster would refuse it.'),
+  })
+  .meta({ id: 'ManifestDifference', description: 'What a deployment would change in one object.' })
+
+export const ManifestDrift = z
+  .looseObject({
+    account: z.string(),
+    namespace: z.string().describe('Empty for cluster-wide objects.'),
+    name: z.string().describe('`kind name`, with a space.'),
+    manager: z.string().nullable().describe('What has changed it, such as `kubectl-edit`; null where the cluster does not say.'),
+    since: z.string().nullable().describe('RFC 3339.'),
+    fields: z.array(z.string()),
+  })
+  .meta({ id: 'ManifestDrift', description: 'Fields of a deployed object that something else has changed since.' })
+
 export const EntityTag = z
   .looseObject({ name: z.string(), namespace: z.string().optional(), value: z.unknown() })
   .meta({ id: 'EntityTag' })

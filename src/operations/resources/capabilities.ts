@@ -63,6 +63,7 @@ const CloudProvider = z
     forms: z.array(z.string()).describe('Resources that the usual forms can edit: loadBalancer, securityGroup.'),
     refused: z.record(z.string(), z.string()).describe('Operations that do not fit its resources, with the reason.'),
     help: z.record(z.string(), z.string()).describe('Help texts of fields of the forms, by name.'),
+    hasManifests: z.boolean().optional().describe('Whether it deploys manifests, whose pages and stages are shown.'),
     imagesPath: z
       .string()
       .optional()
@@ -70,7 +71,7 @@ const CloudProvider = z
   })
   .meta({ id: 'CloudProvider' })
 
-/** Any other provider has the usual operations, and no form. */
+/** Of an external service. Any other provider has the usual operations, and no form. */
 const externalProviders: z.infer<typeof CloudProvider>[] = [
   {
     id: 'kubernetes',
@@ -78,6 +79,7 @@ const externalProviders: z.infer<typeof CloudProvider>[] = [
     forms: [],
     refused: { cloneServerGroup: 'Kubernetes groups are changed by their manifest.' },
     help: {},
+    hasManifests: true,
   },
 ]
 

@@ -2,8 +2,23 @@
 import { z } from 'zod'
 import { GatewayError } from '../../errors.ts'
 import { operationsWith } from '../declare.ts'
-import { filteredBy, readsAccount, readsApplication, readsApplicationOnAccount, sharedKnowledge } from '../demands.ts'
-import { ManifestModel, RawResource, ServerGroupManager, ServerGroupModel } from '../models/infrastructure.ts'
+import {
+  filteredBy,
+  readsAccount,
+  readsApplication,
+  readsApplicationOnAccount,
+  sharedKnowledge,
+  writesApplicationInBody,
+} from '../demands.ts'
+import {
+  ManifestDifference,
+  ManifestDrift,
+  ManifestModel,
+  ManifestPlan,
+  RawResource,
+  ServerGroupManager,
+  ServerGroupModel,
+} from '../models/infrastructure.ts'
 import { type Operation, type OperationRequest, StreamedAnswer } from '../operation.ts'
 import { AnyObject, described, list, TextList, textModel } from '../schemas.ts'
 
@@ -19,7 +34,7 @@ const CloudRole = described('CloudRole', 'name', 'accountName')
 const CloudMetric = described('CloudMetric', 'name', 'namespace', 'cloudProvider')
 const MetricStatistics = z.looseObject({ unit: z.string().nullish(), datapoints: z.array(AnyObject).nullish() })
 
-const { get } = operationsWith({ forward: 'clouddriver' })
+const { get, post } = operationsWith({ forward: 'clouddriver' })
 const ofApplication = operationsWith({ demands: readsApplication, forward: 'clouddriver' })
 const ofAccount = operationsWith({ demands: readsAccount, forward: 'clouddriver' })
 
@@ -71,6 +86,25 @@ export const infrastructureOperations: Operation[] = [
     description: 'One Kubernetes object with its status, events and artifacts. The name is `kind name`, with a space.',
     on404: { message: ({ path }) => `There is no manifest ${path['name']} at ${path['location']} in ${path['account']}.` },
     answer: ManifestModel,
+  }),
+  post('planManifestsUsingPOST', '/manifests/plan', {
+    demands: [{ kind: 'account', authorization: 'WRITE', of: 'body' }, ...writesApplicationInBody],
+    summary: 'Plan a deployment of manifests',
+    description:
+      'What a deployment of manifests would add, change and remove, by a dry run against the cluster; nothing is changed. Only the ' +
+      'embedded infrastructure service has this operation.',
+    body: { schema: ManifestPlan, required: true },
+    forward: 'clouddriver',
+    answer: z.array(ManifestDifference),
+    errors: { 400: 'A manifest is invalid, or the account belongs to no provider with manifests.' },
+  }),
+  ofApplication.get('getApplicationDriftUsingGET', '/applications/{application}/drift', {
+    summary: 'List drift',
+    description:
+      'Deployed objects that something else has changed since, with the fields and their manager. Only the embedded infrastructure ' +
+      'service has this operation.',
+    query: { account: textModel.optional(), location: textModel.optional().describe('Namespace.') },
+    answer: z.array(ManifestDrift),
   }),
   get('getKeyPairsUsingGET', '/keyPairs', {
     demands: filteredBy('account'),

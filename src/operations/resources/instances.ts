@@ -31,6 +31,8 @@ export const instanceOperations: Operation[] = [
       provider: textModel.default('aws'),
       tail: countModel.optional().describe('Newest lines, at most 1 MiB; not together with `offset`.'),
       offset: countModel.optional().describe('First byte of the wanted output; an answer holds at most 1 MiB.'),
+      container: textModel.optional().describe('Only this container, where an instance has several.'),
+      previous: textModel.optional().describe('`true`: the output before the last restart of the container.'),
     },
     forward: 'clouddriver',
     answer: ConsoleOutput,

@@ -61,7 +61,6 @@ const lists = [
   '/tags?entityType=cluster',
   '/cache/aws/ServerGroup?id=x',
   '/features/stages',
-  '/artifacts/credentials',
   '/artifacts/account/a/names?type=t',
   '/artifacts/account/a/versions?type=t&artifactName=n',
   '/cloudMetrics/aws/a/east',

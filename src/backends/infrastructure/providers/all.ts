@@ -1,5 +1,6 @@
 /** All types of cloud providers. */
+import { kubernetesProvider } from './kubernetes/provider.ts'
 import { localProvider } from './local/provider.ts'
 import type { ProviderType } from './provider-type.ts'
 
-export const providerTypes: readonly ProviderType[] = [localProvider]
+export const providerTypes: readonly ProviderType[] = [localProvider, kubernetesProvider]

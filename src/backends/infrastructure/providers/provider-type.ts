@@ -5,6 +5,7 @@
  * a `CloudProvider`; all reads, operations, searches, and the rights that they need, come from there.
  */
 import type { z } from 'zod'
+import type { Check, Timeouts } from '../../../findings/finding.ts'
 import type { SettingsReport } from '../../../settings/setting.ts'
 import type { BackendContext } from '../../backend.ts'
 import type { Baker } from '../baker.ts'
@@ -22,6 +23,8 @@ export interface ProviderType<Keys extends z.ZodObject = z.ZodObject, Settings =
   readonly migrations: readonly string[]
   /** Its tables, and those of its bakes, are older than the registry: their scripts are counted with those of the services. */
   readonly sharesMigrations?: true
+  /** Its settings count without a restart: what it opens has `reload`. */
+  readonly reloads?: true
   open(context: BackendContext, settings: Settings): CloudProvider
   /** Undefined where it bakes no images. */
   readonly bakery?: BakeryType
@@ -31,6 +34,10 @@ export interface ProviderType<Keys extends z.ZodObject = z.ZodObject, Settings =
   readonly drainSeconds?: number
   /** Its stages have no types of their own, as `runJob_kubernetes` is one. */
   readonly hasPlainStages?: boolean
+  /** Types of artifacts that its operations make. Pickers offer them under its id; they are no files, and cannot be fetched. */
+  readonly artifactTypes?: readonly string[]
+  /** For `fairlead doctor` and `fairlead check`: whether its accounts can be reached and used. */
+  checks?(settings: Settings, timeouts: Timeouts): readonly Check[]
   /** For the forms and menus of clients. */
   readonly description: ProviderDescription
   /** A plug-in that teaches Deck the provider; undefined where Deck knows it. */
@@ -66,6 +73,8 @@ export interface ProviderDescription {
   readonly forms: readonly ('loadBalancer' | 'securityGroup')[]
   /** Operations that do not fit its resources, with the reason. */
   readonly refused: Readonly<Record<string, string>>
+  /** It deploys manifests, whose stages and pages are shown. */
+  readonly hasManifests?: true
   /** Help texts of fields of the forms, by name. */
   readonly help: Readonly<Record<string, string>>
   /** Where all images are listed, and uploaded below it; undefined where they are only searched. */

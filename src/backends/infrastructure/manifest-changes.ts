@@ -1,0 +1,56 @@
+/** What deployments of manifests would change, and what has changed since. */
+import type { FastifyRequest } from 'fastify'
+import { objectOf, textOf } from '../../json/values.ts'
+import { BackendError, userOf } from '../backend.ts'
+import { pathValue, queryValue } from '../requests/request-values.ts'
+import { type Answer, accessOf, denied, get, type Infrastructure, type InfrastructureRoute, isReadable } from './route.ts'
+
+/** Of deployed objects of an application, by a query for account and namespace. */
+const drift: Answer = async (request, infrastructure) => {
+  const access = await accessOf(request, infrastructure)
+  const place = { account: textOf(queryValue(request, 'account')), location: textOf(queryValue(request, 'location')) }
+  const wanted = { application: pathValue(request, 'application'), ...place }
+  const found = await Promise.all(
+    infrastructure.providers.map(
+      ({ manifests }) => manifests?.drift({ ...wanted, isReadable: (account) => access.mayOnAccount(account, 'READ') }) ?? [],
+    ),
+  )
+  return found
+    .flat()
+    .filter((resource) => isReadable(access, resource))
+    .map(({ view }) => view)
+}
+
+/** Needs what the deployment needs: it shows what is there now. */
+const plan: Answer = async (request, infrastructure) => {
+  const description = objectOf(request.body)
+  const [account, application] = [textOf(description['account']), textOf(description['application'])]
+  if (account === undefined || application === undefined) {
+    throw new BackendError(400, 'A plan needs "account", "application" and "manifests", a list of objects.')
+  }
+  await checkChangeable(request, infrastructure, { account, application })
+  for (const { accounts, manifests } of infrastructure.providers) {
+    if (manifests !== undefined && accounts.some(({ name }) => name === account)) {
+      return manifests.plan({ ...description, account, moniker: { app: application } }, userOf(request))
+    }
+  }
+  throw new BackendError(400, `The account "${account}" does not exist at a provider that deploys manifests.`)
+}
+
+/** @throws {BackendError} 403 */
+async function checkChangeable(
+  request: FastifyRequest,
+  infrastructure: Infrastructure,
+  { account, application }: { readonly account: string; readonly application: string },
+): Promise<void> {
+  const access = await accessOf(request, infrastructure)
+  if (!access.mayOnAccount(account, 'WRITE')) throw denied(access, { kind: 'account', name: account, right: 'WRITE' })
+  if (!access.mayOnApplication(application, 'WRITE')) {
+    throw denied(access, { kind: 'application', name: application, right: 'WRITE' })
+  }
+}
+
+export const manifestChangeRoutes: InfrastructureRoute[] = [
+  get('/applications/:application/drift', drift, ['application']),
+  { method: 'POST', path: '/manifests/plan', answer: plan },
+]

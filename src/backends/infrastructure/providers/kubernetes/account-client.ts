@@ -1,0 +1,167 @@
+/** The client of an account: made for its first request, and given up while nothing is asked. */
+import { homedir } from 'node:os'
+import { delimiter, join, resolve } from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
+import type { FastifyBaseLogger } from 'fastify'
+import type { JsonObject } from '../../../../json/values.ts'
+import { ApiError } from './api/api-error.ts'
+import { KubeClient } from './api/client.ts'
+import type { ClusterAccess } from './api/cluster-access.ts'
+import type {
+  ApiResource,
+  ClusterApi,
+  DeleteOptions,
+  KindName,
+  ListQuery,
+  LogQuery,
+  ObjectPlace,
+  PatchOptions,
+  WriteOptions,
+} from './api/cluster-api.ts'
+import { inClusterAccess } from './api/in-cluster.ts'
+import { loadKubeconfig } from './api/kubeconfig.ts'
+import { type ObjectWatch, openObjectWatch } from './api/object-watch.ts'
+import type { ObjectWatchOptions } from './api/watch-options.ts'
+import type { KubeObject } from './objects.ts'
+import type { KubernetesAccountSettings, KubernetesSettings } from './settings.ts'
+
+export interface AccountClientOptions {
+  readonly account: KubernetesAccountSettings
+  readonly provider: Pick<KubernetesSettings, 'execCommands' | 'retries'>
+  readonly log: FastifyBaseLogger
+  readonly now: () => number
+}
+
+/** Where the API server of an account is. @throws {Error} with a text for operators */
+export function loadAccess(account: KubernetesAccountSettings): Promise<ClusterAccess> {
+  const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port, KUBECONFIG: usual } = process.env
+  if (account.serviceAccount) return inClusterAccess({ host, port })
+  const { kubeconfigFile, kubeconfigContents: contents, context } = account
+  const isDefault = kubeconfigFile === undefined && contents === undefined
+  const file = isDefault ? usual?.split(delimiter)[0] || join(homedir(), '.kube', 'config') : kubeconfigFile
+  return loadKubeconfig({ file: file && resolve(file), contents, context })
+}
+
+export class AccountClient implements ClusterApi {
+  readonly #options: AccountClientOptions
+  #client: Promise<KubeClient> | undefined
+  /** As the client uses it. */
+  #access: ClusterAccess | undefined
+  #running = 0
+  #isClosed = false
+  #defaultNamespace = 'default'
+
+  constructor(options: AccountClientOptions) {
+    this.#options = options
+  }
+
+  /** Of objects that name none: that of the kubeconfig, once a request was made. */
+  get defaultNamespace(): string {
+    return this.#defaultNamespace
+  }
+
+  find(kind: KindName): Promise<ApiResource | undefined> {
+    return this.#ask((client) => client.find(kind))
+  }
+
+  resources(): Promise<readonly ApiResource[]> {
+    return this.#ask((client) => client.resources())
+  }
+
+  get(place: ObjectPlace): Promise<KubeObject | undefined> {
+    return this.#ask((client) => client.get(place))
+  }
+
+  list(resource: ApiResource, query?: ListQuery): Promise<KubeObject[]> {
+    return this.#ask((client) => client.list(resource, query))
+  }
+
+  create(resource: ApiResource, namespace: string, object: JsonObject, options?: WriteOptions): Promise<KubeObject> {
+    return this.#ask((client) => client.create(resource, namespace, object, options))
+  }
+
+  replace(place: ObjectPlace, object: JsonObject, options?: WriteOptions): Promise<KubeObject> {
+    return this.#ask((client) => client.replace(place, object, options))
+  }
+
+  patch(place: ObjectPlace, body: unknown, options: PatchOptions): Promise<KubeObject> {
+    return this.#ask((client) => client.patch(place, body, options))
+  }
+
+  remove(place: ObjectPlace, options: DeleteOptions): Promise<boolean> {
+    return this.#ask((client) => client.remove(place, options))
+  }
+
+  log(pod: { readonly namespace: string; readonly name: string }, query: LogQuery): Promise<string> {
+    return this.#ask((client) => client.log(pod, query))
+  }
+
+  read(path: string): Promise<unknown> {
+    return this.#ask((client) => client.read(path))
+  }
+
+  post(path: string, body: JsonObject): Promise<unknown> {
+    return this.#ask((client) => client.post(path, body))
+  }
+
+  /** The watch is open until it is closed. @throws {ApiError} where the account cannot be used at all */
+  async watch<Entry>(options: Omit<ObjectWatchOptions<Entry>, 'source'>): Promise<ObjectWatch<Entry>> {
+    const source = await this.#use()
+    return openObjectWatch({ ...options, source })
+  }
+
+  /** Whether the kubeconfig says something else than when it was read. */
+  async isOutdated(): Promise<boolean> {
+    if (this.#access === undefined) return false
+    const access = await loadAccess(this.#options.account).catch(() => undefined)
+    return access !== undefined && !isDeepStrictEqual(access, this.#access)
+  }
+
+  /** Closes connections and gives up what is known of the API server; the next request opens them again. */
+  async rest(): Promise<void> {
+    if (this.#running > 0) return
+    const client = this.#client
+    this.#client = undefined
+    this.#access = undefined
+    await (await client?.catch(() => undefined))?.close()
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+    this.#running = 0
+    await this.rest()
+  }
+
+  async #ask<T>(ask: (client: KubeClient) => Promise<T>): Promise<T> {
+    this.#running++
+    try {
+      return await ask(await this.#use())
+    } finally {
+      this.#running--
+    }
+  }
+
+  /** @throws {ApiError} */
+  #use(): Promise<KubeClient> {
+    if (this.#isClosed) throw new ApiError('The account is closed.', { status: 0 })
+    this.#client ??= this.#open().catch((error: unknown) => {
+      // A corrected kubeconfig counts with the next request.
+      this.#client = undefined
+      throw error instanceof ApiError ? error : new ApiError((error as Error).message, { status: 0, cause: error })
+    })
+    return this.#client
+  }
+
+  async #open(): Promise<KubeClient> {
+    const { account, provider, log, now } = this.#options
+    const access = await loadAccess(account)
+    this.#defaultNamespace = access.namespace
+    return new KubeClient(access, {
+      log,
+      now,
+      requestTimeoutMs: account.requestTimeoutMs,
+      retries: provider.retries,
+      execCommands: provider.execCommands,
+    })
+  }
+}

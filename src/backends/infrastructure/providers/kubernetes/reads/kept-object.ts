@@ -1,0 +1,192 @@
+/** Objects as lists keep them: only what answers need, without data of secrets, values of environments and managed fields. */
+import { hash } from 'node:crypto'
+import { fieldAt, isTrue, type JsonObject, numberOf, objectOf, objectsOf, textOf } from '../../../../../json/values.ts'
+import type { Moniker } from '../../../../../names/moniker.ts'
+import type { HealthRecord } from '../../../model.ts'
+import type { Kind, SpinnakerKind } from '../kinds.ts'
+import { trafficAnnotation } from '../manifests/annotations.ts'
+import { monikerOf } from '../manifests/moniker.ts'
+import type { KubeObject, OwnerReference } from '../objects.ts'
+import { inboundRulesOf, outboundRulesOf } from './firewall-rules.ts'
+import { type JobState, toJobState } from './job-state.ts'
+import { healthOf } from './pod-health.ts'
+import type { Sharing } from './sharing.ts'
+import { millisecondsOf } from './times.ts'
+
+export type Labels = Readonly<Record<string, string>>
+
+interface Basics {
+  readonly kind: Kind
+  readonly apiVersion: string
+  readonly name: string
+  /** Empty for cluster-wide objects. */
+  readonly namespace: string
+  readonly uid: string
+  readonly createdMs: number | undefined
+  readonly labels: Labels
+  readonly moniker: Moniker
+  readonly owner: OwnerReference | undefined
+}
+
+export interface KeptPod extends Basics {
+  readonly role: 'pod'
+  readonly health: readonly HealthRecord[]
+  /** Of pods of jobs only. */
+  readonly status: JsonObject | undefined
+}
+
+/** A server group. */
+export interface KeptWorkload extends Basics {
+  readonly role: 'workload'
+  readonly desired: number
+  /** Labels of its pods, by its template. */
+  readonly podLabels: Labels
+  readonly images: readonly string[]
+  /** Full names of load balancers that its annotation names. */
+  readonly annotated: readonly string[]
+  readonly job: JobState | undefined
+  /** Another text after each change of its generation or status. */
+  readonly state: string
+}
+
+export interface KeptService extends Basics {
+  readonly role: 'service'
+  readonly selector: Labels
+}
+
+/** A load balancer in front of services. */
+export interface KeptIngress extends Basics {
+  readonly role: 'ingress'
+  /** Names of services that it routes to. */
+  readonly services: readonly string[]
+}
+
+export interface KeptFirewall extends Basics {
+  readonly role: 'firewall'
+  readonly inbound: readonly JsonObject[]
+  readonly outbound: readonly JsonObject[]
+}
+
+export interface KeptManager extends Basics {
+  readonly role: 'manager'
+  /** As that of workloads. */
+  readonly state: string
+}
+
+export interface KeptPlain extends Basics {
+  readonly role: 'other'
+}
+
+export interface ObjectKind {
+  readonly kind: Kind
+  /** As the API server serves it: elements of lists name none. */
+  readonly apiVersion: string
+}
+
+export type KeptObject = KeptPod | KeptWorkload | KeptService | KeptIngress | KeptFirewall | KeptManager | KeptPlain
+
+const ignoreAnnotation = 'caching.spinnaker.io/ignore'
+
+/** Whether an object asks not to be listed. */
+export function isIgnored({ metadata }: KubeObject): boolean {
+  return isTrue(metadata.annotations?.[ignoreAnnotation])
+}
+
+/** What an object is to lists. */
+export type Role = KeptObject['role']
+
+const rolesByKind: Partial<Record<SpinnakerKind, Role>> = {
+  serverGroups: 'workload',
+  serverGroupManagers: 'manager',
+  loadBalancers: 'ingress',
+  securityGroups: 'firewall',
+}
+
+export function roleOf({ name, spinnakerKind }: Kind): Role {
+  if (name === 'pod' || name === 'service') return name
+  return rolesByKind[spinnakerKind] ?? 'other'
+}
+
+export function toKeptObject(object: KubeObject, of: ObjectKind, sharing: Sharing): KeptObject {
+  const basics = toBasics(object, of, sharing)
+  const role = roleOf(of.kind)
+  switch (role) {
+    case 'pod': {
+      const status = basics.owner?.kind === 'Job' ? objectOf(object['status']) : undefined
+      return { ...basics, role, health: sharing.share(healthOf(object)), status }
+    }
+    case 'service':
+      return { ...basics, role, selector: labelsOf(fieldAt(object, 'spec', 'selector')) }
+    case 'ingress':
+      return { ...basics, role, services: servicesOf(object) }
+    case 'workload':
+      return toWorkload(object, basics)
+    case 'firewall':
+      return { ...basics, role, inbound: inboundRulesOf(object), outbound: outboundRulesOf(object) }
+    case 'manager':
+      return { ...basics, role, state: stateOf(object) }
+    case 'other':
+      return { ...basics, role }
+  }
+}
+
+function toBasics({ metadata }: KubeObject, { kind, apiVersion }: ObjectKind, sharing: Sharing): Basics {
+  const { name, namespace = '', uid = '', creationTimestamp, labels = {}, ownerReferences = [] } = metadata
+  const owner = ownerReferences.find(({ controller }) => controller === true) ?? ownerReferences[0]
+  return {
+    kind,
+    apiVersion,
+    name,
+    namespace,
+    uid,
+    createdMs: millisecondsOf(creationTimestamp),
+    labels: sharing.share(labels),
+    moniker: sharing.share(monikerOf({ kind: kind.name, apiVersion, metadata })),
+    owner: owner && sharing.share(owner),
+  }
+}
+
+function toWorkload(object: KubeObject, basics: Basics): KeptWorkload {
+  const isCronJob = basics.kind.name === 'cronJob'
+  const template = isCronJob ? fieldAt(object, 'spec', 'jobTemplate', 'spec', 'template') : fieldAt(object, 'spec', 'template')
+  const images = objectsOf(fieldAt(template, 'spec', 'containers')).flatMap(({ image }) => textOf(image) ?? [])
+  const scheduled = basics.kind.name === 'daemonSet' ? fieldAt(object, 'status', 'desiredNumberScheduled') : undefined
+  return {
+    ...basics,
+    role: 'workload',
+    desired: numberOf(scheduled ?? fieldAt(object, 'spec', 'replicas')) ?? 0,
+    podLabels: labelsOf(fieldAt(template, 'metadata', 'labels')),
+    images: [...new Set(images)],
+    annotated: annotatedBalancers(object),
+    job: basics.kind.name === 'job' ? toJobState(object) : undefined,
+    state: stateOf(object),
+  }
+}
+
+/** Clients that see it change read the whole object again. */
+function stateOf({ metadata, status }: KubeObject): string {
+  return hash('sha1', JSON.stringify([metadata.generation, status]), 'base64url')
+}
+
+function labelsOf(value: unknown): Labels {
+  return objectOf(value) as Labels
+}
+
+/** A JSON list of full names; anything else names none. */
+function annotatedBalancers({ metadata }: KubeObject): string[] {
+  const text = metadata.annotations?.[trafficAnnotation]
+  if (text === undefined) return []
+  try {
+    const names: unknown = JSON.parse(text)
+    return Array.isArray(names) ? names.flatMap((name) => textOf(name) ?? []) : []
+  } catch {
+    return []
+  }
+}
+
+/** Of an ingress: its default backend, and those of its paths. */
+function servicesOf(object: KubeObject): string[] {
+  const paths = objectsOf(fieldAt(object, 'spec', 'rules')).flatMap((rule) => objectsOf(fieldAt(rule, 'http', 'paths')))
+  const backends = [fieldAt(object, 'spec', 'defaultBackend'), ...paths.map(({ backend }) => backend)]
+  return [...new Set(backends.flatMap((backend) => textOf(fieldAt(backend, 'service', 'name')) ?? []))]
+}

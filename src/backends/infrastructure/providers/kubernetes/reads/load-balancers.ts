@@ -1,0 +1,43 @@
+/** Load balancers: services with the server groups that they select, and ingresses with those of their services. */
+import { healthStateOf } from '../../../health.ts'
+import type { LoadBalancer, LoadBalancerServerGroup, ServerGroup } from '../../../model.ts'
+import type { KeptIngress, KeptService } from './kept-object.ts'
+import { fullNameOf, ownFields } from './views.ts'
+
+export function toLoadBalancer(
+  account: string,
+  balancer: KeptService | KeptIngress,
+  groups: readonly ServerGroup[],
+): LoadBalancer {
+  const { namespace: region, moniker, labels, createdMs: createdTime } = balancer
+  return {
+    provider: 'kubernetes',
+    account,
+    region,
+    name: fullNameOf(balancer),
+    moniker,
+    vpcId: undefined,
+    loadBalancerType: balancer.kind.name,
+    securityGroups: [],
+    serverGroups: groups.map(toPart),
+    details: { ...ownFields(balancer), labels, createdTime },
+  }
+}
+
+const parts = new WeakMap<ServerGroup, LoadBalancerServerGroup>()
+
+/** Several load balancers may have it. */
+function toPart(group: ServerGroup): LoadBalancerServerGroup {
+  return parts.getOrInsertComputed(group, ({ name, isDisabled, instances }) => ({
+    name,
+    isDisabled,
+    detachedInstances: [],
+    instances: instances.map((instance) => ({
+      id: instance.id,
+      name: instance.humanName,
+      zone: instance.zone,
+      // Without an age, the time does not count.
+      health: { type: 'kubernetes/pod', state: healthStateOf(instance, 0) },
+    })),
+  }))
+}

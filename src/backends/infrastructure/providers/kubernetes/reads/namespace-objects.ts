@@ -1,0 +1,93 @@
+/** Kept objects of one namespace, and how they relate: relations never leave a namespace. */
+import { formatFullName } from '../full-name.ts'
+import type { Kind } from '../kinds.ts'
+import { type KeptObject, type KeptPod, type KeptWorkload, type Role, roleOf } from './kept-object.ts'
+import { OwnedObjects } from './owned-objects.ts'
+import { type Relations, relate } from './selectors.ts'
+import { fullNameOf } from './views.ts'
+
+type OfRole<R extends Role> = Extract<KeptObject, { readonly role: R }>
+
+export class NamespaceObjects {
+  /** Counts changes. */
+  version = 0
+  readonly pods = new OwnedObjects<KeptPod>()
+  readonly workloads = new OwnedObjects<KeptWorkload>()
+  /** By role, then by full name. */
+  readonly #objects = new Map<Role, Map<string, KeptObject>>()
+  readonly #workloadsByUid = new Map<string, KeptWorkload>()
+  #relations: Relations | undefined
+
+  get isEmpty(): boolean {
+    return this.#objects.values().every(({ size }) => size === 0)
+  }
+
+  *all(): Iterable<KeptObject> {
+    for (const objects of this.#objects.values()) yield* objects.values()
+  }
+
+  /** By full name. */
+  ofRole<R extends Role>(role: R): ReadonlyMap<string, OfRole<R>> {
+    return this.#mapOf(role) as Map<string, OfRole<R>>
+  }
+
+  #mapOf(role: Role): Map<string, KeptObject> {
+    return this.#objects.getOrInsertComputed(role, () => new Map())
+  }
+
+  /** Of a pod that a workload owns. */
+  ownerOf({ owner }: KeptPod): KeptWorkload | undefined {
+    return owner && this.#workloadsByUid.get(owner.uid)
+  }
+
+  get relations(): Relations {
+    this.#relations ??= relate(this.ofRole('service').values(), this.ofRole('workload').values())
+    return this.#relations
+  }
+
+  /** @returns the object that is kept: the one from before where answers show no change */
+  put(object: KeptObject): KeptObject {
+    const objects = this.#mapOf(object.role)
+    const name = fullNameOf(object)
+    const before = objects.get(name)
+    if (before !== undefined && isSame(before, object)) return before
+    if (before !== undefined) this.#unrelate(before)
+    objects.set(name, object)
+    if (object.role === 'pod') this.pods.put(object)
+    if (object.role === 'workload') {
+      this.workloads.put(object)
+      this.#workloadsByUid.set(object.uid, object)
+    }
+    this.#noteChange(object)
+    return object
+  }
+
+  /** @param bareName Without the kind */
+  remove(kind: Kind, bareName: string): void {
+    const objects = this.#mapOf(roleOf(kind))
+    const name = formatFullName(kind, bareName)
+    const known = objects.get(name)
+    if (known === undefined) return
+    objects.delete(name)
+    this.#unrelate(known)
+    this.#noteChange(known)
+  }
+
+  #unrelate(object: KeptObject): void {
+    if (object.role === 'pod') this.pods.remove(object)
+    if (object.role !== 'workload') return
+    this.workloads.remove(object)
+    this.#workloadsByUid.delete(object.uid)
+  }
+
+  #noteChange({ role }: KeptObject): void {
+    this.version++
+    if (role === 'service' || role === 'workload') this.#relations = undefined
+  }
+}
+
+/** Equal parts are the same objects: see `Sharing`. */
+function isSame(one: KeptObject, other: KeptObject): boolean {
+  const keys = Object.keys(one) as (keyof KeptObject)[]
+  return keys.length === Object.keys(other).length && keys.every((key) => one[key] === other[key])
+}

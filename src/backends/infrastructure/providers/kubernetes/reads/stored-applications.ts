@@ -1,0 +1,48 @@
+/** Names of stored applications, for lists that show no others. */
+import { objectsOf, textOf } from '../../../../../json/values.ts'
+import { foldName } from '../../../../../names/fold-name.ts'
+import type { BackendContext } from '../../../../backend.ts'
+import type { Owned } from '../../../model.ts'
+import type { ReadsUnderWay } from './reads-under-way.ts'
+
+const freshMs = 30_000
+
+export class StoredApplications {
+  readonly #context: Pick<BackendContext, 'call' | 'log' | 'now'>
+  readonly #underWay: ReadsUnderWay
+  #names: ReadonlySet<string> | undefined
+  #loadedAtMs = Number.NEGATIVE_INFINITY
+  #loading: Promise<void> | undefined
+
+  constructor(context: Pick<BackendContext, 'call' | 'log' | 'now'>, underWay: ReadsUnderWay) {
+    this.#context = context
+    this.#underWay = underWay
+  }
+
+  /** Those of stored applications; all of them while the definition store does not answer. */
+  select<T extends Owned>(owned: readonly T[]): readonly T[] {
+    this.#refresh()
+    const names = this.#names
+    return names === undefined ? owned : owned.filter(({ moniker }) => moniker.app !== null && names.has(foldName(moniker.app)))
+  }
+
+  #refresh(): void {
+    if (this.#context.now() - this.#loadedAtMs < freshMs) return
+    this.#loading ??= this.#load().finally(() => {
+      this.#loading = undefined
+    })
+    if (this.#names === undefined) this.#underWay.miss(this.#loading)
+  }
+
+  async #load(): Promise<void> {
+    const { call, log, now } = this.#context
+    this.#loadedAtMs = now()
+    try {
+      const { status, body } = await call('front50', { method: 'GET', path: '/v2/applications?restricted=false' })
+      if (status !== 200) throw new Error(`the definition store answered ${status}`)
+      this.#names = new Set(objectsOf(body).flatMap(({ name }) => (textOf(name) === undefined ? [] : [foldName(String(name))])))
+    } catch (error) {
+      log.warn({ err: error }, 'stored applications cannot be read: Kubernetes lists show all')
+    }
+  }
+}

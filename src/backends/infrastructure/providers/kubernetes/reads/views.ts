@@ -1,0 +1,70 @@
+/** Fields that answers have for every object. */
+import type { JsonObject } from '../../../../../json/values.ts'
+import type { OwnHit, OwnResource } from '../../../model.ts'
+import { formatFullName } from '../full-name.ts'
+import type { SpinnakerKind } from '../kinds.ts'
+import type { KeptObject } from './kept-object.ts'
+
+export function fullNameOf({ kind, name }: Pick<KeptObject, 'kind' | 'name'>): string {
+  return formatFullName(kind, name)
+}
+
+/** What the views of this service do not add themselves. */
+export function ownFields(object: KeptObject): JsonObject {
+  return {
+    displayName: object.name,
+    kind: object.kind.name,
+    apiVersion: object.apiVersion,
+    namespace: object.namespace,
+  }
+}
+
+export function resourceFields(object: KeptObject, account: string): JsonObject {
+  return {
+    name: fullNameOf(object),
+    ...ownFields(object),
+    region: object.namespace,
+    account,
+    cloudProvider: 'kubernetes',
+    labels: object.labels,
+    moniker: object.moniker,
+    createdTime: object.createdMs,
+  }
+}
+
+export function toRawResource(object: KeptObject, account: string): OwnResource {
+  return { account, moniker: object.moniker, view: resourceFields(object, account) }
+}
+
+/** Names of the full name, by what the object is to Spinnaker. */
+const hitFields: Partial<Record<SpinnakerKind, string>> = {
+  serverGroups: 'serverGroup',
+  loadBalancers: 'loadBalancer',
+  instances: 'instanceId',
+}
+
+/** A search result, which is made when it is shown. */
+export function toHit(object: KeptObject, account: string): OwnHit {
+  const { kind, namespace, moniker } = object
+  const name = fullNameOf(object)
+  return {
+    account,
+    moniker,
+    keys: [name, kind.name, account, namespace, moniker.app ?? '', moniker.cluster ?? ''],
+    get view() {
+      return {
+        provider: 'kubernetes',
+        account,
+        namespace,
+        region: namespace,
+        kubernetesKind: kind.name,
+        group: kind.name,
+        name,
+        type: kind.spinnakerKind,
+        [hitFields[kind.spinnakerKind] ?? 'id']: name,
+        application: moniker.app,
+        cluster: moniker.cluster,
+      }
+    },
+  }
+}
