@@ -64,6 +64,10 @@ export const to = {
     address(['applications', application, 'instances', place.account, place.region, place.id], query),
   cluster: (application: string, place: { account: string; cluster: string }) =>
     address(['applications', application, 'clusters', place.account, place.cluster]),
+  /** An object of a provider that has manifests; `_` stands for no namespace. */
+  manifest: (application: string, place: { account: string; location: string; name: string }, query?: Query) =>
+    address(['applications', application, 'manifests', place.account, place.location || '_', place.name], query),
+  resources: (application: string, query?: Query) => address(['applications', application, 'resources'], query),
   pipelines: (application: string, query?: Query) => address(['applications', application, 'pipelines'], query),
   startPipeline: (application: string, id: string, query?: Query) =>
     address(['applications', application, 'pipelines', id, 'start'], query),

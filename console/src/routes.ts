@@ -1,4 +1,5 @@
 /** The table of screens: address to screen. The first match wins. */
+import { orManifest } from './manifests/or-manifest.tsx'
 import type { ScreenRoute } from './screen.ts'
 
 export const routes: readonly ScreenRoute[] = [
@@ -11,11 +12,11 @@ export const routes: readonly ScreenRoute[] = [
   },
   {
     path: 'applications/:application/server-groups/:account/:region/:name',
-    load: async () => (await import('./screens/server-group.tsx')).ServerGroupScreen,
+    load: orManifest(async () => (await import('./screens/server-group.tsx')).ServerGroupScreen, 'name'),
   },
   {
     path: 'applications/:application/instances/:account/:region/:id',
-    load: async () => (await import('./screens/instance.tsx')).InstanceScreen,
+    load: orManifest(async () => (await import('./screens/instance.tsx')).InstanceScreen, 'id'),
   },
   { path: 'applications/:application/pipelines', load: async () => (await import('./screens/pipelines.tsx')).Pipelines },
   { path: 'applications/:application/pipelines/new', load: async () => (await import('./editor/new-pipeline.tsx')).NewPipeline },
@@ -31,16 +32,24 @@ export const routes: readonly ScreenRoute[] = [
   { path: 'tasks/:id', load: async () => (await import('./screens/task.tsx')).TaskScreen },
   ...['', '/:account/:region/:name'].map((below) => ({
     path: `applications/:application/load-balancers${below}`,
-    load: async () => (await import('./screens/application-load-balancers.tsx')).ApplicationLoadBalancers,
+    load: orManifest(async () => (await import('./screens/application-load-balancers.tsx')).ApplicationLoadBalancers, 'name'),
   })),
   ...['', '/:account/:region/:name'].map((below) => ({
     path: `applications/:application/security-groups${below}`,
-    load: async () => (await import('./screens/security-groups.tsx')).ApplicationSecurityGroups,
+    load: orManifest(async () => (await import('./screens/security-groups.tsx')).ApplicationSecurityGroups, 'name'),
   })),
   { path: 'applications/:application/jobs', load: async () => (await import('./screens/jobs.tsx')).Jobs },
   {
     path: 'applications/:application/jobs/:account/:region/:id',
-    load: async () => (await import('./screens/jobs.tsx')).JobScreen,
+    load: orManifest(async () => (await import('./screens/jobs.tsx')).JobScreen, 'id'),
+  },
+  {
+    path: 'applications/:application/manifests/:account/:location/:name',
+    load: async () => (await import('./manifests/manifest-screen.tsx')).ManifestScreen,
+  },
+  {
+    path: 'applications/:application/resources',
+    load: async () => (await import('./manifests/resources.tsx')).Resources,
   },
   {
     path: 'applications/:application/settings',

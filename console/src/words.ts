@@ -149,6 +149,7 @@ export const words = {
   homeEmpty: 'Nothing has run yet.',
   homeEmptyAdvice: 'Create an application, or deploy the example program in a minute.',
   deployExample: 'Deploy the example',
+  deployExampleTo: (provider: string) => `Deploy the example to ${provider}`,
   exampleTitle: 'Deploy the example?',
   exampleLead: (application: string) =>
     `Fairlead deploys a small web program to this machine. It creates the application ${application} with:`,
@@ -196,6 +197,7 @@ export const words = {
   nameRule: 'Letters, digits and hyphens, beginning with a letter.',
   application: 'the application',
   overview: 'Overview',
+  resources: 'Resources',
   tasks: 'Tasks',
   settings: 'Settings',
   jobs: 'Jobs',

@@ -24,6 +24,10 @@ interface Place {
   readonly region: string
   readonly id: string
   readonly provider: string | undefined
+  /** One of several logs. */
+  readonly container?: string
+  /** Of the run before the present one. */
+  readonly isPrevious?: boolean
 }
 
 const firstLines = 2000
@@ -46,16 +50,16 @@ interface OutputReader {
 }
 
 /** @param line First byte of a line that shall be among the text */
-export function useOutput({ account, region, id, provider }: Place, line: number | undefined): OutputReader {
+export function useOutput(place: Place, line: number | undefined): OutputReader {
   const output = useSignal(nothingYet)
   const [wanted] = useState(line)
   const followed = useRef<FollowedOutput | undefined>(undefined)
   useEffect(() => {
-    const current = new FollowedOutput(output, { account, region, id, provider }, wanted)
+    const current = new FollowedOutput(output, place, wanted)
     followed.current = current
     void current.follow()
     return () => current.close()
-  }, [account, region, id, provider])
+  }, [JSON.stringify(place)])
   return { output, readEarlier: () => followed.current?.readEarlier() }
 }
 
@@ -112,11 +116,10 @@ class FollowedOutput {
   }
 
   #ask(part: { readonly tail: number } | { readonly offset: number }) {
-    const { account, region, id, provider } = this.#place
+    const { account, region, id, provider, container, isPrevious } = this.#place
     const path = { account, region, instanceId: id }
-    return unwrap(
-      client.GET('/instances/{account}/{region}/{instanceId}/console', { params: { path, query: { provider, ...part } } }),
-    )
+    const query = { provider, ...part, ...(container !== undefined && { container }), ...(isPrevious && { previous: 'true' }) }
+    return unwrap(client.GET('/instances/{account}/{region}/{instanceId}/console', { params: { path, query } }))
   }
 
   /** @returns whether more is to be read at once @throws {ApiError} */
@@ -127,7 +130,7 @@ class FollowedOutput {
     const answer = await this.#ask(this.#nextOffset === undefined ? first : { offset: this.#nextOffset })
     if (this.#hasEnded) return false
     const { offset = 0, nextOffset: next, endOffset = 0 } = answer
-    const part = toText(answer.output)
+    const part = toText(answer.output, this.#place.container)
     const text = goesOn || wanted === undefined || offset === 0 ? part : withoutCutLine(part)
     const before = this.#output.peek()
     // A service that does not know offsets answers with everything each time.
@@ -156,7 +159,7 @@ class FollowedOutput {
       this.#output.value = { ...this.#output.peek(), hasEarlier: false }
       return
     }
-    const before = toTextOfBytes(toText(part), end - offset)
+    const before = toTextOfBytes(toText(part, this.#place.container), end - offset)
     const text = offset > 0 && offset === wantedOffset ? withoutCutLine(before) || before : before
     const start = startAfter(offset, before, text)
     const whole = text + shown
@@ -188,9 +191,11 @@ function withoutCutLine(text: string): string {
 }
 
 /** One text, or a list of logs with their names. */
-function toText(output: unknown): string {
+function toText(output: unknown, container: string | undefined): string {
   if (typeof output === 'string') return output
-  const logs = objectsOf(output)
+  const all = objectsOf(output)
+  const wanted = all.filter(({ name }) => name === container)
+  const logs = wanted.length > 0 ? wanted : all
   if (logs.length === 1) return textOf(logs[0]?.['output']) ?? ''
   return logs.map((log) => `== ${textOf(log['name']) ?? ''} ==\n${textOf(log['output']) ?? ''}`).join('\n')
 }

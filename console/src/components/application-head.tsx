@@ -2,6 +2,7 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect } from 'preact/hooks'
 import { to } from '../address.ts'
+import { useCloudProviders } from '../api/cloud-providers.ts'
 import { noteRecent } from '../model/recent.ts'
 import { words } from '../words.ts'
 import { Name } from './name.tsx'
@@ -25,6 +26,7 @@ interface ApplicationHeadProps {
 }
 
 export function ApplicationHead({ application, tab, state, actions }: ApplicationHeadProps) {
+  const hasResources = useCloudProviders().some((provider) => provider.hasManifests === true)
   useEffect(() => noteRecent({ label: application, kind: 'application', href: to.application(application) }), [application])
   return (
     <PageHead
@@ -41,6 +43,7 @@ export function ApplicationHead({ application, tab, state, actions }: Applicatio
           { label: words.pipelines, href: to.pipelines(application) },
           { label: words.loadBalancers, href: to.loadBalancers(application) },
           { label: words.securityGroups, href: to.securityGroups(application) },
+          ...(hasResources ? [{ label: words.resources, href: to.resources(application) }] : []),
           { label: words.jobs, href: to.jobs(application) },
           { label: words.tasks, href: to.tasks(application) },
           { label: words.settings, href: to.settings(application) },

@@ -11,17 +11,30 @@ export interface ChangedValue {
   readonly after: unknown
 }
 
-export function Difference({ values }: { values: readonly ChangedValue[] }) {
+/** Heads of the columns. */
+interface Heads {
+  readonly field: string
+  readonly before: string
+  readonly after: string
+}
+
+interface DifferenceProps {
+  readonly values: readonly ChangedValue[]
+  readonly heads?: Heads
+  readonly label?: string
+}
+
+export function Difference({ values, heads = settingsWords, label = settingsWords.review }: DifferenceProps) {
   return (
     <div class="scrolls">
       <DataTable
-        label={settingsWords.review}
+        label={label}
         rows={values}
         keyOf={({ name }) => name}
         columns={[
-          { key: 'field', head: settingsWords.field, cell: ({ name }) => name },
-          { key: 'before', head: settingsWords.before, cell: ({ before }) => <Value value={before} /> },
-          { key: 'after', head: settingsWords.after, cell: ({ after }) => <Value value={after} /> },
+          { key: 'field', head: heads.field, cell: ({ name }) => name },
+          { key: 'before', head: heads.before, cell: ({ before }) => <Value value={before} /> },
+          { key: 'after', head: heads.after, cell: ({ after }) => <Value value={after} /> },
         ]}
       />
     </div>

@@ -3,11 +3,14 @@ import { words } from '../words.ts'
 import { Button } from './button.tsx'
 import { closeDialog, Dialog, openDialog } from './dialog.tsx'
 
-/** @param text What would be lost. */
-export function openLeaveDialog(text: string, leave: () => void): void {
+/**
+ * @param text What would be lost.
+ * @param stay For what is not below the dialog.
+ */
+export function openLeaveDialog(text: string, leave: () => void, stay: () => void = closeDialog): void {
   const footer = (
     <>
-      <Button onClick={closeDialog}>{words.stay}</Button>
+      <Button onClick={stay}>{words.stay}</Button>
       <Button
         kind="destructive"
         onClick={() => {
@@ -20,7 +23,7 @@ export function openLeaveDialog(text: string, leave: () => void): void {
     </>
   )
   openDialog(
-    <Dialog title={words.leaveTitle} footer={footer} class="is-narrow">
+    <Dialog title={words.leaveTitle} footer={footer} onClose={stay} class="is-narrow">
       <p>{text}</p>
     </Dialog>,
   )

@@ -20,6 +20,10 @@ interface Place {
   readonly region: string
   readonly id: string
   readonly provider: string | undefined
+  /** One of several logs. */
+  readonly container?: string
+  /** Of the run before the present one. */
+  readonly isPrevious?: boolean
 }
 
 interface ProgramTabsProps {
@@ -63,7 +67,7 @@ interface OutputProps extends Place {
 }
 
 /** What the program has written. */
-function ProgramOutput({ line, ...place }: OutputProps) {
+export function ProgramOutput({ line, ...place }: OutputProps) {
   const change = useQueryChange()
   const byte = line !== undefined && /^\d+$/.test(line) ? Number(line) : undefined
   const { output, readEarlier } = useOutput(place, byte)

@@ -213,7 +213,11 @@ function accountsOf(body: unknown): readonly Account[] {
   return objectsOf(body).map((account) => ({
     name: textOf(account['name']) ?? '',
     type: textOf(account['cloudProvider']) ?? textOf(account['type']) ?? '',
-    regions: [...objectsOf(account['regions']).flatMap(({ name }) => textOf(name) ?? []), ...textsOf(account['regions'])],
+    regions: [
+      ...objectsOf(account['regions']).flatMap(({ name }) => textOf(name) ?? []),
+      ...textsOf(account['regions']),
+      ...textsOf(account['namespaces']),
+    ],
   }))
 }
 

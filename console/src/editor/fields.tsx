@@ -28,6 +28,8 @@ import {
   type Tied,
 } from './inputs.tsx'
 import { isSamePath, type Path, valueAt, withValueAt } from './json-path.ts'
+import { Lazy } from './lazy.tsx'
+import { loadManifestsInput } from './manifests-input.tsx'
 import { isExpression } from './problems.ts'
 import { editorWords } from './words.ts'
 
@@ -164,8 +166,11 @@ export function FieldView({ draft, base, field, label = toLabel(field.name) }: F
 
   const set = (next: unknown) => draft.set(path, next, editorWords.changeField(label))
   const change = useProviderChange(draft, base, field, holder, set)
-  const kind = kindOf(field, value)
-  const asExpression = canSwitch(field) && (wantsExpression || (typeof value === 'string' && isExpression(value)))
+  const kind = manifestKindOf(field) ?? kindOf(field, value)
+  const asExpression =
+    manifestKindOf(field) === undefined &&
+    canSwitch(field) &&
+    (wantsExpression || (typeof value === 'string' && isExpression(value)))
   const shown = name === field.name ? label : toLabel(name)
   const isGroup = !asExpression && (kind === 'objects' || (kind === 'object' && field.fields !== undefined))
   return (
@@ -178,7 +183,7 @@ export function FieldView({ draft, base, field, label = toLabel(field.name) }: F
         draft.endStep()
       }}
     >
-      {canSwitch(field) && (
+      {manifestKindOf(field) === undefined && canSwitch(field) && (
         <ExpressionSwitch
           label={shown}
           isOn={asExpression}
@@ -226,7 +231,7 @@ function useFocus(draft: Draft, path: Path, box: { readonly current: HTMLElement
     if (!isWanted) return
     draft.shown.value = undefined
     for (let fold = box.current?.closest('details'); fold != null; fold = fold.parentElement?.closest('details')) fold.open = true
-    const input = box.current?.querySelector<HTMLElement>('input, select, textarea, button:not(.expression-switch)')
+    const input = box.current?.querySelector<HTMLElement>('input, select, textarea, .cm-content, button:not(.expression-switch)')
     input?.focus()
     if (input instanceof HTMLInputElement) input.select()
     box.current?.scrollIntoView({ block: 'center' })
@@ -248,6 +253,12 @@ function useProviderChange(draft: Draft, base: Path, field: FieldDescription, ho
     set(next)
     if (provider !== undefined) draft.set([...base, 'cloudProvider'], provider, editorWords.changeField(toLabel('cloudProvider')))
   }
+}
+
+/** Objects of a cluster have no fields that a form could know. */
+function manifestKindOf({ name, fields }: FieldDescription): 'manifest' | 'manifests' | undefined {
+  if (fields !== undefined) return undefined
+  return name === 'manifest' ? 'manifest' : name === 'manifests' || name === 'patchBody' ? 'manifests' : undefined
 }
 
 const knownKinds = [
@@ -321,6 +332,16 @@ function ValueInput({ kind, choices, label, ...input }: ValueInputProps) {
       return <MapInput {...input} label={label} />
     case 'json':
       return <JsonInput {...input} />
+    case 'manifest':
+    case 'manifests':
+      return (
+        <div id={input.tied.id} role="group" aria-label={label} aria-describedby={input.tied['aria-describedby']}>
+          <Lazy
+            load={loadManifestsInput}
+            props={{ label, isOne: kind === 'manifest', value: input.value, onChange: input.onChange }}
+          />
+        </div>
+      )
     case 'cron':
       return <TextInput {...input} isCode />
     case 'long-text':

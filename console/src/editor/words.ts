@@ -233,6 +233,7 @@ export const editorWords = {
   doesNotRun: 'This instance cannot run stages of this type.',
   fieldMissing: (field: string) => `Enter ${field}.`,
   fieldWrong: (field: string, wrong: string) => `${field} ${wrong}.`,
+  yamlProblem: (line: number, problem: string) => `Line ${line}: ${problem}`,
   mustBeNumber: 'must be a number',
   mustBeObject: 'must be an object',
   mustBeObjects: 'must be a list of objects',

@@ -1,6 +1,16 @@
 /** A definition as YAML, loaded when it is chosen. */
 import { yaml } from '@codemirror/lang-yaml'
-import { isCollection, isPair, isScalar, type Node, type Pair, parseDocument, stringify } from 'yaml'
+import {
+  isCollection,
+  isPair,
+  isScalar,
+  LineCounter,
+  type Node,
+  type Pair,
+  parseAllDocuments,
+  parseDocument,
+  stringify,
+} from 'yaml'
 import { parseExactly } from '../model/exact-json.ts'
 import { type ParsedText, type TextLanguage, type TextRange, toParsed, unreadable } from './definition-text.ts'
 import type { Path } from './json-path.ts'
@@ -29,6 +39,30 @@ function readYaml(text: string): ParsedText {
   } catch (cause) {
     return unreadable({ from: 0, to: text.length, message: sentence(cause instanceof Error ? cause.message : String(cause)) })
   }
+}
+
+export type ParsedDocuments =
+  | { readonly kind: 'documents'; readonly documents: readonly unknown[] }
+  | { readonly kind: 'unreadable'; readonly line: number; readonly message: string }
+
+/** Several documents, as files of manifests have them; empty ones are left out, and a list counts as its items. */
+export function readDocuments(text: string): ParsedDocuments {
+  const lineCounter = new LineCounter()
+  const documents = parseAllDocuments(text, { prettyErrors: false, intAsBigInt: true, lineCounter })
+  const error = documents.flatMap(({ errors }) => errors)[0]
+  if (error !== undefined) {
+    return { kind: 'unreadable', line: lineCounter.linePos(error.pos[0]).line, message: sentence(error.message) }
+  }
+  try {
+    const values = documents.map((document) => parseExactly(JSON.stringify(document.toJS({ maxAliasCount: 1000 }) ?? null)))
+    return { kind: 'documents', documents: values.flat().filter((value) => value !== null) }
+  } catch (cause) {
+    return { kind: 'unreadable', line: 1, message: sentence(cause instanceof Error ? cause.message : String(cause)) }
+  }
+}
+
+export function writeDocuments(documents: readonly unknown[]): string {
+  return documents.map((document) => stringify(document, { lineWidth: 0, aliasDuplicateObjects: false })).join('---\n')
 }
 
 function sentence(message: string): string {

@@ -67,7 +67,8 @@ function pairs(left: readonly Stage[], right: readonly Stage[]): (readonly [Stag
   return [...found, ...others.map((other) => [undefined, other] as const)]
 }
 
-function compare(left: unknown, right: unknown): ComparedValue[] {
+/** Values by their paths, also those that only one side has. */
+export function compare(left: unknown, right: unknown): ComparedValue[] {
   const [one, other] = [leaves(left), leaves(right)]
   return [...new Set([...one.keys(), ...other.keys()])].map((path) => ({
     path,

@@ -1,5 +1,6 @@
 /** Server groups as the overview of an application shows them. */
 import type { components } from '../api/schema.d.ts'
+import { isFullName } from '../manifests/names.ts'
 import { numberOf, objectOf, objectsOf, textOf, textsOf } from './read.ts'
 
 type Schemas = components['schemas']
@@ -39,8 +40,9 @@ export function instancesOf(group: ServerGroup): readonly Instance[] {
   return group.instances ?? []
 }
 
-export function instanceId(instance: Instance): string {
-  return instance.id ?? instance.name
+/** Where names have a kind, addresses take them instead of ids. */
+export function instanceId({ id, name, humanReadableName }: Instance): string {
+  return [name, humanReadableName].find((text) => text != null && isFullName(text)) ?? id ?? name
 }
 
 export function countsOf(group: ServerGroup): Counts {

@@ -2,6 +2,7 @@
 
 import { to } from '../address.ts'
 import { adminWords } from '../admin-words.ts'
+import { useCloudProviders } from '../api/cloud-providers.ts'
 import { useLive } from '../api/live.ts'
 import { changeOperation, useRight } from '../api/rights.ts'
 import { applicationEvents } from '../api/streams.ts'
@@ -130,9 +131,11 @@ function isSamePlace(place: Readonly<Record<string, string>>, wanted: Readonly<R
 
 function CreateBalancer({ application }: { application: string }) {
   const { reason } = useRight({ operation: changeOperation, application })
+  const providers = useCloudProviders()
+  const isOffered = providers.length === 0 || providers.some(({ forms }) => forms.includes('loadBalancer'))
   const create = () => openDialog(<EditBalancer application={application} balancer={undefined} />)
   return (
-    <Button icon="plus" denied={reason} onClick={create}>
+    <Button icon="plus" denied={reason ?? (isOffered ? undefined : adminWords.noBalancerForm)} onClick={create}>
       {adminWords.createBalancer}
     </Button>
   )

@@ -4,6 +4,7 @@ import { useMemo } from 'preact/hooks'
 import { to } from '../address.ts'
 import { pendingTasks } from '../api/actions.ts'
 import { useAttributes } from '../api/attributes.ts'
+import { useCloudProviders } from '../api/cloud-providers.ts'
 import { useLive } from '../api/live.ts'
 import { applicationEvents } from '../api/streams.ts'
 import { ApplicationHead } from '../components/application-head.tsx'
@@ -11,6 +12,7 @@ import { FilterField, FilterSelect } from '../components/filter-field.tsx'
 import { Filtered } from '../components/filtered-list.tsx'
 import { EmptyState, Loaded } from '../components/states.tsx'
 import { StatusBadge } from '../components/status-mark.tsx'
+import { Lazy } from '../editor/lazy.tsx'
 import {
   accountOf,
   type ClusterName,
@@ -27,6 +29,9 @@ import type { ScreenProps } from '../screen.ts'
 import { plural, words } from '../words.ts'
 import { ClusterList, ClustersInView, type LoadBalancer } from './clusters.tsx'
 
+const loadNotices = async () => (await import('../manifests/overview-notices.tsx')).OverviewNotices
+const loadDeployButton = async () => (await import('../manifests/overview-notices.tsx')).DeployButton
+
 /** Above so many, the server groups of a cluster are read when it comes into view. */
 const maxWhole = 250
 
@@ -42,6 +47,8 @@ export function ApplicationOverview({ params, query }: ScreenProps) {
       </a>
     </EmptyState>
   )
+  const hasManifests = useCloudProviders().some((provider) => provider.hasManifests === true)
+  const accounts = [...new Set([...(groups.reading.value.body ?? []).map(accountOf), ...clusters.map(({ account }) => account)])]
   const count = <span class="count">{plural(clusters.length, 'cluster')}</span>
   return (
     <>
@@ -49,7 +56,9 @@ export function ApplicationOverview({ params, query }: ScreenProps) {
         application={application}
         tab={words.overview}
         state={isLarge ? count : <Summary groups={groups.reading.value.body ?? []} />}
+        {...(hasManifests && { actions: <Lazy load={loadDeployButton} props={{ application }} /> })}
       />
+      {hasManifests && <Lazy load={loadNotices} props={{ application, accounts }} />}
       {error?.status === 404 && body === undefined ? (
         <EmptyState icon="search" text={words.noSuchApplication(application)}>
           <a class="button" href={to.applications()}>

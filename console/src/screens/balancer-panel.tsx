@@ -3,7 +3,7 @@ import { to } from '../address.ts'
 import { adminWords } from '../admin-words.ts'
 import { type Change, objectKey, pendingOf } from '../api/actions.ts'
 import type { Schemas } from '../api/client.ts'
-import { hasForm, useCloudProviders } from '../api/cloud-providers.ts'
+import { hasForm, hasManifests, useCloudProviders } from '../api/cloud-providers.ts'
 import { refreshMatching } from '../api/live.ts'
 import { changeOperation, useRight } from '../api/rights.ts'
 import { confirm } from '../components/confirm-dialog.tsx'
@@ -16,6 +16,7 @@ import { Name } from '../components/name.tsx'
 import { Panel } from '../components/panel.tsx'
 import { PendingChip } from '../components/pending-chip.tsx'
 import { StatusMark } from '../components/status-mark.tsx'
+import { isFullName } from '../manifests/names.ts'
 import { placeOf } from '../model/infrastructure.ts'
 import { type Json, numberOf, objectOf, objectsOf, textOf, textsOf } from '../model/read.ts'
 import { instanceStatus } from '../model/status.ts'
@@ -29,7 +30,9 @@ export function BalancerPanel({ balancer }: { balancer: Balancer }) {
   const { account, region, provider, name } = placeOf(balancer)
   const application = textOf(objectOf(balancer.moniker)['app'])
   const right = useRight(application === undefined ? undefined : { operation: changeOperation, application, account })
-  const isEdited = hasForm(useCloudProviders(), provider, 'loadBalancer')
+  const providers = useCloudProviders()
+  const isEdited = hasForm(providers, provider, 'loadBalancer')
+  const isOfManifest = hasManifests(providers, provider)
   const groups = objectsOf(balancer.serverGroups)
   const inService = groups.flatMap(instancesOf).filter(isInService).length
   // A disabled group takes no traffic on purpose.
@@ -89,7 +92,7 @@ export function BalancerPanel({ balancer }: { balancer: Balancer }) {
               <StatusMark kind="failed" /> {adminWords.notInService(missing)}
             </span>
           )}
-          {application !== undefined && (
+          {application !== undefined && !isOfManifest && (
             <Menu
               label={words.actionsOf(name)}
               items={[
@@ -136,6 +139,7 @@ export function BalancerPanel({ balancer }: { balancer: Balancer }) {
                 balancer={balancer}
                 application={application}
                 denied={right.reason}
+                isFixed={isOfManifest}
               />
             ))}
           </div>
@@ -155,13 +159,16 @@ interface GroupProps {
   readonly application: string | undefined
   /** Why nothing may be changed. */
   readonly denied: string | undefined
+  /** Instances are not taken out one by one. */
+  readonly isFixed: boolean
 }
 
-function Group({ group, balancer, application, denied }: GroupProps) {
+function Group({ group, balancer, application, denied, isFixed }: GroupProps) {
   const { account, region } = placeOf(balancer)
   const name = textOf(group['name']) ?? ''
   const isDisabled = group['isDisabled'] === true
   const instances = instancesOf(group)
+  const isMoved = !isFixed && !isDisabled
   const context = { balancer, application, denied }
   return (
     <div class="traffic-group">
@@ -185,11 +192,11 @@ function Group({ group, balancer, application, denied }: GroupProps) {
               kind={isInService(instance) ? 'succeeded' : isDisabled ? 'disabled' : 'failed'}
               label={stateWord(textOf(objectOf(instance['health'])['state']))}
             />
-            <InstanceName id={textOf(instance['id']) ?? ''} {...context} />
+            <InstanceName id={idOf(instance)} {...context} />
             <span class="grow muted">
               <Name text={textOf(objectOf(instance['health'])['description']) ?? ''} max={160} />
             </span>
-            {!isDisabled && <Move id={textOf(instance['id']) ?? ''} isOut={false} {...context} />}
+            {isMoved && <Move id={idOf(instance)} isOut={false} {...context} />}
           </li>
         ))}
         {textsOf(group['detachedInstances']).map((id) => (
@@ -274,6 +281,12 @@ function Move({ id, isOut, balancer, application, denied }: InstanceProps & { re
 
 function instancesOf(group: Json): readonly Json[] {
   return objectsOf(group['instances'])
+}
+
+/** As addresses take it. */
+function idOf({ id, name }: Json): string {
+  const [own, named] = [textOf(id) ?? '', textOf(name) ?? '']
+  return isFullName(named) ? named : own
 }
 
 function isInService(instance: Json): boolean {

@@ -2,17 +2,14 @@
 import { useMemo } from 'preact/hooks'
 import { to } from '../address.ts'
 import type { Schemas } from '../api/client.ts'
+import { hasManifests, useCloudProviders } from '../api/cloud-providers.ts'
 import { useLive } from '../api/live.ts'
 import { applicationEvents } from '../api/streams.ts'
-import { HealthMarks } from '../components/health-marks.tsx'
 import { Icon } from '../components/icon.tsx'
-import { Menu } from '../components/menu.tsx'
 import { Name } from '../components/name.tsx'
-import { PendingChip } from '../components/pending-chip.tsx'
 import { EmptyState, Loaded } from '../components/states.tsx'
-import { StatusMark } from '../components/status-mark.tsx'
-import { Time } from '../components/time.tsx'
 import { VirtualList } from '../components/virtual-list.tsx'
+import { Lazy } from '../editor/lazy.tsx'
 import { placeOf } from '../model/infrastructure.ts'
 import { objectsOf, textOf } from '../model/read.ts'
 import {
@@ -20,19 +17,17 @@ import {
   type Cluster,
   type ClusterName,
   clusterOf,
-  countsOf,
   type Grouping,
   groupPlace,
   instanceId,
-  isEnabled,
   loadBalancersOf,
   type ServerGroup,
   shortName,
   siblingsOf,
   toClusters,
-  versionOf,
 } from '../model/server-groups.ts'
 import { words } from '../words.ts'
+import { GroupLine } from './group-line.tsx'
 import { groupKey, type ServerGroupContext, useServerGroupActions } from './server-group-actions.tsx'
 
 const rowHeight = 45
@@ -124,11 +119,14 @@ function ClusterInView({ cluster, application, isChanging, ...card }: ClusterInV
   )
 }
 
+const loadManifestRows = async () => (await import('../manifests/cluster-rows.tsx')).ClusterRows
+
 type ClusterCardProps = Omit<ClusterListProps, 'clusters'> & { readonly cluster: Cluster }
 
 export function ClusterCard({ cluster, balancers, context, filter, by }: ClusterCardProps) {
   const names = new Set(cluster.groups.flatMap(loadBalancersOf))
   const fronts = balancers.filter(({ name, account }) => name && names.has(name) && account === cluster.account)
+  const isOfManifests = hasManifests(useCloudProviders(), cluster.groups[0]?.cloudProvider ?? cluster.groups[0]?.type)
   return (
     <section class="panel is-flush cluster" aria-label={cluster.name}>
       <ClusterHead
@@ -138,14 +136,18 @@ export function ClusterCard({ cluster, balancers, context, filter, by }: Cluster
         fronts={fronts}
         isLink={by === 'cluster'}
       />
-      <VirtualList
-        label={words.serverGroupsOf(cluster.name)}
-        heldOf={filter}
-        items={cluster.groups}
-        keyOf={(group) => `${group.region}/${group.name}`}
-        rowHeight={rowHeight}
-        row={(group) => <GroupRow group={group} context={context} isAlone={by !== 'cluster'} />}
-      />
+      {isOfManifests ? (
+        <Lazy load={loadManifestRows} props={{ cluster, context, isAlone: by !== 'cluster' }} />
+      ) : (
+        <VirtualList
+          label={words.serverGroupsOf(cluster.name)}
+          heldOf={filter}
+          items={cluster.groups}
+          keyOf={(group) => `${group.region}/${group.name}`}
+          rowHeight={rowHeight}
+          row={(group) => <GroupRow group={group} context={context} isAlone={by !== 'cluster'} />}
+        />
+      )}
     </section>
   )
 }
@@ -208,52 +210,18 @@ interface GroupRowProps {
 function GroupRow({ group, context, isAlone }: GroupRowProps) {
   const { application } = context
   const place = groupPlace(group)
-  const actions = useServerGroupActions(group, context)
-  const enabled = isEnabled(group)
   const serving = useMemo(() => [group, ...siblingsOf(group, context.groups)], [group, context.groups])
-  const version = versionOf(group)
   return (
-    <div class={`run-row group-row ${enabled ? '' : 'is-off'}`}>
-      <a
-        class={`row-link row-title ${isAlone ? 'cut' : 'short-name'}`}
-        href={to.serverGroup(application, place)}
-        aria-label={group.name}
-      >
-        {isAlone ? <Name text={group.name} max={40} /> : shortName(group)}
-      </a>
-      <span class="version cut">{version === undefined ? <span class="muted">–</span> : <code>{version}</code>}</span>
-      <span class="muted hide-narrow aside">{group.region}</span>
-      <HealthMarks group={group} hrefOf={(instance) => to.instance(application, { ...place, id: instanceId(instance) })} />
-      <span class="grow">
-        <PendingChip object={groupKey(group)} />
-      </span>
-      <Traffic group={group} serving={serving} />
-      <span class="muted hide-phone aside">
-        <Time at={group.createdTime} />
-      </span>
-      <Menu label={words.actionsOf(group.name)} items={actions} />
-    </div>
+    <GroupLine
+      group={group}
+      title={isAlone ? <Name text={group.name} max={40} /> : shortName(group)}
+      label={group.name}
+      isLong={isAlone}
+      href={to.serverGroup(application, place)}
+      hrefOf={(instance) => to.instance(application, { ...place, id: instanceId(instance) })}
+      pendingKey={groupKey(group)}
+      actions={useServerGroupActions(group, context)}
+      serving={serving}
+    />
   )
-}
-
-/** Whether requests reach the group: the ribbon of the one that serves, a word for the others. */
-function Traffic({ group, serving }: { group: ServerGroup; serving: readonly ServerGroup[] }) {
-  if (!isEnabled(group)) {
-    return (
-      <span class="traffic is-disabled">
-        <StatusMark kind="disabled" size={12} /> {words.disabled}
-      </span>
-    )
-  }
-  if (loadBalancersOf(group).length === 0) return <span class="traffic muted">{words.enabledNoBalancer}</span>
-  const isServing = (one: ServerGroup) => isEnabled(one) && loadBalancersOf(one).length > 0 && countsOf(one).up > 0
-  if (!isServing(group)) {
-    return (
-      <span class="traffic is-disabled">
-        <StatusMark kind="warning" size={12} /> {words.noneServes}
-      </span>
-    )
-  }
-  const rivals = serving.filter(isServing)
-  return <span class="traffic is-serving">{rivals.length === 1 ? words.allTraffic : words.sharesTraffic}</span>
 }

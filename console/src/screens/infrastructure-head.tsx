@@ -39,7 +39,7 @@ export function providersOf(accounts: readonly Account[]): readonly string[] {
   return [...new Set(accounts.map(providerOf))]
 }
 
-/** Providers list names, or objects with a name. */
-export function regionsOf({ regions }: Account): readonly string[] {
-  return [...textsOf(regions), ...objectsOf(regions).flatMap(({ name }) => textOf(name) ?? [])]
+/** Providers list names, or objects with a name; some call them namespaces. */
+export function regionsOf({ regions, ...account }: Account): readonly string[] {
+  return [...textsOf(regions), ...textsOf(account['namespaces']), ...objectsOf(regions).flatMap(({ name }) => textOf(name) ?? [])]
 }

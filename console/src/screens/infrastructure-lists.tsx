@@ -180,8 +180,17 @@ export function Accounts({ query }: ScreenProps) {
 }
 
 const accountColumns: readonly Column<Schemas['Account']>[] = [
-  { key: 'name', head: words.name, cell: ({ name }) => <Name text={name} max={50} /> },
-  { key: 'provider', head: words.provider, cell: providerOf },
+  {
+    key: 'name',
+    head: words.name,
+    cell: ({ name, ...account }) => (
+      <>
+        <Name text={name} max={50} />{' '}
+        {account['unreachable'] && <StatusText status={{ kind: 'warning', word: adminWords.unreachable }} />}
+      </>
+    ),
+  },
+  { key: 'provider', head: words.provider, cell: (account) => <span class="one-line">{providerOf(account)}</span> },
   {
     key: 'regions',
     head: adminWords.regions,

@@ -3,6 +3,7 @@
 import { to } from '../address.ts'
 import { adminWords } from '../admin-words.ts'
 import type { Schemas } from '../api/client.ts'
+import { type CloudProvider, hasManifests, useCloudProviders } from '../api/cloud-providers.ts'
 import { useLive } from '../api/live.ts'
 import { applicationEvents } from '../api/streams.ts'
 import { ApplicationHead, applicationCrumbs } from '../components/application-head.tsx'
@@ -15,6 +16,7 @@ import { ProgramTabs } from '../components/program-tabs.tsx'
 import { EmptyState, Loaded } from '../components/states.tsx'
 import { StatusBadge, StatusText } from '../components/status-mark.tsx'
 import { Duration, Time } from '../components/time.tsx'
+import { toFullName } from '../manifests/names.ts'
 import { objectOf, textOf } from '../model/read.ts'
 import { instanceStatus } from '../model/status.ts'
 import type { ScreenProps } from '../screen.ts'
@@ -33,6 +35,7 @@ const textOfJob = (job: Job) => [job.name, idOf(job), job.account, regionOf(job)
 
 export function Jobs({ params, query }: ScreenProps) {
   const application = params['application'] ?? ''
+  const providers = useCloudProviders()
   const live = useLive(
     '/applications/{applicationName}/jobs',
     { path: { applicationName: application }, query: {} },
@@ -51,7 +54,7 @@ export function Jobs({ params, query }: ScreenProps) {
             textOfRow={textOfJob}
             placeOfRow={(job) => ({ provider: job.provider, account: job.account, region: regionOf(job) })}
             keyOf={(job) => [job.provider, job.account, regionOf(job), idOf(job)].join('\n')}
-            columns={columnsOf(application)}
+            columns={columnsOf(application, providers)}
           />
         )}
       </Loaded>
@@ -59,7 +62,12 @@ export function Jobs({ params, query }: ScreenProps) {
   )
 }
 
-function columnsOf(application: string): readonly Column<Job>[] {
+/** Of an object with a manifest, addresses take the kind with the name. */
+function addressedId(job: Job, providers: readonly CloudProvider[]): string {
+  return hasManifests(providers, job.provider) ? toFullName('job', job.name ?? idOf(job)) : idOf(job)
+}
+
+function columnsOf(application: string, providers: readonly CloudProvider[]): readonly Column<Job>[] {
   return [
     { key: 'state', head: words.state, cell: ({ jobState }) => <StatusText status={instanceStatus(jobState)} /> },
     {
@@ -68,7 +76,7 @@ function columnsOf(application: string): readonly Column<Job>[] {
       grow: true,
       cell: (job) => (
         <NameLink
-          href={to.job(application, { account: job.account ?? '', region: regionOf(job), id: idOf(job) })}
+          href={to.job(application, { account: job.account ?? '', region: regionOf(job), id: addressedId(job, providers) })}
           text={job.name ?? idOf(job)}
           max={70}
         />

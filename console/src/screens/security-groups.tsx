@@ -62,6 +62,8 @@ export function ApplicationSecurityGroups({ params, query }: ScreenProps) {
   const { application = '', account, region, name } = params as Readonly<Record<string, string | undefined>>
   const live = useLive('/securityGroups', { query: {} }, { refresh: 'slow' })
   const right = useRight({ operation: changeOperation, application })
+  const providers = useCloudProviders()
+  const isOffered = providers.length === 0 || providers.some(({ forms }) => forms.includes('securityGroup'))
   const { body } = live.reading.value
   const groups = body === undefined ? undefined : securityGroupsOf(body).filter((group) => group.application === application)
   const provider =
@@ -70,7 +72,7 @@ export function ApplicationSecurityGroups({ params, query }: ScreenProps) {
   const create = (
     <Button
       icon="plus"
-      denied={right.reason}
+      denied={right.reason ?? (isOffered ? undefined : adminWords.noSecurityGroupForm)}
       onClick={() => openDialog(<EditSecurityGroup group={undefined} place={undefined} application={application} />)}
     >
       {adminWords.createSecurityGroup}

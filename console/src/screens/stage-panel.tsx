@@ -1,6 +1,7 @@
 /** The selected stage: what it did, why it failed, what can be done. */
 import { useState } from 'preact/hooks'
 import { to } from '../address.ts'
+import { hasManifests, useCloudProviders } from '../api/cloud-providers.ts'
 import { useLive } from '../api/live.ts'
 import { startOperation, useRight } from '../api/rights.ts'
 import { Banner } from '../components/banner.tsx'
@@ -17,6 +18,7 @@ import { StatusMark, StatusText } from '../components/status-mark.tsx'
 import { StepRows } from '../components/step-rows.tsx'
 import { Tabs } from '../components/tabs.tsx'
 import { Duration, Time } from '../components/time.tsx'
+import { Lazy } from '../editor/lazy.tsx'
 import { type Execution, isWaiting, reasonOf, remainingWait, type Stage, stageStatus, titleOf } from '../model/execution.ts'
 import { objectOf, objectsOf, textOf, textsOf } from '../model/read.ts'
 import { healthReason, instanceId, instancesOf } from '../model/server-groups.ts'
@@ -24,6 +26,8 @@ import { instanceStatus, isFailed } from '../model/status.ts'
 import { formatDuration, now } from '../model/time.ts'
 import { words } from '../words.ts'
 import { confirmJudgment, judgedBy, useStageActions } from './execution-actions.tsx'
+
+const loadStageManifests = async () => (await import('../manifests/stage-manifests.tsx')).StageManifests
 
 /** Server groups of a failed stage that are looked at, and instances of each. */
 const maxExamined = 3
@@ -105,6 +109,7 @@ function Summary({ execution, stage, inner }: { execution: Execution; stage: Sta
   const reason = reasonOf(stage)
   const child = textOf(stage.context['executionId'])
   const groups = deployedBy([stage, ...inner]).filter(({ account }) => account !== '')
+  const isOfManifests = hasManifests(useCloudProviders(), textOf(stage.context['cloudProvider']))
   return (
     <>
       {reason !== undefined && (
@@ -130,6 +135,7 @@ function Summary({ execution, stage, inner }: { execution: Execution; stage: Sta
         groups
           .slice(0, maxExamined)
           .map((group) => <NotUp key={`${group.region} ${group.name}`} application={execution.application} place={group} />)}
+      {isOfManifests && <Lazy load={loadStageManifests} props={{ application: execution.application, stage }} />}
       {inner.length > 0 && <Inner execution={execution} inner={inner} />}
     </>
   )

@@ -1,0 +1,60 @@
+/** A field of manifests, edited as YAML of one or several documents. */
+import type { ComponentType } from 'preact'
+import { useRef, useState } from 'preact/hooks'
+import { isSameValue } from './json-path.ts'
+import { loadYaml } from './load-yaml.ts'
+import { loadYamlEditor } from './load-yaml-editor.tsx'
+import { editorWords } from './words.ts'
+
+interface ManifestsInputProps {
+  readonly label: string
+  /** The field takes one object instead of a list. */
+  readonly isOne: boolean
+  readonly value: unknown
+  readonly onChange: (value: unknown) => void
+}
+
+export async function loadManifestsInput() {
+  const [yaml, Editor] = await Promise.all([loadYaml(), loadYamlEditor()])
+  return (props: ManifestsInputProps) => <ManifestsInput {...props} yaml={yaml} Editor={Editor} />
+}
+
+interface LoadedProps extends ManifestsInputProps {
+  readonly yaml: Awaited<ReturnType<typeof loadYaml>>
+  readonly Editor: ComponentType<{ text: string; label: string; onChange: (text: string) => void }>
+}
+
+/** Text that cannot be read stays in the field, and the value as it was. */
+function ManifestsInput({ label, isOne, value, onChange, yaml, Editor }: LoadedProps) {
+  const write = () => yaml.writeDocuments(value === undefined ? [] : Array.isArray(value) ? value : [value])
+  const [problem, setProblem] = useState<string | undefined>(undefined)
+  // An undo changes the value from outside; the text then begins anew.
+  const shown = useRef({ value, text: write(), version: 0 })
+  if (!isSameValue(shown.current.value, value)) {
+    shown.current = { value, text: write(), version: shown.current.version + 1 }
+  }
+  const read = (text: string) => {
+    const parsed = yaml.readDocuments(text)
+    if (parsed.kind === 'unreadable') return setProblem(editorWords.yamlProblem(parsed.line, parsed.message))
+    setProblem(undefined)
+    const next = toValue(parsed.documents, isOne || (value !== undefined && !Array.isArray(value)))
+    if (isSameValue(next, value)) return
+    shown.current = { ...shown.current, value: next }
+    onChange(next)
+  }
+  return (
+    <>
+      <Editor key={shown.current.version} text={shown.current.text} label={label} onChange={read} />
+      {problem !== undefined && (
+        <p class="error" role="status">
+          {problem}
+        </p>
+      )}
+    </>
+  )
+}
+
+function toValue(documents: readonly unknown[], isOne: boolean): unknown {
+  if (documents.length === 0) return undefined
+  return isOne && documents.length === 1 ? documents[0] : documents
+}

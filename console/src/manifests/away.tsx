@@ -1,0 +1,23 @@
+/** Accounts whose cluster does not answer: what is shown is old, and how old. */
+import { Banner } from '../components/banner.tsx'
+import { Name } from '../components/name.tsx'
+import { Time } from '../components/time.tsx'
+import { numberOf } from '../model/read.ts'
+import { timeOf } from './object.ts'
+import { useManifestAccounts } from './use-object.ts'
+import { manifestWords as words } from './words.ts'
+
+/** @param accounts Those that the page shows something of */
+export function AccountsAway({ accounts }: { accounts: readonly string[] }) {
+  const away = useManifestAccounts()?.filter(({ name, unreachable }) => unreachable !== undefined && accounts.includes(name))
+  return (
+    <>
+      {away?.map(({ name, unreachable }) => (
+        <Banner key={name} tone="warning">
+          {words.away(name)}, {words.awaySince} <Time at={numberOf(unreachable?.since) ?? timeOf(unreachable?.since)} />.{' '}
+          {words.awayEffect} {unreachable?.reason !== undefined && <Name text={unreachable.reason} max={300} />}
+        </Banner>
+      ))}
+    </>
+  )
+}

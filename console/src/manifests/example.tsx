@@ -1,0 +1,150 @@
+/** The first deployment to a cluster: a small web program from its manifests, with a pipeline that deploys them. */
+import { useState } from 'preact/hooks'
+import { useLocation } from 'preact-iso/router'
+import { to } from '../address.ts'
+import { completeTask, objectKey } from '../api/actions.ts'
+import { actionHeaders, client, type Schemas, unwrap } from '../api/client.ts'
+import { refreshMatching } from '../api/live.ts'
+import { user } from '../api/session.ts'
+import { FormDialog } from '../components/form-dialog.tsx'
+import { TextField } from '../components/form-fields.tsx'
+import { startPipeline } from '../screens/start-dialog.tsx'
+import { words } from '../words.ts'
+import { manifestWords } from './words.ts'
+
+const application = 'hello'
+const pipelineName = 'ship manifests'
+const image = 'registry.k8s.io/e2e-test-images/agnhost'
+const versions = ['2.53', '2.52'] as const
+const port = 8080
+
+export interface ManifestExamplePlace {
+  readonly provider: string
+  readonly label: string
+  readonly account: string
+  /** Those of the account that are known. */
+  readonly namespaces: readonly string[]
+}
+
+export function DeployManifestExample({ place }: { place: ManifestExamplePlace }) {
+  const { route: navigate } = useLocation()
+  const { label, account, namespaces } = place
+  const [namespace, setNamespace] = useState(namespaces.includes('default') ? 'default' : (namespaces[0] ?? 'default'))
+  const run = async (isOpen: () => boolean) => {
+    const execution = await deploy(place, namespace.trim())
+    if (isOpen()) navigate(to.execution(execution))
+    return undefined
+  }
+  const isNamed = namespace.trim() !== ''
+  return (
+    <FormDialog title={manifestWords.exampleTitle(label)} action={words.deployExample} isReady={isNamed} run={run}>
+      <p>{manifestWords.exampleLead(application, account, namespace)}</p>
+      <ul class="bullets">
+        {manifestWords.exampleParts(pipelineName).map((part) => (
+          <li key={part}>{part}</li>
+        ))}
+      </ul>
+      <p class="muted">{manifestWords.exampleEnd}</p>
+      <TextField
+        label={manifestWords.exampleNamespace}
+        value={namespace}
+        help={manifestWords.exampleImage(`${image}:${versions[0]}`)}
+        suggestions={namespaces}
+        required
+        onChange={setNamespace}
+      />
+    </FormDialog>
+  )
+}
+
+/** Each step may have been done before. @returns the id of the execution @throws {ApiError} */
+async function deploy(place: ManifestExamplePlace, namespace: string): Promise<string> {
+  await completeTask({
+    application,
+    description: words.exampleTask(application),
+    job: [
+      {
+        type: 'createApplication',
+        application: {
+          name: application,
+          email: user.value?.email ?? `${user.value?.username ?? 'owner'}@localhost`,
+          cloudProviders: place.provider,
+        },
+      },
+    ],
+    object: objectKey('application', application),
+  })
+  const pipeline = await savePipeline(place, namespace)
+  refreshMatching('/applications')
+  return startPipeline(pipeline, { version: versions[0] }, false)
+}
+
+async function savePipeline({ provider, account }: ManifestExamplePlace, namespace: string): Promise<Schemas['Pipeline']> {
+  const read = () =>
+    unwrap(client.GET('/applications/{application}/pipelineConfigs', { params: { path: { application } } })).then((all) =>
+      all.find(({ name }) => name === pipelineName),
+    )
+  const known = await read()
+  if (known !== undefined) return known
+  const stage = {
+    refId: '1',
+    requisiteStageRefIds: [],
+    type: 'deployManifest',
+    name: manifestWords.exampleStage,
+    cloudProvider: provider,
+    account,
+    source: 'text',
+    moniker: { app: application },
+    plan: true,
+    manifests: manifestsIn(namespace),
+  }
+  const pipeline = {
+    application,
+    name: pipelineName,
+    description: manifestWords.examplePipeline,
+    parameterConfig: [
+      {
+        name: 'version',
+        label: words.exampleVersion,
+        required: true,
+        default: versions[0],
+        hasOptions: true,
+        options: versions.map((value) => ({ value })),
+      },
+    ],
+    stages: [stage],
+    triggers: [],
+  }
+  await unwrap(client.POST('/pipelines', { headers: actionHeaders, body: pipeline as never }))
+  return (await read()) ?? pipeline
+}
+
+function manifestsIn(namespace: string): readonly unknown[] {
+  const labels = { app: application }
+  const metadata = { name: application, namespace, labels }
+  const container = {
+    name: 'main',
+    image: `${image}:\${parameters.version}`,
+    args: ['netexec', `--http-port=${port}`],
+    ports: [{ name: 'http', containerPort: port }],
+    readinessProbe: { httpGet: { path: '/healthz', port: 'http' }, periodSeconds: 2 },
+  }
+  return [
+    {
+      apiVersion: 'apps/v1',
+      kind: 'Deployment',
+      metadata,
+      spec: {
+        replicas: 2,
+        selector: { matchLabels: labels },
+        template: { metadata: { labels }, spec: { containers: [container] } },
+      },
+    },
+    {
+      apiVersion: 'v1',
+      kind: 'Service',
+      metadata,
+      spec: { selector: labels, ports: [{ name: 'http', port: 80, targetPort: 'http' }] },
+    },
+  ]
+}

@@ -1,0 +1,81 @@
+/** A server group in one line: what runs in it, how healthy it is, and whether it takes traffic. */
+import type { ComponentChildren } from 'preact'
+import { HealthMarks } from '../components/health-marks.tsx'
+import { Menu, type MenuItem } from '../components/menu.tsx'
+import { PendingChip } from '../components/pending-chip.tsx'
+import { StatusMark } from '../components/status-mark.tsx'
+import { Time } from '../components/time.tsx'
+import { countsOf, type Instance, isEnabled, loadBalancersOf, type ServerGroup, versionOf } from '../model/server-groups.ts'
+import { words } from '../words.ts'
+
+interface GroupLineProps {
+  readonly group: ServerGroup
+  /** What it is called among its neighbours. */
+  readonly title: ComponentChildren
+  /** Its whole name, with the title in it. */
+  readonly label: string
+  /** It needs room. */
+  readonly isLong: boolean
+  readonly href: string
+  readonly hrefOf: (instance: Instance) => string
+  /** Of the tasks that change it. */
+  readonly pendingKey: string
+  readonly actions: readonly MenuItem[]
+  /** Those that could take its traffic, and itself. */
+  readonly serving: readonly ServerGroup[]
+  /** Why it is not as wanted. */
+  readonly note?: ComponentChildren
+}
+
+export function GroupLine(props: GroupLineProps) {
+  const { group, title, label, isLong, href, hrefOf, pendingKey, actions, serving, note } = props
+  const version = versionOf(group)
+  return (
+    <div class={`run-row group-row ${isEnabled(group) ? '' : 'is-off'}`}>
+      <a class={`row-link row-title ${isLong ? 'cut' : 'short-name'}`} href={href} aria-label={label}>
+        {title}
+      </a>
+      <span class="version cut" title={version}>
+        {version === undefined ? <span class="muted">–</span> : <code>{withoutRegistry(version)}</code>}
+      </span>
+      <span class="muted hide-narrow aside">{group.region}</span>
+      <HealthMarks group={group} hrefOf={hrefOf} />
+      <span class="grow">
+        <PendingChip object={pendingKey} />
+        {note}
+      </span>
+      <Traffic group={group} serving={serving} />
+      <span class="muted hide-phone aside">
+        <Time at={group.createdTime} />
+      </span>
+      <Menu label={words.actionsOf(group.name)} items={actions} />
+    </div>
+  )
+}
+
+/** Images of a registry have its address before their name. */
+function withoutRegistry(image: string): string {
+  return image.slice(image.lastIndexOf('/') + 1)
+}
+
+/** Whether requests reach the group: the ribbon of the one that serves, a word for the others. */
+function Traffic({ group, serving }: { group: ServerGroup; serving: readonly ServerGroup[] }) {
+  if (!isEnabled(group)) {
+    return (
+      <span class="traffic is-disabled">
+        <StatusMark kind="disabled" size={12} /> {words.disabled}
+      </span>
+    )
+  }
+  if (loadBalancersOf(group).length === 0) return <span class="traffic muted">{words.enabledNoBalancer}</span>
+  const isServing = (one: ServerGroup) => isEnabled(one) && loadBalancersOf(one).length > 0 && countsOf(one).up > 0
+  if (!isServing(group)) {
+    return (
+      <span class="traffic is-disabled">
+        <StatusMark kind="warning" size={12} /> {words.noneServes}
+      </span>
+    )
+  }
+  const rivals = serving.filter(isServing)
+  return <span class="traffic is-serving">{rivals.length === 1 ? words.allTraffic : words.sharesTraffic}</span>
+}
