@@ -119,8 +119,10 @@ export function openFakeProvider(operations: OperationTypes, app = 'shop'): Clou
       jobs.length = 0
     },
     manifests: {
-      find: async (_account, _location, name) => (name === 'configMap a-b' ? own : undefined),
-      ofCluster: () => [own.view],
+      find: async ({ name }) => (name === 'configMap a-b' ? own : undefined),
+      ofCluster: async () => [{ view: own.view, replicas: -1 }],
+      drift: async () => [],
+      plan: async () => [],
     },
     serverGroupManagers: (application) => (application === app ? [own] : []),
     rawResources: (application) => (application === app ? [own] : []),

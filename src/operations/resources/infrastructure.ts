@@ -84,7 +84,7 @@ export const infrastructureOperations: Operation[] = [
   ofAccount.get('getManifestUsingGET', manifestPath, {
     summary: 'Get a Kubernetes object',
     description: 'One Kubernetes object with its status, events and artifacts. The name is `kind name`, with a space.',
-    on404: { message: ({ path }) => `There is no manifest ${path['name']} at ${path['location']} in ${path['account']}.` },
+    on404: { message: ({ path }) => `Unable to find ${path['name']} in ${path['account']}/${path['location']}` },
     answer: ManifestModel,
   }),
   post('planManifestsUsingPOST', '/manifests/plan', {

@@ -155,6 +155,7 @@ export class AccountClient implements ClusterApi {
   async #open(): Promise<KubeClient> {
     const { account, provider, log, now } = this.#options
     const access = await loadAccess(account)
+    this.#access = access
     this.#defaultNamespace = access.namespace
     return new KubeClient(access, {
       log,
