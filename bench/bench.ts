@@ -1,12 +1,15 @@
 /**
  * `npm run bench`: start, memory, the request path, small and large answers, compared with direct access, nginx and a bare
  * pass-through; the cost of the audit log; long lists; deployments to this machine; if named, workers, overload, requests without
- * login, and a soak.
+ * login, a soak, and Kubernetes.
  */
 import { cpus } from 'node:os'
 import { resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { openQuotas } from './cpu-quota.ts'
+import { measureDeploy } from './kubernetes-deploy.ts'
+import { measureMemory } from './kubernetes-memory.ts'
+import { measureChanges, measureIdle, measureRestart } from './kubernetes-watches.ts'
 import { measureLists } from './lists.ts'
 import { type Asked, measure, median, print, type Row, round, toRows, warmUp } from './measure.ts'
 import { type BenchOptions, parseOptions } from './options.ts'
@@ -45,6 +48,11 @@ const longParts: Record<string, Part> = {
   overload: measureOverload,
   attacks: measureAttacks,
   soak: measureSoak,
+  'kubernetes/deploy': measureDeploy,
+  'kubernetes/memory': measureMemory,
+  'kubernetes/changes': measureChanges,
+  'kubernetes/idle': measureIdle,
+  'kubernetes/restart': measureRestart,
 }
 const smallPath = '/networks/small'
 /** About one application, on which the user needs a permission. */
@@ -61,12 +69,12 @@ async function main(options: BenchOptions): Promise<void> {
   const scratch = createScratch()
   console.log(`Node ${process.version}, ${cpus().length} × ${cpus()[0]?.model}, ${options.dist ? 'bundle' : 'sources'}`)
   try {
+    const isNamed = (name: string) => options.only.some((only) => `${name}/`.startsWith(`${only}/`))
     for (const [name, part] of Object.entries(longParts)) {
-      if (options.only.includes(name)) await part(options, scratch)
+      if (isNamed(name)) await part(options, scratch)
     }
     for (const [name, part] of Object.entries(parts)) {
-      if (options.only.length === 0 || options.only.some((only) => `${name}/`.startsWith(`${only}/`)))
-        await part(options, scratch)
+      if (options.only.length === 0 || isNamed(name)) await part(options, scratch)
     }
   } finally {
     scratch.remove()

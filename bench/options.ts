@@ -21,17 +21,18 @@ export interface BenchOptions {
   only: string[]
 }
 
-const help = `Usage: npm run bench -- [options] [start] [path] [prices] [small] [large] [audit] [lists] [deployments] [workers] [overload] [attacks] [soak]
+const help = `Usage: npm run bench -- [options] [start] [path] [prices] [small] [large] [audit] [lists] [deployments] [workers] [overload] [attacks] [soak] [kubernetes]
 
   --dist     the bundle in dist/ (npm run build) instead of the sources
   --without NAME  "path" also without this part of src/runtime: ${switches.join(', ')}
   --rate N   requests a second for the second half of "path" (default: half of what Fairlead can answer)
-  --minutes N  length of "attacks" (default: 1) and "soak" (default: 10); these, "prices", "workers" and "overload" run only if they are named
+  --minutes N  length of "attacks" (default: 1) and "soak" (default: 10); these, "prices", "workers", "overload" and "kubernetes" run only if they are named
   --short    fewer and shorter measurements, for a first look
   --help     this text
 
-Deployments are measured in parts that have names of their own: deployments/balancer, deployments/memory, deployments/times,
-deployments/traffic.
+Deployments and Kubernetes are measured in parts that have names of their own: deployments/balancer, deployments/memory,
+deployments/times, deployments/traffic; kubernetes/deploy, kubernetes/memory, kubernetes/changes, kubernetes/idle, kubernetes/restart.
+For Kubernetes, scripts/install-test-kubernetes.sh builds an API server; what needs it is left out without it.
 
 Everything runs on loopback, stops by itself, and takes about eight minutes (--short: two). Compare ratios of one run, and
 processor time before throughput: what else runs on the machine moves the latter.

@@ -1,0 +1,70 @@
+/** A gateway with Kubernetes accounts: its configuration, reads, tasks, and the memory that it settles at. */
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { isComplete, type Status } from '../src/backends/orchestration/statuses.ts'
+import { type JsonObject, objectOf, textOf } from '../src/json/values.ts'
+import type { BenchOptions } from './options.ts'
+import { logIn, type Scratch, startGateway, type Target } from './targets.ts'
+
+/** By then, garbage of the start is collected: see `src/runtime/memory.ts`. */
+const settleMs = 45_000
+const pollMs = 20
+const longestTaskMs = 120_000
+
+/** @param accounts Undefined: the provider is switched off */
+export async function startWithAccounts(
+  { dist }: BenchOptions,
+  scratch: Scratch,
+  accounts: readonly JsonObject[] | undefined,
+): Promise<Target> {
+  const dir = scratch.dir('fairlead')
+  mkdirSync(join(dir, 'config'))
+  const settings = { kubernetes: { enabled: accounts !== undefined, accounts: accounts ?? [] } }
+  // JSON is YAML.
+  writeFileSync(join(dir, 'config', 'fairlead.yml'), JSON.stringify(settings), { mode: 0o600 })
+  return logIn(await startGateway({ dir, dist, env: { HTTP_SHAREDREADS: 'true' } }))
+}
+
+export async function read(target: Target, path: string): Promise<unknown> {
+  const answer = await fetch(`http://127.0.0.1:${target.port}${path}`, { headers: target.headers })
+  const text = await answer.text()
+  if (answer.status !== 200) throw new Error(`GET ${path}: ${answer.status} ${text.slice(0, 500)}`)
+  return JSON.parse(text)
+}
+
+/** @returns the reference to what it has started */
+export async function post(target: Target, path: string, body: unknown): Promise<string> {
+  const answer = await fetch(`http://127.0.0.1:${target.port}${path}`, {
+    method: 'POST',
+    headers: { ...target.headers, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  })
+  const text = await answer.text()
+  if (!answer.ok) throw new Error(`POST ${path}: ${answer.status} ${text.slice(0, 500)}`)
+  return text === '' ? '' : (textOf(objectOf(JSON.parse(text))['ref']) ?? '')
+}
+
+/** Waits for the end of a task or an execution. @throws {Error} unless it succeeds */
+export async function untilSucceeded(target: Target, ref: string): Promise<void> {
+  for (const endMs = performance.now() + longestTaskMs; performance.now() < endMs; await sleep(pollMs)) {
+    const state = await read(target, ref)
+    const { status } = objectOf(state) as { status: Status }
+    if (status === 'SUCCEEDED') return
+    if (isComplete(status)) throw new Error(`${ref}: ${status} ${JSON.stringify(state).slice(0, 3000)}`)
+  }
+  throw new Error(`${ref} does not end`)
+}
+
+/** Saves an application. */
+export async function createApplication(target: Target, name: string): Promise<void> {
+  const application = { name, email: 'bench@example.com' }
+  const job = [{ type: 'createApplication', application }]
+  await untilSucceeded(target, await post(target, '/tasks', { application: name, description: `Create ${name}`, job }))
+}
+
+/** Resident memory in MiB, once the garbage is gone. */
+export async function settledMemory({ process }: Target): Promise<number> {
+  await sleep(settleMs)
+  return process.memory().now
+}
