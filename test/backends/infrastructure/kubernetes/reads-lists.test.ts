@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import pino from 'pino'
 import { OpenAccount } from '../../../../src/backends/infrastructure/providers/kubernetes/account.ts'
+import { SharedConnections } from '../../../../src/backends/infrastructure/providers/kubernetes/api/shared-connections.ts'
 import { ReadsUnderWay } from '../../../../src/backends/infrastructure/providers/kubernetes/reads/reads-under-way.ts'
 import { Sharing } from '../../../../src/backends/infrastructure/providers/kubernetes/reads/sharing.ts'
 import { Slots } from '../../../../src/backends/infrastructure/providers/kubernetes/reads/slots.ts'
@@ -416,7 +417,9 @@ test('what no read has needed for an hour is let go', async (t) => {
   const { accounts, ...provider } = kubernetesSettings({ accounts: [{ name: 'k8s', kubeconfigContents: fake.kubeconfig() }] })
   const underWay = new ReadsUnderWay()
   const log = pino({ level: 'silent' })
-  const general = { provider, underWay, sharing: new Sharing(), slots: new Slots(10), log, changed: () => {} }
+  const told = { changed: () => {}, rejected: () => {} }
+  const connections = new SharedConnections()
+  const general = { provider, underWay, sharing: new Sharing(), connections, slots: new Slots(10), log, ...told }
   const account = new OpenAccount({ ...general, settings: accounts[0]!, now: () => nowMs })
   t.after(() => account.close())
   const read = async () => {

@@ -4,7 +4,7 @@ import { delimiter, join, resolve } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import type { FastifyBaseLogger } from 'fastify'
 import type { JsonObject } from '../../../../json/values.ts'
-import { ApiError } from './api/api-error.ts'
+import { ApiError, isApiError } from './api/api-error.ts'
 import { KubeClient } from './api/client.ts'
 import type { ClusterAccess } from './api/cluster-access.ts'
 import type {
@@ -21,6 +21,7 @@ import type {
 import { inClusterAccess } from './api/in-cluster.ts'
 import { loadKubeconfig } from './api/kubeconfig.ts'
 import { type ObjectWatch, openObjectWatch } from './api/object-watch.ts'
+import type { SharedConnections } from './api/shared-connections.ts'
 import type { ObjectWatchOptions } from './api/watch-options.ts'
 import type { KubeObject } from './objects.ts'
 import type { KubernetesAccountSettings, KubernetesSettings } from './settings.ts'
@@ -28,12 +29,15 @@ import type { KubernetesAccountSettings, KubernetesSettings } from './settings.t
 export interface AccountClientOptions {
   readonly account: KubernetesAccountSettings
   readonly provider: Pick<KubernetesSettings, 'execCommands' | 'retries'>
+  readonly connections: SharedConnections
   readonly log: FastifyBaseLogger
   readonly now: () => number
+  /** Called when the API server has rejected the login. */
+  readonly rejected: () => void
 }
 
 /** Where the API server of an account is. @throws {Error} with a text for operators */
-export function loadAccess(account: KubernetesAccountSettings): Promise<ClusterAccess> {
+export function loadClusterAccess(account: KubernetesAccountSettings): Promise<ClusterAccess> {
   const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port, KUBECONFIG: usual } = process.env
   if (account.serviceAccount) return inClusterAccess({ host, port })
   const { kubeconfigFile, kubeconfigContents: contents, context } = account
@@ -55,7 +59,7 @@ export class AccountClient implements ClusterApi {
     this.#options = options
   }
 
-  /** Of objects that name none: that of the kubeconfig, once a request was made. */
+  /** For objects that name none: that of the kubeconfig, once a request was made. */
   get defaultNamespace(): string {
     return this.#defaultNamespace
   }
@@ -113,7 +117,7 @@ export class AccountClient implements ClusterApi {
   /** Whether the kubeconfig says something else than when it was read. */
   async isOutdated(): Promise<boolean> {
     if (this.#access === undefined) return false
-    const access = await loadAccess(this.#options.account).catch(() => undefined)
+    const access = await loadClusterAccess(this.#options.account).catch(() => undefined)
     return access !== undefined && !isDeepStrictEqual(access, this.#access)
   }
 
@@ -136,6 +140,9 @@ export class AccountClient implements ClusterApi {
     this.#running++
     try {
       return await ask(await this.#use())
+    } catch (error) {
+      if (isApiError(error, 401)) this.#options.rejected()
+      throw error
     } finally {
       this.#running--
     }
@@ -153,11 +160,12 @@ export class AccountClient implements ClusterApi {
   }
 
   async #open(): Promise<KubeClient> {
-    const { account, provider, log, now } = this.#options
-    const access = await loadAccess(account)
+    const { account, provider, connections, log, now } = this.#options
+    const access = await loadClusterAccess(account)
     this.#access = access
     this.#defaultNamespace = access.namespace
     return new KubeClient(access, {
+      connections,
       log,
       now,
       requestTimeoutMs: account.requestTimeoutMs,

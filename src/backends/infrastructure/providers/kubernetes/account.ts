@@ -5,6 +5,7 @@ import type { JsonObject } from '../../../../json/values.ts'
 import type { Account } from '../../model.ts'
 import { AccountClient } from './account-client.ts'
 import type { ApiResource } from './api/cluster-api.ts'
+import type { SharedConnections } from './api/shared-connections.ts'
 import { builtInKinds, type Kind, KindTable } from './kinds.ts'
 import type { KubeObject } from './objects.ts'
 import type { KubernetesAccount, ListUpdates } from './parts.ts'
@@ -25,11 +26,14 @@ export interface AccountOptions {
   readonly provider: Omit<KubernetesSettings, 'accounts'>
   readonly underWay: ReadsUnderWay
   readonly sharing: Sharing
+  readonly connections: SharedConnections
   readonly slots: Slots
   readonly log: FastifyBaseLogger
   readonly now: () => number
   /** Called after each change of what lists show, and of the state of the account. */
   readonly changed: () => void
+  /** Called when the API server has rejected the login. */
+  readonly rejected: () => void
 }
 
 const retryPauses = { firstMs: 30_000, longestMs: 600_000 }
@@ -50,12 +54,12 @@ export class OpenAccount implements KubernetesAccount {
   #isAway = false
 
   constructor(options: AccountOptions) {
-    const { settings, provider, sharing, slots, underWay, log, now } = options
+    const { settings, provider, sharing, connections, slots, underWay, log, now } = options
     const changed = () => this.#changed()
     this.#options = options
     this.settings = settings
     this.kinds = new KindTable(settings.customResources)
-    this.api = new AccountClient({ account: settings, provider, log, now })
+    this.api = new AccountClient({ account: settings, provider, connections, log, now, rejected: options.rejected })
     this.#catalog = new KindCatalog({ account: settings, provider, table: this.kinds, api: this.api, underWay })
     const { name: account } = settings
     this.#objects = new AccountObjects({ account, listsPods: provider.detailsPodsOfJobs, settings, sharing })

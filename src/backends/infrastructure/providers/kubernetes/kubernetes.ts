@@ -8,6 +8,7 @@ import type { Account, Instance, Job, LoadBalancer, Owned, OwnHit, OwnResource, 
 import type { OperationTypes } from '../../operation-type.ts'
 import type { CloudProvider, ConsoleView, LogChoice, ManifestReads } from '../../provider.ts'
 import { OpenAccount } from './account.ts'
+import { SharedConnections } from './api/shared-connections.ts'
 import { type FullName, parseFullName } from './full-name.ts'
 import { builtInKinds } from './kinds.ts'
 import { createKubernetesOperations } from './operations/all.ts'
@@ -35,6 +36,7 @@ export class KubernetesProvider implements CloudProvider {
   readonly #context: BackendContext
   readonly #underWay = new ReadsUnderWay()
   readonly #sharing = new Sharing()
+  readonly #connections = new SharedConnections()
   readonly #slots = new Slots(maxLoads)
   readonly #stored: StoredApplications
   readonly #accounts = new Map<string, OpenAccount>()
@@ -153,7 +155,11 @@ export class KubernetesProvider implements CloudProvider {
   start(): void {
     for (const account of this.#accounts.values()) this.#begin(account)
     this.#sweep = setInterval(() => {
-      for (const account of this.#accounts.values()) void account.closeUnused()
+      for (const [name, account] of this.#accounts) {
+        void account.closeUnused()
+        // Its kubeconfig may have a new token.
+        if (account.absence !== undefined) void this.#renew(name)
+      }
     }, sweepMs).unref()
   }
 
@@ -196,6 +202,8 @@ export class KubernetesProvider implements CloudProvider {
       provider: this.#settings,
       underWay: this.#underWay,
       sharing: this.#sharing,
+      connections: this.#connections,
+      rejected: () => void this.#renew(settings.name),
       slots: this.#slots,
       log: this.#context.log,
       now: this.#context.now,
@@ -230,7 +238,7 @@ export class KubernetesProvider implements CloudProvider {
     }
   }
 
-  /** Of stored applications alone, where settings say so. */
+  /** Only those of stored applications, where settings say so. */
   #shown<T extends Owned>(read: (account: OpenAccount) => readonly T[]): readonly T[] {
     const all = this.#all(read)
     return this.#settings.lists.onlyKnownApplications ? this.#stored.select(all) : all

@@ -1,5 +1,7 @@
 /** Paths of resources and their objects at an API server. */
 import { formatQuery, pathTo, type QueryValue } from '../../../../../http/encode-path.ts'
+import { isPathName } from '../full-name.ts'
+import { ApiError } from './api-error.ts'
 import type { ApiResource } from './cluster-api.ts'
 
 export type ApiQuery = Readonly<Record<string, QueryValue>>
@@ -11,7 +13,7 @@ export function collectionPath(
   query: ApiQuery = {},
 ): string {
   const root = group === '' ? pathTo`/api/${version}` : pathTo`/apis/${group}/${version}`
-  const scope = namespace ? pathTo`/namespaces/${namespace}` : ''
+  const scope = namespace ? pathTo`/namespaces/${checkName(namespace)}` : ''
   return root + scope + pathTo`/${plural}` + formatQuery(query)
 }
 
@@ -24,7 +26,13 @@ interface Place {
 
 export function objectPath({ resource, namespace, name, subresource }: Place, query: ApiQuery = {}): string {
   const below = subresource === undefined ? '' : pathTo`/${subresource}`
-  return collectionPath(resource, namespace) + pathTo`/${name}` + below + formatQuery(query)
+  return collectionPath(resource, namespace) + pathTo`/${checkName(name)}` + below + formatQuery(query)
+}
+
+/** @throws {ApiError} for what would lead to another path */
+function checkName(name: string): string {
+  if (isPathName(name)) return name
+  throw new ApiError(`"${name}" cannot be the name of an object: it contains / or %.`, { status: 400 })
 }
 
 export function apiVersionOf({ group, version }: Pick<ApiResource, 'group' | 'version'>): string {

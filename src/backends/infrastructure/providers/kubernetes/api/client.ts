@@ -19,9 +19,10 @@ import type {
   WriteOptions,
 } from './cluster-api.ts'
 import { Discovery } from './discovery.ts'
-import { type Page, readPages } from './lists.ts'
+import { type ObjectPage, readPages } from './lists.ts'
 import { Recovery, type RecoveryLimits } from './recovery.ts'
-import { type Answer, ApiRequests, maxAnswerBytes, type RetryLimits } from './requests.ts'
+import { type ApiAnswer, ApiRequests, maxAnswerBytes, type RetryLimits } from './requests.ts'
+import { SharedConnections } from './shared-connections.ts'
 import type { WatchSource } from './watch-options.ts'
 import { type WatchListener, type WatchQuery, watch } from './watch-stream.ts'
 
@@ -37,6 +38,8 @@ export interface KubeClientOptions {
   /** A connection that is silent for three of them is closed. */
   readonly pingMs?: number
   readonly recovery?: RecoveryLimits
+  /** With other clients of the same API server. */
+  readonly connections?: SharedConnections
 }
 
 const usualRequestTimeoutMs = 30_000
@@ -65,7 +68,8 @@ export class KubeClient implements ClusterApi, WatchSource {
     this.now = now
     this.logger = options.log
     this.recovery = new Recovery(options.recovery)
-    this.#requests = new ApiRequests(access, { requestTimeoutMs, retries, execCommands: options.execCommands ?? [], now, pingMs })
+    const { execCommands = [], connections: shared = new SharedConnections() } = options
+    this.#requests = new ApiRequests(access, { requestTimeoutMs, retries, execCommands, now, pingMs, shared })
     this.#discovery = new Discovery({
       now: () => performance.now(),
       read: async (path, accept) => parseLoosely((await this.#requests.ask({ method: 'GET', path, headers: { accept } })).text),
@@ -98,7 +102,7 @@ export class KubeClient implements ClusterApi, WatchSource {
     return listed
   }
 
-  pages(resource: ApiResource, query: ListQuery, take: (page: Page) => void): Promise<void> {
+  pages(resource: ApiResource, query: ListQuery, take: (page: ObjectPage) => void): Promise<void> {
     return readPages(this.#requests, resource, query, take)
   }
 
@@ -164,7 +168,7 @@ export class KubeClient implements ClusterApi, WatchSource {
     return parseExactly(text) as KubeObject
   }
 
-  #send(method: Method, path: string, body?: unknown, type = 'application/json'): Promise<Answer> {
+  #send(method: Method, path: string, body?: unknown, type = 'application/json'): Promise<ApiAnswer> {
     const accept = 'application/json'
     if (body === undefined) return this.#requests.ask({ method, path, headers: { accept } })
     return this.#requests.ask({ method, path, headers: { accept, 'content-type': type }, body: formatJson(body) })

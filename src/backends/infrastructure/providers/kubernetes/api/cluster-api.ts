@@ -88,8 +88,8 @@ export interface ClusterApi {
   /** @returns false where there is no such object */
   remove(place: ObjectPlace, options: DeleteOptions): Promise<boolean>
   log(pod: { readonly namespace: string; readonly name: string }, query: LogQuery): Promise<string>
-  /** Of any other path, such as metrics: parsed JSON. */
+  /** Reads any other path, such as metrics: parsed JSON. */
   read(path: string): Promise<unknown>
-  /** Of any other path, such as access reviews. */
+  /** Posts to any other path, such as access reviews. */
   post(path: string, body: JsonObject): Promise<unknown>
 }

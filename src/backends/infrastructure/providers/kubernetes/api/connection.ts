@@ -2,7 +2,7 @@
 import type { Socket } from 'node:net'
 import { Client, type Dispatcher } from 'undici'
 
-/** Of HTTP/2, the limit of most servers and proxies; a lower one of the server counts, too. */
+/** The HTTP/2 limit of most servers and proxies; a lower one of the server counts, too. */
 const maxStreams = 100
 /** Connections that nothing uses are closed. */
 const idleMs = 60_000
@@ -21,7 +21,7 @@ export interface ConnectionOptions {
  * A client of undici that takes an open socket. It opens another one only for requests that the server has refused while it shut down
  * (GOAWAY); a lost connection is replaced by its owner.
  */
-export class Connection extends Client {
+export class ApiConnection extends Client {
   /** Requests and watches. */
   running = 0
   readonly isMultiplexed: boolean

@@ -3,14 +3,14 @@ import type { Socket } from 'node:net'
 import type { SecureContext, TLSSocket } from 'node:tls'
 import type { ClientCertificate } from './cluster-access.ts'
 import { type ConnectableCluster, createTlsContext, openSocket } from './connect.ts'
-import { Connection } from './connection.ts'
+import { ApiConnection } from './connection.ts'
 
 /** No connection could be opened: nothing was sent. */
 export class ConnectFault extends Error {}
 
 export interface ConnectionsOptions {
   readonly cluster: ConnectableCluster
-  /** Of the account; undefined: none. */
+  /** The account's; undefined: none. */
   readonly certificate: () => Promise<ClientCertificate | undefined>
   readonly connectTimeoutMs: number
   /** Each connection is pinged so often; the third ping without any byte in return ends it. */
@@ -27,7 +27,7 @@ const maxMisses = 3
 export class ServerConnections {
   readonly #options: ConnectionsOptions
   /** In use or idle; those that take no further requests, too. */
-  readonly #open = new Set<Connection>()
+  readonly #open = new Set<ApiConnection>()
   /** Multiplexed ones. */
   readonly #sockets = new Map<Socket, Watched>()
   #opening: Promise<void> | undefined
@@ -44,7 +44,7 @@ export class ServerConnections {
    *
    * @throws {ConnectFault} and what `use` rejects with
    */
-  async give<T>(use: (connection: Connection) => Promise<T>): Promise<T> {
+  async give<T>(use: (connection: ApiConnection) => Promise<T>): Promise<T> {
     for (;;) {
       if (this.#isClosed) throw new ConnectFault('the client of the API server is closed')
       const free = this.#find((connection) => connection.hasRoom)
@@ -77,12 +77,12 @@ export class ServerConnections {
     await Promise.all(open.map((connection) => connection.destroy(new ConnectFault('the client of the API server is closed'))))
   }
 
-  #find(holds: (connection: Connection) => boolean): Connection | undefined {
+  #find(holds: (connection: ApiConnection) => boolean): ApiConnection | undefined {
     for (const connection of this.#open) if (holds(connection)) return connection
     return undefined
   }
 
-  async #use<T>(connection: Connection, use: (connection: Connection) => Promise<T>): Promise<T> {
+  async #use<T>(connection: ApiConnection, use: (connection: ApiConnection) => Promise<T>): Promise<T> {
     connection.running++
     try {
       return await use(connection)
@@ -92,14 +92,14 @@ export class ServerConnections {
     }
   }
 
-  #endUnused(connection: Connection): void {
+  #endUnused(connection: ApiConnection): void {
     if (!connection.isRetired || connection.running > 0 || !this.#open.delete(connection)) return
     connection.destroy().catch(() => {})
   }
 
   async #connect(): Promise<void> {
     const socket = await this.#openSocket()
-    const connection = new Connection({
+    const connection = new ApiConnection({
       origin: new URL(this.#options.cluster.server).origin,
       socket,
       open: () => this.#openSocket(),

@@ -31,7 +31,7 @@ interface CredentialsOptions {
   readonly now: () => number
 }
 
-export class Credentials {
+export class ClusterCredentials {
   readonly #access: ClusterAccess
   readonly #options: CredentialsOptions
   #loaded: Loaded | undefined

@@ -7,7 +7,7 @@ import type { ApiResource, KindName } from './cluster-api.ts'
 interface Served {
   readonly resource: ApiResource
   readonly singular: string
-  /** Of the versions of its group that serve it. */
+  /** Among the versions of its group that serve it. */
   readonly isPreferred: boolean
 }
 

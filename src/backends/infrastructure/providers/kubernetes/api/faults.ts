@@ -28,7 +28,7 @@ const words: Readonly<Record<string, string>> = {
   UND_ERR_BODY_TIMEOUT: 'the API server sent nothing for too long',
 }
 
-/** Of a request that got no response. @param signal Of its time limit */
+/** The error of a request without response. @param signal Its time limit */
 export function toFault(error: unknown, timeoutMs: number): ApiError {
   if (error instanceof ApiError) return error
   return new ApiError(toText(error, timeoutMs), { status: 0, cause: error })

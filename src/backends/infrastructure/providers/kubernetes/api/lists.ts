@@ -8,15 +8,17 @@ import { parseLoosely } from './bodies.ts'
 import type { ApiResource, ListQuery } from './cluster-api.ts'
 import type { ApiRequests } from './requests.ts'
 
-export interface Page {
+export interface ObjectPage {
   readonly objects: readonly KubeObject[]
   /** The list begins, or begins anew because its earlier pages have expired. */
   readonly isFirst: boolean
-  /** Of the whole list. */
+  /** That of the whole list. */
   readonly resourceVersion: string | undefined
 }
 
 const pageSize = 500
+/** Kind, version and metadata of a list. */
+const maxHeadLength = 4096
 const maxStarts = 3
 const restartPauseMs = 250
 export const metadataOnlyList = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json'
@@ -30,14 +32,11 @@ export async function readPages(
   requests: ApiRequests,
   resource: ApiResource,
   query: ListQuery,
-  take: (page: Page) => void,
+  take: (page: ObjectPage) => void,
 ): Promise<void> {
   for (let start = 1; ; start++) {
     try {
-      let next: string | undefined
-      do next = await readPage(requests, resource, { ...query, next }, take)
-      while (next !== undefined)
-      return
+      return await readAll(requests, resource, query, take)
     } catch (error) {
       if (!isApiError(error, 410) || start >= maxStarts) throw error
       await sleep(restartPauseMs * 2 ** start * (1 + Math.random()), undefined, { signal: query.signal }).catch(() => {
@@ -47,25 +46,37 @@ export async function readPages(
   }
 }
 
-interface PageQuery extends ListQuery {
-  readonly next: string | undefined
-}
-
-/** @returns where the list continues; undefined: nowhere */
-async function readPage(
+async function readAll(
   requests: ApiRequests,
   resource: ApiResource,
-  query: PageQuery,
-  take: (page: Page) => void,
-): Promise<string | undefined> {
-  const { namespace, labelSelector, fieldSelector, metadataOnly, signal, next } = query
-  const path = collectionPath(resource, namespace, { labelSelector, fieldSelector, limit: pageSize, continue: next })
+  { namespace, labelSelector, fieldSelector, metadataOnly, signal }: ListQuery,
+  take: (page: ObjectPage) => void,
+): Promise<void> {
   const accept = metadataOnly === true ? metadataOnlyList : 'application/json'
-  const { text } = await requests.ask({ method: 'GET', path, headers: { accept } }, { signal })
-  const list = parseLoosely(text)
-  const objects = objectsOf(fieldOf(list, 'items')).flatMap((item) => toObject(item, resource) ?? [])
-  take({ objects, isFirst: next === undefined, resourceVersion: textOf(fieldAt(list, 'metadata', 'resourceVersion')) })
-  return textOf(fieldAt(list, 'metadata', 'continue'))
+  const ask = (next: string | undefined) => {
+    const path = collectionPath(resource, namespace, { labelSelector, fieldSelector, limit: pageSize, continue: next })
+    return requests.ask({ method: 'GET', path, headers: { accept } }, { signal })
+  }
+  let asked: ReturnType<typeof ask> | undefined = ask(undefined)
+  for (let isFirst = true; asked !== undefined; isFirst = false) {
+    const { text } = await asked
+    const early = earlyContinuation(text)
+    // The server makes the next page while this one is parsed.
+    asked = early === undefined ? undefined : ask(early)
+    asked?.catch(() => {})
+    const list = parseLoosely(text)
+    const objects = objectsOf(fieldOf(list, 'items')).flatMap((item) => toObject(item, resource) ?? [])
+    take({ objects, isFirst, resourceVersion: textOf(fieldAt(list, 'metadata', 'resourceVersion')) })
+    const next = textOf(fieldAt(list, 'metadata', 'continue'))
+    if (asked === undefined && next !== undefined) asked = ask(next)
+  }
+}
+
+/** Where the list continues, if its metadata come first, as API servers write them. */
+function earlyContinuation(text: string): string | undefined {
+  const head = text.slice(0, text.indexOf('"items"'))
+  const [, token] = /"continue":"([A-Za-z0-9_=+/-]+)"/.exec(head.slice(0, maxHeadLength)) ?? []
+  return token
 }
 
 /** Entries of lists lack kind and version, and those without spec have those of the form. */

@@ -4,7 +4,7 @@ import type { KubeObject } from '../objects.ts'
 import type { ApiError } from './api-error.ts'
 import { Contact } from './contact.ts'
 import { retryAfterMs, toFault } from './faults.ts'
-import type { Page } from './lists.ts'
+import type { ObjectPage } from './lists.ts'
 import { ObjectStore } from './object-store.ts'
 import { pause } from './recovery.ts'
 import { type ObjectWatchOptions, usualTimings, type WatchState, type WatchTimings } from './watch-options.ts'
@@ -134,7 +134,7 @@ export class ObjectWatch<Entry> {
     await this.#takeTurn()
     let version: string | undefined
     const query = { namespace, signal: this.#signal, ...(metadataOnly !== undefined && { metadataOnly }) }
-    const take = ({ objects, isFirst, resourceVersion }: Page) => {
+    const take = ({ objects, isFirst, resourceVersion }: ObjectPage) => {
       if (isFirst) this.#store.beginList()
       for (const object of objects) this.#store.set(object)
       version = resourceVersion ?? version
@@ -236,7 +236,7 @@ export class ObjectWatch<Entry> {
     return backOffMs(this.#timings.backOff, this.#failures++) * (0.5 + Math.random() / 2)
   }
 
-  /** Of the watch that has just ended. */
+  /** How long the watch that has just ended took. */
   #openMs(): number {
     return this.#openedAtMs === undefined ? 0 : performance.now() - this.#openedAtMs
   }

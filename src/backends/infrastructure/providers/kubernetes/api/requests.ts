@@ -4,8 +4,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { backOffMs } from '../../../../../concurrency/back-off.ts'
 import { type ApiError, isApiError } from './api-error.ts'
 import type { ClusterAccess } from './cluster-access.ts'
-import { type Credential, Credentials } from './credentials.ts'
+import { ClusterCredentials, type Credential } from './credentials.ts'
 import { isLost, isUnsent, retryAfterMs, toFault, toResponseError } from './faults.ts'
+import { type LeasedConnections, SharedConnections } from './shared-connections.ts'
 import { type ApiRequest, type StreamHandler, Transport } from './transport.ts'
 
 export interface RequestsOptions {
@@ -16,6 +17,7 @@ export interface RequestsOptions {
   /** Milliseconds since the epoch. */
   readonly now: () => number
   readonly pingMs: number
+  readonly shared: SharedConnections
 }
 
 export interface RetryLimits {
@@ -24,7 +26,7 @@ export interface RetryLimits {
   readonly pauseMs: number
 }
 
-export interface Answer {
+export interface ApiAnswer {
   readonly status: number
   readonly headers: IncomingHttpHeaders
   readonly text: string
@@ -42,7 +44,7 @@ const maxErrorBytes = 64 * 1024
 
 export class ApiRequests {
   readonly #options: RequestsOptions
-  readonly #credentials: Credentials
+  readonly #credentials: ClusterCredentials
   readonly #transport: Transport
   readonly #closing = new AbortController()
   /** What open connections may have logged in with. */
@@ -50,18 +52,13 @@ export class ApiRequests {
 
   constructor(access: ClusterAccess, options: RequestsOptions) {
     this.#options = options
-    this.#credentials = new Credentials(access, options)
+    this.#credentials = new ClusterCredentials(access, options)
     this.#certificate = access.clientCertificate
-    this.#transport = new Transport({
-      cluster: access,
-      certificate: async () => (await this.#credentials.get()).certificate,
-      connectTimeoutMs: Math.min(connectTimeoutMs, options.requestTimeoutMs),
-      pingMs: options.pingMs,
-    })
+    this.#transport = new Transport(access.server, this.#lease(access))
   }
 
   /** @throws {ApiError} also for each status from 400 on */
-  async ask(request: ApiRequest, { signal, maxBytes = maxAnswerBytes }: AskOptions = {}): Promise<Answer> {
+  async ask(request: ApiRequest, { signal, maxBytes = maxAnswerBytes }: AskOptions = {}): Promise<ApiAnswer> {
     const bound = this.#bound(signal)
     const { maxAttempts, pauseMs } = this.#options.retries
     for (let attempt = 1; ; attempt++) {
@@ -107,12 +104,22 @@ export class ApiRequests {
     await this.#transport.close()
   }
 
+  /** Programs give certificates that change: their connections are not shared. */
+  #lease(access: ClusterAccess): LeasedConnections {
+    const { requestTimeoutMs, pingMs, shared } = this.#options
+    const options = { cluster: access, connectTimeoutMs: Math.min(connectTimeoutMs, requestTimeoutMs), pingMs }
+    const isFixed = access.login.kind !== 'exec'
+    const certificate = async () => (isFixed ? access.clientCertificate : (await this.#credentials.get()).certificate)
+    const connections = isFixed ? shared : new SharedConnections()
+    return connections.lease({ ...options, certificate }, access.clientCertificate)
+  }
+
   #bound(signal: AbortSignal | undefined): AbortSignal {
     const limit = AbortSignal.timeout(this.#options.requestTimeoutMs)
     return AbortSignal.any([limit, this.#closing.signal, ...(signal === undefined ? [] : [signal])])
   }
 
-  #attempt(request: ApiRequest, maxBytes: number, signal: AbortSignal): Promise<Answer> {
+  #attempt(request: ApiRequest, maxBytes: number, signal: AbortSignal): Promise<ApiAnswer> {
     return this.#withLogin(request, async (full) => {
       const { status, headers, body } = await this.#transport.send(full, { maxBytes, signal })
       const text = body.toString('utf8')

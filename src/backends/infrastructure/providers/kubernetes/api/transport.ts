@@ -2,8 +2,8 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Dispatcher } from 'undici'
 import { askWhole, type WholeAnswer } from '../../../../../upstreams/whole-answer.ts'
-import type { Connection } from './connection.ts'
-import { type ConnectionsOptions, ServerConnections } from './connections.ts'
+import type { ApiConnection } from './connection.ts'
+import type { LeasedConnections } from './shared-connections.ts'
 
 export interface ApiRequest {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
@@ -31,11 +31,12 @@ const plainSilenceMs = 150_000
 
 export class Transport {
   readonly #basePath: string
-  readonly #connections: ServerConnections
+  readonly #connections: LeasedConnections
 
-  constructor(options: ConnectionsOptions) {
-    this.#basePath = new URL(options.cluster.server).pathname.replace(/\/$/, '')
-    this.#connections = new ServerConnections(options)
+  /** @param server Its path is put before those of requests */
+  constructor(server: string, connections: LeasedConnections) {
+    this.#basePath = new URL(server).pathname.replace(/\/$/, '')
+    this.#connections = connections
   }
 
   /** @throws {ConnectFault}, the reason of the signal, or what undici reports */
@@ -65,11 +66,11 @@ export class Transport {
   }
 
   async close(): Promise<void> {
-    await this.#connections.close()
+    await this.#connections.release()
   }
 
   /** A request may wait for a connection, or within one that is lost: the signal ends that, too. */
-  #give<T>(signal: AbortSignal, use: (connection: Connection) => Promise<T>): Promise<T> {
+  #give<T>(signal: AbortSignal, use: (connection: ApiConnection) => Promise<T>): Promise<T> {
     if (signal.aborted) return Promise.reject(signal.reason)
     const { promise, resolve, reject } = Promise.withResolvers<T>()
     const abort = () => reject(signal.reason)

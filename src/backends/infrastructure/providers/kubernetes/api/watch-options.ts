@@ -3,7 +3,7 @@ import type { FastifyBaseLogger } from 'fastify'
 import type { BackOffLimits } from '../../../../../concurrency/back-off.ts'
 import type { KubeObject } from '../objects.ts'
 import type { ApiResource, ListQuery } from './cluster-api.ts'
-import type { Page } from './lists.ts'
+import type { ObjectPage } from './lists.ts'
 import type { Recovery } from './recovery.ts'
 import type { WatchListener, WatchQuery } from './watch-stream.ts'
 
@@ -17,7 +17,7 @@ export interface WatchSource {
   readonly now: () => number
   readonly logger?: FastifyBaseLogger | undefined
   /** Calls `take` for each page of a list. */
-  pages(resource: ApiResource, query: ListQuery, take: (page: Page) => void): Promise<void>
+  pages(resource: ApiResource, query: ListQuery, take: (page: ObjectPage) => void): Promise<void>
   watch(query: WatchQuery, listener: WatchListener, signal: AbortSignal): Promise<void>
 }
 
