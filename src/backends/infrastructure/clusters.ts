@@ -43,7 +43,7 @@ const applications: Answer = async (request, infrastructure) => {
   )
 }
 
-/** Of providers with a remote API, only what is known at present: a list of everything is read often, and not looked at. */
+/** Providers with a remote API give only what is known at present: a list of everything is read often, and not looked at. */
 export function groupsByApplication({ providers }: Infrastructure): Map<string, ServerGroup[]> {
   const groups = providers.flatMap((provider) => [...(provider.knownServerGroups?.() ?? provider.serverGroups())])
   const named = groups.filter(({ moniker }) => moniker.app !== null)

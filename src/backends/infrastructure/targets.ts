@@ -41,7 +41,8 @@ export function findTarget(groups: readonly ServerGroup[], query: TargetQuery): 
     .filter(({ region, zones }) => region === query.scope || zones.includes(query.scope))
     .filter(({ isDisabled }) => !(query.onlyEnabled && isDisabled))
     .filter((group): group is Candidate => group.createdMs !== undefined)
-    .sort((one, other) => other.createdMs - one.createdMs)
+    // Where times are whole seconds, the numbers of a cluster decide.
+    .sort((one, other) => other.createdMs - one.createdMs || (other.moniker.sequence ?? 0) - (one.moniker.sequence ?? 0))
   const group = choose(candidates, query.validateOldest)
   if (group !== undefined) return { kind: 'found', group }
   const isAmbiguous = target === 'fail' && candidates.length > 1

@@ -16,7 +16,7 @@ import { rollbackClusterStage, rollbackServerGroupStage } from './infrastructure
 import { serverGroupStages, withoutNotes } from './infrastructure/server-group-operations.ts'
 import { simpleOperationStages } from './infrastructure/simple-operations.ts'
 import { determineTargetStage } from './infrastructure/targets.ts'
-import { manifestStages, preconfiguredJobStages } from './manifests/manifest-stages.ts'
+import { createManifestStages, preconfiguredJobStages } from './manifests/manifest-stages.ts'
 import { manualJudgmentStage } from './manual-judgment.ts'
 import { dependsOnExecutionStage, monitorPipelineStage } from './other-executions.ts'
 import { pipelineStage } from './pipeline.ts'
@@ -87,7 +87,7 @@ interface StageTypeSettings extends Pick<OutsideSettings, 'preconfigured'> {
 /** With the types that the configuration adds. */
 export function createStageTypes({ preconfigured, manifests }: StageTypeSettings = { preconfigured: [] }): StageTypes {
   const settings = manifests ?? defaultManifestSettings
-  const own = [...builtIn, ...manifestStages(settings)]
+  const own = [...builtIn, ...createManifestStages(settings)]
   const described = own.map((type): StageType => ({ ...type, description: stageDescriptions.get(type.type) }))
   const added = [...preconfigured.map(preconfiguredWebhookStage), ...preconfiguredJobStages(settings)]
   return new Map([...described, ...added].map((type) => [type.type, type]))

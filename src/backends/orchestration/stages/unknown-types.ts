@@ -1,6 +1,7 @@
 /** Stage types that the engine cannot run, and their error messages. */
 import { type JsonObject, textOf } from '../../../json/values.ts'
 import { nearestFirst, shorten } from '../../../names/edit-distance.ts'
+import { providerTypes } from '../../infrastructure/providers/all.ts'
 import { withProvider } from '../submission/references.ts'
 import { type StageTypes, typeNameOf, withoutProvider } from './stage-type.ts'
 
@@ -73,9 +74,10 @@ export function typesRunElsewhere(stages: readonly JsonObject[], types: StageTyp
   return [...new Set(names)]
 }
 
-/** `deploy_local` is a `deploy`. */
+/** `deploy_kubernetes` is a `deploy`. */
 function isKnown(types: StageTypes, name: string): boolean {
-  return types.has(name) || types.has(withoutProvider(name))
+  const isForProvider = providerTypes.some(({ id }) => name.endsWith(`_${id}`))
+  return types.has(name) || (isForProvider && types.has(withoutProvider(name)))
 }
 
 function typeNameIn(stage: JsonObject): string {

@@ -105,6 +105,16 @@ test('deleting by labels sends no name', async (t) => {
   assert.deepEqual(stages[0]?.outputs['outputs.manifestNamesByNamespace'], { n1: ['configMap a'] })
 })
 
+test('found artifacts come without values of secrets', async (t) => {
+  const { service, run } = await startRig(t)
+  const copy = { 'kubectl.kubernetes.io/last-applied-configuration': '{"stringData":{"token":"hunter-4444"}}' }
+  const metadata = { name: 'db', namespace: 'n1', annotations: { ...copy, note: 'kept' } }
+  service.add('secret db', { manifest: { apiVersion: 'v1', kind: 'Secret', metadata, data: { token: 'aHVudGVy' } } })
+  const { stages } = await run({ type: 'findArtifactsFromResource', ...place, manifestName: 'secret db' })
+  const kept = { name: 'db', namespace: 'n1', annotations: { note: 'kept' } }
+  assert.deepEqual(stages[0]?.outputs['manifest'], { apiVersion: 'v1', kind: 'Secret', metadata: kept })
+})
+
 test('a patch takes one object or a list of operations', async (t) => {
   const { service, run } = await startRig(t)
   service.add('deployment web', { manifest: workload('Deployment', 'web') })

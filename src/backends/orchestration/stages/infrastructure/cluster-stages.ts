@@ -6,7 +6,15 @@ import { inheritedContext, type NewStage, type StageType, type TaskContext } fro
 import { kubernetes, requirePlaces, type ServerGroupTarget, stageProviderOf, stageTargetFields } from './cloud-context.ts'
 import { monitorStep, submitStep } from './cloud-task.ts'
 import { refreshServerGroups } from './server-group-operations.ts'
-import { type CloudServerGroup, inPlace, loadCluster, requireClusterPlace, servesAsGroup } from './server-groups.ts'
+import {
+  type CloudServerGroup,
+  compareAge,
+  inPlace,
+  loadCluster,
+  newestFirst,
+  requireClusterPlace,
+  servesAsGroup,
+} from './server-groups.ts'
 import { checkTrafficGuards } from './traffic-guard.ts'
 import { waitAllDownStep, waitEmptyStep, waitGoneStep } from './waits.ts'
 
@@ -134,8 +142,9 @@ async function chooseTargets(context: TaskContext, choose: Choice): Promise<Serv
 
 /** Neither what the enclosing deployment has created nor anything newer is touched. */
 function withoutProtected(groups: readonly CloudServerGroup[], created: readonly string[]): CloudServerGroup[] {
-  const oldest = Math.min(...groups.filter(({ name }) => created.includes(name)).map(({ createdTime }) => createdTime))
-  return groups.filter(({ name, createdTime }) => !created.includes(name) && createdTime < oldest)
+  const isCreated = ({ name }: CloudServerGroup) => created.includes(name)
+  const oldest = newestFirst(groups.filter(isCreated)).at(-1)
+  return groups.filter((group) => !isCreated(group) && (oldest === undefined || compareAge(oldest, group) < 0))
 }
 
 function isActive(group: CloudServerGroup): boolean {
@@ -163,7 +172,7 @@ function ordered(groups: readonly CloudServerGroup[], { activeFirst = false, lar
     (one, other) =>
       (activeFirst ? Number(isActive(other)) - Number(isActive(one)) : 0) ||
       (largerFirst ? other.instances.length - one.instances.length : 0) ||
-      other.createdTime - one.createdTime,
+      compareAge(one, other),
   )
 }
 

@@ -73,6 +73,12 @@ export function servesAsGroup({ all }: CloudServerGroup): boolean {
   return all['cloudProvider'] === kubernetes || all['type'] === kubernetes
 }
 
+/** No service sends traffic to it, so that disabling it changes nothing. */
+export function isWithoutTraffic(group: CloudServerGroup): boolean {
+  const { loadBalancers } = group.all
+  return servesAsGroup(group) && Array.isArray(loadBalancers) && loadBalancers.length === 0
+}
+
 function toInstance(instance: JsonObject): CloudInstance {
   return {
     id: textOf(instance['id']) ?? textOf(instance['name']) ?? '',
@@ -133,7 +139,16 @@ export function inPlace(groups: readonly CloudServerGroup[], place: string): Clo
 }
 
 export function newestFirst(groups: readonly CloudServerGroup[]): CloudServerGroup[] {
-  return groups.toSorted((one, other) => other.createdTime - one.createdTime)
+  return groups.toSorted(compareAge)
+}
+
+/** Negative: the first is newer. Where times are whole seconds, the numbers of a cluster decide. */
+export function compareAge(one: CloudServerGroup, other: CloudServerGroup): number {
+  return other.createdTime - one.createdTime || sequenceOf(other) - sequenceOf(one)
+}
+
+function sequenceOf({ all }: CloudServerGroup): number {
+  return numberOf(fieldOf(all['moniker'], 'sequence')) ?? 0
 }
 
 /** The cluster that a stage names. @throws {StageError} when it names none, or no account */

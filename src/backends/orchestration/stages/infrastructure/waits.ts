@@ -13,6 +13,7 @@ import {
   healthTypesOf,
   isDown,
   isInstanceUp,
+  isWithoutTraffic,
   loadCluster,
   loadServerGroup,
   servesAsGroup,
@@ -87,7 +88,7 @@ export function waitDisabledStep(): Step {
   return waitStep('waitForDisabledServerGroup', hourMs / 2, async (context) => {
     if (!isWhole(context.stage.context)) return undefined
     const group = await loadServerGroup(context, targetOf(context))
-    if (group === undefined || group.isDisabled) return undefined
+    if (group === undefined || group.isDisabled || isWithoutTraffic(group)) return undefined
     return followTraffic(context, { missing: `${group.name} still counts as enabled`, group }, true)
   })
 }
@@ -151,7 +152,7 @@ export function waitAllDownStep(targets: TargetsOf, drainMs: (context: TaskConte
 
 /** How many instances take traffic. */
 function servingIn(group: CloudServerGroup, types: readonly string[] | undefined): number {
-  if (servesAsGroup(group)) return group.isDisabled ? 0 : group.instances.length
+  if (servesAsGroup(group)) return group.isDisabled || isWithoutTraffic(group) ? 0 : group.instances.length
   return group.instances.filter((instance) => !isDown(instance, types)).length
 }
 

@@ -7,7 +7,7 @@ import type { TaskContext } from '../stage-type.ts'
 
 const embedded = 'embedded/base64'
 
-export interface ArtifactReference {
+interface ArtifactReference {
   /** Id of an expected artifact. */
   readonly id?: unknown
   /** The artifact itself; it wins. */
@@ -44,7 +44,7 @@ export function isEmbedded({ type }: JsonObject): boolean {
   return type === embedded
 }
 
-export interface BindableArtifacts {
+interface BindableArtifacts {
   /** Each must be bound in a manifest. */
   readonly requiredArtifacts: readonly JsonObject[]
   readonly optionalArtifacts: readonly JsonObject[]

@@ -11,7 +11,7 @@ import { isFromArtifact, resolveStep } from './manifest-source.ts'
 import { bindStep, expectsArtifacts } from './produced-artifacts.ts'
 import { clearOutputsStep, promoteStep } from './promote-outputs.ts'
 import { stabilizeStep } from './stabilize.ts'
-import { failureStages, findOldStep, strategyOf, strategyStages, trafficFields } from './traffic.ts'
+import { findOldStep, oldVersionStages, trafficFields, trafficStrategyOf, undoStages } from './traffic.ts'
 
 const resolve = resolveStep('resolveDeploySourceManifest', {
   key: 'manifests',
@@ -91,10 +91,10 @@ export function deployManifestStage(absenceMs: number): StageType {
       ...(isTrue(context['plan']) ? plan : []),
       ...main,
       ...(expectsArtifacts(context) ? [bindStep] : []),
-      ...(strategyOf(context) === 'NONE' ? [] : [findOldStep]),
+      ...(trafficStrategyOf(context) === 'NONE' ? [] : [findOldStep]),
       ...(isTrue(context['noOutput']) ? [clearOutputsStep] : []),
     ],
-    afterStages: strategyStages,
-    onFailureStages: failureStages,
+    afterStages: oldVersionStages,
+    onFailureStages: undoStages,
   })
 }

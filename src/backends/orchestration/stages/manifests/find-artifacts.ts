@@ -1,9 +1,10 @@
 /** `findArtifactsFromResource`: an object of a cluster, and the artifacts that it uses, for later stages. */
-import { listOf } from '../../../../json/values.ts'
+import { fieldOf, listOf } from '../../../../json/values.ts'
 import { StageError } from '../../machine/failure.ts'
 import type { StageType, TaskContext, TaskResult } from '../stage-type.ts'
 import { attempt, manifestStage, requireManifest } from './manifest-context.ts'
 import { bindStep, expectsArtifacts } from './produced-artifacts.ts'
+import { toOutput } from './promote-outputs.ts'
 import { loadManifest } from './stabilize.ts'
 import { resolveTargetStep } from './target.ts'
 
@@ -36,6 +37,7 @@ async function findArtifacts(context: TaskContext): Promise<TaskResult> {
       `${target.name} was not found in ${target.account}/${target.location}. Check its kind, name and location.`,
     ])
   const { manifest, artifacts } = found
-  const outputs = { manifest, artifacts: listOf(artifacts) }
+  const shown = fieldOf(manifest, 'kind') === 'Secret' ? toOutput(manifest) : manifest
+  const outputs = { manifest: shown, artifacts: listOf(artifacts) }
   return { status: 'SUCCEEDED', context: outputs, outputs }
 }

@@ -64,7 +64,7 @@ function isResult(key: string): boolean {
 }
 
 /** The context without what the engine and tasks have noted. */
-export function withoutResults(context: JsonObject): JsonObject {
+function withoutResults(context: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(withoutNotes(context)).filter(([key]) => !isResult(key)))
 }
 

@@ -11,7 +11,7 @@ import { operationStages } from './operations.ts'
 import { preconfiguredJobStage } from './preconfigured-jobs.ts'
 import { runJobStages } from './run-job.ts'
 
-export function manifestStages({ guards, absenceMs }: Pick<ManifestSettings, 'guards' | 'absenceMs'>): StageType[] {
+export function createManifestStages({ guards, absenceMs }: Pick<ManifestSettings, 'guards' | 'absenceMs'>): StageType[] {
   return [
     bakeManifestStage,
     deployManifestStage(absenceMs),

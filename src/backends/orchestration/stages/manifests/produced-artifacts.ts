@@ -12,7 +12,7 @@ export function expectsArtifacts(context: JsonObject): boolean {
   return objectsOf(context['expectedArtifacts']).length > 0
 }
 
-/** Of several matches the first is taken. */
+/** The first of several matches is taken. */
 export const bindStep: Step = { name: 'bindProducedArtifacts', decide: bind }
 
 function bind({ stage }: TaskContext): TaskResult {

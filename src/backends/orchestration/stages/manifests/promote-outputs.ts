@@ -1,12 +1,12 @@
 /** Results of operations, where clients and expressions read them: keys with a dot in context and outputs of the stage. */
-import { type JsonObject, listOf, objectOf, objectsOf } from '../../../../json/values.ts'
+import { definedOf, type JsonObject, listOf, objectOf, objectsOf } from '../../../../json/values.ts'
 import type { Step, TaskContext, TaskResult } from '../stage-type.ts'
 
 const promoted = ['manifests', 'manifestNamesByNamespace', 'boundArtifacts', 'createdArtifacts'] as const
 /** A copy of the whole manifest within itself. */
 const lastApplied = 'kubectl.kubernetes.io/last-applied-configuration'
 
-/** Of each key, the first value that any task of the stage has. */
+/** Takes the first value that any task of the stage has for each key. */
 export const promoteStep: Step = { name: 'promoteOutputs', decide: promote }
 
 function promote({ stage }: TaskContext): TaskResult {
@@ -16,18 +16,20 @@ function promote({ stage }: TaskContext): TaskResult {
   for (const key of promoted) {
     const value = results.map((result) => result[key]).find((each) => each !== undefined && each !== null)
     if (value === undefined) continue
-    found[`outputs.${key}`] = key === 'manifests' ? listOf(value).map(withoutBookkeeping) : value
+    found[`outputs.${key}`] = key === 'manifests' ? listOf(value).map(toOutput) : value
     if (key === 'createdArtifacts') found['artifacts'] = value
   }
   // One copy of the manifests is enough.
   return { status: 'SUCCEEDED', context: { ...found, 'kato.tasks': tasks.map(withoutManifests) }, outputs: found }
 }
 
-function withoutBookkeeping(manifest: unknown): JsonObject {
-  const { metadata, ...rest } = objectOf(manifest)
+/** An object of a cluster without values of secrets, which its copy of the manifest has too. */
+export function toOutput(manifest: unknown): JsonObject {
+  const { metadata, data, stringData, ...rest } = objectOf(manifest)
   const { managedFields: _fields, annotations, ...shown } = objectOf(metadata)
   const { [lastApplied]: _copy, ...kept } = objectOf(annotations)
-  return { ...rest, metadata: { ...shown, ...(annotations !== undefined && { annotations: kept }) } }
+  const values = rest['kind'] === 'Secret' ? {} : definedOf({ data, stringData })
+  return { ...rest, ...values, metadata: { ...shown, ...(annotations !== undefined && { annotations: kept }) } }
 }
 
 function withoutManifests(task: JsonObject): JsonObject {

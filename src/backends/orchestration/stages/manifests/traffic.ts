@@ -21,7 +21,7 @@ const oldKey = 'deploy.old.manifests'
 const prefix = 'moniker.spinnaker.io/'
 
 /** Those of a stage without traffic management are none. */
-export function strategyOf(context: JsonObject): Strategy {
+export function trafficStrategyOf(context: JsonObject): Strategy {
   const management = objectOf(context['trafficManagement'])
   const name = textOf(objectOf(management['options'])['strategy'])
     ?.toLowerCase()
@@ -36,7 +36,7 @@ export function trafficFields(context: JsonObject): JsonObject {
   const management = objectOf(context['trafficManagement'])
   if (!isTrue(management['enabled'])) return { enableTraffic: true }
   const options = objectOf(management['options'])
-  const strategy = strategyOf(context)
+  const strategy = trafficStrategyOf(context)
   // A strategy takes the traffic of older versions away, so that the new one must have it.
   const { enableTraffic = strategy !== 'NONE' } = options
   return { services: listOf(options['services']), enableTraffic: isTrue(enableTraffic), strategy }
@@ -95,9 +95,9 @@ function isBroken(body: JsonObject | undefined): boolean {
 }
 
 /** Stages that run, one after another, once the new versions are stable. */
-export function strategyStages(stage: Stage): NewStage[] {
+export function oldVersionStages(stage: Stage): NewStage[] {
   const old = listOf(stage.context[oldKey]) as OldVersion[]
-  const strategy = strategyOf(stage.context)
+  const strategy = trafficStrategyOf(stage.context)
   if (strategy === 'NONE') return []
   if (strategy === 'HIGHLANDER') {
     return inSequence([
@@ -130,7 +130,7 @@ function stageOn(
 const rolledOut: ReadonlySet<string> = new Set(['deployment', 'statefulset', 'daemonset'])
 
 /** Stages that bring back what ran before, when what was deployed has not become stable. */
-export function failureStages(stage: Stage): NewStage[] {
+export function undoStages(stage: Stage): NewStage[] {
   const { context, tasks } = stage
   const hasFailed = tasks.some(
     ({ name, status }) => name === stabilizeStepName && (isHalt(status) || status === 'FAILED_CONTINUE'),
@@ -148,7 +148,7 @@ export function failureStages(stage: Stage): NewStage[] {
       const kind = kindOf(name)
       if (rolledOut.has(kind))
         return [stageOn(stage, 'undoRolloutManifest', target, { numRevisionsBack: 1, onlyWithEarlierRevision: true })]
-      return kind === 'replicaset' && strategyOf(context) !== 'NONE' ? [stageOn(stage, 'disableManifest', target)] : []
+      return kind === 'replicaset' && trafficStrategyOf(context) !== 'NONE' ? [stageOn(stage, 'disableManifest', target)] : []
     }),
   )
 }

@@ -1,0 +1,152 @@
+/** Stages that work on every cloud provider, on the replica sets of a cluster, over the public paths of a gateway. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { fieldAt, type JsonObject, objectsOf } from '../../../../src/json/values.ts'
+import { deployment, replicaSet, service } from '../../../support/kubernetes-manifests.ts'
+import type { Place } from '../../../support/kubernetes-place.ts'
+import { type Platform, startPlatform } from '../../../support/kubernetes-platform.ts'
+
+function cluster({ namespace }: Place, fields: JsonObject = {}): JsonObject {
+  const where = { account: 'k8s', credentials: 'k8s', cloudProvider: 'kubernetes', region: namespace }
+  return { ...where, application: 'shop', stack: 'main', ...fields }
+}
+
+/** The first version, which has traffic. */
+async function withFirst({ pipeline }: Platform, place: Place, replicas = 1): Promise<void> {
+  await place.deploy([service('front', { lb: 'front' })])
+  const manifest = replicaSet('shop-main', 'app:1', replicas)
+  await pipeline([{ type: 'deploy', clusters: [cluster(place, { manifest, loadBalancers: ['service front'] })] }])
+}
+
+/** Names of the server groups, the disabled ones in brackets. */
+async function groupsOf({ read }: Platform, { namespace }: Place): Promise<string[]> {
+  const groups = await read<JsonObject[]>('/applications/shop/serverGroups')
+  return groups
+    .filter(({ account, region }) => account === 'k8s' && region === namespace)
+    .map(({ name, isDisabled }) => (isDisabled === true ? `(${name})` : String(name)).replace('replicaSet ', ''))
+    .sort((one, other) => (one.replace('(', '') < other.replace('(', '') ? -1 : 1))
+}
+
+async function imageOf(place: Place, name: string): Promise<unknown> {
+  const { spec } = await place.get(`replicasets/${name}`)
+  return fieldAt(objectsOf(fieldAt(spec, 'template', 'spec', 'containers'))[0], 'image')
+}
+
+const cases: Record<string, (platform: Platform, place: Place) => Promise<void>> = {
+  'red/black of replica sets with the stage deploy, and a rollback': async (platform, place) => {
+    await withFirst(platform, place)
+    const next = cluster(place, { imageId: 'app:2', strategy: 'redblack', loadBalancers: ['service front'] })
+    await platform.pipeline([{ type: 'deploy', clusters: [next] }])
+    assert.deepEqual(await groupsOf(platform, place), ['(shop-main-v000)', 'shop-main-v001'])
+    assert.equal(await imageOf(place, 'shop-main-v001'), 'app:2')
+    assert.deepEqual(
+      (await place.pods({ lb: 'front' })).map(({ metadata }) => metadata.ownerReferences?.[0]?.name),
+      ['shop-main-v001'],
+    )
+    const rollback = {
+      type: 'rollbackCluster',
+      regions: [place.namespace],
+      cluster: 'shop-main',
+      targetHealthyRollbackPercentage: 100,
+    }
+    await platform.pipeline([cluster(place, { ...rollback, moniker: { app: 'shop', cluster: 'shop-main', stack: 'main' } })])
+    assert.deepEqual(await groupsOf(platform, place), ['shop-main-v000', '(shop-main-v001)'])
+  },
+  'rolling red/black, highlander and a strategy of users': async (platform, place) => {
+    await withFirst(platform, place, 2)
+    const next = (image: string, fields: JsonObject) => {
+      const deployed = cluster(place, { imageId: image, loadBalancers: ['service front'], ...fields })
+      return platform.pipeline([{ type: 'deploy', clusters: [deployed] }])
+    }
+    await next('app:2', { strategy: 'rollingredblack', targetPercentages: [50, 100] })
+    assert.deepEqual(await groupsOf(platform, place), ['(shop-main-v000)', 'shop-main-v001'])
+    assert.equal((await place.get('replicasets/shop-main-v001')).status['readyReplicas'], 2)
+    await next('app:3', { strategy: 'highlander' })
+    assert.deepEqual(await groupsOf(platform, place), ['shop-main-v002'])
+
+    const stages = [
+      { refId: '1', requisiteStageRefIds: [], type: 'deploy', name: 'Deploy', trafficOptions: 'enable' },
+      {
+        ...{ refId: '2', requisiteStageRefIds: ['1'], type: 'shrinkCluster', name: 'Shrink' },
+        ...{ shrinkToSize: 1, allowDeleteActive: true, retainLargerOverNewer: false },
+        ...{
+          cloudProvider: 'kubernetes',
+          credentials: '${trigger.parameters.credentials}',
+          cluster: '${trigger.parameters.cluster}',
+        },
+        regions: ['${trigger.parameters.region}'],
+      },
+    ]
+    const saved = await platform.ask('POST', '/strategies', { application: 'shop', name: 'mine', stages, strategy: true })
+    assert.equal(saved.status, 200, JSON.stringify(saved.body))
+    const configs = await platform.read<JsonObject[]>('/applications/shop/strategyConfigs')
+    const strategyPipeline = configs.find(({ name }) => name === 'mine')?.['id']
+    await next('app:4', { strategy: 'custom', strategyApplication: 'shop', strategyPipeline })
+    assert.deepEqual(await groupsOf(platform, place), ['shop-main-v003'])
+  },
+  'a clone keeps its pods, and a cluster is disabled, scaled down and shrunk': async (platform, place) => {
+    await withFirst(platform, place)
+    const source = {
+      account: 'k8s',
+      region: place.namespace,
+      asgName: 'replicaSet shop-main-v000',
+      serverGroupName: 'replicaSet shop-main-v000',
+    }
+    await platform.run(cluster(place, { type: 'cloneServerGroup', source, loadBalancers: ['service front'] }))
+    assert.deepEqual(await groupsOf(platform, place), ['shop-main-v000', 'shop-main-v001'])
+    assert.equal(await imageOf(place, 'shop-main-v001'), 'app:1')
+    const on = (type: string, fields: JsonObject) =>
+      platform.run(
+        cluster(place, {
+          type,
+          cluster: 'shop-main',
+          regions: [place.namespace],
+          moniker: { app: 'shop', cluster: 'shop-main' },
+          ...fields,
+        }),
+      )
+    await on('disableCluster', { remainingEnabledServerGroups: 1 })
+    assert.deepEqual(await groupsOf(platform, place), ['(shop-main-v000)', 'shop-main-v001'])
+    await on('scaleDownCluster', { remainingFullSizeServerGroups: 1 })
+    assert.equal((await place.get('replicasets/shop-main-v000')).spec['replicas'], 0)
+    await on('shrinkCluster', { shrinkToSize: 1 })
+    assert.deepEqual(await groupsOf(platform, place), ['shop-main-v001'])
+  },
+  'a cluster of a deployment goes back by its rollout': async (platform, place) => {
+    for (const tag of ['1', '2']) await place.deploy([deployment('web', `app:${tag}`)])
+    const moniker = { app: 'shop', cluster: 'deployment web' }
+    const rollback = { type: 'rollbackCluster', cluster: 'deployment web', regions: [place.namespace], moniker }
+    await platform.run(cluster(place, { ...rollback, stack: undefined }))
+    const { spec } = await place.get('deployments/web')
+    assert.equal(fieldAt(objectsOf(fieldAt(spec, 'template', 'spec', 'containers'))[0], 'image'), 'app:1')
+  },
+  'red/black without a service has no traffic to move': async (platform, place) => {
+    const manifest = replicaSet('shop-main', 'app:1', 1)
+    await platform.pipeline([{ type: 'deploy', clusters: [cluster(place, { manifest })] }])
+    await platform.pipeline([{ type: 'deploy', clusters: [cluster(place, { imageId: 'app:2', strategy: 'redblack' })] }])
+    assert.deepEqual(await groupsOf(platform, place), ['shop-main-v000', 'shop-main-v001'])
+  },
+  'a replica set is resized, disabled, enabled and destroyed': async (platform, place) => {
+    await withFirst(platform, place)
+    const on = (type: string, fields: JsonObject = {}) =>
+      platform.run(cluster(place, { type, serverGroupName: 'replicaSet shop-main-v000', ...fields }))
+    const size = (desired: number) => ({ capacity: { min: desired, max: desired, desired }, action: 'scale_exact' })
+    await on('resizeServerGroup', size(3))
+    assert.equal((await place.get('replicasets/shop-main-v000')).status['readyReplicas'], 3)
+    await on('disableServerGroup')
+    assert.deepEqual(await groupsOf(platform, place), ['(shop-main-v000)'])
+    assert.deepEqual(await place.pods({ lb: 'front' }), [])
+    await on('enableServerGroup')
+    assert.deepEqual(await groupsOf(platform, place), ['shop-main-v000'])
+    assert.equal((await place.pods({ lb: 'front' })).length, 3)
+    await on('destroyServerGroup')
+    assert.deepEqual(await place.names('replicasets'), [])
+    assert.deepEqual(await groupsOf(platform, place), [])
+  },
+}
+
+test('neutral stages', { concurrency: 4 }, async (t) => {
+  const platform = await startPlatform(t)
+  if (platform === undefined) return
+  await Promise.all(Object.entries(cases).map(([title, run]) => t.test(title, async () => run(platform, await platform.place()))))
+})
