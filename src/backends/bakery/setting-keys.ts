@@ -4,7 +4,7 @@ import type { SettingsReport } from '../../settings/setting.ts'
 import { standalone } from '../../settings/standalone.ts'
 import { providerTypes } from '../infrastructure/providers/all.ts'
 import type { BakerySurroundings } from '../infrastructure/providers/provider-type.ts'
-import { manifestKeys } from './manifests/settings.ts'
+import { manifestBakeKeys } from './manifests/settings.ts'
 import type { BakerySettings } from './settings.ts'
 
 export const BakeryKeys = z.strictObject({
@@ -16,7 +16,7 @@ export const BakeryKeys = z.strictObject({
         'Default: only when standalone and listening on loopback addresses only.',
     ),
   ...(Object.assign({}, ...providerTypes.map(({ bakery }) => bakery?.keys.shape)) as z.core.$ZodShape),
-  ...manifestKeys.keys.shape,
+  ...manifestBakeKeys.keys.shape,
   'bakery.default-provider': z.string().min(1).default(standalone.provider).describe('Cloud provider of bakes that name none.'),
 })
 export type BakeryKeys = z.infer<typeof BakeryKeys>
@@ -30,7 +30,7 @@ export function toBakerySettings(
   return {
     allowsCommands: keys[standalone.commandsKey] ?? surroundings.isPrivate,
     defaultProvider: keys['bakery.default-provider'],
-    manifests: manifestKeys.read(keys),
+    manifests: manifestBakeKeys.read(keys),
     providers: Object.fromEntries(providers),
   }
 }

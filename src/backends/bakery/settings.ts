@@ -1,12 +1,12 @@
 /** Settings of the embedded bakery, and of the providers that bake. */
-import type { ManifestSettings } from './manifests/settings.ts'
+import type { ManifestBakeSettings } from './manifests/settings.ts'
 
 export interface BakerySettings {
   /** Whether users may run commands on this machine. */
   readonly allowsCommands: boolean
   readonly defaultProvider: string
   /** Programs that render manifests. Default: those in `PATH`. */
-  readonly manifests?: ManifestSettings
+  readonly manifests?: ManifestBakeSettings
   /** By provider. */
   readonly providers: Readonly<Record<string, unknown>>
 }

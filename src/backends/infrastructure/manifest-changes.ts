@@ -5,7 +5,7 @@ import { BackendError, userOf } from '../backend.ts'
 import { pathValue, queryValue } from '../requests/request-values.ts'
 import { type Answer, accessOf, denied, get, type Infrastructure, type InfrastructureRoute, isReadable } from './route.ts'
 
-/** Of deployed objects of an application, by a query for account and namespace. */
+/** Drift of an application's deployed objects, by a query for account and namespace. */
 const drift: Answer = async (request, infrastructure) => {
   const access = await accessOf(request, infrastructure)
   const place = { account: textOf(queryValue(request, 'account')), location: textOf(queryValue(request, 'location')) }

@@ -215,18 +215,8 @@ export class Tasks {
       note: (status) => this.#note(task, phaseOf(name), status),
       report: (result) => void task.resultObjects.push(result),
       commit: (work) => {
-        const { done } = task
-        try {
-          inTransaction(this.#options.context.db, () => {
-            work()
-            task.done = done + 1
-            this.#store(task)
-          })
-          isCommitted = true
-        } catch (error) {
-          task.done = done
-          throw error
-        }
+        this.#commit(task, work)
+        isCommitted = true
       },
     }
     try {
@@ -240,6 +230,21 @@ export class Tasks {
       this.#store(task)
     }
     return undefined
+  }
+
+  /** The operation counts as done together with what the work changes, or not at all. */
+  #commit(task: Task, work: () => void): void {
+    const { done } = task
+    try {
+      inTransaction(this.#options.context.db, () => {
+        work()
+        task.done = done + 1
+        this.#store(task)
+      })
+    } catch (error) {
+      task.done = done
+      throw error
+    }
   }
 
   #fail(task: Task, operation: SubmittedOperation, error: Error): void {

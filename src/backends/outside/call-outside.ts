@@ -29,7 +29,7 @@ export interface OutsideAnswer {
   readonly bytes: Buffer
 }
 
-export type OutsideFault =
+type OutsideFault =
   /** The restrictions do not allow the address. */
   'forbidden' | 'unknown-host' | 'timeout' | 'failed'
 
@@ -43,7 +43,7 @@ export class OutsideError extends Error {
   }
 }
 
-export interface OutsideBounds {
+interface OutsideBounds {
   readonly maxAnswerBytes: number
   readonly timeoutMs: number
   /** Who calls, for messages: `Stages`. */
@@ -110,7 +110,7 @@ export function createOutsideCalls(settings: OutsideSettings, bounds = stageBoun
   }
 }
 
-export interface OutsideAddress {
+interface OutsideAddress {
   readonly url: URL
   /** Addresses of its host that may be called, in the order of the resolver. */
   readonly addresses: readonly string[]

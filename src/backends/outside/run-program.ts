@@ -3,7 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import type { Readable } from 'node:stream'
 
-export interface ProgramRun {
+interface ProgramRun {
   /** Path of the program, or its name in `PATH`. */
   readonly program: string
   /** Each reaches the program as it is: there is no shell. */

@@ -71,7 +71,7 @@ const CloudProvider = z
   })
   .meta({ id: 'CloudProvider' })
 
-/** Of an external service. Any other provider has the usual operations, and no form. */
+/** The answer of an external service. Any other provider has the usual operations, and no form. */
 const externalProviders: z.infer<typeof CloudProvider>[] = [
   {
     id: 'kubernetes',

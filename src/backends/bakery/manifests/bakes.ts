@@ -6,7 +6,7 @@ import { manifestTypes } from './all.ts'
 import type { ManifestBake, ManifestType } from './manifest-type.ts'
 import type { ProgramCommand } from './programs.ts'
 import { describeArtifact, type ManifestRequest, parseManifestRequest } from './request.ts'
-import { defaultManifestSettings, type ManifestSettings } from './settings.ts'
+import { defaultManifestBakeSettings, type ManifestBakeSettings } from './settings.ts'
 import { WorkFolder } from './work-folder.ts'
 
 /** A manifest becomes part of its execution. */
@@ -15,13 +15,13 @@ const shownErrorLength = 4000
 
 export class ManifestBakes {
   readonly #context: BackendContext
-  readonly #settings: ManifestSettings
+  readonly #settings: ManifestBakeSettings
   readonly #closing = new AbortController()
   #running = 0
 
   constructor(context: BackendContext) {
     this.#context = context
-    this.#settings = context.settings.bakery?.manifests ?? defaultManifestSettings
+    this.#settings = context.settings.bakery?.manifests ?? defaultManifestBakeSettings
   }
 
   /**

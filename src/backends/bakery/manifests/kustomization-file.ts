@@ -14,7 +14,7 @@ const contentFields: ReadonlySet<string> = new Set([
   ...['literals', 'patch', 'labels', 'commonLabels', 'annotations', 'commonAnnotations', 'images', 'metadata', 'vars', 'options'],
 ])
 
-export interface FoundPath {
+interface FoundPath {
   readonly path: string
   readonly kind: 'base' | 'configuration' | 'file'
 }

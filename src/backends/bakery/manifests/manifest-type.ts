@@ -6,7 +6,7 @@
 import type { JsonObject } from '../../../json/values.ts'
 import type { ProgramCommand } from './programs.ts'
 import type { ManifestRequest } from './request.ts'
-import type { ManifestSettings } from './settings.ts'
+import type { ManifestBakeSettings } from './settings.ts'
 import type { WorkFolder } from './work-folder.ts'
 
 export interface ManifestType {
@@ -23,7 +23,7 @@ export interface ManifestType {
 
 /** What one bake has at hand. */
 export interface ManifestBake {
-  readonly settings: ManifestSettings
+  readonly settings: ManifestBakeSettings
   /** Whether users may run commands on this machine. */
   readonly allowsCommands: boolean
   readonly work: WorkFolder

@@ -2,7 +2,7 @@
 import { accessSync, constants, statSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { BackendError } from '../../backend.ts'
-import type { ManifestSettings, ProgramName } from './settings.ts'
+import type { ManifestBakeSettings, ProgramName } from './settings.ts'
 
 export interface ProgramCommand {
   /** For messages. */
@@ -20,7 +20,7 @@ interface ProgramPlace {
 }
 
 /** The key as the reference has it. */
-export function programKey(name: ProgramName): string {
+function programKey(name: ProgramName): string {
   return `bakery.manifests.${name}`
 }
 
@@ -42,10 +42,10 @@ const programs = {
   HELMFILE: { title: 'Helmfile', places: [{ setting: 'helmfile', names: [] }] },
 } as const satisfies Record<string, { readonly title: string; readonly places: readonly ProgramPlace[] }>
 
-export type RenderingType = keyof typeof programs
+type RenderingType = keyof typeof programs
 
 /** @throws {BackendError} 400 that says what to install, and which setting names its path */
-export function findProgram(type: RenderingType, settings: ManifestSettings): ProgramCommand {
+export function findProgram(type: RenderingType, settings: ManifestBakeSettings): ProgramCommand {
   const { title } = programs[type]
   const places: readonly ProgramPlace[] = programs[type].places
   for (const { setting, names, args = [] } of places) {

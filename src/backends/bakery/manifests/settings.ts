@@ -4,7 +4,7 @@ import { type SettingsOf, setting, settings } from '../../../settings/setting.ts
 
 const path = z.string().min(1).optional()
 
-export const manifestKeys = settings(
+export const manifestBakeKeys = settings(
   {
     programs: {
       helm2: setting(['bakery.manifests.helm2', 'helm.v2ExecutablePath'], path).describe(
@@ -46,8 +46,8 @@ export const manifestKeys = settings(
   { 'helm.overridesFileThreshold': 'Each override is an argument, whatever its length.' },
 )
 /** Plain data. */
-export type ManifestSettings = SettingsOf<typeof manifestKeys>
+export type ManifestBakeSettings = SettingsOf<typeof manifestBakeKeys>
 
-export type ProgramName = keyof ManifestSettings['programs']
+export type ProgramName = keyof ManifestBakeSettings['programs']
 
-export const defaultManifestSettings: ManifestSettings = manifestKeys.read(manifestKeys.keys.parse({}))
+export const defaultManifestBakeSettings: ManifestBakeSettings = manifestBakeKeys.read(manifestBakeKeys.keys.parse({}))

@@ -7,7 +7,7 @@ import { embeddedArtifacts } from './embedded.ts'
 import { gitArtifacts } from './git.ts'
 import { httpArtifacts } from './http.ts'
 
-export const artifactAccountTypes: readonly ArtifactAccountType[] = [embeddedArtifacts, gitArtifacts, httpArtifacts]
+const artifactAccountTypes: readonly ArtifactAccountType[] = [embeddedArtifacts, gitArtifacts, httpArtifacts]
 
 export const ArtifactKeys = z.strictObject(
   Object.assign({}, ...artifactAccountTypes.map(({ keys }) => keys.shape)) as z.core.$ZodShape,

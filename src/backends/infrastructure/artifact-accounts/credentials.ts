@@ -18,7 +18,7 @@ export const credentialKeys = {
     .describe('Hosts that get the credentials, such as `git.example.com`. Default: every host that a pipeline names.'),
 }
 
-export const tokenKeys = {
+export const artifactTokenKeys = {
   token: text.describe('Access token.'),
   tokenFile: text.describe('File with the access token, read at each fetch.'),
 }
@@ -34,7 +34,7 @@ export interface AccountCredentials {
 }
 
 /** Names have to differ, and credentials without a list of hosts are worth a line. */
-export function checkAccounts(key: string, accounts: readonly AccountCredentials[], report: SettingsReport): void {
+export function checkArtifactAccounts(key: string, accounts: readonly AccountCredentials[], report: SettingsReport): void {
   const names = new Set<string>()
   for (const account of accounts) {
     const { name, hosts } = account

@@ -10,7 +10,7 @@ import { fetchCommit, gitEnvironment, isRevision, withoutUserinfo } from '../../
 import { ProgramError, runProgram } from '../../outside/run-program.ts'
 import { defaultOutsideSettings, type OutsideSettings } from '../../outside/settings.ts'
 import { type ArtifactAccount, type ArtifactAccountType, fetchTimeoutMs, maxArtifactBytes } from './account-type.ts'
-import { checkAccounts, credentialKeys, tokenKeys } from './credentials.ts'
+import { artifactTokenKeys, checkArtifactAccounts, credentialKeys } from './credentials.ts'
 import { type GitAccess, type GitAccount, openGitAccess, sshKeys } from './git-access.ts'
 
 const accountsKey = 'artifacts.git-repo.accounts'
@@ -19,9 +19,10 @@ const gitKeys = settings({
   enabled: setting('artifacts.git-repo.enabled', off).describe(
     'Fetch artifacts from Git repositories: `git/repo` and `git/file`. Git must be installed.',
   ),
-  accounts: setting(accountsKey, z.array(z.strictObject({ ...credentialKeys, ...tokenKeys, ...sshKeys })).default([])).describe(
-    'Accounts for repositories; one without credentials reads public repositories.',
-  ),
+  accounts: setting(
+    accountsKey,
+    z.array(z.strictObject({ ...credentialKeys, ...artifactTokenKeys, ...sshKeys })).default([]),
+  ).describe('Accounts for repositories; one without credentials reads public repositories.'),
 })
 
 export const gitArtifacts: ArtifactAccountType = {
@@ -30,7 +31,7 @@ export const gitArtifacts: ArtifactAccountType = {
   toSettings(keys: object, report: SettingsReport): readonly GitAccount[] | undefined {
     const { enabled, accounts } = gitKeys.read(keys)
     if (!enabled) return undefined
-    checkAccounts(accountsKey, accounts, report)
+    checkArtifactAccounts(accountsKey, accounts, report)
     return accounts
   },
   open: (accounts, context) => openGitAccounts(accounts as readonly GitAccount[], context),

@@ -6,7 +6,7 @@ import { type BackendContext, BackendError } from '../../backend.ts'
 import { type CallOutside, createOutsideCalls, type OutsideAnswer } from '../../outside/call-outside.ts'
 import { defaultOutsideSettings } from '../../outside/settings.ts'
 import { type ArtifactAccount, type ArtifactAccountType, fetchTimeoutMs, maxArtifactBytes } from './account-type.ts'
-import { type AccountCredentials, authorizationFor, checkAccounts, credentialKeys } from './credentials.ts'
+import { type AccountCredentials, authorizationFor, checkArtifactAccounts, credentialKeys } from './credentials.ts'
 import { toFetchError } from './fetch-error.ts'
 
 const accountsKey = 'artifacts.http.accounts'
@@ -30,7 +30,7 @@ export const httpArtifacts: ArtifactAccountType = {
   toSettings(keys: object, report: SettingsReport): HttpSettings | undefined {
     const { enabled, accounts } = httpKeys.read(keys)
     if (!enabled) return undefined
-    checkAccounts(accountsKey, accounts, report)
+    checkArtifactAccounts(accountsKey, accounts, report)
     return accounts
   },
   open: (accounts, context) => openHttpAccounts(accounts as HttpSettings, context),

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import {
   annotationOf,
   claimedApplications,
-  strategyOf,
+  manifestStrategyOf,
 } from '../../../../src/backends/infrastructure/providers/kubernetes/manifests/annotations.ts'
 import {
   artifactsOf,
@@ -125,7 +125,7 @@ const versions: readonly (readonly [string, readonly PriorVersion[], readonly st
   ['the same content keeps its number', [prior(0, content), prior(1, other)], [], 0, false],
   ['other content has the next number', [prior(3, other), prior(1, other)], [], 4, true],
   ['a name that is taken is skipped', [prior(0, other)], ['conf-v001'], 2, true],
-  ['what a crash left is continued', [prior(0, other), prior(1, other, 'task-0')], [], 1, false],
+  ['what a crash left is continued', [prior(0, other), prior(1, other, 'task-0')], [], 1, true],
 ]
 
 for (const [what, before, taken, number, isNew] of versions) {
@@ -174,7 +174,7 @@ test('strategies are read without regard to case', () => {
     'strategy.spinnaker.io/max-version-history': 'many',
     'strategy.spinnaker.io/use-source-capacity': true,
   }
-  assert.deepEqual(strategyOf({ metadata: { annotations } }), {
+  assert.deepEqual(manifestStrategyOf({ metadata: { annotations } }), {
     isVersioned: false,
     recreates: true,
     replaces: false,

@@ -144,6 +144,46 @@ test('kubernetes-scenario 131 an undo that runs again goes back once', async (t)
   assert.equal((await live()).metadata.generation, generation)
 })
 
+test('kubernetes-scenario 131 a version survives several crashes', async (t) => {
+  const direct = await startDirect(t)
+  if (direct === undefined) return
+  const { namespace, run, list } = direct
+  const manifests = [{ ...workload('ReplicaSet', 'api'), metadata: { name: 'api', namespace } }]
+  for (let attempt = 0; attempt < 3; attempt++) await run('deployManifest', { moniker: { app: 'shop' }, manifests })
+  assert.deepEqual(await list('replicasets'), ['api-v000'])
+})
+
+test('kubernetes-scenario 131 a clone that runs again keeps its source', async (t) => {
+  const direct = await startDirect(t)
+  if (direct === undefined) return
+  const { namespace: region, run, list } = direct
+  const clone = { application: 'shop', stack: 'main', region }
+  await run('createServerGroup', { ...clone, manifest: workload('ReplicaSet', 'shop-main') })
+  for (let attempt = 0; attempt < 2; attempt++) {
+    const results = await run('cloneServerGroup', { ...clone, imageId: 'app:2' }, { id: 'clone' })
+    assert.deepEqual(results[0], { ancestorServerGroupNameByRegion: { [region]: 'replicaSet shop-main-v000' } })
+  }
+  assert.deepEqual(await list('replicasets'), ['shop-main-v000', 'shop-main-v001'])
+})
+
+test('an undo leaves the owner as it is', async (t) => {
+  const direct = await startDirect(t)
+  if (direct === undefined) return
+  const { api, namespace, run } = direct
+  const live = () => api.get(pathIn(namespace, 'deployments/web'))
+  for (const [index, app] of ['bank', 'shop'].entries()) {
+    const manifest = { ...workload('Deployment', 'web', {}, { image: `app:${index}` }), metadata: { name: 'web', namespace } }
+    await run('deployManifest', { moniker: { app }, manifests: [manifest] }, { id: `deploy-${index}` })
+    await waitUntil(
+      async () => (await live()).metadata.annotations?.['deployment.kubernetes.io/revision'] === String(index + 1),
+      `revision ${index + 1}`,
+    )
+  }
+  await run('undoRolloutManifest', { manifestName: 'deployment web', location: namespace, numRevisionsBack: 1 }, { id: 'undo' })
+  assert.match(JSON.stringify((await live()).spec), /"app:0"/)
+  assert.equal((await live()).metadata.annotations?.['moniker.spinnaker.io/application'], 'shop')
+})
+
 test('a deletion that waits for finalizers ends with Fairlead and goes on', async (t) => {
   const direct = await startDirect(t)
   if (direct === undefined) return
@@ -176,6 +216,11 @@ test('operations on the same object run in order, and others beside', () => {
   assert.deepEqual(order('resizeServerGroup', { serverGroupName: 'deploy web', region: 'n1' }), deployed)
   assert.notDeepEqual(order('deleteManifest', { manifestName: 'deployment web', location: 'n2' }), deployed)
   assert.deepEqual(order('planManifest', { manifests: [web] }), [])
+  const named = { moniker: { app: 'shop' }, manifests: [workload('Deployment', 'web')] }
+  assert.deepEqual(
+    order('deployManifest', named),
+    order('deleteManifest', { manifestName: 'deployment web', location: 'default' }),
+  )
 })
 
 test('descriptions are checked before anything runs', () => {

@@ -3,10 +3,12 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { JsonObject } from '../../../../src/json/values.ts'
 import { configMap, service, startOperations, workload } from '../../../support/kubernetes-operations.ts'
+import { waitUntil } from '../../../support/wait-until.ts'
 
 const write = ['READ', 'WRITE']
 const alice = {
   name: 'alice',
+  roles: [{ name: 'users', source: 'LDAP' }],
   accounts: [{ name: 'k8s', authorizations: write }],
   applications: [
     { name: 'shop', authorizations: write },
@@ -15,6 +17,7 @@ const alice = {
 }
 const views = { alice }
 const owner = 'moniker.spinnaker.io/application'
+const unversioned = { 'strategy.spinnaker.io/versioned': 'false' }
 
 function owned(manifest: JsonObject, app: string): JsonObject {
   return { ...manifest, metadata: { ...(manifest['metadata'] as JsonObject), annotations: { [owner]: app } } }
@@ -120,3 +123,89 @@ test('a plan hides objects of other applications', async (t) => {
   assert.match(JSON.stringify(differences), denied)
   assert.doesNotMatch(JSON.stringify(differences), /hidden/)
 })
+
+test('a JSON patch cannot claim an object by copying', async (t) => {
+  const operations = await startOperations(t, { views })
+  if (operations === undefined) return
+  const { deploy, fail, get, namespace: location } = operations
+  await deploy([configMap('conf', {}, { annotations: unversioned, labels: { [owner]: 'bank' } })])
+  const target = { manifestName: 'configMap conf', location, options: { mergeStrategy: 'json' } }
+  for (const path of ['/metadata/annotations', '/metadata', `/metadata/annotations/${owner.replace('/', '~1')}`]) {
+    const patchBody = [{ op: 'copy', from: '/metadata/labels', path }]
+    assert.match(await fail('patchManifest', { ...target, patchBody }), /not copied or moved/, path)
+  }
+  assert.equal((await get('configmaps/conf')).metadata.annotations?.[owner], 'shop')
+})
+
+test('an empty annotation claims what the label names', async (t) => {
+  const operations = await startOperations(t, { views })
+  if (operations === undefined) return
+  const { failDeploy, names } = operations
+  const metadata = { name: 'conf', annotations: { [owner]: '' }, labels: { 'app.kubernetes.io/name': 'bank' } }
+  assert.match(await failDeploy([{ ...configMap('conf', {}), metadata }]), denied)
+  assert.equal(
+    (await names('configmaps')).some((name) => name.startsWith('conf')),
+    false,
+  )
+})
+
+test('names with a slash reach no other resource', async (t) => {
+  const operations = await startOperations(t, { views })
+  if (operations === undefined) return
+  const { infrastructure, failDeploy, fail, namespace: location } = operations
+  for (const manifestName of ['deployment web/scale', 'service web/proxy/admin', 'pod a%2Fb']) {
+    assert.match(await fail('deleteManifest', { manifestName, location }), /not a full name/, manifestName)
+  }
+  assert.match(await fail('scaleManifest', { manifestName: 'deployment web', location: 'a/b', replicas: 1 }), /contains \/ or %/)
+  assert.match(await failDeploy([configMap('a/../b', {})], { versioned: false }), /contains \/ or %/)
+  const { status } = await infrastructure.ask('GET', `/manifests/k8s/${location}/service%20web%2Fproxy`, undefined, 'alice')
+  assert.equal(status, 404)
+})
+
+test('a plan shows no earlier version of another application', async (t) => {
+  const operations = await startOperations(t, { views })
+  if (operations === undefined) return
+  const { plane, path, run, namespace } = operations
+  const annotations = { [owner]: 'bank', 'artifact.spinnaker.io/name': 'conf', 'artifact.spinnaker.io/version': 'v000' }
+  await plane.api.create(path('configmaps'), configMap('conf-v000', { pin: 'hidden' }, { annotations }))
+  const manifests = [configMap('conf', { pin: 'other' }, { namespace })]
+  const { differences } = await run('planManifest', { moniker: { app: 'shop' }, manifests })
+  assert.doesNotMatch(JSON.stringify(differences), /hidden/)
+  assert.match(JSON.stringify(differences), /conf-v001/)
+})
+
+test('objects of a kind that was just defined are checked too', async (t) => {
+  const operations = await startOperations(t, { views, account: { clusterScoped: ['users'] } })
+  if (operations === undefined) return
+  const { plane, run, failDeploy, namespace } = operations
+  const group = `${namespace}.fairlead.test`
+  const definition = definitionOf(group)
+  const gadget = { apiVersion: `${group}/v1`, kind: 'Gadget', metadata: { name: 'one', namespace }, spec: { size: 2 } }
+  const [definitions, gadgets] = [
+    '/apis/apiextensions.k8s.io/v1/customresourcedefinitions',
+    `/apis/${group}/v1/namespaces/${namespace}/gadgets`,
+  ]
+  t.after(() => plane.api.delete(`${definitions}/${definition.metadata.name}`).catch(() => {}))
+  // Fairlead looks the kind up, finds none, and does so again only after some seconds.
+  await run('planManifest', { moniker: { app: 'shop' }, manifests: [definition, gadget] })
+  await plane.api.create(definitions, definition)
+  await waitUntil(async () => (await plane.api.find(gadgets)) !== undefined, 'the kind')
+  await plane.api.create(gadgets, { ...owned(gadget, 'bank'), spec: { size: 1 } })
+  assert.match(await failDeploy([definition, gadget]), denied)
+  assert.deepEqual((await plane.api.get(`${gadgets}/one`)).spec, { size: 1 })
+})
+
+function definitionOf(group: string) {
+  const schema = { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } }
+  return {
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    metadata: { name: `gadgets.${group}` },
+    spec: {
+      group,
+      scope: 'Namespaced',
+      names: { plural: 'gadgets', singular: 'gadget', kind: 'Gadget' },
+      versions: [{ name: 'v1', served: true, storage: true, schema }],
+    },
+  }
+}

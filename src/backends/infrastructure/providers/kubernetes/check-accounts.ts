@@ -2,7 +2,7 @@
 
 import { type Check, createCheck, type Finding, type Reporter, type Timeouts } from '../../../../findings/finding.ts'
 import { fieldAt, textOf } from '../../../../json/values.ts'
-import { loadAccess } from './account-client.ts'
+import { loadClusterAccess } from './account-client.ts'
 import { KubeClient } from './api/client.ts'
 import type { ClusterAccess } from './api/cluster-access.ts'
 import { describeRights, findMissingRights, formatGrant, type NeededRight } from './needed-rights.ts'
@@ -11,7 +11,7 @@ import type { KubernetesAccountSettings, KubernetesSettings } from './settings.t
 export function checkAccounts({ accounts, execCommands }: KubernetesSettings, { answerMs }: Timeouts): Check[] {
   return accounts.map((account) =>
     createCheck(`Kubernetes account ${account.name}`, async (report) => {
-      const access = await loadAccess(account).catch((error: unknown) => error as Error)
+      const access = await loadClusterAccess(account).catch((error: unknown) => error as Error)
       if (access instanceof Error) {
         return [report.problem('read its kubeconfig', access.message, 'correct kubeconfigFile or context of the account')]
       }
@@ -61,7 +61,7 @@ async function judgeRights(missing: readonly NeededRight[], { client, namespaces
   const tried = 'ask which verbs its role has'
   if (missing.length === 0) return [report.ok(tried, 'all that Fairlead uses')]
   const user = await loadUserName(client)
-  const grant = formatGrant(missing, user, namespaces)
+  const grant = formatGrant(user, namespaces)
   return [report.warning(tried, `${user} lacks: ${describeRights(missing)}`, `apply this if users need it:\n${grant}`)]
 }
 

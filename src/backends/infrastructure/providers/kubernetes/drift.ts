@@ -1,13 +1,78 @@
 /** Drift: what other managers have changed in deployed objects since Fairlead applied them. */
 import { fieldAt, isObject, type JsonObject, objectsOf, textOf } from '../../../../json/values.ts'
-import { fieldManager, lastAppliedAnnotation } from './manifests/annotations.ts'
+import type { OwnResource } from '../../model.ts'
+import type { DriftQuery } from '../../provider.ts'
+import { isApiError } from './api/api-error.ts'
+import type { ApiResource } from './api/cluster-api.ts'
+import { formatFullName } from './full-name.ts'
+import { kindOfManifest, parseKind } from './kinds.ts'
+import { annotationOf, fieldManager, lastAppliedAnnotation, trafficAnnotation } from './manifests/annotations.ts'
 import { diffObjects } from './manifests/diff.ts'
+import { monikerOf } from './manifests/moniker.ts'
 import type { KubeObject } from './objects.ts'
+import { applicationAnnotation, managerLabel } from './owner.ts'
+import type { KubernetesAccount } from './parts.ts'
 
-export interface Drift {
+/** What users deploy; the objects that controllers create from it follow it. */
+const kinds = [
+  ...['deployment', 'statefulSet', 'daemonSet', 'replicaSet', 'cronJob', 'service', 'ingress', 'networkPolicy', 'configMap'],
+  ...['horizontalpodautoscaler', 'podDisruptionBudget', 'serviceAccount', 'role', 'roleBinding', 'persistentVolumeClaim'],
+]
+
+/** @param namespaces Where the application has objects, as lists know it */
+export async function loadDrift(
+  account: KubernetesAccount,
+  namespaces: readonly string[],
+  { application, location }: Pick<DriftQuery, 'application' | 'location'>,
+): Promise<OwnResource[]> {
+  const wanted = location === undefined ? namespaces : namespaces.filter((namespace) => namespace === location)
+  if (wanted.length === 0) return []
+  const found = [...kinds, ...account.kinds.custom.map(({ name }) => name)].map((name) => account.api.find(parseKind(name)))
+  const resources = (await Promise.all(found)).filter((resource) => resource?.isNamespaced === true && mayList(resource))
+  const lists = await Promise.all(
+    resources.flatMap((resource) =>
+      resource === undefined ? [] : wanted.map((namespace) => driftIn(account, resource, { application, namespace })),
+    ),
+  )
+  return lists.flat()
+}
+
+function mayList({ verbs }: ApiResource): boolean {
+  return verbs.includes('list')
+}
+
+async function driftIn(
+  account: KubernetesAccount,
+  resource: ApiResource,
+  { application, namespace }: { readonly application: string; readonly namespace: string },
+): Promise<OwnResource[]> {
+  // Deployed objects carry the label, unless `kubernetes.v2.apply-app-labels` is off.
+  const objects = await account.api.list(resource, { namespace, labelSelector: managerLabel }).catch((error: unknown) => {
+    // A kind that may not be listed has nothing to show.
+    if (isApiError(error, 403, 404, 405)) return []
+    throw error
+  })
+  return objects.flatMap((object) => {
+    // Replica sets and pods of a deployment follow it.
+    if (!isDeployedFor(application, object) || (object.metadata.ownerReferences ?? []).length > 0) return []
+    const name = formatFullName(account.kinds.kindOf(kindOfManifest(object)), object.metadata.name)
+    const place = { account: account.settings.name, namespace, name }
+    return driftOf(object).map((drift) => ({
+      account: account.settings.name,
+      moniker: monikerOf(object),
+      view: { ...place, ...drift },
+    }))
+  })
+}
+
+function isDeployedFor(application: string, object: KubeObject): boolean {
+  return annotationOf(object, applicationAnnotation)?.toLowerCase() === application.toLowerCase()
+}
+
+interface Drift {
   /** Name of the field manager, such as `kubectl-edit`; null: the API server does not say who removed the fields. */
   readonly manager: string | null
-  /** RFC 3339. */
+  /** RFC 3339; null: it is not known. */
   readonly since: string | null
   /** Such as `spec.template.spec.containers[name=main].image`. */
   readonly fields: readonly string[]
@@ -22,28 +87,34 @@ const ignoredFields =
   /^metadata\.annotations\.(?:kubectl\.kubernetes\.io\/last-applied-configuration|deployment\.kubernetes\.io\/.*)$/
 
 /** One for each manager; none for an object that Fairlead has not applied. */
-export function driftOf(object: KubeObject): Drift[] {
+function driftOf(object: KubeObject): Drift[] {
   const entries = objectsOf(object.metadata['managedFields'])
   const applied = entries.find(({ manager, operation }) => manager === fieldManager && operation === 'Apply')
   if (applied === undefined) return []
   const appliedAt = textOf(applied['time']) ?? ''
+  const manifest = parsed(object.metadata.annotations?.[lastAppliedAnnotation])
   const foreign = entries.flatMap((entry): Drift[] => {
     const manager = textOf(entry['manager']) ?? ''
-    const since = textOf(entry['time']) ?? ''
-    if (controllers.test(manager) || entry['subresource'] === 'status' || since < appliedAt) return []
+    // The API server notes no time for the scale subresource. A deployment that sets the number takes it over.
+    const since = textOf(entry['time']) ?? null
+    const isLater = since === null ? fieldAt(manifest, 'spec', 'replicas') !== undefined : since >= appliedAt
+    if (controllers.test(manager) || entry['subresource'] === 'status' || !isLater) return []
     const fields = ownedPaths(entry['fieldsV1']).filter((path) => !ignoredFields.test(path))
     return fields.length === 0 ? [] : [{ manager, since, fields }]
   })
-  const removed = removedFields(object)
+  const removed = manifest === undefined ? [] : removedFields(manifest, object)
   return removed.length === 0 ? foreign : [...foreign, { manager: null, since: null, fields: removed }]
 }
 
 /** Fields of the applied manifest that the object no longer has. */
-function removedFields(object: KubeObject): string[] {
-  const manifest = parsed(object.metadata.annotations?.[lastAppliedAnnotation])
-  if (manifest === undefined) return []
+function removedFields(manifest: JsonObject, object: KubeObject): string[] {
   const fields = diffObjects(manifest, object).filter(({ change, before }) => change === 'removed' && !isEmpty(before))
-  return fields.map(({ path }) => path).filter((path) => !ignoredFields.test(path) && !path.startsWith('status'))
+  // Disabling a group takes away the labels that its services select.
+  const hasTraffic = annotationOf(object, trafficAnnotation) !== undefined
+  const isExpected = (path: string) => hasTraffic && path.startsWith('spec.template.metadata.labels.')
+  return fields
+    .map(({ path }) => path)
+    .filter((path) => !ignoredFields.test(path) && !path.startsWith('status') && !isExpected(path))
 }
 
 /** The API server drops empty values. */
@@ -85,10 +156,4 @@ function segmentOf(key: string, prefix: string): string {
   return `[${Object.entries(keys)
     .map(([name, each]) => `${name}=${String(each)}`)
     .join(',')}]`
-}
-
-/** Whether an object says that it was deployed for the application. */
-export function isDeployedFor(application: string, object: KubeObject): boolean {
-  const owner = fieldAt(object, 'metadata', 'annotations', 'moniker.spinnaker.io/application')
-  return typeof owner === 'string' && owner.toLowerCase() === application.toLowerCase()
 }

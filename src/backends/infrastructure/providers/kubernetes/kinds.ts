@@ -1,4 +1,5 @@
 /** Kinds of Kubernetes objects: spelling, group, and what they are to Spinnaker (docs/contracts/kubernetes.md#kinds). */
+import { textOf } from '../../../../json/values.ts'
 
 export type SpinnakerKind =
   | 'instances'
@@ -133,10 +134,9 @@ export function isBuiltInGroup(group: string): boolean {
 }
 
 /** The kind of a manifest: its `kind` with the group of its `apiVersion`. */
-export function kindOfManifest({ kind, apiVersion }: { readonly kind: string; readonly apiVersion: string }): ParsedKind {
-  const slash = apiVersion.indexOf('/')
-  const group = slash < 0 ? '' : apiVersion.slice(0, slash)
-  return { kind, group: isBuiltInGroup(group) ? undefined : group }
+export function kindOfManifest({ kind, apiVersion }: { readonly kind?: unknown; readonly apiVersion?: unknown }): ParsedKind {
+  const [group = '', version] = (textOf(apiVersion) ?? '').split('/')
+  return { kind: textOf(kind) ?? '', group: version === undefined || isBuiltInGroup(group) ? undefined : group }
 }
 
 /** A kind of 2.1 by name or alias; undefined for others, and for a kind of that name in a group of its own. */

@@ -30,7 +30,7 @@ const rows: readonly (readonly [group: string, resources: string, verbs: readonl
 ]
 
 /** @param hasNamespaces Whether the account names its namespaces: cluster-wide lists are not needed then */
-export function neededRights(hasNamespaces: boolean): NeededRight[] {
+function neededRights(hasNamespaces: boolean): NeededRight[] {
   return rows.flatMap(([group, resources, verbs, isClusterWide]) => {
     if (isClusterWide && hasNamespaces) return []
     return resources
@@ -65,8 +65,14 @@ export function describeRights(rights: readonly NeededRight[]): string {
   return [...byVerbs].map(([verbs, of]) => `${verbs} ${of.map(({ resource }) => resource).join(', ')}`).join('; ')
 }
 
-/** A role with these rights and its binding. @param user As the API server knows Fairlead @param namespaces Empty: all */
-export function formatGrant(rights: readonly NeededRight[], user: string, namespaces: readonly string[]): string {
+/**
+ * A role with all rights, since applying it replaces one that was granted before, and the user's binding.
+ *
+ * @param user As the API server knows Fairlead
+ * @param namespaces Empty: all
+ */
+export function formatGrant(user: string, namespaces: readonly string[]): string {
+  const rights = neededRights(namespaces.length > 0)
   const rules = [...Map.groupBy(groupByResource(rights), ({ group, verbs }) => JSON.stringify([group, verbs])).values()].map(
     (alike) => ({
       apiGroups: [alike[0]?.group ?? ''],
@@ -85,7 +91,7 @@ export function formatGrant(rights: readonly NeededRight[], user: string, namesp
         {
           apiVersion: `${group}/v1`,
           kind: `${kind}Binding`,
-          metadata,
+          metadata: { ...metadata, name: `fairlead-${user.replaceAll(/[/%]/g, '-')}` },
           roleRef: { apiGroup: group, kind, name: 'fairlead' },
           subjects: [subjectOf(user)],
         },

@@ -3,15 +3,16 @@ import { textOf } from '../../../../json/values.ts'
 import type { KubeObject } from './objects.ts'
 
 export const applicationAnnotation = 'moniker.spinnaker.io/application'
-const applicationLabel = 'app.kubernetes.io/name'
-const managerLabel = 'app.kubernetes.io/managed-by'
+/** It counts as the application beside `managerLabel`. */
+export const nameLabel = 'app.kubernetes.io/name'
+export const managerLabel = 'app.kubernetes.io/managed-by'
 
 /** The application that owns it; undefined: none does. The label counts only beside one that says that Spinnaker manages the object. */
 export function ownerOf({ metadata }: Pick<KubeObject, 'metadata'>): string | undefined {
   const annotated = textOf(metadata.annotations?.[applicationAnnotation])
-  if (annotated !== undefined) return unquoted(annotated)
+  if (annotated !== undefined && unquoted(annotated) !== '') return unquoted(annotated)
   const isManaged = metadata.labels?.[managerLabel]?.startsWith('spinnaker') === true
-  return isManaged ? textOf(metadata.labels?.[applicationLabel]) : undefined
+  return isManaged ? textOf(metadata.labels?.[nameLabel]) : undefined
 }
 
 /** Values may be JSON texts, `"web"` with quotes. */

@@ -10,7 +10,7 @@ export interface KubernetesAccount {
   readonly api: ClusterApi
   readonly kinds: KindTable
   readonly lists: ListUpdates
-  /** Of manifests that name none: that of the kubeconfig's context. Default: `default`. */
+  /** For manifests that name none: that of the kubeconfig's context. Default: `default`. */
   readonly defaultNamespace?: string
 }
 

@@ -11,7 +11,7 @@ const maxProxyAnswerBytes = 16 * 1024
 const keepAliveMs = 15_000
 
 /** The proxy has refused the tunnel, or it cannot be used. */
-export class ProxyError extends Error {}
+class ProxyError extends Error {}
 
 export type ConnectableCluster = Pick<
   ClusterAccess,

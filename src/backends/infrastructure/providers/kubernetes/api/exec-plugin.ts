@@ -3,7 +3,7 @@ import { type ExecFileException, execFile } from 'node:child_process'
 import { fieldAt, fieldOf, textOf } from '../../../../../json/values.ts'
 import type { ClientCertificate, ExecPlugin } from './cluster-access.ts'
 
-export interface PluginCredential {
+interface PluginCredential {
   readonly token: string | undefined
   readonly certificate: ClientCertificate | undefined
   /** Milliseconds since the epoch; undefined: until the API server rejects it. */

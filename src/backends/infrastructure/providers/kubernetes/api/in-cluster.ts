@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { ClusterAccess } from './cluster-access.ts'
 import { KubeconfigError } from './kubeconfig.ts'
 
-export interface PodSurroundings {
+interface PodSurroundings {
   /** KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT. */
   readonly host: string | undefined
   readonly port: string | undefined

@@ -15,7 +15,7 @@ import {
 } from '../../../../../json/values.ts'
 import type { ClientCertificate, ClusterAccess, ClusterLogin, ExecPlugin, Impersonation } from './cluster-access.ts'
 
-export interface KubeconfigSource {
+interface KubeconfigSource {
   /** Absolute path; it wins over `contents`. */
   readonly file?: string | undefined
   readonly contents?: string | undefined

@@ -21,7 +21,7 @@ const pageSize = 500
 const maxHeadLength = 4096
 const maxStarts = 3
 const restartPauseMs = 250
-export const metadataOnlyList = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json'
+const metadataOnlyList = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json'
 
 /**
  * Calls `take` for each page as it arrives; nothing of a page is kept while the next one is read.

@@ -10,7 +10,7 @@ export interface RecoveryLimits {
   readonly windowMs: number
 }
 
-export const usualRecovery: RecoveryLimits = { firstMs: 100, longestMs: 5000, maxRequests: 55, windowMs: 10_000 }
+const usualRecovery: RecoveryLimits = { firstMs: 100, longestMs: 5000, maxRequests: 55, windowMs: 10_000 }
 
 /** Lists of watches that run at once. */
 const maxLists = 4

@@ -9,7 +9,7 @@ import { isLost, isUnsent, retryAfterMs, toFault, toResponseError } from './faul
 import { type LeasedConnections, SharedConnections } from './shared-connections.ts'
 import { type ApiRequest, type StreamHandler, Transport } from './transport.ts'
 
-export interface RequestsOptions {
+interface RequestsOptions {
   /** Longest time of a request, its further attempts included. */
   readonly requestTimeoutMs: number
   readonly retries: RetryLimits

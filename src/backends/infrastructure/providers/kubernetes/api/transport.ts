@@ -13,7 +13,7 @@ export interface ApiRequest {
   readonly body?: string | undefined
 }
 
-export interface SendBounds {
+interface SendBounds {
   readonly maxBytes: number
   /** Ends the request; its reason is thrown. */
   readonly signal: AbortSignal

@@ -1,6 +1,7 @@
 /** Annotations and labels of deployed objects (docs/contracts/kubernetes.md#names). */
 import { definedOf, type JsonObject } from '../../../../../json/values.ts'
-import { artifactAnnotations, managerLabel, monikerAnnotations, nameLabel, sequenceLabel } from './annotations.ts'
+import { managerLabel, nameLabel } from '../owner.ts'
+import { artifactAnnotations, monikerAnnotations, sequenceLabel } from './annotations.ts'
 import { hasTemplateMetadata, templateMetadata, withEntries } from './edit.ts'
 
 export interface DeployedMoniker {
@@ -11,7 +12,7 @@ export interface DeployedMoniker {
   readonly sequence?: number | undefined
 }
 
-export interface DeployedArtifact {
+interface DeployedArtifact {
   /** `kubernetes/<kind>`. */
   readonly type: string
   /** Before versioning. */
@@ -42,7 +43,7 @@ export function annotated(manifest: JsonObject, artifact: DeployedArtifact, moni
   )
 }
 
-export interface LabelRules {
+interface LabelRules {
   readonly managedBy: string
   readonly skipsTemplate: boolean
 }

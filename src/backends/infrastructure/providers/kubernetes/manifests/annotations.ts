@@ -1,6 +1,6 @@
 /** Annotations and labels that deployments write, and annotations that manifests give them (docs/contracts/kubernetes.md#names). */
 import { fieldAt, type JsonObject, objectOf, textOf } from '../../../../../json/values.ts'
-import { applicationAnnotation, unquoted } from '../owner.ts'
+import { applicationAnnotation, nameLabel, unquoted } from '../owner.ts'
 
 /** The manager of the fields that Fairlead writes. */
 export const fieldManager = 'fairlead'
@@ -22,8 +22,6 @@ export const monikerAnnotations = {
   sequence: 'moniker.spinnaker.io/sequence',
 } as const
 
-export const nameLabel = 'app.kubernetes.io/name'
-export const managerLabel = 'app.kubernetes.io/managed-by'
 export const sequenceLabel = monikerAnnotations.sequence
 
 export const trafficAnnotation = 'traffic.spinnaker.io/load-balancers'
@@ -54,7 +52,7 @@ export interface ManifestStrategy {
   readonly usesSourceCapacity: boolean
 }
 
-export function strategyOf(object: JsonObject): ManifestStrategy {
+export function manifestStrategyOf(object: JsonObject): ManifestStrategy {
   const read = (name: string) => annotationOf(object, `${strategyPrefix}${name}`)?.trim().toLowerCase()
   const versioned = read('versioned')
   const serverSide = read('server-side-apply')
@@ -81,5 +79,12 @@ export function claimedApplications(manifest: JsonObject): string[] {
   const claimants = [manifest, objectOf(fieldAt(manifest, 'spec', 'template'))]
   const ofCronJob = objectOf(fieldAt(manifest, 'spec', 'jobTemplate'))
   const all = [...claimants, ofCronJob, objectOf(fieldAt(ofCronJob, 'spec', 'template'))]
-  return [...new Set(all.flatMap((each) => annotationOf(each, applicationAnnotation) ?? []))]
+  return [...new Set(all.flatMap((each) => annotationOf(each, applicationAnnotation) ?? labelClaim(each)))]
+}
+
+/** Without a text in the annotation, the label says whose an object is. */
+function labelClaim(object: JsonObject): string[] {
+  const annotations = objectOf(fieldAt(object, 'metadata', 'annotations'))
+  const label = textOf(fieldAt(object, 'metadata', 'labels', nameLabel))
+  return label !== undefined && Object.hasOwn(annotations, applicationAnnotation) ? [label] : []
 }

@@ -3,7 +3,7 @@ import { fieldAt, isObject, type JsonObject, textOf } from '../../../../../json/
 import { builtInKind, kindOfManifest, parseKind } from '../kinds.ts'
 import { withField } from './edit.ts'
 
-export interface ArtifactName {
+interface ArtifactName {
   readonly type: string
   readonly name: string
   readonly reference: string
@@ -53,7 +53,7 @@ export function artifactsOf(object: JsonObject): ArtifactName[] {
   return [...found.values()]
 }
 
-/** Of an image: without digest, and without tag, which only follows the last slash. */
+/** The name of an image: without digest, and without tag, which only follows the last slash. */
 export function imageName(image: string): string {
   const [undigested = ''] = image.split('@')
   const colon = undigested.indexOf(':', undigested.lastIndexOf('/') + 1)
@@ -68,7 +68,7 @@ export interface Binding {
   readonly matchesImages: 'match-name-and-tag' | 'match-name-only'
 }
 
-export interface BoundManifest {
+interface BoundManifest {
   readonly manifest: JsonObject
   /** Those that occur in it, each once. */
   readonly bound: readonly JsonObject[]
@@ -100,8 +100,7 @@ function hasType(artifact: JsonObject, type: string): boolean {
 }
 
 function mapReferences(object: JsonObject, replace: Replace): JsonObject {
-  const kind = textOf(object['kind']) ?? ''
-  const name = builtInKind(kindOfManifest({ kind, apiVersion: textOf(object['apiVersion']) ?? '' }))?.name ?? ''
+  const name = builtInKind(kindOfManifest(object))?.name ?? ''
   if (workloads.has(name)) return mapPodSpecs(object, replace) as JsonObject
   if (name === 'pod') {
     const images = (type: string, value: string) => (type === 'docker/image' ? replace(type, value) : value)
@@ -154,8 +153,8 @@ export function isSameArtifact(one: JsonObject, other: JsonObject): boolean {
   )
 }
 
-/** Of equal type, name and location, the first counts. */
-export function distinctArtifacts(artifacts: readonly JsonObject[]): JsonObject[] {
+/** Where type, name and location are equal, the first counts. */
+export function firstOfEachArtifact(artifacts: readonly JsonObject[]): JsonObject[] {
   const byKey = new Map<string, JsonObject>()
   for (const artifact of artifacts) byKey.set(artifactKey(artifact), byKey.get(artifactKey(artifact)) ?? artifact)
   return [...byKey.values()]

@@ -26,12 +26,12 @@ const entryKeys = [
   ...['mountPath', 'devicePath', 'containerPort', 'name', 'port', 'key', 'type', 'ip', 'topologyKey', 'uid', 'host', 'path'],
 ]
 
-/** Of what users see: without status, versions and times, and annotations that Fairlead writes itself. */
+/** Changes that users see: without status, versions and times, and annotations that Fairlead writes itself. */
 export function diffObjects(before: JsonObject, after: JsonObject): FieldChange[] {
   return diffObject(withoutBookkeeping(before), withoutBookkeeping(after), '')
 }
 
-export function withoutBookkeeping(object: JsonObject): JsonObject {
+function withoutBookkeeping(object: JsonObject): JsonObject {
   const own = [...ownAnnotations].flatMap((key) => [
     ['metadata', 'annotations', key],
     [...templateMetadata, 'annotations', key],

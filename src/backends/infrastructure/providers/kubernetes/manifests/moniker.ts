@@ -3,16 +3,15 @@ import { type Moniker, noMoniker, parseMoniker } from '../../../../../names/moni
 import { builtInKind, kindOfManifest } from '../kinds.ts'
 import type { KubeObject, ObjectMeta } from '../objects.ts'
 import { applicationAnnotation, unquoted } from '../owner.ts'
-import { monikerAnnotations } from './annotations.ts'
+import { monikerAnnotations, revisionAnnotation } from './annotations.ts'
 
-const revisionAnnotation = 'deployment.kubernetes.io/revision'
 const systemPrefix = 'system:'
 
 /**
  * @param warn Gets a sentence about an annotation that cannot be read; its part is null
  */
 export function monikerOf(
-  { kind, apiVersion = '', metadata }: Pick<KubeObject, 'kind' | 'metadata'> & { readonly apiVersion?: string },
+  { kind, apiVersion, metadata }: Pick<KubeObject, 'kind' | 'metadata'> & { readonly apiVersion?: string },
   warn: (problem: string) => void = () => {},
 ): Moniker {
   const parsed = parseName(metadata.name)

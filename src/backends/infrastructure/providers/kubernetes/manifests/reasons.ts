@@ -2,24 +2,24 @@
 import { fieldAt, fieldOf, isObject, type JsonObject, numberOf, objectsOf, textOf } from '../../../../../json/values.ts'
 import type { KubeObject } from '../objects.ts'
 
-export interface Reason {
+export interface WaitReason {
   readonly text: string
   /** Waiting does not help. */
   readonly isHopeless: boolean
 }
 
-export interface ReasonSources {
+interface ReasonSources {
   /** What is waited for, and what it owns besides pods, such as replica sets. */
   readonly objects: readonly KubeObject[]
   readonly pods: readonly KubeObject[]
-  /** Of all of them. */
+  /** Events of all of them. */
   readonly events: readonly JsonObject[]
   /** Newest output of crashed containers, by `<pod>/<container>`. */
   readonly logs?: ReadonlyMap<string, string>
 }
 
 /** Causes that pods share are told once. Those that waiting cannot end come first. */
-export function reasonsOf({ objects, pods, events, logs = new Map() }: ReasonSources): Reason[] {
+export function reasonsOf({ objects, pods, events, logs = new Map() }: ReasonSources): WaitReason[] {
   const living = pods.filter(({ metadata }) => metadata.deletionTimestamp === undefined)
   const ofPods = living.flatMap((pod) => {
     const own = events.filter((event) => isAbout(event, pod)).sort(newestFirst)
@@ -29,7 +29,7 @@ export function reasonsOf({ objects, pods, events, logs = new Map() }: ReasonSou
   return reasons.sort((one, other) => Number(other.isHopeless) - Number(one.isHopeless))
 }
 
-export interface CrashedContainer {
+interface CrashedContainer {
   readonly pod: string
   readonly container: string
   /** Whether its output is that of the run before. */
@@ -46,12 +46,12 @@ export function crashedContainers(pods: readonly KubeObject[]): CrashedContainer
   )
 }
 
-interface Cause extends Reason {
+interface Cause extends WaitReason {
   /** The same for pods that have the same cause. */
   readonly key: string
 }
 
-function together(causes: readonly (Cause & { readonly pod: string })[]): Reason[] {
+function together(causes: readonly (Cause & { readonly pod: string })[]): WaitReason[] {
   const byKey = Map.groupBy(causes, ({ key }) => key)
   return [...byKey.values()].flatMap((same) => {
     const [first] = same
@@ -93,10 +93,10 @@ function conditionOf(object: KubeObject, type: string): JsonObject | undefined {
   return objectsOf(fieldAt(object, 'status', 'conditions')).find((condition) => condition['type'] === type)
 }
 
-/** Of a deployment, a replica set, a job and the like. */
-function objectReasons(object: KubeObject, events: readonly JsonObject[]): Reason[] {
+/** Reasons of a deployment, a replica set, a job and the like. */
+function objectReasons(object: KubeObject, events: readonly JsonObject[]): WaitReason[] {
   const name = `${object.kind} ${object.metadata.name}`
-  const reasons: Reason[] = []
+  const reasons: WaitReason[] = []
   const progressing = conditionOf(object, 'Progressing')
   if (progressing?.['reason'] === 'ProgressDeadlineExceeded') {
     reasons.push({ text: `${name} exceeded its progress deadline.`, isHopeless: true })

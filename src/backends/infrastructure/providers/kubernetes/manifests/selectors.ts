@@ -8,7 +8,7 @@ interface Requirement {
   readonly key: string
 }
 
-export interface LabelSelector {
+interface LabelSelector {
   /** Empty: it selects everything. */
   readonly text: string
   matches(labels: Readonly<Record<string, unknown>>): boolean
@@ -18,7 +18,7 @@ const keyPattern = /^(?:[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?\/)?[A-Za-z0-9](?:
 const valuePattern = /^(?:[A-Za-z0-9](?:[A-Za-z0-9._-]{0,61}[A-Za-z0-9])?)?$/
 
 /**
- * Of `{selectors: [{kind, key, values}]}`, which must all hold.
+ * Parses `{selectors: [{kind, key, values}]}`, which must all hold.
  *
  * @throws {Error} for a selector that cannot be understood: leaving one out would select more than is meant
  */

@@ -3,12 +3,12 @@ import { fieldAt, fieldOf, isObject, type JsonObject, numberOf, objectsOf, textO
 import { builtInKind, kindOfManifest } from '../kinds.ts'
 import type { KubeObject } from '../objects.ts'
 
-export interface StatusFlag {
+interface StatusFlag {
   readonly state: boolean
   readonly message: string | null
 }
 
-export interface ManifestStatus {
+interface ManifestStatus {
   readonly stable: StatusFlag
   readonly paused: StatusFlag
   readonly available: StatusFlag

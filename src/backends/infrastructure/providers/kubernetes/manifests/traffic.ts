@@ -6,8 +6,13 @@ import { builtInKind } from '../kinds.ts'
 import { annotationOf, trafficAnnotation } from './annotations.ts'
 import { templateMetadata, withEntries, withField, withoutField } from './edit.ts'
 
+/** Kinds that services send traffic to. */
+export const trafficReceivers: ReadonlySet<string> = new Set([
+  ...['deployment', 'replicaSet', 'statefulSet', 'daemonSet', 'pod', 'job', 'cronJob'],
+])
+
 /** Full names; none where the annotation is missing. @throws {Error} where it is no list of texts */
-export function loadBalancersOf(manifest: JsonObject): string[] {
+export function annotatedLoadBalancers(manifest: JsonObject): string[] {
   const text = annotationOf(manifest, trafficAnnotation)
   if (text === undefined) return []
   const names = parsed(text)
@@ -28,7 +33,7 @@ function parsed(text: string): unknown {
 /** @throws {Error} where the manifest names others already */
 export function withLoadBalancers(manifest: JsonObject, services: readonly string[]): JsonObject {
   if (services.length === 0) return manifest
-  const existing = loadBalancersOf(manifest)
+  const existing = annotatedLoadBalancers(manifest)
   if (existing.length > 0 && !isDeepStrictEqual(existing, [...services])) {
     throw new Error(
       `The manifest has the annotation ${trafficAnnotation} with ${existing.join(', ')}, and the request names ` +
@@ -63,7 +68,7 @@ export function podLabelsPath(isPod: boolean): readonly string[] {
   return isPod ? ['metadata', 'labels'] : [...templateMetadata, 'labels']
 }
 
-export interface Attachment {
+interface Attachment {
   /** Full name of the service. */
   readonly name: string
   readonly selector: Readonly<Record<string, string>>

@@ -19,7 +19,7 @@ export interface ChosenVersion {
   readonly number: number
   /** `v003` */
   readonly version: string
-  /** Whether no object of that version exists yet. */
+  /** Whether the operation creates it, or has created it before a crash. */
   readonly isNew: boolean
 }
 
@@ -67,10 +67,9 @@ interface VersionQuestion {
 /** One with the same content is reused; else the highest number and one. */
 export function chooseVersion({ manifest, artifact, prior, taken, writer }: VersionQuestion): ChosenVersion {
   const newestFirst = [...prior].sort((one, other) => other.number - one.number)
-  const same =
-    newestFirst.find(({ writtenBy }) => writtenBy === writer) ??
-    newestFirst.find(({ applied }) => applied !== undefined && hasSameContent(applied, manifest))
-  if (same !== undefined) return { number: same.number, version: formatVersion(same.number), isNew: false }
+  const own = newestFirst.find(({ writtenBy }) => writtenBy === writer)
+  const same = own ?? newestFirst.find(({ applied }) => applied !== undefined && hasSameContent(applied, manifest))
+  if (same !== undefined) return { number: same.number, version: formatVersion(same.number), isNew: own !== undefined }
   let number = (newestFirst[0]?.number ?? -1) + 1
   while (taken.has(`${artifact}-${formatVersion(number)}`)) number++
   return { number, version: formatVersion(number), isNew: true }

@@ -8,19 +8,21 @@ import { withField } from '../manifests/edit.ts'
 import { lastAppliedOf } from '../manifests/versions.ts'
 import type { KubeObject } from '../objects.ts'
 import { whenServed } from './custom-resources.ts'
-import type { Running } from './parts.ts'
+import type { ManifestRun } from './parts.ts'
 import type { PreparedManifest } from './prepared.ts'
-import { removeObject } from './remove.ts'
+import { removeManifest } from './remove.ts'
 import { isPassingOrConflict, retrying } from './retry.ts'
 import { planTakeover } from './take-over.ts'
 import { toWire } from './wire.ts'
 
+/** An apply with it creates, and never changes: the version of every object is higher. */
+const versionOfNone = '1'
 /** How long what is recreated may take to go. */
 const recreateMs = 10 * 60_000
 
 /** @param live As it was when the rights were checked; it is what may be changed. */
 export async function applyManifest(
-  running: Running,
+  running: ManifestRun,
   prepared: PreparedManifest,
   live: KubeObject | undefined,
 ): Promise<KubeObject> {
@@ -29,7 +31,7 @@ export async function applyManifest(
   return written
 }
 
-async function write(running: Running, prepared: PreparedManifest, live: KubeObject | undefined): Promise<KubeObject> {
+async function write(running: ManifestRun, prepared: PreparedManifest, live: KubeObject | undefined): Promise<KubeObject> {
   const { strategy, objectName } = prepared
   if (objectName === undefined) return createOnce(running, prepared)
   if (strategy.recreates) {
@@ -41,11 +43,11 @@ async function write(running: Running, prepared: PreparedManifest, live: KubeObj
 }
 
 /** An object whose name the API server makes up is found again by its writer. */
-function createOnce(running: Running, prepared: PreparedManifest): Promise<KubeObject> {
+function createOnce(running: ManifestRun, prepared: PreparedManifest): Promise<KubeObject> {
   const { api } = running.account
   const { resource, namespace, writer } = prepared
   return retrying(running, async () => {
-    const existing = await api.list(resource, { ...(namespace !== '' && { namespace }), metadataOnly: true })
+    const existing = await api.list(resource, { namespace, metadataOnly: true })
     const own = existing.find((object) => annotationOf(object, writtenByAnnotation) === writer)
     const found = own === undefined ? undefined : await api.get({ resource, namespace, name: own.metadata.name })
     if (found !== undefined) return found
@@ -53,10 +55,14 @@ function createOnce(running: Running, prepared: PreparedManifest): Promise<KubeO
   })
 }
 
-async function makeRoom(running: Running, prepared: PreparedManifest, live: KubeObject): Promise<void> {
+async function makeRoom(running: ManifestRun, prepared: PreparedManifest, live: KubeObject): Promise<void> {
   const { name } = prepared
   try {
-    await removeObject(running, { name, place: placeOf(prepared), live }, { propagation: 'Background', limitMs: recreateMs })
+    await removeManifest(
+      running,
+      { name, place: preparedPlace(prepared), live },
+      { propagation: 'Background', limitMs: recreateMs },
+    )
   } catch (error) {
     if (!isApiError(error)) throw error
     // The apply says what is wrong, if it is still there.
@@ -64,20 +70,27 @@ async function makeRoom(running: Running, prepared: PreparedManifest, live: Kube
   }
 }
 
-export function placeOf({ resource, namespace, objectName = '' }: PreparedManifest): ObjectPlace {
+export function preparedPlace({ resource, namespace, objectName = '' }: PreparedManifest): ObjectPlace {
   return { resource, namespace, name: objectName }
 }
 
-async function replaceOrCreate(running: Running, prepared: PreparedManifest, live: KubeObject | undefined): Promise<KubeObject> {
+async function replaceOrCreate(
+  running: ManifestRun,
+  prepared: PreparedManifest,
+  live: KubeObject | undefined,
+): Promise<KubeObject> {
   const { api } = running.account
-  const place = placeOf(prepared)
+  const place = preparedPlace(prepared)
   let current = live
   return retrying(
     running,
     async () => {
       const object = toWire(prepared)
       try {
-        if (current === undefined) return await api.create(place.resource, place.namespace, object, { fieldManager })
+        if (current === undefined) {
+          const create = () => api.create(place.resource, place.namespace, object, { fieldManager })
+          return await whenServed(running, prepared.isPlanned, create)
+        }
         const { resourceVersion, uid } = current.metadata
         const versioned = withField(withField(object, ['metadata', 'resourceVersion'], resourceVersion), ['metadata', 'uid'], uid)
         return await api.replace(place, versioned, { fieldManager })
@@ -90,6 +103,19 @@ async function replaceOrCreate(running: Running, prepared: PreparedManifest, liv
   )
 }
 
+/** The deployment may begin again: it finds another version, and what it has written already. */
+export class CreatedMeanwhileError extends Error {
+  constructor({ name }: Pick<PreparedManifest, 'name'>) {
+    super(`${name} was created by another client meanwhile; deploy again to change it.`)
+  }
+}
+
+/** A version that is new is no other's. @throws {CreatedMeanwhileError} */
+export function checkNewVersion(prepared: PreparedManifest, live: KubeObject | undefined): void {
+  const isOthers = live !== undefined && annotationOf(live, writtenByAnnotation) !== prepared.writer
+  if (prepared.isNewVersion && isOthers) throw new CreatedMeanwhileError(prepared)
+}
+
 /** Another object of the same name is not the one whose owner was asked for, unless an earlier attempt has written it. */
 function sameObject(
   prepared: PreparedManifest,
@@ -99,10 +125,10 @@ function sameObject(
   if (found === undefined || found.metadata.uid === checked?.metadata.uid) return found
   const applied = lastAppliedOf(found)
   if (checked === undefined && applied !== undefined && isDeepStrictEqual(applied, prepared.manifest)) return found
-  throw new Error(`${prepared.name} was created by another client meanwhile; deploy again to change it.`)
+  throw new CreatedMeanwhileError(prepared)
 }
 
-async function applyTo(running: Running, prepared: PreparedManifest, live: KubeObject | undefined): Promise<KubeObject> {
+async function applyTo(running: ManifestRun, prepared: PreparedManifest, live: KubeObject | undefined): Promise<KubeObject> {
   let current = live
   return retrying(
     running,
@@ -111,7 +137,7 @@ async function applyTo(running: Running, prepared: PreparedManifest, live: KubeO
         return await applyOnce(running, prepared, current)
       } catch (error) {
         if (isApiError(error, 409) && conflictsOf(error).length === 0) {
-          current = sameObject(prepared, live, await running.account.api.get(placeOf(prepared)))
+          current = sameObject(prepared, live, await running.account.api.get(preparedPlace(prepared)))
         }
         throw error
       }
@@ -122,14 +148,15 @@ async function applyTo(running: Running, prepared: PreparedManifest, live: KubeO
   })
 }
 
-async function applyOnce(running: Running, prepared: PreparedManifest, live: KubeObject | undefined): Promise<KubeObject> {
+async function applyOnce(running: ManifestRun, prepared: PreparedManifest, live: KubeObject | undefined): Promise<KubeObject> {
   const { api } = running.account
-  const place = placeOf(prepared)
+  const place = preparedPlace(prepared)
   const { strategy, isPlanned } = prepared
   const force = strategy.serverSide !== 'conflicts-fail'
   if (live !== undefined) await takeOver(running, prepared, live)
-  // With its id, an object that was replaced meanwhile is not touched.
-  const wire = live === undefined ? toWire(prepared) : withField(toWire(prepared), ['metadata', 'uid'], live.metadata.uid)
+  // With its id, an object that was replaced meanwhile is not touched; with a version that none has, neither is one that is new.
+  const [key, value] = live === undefined ? ['resourceVersion', versionOfNone] : ['uid', live.metadata.uid]
+  const wire = withField(toWire(prepared), ['metadata', String(key)], value)
   const apply = (isForced: boolean) => api.patch(place, wire, { type: 'apply', fieldManager, force: isForced })
   try {
     return await whenServed(running, isPlanned, () => apply(force))
@@ -142,7 +169,7 @@ async function applyOnce(running: Running, prepared: PreparedManifest, live: Kub
   }
 }
 
-async function takeOver(running: Running, prepared: PreparedManifest, live: KubeObject): Promise<void> {
+async function takeOver(running: ManifestRun, prepared: PreparedManifest, live: KubeObject): Promise<void> {
   const { managedFields } = await planTakeover(running, prepared, live)
   if (managedFields === undefined) return
   const { resourceVersion } = live.metadata
@@ -151,7 +178,7 @@ async function takeOver(running: Running, prepared: PreparedManifest, live: Kube
     // Fails where another client has written meanwhile.
     { op: 'replace', path: '/metadata/resourceVersion', value: resourceVersion },
   ]
-  await running.account.api.patch(placeOf(prepared), patch, { type: 'json', fieldManager })
+  await running.account.api.patch(preparedPlace(prepared), patch, { type: 'json', fieldManager })
 }
 
 interface FieldConflict {
@@ -159,7 +186,7 @@ interface FieldConflict {
   readonly manager: string
 }
 
-/** Of an apply that may not take fields over. */
+/** Conflicts of an apply that may not take fields over. */
 export function conflictsOf({ details }: ApiError): FieldConflict[] {
   const causes = objectsOf(fieldAt(details as JsonObject, 'causes'))
   return causes

@@ -1,33 +1,36 @@
 /** Attaches manifests to their load balancers before they are deployed. */
 import type { JsonObject } from '../../../../../json/values.ts'
-import { attached, loadBalancersOf, parseLoadBalancer, selectorOf, withLoadBalancers } from '../manifests/traffic.ts'
+import {
+  annotatedLoadBalancers,
+  attached,
+  parseLoadBalancer,
+  selectorOf,
+  trafficReceivers,
+  withLoadBalancers,
+} from '../manifests/traffic.ts'
 import type { KubeObject } from '../objects.ts'
 import type { DeployFields } from './deploy-fields.ts'
-import type { Running } from './parts.ts'
+import type { ManifestRun } from './parts.ts'
 import type { Draft } from './prepared.ts'
-import type { Change } from './rights.ts'
+import type { ObjectChange } from './rights.ts'
 
 /** What a request knows of load balancers. */
-export interface Traffic {
+export interface RequestTraffic {
   readonly drafts: readonly Draft[]
-  readonly services: Map<string, Change>
+  readonly services: Map<string, ObjectChange>
 }
 
-const receivers: ReadonlySet<string> = new Set([
-  ...['deployment', 'replicaSet', 'statefulSet', 'daemonSet', 'pod', 'job', 'cronJob'],
-])
-
 export async function withTraffic(
-  running: Running,
+  running: ManifestRun,
   manifest: JsonObject,
-  { draft, fields, traffic }: { readonly draft: Draft; readonly fields: DeployFields; readonly traffic: Traffic },
+  { draft, fields, traffic }: { readonly draft: Draft; readonly fields: DeployFields; readonly traffic: RequestTraffic },
 ): Promise<JsonObject> {
-  if (!receivers.has(draft.kind.name)) return manifest
+  if (!trafficReceivers.has(draft.kind.name)) return manifest
   const noted = withLoadBalancers(manifest, fields.services)
   if (!fields.enablesTraffic) return noted
   const isPod = draft.kind.name === 'pod'
   let reached = noted
-  for (const name of loadBalancersOf(noted)) {
+  for (const name of annotatedLoadBalancers(noted)) {
     const selector = selectorOf(await findService(running, name, { namespace: draft.namespace, traffic }), name)
     reached = attached(reached, { name, selector, isPod, mayBeAttached: draft.isEdit })
   }
@@ -36,9 +39,9 @@ export async function withTraffic(
 
 /** Among those of the request, else live. */
 async function findService(
-  { account }: Running,
+  { account }: ManifestRun,
   name: string,
-  { namespace, traffic }: { readonly namespace: string; readonly traffic: Traffic },
+  { namespace, traffic }: { readonly namespace: string; readonly traffic: RequestTraffic },
 ): Promise<JsonObject> {
   const full = parseLoadBalancer(name)
   const sent = traffic.drafts.find(

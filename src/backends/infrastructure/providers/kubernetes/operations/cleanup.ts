@@ -3,36 +3,39 @@ import { fieldAt, type JsonObject, textOf } from '../../../../../json/values.ts'
 import type { OperationType } from '../../../operation-type.ts'
 import { formatFullName } from '../full-name.ts'
 import { kindOfManifest, printKind } from '../kinds.ts'
-import { annotationOf, artifactAnnotations, strategyOf } from '../manifests/annotations.ts'
+import { annotationOf, artifactAnnotations, manifestStrategyOf } from '../manifests/annotations.ts'
 import { manifestsOf, nameOf } from '../manifests/input.ts'
 import { toPriorVersion } from '../manifests/versions.ts'
 import type { KubeObject } from '../objects.ts'
 import type { KubernetesParts } from '../parts.ts'
-import { checkChanges, toChange } from './owners.ts'
-import { defineOperation, type Running } from './parts.ts'
-import { removeObject } from './remove.ts'
+import { defineManifestOperation, type ManifestRun } from './parts.ts'
+import { removeManifest } from './remove.ts'
 import { namesByNamespace } from './results.ts'
-import { aboutObject, describeNamespaceProblem, describePlace, groupAndVersion, type Target } from './targets.ts'
+import { checkChanges, toChange } from './rights.ts'
+import {
+  aboutObject,
+  describeNamespaceProblem,
+  describeObjectPlace,
+  describeTarget,
+  groupAndVersion,
+  type LiveTarget,
+} from './targets.ts'
 
 /** Old versions are rarely in use, so that they are gone at once. */
 const cleanupMs = 60_000
 
 export function cleanupArtifacts(parts: KubernetesParts): OperationType {
-  return defineOperation(parts, {
+  return defineManifestOperation(parts, {
     check: (description, account) => [
       ...new Set(manifestsOf(description).map((manifest) => describeNamespaceProblem(account, namespaceOf(manifest)))),
     ],
     changes: (description) =>
       manifestsOf(description).map((manifest) => ({
         namespace: namespaceOf(manifest),
-        name: `${printKind(kindOfManifest(typeOf(manifest)))} ${artifactOf(manifest)}`,
+        name: `${printKind(kindOfManifest(manifest))} ${artifactOf(manifest)}`,
       })),
     run: cleanUp,
   })
-}
-
-function typeOf(manifest: JsonObject): { readonly kind: string; readonly apiVersion: string } {
-  return { kind: textOf(manifest['kind']) ?? '', apiVersion: textOf(manifest['apiVersion']) ?? '' }
 }
 
 function namespaceOf(manifest: JsonObject): string {
@@ -43,20 +46,13 @@ function artifactOf(manifest: JsonObject): string {
   return annotationOf(manifest, artifactAnnotations.name) ?? nameOf(manifest)
 }
 
-interface OldVersion extends Target {
-  readonly live: KubeObject
-}
-
-async function cleanUp(running: Running): Promise<void> {
-  const old: OldVersion[] = []
+async function cleanUp(running: ManifestRun): Promise<void> {
+  const old: LiveTarget[] = []
   for (const manifest of manifestsOf(running.description)) old.push(...(await oldVersionsOf(running, manifest)))
-  await checkChanges(
-    running,
-    old.map((each) => toChange(each, each.live)),
-  )
+  await checkChanges(running, old.map(toChange))
   for (const each of old) {
-    await aboutObject(describePlace(running.account, each.name, each.place.namespace), () =>
-      removeObject(running, each, { propagation: 'Background', limitMs: cleanupMs }),
+    await aboutObject(describeTarget(running.account, each), () =>
+      removeManifest(running, each, { propagation: 'Background', limitMs: cleanupMs }),
     )
   }
   const names = old.map(({ name, place }) => ({ name, namespace: place.namespace }))
@@ -64,18 +60,18 @@ async function cleanUp(running: Running): Promise<void> {
 }
 
 /** Beyond the newest ones, whose number the manifest gives; never the deployed one itself. */
-async function oldVersionsOf({ account }: Running, manifest: JsonObject): Promise<OldVersion[]> {
-  const { maxVersionHistory } = strategyOf(manifest)
+async function oldVersionsOf({ account }: ManifestRun, manifest: JsonObject): Promise<LiveTarget[]> {
+  const { maxVersionHistory } = manifestStrategyOf(manifest)
   const version = annotationOf(manifest, artifactAnnotations.version)
   if (maxVersionHistory === undefined || version === undefined) return []
-  const { kind: kindName, apiVersion } = typeOf(manifest)
+  const [kindName = '', apiVersion = ''] = [manifest['kind'], manifest['apiVersion']].map(textOf)
   const resource = await account.api.find({ kind: kindName, ...groupAndVersion(apiVersion) })
   if (resource === undefined) return []
-  const kind = account.kinds.kindOf(kindOfManifest(typeOf(manifest)), resource.isNamespaced)
+  const kind = account.kinds.kindOf(kindOfManifest(manifest), resource.isNamespaced)
   const namespace = resource.isNamespaced ? namespaceOf(manifest) : ''
   const artifact = artifactOf(manifest)
-  const objects = await aboutObject(describePlace(account, `${kind.name} ${artifact}`, namespace), () =>
-    account.api.list(resource, { ...(namespace !== '' && { namespace }), metadataOnly: true }),
+  const objects = await aboutObject(describeObjectPlace(account, `${kind.name} ${artifact}`, namespace), () =>
+    account.api.list(resource, { namespace, metadataOnly: true }),
   )
   const others = objects
     .filter((object) => toPriorVersion(object, artifact) !== undefined && object.metadata.name !== nameOf(manifest))

@@ -3,7 +3,7 @@ import { fieldAt, isTrue, type JsonObject, objectsOf, textOf, textsOf } from '..
 import { isApiError } from '../api/api-error.ts'
 import type { ApiResource } from '../api/cluster-api.ts'
 import type { KubeObject } from '../objects.ts'
-import type { Running } from './parts.ts'
+import type { ManifestRun } from './parts.ts'
 import type { PreparedManifest } from './prepared.ts'
 import { pollUntil } from './retry.ts'
 import { groupAndVersion } from './targets.ts'
@@ -35,7 +35,7 @@ export function resourceDefinedBy(
 
 /** Waits until objects of a definition can be created. @throws {Error} when that takes too long */
 export async function waitUntilEstablished(
-  running: Running,
+  running: ManifestRun,
   { name, resource, objectName = '' }: PreparedManifest,
 ): Promise<void> {
   const found = await pollUntil(running, { limitMs: establishedMs, longestPauseMs: 500 }, async () => {
@@ -55,7 +55,7 @@ function isEstablished(definition: KubeObject): boolean {
 }
 
 /** The path of a new kind answers 404 for a moment after its definition is established. */
-export async function whenServed<T>(running: Running, isPlanned: boolean, call: () => Promise<T>): Promise<T> {
+export async function whenServed<T>(running: ManifestRun, isPlanned: boolean, call: () => Promise<T>): Promise<T> {
   if (!isPlanned) return call()
   const answer = await pollUntil(running, { limitMs: establishedMs, longestPauseMs: 500 }, async () => {
     try {

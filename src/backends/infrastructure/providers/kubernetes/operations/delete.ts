@@ -4,22 +4,24 @@ import { callInTurns } from '../../../../stores/in-turns.ts'
 import type { OperationType } from '../../../operation-type.ts'
 import type { DeleteOptions } from '../api/cluster-api.ts'
 import { formatFullName } from '../full-name.ts'
-import { builtInKind, parseKind } from '../kinds.ts'
+import { parseKind } from '../kinds.ts'
 import { hasSelectors, parseSelectors } from '../manifests/selectors.ts'
-import type { KubeObject } from '../objects.ts'
-import type { KubernetesAccount, KubernetesParts } from '../parts.ts'
-import { checkChanges, toChange } from './owners.ts'
-import { type ChangedName, defineOperation, type Running } from './parts.ts'
+import type { KubernetesParts } from '../parts.ts'
+import { type ChangedName, defineManifestOperation, type ManifestRun } from './parts.ts'
 import { startRemoval } from './remove.ts'
 import { namesByNamespace } from './results.ts'
+import { checkChanges, toChange } from './rights.ts'
 import {
   aboutObject,
+  checkNamespace,
   describeNamespaceProblem,
-  describePlace,
+  describeObjectPlace,
+  describeTarget,
   describeTargetProblems,
   findKind,
-  findTarget,
-  type Target,
+  findManifestTarget,
+  type LiveTarget,
+  namedManifest,
   toNamespace,
 } from './targets.ts'
 
@@ -27,30 +29,24 @@ import {
 const deletionMs = 3_600_000
 
 export function deleteManifest(parts: KubernetesParts): OperationType {
-  return defineOperation(parts, {
+  return defineManifestOperation(parts, {
     check: (description, account) => {
       deleteOptionsOf(description['options'])
-      if (!isByLabel(description)) return describeTargetProblems(account, targetOf(description))
+      if (!isByLabel(description)) return describeTargetProblems(account, namedManifest(description))
       checkLabelQuery(description)
       return [describeNamespaceProblem(account, toNamespace(description['location']))]
     },
-    changes: (description) => (isByLabel(description) ? labelNames(description) : [targetOf(description)]),
+    changes: (description) => (isByLabel(description) ? labelNames(description) : [namedManifest(description)]),
     run: async (running) => {
       const { description } = running
-      const found = isByLabel(description) ? await findByLabels(running) : await findByName(running, targetOf(description))
+      const found = isByLabel(description)
+        ? await findByLabels(running)
+        : await findManifestByName(running, namedManifest(description))
       await deleteAll(running, found, deleteOptionsOf(description['options']))
       const names = found.map(({ name, place }) => ({ name, namespace: place.namespace }))
       running.run.report({ manifestNamesByNamespace: namesByNamespace(names) })
     },
   })
-}
-
-interface FoundObject extends Target {
-  readonly live: KubeObject
-}
-
-function targetOf({ manifestName, location }: JsonObject): ChangedName {
-  return { name: textOf(manifestName) ?? '', namespace: toNamespace(location) }
 }
 
 function isByLabel({ manifestName, kinds }: JsonObject): boolean {
@@ -102,25 +98,24 @@ function wordOf(value: unknown): string | undefined {
 }
 
 /** None where it does not exist. */
-export async function findByName(running: Running, changed: ChangedName): Promise<FoundObject[]> {
-  const target = await findTarget(running, { name: changed.name, namespace: changed.namespace ?? '' })
-  const subject = describePlace(running.account, target.name, target.place.namespace)
-  const live = await aboutObject(subject, () => running.account.api.get(target.place))
+export async function findManifestByName(running: ManifestRun, changed: ChangedName): Promise<LiveTarget[]> {
+  const target = await findManifestTarget(running, changed)
+  const live = await aboutObject(describeTarget(running.account, target), () => running.account.api.get(target.place))
   return live === undefined ? [] : [{ ...target, live }]
 }
 
-async function findByLabels(running: Running): Promise<FoundObject[]> {
+async function findByLabels(running: ManifestRun): Promise<LiveTarget[]> {
   const { account, description } = running
   const labelSelector = checkLabelQuery(description)
   const location = toNamespace(description['location'])
-  const found: FoundObject[] = []
+  const found: LiveTarget[] = []
   for (const text of textsOf(description['kinds'])) {
     const { kind, resource } = await findKind(running, parseKind(text))
     const namespace = resource.isNamespaced ? location : ''
     if (resource.isNamespaced && namespace === '')
       throw new Error(`location: the namespace of objects of kind ${text} is missing.`)
-    const listed = await aboutObject(describePlace(account, `objects of kind ${text}`, namespace), () =>
-      account.api.list(resource, { ...(namespace !== '' && { namespace }), labelSelector }),
+    const listed = await aboutObject(describeObjectPlace(account, `objects of kind ${text}`, namespace), () =>
+      account.api.list(resource, { namespace, labelSelector }),
     )
     found.push(
       ...listed.map((live) => {
@@ -129,31 +124,21 @@ async function findByLabels(running: Running): Promise<FoundObject[]> {
       }),
     )
   }
-  for (const { kind, place } of found) checkNamespaceObject(account, kind.name, place.name)
+  for (const { kind, place } of found) checkNamespace(account, kind, place)
   return found
-}
-
-function checkNamespaceObject(account: KubernetesAccount, kind: string, name: string): void {
-  const problem =
-    kind === builtInKind({ kind: 'namespace', group: undefined })?.name ? describeNamespaceProblem(account, name) : undefined
-  if (problem !== undefined) throw new Error(problem)
 }
 
 /** Rights on all of them are checked first; the task ends when all are gone. */
 export async function deleteAll(
-  running: Running,
-  found: readonly FoundObject[],
+  running: ManifestRun,
+  found: readonly LiveTarget[],
   options: Pick<DeleteOptions, 'propagation' | 'gracePeriodSeconds'>,
 ): Promise<void> {
-  await checkChanges(
-    running,
-    found.map((each) => toChange(each, each.live)),
-  )
+  await checkChanges(running, found.map(toChange))
   const removal = { ...options, limitMs: deletionMs, awaitsOwned: true }
-  const about = ({ name, place }: FoundObject) => describePlace(running.account, name, place.namespace)
   const waits = await callInTurns(found, async (each) => {
-    const wait = await aboutObject(about(each), () => startRemoval(running, each, removal))
-    return () => aboutObject(about(each), wait)
+    const wait = await aboutObject(describeTarget(running.account, each), () => startRemoval(running, each, removal))
+    return () => aboutObject(describeTarget(running.account, each), wait)
   })
   const failed = (await Promise.allSettled(waits.map((wait) => wait()))).find(({ status }) => status === 'rejected')
   running.run.signal.throwIfAborted()

@@ -9,18 +9,18 @@ import { describeManifestProblem, isGenerated, manifestsOf, nameOf } from '../ma
 import { parseSelectors } from '../manifests/selectors.ts'
 import type { KubeObject } from '../objects.ts'
 import type { KubernetesAccount, KubernetesParts } from '../parts.ts'
-import { applyManifest, placeOf } from './apply.ts'
+import { applyManifest, CreatedMeanwhileError, checkNewVersion, preparedPlace } from './apply.ts'
 import { waitUntilEstablished } from './custom-resources.ts'
 import { type DeployFields, deployFieldsOf } from './deploy-fields.ts'
-import { checkChanges } from './owners.ts'
-import { type ChangedName, defineOperation, type Running } from './parts.ts'
+import { type ChangedName, defineManifestOperation, type ManifestRun } from './parts.ts'
 import { type Preparation, prepare } from './prepare.ts'
 import type { PreparedManifest } from './prepared.ts'
 import { namesByNamespace, toManifestResult } from './results.ts'
-import { aboutObject, describeNamespaceProblem, describePlace } from './targets.ts'
+import { checkChanges, type ObjectChange } from './rights.ts'
+import { aboutObject, describeNamespaceProblem, describeObjectPlace } from './targets.ts'
 
 export function deployManifest(parts: KubernetesParts): OperationType {
-  return defineOperation(parts, {
+  return defineManifestOperation(parts, {
     check: describeDeployProblems,
     applications: deployedApplications,
     changes: deployedNames,
@@ -33,12 +33,12 @@ export function deployManifest(parts: KubernetesParts): OperationType {
 
 /** A job is replaced where it exists, so that it runs again. */
 export function runJob(parts: KubernetesParts): OperationType {
-  return defineOperation(parts, {
+  return defineManifestOperation(parts, {
     check: (description, account) => {
       const manifests = manifestsOf(jobDescription(description))
       const [manifest] = manifests
       if (manifest === undefined || manifests.length !== 1) return ['manifest: exactly one job is needed.']
-      const kind = printKind(kindOfManifest({ kind: String(manifest['kind']), apiVersion: String(manifest['apiVersion']) }))
+      const kind = printKind(kindOfManifest(manifest))
       return kind === 'job'
         ? describeDeployProblems(jobDescription(description), account)
         : [`manifest: ${kind} ${nameOf(manifest)} is no job; only manifests of kind Job can be run.`]
@@ -76,16 +76,12 @@ export function describeDeployProblems(description: JsonObject, account: Kuberne
     ...manifests.map(describeManifestProblem),
     ...new Set(
       manifests.map((manifest) => {
-        const kind = builtInKind(manifestKind(manifest))
+        const kind = builtInKind(kindOfManifest(manifest))
         if (kind?.isNamespaced === false) return undefined
         return describeNamespaceProblem(account, namespaceOverride ?? textOf(fieldAt(manifest, 'metadata', 'namespace')) ?? '')
       }),
     ),
   ]
-}
-
-function manifestKind(manifest: JsonObject) {
-  return kindOfManifest({ kind: textOf(manifest['kind']) ?? '', apiVersion: textOf(manifest['apiVersion']) ?? '' })
 }
 
 export function deployedApplications(description: JsonObject): string[] {
@@ -99,14 +95,14 @@ function deployedNames(description: JsonObject): ChangedName[] {
   return manifests
     .filter((manifest) => !isGenerated(manifest))
     .map((manifest) => {
-      const parsed = manifestKind(manifest)
+      const parsed = kindOfManifest(manifest)
       const namespace = namespaceOverride ?? textOf(fieldAt(manifest, 'metadata', 'namespace'))
       const isNamespaced = builtInKind(parsed)?.isNamespaced !== false
       return { namespace: isNamespaced ? namespace : '', name: `${printKind(parsed)} ${nameOf(manifest)}` }
     })
 }
 
-export interface Written {
+interface DeployedObject {
   /** Full name, as the API server has made it. */
   readonly name: string
   readonly namespace: string
@@ -114,21 +110,35 @@ export interface Written {
   readonly artifact: JsonObject
 }
 
-export interface Deployed {
-  readonly written: readonly Written[]
+interface Deployed {
+  readonly written: readonly DeployedObject[]
   readonly results: JsonObject
 }
 
+/** How often others may be faster with a version. */
+const maxAttempts = 20
+
 /** The first failure ends it; what was applied stays. */
-export async function deploy(running: Running, fields: DeployFields): Promise<Deployed> {
+export async function deploy(running: ManifestRun, fields: DeployFields): Promise<Deployed> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await deployOnce(running, fields)
+    } catch (error) {
+      if (!(error instanceof CreatedMeanwhileError) || attempt === maxAttempts || running.run.signal.aborted) throw error
+    }
+  }
+}
+
+async function deployOnce(running: ManifestRun, fields: DeployFields): Promise<Deployed> {
   const preparation = await prepare(running, fields)
   const lives = await checkPreparation(running, preparation)
-  const written: Written[] = []
+  const written: DeployedObject[] = []
   for (const [index, prepared] of preparation.manifests.entries()) {
     const { kind, namespace, artifact } = prepared
-    running.run.note(`Deploying ${describePlace(running.account, prepared.name, namespace)} …`)
-    const object = await aboutObject(describePlace(running.account, prepared.name, namespace), async () => {
-      const applied = await applyManifest(running, prepared, lives[index])
+    running.run.note(`Deploying ${describeObjectPlace(running.account, prepared.name, namespace)} …`)
+    const object = await aboutObject(describeObjectPlace(running.account, prepared.name, namespace), async () => {
+      const live = prepared.isPlanned ? await checkPlanned(running, prepared) : lives[index]
+      const applied = await applyManifest(running, prepared, live)
       if (kind.name === 'customResourceDefinition') await waitUntilEstablished(running, prepared)
       return applied
     })
@@ -141,18 +151,31 @@ export async function deploy(running: Running, fields: DeployFields): Promise<De
 
 /** Reads what is there, and makes sure that all of it may be changed. */
 async function checkPreparation(
-  running: Running,
+  running: ManifestRun,
   { manifests, services }: Preparation,
 ): Promise<readonly (KubeObject | undefined)[]> {
-  const lives = await callInTurns(manifests, (prepared) => loadLive(running, prepared))
-  const changes = manifests.map(({ name, resource }, index) => ({
-    ...{ name, isNamespaced: resource.isNamespaced, live: lives[index] },
-  }))
-  await checkChanges(running, [...changes, ...services])
+  const lives = await callInTurns(manifests, (prepared) =>
+    prepared.isPlanned ? Promise.resolve(undefined) : loadLive(running, prepared),
+  )
+  for (const [index, prepared] of manifests.entries()) checkNewVersion(prepared, lives[index])
+  await checkChanges(running, [...manifests.map((prepared, index) => changeOf(prepared, lives[index])), ...services])
   return lives
 }
 
-function loadLive({ account }: Running, prepared: PreparedManifest): Promise<KubeObject | undefined> {
-  if (prepared.objectName === undefined || prepared.isPlanned) return Promise.resolve(undefined)
-  return aboutObject(describePlace(account, prepared.name, prepared.namespace), () => account.api.get(placeOf(prepared)))
+/** Objects of a kind that was unknown when the deployment was prepared may exist all the same. */
+async function checkPlanned(running: ManifestRun, prepared: PreparedManifest): Promise<KubeObject | undefined> {
+  const live = await loadLive(running, prepared)
+  await checkChanges(running, [changeOf(prepared, live)])
+  return live
+}
+
+function changeOf({ name, resource }: PreparedManifest, live: KubeObject | undefined): ObjectChange {
+  return { name, isNamespaced: resource.isNamespaced, live }
+}
+
+function loadLive({ account }: ManifestRun, prepared: PreparedManifest): Promise<KubeObject | undefined> {
+  if (prepared.objectName === undefined) return Promise.resolve(undefined)
+  return aboutObject(describeObjectPlace(account, prepared.name, prepared.namespace), () =>
+    account.api.get(preparedPlace(prepared)),
+  )
 }

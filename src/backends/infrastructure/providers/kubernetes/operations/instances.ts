@@ -4,17 +4,17 @@ import type { OperationType } from '../../../operation-type.ts'
 import { parseFullName } from '../full-name.ts'
 import type { KubeObject } from '../objects.ts'
 import type { KubernetesParts } from '../parts.ts'
-import { deleteAll, findByName } from './delete.ts'
-import { defineOperation, type Running } from './parts.ts'
-import { serverGroupOf } from './scale.ts'
-import { describeNamespaceProblem, describeTargetProblems, findKind } from './targets.ts'
+import { deleteAll, findManifestByName } from './delete.ts'
+import { defineManifestOperation, type ManifestRun } from './parts.ts'
+import { describeNamespaceProblem, describeTargetProblems, findKind, namedServerGroup } from './targets.ts'
 
 export function destroyServerGroup(parts: KubernetesParts): OperationType {
-  return defineOperation(parts, {
-    check: (description, account) => describeTargetProblems(account, { field: 'serverGroupName', ...serverGroupOf(description) }),
-    changes: (description) => [serverGroupOf(description)],
+  return defineManifestOperation(parts, {
+    check: (description, account) =>
+      describeTargetProblems(account, { field: 'serverGroupName', ...namedServerGroup(description) }),
+    changes: (description) => [namedServerGroup(description)],
     run: async (running) => {
-      const found = await findByName(running, serverGroupOf(running.description))
+      const found = await findManifestByName(running, namedServerGroup(running.description))
       await deleteAll(running, found, { propagation: 'Background' })
     },
   })
@@ -22,16 +22,16 @@ export function destroyServerGroup(parts: KubernetesParts): OperationType {
 
 /** What controls a pod creates another one. */
 export function terminateInstances(parts: KubernetesParts): OperationType {
-  return defineOperation(parts, {
+  return defineManifestOperation(parts, {
     check: (description, account) => {
-      const namespace = serverGroupOf(description).namespace ?? ''
+      const namespace = namedServerGroup(description).namespace ?? ''
       return [
         textsOf(description['instanceIds']).length === 0 && 'instanceIds: name at least one (instanceIds.empty).',
         namespace === '' && 'region: the namespace of the pods is missing (region.empty).',
         describeNamespaceProblem(account, namespace),
       ]
     },
-    changes: (description) => namesOf(description).map((name) => ({ namespace: serverGroupOf(description).namespace, name })),
+    changes: (description) => namesOf(description).map((name) => ({ namespace: namedServerGroup(description).namespace, name })),
     run: terminate,
   })
 }
@@ -40,14 +40,14 @@ function namesOf({ instanceIds }: JsonObject): string[] {
   return textsOf(instanceIds).map((id) => `pod ${bareName(id)}`)
 }
 
-/** Of a full name; an id or a bare name stays as it is. */
+/** The name within a full name; an id or a bare name stays as it is. */
 function bareName(id: string): string {
   return parseFullName(id)?.name ?? id
 }
 
-async function terminate(running: Running): Promise<void> {
+async function terminate(running: ManifestRun): Promise<void> {
   const { account, description } = running
-  const { namespace = '' } = serverGroupOf(description)
+  const { namespace = '' } = namedServerGroup(description)
   const { kind, resource } = await findKind(running, { kind: 'pod', group: undefined })
   const ids = new Set(textsOf(description['instanceIds']).map(bareName))
   const isNamed = ({ metadata }: KubeObject) => ids.has(metadata.uid ?? '') || ids.has(metadata.name)

@@ -9,7 +9,7 @@ import { printKind } from '../kinds.ts'
 import type { KubernetesAccount, KubernetesParts } from '../parts.ts'
 
 /** A description, and what its operation works with. */
-export interface Running {
+export interface ManifestRun {
   readonly parts: KubernetesParts
   readonly account: KubernetesAccount
   readonly description: JsonObject
@@ -17,25 +17,26 @@ export interface Running {
 }
 
 /** Sentences; conditions that do not hold are none. */
-export type Problems = readonly (string | false | undefined)[]
+export type ManifestProblems = readonly (string | false | undefined)[]
 
-export interface OperationBody {
+interface ManifestOperation {
   /** What is wrong beyond the account; the account exists. */
-  readonly check: (description: JsonObject, account: KubernetesAccount) => Problems
+  readonly check: (description: JsonObject, account: KubernetesAccount) => ManifestProblems
   /** Applications that it names; owners of live objects are checked when it runs. */
   readonly applications?: (description: JsonObject) => readonly string[]
   readonly accounts?: (description: JsonObject) => readonly string[]
   /** Full names of the objects that it changes, each with its namespace; none: it waits for no other operation. */
   readonly changes: (description: JsonObject) => readonly ChangedName[]
-  readonly run: (running: Running) => Promise<void>
+  readonly run: (running: ManifestRun) => Promise<void>
 }
 
 export interface ChangedName {
+  /** Empty for cluster-wide objects; undefined: that of manifests that name none. */
   readonly namespace: string | undefined
   readonly name: string
 }
 
-export function defineOperation(parts: KubernetesParts, body: OperationBody): OperationType {
+export function defineManifestOperation(parts: KubernetesParts, body: ManifestOperation): OperationType {
   return {
     check(description) {
       const name = accountOf(description)
@@ -50,10 +51,12 @@ export function defineOperation(parts: KubernetesParts, body: OperationBody): Op
     },
     applications: (description) => body.applications?.(description) ?? [],
     ...(body.accounts !== undefined && { accounts: body.accounts }),
-    order: (description) =>
-      body
-        .changes(description)
-        .map(({ namespace, name }) => `kubernetes/${accountOf(description)}/${namespace ?? ''}/${orderName(name)}`),
+    order: (description) => {
+      const name = accountOf(description)
+      const place = `kubernetes/${name}`
+      const usual = (name === undefined ? undefined : parts.account(name)?.defaultNamespace) ?? 'default'
+      return body.changes(description).map((changed) => `${place}/${changed.namespace ?? usual}/${orderName(changed.name)}`)
+    },
     run: (description, run) =>
       // All of it waits for the API server, which may take long.
       run.aside(() => carryOut(parts, body, { description, run })),
@@ -67,8 +70,8 @@ const longAttemptMs = 10 * 60_000
 /** An API server that restarts fails no operation: it begins again, as after a crash. */
 async function carryOut(
   parts: KubernetesParts,
-  body: OperationBody,
-  { description, run }: Pick<Running, 'description' | 'run'>,
+  body: ManifestOperation,
+  { description, run }: Pick<ManifestRun, 'description' | 'run'>,
 ): Promise<void> {
   const { steady } = parts.context
   const { outageMs } = parts.settings

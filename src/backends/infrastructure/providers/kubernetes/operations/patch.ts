@@ -11,6 +11,7 @@ import {
   textOf,
 } from '../../../../../json/values.ts'
 import type { OperationType } from '../../../operation-type.ts'
+import { apiVersionOf } from '../api/api-path.ts'
 import type { PatchOptions } from '../api/cluster-api.ts'
 import {
   annotationOf,
@@ -19,44 +20,32 @@ import {
   fieldManager,
   writtenByAnnotation,
 } from '../manifests/annotations.ts'
-import { bindArtifacts, distinctArtifacts, isSameArtifact } from '../manifests/artifacts.ts'
+import { bindArtifacts, firstOfEachArtifact, isSameArtifact } from '../manifests/artifacts.ts'
 import { withEntries, withField } from '../manifests/edit.ts'
 import type { KubeObject } from '../objects.ts'
 import { applicationAnnotation } from '../owner.ts'
 import type { KubernetesParts } from '../parts.ts'
-import { checkChanges, toChange } from './owners.ts'
-import { type ChangedName, defineOperation, type Running } from './parts.ts'
+import { defineManifestOperation, type ManifestRun } from './parts.ts'
 import { describeUnbound } from './prepare.ts'
 import { toManifestResult } from './results.ts'
 import { retrying } from './retry.ts'
-import {
-  aboutObject,
-  describeTarget,
-  describeTargetProblems,
-  findTarget,
-  requireLive,
-  type Target,
-  toNamespace,
-} from './targets.ts'
+import { requireChangeable } from './rights.ts'
+import { aboutObject, describeTarget, describeTargetProblems, type LiveTarget, namedManifest, type Target } from './targets.ts'
 
 type MergeStrategy = 'strategic' | 'merge' | 'json'
 
 export function patchManifest(parts: KubernetesParts): OperationType {
-  return defineOperation(parts, {
+  return defineManifestOperation(parts, {
     check: (description, account) => [
-      ...describeTargetProblems(account, targetOf(description)),
+      ...describeTargetProblems(account, namedManifest(description)),
       strategyOf(description) === undefined &&
         'options.mergeStrategy: write strategic, merge or json (options.mergeStrategy.empty).',
       describeBodyProblem(description),
     ],
     applications: ({ patchBody }) => listOf(Array.isArray(patchBody) ? patchBody : [patchBody]).flatMap(applicationsIn),
-    changes: (description) => [targetOf(description)],
+    changes: (description) => [namedManifest(description)],
     run: patch,
   })
-}
-
-function targetOf({ manifestName, location }: JsonObject): ChangedName {
-  return { name: textOf(manifestName) ?? '', namespace: toNamespace(location) }
 }
 
 function strategyOf({ options }: JsonObject): MergeStrategy | undefined {
@@ -74,15 +63,21 @@ function describeBodyProblem(description: JsonObject): string | undefined {
   if (operations.length === 0 && !isObject(patchBody)) {
     return 'patchBody: a list of operations such as {op: add, path: /metadata/labels/tier, value: web} is needed (patchBody.empty).'
   }
-  const isClaim = operations.some(
-    ({ op, path }) => (op === 'copy' || op === 'move') && segmentsOf(path).at(-1) === applicationAnnotation,
-  )
+  const isClaim = operations.some(({ op, path }) => (op === 'copy' || op === 'move') && mayClaim(segmentsOf(path)))
   return isClaim
-    ? `patchBody: the annotation ${applicationAnnotation} can be added and replaced, and not copied or moved.`
+    ? `patchBody: the annotation ${applicationAnnotation} can be added and replaced, and not copied or moved, alone or with what is around it.`
     : undefined
 }
 
-/** Of an object that is merged, or an operation of a JSON patch. */
+/** Whether an annotation that names the owner may stand at or below the path. */
+function mayClaim(path: readonly string[]): boolean {
+  const place = path.at(-1)
+  return place === undefined || place === applicationAnnotation || aroundAnnotations.has(place)
+}
+
+const aroundAnnotations: ReadonlySet<string> = new Set(['annotations', 'metadata', 'template', 'jobTemplate', 'spec'])
+
+/** Claims of an object that is merged, or of an operation of a JSON patch. */
 function applicationsIn(part: unknown): string[] {
   if (!isObject(part)) return []
   if (textOf(part['op']) === undefined) return claimedApplications(part)
@@ -90,21 +85,19 @@ function applicationsIn(part: unknown): string[] {
   return claimedApplications(path.length === 0 ? objectOf(part['value']) : withField({}, path, part['value']))
 }
 
-/** Of a JSON pointer. */
+/** The segments of a JSON pointer. */
 function segmentsOf(pointer: unknown): string[] {
   const [, ...segments] = (textOf(pointer) ?? '').split('/')
   return segments.map((segment) => segment.replaceAll('~1', '/').replaceAll('~0', '~'))
 }
 
-async function patch(running: Running): Promise<void> {
+async function patch(running: ManifestRun): Promise<void> {
   const { account, description, run } = running
-  const { name, namespace = '' } = targetOf(description)
-  const target = await findTarget(running, { name, namespace })
-  const live = await requireLive(account, target)
-  await checkChanges(running, [toChange(target, live)])
+  const target = await requireChangeable(running, namedManifest(description))
+  const { live, subject } = target
   const type = strategyOf(description) ?? 'strategic'
-  const { body, bound } = type === 'json' ? { body: operationsOf(running, live, target), bound: [] } : mergeOf(running, target)
-  run.note(`Patching ${describeTarget(account, target)} …`)
+  const { body, bound } = type === 'json' ? { body: operationsOf(running, target), bound: [] } : mergeOf(running, target)
+  run.note(`Patching ${subject} …`)
   // The operations of a JSON patch may not be done twice.
   const isDone = annotationOf(live, writtenByAnnotation) === run.id
   const patched = isDone ? live : await send(running, target, { body, type })
@@ -113,7 +106,7 @@ async function patch(running: Running): Promise<void> {
 }
 
 function send(
-  running: Running,
+  running: ManifestRun,
   target: Target,
   { body, type }: { readonly body: unknown; readonly type: PatchOptions['type'] },
 ): Promise<KubeObject> {
@@ -125,24 +118,23 @@ function isRecorded({ options }: JsonObject): boolean {
   return isTrue(fieldOf(options, 'record'))
 }
 
-function changeCause({ run }: Running, { name, place }: Target): string {
+function changeCause({ run }: ManifestRun, { name, place }: Target): string {
   return `patchManifest ${name} --namespace=${place.namespace} by ${run.user}`
 }
 
 /** With artifacts bound. @throws {Error} where a required one occurs nowhere in it */
-function mergeOf(running: Running, target: Target): { readonly body: JsonObject; readonly bound: readonly JsonObject[] } {
+function mergeOf(running: ManifestRun, target: Target): { readonly body: JsonObject; readonly bound: readonly JsonObject[] } {
   const { description, account, parts } = running
   const given = objectOf(Array.isArray(description['patchBody']) ? description['patchBody'][0] : description['patchBody'])
   const required = objectsOf(description['requiredArtifacts'])
   const { resource, namespace } = target.place
-  const apiVersion = resource.group === '' ? resource.version : `${resource.group}/${resource.version}`
-  const kind = { kind: resource.kind, apiVersion }
+  const kind = { kind: resource.kind, apiVersion: apiVersionOf(resource) }
   const { manifest, bound } = bindArtifacts(
     { ...given, ...kind },
     {
       account: account.settings.name,
       namespace,
-      artifacts: distinctArtifacts([...required, ...objectsOf(description['allArtifacts'])]),
+      artifacts: firstOfEachArtifact([...required, ...objectsOf(description['allArtifacts'])]),
       matchesImages: parts.settings.imageBinding,
     },
   )
@@ -161,7 +153,7 @@ function mergeOf(running: Running, target: Target): { readonly body: JsonObject;
   }
 }
 
-function operationsOf(running: Running, live: KubeObject, target: Target): JsonObject[] {
+function operationsOf(running: ManifestRun, target: LiveTarget): JsonObject[] {
   const { patchBody } = running.description
   const operations = objectsOf(Array.isArray(patchBody) ? patchBody : [patchBody])
   // A patch of the annotations themselves may leave no place for others.
@@ -173,7 +165,7 @@ function operationsOf(running: Running, live: KubeObject, target: Target): JsonO
     [writtenByAnnotation]: running.run.id,
     ...(isRecorded(running.description) && { [changeCauseAnnotation]: changeCause(running, target) }),
   }
-  const hasAnnotations = isObject(fieldAt(live, 'metadata', 'annotations'))
+  const hasAnnotations = isObject(fieldAt(target.live, 'metadata', 'annotations'))
   return [
     ...operations,
     ...(hasAnnotations ? [] : [{ op: 'add', path: '/metadata/annotations', value: {} }]),

@@ -9,13 +9,13 @@ import { withoutFieldsOf } from '../manifests/managed-fields.ts'
 import { isSecret } from '../manifests/secrets.ts'
 import type { KubeObject } from '../objects.ts'
 import type { KubernetesAccount, KubernetesParts } from '../parts.ts'
-import { placeOf } from './apply.ts'
+import { preparedPlace } from './apply.ts'
 import { deployedApplications, describeDeployProblems } from './deploy.ts'
 import { deployFieldsOf } from './deploy-fields.ts'
-import { checkChanges } from './owners.ts'
-import { defineOperation, type Running } from './parts.ts'
+import { defineManifestOperation, type ManifestRun } from './parts.ts'
 import { type Preparation, prepare } from './prepare.ts'
 import type { PreparedManifest } from './prepared.ts'
+import { checkChanges } from './rights.ts'
 import { planTakeover } from './take-over.ts'
 import { VersionLists } from './version-lists.ts'
 import { toWire } from './wire.ts'
@@ -36,7 +36,7 @@ export interface Difference {
 
 /** Takes the description of deployManifest. */
 export function planManifest(parts: KubernetesParts): OperationType {
-  return defineOperation(parts, {
+  return defineManifestOperation(parts, {
     check: describeDeployProblems,
     applications: deployedApplications,
     changes: () => [],
@@ -56,7 +56,7 @@ export async function planManifests(
   description: JsonObject,
   run: Pick<OperationRun, 'id' | 'user' | 'signal'>,
 ): Promise<Difference[]> {
-  const running: Running = { parts, account, description, run: { ...run, note: () => {}, report: () => {} } }
+  const running: ManifestRun = { parts, account, description, run: { ...run, note: () => {}, report: () => {} } }
   const preparation = await prepare(running, deployFieldsOf(description))
   await checkChanges(running, preparation.services)
   const differences: Difference[] = []
@@ -64,7 +64,7 @@ export async function planManifests(
   return differences
 }
 
-async function planOne(running: Running, prepared: PreparedManifest, preparation: Preparation): Promise<Difference> {
+async function planOne(running: ManifestRun, prepared: PreparedManifest, preparation: Preparation): Promise<Difference> {
   const { name, namespace, resource } = prepared
   const place = { account: running.account.settings.name, namespace, name }
   try {
@@ -87,11 +87,11 @@ function isPlaceLess({ isPlanned, namespace }: PreparedManifest, { manifests }: 
   return isPlanned || manifests.some(({ kind, objectName }) => kind.name === 'namespace' && objectName === namespace)
 }
 
-function loadLive({ account }: Running, prepared: PreparedManifest): Promise<KubeObject | undefined> {
-  return prepared.objectName === undefined ? Promise.resolve(undefined) : account.api.get(placeOf(prepared))
+function loadLive({ account }: ManifestRun, prepared: PreparedManifest): Promise<KubeObject | undefined> {
+  return prepared.objectName === undefined ? Promise.resolve(undefined) : account.api.get(preparedPlace(prepared))
 }
 
-async function dryRun(running: Running, prepared: PreparedManifest, live: KubeObject | undefined): Promise<JsonObject> {
+async function dryRun(running: ManifestRun, prepared: PreparedManifest, live: KubeObject | undefined): Promise<JsonObject> {
   const { api } = running.account
   const { resource, namespace, strategy, objectName, manifest } = prepared
   const options = { fieldManager, dryRun: true }
@@ -100,7 +100,7 @@ async function dryRun(running: Running, prepared: PreparedManifest, live: KubeOb
   if (strategy.recreates && live !== undefined) return manifest
   if (strategy.replaces && live !== undefined) {
     return api.replace(
-      placeOf(prepared),
+      preparedPlace(prepared),
       withField(wire, ['metadata', 'resourceVersion'], live.metadata.resourceVersion),
       options,
     )
@@ -108,7 +108,7 @@ async function dryRun(running: Running, prepared: PreparedManifest, live: KubeOb
   const force = strategy.serverSide !== 'conflicts-fail'
   const dropped = live === undefined ? undefined : (await planTakeover(running, prepared, live)).dropped
   try {
-    const applied = await api.patch(placeOf(prepared), wire, { ...options, type: 'apply', force })
+    const applied = await api.patch(preparedPlace(prepared), wire, { ...options, type: 'apply', force })
     return dropped === undefined ? applied : (withoutFieldsOf(applied, dropped) as JsonObject)
   } catch (error) {
     if (isApiError(error, 405, 415)) return manifest
@@ -118,16 +118,24 @@ async function dryRun(running: Running, prepared: PreparedManifest, live: KubeOb
 
 /** A new version is compared with the one before it. */
 async function baseOf(
-  { account }: Running,
+  running: ManifestRun,
   prepared: PreparedManifest,
   live: KubeObject | undefined,
 ): Promise<{ readonly base: JsonObject; readonly comparedWith?: string }> {
   if (live !== undefined) return { base: live }
   const { resource, namespace, artifact, kind, isPlanned } = prepared
   if (!prepared.isNewVersion || isPlanned) return { base: {} }
+  const { account } = running
   const previous = await new VersionLists(account).newestName({ resource, namespace, artifactName: String(artifact['name']) })
   const before = previous === undefined ? undefined : await account.api.get({ resource, namespace, name: previous })
-  return before === undefined ? { base: {} } : { base: before, comparedWith: `${kind.name} ${previous}` }
+  if (before === undefined) return { base: {} }
+  const comparedWith = `${kind.name} ${previous}`
+  const isOpen = await checkChanges(running, [{ name: comparedWith, isNamespaced: resource.isNamespaced, live: before }]).then(
+    () => true,
+    () => false,
+  )
+  // That of another application is not shown.
+  return isOpen ? { base: before, comparedWith } : { base: {} }
 }
 
 /** Versions differ in name and number, which is no difference of content. */

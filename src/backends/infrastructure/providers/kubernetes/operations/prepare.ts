@@ -3,19 +3,19 @@ import { fieldAt, type JsonObject, numberOf, objectOf, textOf } from '../../../.
 import { formatFullName } from '../full-name.ts'
 import { type Kind, kindOfManifest } from '../kinds.ts'
 import { annotated, labelled } from '../manifests/annotate.ts'
-import { strategyOf } from '../manifests/annotations.ts'
-import { bindArtifacts, distinctArtifacts, isSameArtifact, withArtifact } from '../manifests/artifacts.ts'
+import { manifestStrategyOf } from '../manifests/annotations.ts'
+import { bindArtifacts, firstOfEachArtifact, isSameArtifact, withArtifact } from '../manifests/artifacts.ts'
 import { withField } from '../manifests/edit.ts'
 import { isGenerated, nameOf, normalized, originalOf } from '../manifests/input.ts'
 import { hasSelectors, parseSelectors } from '../manifests/selectors.ts'
 import type { ChosenVersion } from '../manifests/versions.ts'
-import { type Traffic, withTraffic } from './attach.ts'
+import { type RequestTraffic, withTraffic } from './attach.ts'
 import { resourceDefinedBy } from './custom-resources.ts'
 import type { DeployFields } from './deploy-fields.ts'
-import type { Running } from './parts.ts'
+import type { ManifestRun } from './parts.ts'
 import type { Draft, PreparedManifest } from './prepared.ts'
-import type { Change } from './rights.ts'
-import { aboutObject, describeNamespaceProblem, describePlace, findResource, groupAndVersion } from './targets.ts'
+import type { ObjectChange } from './rights.ts'
+import { aboutObject, describeNamespaceProblem, describeObjectPlace, findResource, groupAndVersion } from './targets.ts'
 import { VersionLists } from './version-lists.ts'
 
 export interface Preparation {
@@ -23,20 +23,20 @@ export interface Preparation {
   readonly manifests: readonly PreparedManifest[]
   readonly boundArtifacts: readonly JsonObject[]
   /** Live services that get other pods. */
-  readonly services: readonly Change[]
+  readonly services: readonly ObjectChange[]
 }
 
 /** @throws {Error} for people */
-export async function prepare(running: Running, fields: DeployFields): Promise<Preparation> {
+export async function prepare(running: ManifestRun, fields: DeployFields): Promise<Preparation> {
   const drafts = await draftsOf(running, fields)
   const versions = new VersionLists(running.account)
-  const traffic: Traffic = { drafts, services: new Map() }
-  let artifacts = fields.bindsArtifacts ? distinctArtifacts([...fields.requiredArtifacts, ...fields.optionalArtifacts]) : []
+  const traffic: RequestTraffic = { drafts, services: new Map() }
+  let artifacts = fields.bindsArtifacts ? firstOfEachArtifact([...fields.requiredArtifacts, ...fields.optionalArtifacts]) : []
   const bound: JsonObject[] = []
   const prepared: PreparedManifest[] = []
   for (const [index, draft] of drafts.entries()) {
     const step: Step = { draft, fields, versions, traffic, artifacts, writer: `${running.run.id}-${index}` }
-    const done = await aboutObject(describePlace(running.account, fullNameOf(draft), draft.namespace), () =>
+    const done = await aboutObject(describeObjectPlace(running.account, fullNameOf(draft), draft.namespace), () =>
       prepareOne(running, step),
     )
     prepared.push(done.prepared)
@@ -48,7 +48,7 @@ export async function prepare(running: Running, fields: DeployFields): Promise<P
 }
 
 /** The request's manifests with their kinds and namespaces, in the order of deployment. */
-async function draftsOf(running: Running, fields: DeployFields): Promise<Draft[]> {
+async function draftsOf(running: ManifestRun, fields: DeployFields): Promise<Draft[]> {
   const drafts: Draft[] = []
   for (const manifest of fields.manifests) drafts.push(await toDraft(running, manifest, fields))
   // The order of the request counts among equals: sorting is stable.
@@ -57,7 +57,7 @@ async function draftsOf(running: Running, fields: DeployFields): Promise<Draft[]
 
 const undeployable: ReadonlySet<string> = new Set(['controllerRevision', 'event'])
 
-async function toDraft(running: Running, given: JsonObject, fields: DeployFields): Promise<Draft> {
+async function toDraft(running: ManifestRun, given: JsonObject, fields: DeployFields): Promise<Draft> {
   const [kindName, apiVersion] = [textOf(given['kind']) ?? '', textOf(given['apiVersion']) ?? '']
   const { account } = running
   const name = { kind: kindName, ...groupAndVersion(apiVersion) }
@@ -84,12 +84,12 @@ async function toDraft(running: Running, given: JsonObject, fields: DeployFields
   return {
     ...{ manifest, kind, resource, namespace, isPlanned: served === undefined, isEdit: original !== undefined },
     artifactName: nameOf(manifest),
-    strategy: { ...strategyOf(manifest), ...(fields.recreates && { recreates: true }) },
+    strategy: { ...manifestStrategyOf(manifest), ...(fields.recreates && { recreates: true }) },
   }
 }
 
 function isVersionedKind(manifest: JsonObject, kind: Kind, { isVersioned }: DeployFields): boolean {
-  return strategyOf(manifest).isVersioned ?? isVersioned ?? kind.isVersioned
+  return manifestStrategyOf(manifest).isVersioned ?? isVersioned ?? kind.isVersioned
 }
 
 function fullNameOf({ kind, artifactName }: Draft): string {
@@ -100,7 +100,7 @@ interface Step {
   readonly draft: Draft
   readonly fields: DeployFields
   readonly versions: VersionLists
-  readonly traffic: Traffic
+  readonly traffic: RequestTraffic
   readonly artifacts: readonly JsonObject[]
   readonly writer: string
 }
@@ -110,7 +110,7 @@ interface StepResult {
   readonly bound: readonly JsonObject[]
 }
 
-async function prepareOne(running: Running, step: Step): Promise<StepResult> {
+async function prepareOne(running: ManifestRun, step: Step): Promise<StepResult> {
   const { draft, fields, versions, artifacts, writer } = step
   const { kind, namespace, artifactName, strategy } = draft
   checkHistory(draft, fields)
@@ -168,7 +168,7 @@ function checkHistory(draft: Draft, { rolloutStrategy }: DeployFields): void {
 const withCapacity: ReadonlySet<string> = new Set(['deployment', 'replicaSet', 'statefulSet'])
 
 async function withSourceCapacity(
-  { account }: Running,
+  { account }: ManifestRun,
   manifest: JsonObject,
   { draft, versions }: Step,
   isVersioned: boolean,

@@ -1,25 +1,23 @@
 /** Deletes objects and waits until they and what they own are gone. */
 import { isApiError } from '../api/api-error.ts'
-import type { ApiResource, DeleteOptions, ListQuery, ObjectPlace } from '../api/cluster-api.ts'
+import { apiVersionOf } from '../api/api-path.ts'
+import type { DeleteOptions, ListQuery } from '../api/cluster-api.ts'
 import { matchLabelsOf } from '../manifests/selectors.ts'
 import type { KubeObject } from '../objects.ts'
-import type { Running } from './parts.ts'
+import type { ManifestRun } from './parts.ts'
 import { pollUntil, retrying } from './retry.ts'
+import type { LiveTarget } from './targets.ts'
 
-export interface Removal extends Pick<DeleteOptions, 'propagation' | 'gracePeriodSeconds'> {
+interface Removal extends Pick<DeleteOptions, 'propagation' | 'gracePeriodSeconds'> {
   readonly limitMs: number
   /** Also waits for what the garbage collector deletes. */
   readonly awaitsOwned?: boolean
 }
 
-interface Removable {
-  readonly name: string
-  readonly place: ObjectPlace
-  readonly live: KubeObject
-}
+type Removable = Omit<LiveTarget, 'kind'>
 
 /** @throws {Error} when it is still there after the limit */
-export async function removeObject(running: Running, removable: Removable, removal: Removal): Promise<void> {
+export async function removeManifest(running: ManifestRun, removable: Removable, removal: Removal): Promise<void> {
   await (await startRemoval(running, removable, removal))()
 }
 
@@ -29,7 +27,7 @@ export async function removeObject(running: Running, removable: Removable, remov
  * @returns waits until it is gone. @throws {Error} when it is still there after the limit
  */
 export async function startRemoval(
-  running: Running,
+  running: ManifestRun,
   { name, place, live }: Removable,
   { propagation, gracePeriodSeconds, limitMs, awaitsOwned = false }: Removal,
 ): Promise<() => Promise<void>> {
@@ -71,12 +69,12 @@ const ownedKinds: Readonly<Record<string, readonly string[]>> = {
 
 /** What an object owns, and what that owns. */
 class OwnedObjects {
-  readonly #running: Running
+  readonly #running: ManifestRun
   readonly #live: KubeObject
   readonly #owners: Set<string>
   readonly #seen = new Map<string, KubeObject>()
 
-  constructor(running: Running, live: KubeObject) {
+  constructor(running: ManifestRun, live: KubeObject) {
     this.#running = running
     this.#live = live
     this.#owners = new Set([live.metadata.uid ?? ''])
@@ -119,11 +117,7 @@ function noneWhenForbidden(error: unknown): KubeObject[] {
   throw error
 }
 
-async function awaitOwned(running: Running, owned: OwnedObjects, limitMs: number): Promise<void> {
+async function awaitOwned(running: ManifestRun, owned: OwnedObjects, limitMs: number): Promise<void> {
   await pollUntil(running, { limitMs, longestPauseMs: 1000 }, async () => ((await owned.count()) === 0 ? true : undefined))
   for (const object of owned.seen) running.account.lists.forget(object)
-}
-
-function apiVersionOf({ group, version }: ApiResource): string {
-  return group === '' ? version : `${group}/${version}`
 }

@@ -3,7 +3,7 @@ import type { JsonObject } from '../../../../../json/values.ts'
 import { toResult } from '../manifests/secrets.ts'
 import type { KubeObject } from '../objects.ts'
 
-export interface NamedObject {
+interface NamedObject {
   /** Full name. */
   readonly name: string
   /** Empty for cluster-wide objects. */

@@ -3,14 +3,14 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { backOffMs } from '../../../../../concurrency/back-off.ts'
 import type { OperationRun } from '../../../operation-type.ts'
 import { isApiError, isPassing } from '../api/api-error.ts'
-import type { Running } from './parts.ts'
+import type { ManifestRun } from './parts.ts'
 
 /** Writers such as controllers are faster many times in a row, and each time only for a moment. */
 const conflictRetries = { maxAttempts: 12, pauseMs: 20 }
 
 /** Retries what may be done twice while the API server is busy or restarts. @throws what the last attempt throws */
 export async function retrying<T>(
-  { parts, run }: Pick<Running, 'parts'> & { readonly run: Pick<OperationRun, 'signal'> },
+  { parts, run }: Pick<ManifestRun, 'parts'> & { readonly run: Pick<OperationRun, 'signal'> },
   work: () => Promise<T>,
   mayRetry: (error: unknown) => boolean = isPassing,
 ): Promise<T> {
@@ -53,7 +53,7 @@ export function isPassingOrConflict(error: unknown): boolean {
  * @throws an `AbortError` when Fairlead stops
  */
 export async function pollUntil<T>(
-  { parts, run }: Pick<Running, 'parts'> & { readonly run: Pick<OperationRun, 'signal'> },
+  { parts, run }: Pick<ManifestRun, 'parts'> & { readonly run: Pick<OperationRun, 'signal'> },
   { limitMs, longestPauseMs = 2000 }: { readonly limitMs: number; readonly longestPauseMs?: number },
   ask: () => Promise<T | undefined>,
 ): Promise<T | undefined> {

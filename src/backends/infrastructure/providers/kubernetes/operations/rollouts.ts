@@ -15,23 +15,14 @@ import {
 import { withoutField } from '../manifests/edit.ts'
 import { matchLabelsOf } from '../manifests/selectors.ts'
 import type { KubeObject } from '../objects.ts'
+import { applicationAnnotation } from '../owner.ts'
 import type { KubernetesParts } from '../parts.ts'
-import { checkChanges, toChange } from './owners.ts'
-import { type ChangedName, defineOperation, type Running } from './parts.ts'
+import { defineManifestOperation, type ManifestRun } from './parts.ts'
 import { isPassingOrConflict, retrying } from './retry.ts'
-import {
-  aboutObject,
-  describeTarget,
-  describeTargetProblems,
-  findTarget,
-  requireCapability,
-  requireLive,
-  type Target,
-  toNamespace,
-} from './targets.ts'
+import { requireChangeable } from './rights.ts'
+import { aboutObject, describeTargetProblems, type LiveTarget, namedManifest } from './targets.ts'
 
-interface Workload extends Target {
-  readonly live: KubeObject
+interface Workload extends LiveTarget {
   /** For messages. */
   readonly subject: string
 }
@@ -41,7 +32,7 @@ interface RolloutOperation {
   /** For messages, as in "cannot pause". */
   readonly operation: string
   readonly check?: (description: JsonObject) => string | undefined
-  readonly run: (running: Running, workload: Workload) => Promise<void>
+  readonly run: (running: ManifestRun, workload: Workload) => Promise<void>
 }
 
 const restartable = ['deployment', 'statefulSet', 'daemonSet']
@@ -71,22 +62,13 @@ export function rollingRestartManifest(parts: KubernetesParts): OperationType {
 }
 
 function rolloutOperation(parts: KubernetesParts, { kinds, operation, check, run }: RolloutOperation): OperationType {
-  return defineOperation(parts, {
-    check: (description, account) => [...describeTargetProblems(account, targetOf(description)), check?.(description)],
-    changes: (description) => [targetOf(description)],
+  return defineManifestOperation(parts, {
+    check: (description, account) => [...describeTargetProblems(account, namedManifest(description)), check?.(description)],
+    changes: (description) => [namedManifest(description)],
     run: async (running) => {
-      const { name, namespace = '' } = targetOf(running.description)
-      const target = await findTarget(running, { name, namespace })
-      requireCapability(running.account, target, { kinds, operation })
-      const live = await requireLive(running.account, target)
-      await checkChanges(running, [toChange(target, live)])
-      await run(running, { ...target, live, subject: describeTarget(running.account, target) })
+      await run(running, await requireChangeable(running, namedManifest(running.description), { kinds, operation }))
     },
   })
-}
-
-function targetOf({ manifestName, location }: JsonObject): ChangedName {
-  return { name: textOf(manifestName) ?? '', namespace: toNamespace(location) }
 }
 
 function pausing(isPaused: boolean): RolloutOperation['run'] {
@@ -96,7 +78,7 @@ function pausing(isPaused: boolean): RolloutOperation['run'] {
   }
 }
 
-async function restart(running: Running, workload: Workload): Promise<void> {
+async function restart(running: ManifestRun, workload: Workload): Promise<void> {
   checkNotPaused(workload, 'restarted')
   const { id } = running.run
   if (annotationOf(workload.live, writtenByAnnotation) === id) return
@@ -119,7 +101,7 @@ interface Revision {
   readonly change: { readonly body: unknown; readonly type: PatchOptions['type'] } | undefined
 }
 
-async function undo(running: Running, workload: Workload): Promise<void> {
+async function undo(running: ManifestRun, workload: Workload): Promise<void> {
   checkNotPaused(workload, 'rolled back')
   // Another undo would go to another revision.
   if (annotationOf(workload.live, writtenByAnnotation) === running.run.id) return
@@ -151,8 +133,9 @@ function chooseRevision(revisions: readonly Revision[], { revision, numRevisions
 
 const hashLabel = ['metadata', 'labels', 'pod-template-hash']
 
-/** Annotations of replica sets that are not the deployment's. */
+/** Annotations of replica sets that a rollback does not bring back; above all, the owner stays. */
 const ownOfRevision: ReadonlySet<string> = new Set([
+  applicationAnnotation,
   lastAppliedAnnotation,
   revisionAnnotation,
   writtenByAnnotation,
@@ -163,7 +146,7 @@ const ownOfRevision: ReadonlySet<string> = new Set([
 ])
 
 /** The replica sets of a deployment. */
-async function templatesOf(running: Running, workload: Workload): Promise<Revision[]> {
+async function templatesOf(running: ManifestRun, workload: Workload): Promise<Revision[]> {
   const current = fieldAt(workload.live, 'spec', 'template')
   const owned = await listOwned(running, workload, 'replicaSet')
   return owned.flatMap((replicaSet): Revision[] => {
@@ -190,8 +173,8 @@ function withoutEmptyLabels(template: JsonObject): JsonObject {
   return Object.keys(objectOf(labels)).length === 0 ? withoutField(template, ['metadata', 'labels']) : template
 }
 
-/** Of stateful sets and daemon sets. */
-async function controllerRevisionsOf(running: Running, workload: Workload): Promise<Revision[]> {
+/** The controller revisions of stateful sets and daemon sets. */
+async function controllerRevisionsOf(running: ManifestRun, workload: Workload): Promise<Revision[]> {
   const current = textOf(fieldAt(workload.live, 'status', 'updateRevision'))
   const owned = await listOwned(running, workload, 'controllerRevision')
   const newest = Math.max(...owned.map((each) => numberOf(each['revision']) ?? 0))
@@ -206,7 +189,7 @@ async function controllerRevisionsOf(running: Running, workload: Workload): Prom
   })
 }
 
-async function listOwned({ account }: Running, { live, place, subject }: Workload, kind: string): Promise<KubeObject[]> {
+async function listOwned({ account }: ManifestRun, { live, place, subject }: Workload, kind: string): Promise<KubeObject[]> {
   const resource = await account.api.find({ kind, group: 'apps' })
   if (resource === undefined) throw new Error(`${subject}: the API server has no kind ${kind}.`)
   const labelSelector = matchLabelsOf(live['spec'])
@@ -220,7 +203,7 @@ interface WorkloadPatch {
   readonly manager?: string
 }
 
-async function patchWorkload(running: Running, { place, subject }: Workload, patch: WorkloadPatch): Promise<void> {
+async function patchWorkload(running: ManifestRun, { place, subject }: Workload, patch: WorkloadPatch): Promise<void> {
   const { type, body, manager = fieldManager } = patch
   const patched = await aboutObject(subject, () =>
     retrying(running, () => running.account.api.patch(place, body, { type, fieldManager: manager }), isPassingOrConflict),

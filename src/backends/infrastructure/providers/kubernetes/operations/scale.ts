@@ -1,25 +1,17 @@
 /** scaleManifest and resizeServerGroup. */
-import { fieldAt, type JsonObject, numberOf, textOf } from '../../../../../json/values.ts'
+import { fieldAt, type JsonObject, numberOf } from '../../../../../json/values.ts'
 import type { OperationType } from '../../../operation-type.ts'
 import { fieldManager } from '../manifests/annotations.ts'
 import type { KubernetesParts } from '../parts.ts'
-import { checkChanges, toChange } from './owners.ts'
-import { type ChangedName, defineOperation, type Running } from './parts.ts'
+import { type ChangedName, defineManifestOperation, type ManifestRun } from './parts.ts'
 import { isPassingOrConflict, retrying } from './retry.ts'
-import {
-  aboutObject,
-  describeTarget,
-  describeTargetProblems,
-  findTarget,
-  requireCapability,
-  requireLive,
-  toNamespace,
-} from './targets.ts'
+import { requireChangeable } from './rights.ts'
+import { aboutObject, describeTargetProblems, namedManifest, namedServerGroup } from './targets.ts'
 
 export function scaleManifest(parts: KubernetesParts): OperationType {
   return scaling(parts, {
     field: 'manifestName',
-    target: ({ manifestName, location }) => ({ name: textOf(manifestName) ?? '', namespace: toNamespace(location) }),
+    target: namedManifest,
     replicas: ({ replicas }) => replicas,
   })
 }
@@ -27,14 +19,9 @@ export function scaleManifest(parts: KubernetesParts): OperationType {
 export function resizeServerGroup(parts: KubernetesParts): OperationType {
   return scaling(parts, {
     field: 'serverGroupName',
-    target: serverGroupOf,
+    target: namedServerGroup,
     replicas: (description) => fieldAt(description, 'capacity', 'desired'),
   })
-}
-
-/** The server group of a neutral operation. */
-export function serverGroupOf({ serverGroupName, asgName, region, location, namespace }: JsonObject): ChangedName {
-  return { name: textOf(serverGroupName) ?? textOf(asgName) ?? '', namespace: toNamespace(region ?? location ?? namespace) }
 }
 
 interface Scaling {
@@ -44,7 +31,7 @@ interface Scaling {
 }
 
 function scaling(parts: KubernetesParts, { field, target, replicas }: Scaling): OperationType {
-  return defineOperation(parts, {
+  return defineManifestOperation(parts, {
     check: (description, account) => {
       const count = countOf(replicas(description))
       return [
@@ -64,21 +51,17 @@ function countOf(value: unknown): number | undefined {
 
 const scalable = ['deployment', 'replicaSet', 'statefulSet']
 
-async function scale(running: Running, changed: ChangedName, replicas: number): Promise<void> {
+async function scale(running: ManifestRun, changed: ChangedName, replicas: number): Promise<void> {
   const { account, run } = running
-  const target = await findTarget(running, { name: changed.name, namespace: changed.namespace ?? '' })
-  const subject = describeTarget(account, target)
-  requireCapability(account, target, { kinds: scalable, operation: 'scale' })
-  const live = await requireLive(account, target)
-  await checkChanges(running, [toChange(target, live)])
+  const { place, subject } = await requireChangeable(running, changed, { kinds: scalable, operation: 'scale' })
   run.note(`Scaling ${subject} to ${replicas} …`)
   await aboutObject(subject, () =>
     retrying(
       running,
-      () => account.api.patch(target.place, { spec: { replicas } }, { type: 'merge', subresource: 'scale', fieldManager }),
+      () => account.api.patch(place, { spec: { replicas } }, { type: 'merge', subresource: 'scale', fieldManager }),
       isPassingOrConflict,
     ),
   )
-  const scaled = await account.api.get(target.place)
+  const scaled = await account.api.get(place)
   if (scaled !== undefined) account.lists.observe(scaled)
 }

@@ -15,18 +15,24 @@ import { clusterName } from '../../../../../names/moniker.ts'
 import type { OperationType } from '../../../operation-type.ts'
 import { parseFullName } from '../full-name.ts'
 import { builtInKind, kindOfManifest } from '../kinds.ts'
-import { annotationOf, artifactAnnotations, claimedApplications, ownAnnotations } from '../manifests/annotations.ts'
+import {
+  annotationOf,
+  artifactAnnotations,
+  claimedApplications,
+  ownAnnotations,
+  writtenByAnnotation,
+} from '../manifests/annotations.ts'
 import { imageName } from '../manifests/artifacts.ts'
 import { templateMetadata, withEntries, withField, withoutField } from '../manifests/edit.ts'
 import { monikerOf } from '../manifests/moniker.ts'
-import { detached, loadBalancersOf, parseLoadBalancer, selectorOf } from '../manifests/traffic.ts'
+import { annotatedLoadBalancers, detached, parseLoadBalancer, selectorOf } from '../manifests/traffic.ts'
 import type { KubeObject } from '../objects.ts'
-import type { KubernetesAccount, KubernetesParts } from '../parts.ts'
+import type { KubernetesParts } from '../parts.ts'
 import { deploy } from './deploy.ts'
 import { type DeployFields, deployFieldsOf } from './deploy-fields.ts'
-import { checkChanges, toChange } from './owners.ts'
-import { defineOperation, type Running } from './parts.ts'
-import { describeNamespaceProblem, describePlace, findTarget, requireLive, toNamespace } from './targets.ts'
+import { defineManifestOperation, type ManifestRun } from './parts.ts'
+import { checkChanges, toChange } from './rights.ts'
+import { describeNamespaceProblem, describeObjectPlace, findManifestTarget, requireLive, toNamespace } from './targets.ts'
 
 export function createServerGroup(parts: KubernetesParts): OperationType {
   return creation(parts, { isClone: false })
@@ -37,7 +43,7 @@ export function cloneServerGroup(parts: KubernetesParts): OperationType {
 }
 
 function creation(parts: KubernetesParts, { isClone }: { readonly isClone: boolean }): OperationType {
-  return defineOperation(parts, {
+  return defineManifestOperation(parts, {
     check: (description, account) => [
       applicationOf(description) === undefined && 'application: it is missing (application.empty).',
       namespaceOf(description) === '' && 'region: the namespace is missing (region.empty).',
@@ -70,9 +76,9 @@ function namespaceOf({ region, regions, namespace, location, source }: JsonObjec
 
 function describeManifestProblem({ manifest }: JsonObject): string | undefined {
   if (!isObject(manifest)) return undefined
-  const type = { kind: textOf(manifest['kind']) ?? '', apiVersion: textOf(manifest['apiVersion']) ?? '' }
-  if (builtInKind(kindOfManifest(type))?.name === 'replicaSet') return undefined
-  return `manifest: server groups are replica sets, and this is a ${type.kind || 'manifest without kind'}. Deploy it with deployManifest.`
+  const parsed = kindOfManifest(manifest)
+  if (builtInKind(parsed)?.name === 'replicaSet') return undefined
+  return `manifest: server groups are replica sets, and this is a ${parsed.kind || 'manifest without kind'}. Deploy it with deployManifest.`
 }
 
 /** `app-stack-detail` of names that are given; undefined: none beside the application. */
@@ -98,7 +104,7 @@ function artifactNameOf(description: JsonObject): string | undefined {
   return source !== undefined && !hasNames ? source.replace(/-v\d{3,6}$/, '') : clusterOf(description)
 }
 
-async function create(running: Running): Promise<void> {
+async function create(running: ManifestRun): Promise<void> {
   const { description, run, account } = running
   const namespace = namespaceOf(description)
   const { manifest } = description
@@ -133,7 +139,7 @@ interface Creation {
   readonly namespace: string
 }
 
-function fieldsOf({ description }: Running, { template, ancestor, namespace }: Creation): DeployFields {
+function fieldsOf({ description }: ManifestRun, { template, ancestor, namespace }: Creation): DeployFields {
   const { loadBalancers, startDisabled, labels } = description
   const artifactName = artifactNameOf(description) ?? ''
   const inherited = ancestor === undefined ? undefined : monikerOf(ancestor)
@@ -156,7 +162,7 @@ function fieldsOf({ description }: Running, { template, ancestor, namespace }: C
       detail: textOf(description['freeFormDetails']) ?? inherited?.detail ?? undefined,
     },
     isVersioned: true,
-    services: services.length > 0 ? services : ancestor === undefined ? [] : loadBalancersOf(ancestor),
+    services: services.length > 0 ? services : ancestor === undefined ? [] : annotatedLoadBalancers(ancestor),
     enablesTraffic: !isTrue(startDisabled),
     rolloutStrategy: '',
   }
@@ -193,35 +199,46 @@ function withLabels(manifest: JsonObject, labels: JsonObject): JsonObject {
 }
 
 /** The server group that is named, else the newest of the cluster; undefined: there is none. */
-async function sourceOf(running: Running, namespace: string): Promise<KubeObject | undefined> {
+async function sourceOf(running: ManifestRun, namespace: string): Promise<KubeObject | undefined> {
   const { description, parts } = running
   const { source } = description
   const name = sourceNameOf(description)
   const from = parts.account(textOf(fieldOf(source, 'account')) ?? '') ?? running.account
-  if (name === undefined) return newestOfCluster(from, namespace, clusterOf(description) ?? '')
+  if (name === undefined) return newestOfCluster({ ...running, account: from }, namespace, clusterOf(description) ?? '')
   const place = toNamespace(fieldOf(source, 'region') ?? fieldOf(source, 'location') ?? namespace)
-  const target = await findTarget({ ...running, account: from }, { name, namespace: place })
+  const target = await findManifestTarget({ ...running, account: from }, { name, namespace: place })
   if (target.kind.name !== 'replicaSet') throw new Error(`${name} in ${place} cannot be cloned: only replica sets can.`)
   const live = await requireLive(from, target)
-  await checkChanges({ ...running, account: from }, [toChange(target, live)])
+  await checkChanges({ ...running, account: from }, [toChange({ ...target, live })])
   return live
 }
 
-async function newestOfCluster(account: KubernetesAccount, namespace: string, cluster: string): Promise<KubeObject | undefined> {
+async function newestOfCluster(
+  { account, run }: ManifestRun,
+  namespace: string,
+  cluster: string,
+): Promise<KubeObject | undefined> {
   const resource = await account.api.find({ kind: 'replicaSet', group: 'apps' })
   if (resource === undefined) return undefined
   const all = await account.api.list(resource, { namespace })
   const created = ({ metadata }: KubeObject) => metadata.creationTimestamp ?? ''
-  return all
-    .filter((object) => !isControlled(object) && isOfCluster(object, cluster))
-    .sort(
-      (one, other) =>
-        created(other).localeCompare(created(one)) || (monikerOf(other).sequence ?? 0) - (monikerOf(one).sequence ?? 0),
-    )[0]
+  return (
+    all
+      // What the operation itself has created before a crash is no source.
+      .filter((object) => !isControlled(object) && isOfCluster(object, cluster) && !isWrittenBy(object, run.id))
+      .sort(
+        (one, other) =>
+          created(other).localeCompare(created(one)) || (monikerOf(other).sequence ?? 0) - (monikerOf(one).sequence ?? 0),
+      )[0]
+  )
 }
 
 function isOfCluster(object: KubeObject, cluster: string): boolean {
   return monikerOf(object).cluster === cluster || annotationOf(object, artifactAnnotations.name) === cluster
+}
+
+function isWrittenBy(object: KubeObject, id: string): boolean {
+  return annotationOf(object, writtenByAnnotation)?.startsWith(`${id}-`) === true
 }
 
 function isControlled({ metadata }: KubeObject): boolean {
@@ -229,7 +246,7 @@ function isControlled({ metadata }: KubeObject): boolean {
 }
 
 /** What a server group was made of. @throws {Error} where there is none, or a deployment makes its replica sets */
-async function manifestOf(running: Running, source: KubeObject | undefined, namespace: string): Promise<JsonObject> {
+async function manifestOf(running: ManifestRun, source: KubeObject | undefined, namespace: string): Promise<JsonObject> {
   if (source === undefined) {
     throw new Error(
       `There is no server group of the cluster ${clusterOf(running.description)} in ${namespace} to take the pods from. Give the ` +
@@ -240,7 +257,7 @@ async function manifestOf(running: Running, source: KubeObject | undefined, name
   if (isControlled(source)) {
     const owner = source.metadata.ownerReferences?.find(({ controller }) => controller === true)
     throw new Error(
-      `${describePlace(running.account, `replicaSet ${name}`, namespace)} belongs to ${owner?.kind.toLowerCase()} ${owner?.name}. ` +
+      `${describeObjectPlace(running.account, `replicaSet ${name}`, namespace)} belongs to ${owner?.kind.toLowerCase()} ${owner?.name}. ` +
         'Deploy another version of that instead.',
     )
   }
@@ -259,10 +276,10 @@ async function manifestOf(running: Running, source: KubeObject | undefined, name
 }
 
 /** The labels of its services are added again where the new one gets traffic. */
-async function withoutTraffic({ account }: Running, manifest: JsonObject, source: KubeObject): Promise<JsonObject> {
+async function withoutTraffic({ account }: ManifestRun, manifest: JsonObject, source: KubeObject): Promise<JsonObject> {
   const resource = await account.api.find({ kind: 'service', group: '' })
   let bare = withoutField(manifest, ['metadata', 'annotations', 'traffic.spinnaker.io/load-balancers'])
-  for (const name of loadBalancersOf(source)) {
+  for (const name of annotatedLoadBalancers(source)) {
     const place = { namespace: source.metadata.namespace ?? '', name: parseLoadBalancer(name).name }
     const service = resource && (await account.api.get({ resource, ...place }))
     if (service !== undefined) bare = detached(bare, selectorOf(service, name), false)

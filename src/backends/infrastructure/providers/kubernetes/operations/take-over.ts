@@ -15,12 +15,12 @@ import {
 } from '../manifests/managed-fields.ts'
 import { lastAppliedOf } from '../manifests/versions.ts'
 import type { KubeObject } from '../objects.ts'
-import type { Running } from './parts.ts'
+import type { ManifestRun } from './parts.ts'
 import type { PreparedManifest } from './prepared.ts'
 import { toWire } from './wire.ts'
 
 /** Fields that an apply has to remove, and who owns what so that it does. */
-export interface Takeover {
+interface Takeover {
   /** Fields of the last apply that the manifest does not have. */
   readonly dropped: FieldSet | undefined
   /** Undefined: nothing needs to change. */
@@ -31,7 +31,7 @@ export interface Takeover {
  * An apply removes the fields that its manager owns alone. Fields of the last apply may belong to others as well: to the tool that
  * applied it, or to a user who has changed them since.
  */
-export async function planTakeover(running: Running, prepared: PreparedManifest, live: KubeObject): Promise<Takeover> {
+export async function planTakeover(running: ManifestRun, prepared: PreparedManifest, live: KubeObject): Promise<Takeover> {
   const entries = managedFieldsOf(live)
   const wire = toWire(prepared)
   const own = entries.find(isOwn)
@@ -55,7 +55,7 @@ function isOwn({ manager, operation, subresource }: ManagedFields): boolean {
 
 /** Undefined where nothing of it is dropped, or it is not known. */
 async function fieldsOfLastApply(
-  { account }: Running,
+  { account }: ManifestRun,
   prepared: PreparedManifest,
   live: KubeObject,
 ): Promise<FieldSet | undefined> {
@@ -90,7 +90,7 @@ function drops(applied: JsonObject, manifest: JsonObject): boolean {
 function withOwnership(
   entries: readonly ManagedFields[],
   fields: FieldSet,
-  { parts }: Running,
+  { parts }: ManifestRun,
   apiVersion: unknown,
 ): readonly JsonObject[] | undefined {
   const others = entries
@@ -116,7 +116,7 @@ function newEntry(nowMs: number, apiVersion: string): Omit<ManagedFields, 'field
 function withMigrated(
   entries: readonly ManagedFields[],
   own: ManagedFields | undefined,
-  { parts }: Running,
+  { parts }: ManifestRun,
 ): readonly JsonObject[] | undefined {
   const isClientSide = ({ operation, subresource, fieldsV1 }: ManagedFields) =>
     operation === 'Update' &&

@@ -1,12 +1,12 @@
 /** Objects that operations name: where they are, and what may be wrong with their names. */
-import { textOf } from '../../../../../json/values.ts'
+import { type JsonObject, textOf } from '../../../../../json/values.ts'
 import { isApiError } from '../api/api-error.ts'
 import type { ApiResource, KindName, ObjectPlace } from '../api/cluster-api.ts'
 import { type FullName, formatFullName, parseFullName } from '../full-name.ts'
 import { builtInKind, isBuiltInGroup, type Kind, kindOfManifest, printKind } from '../kinds.ts'
 import type { KubeObject } from '../objects.ts'
 import type { KubernetesAccount } from '../parts.ts'
-import type { Problems, Running } from './parts.ts'
+import type { ChangedName, ManifestProblems, ManifestRun } from './parts.ts'
 import { pollUntil } from './retry.ts'
 
 /** An object that an operation names. */
@@ -17,8 +17,23 @@ export interface Target {
   readonly place: ObjectPlace
 }
 
+/** With its object, as it is now. */
+export interface LiveTarget extends Target {
+  readonly live: KubeObject
+}
+
+/** The object that an operation on a manifest names. */
+export function namedManifest({ manifestName, location }: JsonObject): ChangedName {
+  return { name: textOf(manifestName) ?? '', namespace: toNamespace(location) }
+}
+
+/** The server group of an operation that every cloud provider has. */
+export function namedServerGroup({ serverGroupName, asgName, region, location, namespace }: JsonObject): ChangedName {
+  return { name: textOf(serverGroupName) ?? textOf(asgName) ?? '', namespace: toNamespace(region ?? location ?? namespace) }
+}
+
 /** Why a full name cannot be used: a sentence, or undefined. */
-export function describeNameProblem(field: string, value: unknown): string | undefined {
+function describeFullNameProblem(field: string, value: unknown): string | undefined {
   const name = textOf(value)
   if (name === undefined) return `${field}: it is missing (${field}.empty). Write kind and name, such as "deployment web".`
   if (parseFullName(name) !== undefined) return undefined
@@ -40,8 +55,8 @@ export function describeNamespaceProblem({ settings }: KubernetesAccount, namesp
 export function describeTargetProblems(
   account: KubernetesAccount,
   { field = 'manifestName', name, namespace }: { readonly field?: string; readonly name: unknown; readonly namespace: unknown },
-): Problems {
-  const problem = describeNameProblem(field, name)
+): ManifestProblems {
+  const problem = describeFullNameProblem(field, name)
   if (problem !== undefined) return [problem]
   const full = parseFullName(String(name)) as FullName
   const kind = builtInKind(full)
@@ -62,26 +77,29 @@ export function toNamespace(value: unknown): string {
 }
 
 /** @throws {Error} where the API server has no such kind, or the account may not use the namespace */
-export async function findTarget(
-  running: Running,
-  { name, namespace }: { readonly name: string; readonly namespace: string },
-): Promise<Target> {
+export async function findManifestTarget(running: ManifestRun, { name, namespace = '' }: ChangedName): Promise<Target> {
   const full = parseFullName(name)
-  if (full === undefined) throw new Error(describeNameProblem('manifestName', name))
+  if (full === undefined) throw new Error(describeFullNameProblem('manifestName', name))
   const { account } = running
   const { kind, resource } = await findKind(running, full)
   const own = resource.isNamespaced ? namespace : ''
   if (resource.isNamespaced && own === '') throw new Error(`location: the namespace of ${name} is missing.`)
-  const problem = describeNamespaceProblem(account, kind.name === 'namespace' ? full.name : own)
+  const place = { resource, namespace: own, name: full.name }
+  checkNamespace(account, kind, place)
+  return { name: formatFullName(kind, full.name), kind, place }
+}
+
+/** @throws {Error} where the account may not use the namespace, which may be the object itself */
+export function checkNamespace(account: KubernetesAccount, kind: Kind, { namespace, name }: Omit<ObjectPlace, 'resource'>): void {
+  const problem = describeNamespaceProblem(account, kind.name === 'namespace' ? name : namespace)
   if (problem !== undefined) throw new Error(problem)
-  return { name: formatFullName(kind, full.name), kind, place: { resource, namespace: own, name: full.name } }
 }
 
 /** Custom resources are looked up at most every few seconds. */
 const lookupMs = 6000
 
 /** Undefined: the API server has no such kind. A custom resource may have been defined a moment ago. */
-export function findResource(running: Running, kind: KindName): Promise<ApiResource | undefined> {
+export function findResource(running: ManifestRun, kind: KindName): Promise<ApiResource | undefined> {
   const { api } = running.account
   const { group } = kind
   const isKnown = group === undefined ? builtInKind({ kind: kind.kind, group }) !== undefined : isBuiltInGroup(group)
@@ -89,7 +107,7 @@ export function findResource(running: Running, kind: KindName): Promise<ApiResou
 }
 
 export async function findKind(
-  running: Running,
+  running: ManifestRun,
   name: { readonly kind: string; readonly group: string | undefined },
 ): Promise<{ readonly kind: Kind; readonly resource: ApiResource }> {
   const { account } = running
@@ -101,12 +119,12 @@ export async function findKind(
   return { kind: account.kinds.kindOf(parsed, resource.isNamespaced), resource }
 }
 
-export function describePlace(account: KubernetesAccount, name: string, namespace: string): string {
+export function describeObjectPlace(account: KubernetesAccount, name: string, namespace: string): string {
   return namespace === '' ? `${name} of the account ${account.settings.name}` : `${name} in ${namespace}`
 }
 
 export function describeTarget(account: KubernetesAccount, { name, place }: Pick<Target, 'name' | 'place'>): string {
-  return describePlace(account, name, place.namespace)
+  return describeObjectPlace(account, name, place.namespace)
 }
 
 /** Adds the name of the object to what the API server says. @throws what `call` throws */
@@ -123,11 +141,11 @@ export async function aboutObject<T>(subject: string, call: () => Promise<T>): P
 export async function requireLive(account: KubernetesAccount, target: Target): Promise<KubeObject> {
   const subject = describeTarget(account, target)
   const live = await aboutObject(subject, () => account.api.get(target.place))
-  if (live === undefined) throw new Error(`${subject} does not exist.`)
+  if (live === undefined) throw new Error(`${subject} does not exist. Check its kind, name and namespace.`)
   return live
 }
 
-interface Capability {
+export interface Capability {
   /** Kinds that have it. */
   readonly kinds: readonly string[]
   /** For the message, as in "cannot scale". */
@@ -143,7 +161,7 @@ export function requireCapability(account: KubernetesAccount, target: Target, { 
   )
 }
 
-/** Of an `apiVersion`; the core group is empty. */
+/** Parts of an `apiVersion`; the core group is empty. */
 export function groupAndVersion(apiVersion: string): { readonly group: string; readonly version: string } {
   const slash = apiVersion.indexOf('/')
   return { group: apiVersion.slice(0, Math.max(0, slash)), version: apiVersion.slice(slash + 1) }

@@ -1,55 +1,44 @@
 /** enableManifest and disableManifest: labels that services select pods by. */
-import { fieldAt, type JsonObject, objectOf, textOf, textsOf } from '../../../../../json/values.ts'
+import { fieldAt, type JsonObject, objectOf, textsOf } from '../../../../../json/values.ts'
 import type { OperationType } from '../../../operation-type.ts'
 import { isApiError } from '../api/api-error.ts'
-import type { ObjectPlace } from '../api/cluster-api.ts'
 import { fieldManager } from '../manifests/annotations.ts'
 import { withField } from '../manifests/edit.ts'
 import { matchLabelsOf } from '../manifests/selectors.ts'
-import { loadBalancersOf, parseLoadBalancer, podLabelsPath, selectorOf } from '../manifests/traffic.ts'
-import type { KubeObject } from '../objects.ts'
+import { annotatedLoadBalancers, parseLoadBalancer, podLabelsPath, selectorOf, trafficReceivers } from '../manifests/traffic.ts'
 import type { KubernetesParts } from '../parts.ts'
-import { checkChanges, toChange } from './owners.ts'
-import { type ChangedName, defineOperation, type Running } from './parts.ts'
+import { type ChangedName, defineManifestOperation, type ManifestRun } from './parts.ts'
 import { isPassingOrConflict, retrying } from './retry.ts'
-import type { Change } from './rights.ts'
-import { serverGroupOf } from './scale.ts'
+import { checkChanges, type ObjectChange, requireChangeable, toChange } from './rights.ts'
 import {
   aboutObject,
   describeTarget,
   describeTargetProblems,
-  findTarget,
-  requireCapability,
-  requireLive,
+  type LiveTarget,
+  namedManifest,
+  namedServerGroup,
   type Target,
-  toNamespace,
 } from './targets.ts'
 
 type Labels = Readonly<Record<string, string>>
-
-const receivers = ['deployment', 'replicaSet', 'statefulSet', 'daemonSet', 'pod', 'job', 'cronJob']
 
 /** Pods that are created while labels change may have the old ones. */
 const podRounds = 3
 
 export function enableManifest(parts: KubernetesParts): OperationType {
-  return trafficOperation(parts, { isEnabled: true, field: 'manifestName', targetOf: manifestOf })
+  return trafficOperation(parts, { isEnabled: true, field: 'manifestName', targetOf: namedManifest })
 }
 
 export function disableManifest(parts: KubernetesParts): OperationType {
-  return trafficOperation(parts, { isEnabled: false, field: 'manifestName', targetOf: manifestOf })
+  return trafficOperation(parts, { isEnabled: false, field: 'manifestName', targetOf: namedManifest })
 }
 
 export function enableServerGroup(parts: KubernetesParts): OperationType {
-  return trafficOperation(parts, { isEnabled: true, field: 'serverGroupName', targetOf: serverGroupOf })
+  return trafficOperation(parts, { isEnabled: true, field: 'serverGroupName', targetOf: namedServerGroup })
 }
 
 export function disableServerGroup(parts: KubernetesParts): OperationType {
-  return trafficOperation(parts, { isEnabled: false, field: 'serverGroupName', targetOf: serverGroupOf })
-}
-
-function manifestOf({ manifestName, location }: JsonObject): ChangedName {
-  return { name: textOf(manifestName) ?? '', namespace: toNamespace(location) }
+  return trafficOperation(parts, { isEnabled: false, field: 'serverGroupName', targetOf: namedServerGroup })
 }
 
 interface TrafficOperation {
@@ -59,37 +48,36 @@ interface TrafficOperation {
 }
 
 function trafficOperation(parts: KubernetesParts, { isEnabled, field, targetOf }: TrafficOperation): OperationType {
-  return defineOperation(parts, {
+  return defineManifestOperation(parts, {
     check: (description, account) => describeTargetProblems(account, { field, ...targetOf(description) }),
     changes: (description) => [targetOf(description)],
     run: (running) => switchTraffic(running, targetOf(running.description), isEnabled),
   })
 }
 
-async function switchTraffic(running: Running, { name, namespace = '' }: ChangedName, isEnabled: boolean): Promise<void> {
-  const { account, description, run } = running
-  const target = await findTarget(running, { name, namespace })
-  requireCapability(account, target, { kinds: receivers, operation: isEnabled ? 'enable' : 'disable' })
-  const live = await requireLive(account, target)
+async function switchTraffic(running: ManifestRun, changed: ChangedName, isEnabled: boolean): Promise<void> {
+  const { description, run } = running
+  const operation = isEnabled ? 'enable' : 'disable'
+  const target = await requireChangeable(running, changed, { kinds: [...trafficReceivers], operation })
   const given = textsOf(description['loadBalancers'])
-  const balancers = given.length > 0 ? given : loadBalancersOf(live)
+  const balancers = given.length > 0 ? given : annotatedLoadBalancers(target.live)
   const { labels, services } = await selectorsOf(running, target, balancers)
-  const pods = target.kind.name === 'replicaSet' ? await ownedPods(running, target, live) : []
-  await checkChanges(running, [toChange(target, live), ...services, ...pods.map((pod) => toChange(pod, pod.live))])
+  const pods = target.kind.name === 'replicaSet' ? await ownedPods(running, target) : []
+  await checkChanges(running, [...services, ...pods.map(toChange)])
   if (Object.keys(labels).length === 0) return
-  run.note(`${isEnabled ? 'Attaching' : 'Detaching'} ${describeTarget(account, target)}: ${balancers.join(', ')} …`)
+  run.note(`${isEnabled ? 'Attaching' : 'Detaching'} ${target.subject}: ${balancers.join(', ')} …`)
   const wanted: WantedLabels = { labels, isEnabled }
-  await label(running, { ...target, live }, wanted, podLabelsPath(target.kind.name === 'pod'))
-  if (target.kind.name === 'replicaSet') await labelPods(running, { ...target, live }, wanted)
+  await label(running, target, wanted, podLabelsPath(target.kind.name === 'pod'))
+  if (target.kind.name === 'replicaSet') await labelPods(running, target, wanted)
 }
 
 /** Labels of all selectors together. @throws {Error} where a load balancer is missing */
 async function selectorsOf(
-  { account }: Running,
+  { account }: ManifestRun,
   { place }: Target,
   names: readonly string[],
-): Promise<{ readonly labels: Labels; readonly services: readonly Change[] }> {
-  const services: Change[] = []
+): Promise<{ readonly labels: Labels; readonly services: readonly ObjectChange[] }> {
+  const services: ObjectChange[] = []
   let labels: Labels = {}
   for (const name of names) {
     const resource = await account.api.find({ kind: 'service', group: '' })
@@ -107,12 +95,10 @@ interface WantedLabels {
   readonly isEnabled: boolean
 }
 
-interface Labelled extends Pick<Target, 'name' | 'place'> {
-  readonly live: KubeObject
-}
+type Labelled = Omit<LiveTarget, 'kind'>
 
 /** Changes nothing where the labels are right already. */
-async function label(running: Running, labelled: Labelled, wanted: WantedLabels, path: readonly string[]): Promise<void> {
+async function label(running: ManifestRun, labelled: Labelled, wanted: WantedLabels, path: readonly string[]): Promise<void> {
   const { account } = running
   const { live, place } = labelled
   const { labels, isEnabled } = wanted
@@ -133,10 +119,10 @@ function hasLabels(object: JsonObject, path: readonly string[], { labels, isEnab
   return Object.entries(labels).every(([key, value]) => (isEnabled ? present[key] === value : !Object.hasOwn(present, key)))
 }
 
-async function labelPods(running: Running, owner: Target & { readonly live: KubeObject }, wanted: WantedLabels): Promise<void> {
+async function labelPods(running: ManifestRun, owner: LiveTarget, wanted: WantedLabels): Promise<void> {
   const path = podLabelsPath(true)
   for (let round = 0; round < podRounds; round++) {
-    const pods = await ownedPods(running, owner, owner.live)
+    const pods = await ownedPods(running, owner)
     const wrong = pods.filter(({ live }) => !hasLabels(live, path, wanted))
     if (wrong.length === 0) return
     await Promise.all(
@@ -150,13 +136,7 @@ async function labelPods(running: Running, owner: Target & { readonly live: Kube
   }
 }
 
-interface OwnedPod {
-  readonly name: string
-  readonly place: ObjectPlace
-  readonly live: KubeObject
-}
-
-async function ownedPods({ account }: Running, { place }: Target, owner: KubeObject): Promise<OwnedPod[]> {
+async function ownedPods({ account }: ManifestRun, { place, live: owner }: LiveTarget): Promise<Labelled[]> {
   const resource = await account.api.find({ kind: 'pod', group: '' })
   if (resource === undefined) return []
   const { namespace } = place

@@ -15,7 +15,7 @@ interface Place {
 export class VersionLists {
   readonly #account: KubernetesAccount
   readonly #lists = new Map<string, Promise<readonly Pick<KubeObject, 'metadata'>[]>>()
-  /** Of manifests of the same request. */
+  /** Versions of manifests of the same request. */
   readonly #chosen = new Map<string, PriorVersion[]>()
 
   constructor(account: KubernetesAccount) {
@@ -35,7 +35,7 @@ export class VersionLists {
     return chosen
   }
 
-  /** Of the highest version; undefined: there is none. */
+  /** The name of the highest version; undefined: there is none. */
   async newestName(place: Place): Promise<string | undefined> {
     const prior = priorVersions(await this.#list(place), place.artifactName)
     return prior.sort((one, other) => other.number - one.number)[0]?.name
@@ -45,7 +45,7 @@ export class VersionLists {
     const { resource, namespace } = place
     return this.#lists.getOrInsertComputed(keyOf(place, ''), () =>
       // What was applied stands in an annotation, so that the rest need not be read.
-      this.#account.api.list(resource, { ...(namespace !== '' && { namespace }), metadataOnly: true }),
+      this.#account.api.list(resource, { namespace, metadataOnly: true }),
     )
   }
 }

@@ -4,7 +4,7 @@ import { fieldAt, isTrue, numberOf, objectsOf } from '../../../../../json/values
 import { isApiError } from '../api/api-error.ts'
 import type { Kind } from '../kinds.ts'
 import { revisionAnnotation } from '../manifests/annotations.ts'
-import { crashedContainers, type Reason, reasonsOf } from '../manifests/reasons.ts'
+import { crashedContainers, reasonsOf, type WaitReason } from '../manifests/reasons.ts'
 import { matchLabelsOf } from '../manifests/selectors.ts'
 import type { KubeObject } from '../objects.ts'
 import type { KubernetesAccount } from '../parts.ts'
@@ -19,8 +19,8 @@ const logBytes = 4096
 const maxMs = 8000
 
 /** None for kinds without pods, and where the API server does not tell. */
-export function loadReasons(account: KubernetesAccount, object: KubeObject, kind: Kind): Promise<Reason[]> {
-  return within<Reason[], Reason[]>(maxMs, findReasons(account, object, kind), () => [], { unref: true }).catch(
+export function loadReasons(account: KubernetesAccount, object: KubeObject, kind: Kind): Promise<WaitReason[]> {
+  return within<WaitReason[], WaitReason[]>(maxMs, findReasons(account, object, kind), () => [], { unref: true }).catch(
     (error: unknown) => {
       if (isApiError(error)) return []
       throw error
@@ -28,7 +28,7 @@ export function loadReasons(account: KubernetesAccount, object: KubeObject, kind
   )
 }
 
-async function findReasons(account: KubernetesAccount, object: KubeObject, kind: Kind): Promise<Reason[]> {
+async function findReasons(account: KubernetesAccount, object: KubeObject, kind: Kind): Promise<WaitReason[]> {
   const isPod = kind.name === 'pod'
   const owners = kind.name === 'deployment' ? await loadLatestReplicaSet(account, object) : isPod ? [] : [object]
   const pods = isPod ? [object] : await loadPods(account, object, owners)
