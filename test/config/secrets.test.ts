@@ -9,9 +9,9 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { jwtVerify } from 'jose'
 import { ConfigError, type ConfigPlaces, type LoadedConfig, loadConfig } from '../../src/config/config.ts'
-import { signAws } from '../../src/config/secrets/aws.ts'
 import { formMethod } from '../../src/login/form/method.ts'
 import { settingsOf } from '../../src/login/settings.ts'
+import { signAws } from '../../src/net/aws-signature.ts'
 import { createAuthority } from '../support/authority.ts'
 import { createFolder } from '../support/temporary-folder.ts'
 
@@ -136,7 +136,7 @@ test('calls to AWS are signed as its example is', () => {
     service: 's3',
     region: 'us-east-1',
     body: '',
-    env: aws,
+    credentials: { accessKeyId: aws.AWS_ACCESS_KEY_ID, secretAccessKey: aws.AWS_SECRET_ACCESS_KEY },
     now: new Date('2013-05-24T00:00:00Z'),
     headers: { range: 'bytes=0-9' },
   })

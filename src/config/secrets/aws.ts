@@ -1,6 +1,6 @@
 /** Objects of S3 and entries of AWS Secrets Manager, signed with credentials of the environment or of a pod's role. */
-import { createHash, createHmac } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
+import { type AwsCredentials, encodeForAws, signAws } from '../../net/aws-signature.ts'
 import { withoutSlash } from '../../settings/setting.ts'
 import type { Environment } from '../environment.ts'
 import { callStore, parseStoreAnswer } from './call-store.ts'
@@ -11,12 +11,12 @@ export async function readS3Object(reference: SecretReference, places: SecretPla
   const region = paramOf(reference, 'r', 'region')
   const env = await withCredentials(places.env, region)
   const bucket = paramOf(reference, 'b', 'bucket')
-  const path = [bucket, ...paramOf(reference, 'f', 'path of the object').split('/')].map(encodeSegment).join('/')
+  const path = [bucket, ...paramOf(reference, 'f', 'path of the object').split('/')].map(encodeForAws).join('/')
   const url = new URL(`${endpointOf(env, 'S3', `s3.${region}`)}/${path}`)
   return await callStore({
     name: 'S3',
     url,
-    headers: signAws({ url, service: 's3', region, body: '', env, now: new Date() }),
+    headers: signAws({ url, service: 's3', region, body: '', credentials: credentialsOf(env), now: new Date() }),
     advice: {
       403: `allow s3:GetObject for it, or correct the credentials${env['AWS_SESSION_TOKEN'] ? ', which may have expired' : ''}`,
       404: `the bucket "${bucket}" has no such object; correct !b: or !f:`,
@@ -33,7 +33,15 @@ export async function readSecretsManager(reference: SecretReference, places: Sec
   const url = new URL(`${endpointOf(env, 'SECRETS_MANAGER', `secretsmanager.${region}`)}/`)
   const body = JSON.stringify({ SecretId: name })
   const extra = { 'content-type': 'application/x-amz-json-1.1', 'x-amz-target': 'secretsmanager.GetSecretValue' }
-  const headers = signAws({ url, service: 'secretsmanager', region, body, env, now: new Date(), headers: extra })
+  const headers = signAws({
+    url,
+    service: 'secretsmanager',
+    region,
+    body,
+    credentials: credentialsOf(env),
+    now: new Date(),
+    headers: extra,
+  })
   const denied = `correct the name "${name}" and the credentials, and allow secretsmanager:GetSecretValue for it`
   const bytes = await callStore({ name: 'AWS Secrets Manager', url, headers, body, advice: { 400: denied, 403: denied } })
   const answer = parseStoreAnswer<{ SecretString?: string; SecretBinary?: string }>('AWS Secrets Manager', bytes)
@@ -105,57 +113,11 @@ function endpointOf(env: Environment, service: string, host: string): string {
   return given ? withoutSlash(given) : `https://${host}.amazonaws.com${host.includes('.cn-') ? '.cn' : ''}`
 }
 
-function encodeSegment(text: string): string {
-  return encodeURIComponent(text).replace(/[!'()*]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`)
-}
-
-interface Signing {
-  /** Without a query; the path is encoded. */
-  readonly url: URL
-  readonly service: string
-  readonly region: string
-  /** Empty for a GET. */
-  readonly body: string
-  readonly env: Environment
-  readonly now: Date
-  readonly headers?: Readonly<Record<string, string>>
-}
-
-/**
- * The headers with the signature of version 4.
- *
- * @throws {SecretError} without credentials
- * @see https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html
- */
-export function signAws({ url, service, region, body, env, now, headers = {} }: Signing): Record<string, string> {
-  const keyId = variableOf(env, 'AWS_ACCESS_KEY_ID')
-  const secretKey = variableOf(env, 'AWS_SECRET_ACCESS_KEY')
-  const session = env['AWS_SESSION_TOKEN']
-  const time = now.toISOString().replaceAll(/[:-]|\.\d+/g, '')
-  const day = time.slice(0, 8)
-  const signed: Record<string, string> = {
-    ...headers,
-    host: url.host,
-    'x-amz-content-sha256': sha256(body),
-    'x-amz-date': time,
-    ...(session ? { 'x-amz-security-token': session } : {}),
+/** @throws {SecretError} without credentials */
+function credentialsOf(env: Environment): AwsCredentials {
+  return {
+    accessKeyId: variableOf(env, 'AWS_ACCESS_KEY_ID'),
+    secretAccessKey: variableOf(env, 'AWS_SECRET_ACCESS_KEY'),
+    sessionToken: env['AWS_SESSION_TOKEN'],
   }
-  const names = Object.keys(signed).sort()
-  const lines = names.map((name) => `${name}:${signed[name]}\n`).join('')
-  const method = body === '' ? 'GET' : 'POST'
-  const request = [method, url.pathname, '', lines, names.join(';'), sha256(body)].join('\n')
-  const scope = `${day}/${region}/${service}/aws4_request`
-  const text = ['AWS4-HMAC-SHA256', time, scope, sha256(request)].join('\n')
-  const key = [day, region, service, 'aws4_request'].reduce<Buffer>(hmac, Buffer.from(`AWS4${secretKey}`))
-  const signature = hmac(key, text).toString('hex')
-  const authorization = `AWS4-HMAC-SHA256 Credential=${keyId}/${scope}, SignedHeaders=${names.join(';')}, Signature=${signature}`
-  return { ...signed, authorization }
-}
-
-function sha256(text: string): string {
-  return createHash('sha256').update(text).digest('hex')
-}
-
-function hmac(key: Buffer, text: string): Buffer {
-  return createHmac('sha256', key).update(text).digest()
 }
