@@ -1,8 +1,12 @@
 /** Artifacts: files that pipelines refer to, fetched by the accounts for them. */
-import { objectOf, textOf } from '../../json/values.ts'
+import type { FastifyRequest } from 'fastify'
+import { fieldOf, type JsonObject, objectOf, textOf } from '../../json/values.ts'
 import { BackendError } from '../backend.ts'
+import { pathValue, queryValue, requiredQuery } from '../requests/request-values.ts'
 import type { ArtifactAccount } from './artifact-accounts/account-type.ts'
-import { type Answer, get, type Infrastructure, type InfrastructureRoute, none, notFound } from './route.ts'
+import { artifactAccountTypes } from './artifact-accounts/all.ts'
+import { checkDigest, parseDigest } from './artifact-accounts/digests.ts'
+import { type Answer, get, type Infrastructure, type InfrastructureRoute, notFound } from './route.ts'
 
 /** Providers whose artifacts are not files have an account of their name, so that pickers offer them. */
 const credentials: Answer = (_request, { artifactAccounts, types }) => [
@@ -10,12 +14,45 @@ const credentials: Answer = (_request, { artifactAccounts, types }) => [
   ...types.flatMap(({ id, artifactTypes }) => (artifactTypes === undefined ? [] : [{ name: id, types: artifactTypes }])),
 ]
 
-const content: Answer = (request, infrastructure) => {
+const content: Answer = async (request, infrastructure) => {
   const artifact = objectOf(request.body)
   const type = textOf(artifact['type']) ?? '(none)'
   const name = textOf(artifact['artifactAccount'])
-  return findAccount(infrastructure, type, name).fetch(artifact)
+  const account = findAccount(infrastructure, type, name)
+  const expected = account.checksDigest ? undefined : expectedDigest(artifact)
+  const found = await account.fetch(artifact)
+  return expected === undefined ? found : checkDigest(found, expected, `the artifact of type ${type}`)
 }
+
+/** What the artifact says about its content. @throws {BackendError} 400 */
+function expectedDigest({ metadata }: JsonObject) {
+  const text = textOf(fieldOf(metadata, 'digest'))
+  const digest = text === undefined ? undefined : parseDigest(text)
+  if (text !== undefined && digest === undefined)
+    throw new BackendError(400, `The "metadata.digest" of an artifact must be like sha256:…, and is "${text.slice(0, 200)}".`)
+  return digest
+}
+
+/** Empty where there is no such account, or its source has no list. */
+const names: Answer = async (request, infrastructure) => (await accountInPath(request, infrastructure)?.names?.()) ?? []
+
+const versions: Answer = async (request, infrastructure) => {
+  const account = accountInPath(request, infrastructure)
+  return (await account?.versions?.(requiredQuery(request, 'artifactName'))) ?? []
+}
+
+/** The type in the query may be the beginning of one, such as `helm`. */
+function accountInPath(request: FastifyRequest, { artifactAccounts }: Infrastructure): ArtifactAccount | undefined {
+  const name = pathValue(request, 'account')
+  const type = queryValue(request, 'type') ?? ''
+  return artifactAccounts.find((each) => each.name === name && each.types.some((own) => own.startsWith(type)))
+}
+
+const settingNames = artifactAccountTypes
+  .filter(({ keys }) => Object.keys(keys.shape).length > 0)
+  .map(({ id }) => `artifacts.${id}`)
+  .toSorted()
+  .join(', ')
 
 /** @throws {BackendError} 400 naming what to choose or to set */
 function findAccount({ artifactAccounts, types }: Infrastructure, type: string, name: string | undefined): ArtifactAccount {
@@ -32,7 +69,7 @@ function findAccount({ artifactAccounts, types }: Infrastructure, type: string, 
   if (account !== undefined) return account
   const choice =
     able.length === 0
-      ? `No artifact account fetches artifacts of type ${type}. Artifact accounts are set by artifacts.http and artifacts.git-repo.`
+      ? `No artifact account fetches artifacts of type ${type}. Artifact accounts are set by ${settingNames}.`
       : `Accounts for artifacts of type ${type} are ${able.map((each) => each.name).join(', ')}.`
   if (name === undefined)
     throw new BackendError(400, `An artifact of type ${type} needs an artifact account, and the request names none. ${choice}`)
@@ -44,8 +81,8 @@ function findAccount({ artifactAccounts, types }: Infrastructure, type: string, 
 export const artifactRoutes: InfrastructureRoute[] = [
   get('/artifacts/credentials', credentials),
   { method: 'PUT', path: '/artifacts/fetch', answer: content },
-  get('/artifacts/account/:account/names', none),
-  get('/artifacts/account/:account/versions', none),
+  get('/artifacts/account/:account/names', names),
+  get('/artifacts/account/:account/versions', versions),
   get('/artifacts/content-address/:application/:hash', notFound('Artifact', 'application', 'hash')),
   get('/v1/data/static/:id', notFound('Data', 'id')),
   get('/v1/data/adhoc/:group/:bucket/*', notFound('Object', 'group', 'bucket', '*')),

@@ -1,62 +1,14 @@
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type TestContext, test } from 'node:test'
+import { test } from 'node:test'
 import { list } from 'tar'
-import { createInfrastructureBackend } from '../../../src/backends/infrastructure/infrastructure.ts'
 import type { ProviderType } from '../../../src/backends/infrastructure/providers/provider-type.ts'
-import { InfrastructureKeys, toInfrastructureSettings } from '../../../src/backends/infrastructure/setting-keys.ts'
-import { defaultOutsideSettings } from '../../../src/backends/outside/settings.ts'
 import type { JsonObject } from '../../../src/json/values.ts'
-import { startBackends } from '../../support/backends.ts'
 import { startGitServer } from '../../support/git-server.ts'
 import { createFolder, removeFolder } from '../../support/temporary-folder.ts'
 import { Reply, startUpstream } from '../../support/upstream.ts'
-
-interface Fetched {
-  readonly status: number
-  readonly bytes: Buffer
-  /** Of an error. */
-  readonly message: string
-}
-
-interface ArtifactService {
-  fetch(artifact: JsonObject): Promise<Fetched>
-  credentials(): Promise<unknown>
-}
-
-interface ServiceOptions {
-  /** Settings by key. */
-  readonly settings?: JsonObject
-  readonly isLoopbackAllowed?: boolean
-  readonly types?: readonly ProviderType[]
-}
-
-async function startArtifacts(
-  t: TestContext,
-  { settings = {}, isLoopbackAllowed = true, types = [] }: ServiceOptions = {},
-): Promise<ArtifactService> {
-  const report = { problem: (key: string, text: string) => assert.fail(`${key}: ${text}`), notice: () => {}, isSet: () => false }
-  const infrastructure = toInfrastructureSettings(InfrastructureKeys.parse(settings), report)
-  const providers = Object.fromEntries(types.map(({ id }) => [id, {}]))
-  const outside = { ...defaultOutsideSettings, allowed: isLoopbackAllowed ? ['127.0.0.1/32'] : [] }
-  const backends = await startBackends(t, [createInfrastructureBackend(types)], {
-    settings: { infrastructure: { ...infrastructure, providers }, outside },
-  })
-  return {
-    async fetch(artifact) {
-      const answer = await fetch(`${backends.url('clouddriver')}/artifacts/fetch`, {
-        method: 'PUT',
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify(artifact),
-      })
-      const bytes = Buffer.from(await answer.arrayBuffer())
-      const message = answer.ok ? '' : String((JSON.parse(bytes.toString('utf8')) as JsonObject)['message'])
-      return { status: answer.status, bytes, message }
-    },
-    credentials: async () => (await backends.ask('clouddriver', 'GET', '/artifacts/credentials')).body,
-  }
-}
+import { startArtifacts } from './artifact-service.ts'
 
 const gitSettings = (...accounts: JsonObject[]) => ({
   'artifacts.git-repo.enabled': true,

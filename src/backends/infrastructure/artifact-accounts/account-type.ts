@@ -27,6 +27,12 @@ export interface ArtifactAccount {
   readonly isImplied?: true
   /** @throws {BackendError} 400 for a wrong artifact, 404 for a missing one, 502 and 504 for failures of its source */
   fetch(artifact: JsonObject): Promise<Buffer>
+  /** `metadata.digest` of its artifacts is that of a manifest, which it checks itself, and not of the content. */
+  readonly checksDigest?: true
+  /** Names of its artifacts, where its source lists them. */
+  names?(): Promise<readonly string[]>
+  /** Versions of one of them, the newest first where they have an order. */
+  versions?(name: string): Promise<readonly string[]>
 }
 
 /** Content of one artifact. */

@@ -3,11 +3,33 @@ import { z } from 'zod'
 import type { SettingsReport } from '../../../settings/setting.ts'
 import type { BackendContext } from '../../backend.ts'
 import type { ArtifactAccount, ArtifactAccountType } from './account-type.ts'
+import { bitbucketArtifacts } from './bitbucket.ts'
 import { embeddedArtifacts } from './embedded.ts'
 import { gitArtifacts } from './git.ts'
+import { giteaArtifacts } from './gitea.ts'
+import { githubArtifacts } from './github.ts'
+import { gitlabArtifacts } from './gitlab.ts'
+import { helmArtifacts } from './helm.ts'
 import { httpArtifacts } from './http.ts'
+import { mavenArtifacts } from './maven.ts'
+import { npmArtifacts } from './npm.ts'
+import { ociArtifacts } from './oci.ts'
+import { s3Artifacts } from './s3.ts'
 
-const artifactAccountTypes: readonly ArtifactAccountType[] = [embeddedArtifacts, gitArtifacts, httpArtifacts]
+export const artifactAccountTypes: readonly ArtifactAccountType[] = [
+  embeddedArtifacts,
+  gitArtifacts,
+  httpArtifacts,
+  bitbucketArtifacts,
+  giteaArtifacts,
+  githubArtifacts,
+  gitlabArtifacts,
+  helmArtifacts,
+  mavenArtifacts,
+  npmArtifacts,
+  ociArtifacts,
+  s3Artifacts,
+]
 
 export const ArtifactKeys = z.strictObject(
   Object.assign({}, ...artifactAccountTypes.map(({ keys }) => keys.shape)) as z.core.$ZodShape,

@@ -6,12 +6,17 @@ import { BackendError } from '../../backend.ts'
 
 const text = z.string().min(1).optional()
 
-/** Keys that accounts with a name and a password share. */
-export const credentialKeys = {
+/** Keys of accounts whose address is a setting. */
+export const loginKeys = {
   name: z.string().min(1).describe('Name, as stages choose it.'),
   username: text.describe('User name at the source.'),
   password: text.describe('Password of the user.'),
   usernamePasswordFile: text.describe('File with `user:password`, read at each fetch.'),
+}
+
+/** Keys of accounts that fetch what an address names. */
+export const credentialKeys = {
+  ...loginKeys,
   hosts: z
     .array(z.string().min(1))
     .optional()
@@ -45,7 +50,7 @@ export function checkArtifactAccounts(key: string, accounts: readonly AccountCre
   }
 }
 
-function hasCredentials({ password, usernamePasswordFile, token, tokenFile }: AccountCredentials): boolean {
+export function hasCredentials({ password, usernamePasswordFile, token, tokenFile }: AccountCredentials): boolean {
   return [password, usernamePasswordFile, token, tokenFile].some((value) => value !== undefined)
 }
 
@@ -56,14 +61,50 @@ function hasCredentials({ password, usernamePasswordFile, token, tokenFile }: Ac
  * @throws {BackendError} 500 when a file cannot be read
  */
 export async function authorizationFor(account: AccountCredentials, host: string): Promise<string | undefined> {
-  if (!hasCredentials(account) || account.hosts?.some((each) => each.toLowerCase() === host.toLowerCase()) === false)
-    return undefined
-  return `Basic ${Buffer.from(await userinfoOf(account)).toString('base64')}`
+  if (!hasCredentials(account) || !isForHost(account, host)) return undefined
+  return toBasic(await userinfoOf(account))
+}
+
+/** @param host Without port */
+export function isForHost({ hosts }: AccountCredentials, host: string): boolean {
+  return hosts === undefined || hosts.some((each) => each.toLowerCase() === host.toLowerCase())
+}
+
+export interface SourceLogin {
+  readonly token?: string
+  /** Value of the header `Authorization`. */
+  readonly basic?: string
+}
+
+/**
+ * Token or name and password, for sources that tell them apart; a token wins.
+ *
+ * @throws {BackendError} 500 when a file cannot be read
+ */
+export async function loadLogin(account: AccountCredentials): Promise<SourceLogin> {
+  const token = await loadToken(account)
+  if (token !== undefined) return { token }
+  return hasCredentials(account) ? { basic: toBasic(await userinfoOf(account)) } : {}
+}
+
+/** @param scheme Before a token */
+export function authorizationHeader({ token, basic }: SourceLogin, scheme = 'Bearer'): Record<string, string> {
+  const authorization = token === undefined ? basic : `${scheme} ${token}`
+  return authorization === undefined ? {} : { authorization }
+}
+
+function toBasic(userinfo: string): string {
+  return `Basic ${Buffer.from(userinfo).toString('base64')}`
+}
+
+async function loadToken(account: AccountCredentials): Promise<string | undefined> {
+  const { token, tokenFile } = account
+  return token ?? (tokenFile === undefined ? undefined : readSecret(tokenFile, account))
 }
 
 async function userinfoOf(account: AccountCredentials): Promise<string> {
-  const { username, password = '', usernamePasswordFile, token, tokenFile } = account
-  const secret = token ?? (tokenFile === undefined ? undefined : await readSecret(tokenFile, account))
+  const { username, password = '', usernamePasswordFile } = account
+  const secret = await loadToken(account)
   // The hosts of repositories accept a token as the password of any user.
   if (secret !== undefined) return `${username ?? 'x-access-token'}:${secret}`
   if (usernamePasswordFile !== undefined) return readSecret(usernamePasswordFile, account)

@@ -1,0 +1,137 @@
+/** Charts of Helm repositories: `helm/chart`. */
+import semver from 'semver'
+import { z } from 'zod'
+import { type JsonObject, textOf, textsOf } from '../../../json/values.ts'
+import { httpAddress, off, type SettingsReport, setting, settings } from '../../../settings/setting.ts'
+import { type BackendContext, BackendError } from '../../backend.ts'
+import type { ArtifactAccount, ArtifactAccountType } from './account-type.ts'
+import { ContentCache } from './content-cache.ts'
+import { authorizationHeader, checkArtifactAccounts, loadLogin, loginKeys } from './credentials.ts'
+import { parseDigest } from './digests.ts'
+import { type HelmIndex, HelmIndexError, parseHelmIndex } from './helm-index.ts'
+import { createSource, type SourceGet, shownAddress } from './source-calls.ts'
+
+const accountsKey = 'artifacts.helm.accounts'
+
+const HelmAccount = z.strictObject({
+  ...loginKeys,
+  repository: httpAddress.describe('Address of the repository; its index is `index.yaml` below it.'),
+})
+type HelmAccount = z.infer<typeof HelmAccount>
+
+const helmKeys = settings({
+  enabled: setting('artifacts.helm.enabled', off).describe('Fetch artifacts of type `helm/chart`.'),
+  accounts: setting(accountsKey, z.array(HelmAccount).default([])).describe('Helm repositories, each with its login.'),
+})
+
+export const helmArtifacts: ArtifactAccountType = {
+  id: 'helm',
+  keys: helmKeys.keys,
+  toSettings(keys: object, report: SettingsReport): readonly HelmAccount[] | undefined {
+    const { enabled, accounts } = helmKeys.read(keys)
+    if (!enabled) return undefined
+    checkArtifactAccounts(
+      accountsKey,
+      accounts.map((each) => ({ ...each, hosts: [] })),
+      report,
+    )
+    return accounts
+  },
+  open: (accounts, context) => openAccounts(accounts as readonly HelmAccount[], context),
+}
+
+function openAccounts(accounts: readonly HelmAccount[], { settings: { outside } }: BackendContext): ArtifactAccount[] {
+  const cache = new ContentCache()
+  return accounts.map((account) => {
+    const open = createSource({ outside, configured: [account.repository] })
+    const repository = new Repository(account, cache)
+    return {
+      name: account.name,
+      types: ['helm/chart'],
+      fetch: (artifact) => repository.fetch(artifact, open()),
+      names: async () => reading(account, (await repository.loadIndex(open())).names).toSorted(),
+      versions: async (name) => versionsOf(await repository.entriesOf(name, open())),
+    }
+  })
+}
+
+/** Larger ones are loaded each time. */
+const maxKeptLength = 8 * 1024 * 1024
+
+class Repository {
+  readonly #account: HelmAccount
+  readonly #cache: ContentCache
+  #kept: { readonly tag: string; readonly index: HelmIndex } | undefined
+
+  constructor(account: HelmAccount, cache: ContentCache) {
+    this.#account = account
+    this.#cache = cache
+  }
+
+  async loadIndex(get: SourceGet): Promise<HelmIndex> {
+    const kept = this.#kept
+    const answer = await get(`${this.#account.repository}/index.yaml`, {
+      credentials: await this.#credentials(),
+      headers: kept === undefined ? {} : { 'if-none-match': kept.tag },
+      expects: kept === undefined ? [] : [304],
+    })
+    if (answer.status === 304 && kept !== undefined) return kept.index
+    const index = reading(this.#account, () => parseHelmIndex(answer.text))
+    const tag = answer.headers['etag']
+    this.#kept = typeof tag === 'string' && answer.bytes.length <= maxKeptLength ? { tag, index } : undefined
+    return index
+  }
+
+  async entriesOf(name: string, get: SourceGet): Promise<JsonObject[]> {
+    const index = await this.loadIndex(get)
+    return reading(this.#account, () => index.entriesOf(name))
+  }
+
+  async fetch({ name, version, type }: JsonObject, get: SourceGet): Promise<Buffer> {
+    const chart = textOf(name)
+    if (chart === undefined) throw new BackendError(400, `An artifact of type ${type} needs the name of a chart as "name".`)
+    const wanted = textOf(version)
+    const entry = chooseEntry(await this.entriesOf(chart, get), wanted)
+    const place = shownAddress(this.#account.repository)
+    if (entry === undefined)
+      throw new BackendError(404, `The repository ${place} has no chart ${chart}${wanted === undefined ? '' : ` ${wanted}`}.`)
+    const address = textsOf(entry['urls']).map((each) => URL.parse(each, `${this.#account.repository}/`))[0]
+    if (address === undefined || address === null || !/^https?:$/.test(address.protocol)) {
+      const advice = address?.protocol === 'oci:' ? ' It is in a registry: use an artifact of type helm/image.' : ''
+      throw new BackendError(502, `The repository ${place} gives no address of the chart ${chart}.${advice}`)
+    }
+    const isOwn = address.origin === new URL(this.#account.repository).origin
+    const credentials = isOwn ? await this.#credentials() : {}
+    const load = async () => (await get(address.href, { credentials })).bytes
+    const digest = parseDigest(textOf(entry['digest']) ?? '')
+    return digest === undefined ? load() : this.#cache.fetch(this.#account.name, digest, shownAddress(address.href), load)
+  }
+
+  async #credentials(): Promise<Record<string, string>> {
+    return authorizationHeader(await loadLogin(this.#account))
+  }
+}
+
+/** @throws {BackendError} 502 for an index that cannot be read */
+function reading<T>({ repository }: HelmAccount, read: () => T): T {
+  try {
+    return read()
+  } catch (error) {
+    if (!(error instanceof HelmIndexError)) throw error
+    throw new BackendError(502, `${shownAddress(repository)}/index.yaml is no index of a Helm repository: ${error.message}.`)
+  }
+}
+
+function versionsOf(entries: readonly JsonObject[]): string[] {
+  const versions = entries.flatMap(({ version }) => textOf(version) ?? [])
+  return versions.toSorted((a, b) => (semver.valid(a) && semver.valid(b) ? semver.rcompare(a, b) : 0))
+}
+
+/** A version, a range such as `^1.2`, or without either the newest that is no preview. */
+function chooseEntry(entries: readonly JsonObject[], wanted: string | undefined): JsonObject | undefined {
+  const exact = entries.find(({ version }) => version === wanted)
+  if (exact !== undefined) return exact
+  const versions = versionsOf(entries)
+  const found = semver.maxSatisfying(versions, wanted ?? '*') ?? (wanted === undefined ? versions[0] : undefined)
+  return found === undefined ? undefined : entries.find(({ version }) => version === found)
+}

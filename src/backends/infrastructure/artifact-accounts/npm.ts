@@ -1,0 +1,114 @@
+/** Packages of npm registries: `npm/package`, as the archives that are published. */
+import semver from 'semver'
+import { z } from 'zod'
+import { parseJson } from '../../../json/json.ts'
+import { fieldAt, type JsonObject, objectOf, textOf } from '../../../json/values.ts'
+import { httpAddress, off, type SettingsReport, setting, settings } from '../../../settings/setting.ts'
+import { type BackendContext, BackendError } from '../../backend.ts'
+import type { ArtifactAccount, ArtifactAccountType } from './account-type.ts'
+import { ContentCache } from './content-cache.ts'
+import { artifactTokenKeys, authorizationHeader, checkArtifactAccounts, loadLogin, loginKeys } from './credentials.ts'
+import { parseDigest } from './digests.ts'
+import { createSource, type SourceGet, shownAddress } from './source-calls.ts'
+
+const accountsKey = 'artifacts.npm.accounts'
+
+const NpmAccount = z.strictObject({
+  ...loginKeys,
+  ...artifactTokenKeys,
+  registry: httpAddress.default('https://registry.npmjs.org').describe('Address of the registry.'),
+})
+type NpmAccount = z.infer<typeof NpmAccount>
+
+const npmKeys = settings({
+  enabled: setting('artifacts.npm.enabled', off).describe('Fetch artifacts of type `npm/package`.'),
+  accounts: setting(accountsKey, z.array(NpmAccount).default([])).describe('Accounts at npm registries.'),
+})
+
+export const npmArtifacts: ArtifactAccountType = {
+  id: 'npm',
+  keys: npmKeys.keys,
+  toSettings(keys: object, report: SettingsReport): readonly NpmAccount[] | undefined {
+    const { enabled, accounts } = npmKeys.read(keys)
+    if (!enabled) return undefined
+    checkArtifactAccounts(
+      accountsKey,
+      accounts.map((each) => ({ ...each, hosts: [] })),
+      report,
+    )
+    return accounts
+  },
+  open: (accounts, context) => openAccounts(accounts as readonly NpmAccount[], context),
+}
+
+function openAccounts(accounts: readonly NpmAccount[], { settings: { outside } }: BackendContext): ArtifactAccount[] {
+  const cache = new ContentCache()
+  return accounts.map((account) => {
+    const open = createSource({ outside, configured: [account.registry] })
+    return {
+      name: account.name,
+      types: ['npm/package'],
+      fetch: async (artifact) =>
+        fetchPackage(artifact, { account, credentials: authorizationHeader(await loadLogin(account)), cache, get: open() }),
+      async versions(name) {
+        const reading = { account, credentials: authorizationHeader(await loadLogin(account)), get: open() }
+        const known = Object.keys(objectOf((await loadPackage(checkName(name), reading))['versions']))
+        return known.filter((each) => semver.valid(each)).sort(semver.rcompare)
+      },
+    }
+  })
+}
+
+interface PackageReading {
+  readonly account: NpmAccount
+  readonly credentials: Readonly<Record<string, string>>
+  readonly get: SourceGet
+}
+
+async function fetchPackage(artifact: JsonObject, reading: PackageReading & { readonly cache: ContentCache }): Promise<Buffer> {
+  const { account, credentials, get, cache } = reading
+  const name = checkName(textOf(artifact['name']) ?? textOf(artifact['reference']) ?? '')
+  const document = await loadPackage(name, reading)
+  const version = chooseVersion(document, textOf(artifact['version']) ?? 'latest')
+  const dist = version === undefined ? undefined : fieldAt(document, 'versions', version, 'dist')
+  const archive = textOf(fieldAt(dist, 'tarball'))
+  if (archive === undefined) {
+    const wanted = textOf(artifact['version']) ?? 'latest'
+    throw new BackendError(404, `The package ${name} has no version "${wanted}" at ${shownAddress(account.registry)}.`)
+  }
+  const isOwn = URL.parse(archive)?.origin === new URL(account.registry).origin
+  const load = async () => (await get(archive, { credentials: isOwn ? credentials : {} })).bytes
+  const integrity = textOf(fieldAt(dist, 'integrity'))?.split(/\s+/) ?? []
+  const digest = [...integrity, textOf(fieldAt(dist, 'shasum')) ?? ''].map(parseDigest).find((each) => each !== undefined)
+  return digest === undefined ? load() : cache.fetch(account.name, digest, shownAddress(archive), load)
+}
+
+/** @throws {BackendError} 400 */
+function checkName(name: string): string {
+  if (/^(?:@[\w~.-]+\/)?(?!\.)[\w~.-]+$/.test(name)) return name
+  throw new BackendError(
+    400,
+    'An artifact of type npm/package needs the name of a package as "name", such as express or @shop/web.',
+  )
+}
+
+async function loadPackage(name: string, { account, credentials, get }: PackageReading): Promise<JsonObject> {
+  const headers = { accept: 'application/vnd.npm.install-v1+json; q=1.0, application/json; q=0.8' }
+  const answer = await get(`${account.registry}/${name.replace('/', '%2f')}`, { headers, credentials })
+  try {
+    return objectOf(parseJson(answer.text))
+  } catch {
+    throw new BackendError(
+      502,
+      `${shownAddress(account.registry)} does not describe the package ${name} as a registry of npm does.`,
+    )
+  }
+}
+
+/** A version, a tag such as `latest`, or a range such as `^2.1`. */
+function chooseVersion(document: JsonObject, wanted: string): string | undefined {
+  const versions = objectOf(document['versions'])
+  if (Object.hasOwn(versions, wanted)) return wanted
+  const tagged = textOf(fieldAt(document, 'dist-tags', wanted))
+  return tagged ?? semver.maxSatisfying(Object.keys(versions), wanted) ?? undefined
+}

@@ -1,0 +1,120 @@
+/** Objects of S3 and of stores that are compatible with it: `s3/object`. */
+import { z } from 'zod'
+import { type JsonObject, textOf } from '../../../json/values.ts'
+import { encodeForAws, signAws } from '../../../net/aws-signature.ts'
+import { httpAddress, off, type SettingsReport, setting, settings } from '../../../settings/setting.ts'
+import { type BackendContext, BackendError } from '../../backend.ts'
+import type { OutsideAnswer } from '../../outside/call-outside.ts'
+import type { ArtifactAccount, ArtifactAccountType } from './account-type.ts'
+import { checkArtifactAccounts } from './credentials.ts'
+import { checkDigest, parseDigest } from './digests.ts'
+import { createSource, type SourceGet } from './source-calls.ts'
+
+const accountsKey = 'artifacts.s3.accounts'
+const text = z.string().min(1).optional()
+
+const S3Account = z.strictObject({
+  name: z.string().min(1).describe('Name, as stages choose it.'),
+  apiEndpoint: httpAddress.optional().describe('Address of the store. Default: S3 of the region.'),
+  apiRegion: text.describe('Region in signatures; `region` is another name. Default: us-east-1.'),
+  region: text.describe('Region of the buckets.'),
+  awsAccessKeyId: text.describe('Access key; without one, objects must be public.'),
+  awsSecretAccessKey: text.describe('Secret of the access key.'),
+  signerOverride: text.describe('Without effect: requests have signatures of version 4.'),
+})
+type S3Account = z.infer<typeof S3Account>
+
+const s3Keys = settings({
+  enabled: setting('artifacts.s3.enabled', off).describe('Fetch artifacts of type `s3/object`.'),
+  accounts: setting(accountsKey, z.array(S3Account).default([])).describe('Accounts at S3, or at stores compatible with it.'),
+})
+
+export const s3Artifacts: ArtifactAccountType = {
+  id: 's3',
+  keys: s3Keys.keys,
+  toSettings(keys: object, report: SettingsReport): readonly S3Account[] | undefined {
+    const { enabled, accounts } = s3Keys.read(keys)
+    if (!enabled) return undefined
+    checkArtifactAccounts(
+      accountsKey,
+      accounts.map(({ name }) => ({ name })),
+      report,
+    )
+    for (const { name, awsAccessKeyId, awsSecretAccessKey } of accounts)
+      if ((awsAccessKeyId === undefined) !== (awsSecretAccessKey === undefined))
+        report.problem(accountsKey, `"${name}" needs both awsAccessKeyId and awsSecretAccessKey, or neither`)
+    return accounts
+  },
+  open: (accounts, context) => (accounts as readonly S3Account[]).map((account) => openAccount(account, context)),
+}
+
+function openAccount(account: S3Account, { settings: { outside }, now }: BackendContext): ArtifactAccount {
+  const region = account.apiRegion ?? account.region ?? 'us-east-1'
+  const endpoint = account.apiEndpoint ?? `https://s3.${region}.amazonaws.com`
+  const open = createSource({ outside, configured: [endpoint] })
+  return {
+    name: account.name,
+    types: ['s3/object'],
+    fetch: (artifact) => fetchObject(artifact, { account, region, endpoint, get: open(), now: new Date(now()) }),
+  }
+}
+
+interface ObjectFetch {
+  readonly account: S3Account
+  readonly region: string
+  readonly endpoint: string
+  readonly get: SourceGet
+  readonly now: Date
+}
+
+async function fetchObject(artifact: JsonObject, { account, region, endpoint, get, now }: ObjectFetch): Promise<Buffer> {
+  const url = toUrl(artifact, endpoint)
+  const { awsAccessKeyId: accessKeyId, awsSecretAccessKey: secretAccessKey } = account
+  const asked = { 'x-amz-checksum-mode': 'ENABLED' }
+  const credentials =
+    accessKeyId === undefined || secretAccessKey === undefined
+      ? asked
+      : signAws({ url, service: 's3', region, body: '', credentials: { accessKeyId, secretAccessKey }, now, headers: asked })
+  const answer = await get(url.href, { credentials, isFixed: true, expects: [301, 307, 400, 403] })
+  if (answer.status !== 200) throw toRefusal(answer, url, { account, region })
+  return checkSum(answer, url)
+}
+
+/** @throws {BackendError} 400 */
+function toUrl({ reference, version }: JsonObject, endpoint: string): URL {
+  const [, bucket = '', key = ''] = /^s3:\/\/([a-z0-9][a-z0-9._-]+)\/(.+)$/s.exec(textOf(reference) ?? '') ?? []
+  const segments = key.split('/')
+  if (bucket === '' || segments.some((each) => each === '.' || each === '..'))
+    throw new BackendError(
+      400,
+      'An artifact of type s3/object needs an object as "reference", such as s3://bucket/folder/app.yml.',
+    )
+  const url = new URL(`${endpoint}/${bucket}/${segments.map(encodeForAws).join('/')}`)
+  const versionId = textOf(version)
+  if (versionId !== undefined) url.searchParams.set('versionId', versionId)
+  return url
+}
+
+function toRefusal(
+  { status, headers, text: body }: OutsideAnswer,
+  url: URL,
+  { account, region }: Pick<ObjectFetch, 'account' | 'region'>,
+) {
+  const code = /<Code>([\w.]{1,80})<\/Code>/.exec(body)?.[1]
+  const owner = headers['x-amz-bucket-region']
+  const place = `The artifact cannot be fetched: ${url.host}${url.pathname} answered with ${status}${code === undefined ? '' : ` ${code}`}.`
+  const advice =
+    typeof owner === 'string' && owner !== region
+      ? `The bucket is in the region ${owner}: set apiRegion of the artifact account "${account.name}".`
+      : `Check access key, region and rights of the artifact account "${account.name}".`
+  return new BackendError(502, `${place} ${advice}`)
+}
+
+/** Of an object that was sent in parts, the store has only a checksum of checksums. */
+function checkSum({ headers, bytes }: OutsideAnswer, url: URL): Buffer {
+  for (const algorithm of ['sha256', 'sha1'] as const) {
+    const digest = parseDigest(`${algorithm}-${String(headers[`x-amz-checksum-${algorithm}`] ?? '')}`)
+    if (digest !== undefined) return checkDigest(bytes, digest, `${url.host}${url.pathname}`)
+  }
+  return bytes
+}

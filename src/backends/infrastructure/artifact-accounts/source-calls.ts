@@ -1,0 +1,121 @@
+/** Calls to sources of artifacts: bounded, within the restrictions, and without credentials for other servers. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { numberOf } from '../../../json/values.ts'
+import { BackendError } from '../../backend.ts'
+import { createOutsideCalls, type OutsideAnswer } from '../../outside/call-outside.ts'
+import { defaultOutsideSettings, type OutsideSettings } from '../../outside/settings.ts'
+import { fetchTimeoutMs, maxArtifactBytes } from './account-type.ts'
+import { toFetchError } from './fetch-error.ts'
+
+export interface SourceSettings {
+  readonly outside: OutsideSettings | undefined
+  /** Addresses of the configuration: the restrictions do not apply to their servers. */
+  readonly configured?: readonly string[]
+  /** Longest time of a fetch with all its calls. */
+  readonly timeoutMs?: number
+  /** Of each answer. */
+  readonly maxBytes?: number
+}
+
+export interface GetOptions {
+  readonly headers?: Readonly<Record<string, string>>
+  /** Headers that no other server gets. */
+  readonly credentials?: Readonly<Record<string, string>>
+  /** Statuses that the caller deals with, besides those of success. */
+  readonly expects?: readonly number[]
+  /** What to do when the source denies access, as a sentence. */
+  readonly advice?: string
+  /** Redirects are failures: what is sent holds for one address. */
+  readonly isFixed?: boolean
+}
+
+/** @throws {BackendError} 400 for an address that is not allowed, 404, 502, 503 while calls are limited, 504 */
+export type SourceGet = (url: string, options?: GetOptions) => Promise<OutsideAnswer>
+
+const maxRedirects = 5
+/** A source that limits calls is asked again, if it says to wait no longer than this. */
+const longestWaitS = 5
+const mostWaits = 2
+
+/** Each call of the result begins a fetch, with its time limit. */
+export function createSource(settings: SourceSettings): () => SourceGet {
+  const { outside, configured = [], timeoutMs = fetchTimeoutMs, maxBytes = maxArtifactBytes } = settings
+  const origins = new Set(configured.map((address) => new URL(address).origin))
+  return () => {
+    const endMs = performance.now() + timeoutMs
+    const get = async (url: string, headers: Readonly<Record<string, string>>) => {
+      const call = createOutsideCalls(outside ?? defaultOutsideSettings, {
+        maxAnswerBytes: maxBytes,
+        timeoutMs: Math.max(1, Math.ceil(endMs - performance.now())),
+        caller: 'Artifact accounts',
+        trusted: ({ origin }) => (origins.has(origin) ? {} : undefined),
+      })
+      try {
+        return await call({ method: 'GET', url, headers, body: undefined })
+      } catch (error) {
+        throw toFetchError(error)
+      }
+    }
+    return async (url, options = {}) => {
+      for (let waits = 0; ; waits++) {
+        const { answer, place } = await follow(url, options, get)
+        const waitS = isLimited(answer) ? (numberOf(answer.headers['retry-after']) ?? Number.POSITIVE_INFINITY) : 0
+        const isWaiting = isLimited(answer) && waitS <= longestWaitS && performance.now() + waitS * 1000 < endMs
+        if (!isWaiting || waits === mostWaits) return checkAnswer(answer, place, options)
+        await sleep(waitS * 1000)
+      }
+    }
+  }
+}
+
+type GetOnce = (url: string, headers: Readonly<Record<string, string>>) => Promise<OutsideAnswer>
+
+interface Followed {
+  readonly answer: OutsideAnswer
+  /** For messages: without what may hold secrets. */
+  readonly place: string
+}
+
+async function follow(first: string, { headers, credentials, isFixed = false }: GetOptions, get: GetOnce): Promise<Followed> {
+  let url = first
+  for (let redirects = 0; redirects <= maxRedirects; redirects++) {
+    const isOwn = URL.parse(url)?.origin === URL.parse(first)?.origin
+    const answer = await get(url, { 'user-agent': 'fairlead', accept: '*/*', ...headers, ...(isOwn && credentials) })
+    const location = answer.headers['location']
+    const isRedirect = answer.status > 300 && answer.status < 400 && answer.status !== 304 && typeof location === 'string'
+    if (!isRedirect || isFixed) return { answer, place: shownAddress(url) }
+    url = URL.parse(location, url)?.href ?? location
+  }
+  throw new BackendError(502, `The artifact cannot be fetched: ${shownAddress(first)} redirects more than ${maxRedirects} times.`)
+}
+
+/** Host and path of an address. */
+export function shownAddress(address: string): string {
+  const url = URL.parse(address)
+  return url === null ? 'the address' : `${url.host}${url.pathname}`
+}
+
+/** GitHub denies what is beyond its limit with 403. */
+function isLimited({ status, headers }: OutsideAnswer): boolean {
+  if (status === 403) return headers['x-ratelimit-remaining'] === '0' || headers['retry-after'] !== undefined
+  return status === 429
+}
+
+function checkAnswer(answer: OutsideAnswer, place: string, { expects = [], advice }: GetOptions): OutsideAnswer {
+  const { status } = answer
+  if ((status >= 200 && status < 300) || expects.includes(status)) return answer
+  const text = `The artifact cannot be fetched: ${place} answered with ${status}`
+  if (isLimited(answer))
+    throw new BackendError(503, `${text}: it limits calls${untilWhen(answer)}. Use an account with credentials.`)
+  if (status === 404 || status === 410) throw new BackendError(404, `${text}.${advice === undefined ? '' : ` ${advice}`}`)
+  const isDenied = status === 401 || status === 403
+  const hint = isDenied ? ` ${advice ?? 'Choose an artifact account whose credentials allow it.'}` : ''
+  throw new BackendError(502, `${text}.${hint}`)
+}
+
+function untilWhen({ headers }: OutsideAnswer): string {
+  const seconds = numberOf(headers['retry-after'])
+  const reset = numberOf(headers['x-ratelimit-reset'])
+  if (seconds !== undefined) return ` for ${seconds} s`
+  return reset === undefined ? '' : ` until ${new Date(reset * 1000).toISOString()}`
+}
